@@ -70,8 +70,8 @@ import { settleStep } from './model/settle-step.ts';
 import { deliverNotice } from './notices/deliver-notice.ts';
 import { notify } from './notices/notify.ts';
 import { deleteExpiredSessions } from './sessions/delete-expired-sessions.ts';
+import { runTool } from './tool/call.ts';
 import { closeCall } from './tool/close-call.ts';
-import { runTool } from './tool/run-tool.ts';
 
 export interface HoldfastActivities {
   [CALL_MODEL]: (input: CallModelInput) => Promise<StepOutcome | SupersededStep>;

@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { CredentialKeys } from '../src/credentials/credential-keys.ts';
 import type { CredentialVault } from '../src/credentials/credential-vault.ts';
 import type { Content } from '../src/events/content.ts';
+import type { Transcript } from '../src/flows/transcript.ts';
 import type { TranscriptCache } from '../src/flows/transcript-cache.ts';
 import type { SessionNames } from '../src/store/sessions/session-names.ts';
 import type { Store } from '../src/store/store.ts';
@@ -41,4 +42,15 @@ export interface ActivityDependencies extends Logging {
    * and log lines then name codes, tools and keys only. Read it when it is needed: it isn't known before the worker is.
    */
   readonly conceal: boolean;
+}
+
+/** The transcript of a session as it is by now, for an activity that opens no step of it. */
+export async function currentTranscript(
+  { store, transcripts }: Pick<ActivityDependencies, 'store' | 'transcripts'>,
+  session: string,
+  names: SessionNames,
+): Promise<Transcript> {
+  return await transcripts.current(session, names, (after) =>
+    store.sessions.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
+  );
 }

@@ -1,36 +1,30 @@
 import { activityInfo } from '@temporalio/activity';
-import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { requestEvent } from '../../src/flows/request-event.ts';
 import type { Gate } from '../../src/protocol/gate.ts';
-import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { toJsonValue } from '../../src/schema/json-value.ts';
 import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
 import { AttemptReplaced } from '../../src/store/store-errors.ts';
-import type { BaseTool } from '../../src/tools/base-tool.ts';
-import type { ContextInit } from '../../src/tools/context-init.ts';
 import { InvocationContext } from '../../src/tools/invocation-context.ts';
 import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { pluginsOf, settingsOf } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
 import { StepTime, seenEvent, UserCode } from '../model/user-code.ts';
-import { type AskingRun, PREPARED } from '../tool/open-call.ts';
-import type { ToolCallbacks } from '../tool/tool-callbacks.ts';
-import { describeFailure, type StartedCall } from '../tool/tool-failure.ts';
-import type { CallAnswers } from './call-answers.ts';
+import type { AskedPerson } from '../tool/tool-attempt.ts';
+import { describeFailure } from '../tool/tool-failure.ts';
+import { type CallToRun, PREPARED } from '../tool/tool-run.ts';
 import { gateOf, knownGate, newRequest } from './request.ts';
 
-export interface CallToSuspend {
-  input: ToolCallInput;
-  begun: StartedCall;
-  agent: LlmAgent;
-  tool: BaseTool;
-  callbacks: ToolCallbacks;
-  init: ContextInit;
-  answers: Pick<CallAnswers, 'terms'>;
+interface CallToSuspend
+  extends Pick<CallToRun, 'input' | 'begun' | 'agent' | 'tool' | 'callbacks' | 'init' | 'answers'> {
   current: Attempt;
   /** Number of the request within the call. */
   n: number;
+}
+
+/** What a call asks a person, and with which arguments it goes on once it is answered. */
+interface AskingRun extends AskedPerson {
+  args: Record<string, unknown>;
 }
 
 /**

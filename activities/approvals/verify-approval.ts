@@ -18,11 +18,11 @@ import { questionOf, termsOf } from '../../src/tools/tool-gate.ts';
 import { assertOfApp, callerOf, isHadByNobody, type NamedAgent, NotDeployedHere } from '../agents.ts';
 import type { Attempt } from '../attempt.ts';
 import { afterTime, whicheverComesFirst } from '../deadline.ts';
-import type { ActivityDependencies } from '../dependencies.ts';
+import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf, settingsOf, trustedIssuers } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
-import { callContext, contextInitOf } from '../tool/call-context.ts';
-import { ownTool, searchTool } from '../tool/call-tool.ts';
+import { callContext, contextInitOf, sceneOf } from '../tool/call-context.ts';
+import { searchTool } from '../tool/find-tool.ts';
 import { ToolCallbacks } from '../tool/tool-callbacks.ts';
 import { describeFailure, storeErrorIn } from '../tool/tool-failure.ts';
 
@@ -177,30 +177,23 @@ async function check(
   args: Record<string, unknown>,
   abortSignal: AbortSignal,
 ): Promise<string | undefined> {
-  const { deployment, store, transcripts } = dependencies;
+  const { deployment, store } = dependencies;
   const { session, runKey, invocationId, callKey, callId, tool: name, app } = request;
   assertOfApp(deployment, app, input);
   const agent = callerOf(deployment, input);
   const { step } = placeOfCall(callKey);
   const peeked = await store.turns.peekStep({ session, invocationId, runKey, step });
-  const { names, state, userContent } = peeked;
-  const { toolEdits: edits } = peeked.remembered;
+  const scene = sceneOf({ ...peeked, invocationId }, { agent, abortSignal });
+  const edits = peeked.remembered.toolEdits;
   const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, app));
   const isAsked = callbacks.has('beforeToolCallback');
-  const transcript = isAsked
-    ? await transcripts.current(session, names, (after) =>
-        store.sessions.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
-      )
-    : undefined;
-  const init = contextInitOf({
-    ...{ names, invocationId, userContent, agent, state, abortSignal },
-    transcript: transcript && transcriptView(transcript, invocationId),
-  });
-  const own = ownTool(agent, { name, callId });
-  const tool =
-    own !== undefined && edits.length === 0
-      ? own
-      : await searchTool({ deployment, agent, init, edits, current, time: CHECK_TIME }, name, own);
+  if (isAsked) {
+    const transcript = await currentTranscript(dependencies, session, peeked.names);
+    scene.transcript = transcriptView(transcript, invocationId);
+  }
+  const init = contextInitOf(scene);
+  const search = { deployment, agent, init, edits, current, time: CHECK_TIME };
+  const tool = await searchTool(search, { name, callId });
   const call = { callId, callKey, attempt: 1, once: NOTHING_ONCE, heartbeat: () => undefined };
   const context = callContext(init, call, abortSignal);
   const refused = (await refusalOfTool(tool, args)) ?? (await refusalOfTerms(tool, request, args, context));

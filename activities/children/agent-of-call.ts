@@ -11,13 +11,20 @@ import type { CallActions } from '../../src/store/turns/call-store.ts';
 import type { CallOfAgentFound, ChildOutcome } from '../../src/store/turns/child-store.ts';
 import type { OpenStep } from '../../src/store/turns/step-store.ts';
 import type { AgentOfTool } from '../../src/tools/agent-of-tool.ts';
+import type { BaseTool } from '../../src/tools/base-tool.ts';
+import type { ContextInit } from '../../src/tools/context-init.ts';
 import { ApprovalNotProven } from '../approvals/begin-answered.ts';
 import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { heardOutcome } from '../jobs/job-outcomes.ts';
 import { callLogger } from '../logging.ts';
+import type { CallReport } from '../telemetry/reports.ts';
+import { errorType } from '../telemetry/turn-metrics.ts';
+import { plannedArguments } from '../tool/begin-call.ts';
+import { callContext } from '../tool/call-context.ts';
 import { type CallOutcome, outcomeOfFailure } from '../tool/settle-call.ts';
 import type { CalledTool, ToolCallbacks } from '../tool/tool-callbacks.ts';
+import type { StartedCall } from '../tool/tool-failure.ts';
 
 /**
  * The message that a call of an agent's tool begins its agent with. The input may name any call with any arguments, so the store decides:
@@ -98,10 +105,53 @@ export function parentOf({
 /** Runs of one call's agent that are looked for; a deploy may have lowered what the tool allows. */
 const MOST_RUNS = 100;
 
-/** What the agent of a call has come to, and has done to its caller's state. */
-interface RanAgent {
-  end: AgentRunEnd;
-  actions: CallActions;
+/** A call whose agent has run. */
+interface RanCall {
+  input: ToolCallInput;
+  begun: StartedCall;
+  tool: BaseTool;
+  runs: AgentOfTool;
+  ran: EndedAgent;
+  callbacks: ToolCallbacks;
+  init: ContextInit;
+  report: CallReport;
+}
+
+/**
+ * What a call comes to whose agent has run.
+ *
+ * @returns `done`: what callbacks and the agent have done, whatever becomes of the call.
+ * @throws ApprovalNotProven for a run that is none of the call's.
+ */
+export async function resultOfAgent(
+  store: Pick<Store, 'approvals' | 'turns'>,
+  call: RanCall,
+  current: Attempt,
+): Promise<{ outcome: CallOutcome; done: CallActions }> {
+  const { input, begun, tool, runs, ran, callbacks, init, report } = call;
+  const { session, callKey, callId } = input;
+  await assertOwnRun(store, input, runs, ran.runKey);
+  // A run that has ended without a word is ended by this.
+  const child = await store.turns.endChild(session, ran.runKey);
+  const end = endOf(ran, child);
+  const stateDelta = { ...begun.prepared?.stateDelta, ...child?.stateDelta };
+  const done: CallActions = {
+    ...begun.prepared,
+    ...(runs.skipSummarization && end.status === 'completed' ? { skipSummarization: true } : {}),
+    ...(Object.keys(stateDelta).length === 0 ? {} : { stateDelta }),
+  };
+  const once = {
+    get: (key: string) => begun.once[key],
+    put: async (_key: string, value: unknown) => value,
+  };
+  const own = { callId, callKey, attempt: begun.attempt, once, heartbeat: () => undefined };
+  const context = callContext(init, own, current.signal, done);
+  const args = structuredClone(plannedArguments(input, begun));
+  const called = { callbacks, call: { tool, args, context }, time: tool.durable.timeout, current };
+  const outcome = await outcomeOfAgent(runs, end, called);
+  const failed = end.status === 'completed' ? undefined : { type: errorType(end.error?.code ?? end.status) };
+  if (ran.beganAt !== undefined) report.ranAgent(ran.beganAt, failed);
+  return { outcome, done };
 }
 
 /**
@@ -109,7 +159,7 @@ interface RanAgent {
  *
  * @throws ApprovalNotProven
  */
-export async function assertOwnRun(
+async function assertOwnRun(
   store: Pick<Store, 'approvals'>,
   { session, runKey, callKey }: Pick<ToolCallInput, 'session' | 'runKey' | 'callKey'>,
   { agent: { name: agent } }: AgentOfTool,
@@ -125,29 +175,6 @@ export async function assertOwnRun(
   }
 }
 
-/**
- * Reads it. A run that has ended without a word is ended by this.
- *
- * @param session of the caller.
- */
-export async function ranAgent(
-  store: Pick<Store, 'turns'>,
-  session: string,
-  { skipSummarization }: AgentOfTool,
-  errand: EndedAgent,
-): Promise<RanAgent> {
-  const child = await store.turns.endChild(session, errand.runKey);
-  const end = endOf(errand, child);
-  const { stateDelta = {} } = child ?? {};
-  return {
-    end,
-    actions: {
-      ...(Object.keys(stateDelta).length === 0 ? {} : { stateDelta }),
-      ...(skipSummarization && end.status === 'completed' ? { skipSummarization } : {}),
-    },
-  };
-}
-
 /** The store knows best how it has ended, unless somebody has ended it from outside. */
 function endOf({ status, error }: EndedAgent, child: ChildOutcome | undefined): AgentRunEnd {
   const recorded = child?.outcome;
@@ -160,7 +187,7 @@ function endOf({ status, error }: EndedAgent, child: ChildOutcome | undefined): 
 }
 
 /** What the call is settled with: the agent's answer or its failure, as callbacks behind the tool have it. */
-export async function outcomeOfAgent(
+async function outcomeOfAgent(
   { agent }: AgentOfTool,
   end: AgentRunEnd,
   heard: { callbacks: ToolCallbacks; call: CalledTool; time: number; current: Attempt },

@@ -15,7 +15,7 @@ import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { JobInit } from '../../src/tools/context-init.ts';
 import type { CallAnswers } from '../approvals/call-answers.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
-import { plannedArguments } from '../tool/as-planned.ts';
+import { plannedArguments } from '../tool/begin-call.ts';
 import type { StartedCall } from '../tool/tool-failure.ts';
 import { type JobNotes, recordNotes } from './job-notes.ts';
 

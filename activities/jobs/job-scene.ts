@@ -11,10 +11,10 @@ import type { CallInit, ContextInit } from '../../src/tools/context-init.ts';
 import type { JobView } from '../../src/tools/job-options.ts';
 import { assertOfApp, callerOf, type NamedAgent } from '../agents.ts';
 import type { Attempt } from '../attempt.ts';
-import type { ActivityDependencies } from '../dependencies.ts';
+import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
-import { CallCredentials, callContext, contextInitOf } from '../tool/call-context.ts';
-import { mayBeElsewhere, notDeployed, ownTool, searchTool } from '../tool/call-tool.ts';
+import { CallCredentials, callContext, contextInitOf, sceneOf } from '../tool/call-context.ts';
+import { deployedTool, searchTool } from '../tool/find-tool.ts';
 import { ToolCallbacks } from '../tool/tool-callbacks.ts';
 import { type JobNotes, notesIn } from './job-notes.ts';
 import { jobInit } from './job-of-call.ts';
@@ -30,11 +30,7 @@ export function ownToolOfJob(
 ): BaseTool | undefined {
   assertOfApp(deployment, app, caller);
   const agent = callerOf(deployment, caller);
-  const own = ownTool(agent, { name: tool, callId });
-  if (own === undefined && !mayBeElsewhere(deployment, agent, { name: tool, callId })) {
-    throw notDeployed(agent, tool);
-  }
-  return own;
+  return deployedTool(deployment, agent, { name: tool, callId });
 }
 
 interface SceneParts {
@@ -79,10 +75,10 @@ export class JobScene {
     row: JobRow,
     current: Attempt,
   ): Promise<JobScene> {
-    const { deployment, store, transcripts, credentials: reader } = dependencies;
+    const { deployment, store, credentials: reader } = dependencies;
     const { session, runKey, callKey } = input;
     const { invocationId } = row;
-    const own = ownToolOfJob(dependencies, input, row);
+    ownToolOfJob(dependencies, input, row);
     const agent = callerOf(deployment, input);
     const { step } = placeOfCall(callKey);
     const [peeked, found, planned] = await Promise.all([
@@ -92,26 +88,17 @@ export class JobScene {
       store.turns.callArguments({ session, callKey }),
     ]);
     const known = found ?? { settled: false, attempts: 1, once: {} };
-    const { names, userContent, state } = peeked;
-    const { toolEdits: edits } = peeked.remembered;
-    const scene = { names, invocationId, userContent, agent, state, abortSignal: current.signal };
-    let tool = own;
-    if (tool === undefined || edits.length > 0) {
-      const init = contextInitOf(scene);
-      const search = { deployment, agent, init, edits, current, time: SEARCH_TIME };
-      tool = await searchTool(search, row.tool, own);
-    }
+    const { names } = peeked;
+    const scene = sceneOf({ ...peeked, invocationId }, { agent, abortSignal: current.signal });
+    const edits = peeked.remembered.toolEdits;
+    const search = { deployment, agent, init: contextInitOf(scene), edits, current, time: SEARCH_TIME };
+    const tool = await searchTool(search, { name: row.tool, callId: row.callId });
     const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, row.app));
-    const wantsTranscript = !callbacks.isEmpty || tool.durable.needsTranscript;
-    const transcript = wantsTranscript
-      ? await transcripts.current(session, names, (after) =>
-          store.sessions.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
-        )
-      : undefined;
-    const init = contextInitOf({
-      ...scene,
-      ...(transcript === undefined ? {} : { transcript: transcriptView(transcript, invocationId) }),
-    });
+    if (!callbacks.isEmpty || tool.durable.needsTranscript) {
+      const transcript = await currentTranscript(dependencies, session, names);
+      scene.transcript = transcriptView(transcript, invocationId);
+    }
+    const init = contextInitOf(scene);
     const notes = notesIn(known.once);
     const credentials = new CallCredentials(reader, names, new Map(notes.credentials));
     const args = notes.args ?? planned ?? {};

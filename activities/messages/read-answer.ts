@@ -18,7 +18,7 @@ import { attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { type Deployment, rootAgentOf } from '../deployment.ts';
 import { reportUnexpected } from '../logging.ts';
-import { mayBeElsewhere, ownTool } from '../tool/call-tool.ts';
+import { mayBeElsewhere, ownTool } from '../tool/find-tool.ts';
 
 /** Events that are looked at from the turn's end: its last ones may say nothing. */
 const LATEST = 100;

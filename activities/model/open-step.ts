@@ -22,7 +22,7 @@ import { Fenced, Unstorable } from '../../src/store/store-errors.ts';
 import type { OpenedStep, OpenStep, PeekedStep } from '../../src/store/turns/step-store.ts';
 import { agentNamed, assertOfApp, isHadByNobody, rootOf } from '../agents.ts';
 import { type Attempt, retryLater } from '../attempt.ts';
-import type { ActivityDependencies } from '../dependencies.ts';
+import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf, rootAgentOf, settingsOf } from '../deployment.ts';
 import { StepTime, seenEvent, UserCode } from './user-code.ts';
 
@@ -281,15 +281,11 @@ async function contextOf(
   agent: BaseAgent,
   given: DraftEvent,
 ): Promise<StepContext> {
-  const { deployment, store, transcripts } = dependencies;
+  const { deployment, store } = dependencies;
   const { invocationId } = input;
   const session = input.session ?? (seq === 0 ? undefined : (await store.sessions.find(names))?.session);
   const transcript =
-    session === undefined
-      ? new TranscriptLog().at(0)
-      : await transcripts.current(session, names, (after) =>
-          store.sessions.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
-        );
+    session === undefined ? new TranscriptLog().at(0) : await currentTranscript(dependencies, session, names);
   return new StepContext({
     names,
     invocationId,

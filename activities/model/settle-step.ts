@@ -24,7 +24,7 @@ import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
 import type { NewEvent, SettleStep } from '../../src/store/turns/step-store.ts';
 import { agentNamed, assertOfApp, handedOnBy, isHadByNobody } from '../agents.ts';
 import { type Attempt, attempt } from '../attempt.ts';
-import type { ActivityDependencies } from '../dependencies.ts';
+import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { type Deployment, pluginsOf, settingsOf } from '../deployment.ts';
 import { tellUnwantedJobs } from '../jobs/end-job.ts';
 import { withLastingStore } from '../lasting-store.ts';
@@ -215,16 +215,14 @@ async function heardEnding(heard: HeardEnding): Promise<Ending> {
 
 async function askedEnding(heard: HeardEnding): Promise<Ending> {
   const { dependencies, input, ending, session, agent, current } = heard;
-  const { deployment, store, transcripts } = dependencies;
+  const { deployment, store } = dependencies;
   const { invocationId, runKey, step } = input;
   // What the next step would be opened with is what this one's calls come to.
   const next = ending.cutOff === undefined ? step + 1 : step;
   const peeked = await store.turns.peekStep({ session, invocationId, runKey, step: next });
   const { names, responses: given, answers, asked } = peeked;
   assertOfApp(deployment, names.app, input);
-  const before = await transcripts.current(session, names, (after) =>
-    store.sessions.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
-  );
+  const before = await currentTranscript(dependencies, session, names);
   const plugins = pluginsOf(deployment, names.app);
   const settings = settingsOf(deployment, names.app, input.appTerms);
   const time = new StepTime(current, agent);

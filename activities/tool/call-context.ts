@@ -14,7 +14,8 @@ import { InvalidResultError } from '../../src/tools/tool-error.ts';
 type StartedCall = Extract<BegunCall, { kind: 'started' }>;
 
 /** Where user code of a call finds itself. */
-interface CallScene extends Pick<StartedCall, 'names' | 'invocationId' | 'userContent'> {
+interface CallScene extends Pick<StartedCall, 'names' | 'invocationId'> {
+  userContent?: StartedCall['userContent'] | undefined;
   agent: LlmAgent;
   /** What user code sees of it. */
   state: Record<string, unknown>;
@@ -35,6 +36,19 @@ function assertTransfers({ transferToAgent: name }: CallActions, context: Invoca
         `unknown agent ${JSON.stringify(name.slice(0, 128))}`
       : `the turn was handed on ${handedOn} times, and at most ${MOST_TRANSFERS} times it is`;
   if (problem) throw new InvalidResultError(`context.actions.transferToAgent: ${problem}`);
+}
+
+/** Where user code of a call that has begun finds itself. */
+export function sceneOf(
+  {
+    names,
+    invocationId,
+    userContent,
+    state,
+  }: Pick<CallScene, 'names' | 'invocationId' | 'userContent' | 'state'>,
+  more: Pick<CallScene, 'agent' | 'abortSignal' | 'handedOn'>,
+): CallScene {
+  return { names, invocationId, userContent, state, ...more };
 }
 
 /** What all contexts of a call are made of, and those of the toolsets that have its tool. */

@@ -11,13 +11,13 @@ import { beginAnswered } from '../approvals/begin-answered.ts';
 import { CallAnswers } from '../approvals/call-answers.ts';
 import { type Attempt, attempt } from '../attempt.ts';
 import { afterTime, whicheverComesFirst } from '../deadline.ts';
-import type { ActivityDependencies } from '../dependencies.ts';
+import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
 import { withLastingStore } from '../lasting-store.ts';
 import { callLogger, reportUnexpected } from '../logging.ts';
-import { digestOfCarried, plannedArguments } from './as-planned.ts';
-import { callContext, contextInitOf, effectsOf } from './call-context.ts';
-import { ownTool, searchTool } from './call-tool.ts';
+import { digestOfCarried, plannedArguments } from './begin-call.ts';
+import { callContext, contextInitOf, effectsOf, sceneOf } from './call-context.ts';
+import { ownTool, searchTool } from './find-tool.ts';
 import { type CallOutcome, callbackTooLate, callResult, rejection } from './settle-call.ts';
 import { type CalledTool, ToolCallbacks } from './tool-callbacks.ts';
 import { describeFailure, storeErrorIn } from './tool-failure.ts';
@@ -75,7 +75,7 @@ class ClosedCall {
     const { tool = own, ...outcome } =
       begun.kind === 'closed' || agent === undefined || !isOfApp(deployment, app, this.#input)
         ? { ...this.#rejection, actions: {} }
-        : await this.#heard(begun, agent, own);
+        : await this.#heard(begun, agent);
     const settled = await store.turns.settleCall({ session, callKey, ...outcome, token: randomUUID() });
     if (settled.first) {
       telemetry.metrics.callSettled({ app, agent: agentName, tool: name }, settled.failed);
@@ -93,14 +93,13 @@ class ClosedCall {
   async #heard(
     begun: Begun,
     agent: LlmAgent,
-    own: BaseTool | undefined,
   ): Promise<Omit<CallOutcome, 'answersError'> & { tool?: BaseTool }> {
     const unheard = { ...this.#rejection, actions: begun.prepared ?? {} };
     const callbacks = new ToolCallbacks(agent, pluginsOf(this.#dependencies.deployment, begun.names.app));
     if (!callbacks.has('afterToolCallback')) return unheard;
     const late = afterTime(CALLBACK_TIME);
     try {
-      const call = await this.#called(begun, agent, own, late.signal);
+      const call = await this.#called(begun, agent, late.signal);
       const { response } = await whicheverComesFirst(callbacks.after(call, unheard.response), [
         [this.#current.signal, this.#current.aborted],
         [late.signal, () => callbackTooLate(call, 'afterToolCallback', CALLBACK_TIME)],
@@ -117,28 +116,16 @@ class ClosedCall {
     }
   }
 
-  async #called(
-    begun: Begun,
-    agent: LlmAgent,
-    own: BaseTool | undefined,
-    abortSignal: AbortSignal,
-  ): Promise<CalledTool> {
-    const { store, transcripts, deployment } = this.#dependencies;
-    const { session, tool: name, callKey, prepared = false } = this.#input;
-    const { names, invocationId, userContent, state } = begun;
-    const { toolEdits: edits } = begun.remembered;
-    const transcript = await transcripts.current(session, names, (after) =>
-      store.sessions.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
-    );
-    const init = contextInitOf({
-      ...{ names, invocationId, userContent, agent, state, abortSignal },
-      transcript: transcriptView(transcript, invocationId),
-    });
-    const current = this.#current;
-    const tool =
-      own !== undefined && edits.length === 0
-        ? own
-        : await searchTool({ deployment, agent, init, edits, current, time: CALLBACK_TIME }, name, own);
+  async #called(begun: Begun, agent: LlmAgent, abortSignal: AbortSignal): Promise<CalledTool> {
+    const { deployment } = this.#dependencies;
+    const { session, tool: name, callKey, callId, prepared = false } = this.#input;
+    const transcript = await currentTranscript(this.#dependencies, session, begun.names);
+    const scene = sceneOf(begun, { agent, abortSignal });
+    scene.transcript = transcriptView(transcript, begun.invocationId);
+    const init = contextInitOf(scene);
+    const edits = begun.remembered.toolEdits;
+    const search = { deployment, agent, init, edits, current: this.#current, time: CALLBACK_TIME };
+    const tool = await searchTool(search, { name, callId });
     const answers = new CallAnswers({
       ...{ callKey, prepared, requests: begun.requests },
       args: plannedArguments(this.#input, begun),

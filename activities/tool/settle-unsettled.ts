@@ -8,11 +8,11 @@ import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { CallInit, ContextInit } from '../../src/tools/context-init.ts';
 import type { ToolEdit } from '../../src/tools/turn-tools.ts';
 import { isOfApp, knownCaller } from '../agents.ts';
-import type { ActivityDependencies } from '../dependencies.ts';
+import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { NO_PLUGINS, pluginsOf } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
-import { callContext, contextInitOf } from './call-context.ts';
-import { ownTool, searchTool } from './call-tool.ts';
+import { callContext, contextInitOf, sceneOf } from './call-context.ts';
+import { searchTool } from './find-tool.ts';
 import { outcomeOfFailure } from './settle-call.ts';
 import { ToolCallbacks } from './tool-callbacks.ts';
 import { describeFailure, storeErrorIn, UnsettledError } from './tool-failure.ts';
@@ -31,7 +31,7 @@ export async function settleUnsettled(
   input: SettleStepInput,
 ): Promise<SettleStep['unsettled']> {
   const { unsettled, session, ending, invocationId, runKey, step } = input;
-  const { deployment, store, transcripts } = dependencies;
+  const { deployment, store } = dependencies;
   const agent = knownCaller(deployment, input);
   if (unsettled.length === 0 || session === undefined || agent === undefined) return unsettled;
   // Which app it is, is yet to be read.
@@ -39,18 +39,15 @@ export async function settleUnsettled(
   const isHeard = managers.some((plugins) => new ToolCallbacks(agent, plugins).hearFailures);
   if (ending?.status === 'interrupted' || !isHeard) return unsettled;
   const peeked = await store.turns.peekStep({ session, invocationId, runKey, step });
-  const { names, state, userContent } = peeked;
+  const { names } = peeked;
   const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, names.app));
   if (!callbacks.hearFailures || !isOfApp(deployment, names.app, input)) return unsettled;
-  const transcript = await transcripts.current(session, names, (after) =>
-    store.sessions.readEvents({ ...names, after, limit: Number.MAX_SAFE_INTEGER }),
-  );
-  const { toolEdits: edits } = peeked.remembered;
-  const init = contextInitOf({
-    ...{ names, invocationId, userContent, agent, state },
-    abortSignal: AbortSignal.timeout(CALLBACK_TIME),
-    transcript: transcriptView(transcript, invocationId),
-  });
+  const transcript = await currentTranscript(dependencies, session, names);
+  const abortSignal = AbortSignal.timeout(CALLBACK_TIME);
+  const scene = sceneOf({ ...peeked, invocationId }, { agent, abortSignal });
+  scene.transcript = transcriptView(transcript, invocationId);
+  const init = contextInitOf(scene);
+  const edits = peeked.remembered.toolEdits;
   const calls = { dependencies, session, agent, callbacks, init, edits, events: transcript.events() };
   return await Promise.all(unsettled.map((call) => settledWith(calls, call)));
 }
@@ -92,11 +89,9 @@ async function toolOf(
   { dependencies, agent, init, edits }: UnsettledCalls,
   { tool: name, callId, callKey }: UnsettledCall,
 ): Promise<BaseTool | undefined> {
-  const own = ownTool(agent, { name, callId });
-  if (own !== undefined && edits.length === 0) return own;
   const { deployment, conceal } = dependencies;
   try {
-    return await searchTool({ deployment, agent, init, edits, time: CALLBACK_TIME }, name, own);
+    return await searchTool({ deployment, agent, init, edits, time: CALLBACK_TIME }, { name, callId });
   } catch (error) {
     if (storeErrorIn(error) !== undefined) throw error;
     const { message } = describeFailure(error);

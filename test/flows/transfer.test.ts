@@ -1,6 +1,6 @@
 import * as adk from '@google/adk';
 import { describe, expect, test } from 'vitest';
-import { ownTool } from '../../activities/tool/call-tool.ts';
+import { ownTool } from '../../activities/tool/find-tool.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
 import { SequentialAgent } from '../../src/agents/sequential-agent.ts';

@@ -1,30 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import { activityInfo } from '@temporalio/activity';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
-import type { CallAsPlanned } from '../../src/store/turns/call-store.ts';
+import type { StoreUnavailable } from '../../src/store/store-errors.ts';
+import type { BeginCall, BegunCall, CallAsPlanned } from '../../src/store/turns/call-store.ts';
+import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { assertOfApp, knownCaller } from '../agents.ts';
-import { ApprovalNotProven } from '../approvals/begin-answered.ts';
+import { ApprovalNotProven, beginAnswered, beginUnanswered } from '../approvals/begin-answered.ts';
+import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import type { Deployment } from '../deployment.ts';
+import { untilBack } from '../lasting-store.ts';
 import { hasNotRun, type StartedCall, type TriedCall } from './tool-failure.ts';
 
+/** Milliseconds of the margin of a call's schedule that may pass before it has begun. */
+const LATE_BEGINNING = 500;
+
+type Begun = BegunCall | Awaited<ReturnType<typeof beginAnswered>>;
+
 /**
- * A call that has just begun may name an agent of another app: its attempt ends, and has run nothing.
+ * Begins a call in the ledger. What a store has begun whose answer got lost would be an attempt of unknown outcome: it is asked again,
+ * until it says. Where that has taken the time that is the tool's, another attempt runs it.
  *
- * @throws NotDeployedHere
+ * @param own the tool, where it is its agent's own.
+ * @throws StoreUnavailable, ApprovalNotProven
  */
-export async function assertCallOfApp(
-  { deployment, store }: Pick<ActivityDependencies, 'deployment' | 'store'>,
+export async function beginCall(
+  dependencies: ActivityDependencies,
+  { input, agent, own }: { input: ToolCallInput; agent: LlmAgent; own: BaseTool | undefined },
+  current: Attempt,
+): Promise<Begun> {
+  let away: StoreUnavailable | undefined;
+  const began = performance.now();
+  const beginning = beginningOf(input, own);
+  const { answered } = input;
+  const begun = await untilBack(
+    async (): Promise<Begun> => {
+      if (answered === undefined) return await beginUnanswered(dependencies, beginning);
+      return await beginAnswered(dependencies, beginning, answered, agent);
+    },
+    current,
+    (reason) => {
+      away = reason;
+    },
+  );
+  if (away === undefined || begun.kind !== 'started' || performance.now() - began < LATE_BEGINNING)
+    return begun;
+  await hasNotRun(dependencies, { input, begun }, away);
+  throw away;
+}
+
+function beginningOf(input: ToolCallInput, own: BaseTool | undefined): BeginCall {
+  // A local attempt is scheduled by its worker's clock, and others have others.
+  const { activityType: tool, isLocal, currentAttemptScheduledTimestampMs } = activityInfo();
+  const { session, runKey, callKey, callId, args, exclusive = false } = input;
+  return {
+    ...{ session, runKey, callKey, callId, tool },
+    argsDigest: digestOfCarried(args),
+    wantArgs: 'ref' in args,
+    seesSiblings: own === undefined ? exclusive : !own.durable.isConcurrencySafe,
+    token: randomUUID(),
+    ...(isLocal ? {} : { scheduledAt: currentAttemptScheduledTimestampMs }),
+  };
+}
+
+/** Work of a call that has begun, before its tool runs: where it fails, the next attempt finds no unknown outcome. */
+export async function beforeRun<T>(
+  { store }: Pick<ActivityDependencies, 'store'>,
   call: Pick<TriedCall, 'input' | 'begun'>,
-): Promise<void> {
+  work: () => Promise<T>,
+): Promise<T> {
   try {
-    assertOfApp(deployment, call.begun.names.app, call.input);
+    return await work();
   } catch (error) {
     await hasNotRun({ store }, call, error);
     throw error;
   }
+}
+
+/**
+ * What is believed of the input of a call that has begun. The input can name any agent, and claim anything.
+ *
+ * @throws NotDeployedHere, ApprovalNotProven: nothing has run.
+ */
+export async function trustedInput(
+  dependencies: ActivityDependencies,
+  { begun, ...claimed }: ClaimedCall & { begun: StartedCall },
+): Promise<ToolCallInput> {
+  const { input } = claimed;
+  return await beforeRun(dependencies, { input, begun }, async () => {
+    assertOfApp(dependencies.deployment, begun.names.app, input);
+    return await asPlanned(dependencies, claimed);
+  });
 }
 
 /** A call as its activity begins it. */
@@ -32,8 +102,6 @@ interface ClaimedCall {
   input: ToolCallInput;
   /** Who runs it. */
   agent: LlmAgent;
-  /** The tool's name. */
-  tool: string;
   /** What the call has asked people. */
   requests: readonly ApprovalRow[];
 }
@@ -44,9 +112,9 @@ interface ClaimedCall {
  *
  * @throws ApprovalNotProven for a call that has asked people and is not as it was planned: it would run by the activity's word.
  */
-export async function asPlanned(
+async function asPlanned(
   { store, deployment }: Pick<ActivityDependencies, 'store' | 'deployment'>,
-  { input, agent, tool, requests }: ClaimedCall,
+  { input, agent, requests }: ClaimedCall,
 ): Promise<ToolCallInput> {
   const { session, callKey, callId, args, prepared } = input;
   const hasAsked = requests.length > 0;
@@ -54,7 +122,7 @@ export async function asPlanned(
   const planned = await store.turns.findPlannedCall({ session, callKey });
   const isSame =
     planned !== undefined &&
-    planned.tool === tool &&
+    planned.tool === activityInfo().activityType &&
     planned.callId === callId &&
     isBy(deployment, planned, input, agent);
   if (isSame && prepared === true && planned.prepared === true) {

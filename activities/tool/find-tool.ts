@@ -1,6 +1,8 @@
+import { activityInfo } from '@temporalio/activity';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { isBuiltInCodeExecutor } from '../../src/code-executors/built-in-code-executor.ts';
 import { codeTool } from '../../src/code-executors/code-tool.ts';
+import { TIMEOUT_MARGIN } from '../../src/flows/plan-calls.ts';
 import { findTool, ToolsetFailed, transferToolOf } from '../../src/flows/resolve-tools.ts';
 import { type BaseTool, isBaseTool } from '../../src/tools/base-tool.ts';
 import { isBaseToolset } from '../../src/tools/base-toolset.ts';
@@ -40,6 +42,21 @@ export function ownTool(agent: LlmAgent, { name, callId }: CalledName): BaseTool
   return isMeant ? codeTool(codeExecutor) : undefined;
 }
 
+/**
+ * The agent's own tool; undefined for one that a toolset or a factory may have.
+ *
+ * @throws NotDeployedHere where none of them can have it.
+ */
+export function deployedTool(
+  deployment: Deployment,
+  agent: LlmAgent,
+  called: CalledName,
+): BaseTool | undefined {
+  const own = ownTool(agent, called);
+  if (own === undefined && !mayBeElsewhere(deployment, agent, called)) throw notDeployed(agent, called.name);
+  return own;
+}
+
 /** Whether toolsets, or the factories of any app, may have a tool that isn't the agent's own. */
 export function mayBeElsewhere({ apps }: Deployment, { tools }: LlmAgent, { callId }: CalledName): boolean {
   if (callId === '') return false;
@@ -49,14 +66,17 @@ export function mayBeElsewhere({ apps }: Deployment, { tools }: LlmAgent, { call
 }
 
 /**
- * A tool that the invocation has added, or that a toolset has.
+ * The tool of a call: the agent's own, one that the invocation has added, or one of a toolset. The agent's own runs also where the
+ * invocation has taken it out since the call was planned.
  *
- * @param own runs where there is no other: the call was planned before the invocation had it taken out.
  * @throws ToolsetFailed, ToolFactoryFailed
  * @throws NotDeployedHere where nobody has it.
  */
-export async function searchTool(search: ToolSearch, name: string, own?: BaseTool): Promise<BaseTool> {
+export async function searchTool(search: ToolSearch, called: CalledName): Promise<BaseTool> {
   const { deployment, agent, init, edits, current, time } = search;
+  const { name } = called;
+  const own = ownTool(agent, called);
+  if (own !== undefined && edits.length === 0) return own;
   const { toolFactories } = settingsOf(deployment, init.appName);
   const site = { agent, context: new ReadonlyContext(init), toolFactories, toolEdits: edits };
   const late = afterTime(time);
@@ -69,7 +89,7 @@ export async function searchTool(search: ToolSearch, name: string, own?: BaseToo
   return found;
 }
 
-export function notDeployed({ tools }: LlmAgent, name: string): NotDeployedHere {
+function notDeployed({ tools }: LlmAgent, name: string): NotDeployedHere {
   return notDeployedHere(
     'tool',
     name,
@@ -79,4 +99,10 @@ export function notDeployed({ tools }: LlmAgent, name: string): NotDeployedHere 
 
 function tooLate({ name: agent }: LlmAgent, name: string, time: number): ToolsetFailed {
   return new ToolsetFailed(`the toolsets of agent "${agent}" didn't say within ${time} ms who has ${name}`);
+}
+
+/** Milliseconds that the schedule of a call gives an attempt, without its margin. */
+export function searchTime(): number {
+  const { startToCloseTimeoutMs } = activityInfo();
+  return Math.max(startToCloseTimeoutMs - TIMEOUT_MARGIN, 1);
 }

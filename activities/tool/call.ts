@@ -1,0 +1,398 @@
+import { activityInfo } from '@temporalio/activity';
+import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { awaitedJob } from '../../src/flows/awaited-job.ts';
+import { jobIdOf } from '../../src/protocol/identity.ts';
+import type { AwaitedJob, EndedDetachedJob, JobEnded } from '../../src/protocol/job.ts';
+import { TOOL_FAILED } from '../../src/protocol/names.ts';
+import type { ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
+import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
+import { JsonValueError } from '../../src/schema/json-value.ts';
+import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
+import { Unstorable } from '../../src/store/store-errors.ts';
+import type { BegunCall, CallActions } from '../../src/store/turns/call-store.ts';
+import { agentOfTool } from '../../src/tools/agent-of-tool.ts';
+import type { BaseTool } from '../../src/tools/base-tool.ts';
+import type { Asked } from '../../src/tools/call-questions.ts';
+import { askedOf } from '../../src/tools/context.ts';
+import { resolveDurableOptions } from '../../src/tools/durable-options.ts';
+import { keptFromRunning } from '../../src/tools/unpassed-gate.ts';
+import { callerOf, NotDeployedHere } from '../agents.ts';
+import { askOfUnknown, CallAnswers } from '../approvals/call-answers.ts';
+import { recordClaims } from '../approvals/claimed-entries.ts';
+import { suspendCall } from '../approvals/suspend-call.ts';
+import { type Attempt, attempt, isLastRefusal, isRetryLater } from '../attempt.ts';
+import { resultOfAgent } from '../children/agent-of-call.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { assertOwnJob, awaitJob } from '../jobs/await-job.ts';
+import { endJob } from '../jobs/end-job.ts';
+import { notesIn } from '../jobs/job-notes.ts';
+import type { ParkedRun } from '../jobs/job-outcomes.ts';
+import { withLastingStore } from '../lasting-store.ts';
+import { reportUnexpected } from '../logging.ts';
+import type { CallReport } from '../telemetry/reports.ts';
+import { beginCall, plannedArguments, trustedInput } from './begin-call.ts';
+import { contextInitOf, sceneOf } from './call-context.ts';
+import { deployedTool, searchTime, searchTool } from './find-tool.ts';
+import {
+  type CallOutcome,
+  callResult,
+  errorOutcome,
+  LEAST_CALLBACK_TIME,
+  outcomeOfFailure,
+  rejection,
+  settleCall,
+} from './settle-call.ts';
+import type { AskedPerson } from './tool-attempt.ts';
+import {
+  AsksTooOften,
+  describeFailure,
+  hasNotRun,
+  isToolTimeout,
+  recordedFailure,
+  retryUnlessSpent,
+  type StartedCall,
+  storeErrorIn,
+  ToolChanged,
+  UnknownOutcome,
+} from './tool-failure.ts';
+import { ToolRun } from './tool-run.ts';
+
+/**
+ * Where a call stands in an attempt of its activity. `#next` has the transitions:
+ *
+ *     new ─────▶ begun | settled | refused | finished
+ *     begun ───▶ ready | refused | finished
+ *     ready ───▶ running | unknown | failed | parked | finished
+ *     running ─▶ finished | failed | waiting | parked | child
+ *     unknown ─▶ waiting | failed
+ *     failed ──▶ finished | unknown, or another attempt
+ *     refused ─▶ finished
+ *     waiting ─▶ over, or finished where it can't ask
+ *     settled, parked, child, finished ─▶ over
+ */
+type CallState =
+  /** This attempt has recorded nothing. */
+  | { is: 'new' }
+  /** The ledger has counted this attempt. */
+  | { is: 'begun'; begun: StartedCall; agent: LlmAgent; own: BaseTool | undefined }
+  /** The tool is there. */
+  | { is: 'ready'; run: ToolRun }
+  /** Whatever fails from here on may have had an effect. */
+  | { is: 'running'; run: ToolRun }
+  /** An attempt may have had its effect, and nobody knows. */
+  | { is: 'unknown'; run: ToolRun }
+  | { is: 'failed'; run: ToolRun; thrown: unknown; isFinal: boolean }
+  /** People have not let it run. */
+  | { is: 'refused'; by: ApprovalRow; tool: BaseTool | undefined }
+  /** It asks a person, and is suspended. */
+  | { is: 'waiting'; run: ToolRun; asking: AskedPerson }
+  /** Its job goes on, and the turn waits for it. */
+  | { is: 'parked'; job: AwaitedJob }
+  /** The workflow runs its agent. */
+  | { is: 'child' }
+  /** An earlier attempt has settled it. */
+  | { is: 'settled'; settled: Extract<BegunCall, { kind: 'settled' }>; tool: BaseTool | undefined }
+  /** The ledger is to have its outcome. */
+  | { is: 'finished'; outcome: CallOutcome; tool: BaseTool | undefined }
+  | { is: 'over'; result: ToolCallResult };
+
+type StateOf<Is extends CallState['is']> = Extract<CallState, { is: Is }>;
+/** What follows a state. */
+type Next<Is extends CallState['is']> = Promise<StateOf<Is>>;
+
+/** What a tool that isn't found is tried again like. */
+const DEFAULT_OPTIONS = resolveDurableOptions({});
+
+/** The activity of every call: its type is the name of the tool, or of the code executor. */
+export function runTool(
+  dependencies: ActivityDependencies,
+): (input: ToolCallInput) => Promise<ToolCallResult | JobEnded | EndedDetachedJob> {
+  return (input) => {
+    const { callKey, agent, job } = input;
+    const place = { callKey, agent, tool: activityInfo().activityType };
+    return attempt<ToolCallResult | JobEnded | EndedDetachedJob>(
+      (current) => {
+        const lasting = withLastingStore(dependencies, current, place);
+        if (job === undefined) return new Call(lasting, input, current).run();
+        assertOwnJob(input, job.jobId);
+        return job.do === 'wait'
+          ? awaitJob(lasting, input, job, current)
+          : endJob(lasting, input, job, current);
+      },
+      reportUnexpected(dependencies, place),
+    );
+  };
+}
+
+/** One attempt of a call. */
+class Call {
+  readonly #dependencies: ActivityDependencies;
+  #input: ToolCallInput;
+  readonly #current: Attempt;
+  readonly #name = activityInfo().activityType;
+  #report: CallReport | undefined;
+  /** What callbacks did when the call was planned: done, whatever becomes of it. */
+  #prepared: CallActions = {};
+  #requests: readonly ApprovalRow[] = [];
+
+  constructor(dependencies: ActivityDependencies, input: ToolCallInput, current: Attempt) {
+    this.#dependencies = dependencies;
+    this.#input = input;
+    this.#current = current;
+  }
+
+  async run(): Promise<ToolCallResult> {
+    let state: CallState = { is: 'new' };
+    while (state.is !== 'over') state = await this.#next(state);
+    return state.result;
+  }
+
+  /** @throws what has the call tried again. */
+  async #next(state: Exclude<CallState, { is: 'over' }>): Promise<CallState> {
+    switch (state.is) {
+      case 'new':
+        return await this.#begin();
+      case 'begun':
+        return await this.#prepare(state);
+      case 'ready':
+        return await this.#start(state);
+      case 'running':
+        return await this.#run(state);
+      case 'unknown':
+        return afterUnknown(state);
+      case 'failed':
+        return await this.#fail(state);
+      case 'refused':
+        return finished(state.tool, { ...rejection(state.by.reason), actions: {} });
+      case 'waiting':
+        return await this.#suspend(state);
+      case 'parked':
+        this.#dependencies.telemetry.metrics.requestsEnded(this.#requests);
+        return over({ v: PROTOCOL_VERSION, parks: state.job });
+      case 'child':
+        return over({ v: PROTOCOL_VERSION, runs: true });
+      case 'settled':
+        return over(await this.#read(state));
+      case 'finished':
+        return over(await this.#settle(state));
+    }
+  }
+
+  async #begin(): Next<'begun' | 'settled' | 'refused' | 'finished'> {
+    const input = this.#input;
+    let agent: LlmAgent;
+    let own: BaseTool | undefined;
+    try {
+      agent = callerOf(this.#dependencies.deployment, input);
+      own = deployedTool(this.#dependencies.deployment, agent, { name: this.#name, callId: input.callId });
+    } catch (error) {
+      return await this.#refusedHere(error);
+    }
+    const begun = await beginCall(this.#dependencies, { input, agent, own }, this.#current);
+    if (begun.kind === 'settled') return { is: 'settled', settled: begun, tool: own };
+    // It was decided otherwise before, as a workflow that was reset can't know.
+    this.#requests = begun.kind === 'closed' ? [begun.request] : 'requests' in begun ? begun.requests : [];
+    if (begun.kind === 'closed') return { is: 'refused', by: begun.request, tool: own };
+    this.#prepared = begun.prepared ?? {};
+    return { is: 'begun', begun, agent, own };
+  }
+
+  /** @throws ApprovalNotProven, AgentOfAnotherApp: nothing has run. */
+  async #prepare({ begun, agent, own }: StateOf<'begun'>): Next<'ready' | 'refused' | 'finished'> {
+    const requests = this.#requests;
+    this.#input = await trustedInput(this.#dependencies, { input: this.#input, begun, agent, requests });
+    const input = this.#input;
+    const { callKey, prepared = false, handedOn } = input;
+    const answers = new CallAnswers({ callKey, args: plannedArguments(input, begun), prepared, requests });
+    if (answers.refusal !== undefined) return { is: 'refused', by: answers.refusal, tool: own };
+    let tool: BaseTool;
+    try {
+      const { deployment } = this.#dependencies;
+      const current = this.#current;
+      const init = contextInitOf(sceneOf(begun, { agent, abortSignal: current.signal, handedOn }));
+      const search = {
+        deployment,
+        agent,
+        init,
+        edits: begun.remembered.toolEdits,
+        current,
+        time: searchTime(),
+      };
+      tool = await searchTool(search, { name: this.#name, callId: input.callId });
+    } catch (error) {
+      return await this.#notFound(begun, error);
+    }
+    const run = await ToolRun.open(this.#dependencies, this.#current, { input, begun, agent, tool, answers });
+    this.#report = run.call.report;
+    return { is: 'ready', run };
+  }
+
+  async #start({ run }: StateOf<'ready'>): Next<'running' | 'unknown' | 'failed' | 'parked' | 'finished'> {
+    const { input, begun, tool, job } = run.call;
+    const runs = agentOfTool(tool);
+    if (runs !== undefined && input.ran !== undefined) {
+      const call = { ...run.call, runs, ran: input.ran };
+      const { outcome, done } = await resultOfAgent(this.#dependencies.store, call, this.#current);
+      this.#prepared = done;
+      return finished(tool, outcome);
+    }
+    const left = await job?.left();
+    if (left !== undefined) {
+      return ofJob(tool, await run.jobOutcomes.of(left, notesIn(begun.once).actions));
+    }
+    const problem = await run.problem();
+    if (problem !== undefined) return { is: 'failed', run, thrown: problem, isFinal: true };
+    if (!run.isForOneStart && begun.failures >= tool.durable.retry.maximumAttempts) {
+      // The worker was lost before callbacks had answered what was the last failure.
+      const thrown = recordedFailure(begun.lastError ?? 'it has failed');
+      return { is: 'failed', run, thrown, isFinal: true };
+    }
+    // What may have run is the agent, whose own calls are looked after one by one.
+    const isUnknown = begun.unknown && runs === undefined && run.onUnknown !== 'retry';
+    return isUnknown ? { is: 'unknown', run } : { is: 'running', run };
+  }
+
+  async #run({ run }: StateOf<'running'>): Next<'finished' | 'failed' | 'waiting' | 'parked' | 'child'> {
+    const { current, chunks } = run;
+    try {
+      const next = await afterRun(run);
+      if (next.is === 'finished' && !next.outcome.failed) chunks?.end();
+      else chunks?.drop();
+      return next;
+    } catch (thrown) {
+      chunks?.drop();
+      if (current.signal.aborted) throw current.aborted();
+      return { is: 'failed', run, thrown, isFinal: false };
+    }
+  }
+
+  async #fail({ run, thrown, isFinal }: StateOf<'failed'>): Next<'finished' | 'unknown'> {
+    const { current, jobOutcomes, before } = run;
+    const { tool, job, report, callbacks } = run.call;
+    if (!isFinal) {
+      await run.recorded();
+      if (current.signal.aborted) throw current.aborted();
+      const storeError = storeErrorIn(thrown);
+      if (storeError !== undefined) throw storeError;
+      if (isRetryLater(thrown)) throw thrown;
+      const isLate = isToolTimeout(thrown);
+      if (isLate && tool.job.inProcess && job !== undefined) {
+        return finished(tool, await jobOutcomes.outOfTime(job, before));
+      }
+      report.failed(isLate ? 'timeout' : TOOL_FAILED);
+      if (isLate && run.onUnknown !== 'retry') return { is: 'unknown', run };
+      if (!run.isForOneStart) await retryUnlessSpent(this.#dependencies, run.tried, thrown);
+    }
+    const ended = await job?.end({ response: { error: describeFailure(thrown).message }, failed: true });
+    if (ended !== undefined) return finished(tool, await jobOutcomes.ended(ended, before));
+    const time = Math.max(Math.round(run.timeLeft), LEAST_CALLBACK_TIME);
+    return finished(tool, await outcomeOfFailure(callbacks, { call: run.called(), thrown, time, current }));
+  }
+
+  async #suspend({ run, asking }: StateOf<'waiting'>): Next<'over' | 'finished'> {
+    const { tool, answers } = run.call;
+    const n = answers.next;
+    if (n === undefined) return finished(tool, errorOutcome(new AsksTooOften(tool)));
+    const call = { ...run.call, current: this.#current, n };
+    try {
+      const asks = await suspendCall(this.#dependencies, call, { ...asking, args: run.args });
+      return over({ v: PROTOCOL_VERSION, asks });
+    } catch (error) {
+      if (!(error instanceof JsonValueError || error instanceof Unstorable)) throw error;
+      return finished(tool, errorOutcome(error));
+    }
+  }
+
+  async #settle({ outcome, tool }: StateOf<'finished'>): Promise<ToolCallResult> {
+    const { store, telemetry } = this.#dependencies;
+    const { session, callKey } = this.#input;
+    const settled = await settleCall(store, { session, callKey, tool: this.#name }, outcome, this.#prepared);
+    if (settled.first) {
+      this.#report?.settled(settled.failed);
+      telemetry.metrics.requestsEnded(this.#requests);
+    }
+    const { detached, answersError } = outcome;
+    const result = callResult(callKey, tool, settled, answersError === true);
+    return detached === undefined ? result : { ...result, detached };
+  }
+
+  /** A job that goes on without its turn is to be waited for again, where a workflow has forgotten it. */
+  async #read({ settled, tool }: StateOf<'settled'>): Promise<ToolCallResult> {
+    const { session, callKey, callId } = this.#input;
+    const result = callResult(callKey, tool, settled);
+    if (tool?.durable.execution === 'local' || callId === '') return result;
+    const { store } = this.#dependencies;
+    const row = await store.jobs.find(jobIdOf(session, callKey));
+    if (row?.mode !== 'detached') return result;
+    const timeLeft = Math.max(row.until - (await store.now()), 1);
+    return { ...result, detached: awaitedJob(tool, row.jobId, timeLeft) };
+  }
+
+  /** This worker has no such agent or tool; on the last attempt nobody is taken to have it. */
+  async #refusedHere(error: unknown): Next<'finished'> {
+    if (!(error instanceof NotDeployedHere) || !isLastRefusal()) throw error;
+    const { session, answered } = this.#input;
+    if (answered !== undefined) {
+      await recordClaims(this.#dependencies, { session, entries: answered.entries });
+      return finished(undefined, errorOutcome(new ToolChanged()));
+    }
+    return finished(undefined, errorOutcome(new Error(`${error.message}; it may have run`)));
+  }
+
+  async #notFound(begun: StartedCall, error: unknown): Next<'finished'> {
+    const isAborted = this.#current.signal.aborted;
+    const tried = { input: this.#input, begun, tool: this.#name, durable: DEFAULT_OPTIONS };
+    if (isAborted || error instanceof NotDeployedHere) await hasNotRun(this.#dependencies, tried, error);
+    if (isAborted) throw this.#current.aborted();
+    if (error instanceof NotDeployedHere) return await this.#refusedHere(error);
+    await retryUnlessSpent(this.#dependencies, tried, error);
+    return finished(undefined, errorOutcome(error));
+  }
+}
+
+/** What the run of a call comes to: its gate, its credentials and its job come before its tool. */
+async function afterRun(run: ToolRun): Next<'finished' | 'waiting' | 'parked' | 'child'> {
+  const { jobOutcomes } = run;
+  const { tool, answers, job } = run.call;
+  const missing = await run.openCredentials();
+  if (missing !== undefined) return waiting(run, missing);
+  const isOpen = answers.hasPassed(tool) || tool.gate?.confirmation === undefined;
+  if (agentOfTool(tool) !== undefined) return isOpen ? { is: 'child' } : await afterGate(run);
+  // A gate that nobody has passed yet comes first.
+  const ended = isOpen ? await run.beforeRun(async () => await job?.begun()) : undefined;
+  if (ended !== undefined) return finished(tool, await jobOutcomes.ended(ended, run.before));
+  const outcome = await run.run();
+  if ('asked' in outcome) return { is: 'waiting', run, asking: outcome };
+  if (!('left' in outcome)) return finished(tool, outcome);
+  return ofJob(tool, await jobOutcomes.of(outcome.left, outcome.actions));
+}
+
+/** Of a call whose tool is an agent. */
+async function afterGate(run: ToolRun): Next<'finished' | 'waiting' | 'child'> {
+  const { tool, args, context } = run.asking();
+  const kept = await keptFromRunning(tool, { args, toolContext: context });
+  const asked = askedOf(context);
+  if (asked !== undefined) return waiting(run, asked);
+  return kept === undefined ? { is: 'child' } : finished(tool, { response: kept, failed: true, actions: {} });
+}
+
+function afterUnknown({ run }: StateOf<'unknown'>): StateOf<'waiting' | 'failed'> {
+  if (run.onUnknown === 'ask') return waiting(run, askOfUnknown(run.call.tool));
+  return { is: 'failed', run, thrown: new UnknownOutcome(), isFinal: true };
+}
+
+function ofJob(tool: BaseTool, outcome: CallOutcome | ParkedRun): StateOf<'parked' | 'finished'> {
+  return 'parks' in outcome ? { is: 'parked', job: outcome.parks } : finished(tool, outcome);
+}
+
+function waiting(run: ToolRun, asked: Asked): StateOf<'waiting'> {
+  return { is: 'waiting', run, asking: { asked, prepared: false, stateDelta: {} } };
+}
+
+function finished(tool: BaseTool | undefined, outcome: CallOutcome): StateOf<'finished'> {
+  return { is: 'finished', tool, outcome };
+}
+
+function over(result: ToolCallResult): StateOf<'over'> {
+  return { is: 'over', result };
+}

@@ -1,0 +1,328 @@
+import { AsyncResource } from 'node:async_hooks';
+import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { transcriptView } from '../../src/flows/transcript.ts';
+import type { ToolCallInput } from '../../src/protocol/step.ts';
+import { thrownMessage } from '../../src/schema/thrown-message.ts';
+import { asStored } from '../../src/store/engine/json-text.ts';
+import { AttemptReplaced } from '../../src/store/store-errors.ts';
+import type { CallActions } from '../../src/store/turns/call-store.ts';
+import { withoutSecrets } from '../../src/tools/auth-config.ts';
+import type { BaseTool } from '../../src/tools/base-tool.ts';
+import { type Asked, CallQuestions } from '../../src/tools/call-questions.ts';
+import type { Context } from '../../src/tools/context.ts';
+import type { CallInit, ContextInit } from '../../src/tools/context-init.ts';
+import type { OnUnknownOutcome } from '../../src/tools/durable-options.ts';
+import type { CallAnswers } from '../approvals/call-answers.ts';
+import { type Attempt, endable } from '../attempt.ts';
+import { afterTime } from '../deadline.ts';
+import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
+import { pluginsOf } from '../deployment.ts';
+import { JobOfCall } from '../jobs/job-of-call.ts';
+import { JobOutcomes } from '../jobs/job-outcomes.ts';
+import { CallReport } from '../telemetry/reports.ts';
+import { beforeRun, plannedArguments } from './begin-call.ts';
+import { CallCredentials, callContext, contextInitOf, sceneOf } from './call-context.ts';
+import { LiveChunks } from './live-chunks.ts';
+import type { CallOutcome } from './settle-call.ts';
+import { type AskedPerson, attemptTool, type RunOfJob } from './tool-attempt.ts';
+import { type CalledTool, ToolCallbacks } from './tool-callbacks.ts';
+import { ToolCancellation } from './tool-cancellation.ts';
+import {
+  hidesTexts,
+  loggerOf,
+  NeverAnswered,
+  type StartedCall,
+  ToolChanged,
+  type TriedCall,
+  UnknownOutcome,
+} from './tool-failure.ts';
+
+/** Under which a call's `once` results say that its before-callbacks needn't be asked again. */
+export const PREPARED = 'holdfast:prepared';
+
+/** A call that has begun and whose tool was found. */
+export interface CallToRun {
+  input: ToolCallInput;
+  begun: StartedCall;
+  agent: LlmAgent;
+  tool: BaseTool;
+  callbacks: ToolCallbacks;
+  /** Of all contexts of the call. */
+  init: ContextInit;
+  answers: CallAnswers;
+  report: CallReport;
+  /** Undefined for a call that can have none. */
+  job: JobOfCall | undefined;
+}
+
+/** What the attempt of a call works with: arguments, contexts, credentials, cancellation; and the runs of its tool. */
+export class ToolRun {
+  readonly call: CallToRun;
+  /** The attempt, which also ends where another one has taken its place. */
+  readonly current: Attempt;
+  /** The tool's, as before-callbacks have changed them. */
+  readonly args: Record<string, unknown>;
+  readonly jobOutcomes: JobOutcomes;
+  readonly chunks: LiveChunks | undefined;
+  readonly #dependencies: ActivityDependencies;
+  /** Ends the attempt: another one has taken its place. */
+  readonly #replaced: (reason: Error) => void;
+  /** What is being recorded of `once`. */
+  readonly #recording = new Set<Promise<unknown>>();
+  readonly #cancellation: ToolCancellation;
+  readonly #credentials: CallCredentials;
+  readonly #init: CallInit;
+  /** What before-callbacks have done, when the call was planned or before a run that goes on at once. */
+  #before: CallActions | undefined;
+  #isPrepared: boolean;
+  readonly #began = performance.now();
+
+  constructor(dependencies: ActivityDependencies, current: Attempt, call: CallToRun) {
+    this.#dependencies = dependencies;
+    const { current: own, end } = endable(current);
+    this.current = own;
+    this.#replaced = end;
+    this.call = call;
+    const { input, tool, begun, answers } = call;
+    this.#isPrepared = input.prepared === true || begun.once[PREPARED] === true;
+    const isAsIs = this.#isPrepared || answers.isEdited;
+    this.#before = begun.prepared;
+    const planned = plannedArguments(input, begun);
+    // People have seen them as the store has them.
+    const shown = answers.isEmpty ? planned : asStored(planned);
+    this.args = structuredClone(isAsIs ? answers.args : shown);
+    this.#cancellation = new ToolCancellation(tool, input.callId, (thrown) => this.#warn(thrown));
+    this.#credentials = new CallCredentials(dependencies.credentials, begun.names, answers.credentialRefs);
+    this.#init = this.#callInit();
+    this.jobOutcomes = new JobOutcomes(dependencies, own, call, (actions) => ({
+      tool,
+      args: this.args,
+      context: callContext(call.init, this.#init, own.signal, actions),
+    }));
+    this.chunks = this.#liveChunks();
+  }
+
+  static async open(
+    dependencies: ActivityDependencies,
+    current: Attempt,
+    call: Pick<CallToRun, 'input' | 'begun' | 'agent' | 'tool' | 'answers'>,
+  ): Promise<ToolRun> {
+    const { input, begun, agent, tool, answers } = call;
+    const { session, callId, handedOn, ran } = input;
+    const { names, invocationId } = begun;
+    const plugins = pluginsOf(dependencies.deployment, names.app);
+    const callbacks = callId === '' ? ToolCallbacks.none(agent) : new ToolCallbacks(agent, plugins);
+    const scene = sceneOf(begun, { agent, abortSignal: current.signal, handedOn });
+    if (!callbacks.isEmpty || tool.durable.needsTranscript) {
+      const transcript = await beforeRun(dependencies, call, () =>
+        currentTranscript(dependencies, session, names),
+      );
+      scene.transcript = transcriptView(transcript, invocationId);
+    }
+    const hasJob = ran === undefined && tool.durable.execution !== 'local' && callId !== '';
+    return new ToolRun(dependencies, current, {
+      ...call,
+      callbacks,
+      init: contextInitOf(scene),
+      report: new CallReport(dependencies.telemetry, input, tool, begun),
+      job: hasJob
+        ? new JobOfCall(dependencies, { input, begun, tool, answers }, await dependencies.store.now())
+        : undefined,
+    });
+  }
+
+  /** What keeps the call from running, whatever its tool does. */
+  async problem(): Promise<Error | undefined> {
+    const { tool, answers } = this.call;
+    if (answers.isEmpty) return undefined;
+    if (await answers.hasChanged(tool)) return new ToolChanged();
+    if (answers.isNotRepeated(tool)) return new UnknownOutcome();
+    const { unanswered } = answers;
+    return unanswered && new NeverAnswered(unanswered.kind === 'input' ? 'input' : 'credential');
+  }
+
+  /** An approval that the tool has asked for itself is for one start, too: its own options are those of ordinary calls. */
+  get isForOneStart(): boolean {
+    const { tool, answers } = this.call;
+    return answers.isApproved && tool.gate?.confirmation === undefined;
+  }
+
+  get onUnknown(): OnUnknownOutcome {
+    const { onUnknownOutcome } = this.call.tool.durable;
+    return this.isForOneStart && onUnknownOutcome === 'retry' ? 'fail' : onUnknownOutcome;
+  }
+
+  /** What was done before the tool runs. */
+  get before(): CallActions | undefined {
+    return this.#before;
+  }
+
+  /** What the tool's failures are counted and logged by. */
+  get tried(): TriedCall {
+    const { input, begun, tool } = this.call;
+    return { input, begun, tool: tool.name, durable: tool.durable };
+  }
+
+  /** Milliseconds of the tool's time that this attempt has not used up. */
+  get timeLeft(): number {
+    return this.call.tool.durable.timeout - (performance.now() - this.#began);
+  }
+
+  /** The call as callbacks see it that can ask nobody. */
+  called(): CalledTool {
+    return { tool: this.call.tool, args: this.args, context: this.#context(this.current.signal) };
+  }
+
+  /** The call as its tool, and the callbacks before it, see it. */
+  asking(signal = this.current.signal): CalledTool {
+    const { tool, answers } = this.call;
+    const credential = this.#credentials.get(tool.gate?.authConfig?.credentialKey ?? '');
+    const questions = new CallQuestions({
+      inputs: answers.inputs,
+      ...(credential === undefined ? {} : { credential }),
+      credentialOf: (key) => this.#credentials.get(key),
+      passed: answers.hasPassed(tool) ? tool.gate : undefined,
+      terms: answers.terms,
+    });
+    return { tool, args: this.args, context: this.#context(signal, questions) };
+  }
+
+  /** @returns what is to be asked for: the tool's own credential comes before its run. */
+  async openCredentials(): Promise<Asked | undefined> {
+    const { tool, answers } = this.call;
+    const authConfig = tool.gate?.authConfig;
+    if (answers.isEmpty && authConfig === undefined) return undefined;
+    await this.beforeRun(() => this.#credentials.openGiven());
+    if (authConfig === undefined) return undefined;
+    const isThere = await this.beforeRun(() => this.#credentials.open(authConfig.credentialKey));
+    return isThere ? undefined : { kind: 'credential', authConfig: withoutSecrets(authConfig) };
+  }
+
+  /** What fails here has started nothing: the next attempt finds no unknown outcome. */
+  async beforeRun<T>(work: () => Promise<T>): Promise<T> {
+    return await beforeRun(this.#dependencies, this.call, work);
+  }
+
+  /** What has happened by then is known to the next attempt: a tool may be out of time while the store is away. */
+  async recorded(): Promise<void> {
+    await Promise.allSettled(this.#recording);
+  }
+
+  /** Runs the tool; again at once where it asks for a credential that is there. */
+  async run(): Promise<CallOutcome | AskedPerson | RunOfJob> {
+    const outcome = await this.#run();
+    if (!('asked' in outcome) || outcome.asked.kind !== 'credential') return outcome;
+    const { credentialKey } = outcome.asked.authConfig;
+    if (this.#credentials.get(credentialKey) !== undefined) return outcome;
+    const isThere = await this.#credentials.open(credentialKey);
+    if (!isThere || !outcome.prepared) return outcome;
+    this.#isPrepared = true;
+    const stateDelta = { ...this.#before?.stateDelta, ...outcome.stateDelta };
+    this.#before = { ...this.#before, stateDelta };
+    return await this.run();
+  }
+
+  async #run(): Promise<CallOutcome | AskedPerson | RunOfJob> {
+    // What is cancelled before it runs needn't.
+    if (this.current.signal.aborted) throw this.current.aborted();
+    const { tool, callbacks, report, answers, job } = this.call;
+    const timeout = afterTime(job?.timeLeft ?? tool.durable.timeout);
+    const ends = [this.current.signal, timeout.signal];
+    // The worker that fires the signal is in no activity's context; handlers are.
+    const tell = AsyncResource.bind(() => {
+      if (!this.current.signal.aborted || !this.current.movesOn()) this.#cancellation.tell();
+    });
+    if (tool.isLongRunning && job !== undefined && !tool.supportsCancellation()) {
+      this.#cancellation.onCancel(() => this.jobOutcomes.tellCancelled(job));
+    }
+    // Its own attempt before this one has left them, and the next beat would replace them.
+    if (job?.init.details !== undefined) this.current.heartbeat(job.init.details);
+    // Not on the signal of both, which costs nothing until somebody listens to it.
+    for (const end of ends) end.addEventListener('abort', tell);
+    const { chunks } = this;
+    try {
+      return await attemptTool({
+        call: this.asking(AbortSignal.any(ends)),
+        callbacks,
+        prepared: this.#isPrepared,
+        approvedArgs: answers.isApproved ? answers.args : undefined,
+        hasPassed: answers.hasPassed(tool),
+        current: this.current,
+        timeout: timeout.signal,
+        cancellation: this.#cancellation,
+        opensJob: () => this.beforeRun(async () => await job?.begun()),
+        onChunk: chunks && ((chunk) => chunks.add(chunk)),
+        job,
+        report,
+      });
+    } finally {
+      for (const end of ends) end.removeEventListener('abort', tell);
+      timeout.clear();
+      this.#cancellation.close();
+    }
+  }
+
+  #context(signal: AbortSignal, questions?: CallQuestions): Context {
+    const { init, tool, answers } = this.call;
+    const toolConfirmation = answers.confirmation(tool);
+    return callContext(
+      toolConfirmation === undefined ? init : { ...init, toolConfirmation },
+      questions === undefined ? this.#init : { ...this.#init, questions },
+      signal,
+      this.#before,
+    );
+  }
+
+  #liveChunks(): LiveChunks | undefined {
+    const { tool, input, begun } = this.call;
+    if (tool.durable.sensitive !== false) return undefined;
+    const { session, runKey, callKey } = input;
+    const place = { session, runKey, callKey, tool: tool.name, attempt: begun.attempt };
+    return new LiveChunks(this.#dependencies.store.live, place);
+  }
+
+  #callInit(): CallInit {
+    const { input, begun, tool, job } = this.call;
+    const { session, callKey, callId } = input;
+    const once = new Map(Object.entries(begun.once));
+    return {
+      callId,
+      callKey,
+      attempt: begun.attempt,
+      once: {
+        get: async (key) => once.get(key) ?? (await this.#askOnce(key)),
+        put: async (key, value) => {
+          const recording = this.#dependencies.store.turns.recordOnce({ session, callKey, key, value });
+          this.#recording.add(recording);
+          const first = await recording.finally(() => this.#recording.delete(recording));
+          once.set(key, first);
+          return first;
+        },
+      },
+      // Temporal shows the details of a pending activity as they are.
+      heartbeat: (details) => this.current.heartbeat(tool.durable.sensitive === false ? details : undefined),
+      onCancel: (handler) => this.#cancellation.onCancel(handler),
+      ...(job === undefined ? {} : { job: job.init }),
+    };
+  }
+
+  /** Right before an action: an attempt that stood still doesn't do what another one has done, or is to do. */
+  async #askOnce(key: string): Promise<unknown> {
+    const { input, begun } = this.call;
+    const { session, callKey } = input;
+    try {
+      return await this.#dependencies.store.turns.askOnce({ session, callKey, key, attempt: begun.attempt });
+    } catch (error) {
+      // The tool may take it for an error like any other.
+      if (error instanceof AttemptReplaced) this.#replaced(error);
+      throw error;
+    }
+  }
+
+  #warn(thrown: unknown): void {
+    const { tool } = this.call;
+    const text = `cancelling tool ${tool.name} failed`;
+    const isHidden = hidesTexts(this.#dependencies, tool.durable);
+    loggerOf(this.#dependencies, this.tried).warn(isHidden ? text : `${text}: ${thrownMessage(thrown)}`);
+  }
+}
