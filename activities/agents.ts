@@ -1,7 +1,8 @@
+import { calledAgent } from '../src/agents/agent-tool.ts';
 import { agentsOfTree } from '../src/agents/agents-of-tree.ts';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
-import { isLlmAgent } from '../src/agents/is-llm-agent.ts';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
+import { isLlmAgent } from '../src/agents/llm-agent.ts';
 import { HoldfastError } from '../src/contract/error.ts';
 import { agentToRun } from '../src/flows/agent-to-run.ts';
 import { ToolsetFailed, toolsOf } from '../src/flows/resolve-tools.ts';
@@ -133,7 +134,7 @@ function agentMade(
   { app, factory, args }: NonNullable<ToolOfAgent['made']>,
 ): BaseAgent | undefined {
   const { toolFactories } = settingsOf(deployment, app);
-  return agentOfTool(made(() => makeTurnTool(toolFactories, factory, args)))?.agent;
+  return calledAgent(made(() => makeTurnTool(toolFactories, factory, args)));
 }
 
 function inTools(caller: BaseAgent, name: string): BaseAgent | undefined {
@@ -157,7 +158,7 @@ async function inToolsets(caller: BaseAgent, name: string): Promise<BaseAgent | 
 
 function agentIn(tools: readonly BaseTool[], name: string): BaseAgent | undefined {
   const found = tools.find((tool) => tool.name === name);
-  return found === undefined ? undefined : agentOfTool(found)?.agent;
+  return found === undefined ? undefined : calledAgent(found);
 }
 
 type OpenStep = Extract<OpenedStep, { kind: 'open' }>;

@@ -1,7 +1,7 @@
 import type { Content } from '../src/events/content.ts';
 import { BaseLlm } from '../src/models/base-llm.ts';
-import type { LlmRequest } from '../src/models/llm-request.ts';
 import type { LlmResponse } from '../src/models/llm-response.ts';
+import type { LlmRequest } from '../src/tools/base-tool.ts';
 
 /** What a turn of the bench does; its message is this as JSON. */
 export interface TurnShape {

@@ -3,8 +3,8 @@ import type { BaseAgent } from '../src/agents/base-agent.ts';
 import { LlmAgent } from '../src/agents/llm-agent.ts';
 import { ParallelAgent } from '../src/agents/parallel-agent.ts';
 import { BaseLlm } from '../src/models/base-llm.ts';
-import type { LlmRequest } from '../src/models/llm-request.ts';
 import type { LlmResponse } from '../src/models/llm-response.ts';
+import type { LlmRequest } from '../src/tools/base-tool.ts';
 
 /** Calls its agent so many times at once, and says so when all have answered. */
 class CallingLlm extends BaseLlm {

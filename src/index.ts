@@ -69,7 +69,7 @@ export {
   signDecision,
   verifyDecisionAttestation,
 } from './approvals/decision-attestation.ts';
-export type { Issuer, PrivateJwk, PublicJwk } from './approvals/issuer.ts';
+export type { Issuer, PrivateJwk } from './approvals/issuer.ts';
 export { logNotifier, type NoticeLogger } from './approvals/log-notifier.ts';
 export {
   type AttestedMessage,
@@ -179,7 +179,7 @@ export { BaseLlm, isBaseLlm } from './models/base-llm.ts';
 export type { BaseLlmConnection } from './models/base-llm-connection.ts';
 export { Gemini, type GeminiParams, isGemini } from './models/gemini.ts';
 export { type BaseLlmType, LLMRegistry, UnknownModelError } from './models/llm-registry.ts';
-export { appendInstructions, appendTools, type LlmRequest, removeTools } from './models/llm-request.ts';
+export { appendInstructions, appendTools, removeTools } from './models/llm-request.ts';
 export { createLlmResponse, type LlmResponse } from './models/llm-response.ts';
 export {
   ModelError,
@@ -229,6 +229,7 @@ export { digestOf } from './protocol/canonical-json.ts';
 export type { DecisionReceipt, GateKind, OnExpiry, RequestStatus, Voter } from './protocol/gate.ts';
 export type { JobEnder, JobProgress, JobReceipt, JobStatus, WaitingJob } from './protocol/job.ts';
 export { messageDigest } from './protocol/message.ts';
+export type { PublicJwk } from './protocol/public-jwk.ts';
 export type { TurnRunConfig } from './protocol/run-terms.ts';
 export type { AgentTurnStart, TurnResult, TurnStatus, TurnUsage } from './protocol/turn.ts';
 export {
@@ -292,6 +293,7 @@ export {
   Unstorable,
 } from './store/store-errors.ts';
 export type { ApprovalOptions, ResolvedApproval } from './tools/approval-options.ts';
+export type { LlmRequest, ToolFactory, TurnTools } from './tools/base-tool.ts';
 export {
   BaseTool,
   type BaseToolParams,
@@ -351,6 +353,7 @@ export type {
 } from './tools/gate-options.ts';
 export type { InputAnswer, InputRequest } from './tools/input-request.ts';
 export {
+  type AgentView,
   InvocationContext,
   type Perspective,
   type SessionView,
@@ -386,7 +389,6 @@ export type {
   ToolOptions,
   ToolOutputSchema,
 } from './tools/tool-types.ts';
-export type { ToolFactory, TurnTools } from './tools/turn-tools.ts';
 export { type ConfirmationProvider, withConfirmation } from './tools/with-confirmation.ts';
 export {
   type WebhookEventType,

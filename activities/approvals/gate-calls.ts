@@ -12,7 +12,7 @@ import type { CallActions } from '../../src/store/turns/call-store.ts';
 import { agentOfTool } from '../../src/tools/agent-of-tool.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { askedOf } from '../../src/tools/context.ts';
-import type { CallInit } from '../../src/tools/context-init.ts';
+import type { CallInit } from '../../src/tools/invocation-context.ts';
 import { stateWith } from '../../src/tools/readonly-context.ts';
 import { InvalidResultError, ToolError } from '../../src/tools/tool-error.ts';
 import { defaultHint, type Question, questionOf } from '../../src/tools/tool-gate.ts';

@@ -12,7 +12,7 @@ import type { CallOfAgentFound, ChildOutcome } from '../../src/store/turns/child
 import type { OpenStep } from '../../src/store/turns/step-store.ts';
 import type { AgentOfTool } from '../../src/tools/agent-of-tool.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
-import type { ContextInit } from '../../src/tools/context-init.ts';
+import type { ContextInit } from '../../src/tools/invocation-context.ts';
 import { ApprovalNotProven } from '../approvals/begin-answered.ts';
 import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';

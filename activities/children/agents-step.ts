@@ -1,5 +1,5 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
-import { isLlmAgent } from '../../src/agents/is-llm-agent.ts';
+import { isLlmAgent } from '../../src/agents/llm-agent.ts';
 import { isLoopAgent } from '../../src/agents/loop-agent.ts';
 import { isParallelAgent } from '../../src/agents/parallel-agent.ts';
 import { isSequentialAgent } from '../../src/agents/sequential-agent.ts';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { SubAgentFailed } from '../../src/agents/agent-result.ts';
-import { type BaseAgent, runOfImpl } from '../../src/agents/base-agent.ts';
+import { runOfImpl } from '../../src/agents/base-agent.ts';
 import { codedError } from '../../src/contract/error.ts';
 import { createEvent, type Event } from '../../src/events/event.ts';
 import { layOver } from '../../src/flows/lay-over.ts';
@@ -8,7 +8,7 @@ import { type Transcript, TranscriptLog } from '../../src/flows/transcript.ts';
 import { visibleEvents } from '../../src/flows/visible-events.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
 import type { DraftEvent, StoredEvent } from '../../src/store/sessions/stored-event.ts';
-import type { ContextInit } from '../../src/tools/context-init.ts';
+import type { AgentView, ContextInit } from '../../src/tools/invocation-context.ts';
 import { InvocationContext } from '../../src/tools/invocation-context.ts';
 import type { StepParts } from '../model/step-parts.ts';
 
@@ -135,7 +135,7 @@ export class ScriptedRun {
       diverged ??= how;
       return diverged;
     };
-    const runSubAgent = async function* (this: ScriptedRun, subAgent: BaseAgent) {
+    const runSubAgent = async function* (this: ScriptedRun, subAgent: AgentView) {
       const place = count;
       count += 1;
       const part = this.#parts[place];

@@ -12,7 +12,7 @@ import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import type { JobAddress, JobClaims, JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';
 import { AttemptReplaced, UnknownJob, Unstorable } from '../../src/store/store-errors.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
-import type { JobInit } from '../../src/tools/context-init.ts';
+import type { JobInit } from '../../src/tools/invocation-context.ts';
 import type { CallAnswers } from '../approvals/call-answers.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { plannedArguments } from '../tool/begin-call.ts';

@@ -7,7 +7,7 @@ import type { CallActions, KnownCall } from '../../src/store/turns/call-store.ts
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { CallQuestions } from '../../src/tools/call-questions.ts';
 import type { Context } from '../../src/tools/context.ts';
-import type { CallInit, ContextInit } from '../../src/tools/context-init.ts';
+import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
 import type { JobView } from '../../src/tools/job-options.ts';
 import { assertOfApp, callerOf, type NamedAgent } from '../agents.ts';
 import type { Attempt } from '../attempt.ts';

@@ -1,5 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
-import { isLlmAgent } from '../../src/agents/is-llm-agent.ts';
+import { isLlmAgent } from '../../src/agents/llm-agent.ts';
 import type { AppSettings } from '../../src/app/app-settings.ts';
 import { timeLeft } from '../../src/flows/budgets.ts';
 import { type AskedStep, draftFromError, recordOf, type StepResponse } from '../../src/flows/step-draft.ts';

@@ -1,5 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
-import { isLlmAgent } from '../../src/agents/is-llm-agent.ts';
+import { isLlmAgent } from '../../src/agents/llm-agent.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
 import { limitKeyOf } from '../../src/models/limit-key.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';

@@ -1,4 +1,4 @@
-import { isLlmAgent } from '../../src/agents/is-llm-agent.ts';
+import { isLlmAgent } from '../../src/agents/llm-agent.ts';
 import {
   exceededAbove,
   exceededBudget,

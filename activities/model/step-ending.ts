@@ -1,5 +1,5 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
-import { isLlmAgent } from '../../src/agents/is-llm-agent.ts';
+import { isLlmAgent } from '../../src/agents/llm-agent.ts';
 import { modelOutputOf } from '../../src/flows/model-output.ts';
 import { StepContext, type StepScene } from '../../src/flows/step-context.ts';
 import { draftFromError, errorEvent, goesOn, type StepDraft, shortened } from '../../src/flows/step-draft.ts';

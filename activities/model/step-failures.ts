@@ -1,6 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
-import { isLlmAgent } from '../../src/agents/is-llm-agent.ts';
+import { isLlmAgent } from '../../src/agents/llm-agent.ts';
 import { type AskedStep, draftFromError, recordOf, type StepResponse } from '../../src/flows/step-draft.ts';
 import { toModelError } from '../../src/models/model-errors.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';

@@ -1,6 +1,6 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
-import { isLlmAgent } from '../../src/agents/is-llm-agent.ts';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { isLlmAgent } from '../../src/agents/llm-agent.ts';
 import { type AppSettings, runConfigOf } from '../../src/app/app-settings.ts';
 import { timeLeft } from '../../src/flows/budgets.ts';
 import { StepContext, type StepScene } from '../../src/flows/step-context.ts';
@@ -9,9 +9,9 @@ import { type Transcript, transcriptView } from '../../src/flows/transcript.ts';
 import type { PluginManager } from '../../src/plugins/plugin-manager.ts';
 import type { RunTerms, TurnRunConfig } from '../../src/protocol/run-terms.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
+import type { ToolEdit } from '../../src/protocol/tool-edit.ts';
 import type { OpenedStep } from '../../src/store/turns/step-store.ts';
 import type { StepUsage } from '../../src/store/turns/usage.ts';
-import type { ToolEdit } from '../../src/tools/turn-tools.ts';
 import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';

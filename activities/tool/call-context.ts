@@ -7,7 +7,7 @@ import { callActionsOf } from '../../src/flows/call-actions.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { BegunCall, CallActions } from '../../src/store/turns/call-store.ts';
 import { Context } from '../../src/tools/context.ts';
-import type { CallInit, ContextInit } from '../../src/tools/context-init.ts';
+import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
 import { InvocationContext, type TranscriptView } from '../../src/tools/invocation-context.ts';
 import { InvalidResultError } from '../../src/tools/tool-error.ts';
 

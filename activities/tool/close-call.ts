@@ -5,7 +5,7 @@ import { transcriptView } from '../../src/flows/transcript.ts';
 import type { CloseCallInput, ToolCallResult } from '../../src/protocol/step.ts';
 import type { BegunAnsweredCall } from '../../src/store/approvals/approval-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
-import type { CallInit } from '../../src/tools/context-init.ts';
+import type { CallInit } from '../../src/tools/invocation-context.ts';
 import { isOfApp, knownCaller } from '../agents.ts';
 import { beginAnswered } from '../approvals/begin-answered.ts';
 import { CallAnswers } from '../approvals/call-answers.ts';

@@ -4,11 +4,11 @@ import { isBuiltInCodeExecutor } from '../../src/code-executors/built-in-code-ex
 import { codeTool } from '../../src/code-executors/code-tool.ts';
 import { TIMEOUT_MARGIN } from '../../src/flows/plan-calls.ts';
 import { findTool, ToolsetFailed, transferToolOf } from '../../src/flows/resolve-tools.ts';
+import type { ToolEdit } from '../../src/protocol/tool-edit.ts';
 import { type BaseTool, isBaseTool } from '../../src/tools/base-tool.ts';
 import { isBaseToolset } from '../../src/tools/base-toolset.ts';
-import type { ContextInit } from '../../src/tools/context-init.ts';
+import type { ContextInit } from '../../src/tools/invocation-context.ts';
 import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
-import type { ToolEdit } from '../../src/tools/turn-tools.ts';
 import { type NotDeployedHere, notDeployedHere } from '../agents.ts';
 import type { Attempt } from '../attempt.ts';
 import { afterTime, whicheverComesFirst } from '../deadline.ts';

@@ -2,9 +2,9 @@ import type { Content } from '../events/content.ts';
 import type { EndedAgent } from '../protocol/agent-run.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import { toFunctionResponse } from '../tools/function-response.ts';
+import type { AgentView } from '../tools/invocation-context.ts';
 import { ToolError } from '../tools/tool-error.ts';
-import type { BaseAgent } from './base-agent.ts';
-import { isLlmAgent } from './is-llm-agent.ts';
+import { isLlmAgent } from './llm-agent.ts';
 
 /** What the latest run of a tool's agent has come to. */
 export interface AgentRunEnd {
@@ -43,7 +43,7 @@ export function answerText(content: Content | undefined): string | undefined {
  *
  * @throws SubAgentFailed
  */
-export async function agentResult(agent: BaseAgent, end: AgentRunEnd): Promise<Record<string, unknown>> {
+export async function agentResult(agent: AgentView, end: AgentRunEnd): Promise<Record<string, unknown>> {
   const { status, text } = end;
   if (status !== 'completed') throw subAgentFailed(agent.name, end.error ?? WITHOUT_A_WORD[status]);
   if (text === undefined || text === '') return {};

@@ -7,7 +7,7 @@ import { assertKnownFields } from '../schema/known-fields.ts';
 import { rootOf, withObjectRoot } from '../schema/object-root.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
-import { AGENT_OF_TOOL, type AgentOfTool } from '../tools/agent-of-tool.ts';
+import { AGENT_OF_TOOL, type AgentOfTool, agentOfTool } from '../tools/agent-of-tool.ts';
 import { BaseTool, type BaseToolParams, toolOwner } from '../tools/base-tool.ts';
 import type { DurableOptions } from '../tools/durable-options.ts';
 import { GATE_OPTIONS, type GateOptions } from '../tools/gate-options.ts';
@@ -15,7 +15,7 @@ import { responseSchema } from '../tools/response-schema.ts';
 import { InvalidArgumentsError, ToolError } from '../tools/tool-error.ts';
 import { type BaseAgent, isBaseAgent, whatItIs } from './base-agent.ts';
 import { type BudgetLimits, resolveBudgetLimits } from './budget-limits.ts';
-import { isLlmAgent } from './is-llm-agent.ts';
+import { isLlmAgent } from './llm-agent.ts';
 
 const AGENT_TOOL = Symbol.for('holdfast.agentTool');
 
@@ -90,7 +90,7 @@ const REQUEST: JsonSchemaObject = Object.freeze({
  */
 export class AgentTool extends BaseTool {
   readonly [AGENT_TOOL] = true;
-  override readonly [AGENT_OF_TOOL]: AgentOfTool;
+  override readonly [AGENT_OF_TOOL]: AgentOfTool<BaseAgent>;
 
   constructor(config: AgentToolConfig) {
     const kind = new.target.name || 'AgentTool';
@@ -165,6 +165,12 @@ export class AgentTool extends BaseTool {
 /** Whether `value` is an {@link AgentTool}, of this or of another copy of the package. */
 export function isAgentTool(value: unknown): value is AgentTool {
   return typeof value === 'object' && value !== null && AGENT_TOOL in value && value[AGENT_TOOL] === true;
+}
+
+/** The agent that runs in the place of this tool; undefined for a tool that runs itself. */
+export function calledAgent(tool: BaseTool): BaseAgent | undefined {
+  const agent = agentOfTool(tool)?.agent;
+  return isBaseAgent(agent) ? agent : undefined;
 }
 
 /**

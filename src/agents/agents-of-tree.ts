@@ -1,8 +1,9 @@
 import { agentOfTool } from '../tools/agent-of-tool.ts';
 import { isBaseToolset } from '../tools/base-toolset.ts';
+import { calledAgent } from './agent-tool.ts';
 import type { BaseAgent } from './base-agent.ts';
-import { isLlmAgent } from './is-llm-agent.ts';
-import type { LlmAgent } from './llm-agent.ts';
+import { agentWithModel } from './given-model.ts';
+import { isLlmAgent, type LlmAgent } from './llm-agent.ts';
 
 /** An agent and those below it, itself first. */
 export function agentsOfTree(agent: BaseAgent): BaseAgent[] {
@@ -30,10 +31,20 @@ export function llmAgentsOf(roots: Iterable<BaseAgent>): LlmAgent[] {
   return agentsWithin(roots).filter(isLlmAgent);
 }
 
+/**
+ * Sub-agents are made before those above them, so that only a whole tree says whose model they have.
+ *
+ * @throws DefinitionError for an agent of the trees, or of their tools, that has no model.
+ */
+export function assertModels(roots: Iterable<BaseAgent>): void {
+  for (const agent of llmAgentsOf(roots)) agentWithModel(agent);
+}
+
 function agentsOfTools(agent: BaseAgent): BaseAgent[] {
   if (!isLlmAgent(agent)) return [];
   return agent.tools.flatMap((tool) => {
-    const runs = isBaseToolset(tool) ? undefined : agentOfTool(tool);
-    return runs === undefined || runs.taskQueue !== undefined ? [] : [runs.agent];
+    if (isBaseToolset(tool) || agentOfTool(tool)?.taskQueue !== undefined) return [];
+    const called = calledAgent(tool);
+    return called === undefined ? [] : [called];
   });
 }

@@ -1,7 +1,7 @@
 import type { Event } from '../events/event.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
-import { InvocationContext, isInvocationContext } from '../tools/invocation-context.ts';
+import { type AgentView, InvocationContext, isInvocationContext } from '../tools/invocation-context.ts';
 import { assertAgentName } from './agent-name.ts';
 import { callbackList } from './callback-list.ts';
 import type { AfterAgentCallback, BeforeAgentCallback, SingleAgentCallback } from './callbacks.ts';
@@ -45,7 +45,7 @@ export interface BaseAgentConfig {
  *   }
  * }
  */
-export abstract class BaseAgent<TConfig extends BaseAgentConfig = BaseAgentConfig> {
+export abstract class BaseAgent<TConfig extends BaseAgentConfig = BaseAgentConfig> implements AgentView {
   readonly [BASE_AGENT] = true;
   /** As it was given, for {@link BaseAgent.clone}. */
   protected readonly config: TConfig;

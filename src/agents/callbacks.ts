@@ -1,7 +1,6 @@
 import type { Content } from '../events/content.ts';
-import type { LlmRequest } from '../models/llm-request.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
-import type { BaseTool } from '../tools/base-tool.ts';
+import type { BaseTool, LlmRequest } from '../tools/base-tool.ts';
 import type { Context } from '../tools/context.ts';
 
 type Maybe<T> = T | undefined | Promise<T | undefined>;

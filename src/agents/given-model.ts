@@ -1,22 +1,21 @@
 import type { BaseLlm } from '../models/base-llm.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
-import { llmAgentsOf } from './agents-of-tree.ts';
-import { agentOwner, type BaseAgent } from './base-agent.ts';
-import { isLlmAgent } from './is-llm-agent.ts';
-import type { LlmAgent } from './llm-agent.ts';
+import type { AgentView } from '../tools/invocation-context.ts';
+import { agentOwner } from './base-agent.ts';
+import { asksModel, type LlmAgentView } from './llm-agent-view.ts';
 
-type WithModel = LlmAgent & { readonly model: string | BaseLlm };
+type WithModel = LlmAgentView & { readonly model: string | BaseLlm };
 
 /** The agent itself, or the nearest one above it that has a model. Semantics: `LlmAgent.canonicalModel` of `@google/adk` 2.0.0. */
-export function nearestWithModel(agent: LlmAgent): WithModel | undefined {
-  for (let above: BaseAgent | undefined = agent; above !== undefined; above = above.parentAgent) {
-    if (isLlmAgent(above) && hasModel(above)) return above;
+export function nearestWithModel(agent: LlmAgentView): WithModel | undefined {
+  for (let above: AgentView | undefined = agent; above !== undefined; above = above.parentAgent) {
+    if (asksModel(above) && hasModel(above)) return above;
   }
   return undefined;
 }
 
 /** @throws DefinitionError where there is none. */
-export function agentWithModel(agent: LlmAgent): WithModel {
+export function agentWithModel(agent: LlmAgentView): WithModel {
   const found = nearestWithModel(agent);
   if (found !== undefined) return found;
   throw new DefinitionError({
@@ -28,15 +27,6 @@ export function agentWithModel(agent: LlmAgent): WithModel {
   });
 }
 
-/**
- * Sub-agents are made before those above them, so that only a whole tree says whose model they have.
- *
- * @throws DefinitionError for an agent of the trees, or of their tools, that has no model.
- */
-export function assertModels(roots: Iterable<BaseAgent>): void {
-  for (const agent of llmAgentsOf(roots)) agentWithModel(agent);
-}
-
-function hasModel(agent: LlmAgent): agent is WithModel {
+function hasModel(agent: LlmAgentView): agent is WithModel {
   return agent.model !== undefined;
 }

@@ -30,7 +30,6 @@ import type {
 } from './callbacks.ts';
 import { assertGenerateContentConfig } from './generate-content-config.ts';
 import { agentWithModel } from './given-model.ts';
-import { LLM_AGENT } from './is-llm-agent.ts';
 import {
   type InstructionProvider,
   LLM_AGENT_FIELDS,
@@ -39,13 +38,13 @@ import {
   UNSUPPORTED_AGENT_FIELDS,
 } from './llm-agent-config.ts';
 import { checkedCodeExecutor, checkedPlanner, checkedProcessors, namesTaken } from './llm-agent-parts.ts';
+import { asksModel, LLM_AGENT, type LlmAgentView } from './llm-agent-view.ts';
 import { AGENT_TRANSFER_LLM_REQUEST_PROCESSOR } from './processors/agent-transfer-processor.ts';
 import type { BaseLlmRequestProcessor, BaseLlmResponseProcessor } from './processors/base-llm-processor.ts';
 import { DEFAULT_REQUEST_PROCESSORS } from './processors/default-processors.ts';
 import { matched } from './schema-mismatch.ts';
 import { staticInstructionParts } from './static-instruction.ts';
 
-export { isLlmAgent } from './is-llm-agent.ts';
 export type {
   AgentDurableOptions,
   InstructionProvider,
@@ -65,7 +64,7 @@ export type {
  *   tools: [findOrder, refund],
  * });
  */
-export class LlmAgent extends BaseAgent<LlmAgentConfig> {
+export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmAgentView {
   readonly [LLM_AGENT] = true;
   /** As it was given; absent: that of the nearest LlmAgent above this one. {@link LlmAgent.canonicalModel} is what is asked. */
   readonly model?: string | BaseLlm;
@@ -237,6 +236,11 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> {
   protected override runAsyncImpl(): AsyncGenerator<Event, void, void> {
     return runByWorkflow(this);
   }
+}
+
+/** Whether `value` is an {@link LlmAgent}, of this or of another copy of the package. */
+export function isLlmAgent(value: unknown): value is LlmAgent {
+  return asksModel(value);
 }
 
 /** As in `@google/adk` 2.0.0: whoever names processors of their own leaves out transfer by the agent's flags. */

@@ -7,7 +7,7 @@ import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
-import type { ToolFactory } from '../tools/turn-tools.ts';
+import type { ToolFactory } from '../tools/base-tool.ts';
 import {
   type AppApprovalOptions,
   type AppApprovals,

@@ -1,5 +1,5 @@
+import { assertModels } from '../agents/agents-of-tree.ts';
 import { type BaseAgent, isBaseAgent, notARoot, whatItIs } from '../agents/base-agent.ts';
-import { assertModels } from '../agents/given-model.ts';
 import type { BasePlugin } from '../plugins/base-plugin.ts';
 import { checkedPlugins } from '../plugins/plugin-list.ts';
 import { DefinitionError } from '../schema/definition-error.ts';

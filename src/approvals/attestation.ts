@@ -2,8 +2,9 @@ import { CompactSign, calculateJwkThumbprint, compactVerify, errors, importJWK, 
 import { LONGEST_ATTESTATION } from '../protocol/decision-limits.ts';
 import type { Voter } from '../protocol/gate.ts';
 import { sha256Digest } from '../protocol/identity.ts';
+import type { PublicJwk } from '../protocol/public-jwk.ts';
 import { isRecord } from '../schema/kind-of.ts';
-import { type Issuer, type PrivateJwk, type PublicJwk, publicHalf, signingAlgorithmOf } from './issuer.ts';
+import { type Issuer, type PrivateJwk, publicHalf, signingAlgorithmOf } from './issuer.ts';
 
 /** Clocks of issuer and worker may differ by this much, seconds. */
 export const CLOCK_TOLERANCE = 60;

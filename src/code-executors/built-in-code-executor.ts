@@ -1,6 +1,6 @@
 import { isGemini2OrAbove } from '../models/gemini-generation.ts';
-import type { LlmRequest } from '../models/llm-request.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
+import type { LlmRequest } from '../tools/base-tool.ts';
 import { BaseCodeExecutor, type CodeExecutionResult } from './base-code-executor.ts';
 
 const BUILT_IN_CODE_EXECUTOR = Symbol.for('holdfast.builtInCodeExecutor');

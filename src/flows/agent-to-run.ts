@@ -1,5 +1,5 @@
 import type { BaseAgent } from '../agents/base-agent.ts';
-import { isLlmAgent } from '../agents/is-llm-agent.ts';
+import { isLlmAgent } from '../agents/llm-agent.ts';
 import type { Event } from '../events/event.ts';
 import { findMatchingFunctionCall } from '../events/find-call.ts';
 

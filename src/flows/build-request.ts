@@ -1,23 +1,23 @@
 import { CallbackFailed } from '../agents/callback-failed.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
-import { setSite } from '../agents/processors/request-site.ts';
+import { setSite, type ToolChoice } from '../agents/processors/request-site.ts';
 import { transferToAgentTool } from '../agents/transfer/transfer-to-agent-tool.ts';
 import { takesSchemaWithTools } from '../models/gemini-generation.ts';
-import { appendInstructions, appendTools, type LlmRequest, removeTools } from '../models/llm-request.ts';
+import { appendInstructions, appendTools, removeTools } from '../models/llm-request.ts';
 import type { PluginManager } from '../plugins/plugin-manager.ts';
+import type { ToolEdit } from '../protocol/tool-edit.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import type { DraftEvent } from '../store/sessions/stored-event.ts';
-import type { BaseTool } from '../tools/base-tool.ts';
+import type { BaseTool, LlmRequest, ToolFactory } from '../tools/base-tool.ts';
 import {
   SET_MODEL_RESPONSE,
   SET_MODEL_RESPONSE_INSTRUCTION,
   SetModelResponseTool,
 } from '../tools/built-in/set-model-response-tool.ts';
-import type { ContextInit } from '../tools/context-init.ts';
+import type { ContextInit } from '../tools/invocation-context.ts';
 import { InvocationContext } from '../tools/invocation-context.ts';
 import { ReadonlyContext } from '../tools/readonly-context.ts';
-import type { ToolEdit, ToolFactory } from '../tools/turn-tools.ts';
 import { assertLasting, namesOf, offerTools } from './offer-tools.ts';
 import { assertWhole } from './request-shape.ts';
 import { RequestTools } from './request-tools.ts';
@@ -79,7 +79,11 @@ export async function buildRequest(site: RequestSite): Promise<BuiltRequest> {
     edits: site.toolEdits,
   });
   const request: LlmRequest = { contents: [], config: {}, toolsDict: {}, tools };
-  if (addsTools || plugins.hasPlugins) setSite(request, { plugins, addsTools });
+  const choosing = plugins.has('beforeToolSelection');
+  if (addsTools || choosing) {
+    const chooseTools: ToolChoice = (params) => plugins.run('beforeToolSelection', params);
+    setSite(request, { addsTools, chooseTools: choosing ? chooseTools : undefined });
+  }
   const events = await runProcessors({ agent, invocation, init, request });
   await offerTools({ agent, init, request, groups, edits: tools.edits });
   appendTools(request, answering);

@@ -1,16 +1,17 @@
 import { callbackThrew } from '../agents/callback-failed.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
 import { transferToAgentTool } from '../agents/transfer/transfer-to-agent-tool.ts';
-import { appendTools, type LlmRequest } from '../models/llm-request.ts';
+import { appendTools } from '../models/llm-request.ts';
 import { thawRequest } from '../models/thaw-request.ts';
+import type { ToolEdit } from '../protocol/tool-edit.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
+import type { LlmRequest } from '../tools/base-tool.ts';
 import { BaseTool } from '../tools/base-tool.ts';
 import { BaseToolset } from '../tools/base-toolset.ts';
 import { Context } from '../tools/context.ts';
-import type { ContextInit } from '../tools/context-init.ts';
+import type { ContextInit } from '../tools/invocation-context.ts';
 import { processedBy } from '../tools/passive-tools.ts';
-import type { ToolEdit } from '../tools/turn-tools.ts';
 import { assertWhole } from './request-shape.ts';
 import { type ToolGroup, ToolsetFailed } from './resolve-tools.ts';
 

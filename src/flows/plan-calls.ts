@@ -2,7 +2,7 @@ import type { Part } from '../events/content.ts';
 import type { AgentRef, ToolOfAgent } from '../protocol/agent-run.ts';
 import type { Gate } from '../protocol/gate.ts';
 import { callKeyOf } from '../protocol/identity.ts';
-import type { ToolSchedule } from '../protocol/run-terms.ts';
+import type { AppTerms, RunTerms, ToolSchedule } from '../protocol/run-terms.ts';
 import { PAYLOAD_LIMIT, SUMMARY_LIMIT } from '../protocol/sizes.ts';
 import type { PlannedCall } from '../protocol/step.ts';
 import { visibleText } from '../protocol/visible-text.ts';
@@ -14,7 +14,6 @@ import { howItWasMade } from '../tools/turn-registry.ts';
 import { termsOfCall } from './budgets.ts';
 import { cutToBytes } from './cut-to-bytes.ts';
 import { carry, referenceTo } from './size-rule.ts';
-import type { AskedStep } from './step-draft.ts';
 import { unknownToolText } from './unknown-tool.ts';
 
 /** More calls in one response than this are answered with an error: their plan would not fit one payload. */
@@ -63,7 +62,13 @@ export function callsOf(parts: readonly Part[], codeTool: BaseTool | undefined):
 }
 
 /** Who has asked for calls. */
-type Caller = AgentRef & Partial<Pick<AskedStep, 'app' | 'session' | 'invocationId' | 'terms' | 'appTerms'>>;
+interface Caller extends AgentRef {
+  app?: string;
+  session?: string;
+  invocationId?: string;
+  terms?: RunTerms & { timeLeft?: number };
+  appTerms?: AppTerms;
+}
 
 export interface CallPlan {
   /** What the workflow runs. */

@@ -1,5 +1,5 @@
-import type { LlmRequest } from '../models/llm-request.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
+import type { LlmRequest } from '../tools/base-tool.ts';
 
 /**
  * User code may change a request in place, and what comes behind it must be able to read it.

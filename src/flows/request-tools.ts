@@ -1,8 +1,7 @@
-import type { LlmRequest } from '../models/llm-request.ts';
-import type { BaseTool } from '../tools/base-tool.ts';
+import type { ToolEdit } from '../protocol/tool-edit.ts';
+import type { BaseTool, LlmRequest, ToolFactory, TurnTools } from '../tools/base-tool.ts';
 import { SET_MODEL_RESPONSE } from '../tools/built-in/set-model-response-tool.ts';
 import { TurnRegistry } from '../tools/turn-registry.ts';
-import type { ToolEdit, ToolFactory, TurnTools } from '../tools/turn-tools.ts';
 import { made } from './tool-edits.ts';
 
 export interface RequestToolsInit {

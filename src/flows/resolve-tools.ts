@@ -5,14 +5,15 @@ import { transferToAgentTool } from '../agents/transfer/transfer-to-agent-tool.t
 import { isBuiltInCodeExecutor } from '../code-executors/built-in-code-executor.ts';
 import { codeTool } from '../code-executors/code-tool.ts';
 import { codedError } from '../contract/error.ts';
+import type { ToolEdit } from '../protocol/tool-edit.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
+import type { ToolFactory } from '../tools/base-tool.ts';
 import { type BaseTool, isBaseTool } from '../tools/base-tool.ts';
 import { type BaseToolset, isBaseToolset } from '../tools/base-toolset.ts';
 import type { ReadonlyContext } from '../tools/readonly-context.ts';
 import { assertNameOf } from '../tools/tool-name.ts';
-import type { ToolEdit, ToolFactory } from '../tools/turn-tools.ts';
 import { editedTool } from './tool-edits.ts';
 
 /** What an agent's tools depend on. */

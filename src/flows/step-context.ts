@@ -4,7 +4,7 @@ import { createEventActions, type EventActions } from '../events/event-actions.t
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import { Context } from '../tools/context.ts';
-import type { ContextInit } from '../tools/context-init.ts';
+import type { ContextInit } from '../tools/invocation-context.ts';
 import { InvocationContext, type TranscriptView } from '../tools/invocation-context.ts';
 import { stateWith } from '../tools/readonly-context.ts';
 import { layOver } from './lay-over.ts';

@@ -1,8 +1,8 @@
 import { codedError } from '../contract/error.ts';
+import type { ToolEdit } from '../protocol/tool-edit.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
-import type { BaseTool } from '../tools/base-tool.ts';
+import type { BaseTool, ToolFactory } from '../tools/base-tool.ts';
 import { makeTurnTool } from '../tools/turn-registry.ts';
-import type { ToolEdit, ToolFactory } from '../tools/turn-tools.ts';
 
 /**
  * A tool that the invocation has added can't be made again: its factory is gone, throws, or makes another one. Another worker,

@@ -1,5 +1,5 @@
 import type { BaseLlmConnection } from './base-llm-connection.ts';
-import type { LlmRequest } from './llm-request.ts';
+import type { ModelRequest } from './llm-request.ts';
 import type { LlmResponse } from './llm-response.ts';
 
 const BASE_LLM = Symbol.for('google.adk.baseModel');
@@ -59,20 +59,20 @@ export abstract class BaseLlm {
    * @throws ModelError where the model gave no answer.
    */
   abstract generateContentAsync(
-    llmRequest: LlmRequest,
+    llmRequest: ModelRequest,
     stream?: boolean,
     abortSignal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void>;
 
   /** Live audio and video. Never called: classes of ADK programs have it. */
-  connect?(llmRequest: LlmRequest): Promise<BaseLlmConnection>;
+  connect?(llmRequest: ModelRequest): Promise<BaseLlmConnection>;
 
   /**
    * Makes the request end with a `user` content, which models ask for. Texts: `@google/adk` 2.0.0.
    *
    * @param llmRequest its `contents` get up to two contents more.
    */
-  maybeAppendUserContent(llmRequest: LlmRequest): void {
+  maybeAppendUserContent(llmRequest: ModelRequest): void {
     const { contents } = llmRequest;
     if (contents.length === 0) {
       contents.push({

@@ -8,7 +8,7 @@ import type {
   ToolConfig,
 } from '@google/genai';
 import { secretHeaders } from './gemini-connection.ts';
-import type { LlmRequest } from './llm-request.ts';
+import type { ModelRequest } from './llm-request.ts';
 import { verbatimBody } from './verbatim-contents.ts';
 
 /** What one call adds to a request. */
@@ -25,7 +25,7 @@ export interface GeminiCall {
  * refuses labels and names of files, so they are left out for it, as `@google/adk` 2.0.0 does; Vertex AI refuses that a response is to be
  * followed by others, and the Gemini API ignores it, so neither is told.
  */
-export function geminiParameters(llmRequest: LlmRequest, call: GeminiCall): GenerateContentParameters {
+export function geminiParameters(llmRequest: ModelRequest, call: GeminiCall): GenerateContentParameters {
   const { config = {} } = llmRequest;
   const { labels, ...settings } = config;
   const contents = withParts(llmRequest.contents, (part) =>
@@ -48,12 +48,12 @@ export function geminiParameters(llmRequest: LlmRequest, call: GeminiCall): Gene
 }
 
 /** Values of the request's own headers that no message may show. */
-export function requestSecrets(llmRequest: LlmRequest): string[] {
+export function requestSecrets(llmRequest: ModelRequest): string[] {
   return secretHeaders(llmRequest.config?.httpOptions?.headers);
 }
 
 function httpOptions(
-  { contents, config }: Pick<LlmRequest, 'contents' | 'config'>,
+  { contents, config }: Pick<ModelRequest, 'contents' | 'config'>,
   fetch: Fetch,
 ): HttpOptions {
   const verbatim = verbatimBody(contents);

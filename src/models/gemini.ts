@@ -12,7 +12,7 @@ import {
 import { GeminiExchange } from './gemini-exchange.ts';
 import { geminiParameters, requestSecrets } from './gemini-request.ts';
 import { type GeminiVariables, geminiVariables } from './gemini-variables.ts';
-import type { LlmRequest } from './llm-request.ts';
+import type { ModelRequest } from './llm-request.ts';
 import { createLlmResponse, type LlmResponse } from './llm-response.ts';
 import { ModelError, toModelError } from './model-errors.ts';
 import { namingSchema } from './refused-schema.ts';
@@ -68,7 +68,7 @@ export class Gemini extends BaseLlm {
 
   /** @throws ModelError where the model gave no answer, or a stream broke: then nothing final was yielded. */
   override async *generateContentAsync(
-    llmRequest: LlmRequest,
+    llmRequest: ModelRequest,
     stream = false,
     abortSignal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void> {
@@ -104,7 +104,7 @@ export class Gemini extends BaseLlm {
     }
   }
 
-  #completed(llmRequest: LlmRequest): LlmRequest {
+  #completed(llmRequest: ModelRequest): ModelRequest {
     const request = { ...llmRequest, contents: [...llmRequest.contents] };
     this.maybeAppendUserContent(request);
     return request;

@@ -5,16 +5,21 @@ import type {
   GenerateContentConfig,
   LiveConnectConfig,
   Part,
-  Tool,
+  Tool as ProviderTool,
 } from '@google/genai';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
-import type { BaseTool } from '../tools/base-tool.ts';
-import type { TurnTools } from '../tools/turn-tools.ts';
 
-/** What a model is asked. Semantics: `LlmRequest` of `@google/adk` 2.0.0, whose live field is required. */
-export interface LlmRequest {
+/** A tool as far as a request tells a model of it. */
+export interface OfferedTool {
+  readonly name: string;
+  /** Undefined for a tool that the model doesn't call. */
+  _getDeclaration(): FunctionDeclaration | undefined;
+}
+
+/** What a model is asked: an `LlmRequest` as models see it, which know nothing of how tools run. */
+export interface ModelRequest<Tool extends OfferedTool = OfferedTool> {
   /** Name of the model; defaults to that of the `BaseLlm` that gets the request. */
   model?: string;
   /** The conversation, oldest first. Parts of the model are those it sent, unchanged. */
@@ -24,13 +29,11 @@ export interface LlmRequest {
   /** Taken and never read: programs of ADK, where it is required, have it. */
   liveConnectConfig?: LiveConnectConfig;
   /** Tools that the model may call, by name. */
-  toolsDict: { [name: string]: BaseTool };
+  toolsDict: { [name: string]: Tool };
   /** Where it is set, tools of other names are not offered. Set by plugins' `beforeToolSelection`, or by processors. */
   allowedTools?: string[];
   /** What processors, tools and callbacks pass on to each other; never sent. */
   metadata?: Record<string, unknown>;
-  /** The turn's tools, for callbacks, plugins and processors to edit. Absent in requests that no turn sends. */
-  tools?: TurnTools;
 }
 
 /**
@@ -38,7 +41,7 @@ export interface LlmRequest {
  *
  * @example appendInstructions(llmRequest, ['You are terse.', 'Answer in Latin.']);
  */
-export function appendInstructions(llmRequest: LlmRequest, instructions: string[]): void {
+export function appendInstructions(llmRequest: ModelRequest, instructions: string[]): void {
   if (instructions.length === 0) return;
   llmRequest.config ??= {};
   llmRequest.config.systemInstruction = joined(
@@ -66,7 +69,10 @@ function isContent(value: Content | Part): value is Content {
  * @throws DefinitionError for a declaration without a name or under another name than the tool's, and for a
  *   name that is already taken.
  */
-export function appendTools(llmRequest: LlmRequest, tools: readonly BaseTool[]): void {
+export function appendTools<Tool extends OfferedTool>(
+  llmRequest: ModelRequest<Tool>,
+  tools: readonly Tool[],
+): void {
   const { toolsDict } = llmRequest;
   const declarations: FunctionDeclaration[] = [];
   const added: string[] = [];
@@ -91,7 +97,7 @@ export function appendTools(llmRequest: LlmRequest, tools: readonly BaseTool[]):
 }
 
 /** User code, like all of a tool: what it throws must say whose it is. */
-function declarationOf(tool: BaseTool): FunctionDeclaration | undefined {
+function declarationOf(tool: OfferedTool): FunctionDeclaration | undefined {
   try {
     return tool._getDeclaration() ?? undefined;
   } catch (cause) {
@@ -114,7 +120,7 @@ function taken(name: string): DefinitionError {
   });
 }
 
-function assertDeclared(tool: BaseTool, declaration: FunctionDeclaration): void {
+function assertDeclared(tool: OfferedTool, declaration: FunctionDeclaration): void {
   if (typeof declaration.name !== 'string' || declaration.name.trim() === '') {
     throw new DefinitionError({
       owner: tool.constructor.name,
@@ -138,7 +144,10 @@ function withDeclarations(tools: Tools, declarations: FunctionDeclaration[]): To
   if (index === -1) return [...tools, { functionDeclarations: declarations }];
   return tools.map((tool, position) =>
     position === index
-      ? { ...tool, functionDeclarations: [...((tool as Tool).functionDeclarations ?? []), ...declarations] }
+      ? {
+          ...tool,
+          functionDeclarations: [...((tool as ProviderTool).functionDeclarations ?? []), ...declarations],
+        }
       : tool,
   );
 }
@@ -147,7 +156,7 @@ function withDeclarations(tools: Tools, declarations: FunctionDeclaration[]): To
  * Takes tools out of a request, the inverse of {@link appendTools}: the model is told of them no more. Names that the
  * request doesn't have are passed over, and so are the provider's own tools, which have none.
  */
-export function removeTools(llmRequest: LlmRequest, names: readonly string[]): void {
+export function removeTools(llmRequest: ModelRequest, names: readonly string[]): void {
   for (const name of names) {
     if (Object.hasOwn(llmRequest.toolsDict, name)) delete llmRequest.toolsDict[name];
   }

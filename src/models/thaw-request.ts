@@ -1,6 +1,6 @@
 import type { Content } from '../events/content.ts';
 import { copyPlain, isPlain } from '../schema/copy-plain.ts';
-import type { LlmRequest } from './llm-request.ts';
+import type { ModelRequest } from './llm-request.ts';
 
 const own = new WeakSet<Content>();
 
@@ -9,7 +9,7 @@ const own = new WeakSet<Content>();
  * user code about its requests. User code may edit them in place, as ADK programs do: it is given copies, which are this
  * request's own.
  */
-export function thawRequest({ contents, config }: LlmRequest): void {
+export function thawRequest({ contents, config }: ModelRequest): void {
   for (const [index, content] of contents.entries()) {
     if (own.has(content)) continue;
     const copy = thawed(content);

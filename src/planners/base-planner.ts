@@ -1,5 +1,5 @@
 import type { Part } from '../events/content.ts';
-import type { LlmRequest } from '../models/llm-request.ts';
+import type { LlmRequest } from '../tools/base-tool.ts';
 import type { Context } from '../tools/context.ts';
 import type { ReadonlyContext } from '../tools/readonly-context.ts';
 

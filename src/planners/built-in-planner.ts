@@ -1,9 +1,9 @@
 import type { ThinkingConfig } from '@google/genai';
 import type { Part } from '../events/content.ts';
-import type { LlmRequest } from '../models/llm-request.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
+import type { LlmRequest } from '../tools/base-tool.ts';
 import { BasePlanner } from './base-planner.ts';
 
 const BUILT_IN_PLANNER = Symbol.for('holdfast.builtInPlanner');

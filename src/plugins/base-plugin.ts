@@ -1,9 +1,8 @@
 import type { BaseAgent } from '../agents/base-agent.ts';
 import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
-import type { LlmRequest } from '../models/llm-request.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
-import type { BaseTool } from '../tools/base-tool.ts';
+import type { BaseTool, LlmRequest } from '../tools/base-tool.ts';
 import type { Context } from '../tools/context.ts';
 import type { InvocationContext } from '../tools/invocation-context.ts';
 import type { ToolCallRecord } from '../tools/tool-call-record.ts';

@@ -1,9 +1,9 @@
 import type { Content, GenerateContentConfig, Part } from '@google/genai';
-import type { BaseAgent } from '../agents/base-agent.ts';
 import { getFunctionCalls, getFunctionResponses, isFinalResponse } from '../events/event.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import type { Context } from '../tools/context.ts';
+import type { AgentView } from '../tools/invocation-context.ts';
 import { BasePlugin } from './base-plugin.ts';
 import type { PluginParams } from './plugin-hook.ts';
 import { LINES, neverFailing, type PluginLogger } from './plugin-logger.ts';
@@ -200,7 +200,7 @@ function argumentsOf(call: ToolParams, args: Record<string, unknown>): string {
   return shown === WITHHELD ? WITHHELD : jsonOf(shown);
 }
 
-function contentOf(agent: BaseAgent | undefined, content: Content | undefined): string {
+function contentOf(agent: AgentView | undefined, content: Content | undefined): string {
   if (isSensitiveAgent(agent)) return WITHHELD;
   if (content?.parts === undefined) return 'None';
   return content.parts.map(partText).join(' | ');

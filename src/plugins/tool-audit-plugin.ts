@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { isLlmAgent } from '../agents/is-llm-agent.ts';
+import { isLlmAgent } from '../agents/llm-agent.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { isBaseTool } from '../tools/base-tool.ts';

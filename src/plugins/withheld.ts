@@ -1,8 +1,8 @@
-import type { BaseAgent } from '../agents/base-agent.ts';
-import { isLlmAgent } from '../agents/is-llm-agent.ts';
+import { isLlmAgent } from '../agents/llm-agent.ts';
 import { isRecord } from '../schema/kind-of.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import type { ResolvedDurableOptions } from '../tools/durable-options.ts';
+import type { AgentView } from '../tools/invocation-context.ts';
 import { REFLECT_AND_RETRY_RESPONSE_TYPE } from './tool-failure-response.ts';
 
 /** What a tool, or its agent, keeps to itself. */
@@ -20,7 +20,7 @@ export const WITHHOLDS_ALL: Discretion = { sensitive: true };
 /** Characters. Shorter values stand in any text by chance. */
 const SHORTEST_SECRET = 3;
 
-export function isSensitiveAgent(agent: BaseAgent | undefined): boolean {
+export function isSensitiveAgent(agent: AgentView | undefined): boolean {
   return isLlmAgent(agent) && agent.durable.sensitive;
 }
 

@@ -1,5 +1,5 @@
+import { assertModels } from '../agents/agents-of-tree.ts';
 import type { BaseAgent } from '../agents/base-agent.ts';
-import { assertModels } from '../agents/given-model.ts';
 import { App, isApp, noRootAgent, type ResumabilityConfig } from '../app/app.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 import type { BasePlugin } from '../plugins/base-plugin.ts';

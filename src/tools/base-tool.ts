@@ -1,5 +1,5 @@
 import type { FunctionDeclaration } from '../events/content.ts';
-import { appendTools, type LlmRequest } from '../models/llm-request.ts';
+import { appendTools, type ModelRequest } from '../models/llm-request.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
@@ -44,6 +44,47 @@ export interface RunAsyncToolRequest {
    */
   leftSignal?: AbortSignal;
 }
+
+/** What a model is asked. Semantics: `LlmRequest` of `@google/adk` 2.0.0, whose live field is required. */
+export interface LlmRequest extends ModelRequest<BaseTool> {
+  /** The turn's tools, for callbacks, plugins and processors to edit. Absent in requests that no turn sends. */
+  tools?: TurnTools;
+}
+
+/**
+ * The tools of a turn as `request.tools` lets callbacks, plugins and processors edit them. An edit counts for this request
+ * and for all later ones of the invocation, on any worker; the agent's own tools never change.
+ *
+ * @example
+ * beforeModelCallback: ({ request }) => {
+ *   request.tools?.add('orderQuery', { orderId: '42' });
+ *   return undefined;
+ * }
+ */
+export interface TurnTools {
+  /**
+   * Adds what a factory of the app (`durable.toolFactories`) makes of `args`. Kept as the factory's name and the arguments, so
+   * that any worker makes it again.
+   *
+   * @param factory its name. A tool itself is refused: another worker could not make it.
+   * @param args JSON; defaults to `{}`.
+   * @throws DefinitionError for a tool or a function in place of a name, an unknown factory, arguments that are no JSON, and a
+   * name that is taken, unless the tool says `onCollision`.
+   */
+  add(factory: string, args?: Record<string, unknown>): BaseTool;
+  /**
+   * Takes a tool out of the turn, one that the provider runs by itself too; what a tool has done to this request beside that
+   * stays. False where there is none of this name.
+   */
+  remove(name: string): boolean;
+  get(name: string): BaseTool | undefined;
+  has(name: string): boolean;
+  /** In the order in which the model is told of them, those that it doesn't call last. */
+  list(): BaseTool[];
+}
+
+/** Makes a tool for a turn; must make the same one of the same arguments on every worker. */
+export type ToolFactory = (args: Record<string, unknown>) => BaseTool;
 
 /** What a tool is given to change a request by. Semantics: `ToolProcessLlmRequest` of `@google/adk` 2.0.0. */
 export interface ToolProcessLlmRequest {

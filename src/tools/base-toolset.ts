@@ -1,7 +1,6 @@
-import type { LlmRequest } from '../models/llm-request.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import type { BaseTool } from './base-tool.ts';
+import type { BaseTool, LlmRequest } from './base-tool.ts';
 import type { Context } from './context.ts';
 import type { ReadonlyContext } from './readonly-context.ts';
 

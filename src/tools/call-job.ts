@@ -1,6 +1,6 @@
 import { kindOf } from '../schema/kind-of.ts';
-import type { JobInit } from './context-init.ts';
 import type { ContextJob } from './context-job.ts';
+import type { JobInit } from './invocation-context.ts';
 import { ToolError } from './tool-error.ts';
 
 const LONGEST_MESSAGE = 500;

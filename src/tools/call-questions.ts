@@ -3,7 +3,6 @@ import type { AuthCredential } from '../events/auth-credential.ts';
 import type { AuthConfig } from '../events/event-actions.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import type { ResolvedApproval } from './approval-options.ts';
-import type { ToolGate } from './gate-options.ts';
 
 /** What people have answered a call by now. */
 export interface CallAnswers {
@@ -13,8 +12,8 @@ export interface CallAnswers {
   credential?: AuthCredential;
   /** By `AuthConfig.credentialKey`; undefined where there is none. */
   credentialOf?: (credentialKey: string) => AuthCredential | undefined;
-  /** That of the tool that runs: it was asked before, and isn't asked again. */
-  passed?: ToolGate | undefined;
+  /** The gate of the tool that runs: it was asked before, and isn't asked again. */
+  passed?: object | undefined;
   /** Those of the confirmation that the call has. */
   terms?: ResolvedApproval | undefined;
 }
@@ -53,7 +52,7 @@ export class CallQuestions {
     return this.#answers.credential;
   }
 
-  get passed(): ToolGate | undefined {
+  get passed(): object | undefined {
     return this.#answers.passed;
   }
 

@@ -4,7 +4,6 @@ import { OptionReader } from '../schema/option-reader.ts';
 import { type ApprovalOptions, type ResolvedApproval, resolveApproval } from './approval-options.ts';
 import { withoutSecrets } from './auth-config.ts';
 import type { Context } from './context.ts';
-import type { DurableOptions } from './durable-options.ts';
 
 /** What a person is asked: words for people, and JSON that goes with them. */
 export interface ConfirmationQuestion {
@@ -87,7 +86,7 @@ export function resolveGate(owner: string, options: object): ToolGate | undefine
   const read = new OptionReader(owner, options);
   const asks = confirmationOf(read, given);
   const hint = functionOf(read, 'confirmationHint', given.confirmationHint);
-  const { sensitive } = options as DurableOptions;
+  const { sensitive } = options as { sensitive?: unknown };
   const approval = resolveApproval(owner, 'approval', given.approval, sensitive);
   const authConfig = authConfigOf(read, given.authConfig);
   if (asks === undefined) refuseUnasked(read, given);

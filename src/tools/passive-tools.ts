@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { LlmRequest } from '../models/llm-request.ts';
-import type { BaseTool } from './base-tool.ts';
+import type { BaseTool, LlmRequest } from './base-tool.ts';
 
 type Entry = NonNullable<NonNullable<LlmRequest['config']>['tools']>[number];
 type Request = Pick<LlmRequest, 'config'>;

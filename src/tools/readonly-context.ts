@@ -1,5 +1,5 @@
 import type { Content } from '../events/content.ts';
-import type { ContextInit } from './context-init.ts';
+import type { ContextInit } from './invocation-context.ts';
 import { InvocationContext, isInvocationContext, TranscriptNotLoaded } from './invocation-context.ts';
 import { State } from './state.ts';
 import type { ToolCallRecord } from './tool-call-record.ts';

@@ -1,14 +1,15 @@
-import { appendTools, type LlmRequest, removeTools } from '../models/llm-request.ts';
+import { appendTools, removeTools } from '../models/llm-request.ts';
 import { canonicalJson } from '../protocol/canonical-json.ts';
+import type { ToolEdit } from '../protocol/tool-edit.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { didYouMean } from '../schema/nearest-name.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import { agentOfTool } from './agent-of-tool.ts';
+import type { LlmRequest, ToolFactory, TurnTools } from './base-tool.ts';
 import { type BaseTool, isBaseTool } from './base-tool.ts';
 import { passiveTools, removePassive } from './passive-tools.ts';
-import type { ToolEdit, ToolFactory, TurnTools } from './turn-tools.ts';
 
 /** They go with each activity of the agent. */
 const MOST_BYTES_OF_AGENT = 1024;

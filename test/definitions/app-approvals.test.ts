@@ -3,7 +3,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import type { AppDurableOptions } from '../../src/app/app-settings.ts';
 import { createApproverKey } from '../../src/approvals/approver-key.ts';
-import type { PublicJwk } from '../../src/approvals/issuer.ts';
+import type { PublicJwk } from '../../src/protocol/public-jwk.ts';
 import { refusal } from './refusal.ts';
 
 const rootAgent = new LlmAgent({ name: 'support', model: 'gemini-2.5-flash' });

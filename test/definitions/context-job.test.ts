@@ -4,7 +4,7 @@ import { getUserChoiceTool } from '../../src/tools/built-in/get-user-choice-tool
 import { requestInputTool } from '../../src/tools/built-in/request-input-tool.ts';
 import { CallQuestions } from '../../src/tools/call-questions.ts';
 import { Context } from '../../src/tools/context.ts';
-import type { JobInit } from '../../src/tools/context-init.ts';
+import type { JobInit } from '../../src/tools/invocation-context.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { InvalidResultError } from '../../src/tools/tool-error.ts';

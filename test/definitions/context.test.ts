@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { Context } from '../../src/tools/context.ts';
-import type { CallInit, ContextInit } from '../../src/tools/context-init.ts';
+import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
 import { InvocationContext } from '../../src/tools/invocation-context.ts';
 import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 

@@ -1,7 +1,6 @@
-import type { LlmRequest } from '../../src/models/llm-request.ts';
-import type { BaseToolParams } from '../../src/tools/base-tool.ts';
+import type { BaseToolParams, LlmRequest } from '../../src/tools/base-tool.ts';
 import { Context } from '../../src/tools/context.ts';
-import type { CallInit, ContextInit } from '../../src/tools/context-init.ts';
+import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
 import { tool } from '../../src/tools/tool.ts';
 
 export const INIT: ContextInit = {

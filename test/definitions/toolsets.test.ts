@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { LlmRequest } from '../../src/models/llm-request.ts';
-import type { BaseTool } from '../../src/tools/base-tool.ts';
+import type { BaseTool, LlmRequest } from '../../src/tools/base-tool.ts';
 import { BaseToolset, isBaseToolset, type ToolPredicate } from '../../src/tools/base-toolset.ts';
 import { GOOGLE_SEARCH } from '../../src/tools/built-in/google-search-tool.ts';
 import { requestInputTool } from '../../src/tools/built-in/request-input-tool.ts';

@@ -14,7 +14,7 @@ import { deskRequest } from '../../examples/support/desk-request.ts';
 import { makeOrders } from '../../examples/support/make-orders.ts';
 import { writeOrders } from '../../examples/support/order-file.ts';
 import { deskPayments, Payments } from '../../examples/support/payments.ts';
-import { isLlmAgent } from '../../src/agents/is-llm-agent.ts';
+import { isLlmAgent } from '../../src/agents/llm-agent.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { type GeminiScript, reply } from '../../src/testing/index.ts';

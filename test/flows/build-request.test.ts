@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { MissingTemplateValue } from '../../src/agents/fill-template.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
-import type { LlmRequest } from '../../src/models/llm-request.ts';
+import type { LlmRequest } from '../../src/tools/base-tool.ts';
 import type { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { MESSAGE, type Scene, siteOf } from './request-scene.ts';

@@ -13,7 +13,7 @@ import { UnsafeLocalCodeExecutor } from '../../src/code-executors/unsafe-local-c
 import type { Content, Part } from '../../src/events/content.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
 import { Context } from '../../src/tools/context.ts';
-import type { ContextInit } from '../../src/tools/context-init.ts';
+import type { ContextInit } from '../../src/tools/invocation-context.ts';
 import { mediaOf } from '../../src/tools/media.ts';
 import { tool } from '../../src/tools/tool.ts';
 import type { ToolCallRecord } from '../../src/tools/tool-call-record.ts';

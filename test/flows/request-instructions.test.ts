@@ -5,7 +5,7 @@ import type { Content } from '../../src/events/content.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
 import { answerBySchema } from '../../src/flows/model-output.ts';
 import { Gemini } from '../../src/models/gemini.ts';
-import type { LlmRequest } from '../../src/models/llm-request.ts';
+import type { LlmRequest } from '../../src/tools/base-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { type Scene, siteOf } from './request-scene.ts';
 

@@ -5,8 +5,8 @@ import { ContentRequestProcessor } from '../../src/agents/processors/content-pro
 import { DEFAULT_REQUEST_PROCESSORS } from '../../src/agents/processors/default-processors.ts';
 import { createEvent, type Event } from '../../src/events/event.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
-import type { LlmRequest } from '../../src/models/llm-request.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
+import type { LlmRequest } from '../../src/tools/base-tool.ts';
 import { BaseTool } from '../../src/tools/base-tool.ts';
 import type { InvocationContext } from '../../src/tools/invocation-context.ts';
 import { tool } from '../../src/tools/tool.ts';

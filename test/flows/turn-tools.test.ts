@@ -5,8 +5,8 @@ import { DEFAULT_REQUEST_PROCESSORS } from '../../src/agents/processors/default-
 import { BaseCodeExecutor } from '../../src/code-executors/base-code-executor.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
 import { findTool } from '../../src/flows/resolve-tools.ts';
-import type { LlmRequest } from '../../src/models/llm-request.ts';
-import type { BaseTool } from '../../src/tools/base-tool.ts';
+import type { ToolEdit } from '../../src/protocol/tool-edit.ts';
+import type { BaseTool, LlmRequest, TurnTools } from '../../src/tools/base-tool.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import { GOOGLE_SEARCH } from '../../src/tools/built-in/google-search-tool.ts';
 import { URL_CONTEXT } from '../../src/tools/built-in/url-context-tool.ts';
@@ -14,7 +14,6 @@ import type { Context } from '../../src/tools/context.ts';
 import type { InvocationContext } from '../../src/tools/invocation-context.ts';
 import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import { tool } from '../../src/tools/tool.ts';
-import type { ToolEdit, TurnTools } from '../../src/tools/turn-tools.ts';
 import { type Scene, siteOf } from './request-scene.ts';
 
 const named = (name: string, description = '') => tool({ name, description, execute: () => 1 });

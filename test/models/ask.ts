@@ -1,9 +1,9 @@
 import type { Content } from '@google/genai';
 import type { BaseLlm } from '../../src/models/base-llm.ts';
 import { Gemini, type GeminiParams } from '../../src/models/gemini.ts';
-import type { LlmRequest } from '../../src/models/llm-request.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import { ModelError } from '../../src/models/model-errors.ts';
+import type { LlmRequest } from '../../src/tools/base-tool.ts';
 
 export function userText(text: string): Content {
   return { role: 'user', parts: [{ text }] };

@@ -1,7 +1,7 @@
 import type { GenerateContentConfig } from '@google/genai';
 import { expect, test } from 'vitest';
-import type { LlmRequest } from '../../src/models/llm-request.ts';
 import { GlobalInstructionPlugin } from '../../src/plugins/global-instruction-plugin.ts';
+import type { LlmRequest } from '../../src/tools/base-tool.ts';
 import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import { contextOf } from './plugin-scene.ts';
 

@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
+import { isBaseAgent } from '../../src/agents/base-agent.ts';
 import { createEvent } from '../../src/events/event.ts';
 import { getLogger, setLogger } from '../../src/logger.ts';
 import { LoggingPlugin } from '../../src/plugins/logging-plugin.ts';
@@ -25,7 +26,8 @@ async function runTurn(plugin: LoggingPlugin, agent: Parameters<typeof contextOf
   const context = contextOf(agent);
   const { invocationContext } = context;
   const callbackContext = context;
-  const about = { agent: invocationContext.agent ?? discreet, callbackContext };
+  const { agent: acting } = invocationContext;
+  const about = { agent: isBaseAgent(acting) ? acting : discreet, callbackContext };
   const call = { tool: findOrder as BaseTool, toolContext: callContextOf('c1', agent) };
   const llmRequest = {
     model: 'gemini-2.5-flash',

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Content } from '../../src/events/content.ts';
 import { createEvent } from '../../src/events/event.ts';
-import type { LlmRequest } from '../../src/models/llm-request.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import { PluginFailed } from '../../src/plugins/plugin-failed.ts';
 import type { PluginHook } from '../../src/plugins/plugin-hook.ts';
 import { PluginManager } from '../../src/plugins/plugin-manager.ts';
+import type { LlmRequest } from '../../src/tools/base-tool.ts';
 import { ToolError } from '../../src/tools/tool-error.ts';
 import { callContextOf, contextOf, findOrder, recordOf, support } from './plugin-scene.ts';
 

@@ -3,7 +3,7 @@ import { createEventActions } from '../../src/events/event-actions.ts';
 import type { PluginLogger } from '../../src/plugins/plugin-logger.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { Context } from '../../src/tools/context.ts';
-import type { ContextInit } from '../../src/tools/context-init.ts';
+import type { ContextInit } from '../../src/tools/invocation-context.ts';
 import { tool } from '../../src/tools/tool.ts';
 import type { ToolCallRecord } from '../../src/tools/tool-call-record.ts';
 import { OwnModel } from '../setup/own-model.ts';

@@ -1,6 +1,6 @@
 import { BaseLlm } from '../../src/models/base-llm.ts';
-import type { LlmRequest } from '../../src/models/llm-request.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
+import type { LlmRequest } from '../../src/tools/base-tool.ts';
 
 /** A model as users write them: what it says is up to each test, and not checked by anybody. */
 export class OwnModel extends BaseLlm {

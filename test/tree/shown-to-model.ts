@@ -1,5 +1,5 @@
 import type { Content, Part } from '../../src/events/content.ts';
-import type { LlmRequest } from '../../src/models/llm-request.ts';
+import type { LlmRequest } from '../../src/tools/base-tool.ts';
 import type { Seen, Shown } from './interpreter.ts';
 
 /** A request in the words of the interpreter. */

@@ -1,7 +1,7 @@
 import { LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
 import type { Content } from '../../src/events/content.ts';
-import type { LlmRequest } from '../../src/models/llm-request.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
+import type { LlmRequest } from '../../src/tools/base-tool.ts';
 import { OwnModel, saying } from '../setup/own-model.ts';
 
 type Reply = string | LlmResponse | ((request: LlmRequest) => string | LlmResponse | Promise<LlmResponse>);

@@ -8,9 +8,9 @@ import {
 import { DEFAULT_REQUEST_PROCESSORS } from '../../src/agents/processors/default-processors.ts';
 import { createEvent, stringifyContent } from '../../src/events/event.ts';
 import { BaseLlm } from '../../src/models/base-llm.ts';
-import type { LlmRequest } from '../../src/models/llm-request.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import { ModelError } from '../../src/models/model-errors.ts';
+import type { LlmRequest } from '../../src/tools/base-tool.ts';
 import type { InvocationContext } from '../../src/tools/invocation-context.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { type Callbacks, callingBack } from '../setup/called-back.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { BaseLlm } from '../../src/models/base-llm.ts';
-import type { LlmRequest } from '../../src/models/llm-request.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
+import type { LlmRequest } from '../../src/tools/base-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';

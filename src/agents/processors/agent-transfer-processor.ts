@@ -1,8 +1,8 @@
-import { appendInstructions, appendTools, type LlmRequest } from '../../models/llm-request.ts';
+import { appendInstructions, appendTools } from '../../models/llm-request.ts';
+import type { LlmRequest } from '../../tools/base-tool.ts';
 import { isBaseTool } from '../../tools/base-tool.ts';
-import type { InvocationContext } from '../../tools/invocation-context.ts';
-import type { BaseAgent } from '../base-agent.ts';
-import { isLlmAgent } from '../is-llm-agent.ts';
+import type { AgentView, InvocationContext } from '../../tools/invocation-context.ts';
+import { asksModel } from '../llm-agent-view.ts';
 import { transferTargets } from '../transfer/transfer-targets.ts';
 import { transferToAgentTool } from '../transfer/transfer-to-agent-tool.ts';
 import { DirectProcessor } from './direct-processor.ts';
@@ -14,7 +14,7 @@ import { DirectProcessor } from './direct-processor.ts';
  */
 export class AgentTransferLlmRequestProcessor extends DirectProcessor {
   override process({ agent }: InvocationContext, llmRequest: LlmRequest): void {
-    if (!isLlmAgent(agent)) return;
+    if (!asksModel(agent)) return;
     const targets = transferTargets(agent);
     if (targets.length === 0) return;
     appendInstructions(llmRequest, [instructionsFor(agent, targets)]);
@@ -27,7 +27,7 @@ export class AgentTransferLlmRequestProcessor extends DirectProcessor {
 
 export const AGENT_TRANSFER_LLM_REQUEST_PROCESSOR = new AgentTransferLlmRequestProcessor();
 
-function instructionsFor({ parentAgent }: BaseAgent, targets: readonly BaseAgent[]): string {
+function instructionsFor({ parentAgent }: AgentView, targets: readonly AgentView[]): string {
   const general = `
 You have a list of other agents to transfer to:
 
@@ -49,7 +49,7 @@ to your parent agent.
 `;
 }
 
-function aboutTarget({ name, description }: BaseAgent): string {
+function aboutTarget({ name, description }: AgentView): string {
   return `
 Agent name: ${name}
 Agent description: ${description}

@@ -1,6 +1,6 @@
 import type { Event } from '../../events/event.ts';
-import type { LlmRequest } from '../../models/llm-request.ts';
 import type { LlmResponse } from '../../models/llm-response.ts';
+import type { LlmRequest } from '../../tools/base-tool.ts';
 import type { InvocationContext } from '../../tools/invocation-context.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { takesSchemaWithTools } from '../../models/gemini-generation.ts';
-import type { LlmRequest } from '../../models/llm-request.ts';
 import { copyPlain } from '../../schema/copy-plain.ts';
+import type { LlmRequest } from '../../tools/base-tool.ts';
 import type { InvocationContext } from '../../tools/invocation-context.ts';
-import { isLlmAgent } from '../is-llm-agent.ts';
+import { asksModel } from '../llm-agent-view.ts';
 import { DirectProcessor } from './direct-processor.ts';
 import { hasTools } from './request-site.ts';
 
@@ -12,7 +12,7 @@ import { hasTools } from './request-site.ts';
  */
 export class BasicLlmRequestProcessor extends DirectProcessor {
   override process({ agent }: InvocationContext, llmRequest: LlmRequest): void {
-    if (!isLlmAgent(agent)) return;
+    if (!asksModel(agent)) return;
     const model = agent.canonicalModel;
     llmRequest.model = model.model;
     llmRequest.config = copyPlain({ ...agent.generateContentConfig });

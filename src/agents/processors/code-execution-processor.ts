@@ -1,8 +1,8 @@
 import { isBuiltInCodeExecutor } from '../../code-executors/built-in-code-executor.ts';
 import { codeAsText } from '../../code-executors/code-parts.ts';
-import type { LlmRequest } from '../../models/llm-request.ts';
+import type { LlmRequest } from '../../tools/base-tool.ts';
 import type { InvocationContext } from '../../tools/invocation-context.ts';
-import { isLlmAgent } from '../is-llm-agent.ts';
+import { asksModel } from '../llm-agent-view.ts';
 import { DirectProcessor } from './direct-processor.ts';
 
 /**
@@ -11,7 +11,7 @@ import { DirectProcessor } from './direct-processor.ts';
  */
 export class CodeExecutionRequestProcessor extends DirectProcessor {
   override process({ agent }: InvocationContext, llmRequest: LlmRequest): void {
-    if (!isLlmAgent(agent) || agent.codeExecutor === undefined) return;
+    if (!asksModel(agent) || agent.codeExecutor === undefined) return;
     const { codeExecutor } = agent;
     if (isBuiltInCodeExecutor(codeExecutor)) {
       codeExecutor.processLlmRequest(llmRequest);

@@ -1,7 +1,7 @@
-import type { LlmRequest } from '../../models/llm-request.ts';
 import { thawRequest } from '../../models/thaw-request.ts';
+import type { LlmRequest } from '../../tools/base-tool.ts';
 import type { InvocationContext } from '../../tools/invocation-context.ts';
-import { isLlmAgent } from '../is-llm-agent.ts';
+import { asksModel } from '../llm-agent-view.ts';
 import { DirectProcessor } from './direct-processor.ts';
 import { insertInstructionContents } from './instruction-contents.ts';
 
@@ -13,7 +13,7 @@ import { insertInstructionContents } from './instruction-contents.ts';
 export class ContentRequestProcessor extends DirectProcessor {
   override process(invocationContext: InvocationContext, llmRequest: LlmRequest): void {
     const { agent, branch } = invocationContext;
-    if (!isLlmAgent(agent)) return;
+    if (!asksModel(agent)) return;
     llmRequest.contents = invocationContext.contents({
       agent: agent.name,
       ...(branch === undefined ? {} : { branch }),

@@ -1,5 +1,5 @@
 import type { Event } from '../../events/event.ts';
-import type { LlmRequest } from '../../models/llm-request.ts';
+import type { LlmRequest } from '../../tools/base-tool.ts';
 import type { InvocationContext } from '../../tools/invocation-context.ts';
 import { BaseLlmRequestProcessor } from './base-llm-processor.ts';
 

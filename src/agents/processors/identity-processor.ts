@@ -1,6 +1,7 @@
-import { appendInstructions, type LlmRequest } from '../../models/llm-request.ts';
+import { appendInstructions } from '../../models/llm-request.ts';
+import type { LlmRequest } from '../../tools/base-tool.ts';
 import type { InvocationContext } from '../../tools/invocation-context.ts';
-import { isLlmAgent } from '../is-llm-agent.ts';
+import { asksModel } from '../llm-agent-view.ts';
 import { DirectProcessor } from './direct-processor.ts';
 
 /**
@@ -11,7 +12,7 @@ export class IdentityLlmRequestProcessor extends DirectProcessor {
   override process({ agent }: InvocationContext, llmRequest: LlmRequest): void {
     if (agent === undefined) return;
     const { name, description, subAgents } = agent;
-    const isAlone = isLlmAgent(agent) && agent.disallowTransferToParent && agent.disallowTransferToPeers;
+    const isAlone = asksModel(agent) && agent.disallowTransferToParent && agent.disallowTransferToPeers;
     if (isAlone && subAgents.length === 0) return;
     appendInstructions(llmRequest, [
       `You are an agent. Your internal name is "${name}".`,

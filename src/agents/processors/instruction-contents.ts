@@ -1,5 +1,5 @@
 import type { Content } from '../../events/content.ts';
-import type { LlmRequest } from '../../models/llm-request.ts';
+import type { LlmRequest } from '../../tools/base-tool.ts';
 
 /** The contents are set behind the instructions, which have contents of their own with a static instruction. */
 const instructionContents = new WeakMap<LlmRequest, Content[]>();

@@ -1,14 +1,14 @@
 import { codedError } from '../../contract/error.ts';
 import { takesSchemaWithTools } from '../../models/gemini-generation.ts';
-import { appendInstructions, type LlmRequest } from '../../models/llm-request.ts';
+import { appendInstructions } from '../../models/llm-request.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
+import type { LlmRequest } from '../../tools/base-tool.ts';
 import { SET_MODEL_RESPONSE_INSTRUCTION } from '../../tools/built-in/set-model-response-tool.ts';
 import { InvocationContext } from '../../tools/invocation-context.ts';
 import { ReadonlyContext } from '../../tools/readonly-context.ts';
 import { fillTemplate } from '../fill-template.ts';
-import { isLlmAgent } from '../is-llm-agent.ts';
-import type { LlmAgent } from '../llm-agent.ts';
+import { asksModel, type LlmAgentView } from '../llm-agent-view.ts';
 import { DirectProcessor } from './direct-processor.ts';
 import { addInstructionContents } from './instruction-contents.ts';
 import { hasTools } from './request-site.ts';
@@ -24,10 +24,10 @@ export class InstructionFailed extends codedError('HOLDFAST_INSTRUCTION_FAILED')
 export class InstructionsLlmRequestProcessor extends DirectProcessor {
   override async process(invocationContext: InvocationContext, llmRequest: LlmRequest): Promise<void> {
     const { agent } = invocationContext;
-    if (!isLlmAgent(agent)) return;
+    if (!asksModel(agent)) return;
     const { rootAgent, staticInstruction: parts } = agent;
     const contents = [];
-    if (isLlmAgent(rootAgent) && rootAgent.globalInstruction !== '') {
+    if (asksModel(rootAgent) && rootAgent.globalInstruction !== '') {
       append(llmRequest, await textOf(rootAgent, 'globalInstruction', invocationContext));
     }
     if (parts.length > 0) {
@@ -58,7 +58,7 @@ function append(llmRequest: LlmRequest, text: string): void {
 }
 
 async function textOf(
-  agent: LlmAgent,
+  agent: LlmAgentView,
   field: 'instruction' | 'globalInstruction',
   invocationContext: InvocationContext,
 ): Promise<string> {

@@ -1,10 +1,11 @@
 import type { Content } from '../../events/content.ts';
-import { appendInstructions, type LlmRequest } from '../../models/llm-request.ts';
+import { appendInstructions } from '../../models/llm-request.ts';
 import { isBuiltInPlanner } from '../../planners/built-in-planner.ts';
 import { kindOf } from '../../schema/kind-of.ts';
+import type { LlmRequest } from '../../tools/base-tool.ts';
 import { InvocationContext } from '../../tools/invocation-context.ts';
 import { ReadonlyContext } from '../../tools/readonly-context.ts';
-import { isLlmAgent } from '../is-llm-agent.ts';
+import { asksModel } from '../llm-agent-view.ts';
 import { DirectProcessor } from './direct-processor.ts';
 
 /**
@@ -14,7 +15,7 @@ import { DirectProcessor } from './direct-processor.ts';
 export class PlanningRequestProcessor extends DirectProcessor {
   override process(invocationContext: InvocationContext, llmRequest: LlmRequest): void {
     const { agent } = invocationContext;
-    if (!isLlmAgent(agent) || agent.planner === undefined) return;
+    if (!asksModel(agent) || agent.planner === undefined) return;
     const { planner } = agent;
     if (isBuiltInPlanner(planner)) {
       planner.applyThinkingConfig(llmRequest);

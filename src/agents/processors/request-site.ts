@@ -1,10 +1,16 @@
-import type { LlmRequest } from '../../models/llm-request.ts';
-import type { PluginManager } from '../../plugins/plugin-manager.ts';
-import type { LlmAgent } from '../llm-agent.ts';
+import type { BaseTool, LlmRequest } from '../../tools/base-tool.ts';
+import type { Context } from '../../tools/context.ts';
+import type { LlmAgentView } from '../llm-agent-view.ts';
+
+type Tools = Readonly<Record<string, BaseTool>>;
+
+/** Gives the tools to offer, or undefined for all of them. */
+export type ToolChoice = (params: { callbackContext: Context; tools: Tools }) => Promise<Tools | undefined>;
 
 /** What the processors of a request need beside their invocation. */
 export interface ProcessorSite {
-  plugins: PluginManager;
+  /** Chooses among the tools of the request; absent where nobody wants to. */
+  chooseTools?: ToolChoice | undefined;
   /** The invocation has added tools. */
   addsTools: boolean;
 }
@@ -21,6 +27,6 @@ export function siteOf(llmRequest: LlmRequest): ProcessorSite | undefined {
 }
 
 /** Whether the agent's request offers tools; an answer by a schema depends on that. */
-export function hasTools(agent: LlmAgent, llmRequest: LlmRequest): boolean {
+export function hasTools(agent: LlmAgentView, llmRequest: LlmRequest): boolean {
   return agent.tools.length > 0 || siteOf(llmRequest)?.addsTools === true;
 }

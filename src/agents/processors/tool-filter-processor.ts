@@ -1,7 +1,7 @@
-import type { LlmRequest } from '../../models/llm-request.ts';
+import type { LlmRequest } from '../../tools/base-tool.ts';
 import { Context } from '../../tools/context.ts';
 import { InvocationContext } from '../../tools/invocation-context.ts';
-import { isLlmAgent } from '../is-llm-agent.ts';
+import { asksModel } from '../llm-agent-view.ts';
 import { DirectProcessor } from './direct-processor.ts';
 import { siteOf } from './request-site.ts';
 
@@ -11,13 +11,13 @@ import { siteOf } from './request-site.ts';
  */
 export class ToolFilterRequestProcessor extends DirectProcessor {
   override process(invocationContext: InvocationContext, llmRequest: LlmRequest): void | Promise<void> {
-    const site = siteOf(llmRequest);
-    if (!isLlmAgent(invocationContext.agent) || !site?.plugins.has('beforeToolSelection')) return;
+    const chooseTools = siteOf(llmRequest)?.chooseTools;
+    if (!asksModel(invocationContext.agent) || chooseTools === undefined) return;
     const tools = Object.fromEntries((llmRequest.tools?.list() ?? []).map((tool) => [tool.name, tool]));
     if (Object.keys(tools).length === 0) return;
     const init = InvocationContext.initOf(invocationContext);
     const callbackContext = new Context({ ...init, invocation: invocationContext });
-    return site.plugins.run('beforeToolSelection', { callbackContext, tools }).then((chosen) => {
+    return chooseTools({ callbackContext, tools }).then((chosen) => {
       if (chosen !== undefined) llmRequest.allowedTools = Object.keys(chosen);
     });
   }

@@ -1,7 +1,6 @@
 import { didYouMean } from '../../schema/nearest-name.ts';
 import type { Context } from '../../tools/context.ts';
-import { InvocationContext } from '../../tools/invocation-context.ts';
-import type { BaseAgent } from '../base-agent.ts';
+import { type AgentView, InvocationContext } from '../../tools/invocation-context.ts';
 import { MOST_TRANSFERS, transferTargets } from './transfer-targets.ts';
 
 /**
@@ -22,7 +21,7 @@ export function transferTo(name: string, { invocationContext, actions }: Context
  *
  * @param handedOn how often it was by now.
  */
-function transferProblem(agent: BaseAgent | undefined, name: string, handedOn: number): string | undefined {
+function transferProblem(agent: AgentView | undefined, name: string, handedOn: number): string | undefined {
   const allowed = agent === undefined ? [] : transferTargets(agent).map((target) => target.name);
   if (!allowed.includes(name)) {
     const others = allowed.length === 0 ? 'there is no other agent' : `agents are ${allowed.join(', ')}`;

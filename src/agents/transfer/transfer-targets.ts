@@ -1,5 +1,5 @@
-import type { BaseAgent } from '../base-agent.ts';
-import { isLlmAgent } from '../is-llm-agent.ts';
+import type { AgentView } from '../../tools/invocation-context.ts';
+import { asksModel } from '../llm-agent-view.ts';
 
 /** How often a turn may be handed on: more is two agents that each hold the other for the better one. */
 export const MOST_TRANSFERS = 32;
@@ -8,9 +8,9 @@ export const MOST_TRANSFERS = 32;
  * The agents that a turn may be handed on to from this one: its sub-agents, and below an `LlmAgent` its parent and that one's
  * other sub-agents, unless it says otherwise. Semantics: `getTransferTargets` of `@google/adk` 2.0.0.
  */
-export function transferTargets(agent: BaseAgent): readonly BaseAgent[] {
+export function transferTargets(agent: AgentView): readonly AgentView[] {
   const { subAgents, parentAgent } = agent;
-  if (!isLlmAgent(agent) || !isLlmAgent(parentAgent)) return subAgents;
+  if (!asksModel(agent) || !asksModel(parentAgent)) return subAgents;
   return [
     ...subAgents,
     ...(agent.disallowTransferToParent ? [] : [parentAgent]),

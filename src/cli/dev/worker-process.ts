@@ -1,5 +1,5 @@
 import { agentsOfTree, llmAgentsOf } from '../../agents/agents-of-tree.ts';
-import { isLlmAgent } from '../../agents/is-llm-agent.ts';
+import { isLlmAgent } from '../../agents/llm-agent.ts';
 import { openStore } from '../../store/open-store.ts';
 import { offerGemini } from '../../testing/offer-gemini.ts';
 import { describeError } from '../cli-error.ts';

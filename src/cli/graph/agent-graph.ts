@@ -1,3 +1,4 @@
+import { calledAgent } from '../../agents/agent-tool.ts';
 import type { BaseAgent } from '../../agents/base-agent.ts';
 import { nearestWithModel } from '../../agents/given-model.ts';
 import { isLlmAgent } from '../../agents/llm-agent.ts';
@@ -66,8 +67,8 @@ export function agentGraph({
     const id = `tool${graph.tools.length + 1}`;
     ids.set(tool, id);
     graph.tools.push({ id, name: tool.name, ...aboutTool(tool) });
-    const runs = isBaseToolset(tool) ? undefined : agentOfTool(tool);
-    if (runs !== undefined) graph.edges.push({ from: id, to: agentId(runs.agent), kind: 'agent' });
+    const called = isBaseToolset(tool) ? undefined : calledAgent(tool);
+    if (called !== undefined) graph.edges.push({ from: id, to: agentId(called), kind: 'agent' });
     return id;
   }
 

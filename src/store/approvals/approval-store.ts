@@ -1,6 +1,6 @@
-import type { PublicJwk } from '../../approvals/issuer.ts';
 import type { AuthConfig } from '../../events/event-actions.ts';
 import type { GateKind, OnExpiry, RequestEntry, RequestStatus, Voter } from '../../protocol/gate.ts';
+import type { PublicJwk } from '../../protocol/public-jwk.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 import type { DraftEvent } from '../sessions/stored-event.ts';
 import type { BeginCall, BegunCall } from '../turns/call-store.ts';

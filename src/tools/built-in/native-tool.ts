@@ -1,5 +1,5 @@
 import type { Tool } from '@google/genai';
-import type { LlmRequest } from '../../models/llm-request.ts';
+import type { LlmRequest } from '../base-tool.ts';
 import { BaseTool } from '../base-tool.ts';
 
 /** A tool that the provider runs by itself: it stands in the request, and no call of it ever comes. */

@@ -5,6 +5,7 @@ import { createEventActions, type EventActions } from '../../../../src/events/ev
 import type { ChainFence } from '../../../../src/protocol/agent-run.ts';
 import { callKeyOf, invocationIdOf } from '../../../../src/protocol/identity.ts';
 import type { PlannedCall, StepOutcome } from '../../../../src/protocol/step.ts';
+import type { ToolEdit } from '../../../../src/protocol/tool-edit.ts';
 import type { InvocationOutcome } from '../../../../src/protocol/turn.ts';
 import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
 import type { DraftEvent } from '../../../../src/store/sessions/stored-event.ts';
@@ -22,7 +23,6 @@ import type {
   StepToPeek,
 } from '../../../../src/store/turns/step-store.ts';
 import type { StepUsage } from '../../../../src/store/turns/usage.ts';
-import type { ToolEdit } from '../../../../src/tools/turn-tools.ts';
 
 export type Opened = Extract<OpenedStep, { kind: 'open' }>;
 export type Begun = Extract<BegunCall, { kind: 'started' }>;
