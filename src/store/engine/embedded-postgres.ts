@@ -186,7 +186,7 @@ function messageOf(error: unknown): string {
 
 function threadFile(): URL {
   return new URL(
-    import.meta.url.endsWith('.ts') ? './pglite-thread.ts' : '../pglite-thread.js',
+    import.meta.url.endsWith('.ts') ? './pglite-thread.ts' : './pglite-thread.js',
     import.meta.url,
   );
 }
