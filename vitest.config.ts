@@ -12,7 +12,7 @@ const ALONE = [
   'test/cli/{empty-variables,init,sessions}.test.ts',
   'test/{runner/jobs,tree/replays,turn/local-heartbeat,turn/wrong-clock}.test.ts',
   'test/store/{embedded,embedded-kill,full-disk,next-release,template}.{test,deep}.ts',
-  'test/testing/{environment,escalated-requests}.test.ts',
+  'test/testing/{environment,escalated-requests}.{test,deep}.ts',
 ];
 
 /** `npm run test:deep` is `--mode deep`: what takes too long for each change. */

@@ -35,24 +35,26 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     rmSync(work, { recursive: true, force: true });
   });
 
-  test('run shows what a call would do and asks: an edit runs, once it is confirmed [run.noWait]', async () => {
-    const turn = run('edited', 'small');
-    await turn.prints(/approve\? y, n, n and the reason, e to edit, or nothing to leave it: /);
-    expect(turn.stdout).toMatch(
-      /hint {2,}Refund 102 EUR of A-1\?\r\n {2,}arguments {2,}amount: 102\r\n {2,}order: "A-1"/,
-    );
-    turn.type('maybe');
-    await turn.prints(/there is no answer "maybe" to this.*approve\?/s);
-    turn.type('e {"order":"A-1","amount":50}');
-    await turn.prints(/- amount: 102\r\n {2}\+ amount: 50.*approve it so\? y or n: /s);
-    turn.type('y');
-    const { code, stdout } = await turn.finished();
-    expect({ code, stdout }).toEqual({
-      code: 0,
-      stdout: expect.stringMatching(/rq-\S+ approved\r\n.*It came to/s),
+  if (isDeep) {
+    test('run shows what a call would do and asks: an edit runs, once it is confirmed [run.noWait]', async () => {
+      const turn = run('edited', 'small');
+      await turn.prints(/approve\? y, n, n and the reason, e to edit, or nothing to leave it: /);
+      expect(turn.stdout).toMatch(
+        /hint {2,}Refund 102 EUR of A-1\?\r\n {2,}arguments {2,}amount: 102\r\n {2,}order: "A-1"/,
+      );
+      turn.type('maybe');
+      await turn.prints(/there is no answer "maybe" to this.*approve\?/s);
+      turn.type('e {"order":"A-1","amount":50}');
+      await turn.prints(/- amount: 102\r\n {2}\+ amount: 50.*approve it so\? y or n: /s);
+      turn.type('y');
+      const { code, stdout } = await turn.finished();
+      expect({ code, stdout }).toEqual({
+        code: 0,
+        stdout: expect.stringMatching(/rq-\S+ approved\r\n.*It came to/s),
+      });
+      expect(readFileSync(effects, 'utf8')).toBe('A-1 50\n');
     });
-    expect(readFileSync(effects, 'utf8')).toBe('A-1 50\n');
-  });
+  }
 
   if (isDeep) {
     test('run takes a rejection with its reason, and leaves what it gets no answer to [run.noWait]', async () => {
@@ -105,16 +107,18 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     expect(stdout).not.toContain(SECRET);
   });
 
-  test('the chat asks the same, and the next line answers [run.noWait]', async () => {
-    const dev = started(['dev', agents, '--folder', folder, '--session', 'chat']);
-    await dev.prints(/› /);
-    dev.type('small');
-    await dev.prints(/approve\? y, n/);
-    dev.type('n');
-    await dev.prints(/the reason, which the model is told, or nothing:/);
-    dev.type('not today');
-    await dev.prints(/It came to .*not today/);
-    dev.type('/quit');
-    expect((await dev.finished()).code).toBe(0);
-  });
+  if (isDeep) {
+    test('the chat asks the same, and the next line answers [run.noWait]', async () => {
+      const dev = started(['dev', agents, '--folder', folder, '--session', 'chat']);
+      await dev.prints(/› /);
+      dev.type('small');
+      await dev.prints(/approve\? y, n/);
+      dev.type('n');
+      await dev.prints(/the reason, which the model is told, or nothing:/);
+      dev.type('not today');
+      await dev.prints(/It came to .*not today/);
+      dev.type('/quit');
+      expect((await dev.finished()).code).toBe(0);
+    });
+  }
 });

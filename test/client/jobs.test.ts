@@ -14,6 +14,7 @@ import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { signJobToken } from '../../src/jobs/job-token.ts';
 import { jobWorkflowIdOf } from '../../src/protocol/identity.ts';
 import { type JobDesk, openJobDesk, responseTo } from '../setup/job-desk.ts';
+import { isDeep } from '../setup/tier.ts';
 
 let desk: JobDesk;
 beforeAll(async () => {
@@ -207,16 +208,18 @@ test('a service that is done before its tool returns is heard [job.callback]', a
   expect((await desk.env.turnOf(turn)).calls[0]?.response).toEqual({ early: thing });
 });
 
-test('with no worker up an outcome is kept, and told to the next one [job.callback]', async () => {
-  const { env } = desk;
-  const { turn, thing } = await desk.begin('park');
-  const { jobId } = await desk.order(thing);
-  await env.jobs(turn);
-  await env.stopWorker();
-  expect(await env.client.jobs.complete(jobId, { result: { thing } })).toMatchObject({ status: 'ended' });
-  await env.restartWorker();
-  expect((await env.turnOf(turn)).calls[0]?.response).toEqual({ thing });
-});
+if (isDeep) {
+  test('with no worker up an outcome is kept, and told to the next one [job.callback]', async () => {
+    const { env } = desk;
+    const { turn, thing } = await desk.begin('park');
+    const { jobId } = await desk.order(thing);
+    await env.jobs(turn);
+    await env.stopWorker();
+    expect(await env.client.jobs.complete(jobId, { result: { thing } })).toMatchObject({ status: 'ended' });
+    await env.restartWorker();
+    expect((await env.turnOf(turn)).calls[0]?.response).toEqual({ thing });
+  });
+}
 
 test('with Temporal down an outcome is kept and answered, and told by whoever says it again [job.callback]', async () => {
   const { env } = desk;
@@ -271,20 +274,22 @@ describe('messages', () => {
     expect(await env.store.messages.readInbox(names)).toEqual([]);
   });
 
-  test('by a gateway, and with no worker up, it is for the turn that waits [job.message]', async () => {
-    const { env } = desk;
-    const { names, turn, thing } = await desk.begin('park');
-    const { jobId } = await desk.order(thing);
-    await env.jobs(turn);
-    await env.stopWorker();
-    const message = await responseTo(env.client, jobId, { thing });
-    const answered = await new GatewayClient(env.gateway).sendMessage({ ...names, message });
-    expect(answered).toMatchObject({ disposition: 'attached', invocationId: turn.invocationId });
-    expect(await answered.receipt()).toMatchObject({ status: 'accepted', confirmed: false });
-    await env.restartWorker();
-    expect((await answered.result()).status).toBe('completed');
-    expect((await env.turnOf(turn)).calls[0]?.response).toEqual({ thing });
-  });
+  if (isDeep) {
+    test('by a gateway, and with no worker up, it is for the turn that waits [job.message]', async () => {
+      const { env } = desk;
+      const { names, turn, thing } = await desk.begin('park');
+      const { jobId } = await desk.order(thing);
+      await env.jobs(turn);
+      await env.stopWorker();
+      const message = await responseTo(env.client, jobId, { thing });
+      const answered = await new GatewayClient(env.gateway).sendMessage({ ...names, message });
+      expect(answered).toMatchObject({ disposition: 'attached', invocationId: turn.invocationId });
+      expect(await answered.receipt()).toMatchObject({ status: 'accepted', confirmed: false });
+      await env.restartWorker();
+      expect((await answered.result()).status).toBe('completed');
+      expect((await env.turnOf(turn)).calls[0]?.response).toEqual({ thing });
+    });
+  }
 
   test('of a job whose turn has gone on it begins a turn, and ends the job [job.message]', async () => {
     const { env } = desk;

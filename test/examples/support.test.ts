@@ -22,6 +22,7 @@ import { Context } from '../../src/tools/context.ts';
 import { createWorker, jsonLogger } from '../../worker/index.ts';
 import { textOf } from '../setup/history-facts.ts';
 import { databaseWithStore } from '../setup/own-database.ts';
+import { isDeep } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import type { DeskWorkerOptions } from './desk-worker-process.ts';
 import type { Paid, PayingOptions } from './paying-process.ts';
@@ -345,36 +346,38 @@ describe.concurrent('the desk', () => {
     },
   );
 
-  test('a worker that is killed behind the payment leaves one payment and its receipt [example.support]', async () => {
-    const taskQueue = 'killed';
-    const names = newSession();
-    const options: DeskWorkerOptions = { place: environment.place, taskQueue, url };
-    const doomed = spawn(process.execPath, [programOf('desk-worker-process.ts'), JSON.stringify(options)], {
-      env: { ...process.env, ...environment.gemini.env },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const exited = once(doomed, 'exit');
-    const turn = await clientOf(taskQueue).sendMessage({
-      ...names,
-      message: 'Refund FH-12825, it came back.',
-    });
-    const said = await Promise.race([once(doomed.stdout, 'data'), exited]);
-    expect(String(said[0])).toBe('paid\n');
-    const paid = deskPayments().of('FH-12825');
-    expect(paid).toHaveLength(1);
-    doomed.kill('SIGKILL');
-    await exited;
-    const stop = await startWorker(taskQueue);
-    try {
-      expect(await turn.result()).toMatchObject({
-        status: 'completed',
-        text: expect.stringContaining(`the receipt is ${paid[0]?.receipt}`),
+  if (isDeep) {
+    test('a worker that is killed behind the payment leaves one payment and its receipt [example.support]', async () => {
+      const taskQueue = 'killed';
+      const names = newSession();
+      const options: DeskWorkerOptions = { place: environment.place, taskQueue, url };
+      const doomed = spawn(process.execPath, [programOf('desk-worker-process.ts'), JSON.stringify(options)], {
+        env: { ...process.env, ...environment.gemini.env },
+        stdio: ['ignore', 'pipe', 'inherit'],
       });
-    } finally {
-      await stop();
-    }
-    expect(deskPayments().of('FH-12825')).toEqual(paid);
-  });
+      const exited = once(doomed, 'exit');
+      const turn = await clientOf(taskQueue).sendMessage({
+        ...names,
+        message: 'Refund FH-12825, it came back.',
+      });
+      const said = await Promise.race([once(doomed.stdout, 'data'), exited]);
+      expect(String(said[0])).toBe('paid\n');
+      const paid = deskPayments().of('FH-12825');
+      expect(paid).toHaveLength(1);
+      doomed.kill('SIGKILL');
+      await exited;
+      const stop = await startWorker(taskQueue);
+      try {
+        expect(await turn.result()).toMatchObject({
+          status: 'completed',
+          text: expect.stringContaining(`the receipt is ${paid[0]?.receipt}`),
+        });
+      } finally {
+        await stop();
+      }
+      expect(deskPayments().of('FH-12825')).toEqual(paid);
+    });
+  }
 });
 
 function receiptOf(payment: unknown): unknown {

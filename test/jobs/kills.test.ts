@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CrashScene, CrashServer } from '../setup/crash-scene.ts';
 import { stepCalls } from '../setup/scripts.ts';
-import { inTier } from '../setup/tier.ts';
+import { inTier, isDeep } from '../setup/tier.ts';
 import type { StoreOperation } from '../setup/wrapped-store.ts';
 
 let server: CrashServer;
@@ -81,25 +81,27 @@ describe('a worker that is killed', () => {
     });
   }, 120_000);
 
-  test('while a job waits hears, once it is back, what came meanwhile [job.callback]', async () => {
-    await CrashScene.play(server, script('report'), async (scene) => {
-      const worker = await scene.startWorker({ when: 'before', operation: 'jobs.recordPoll', call: 1 });
-      const turn = await scene.client.sendMessage(scene.turn);
-      await worker.hanging;
-      await worker.kill();
-      const jobId = scene.effects()[0]?.split(' ')[1] ?? '';
-      // As a gateway does that has another process: the row first, and nobody hears of it.
-      await scene.withStore((store) =>
-        store.jobs.end({
-          jobId,
-          status: 'completed',
-          outcome: { response: { came: 'meanwhile' }, failed: false },
-          by: 'callback',
-        }),
-      );
-      await scene.startWorker();
-      expect(await turn.result()).toMatchObject({ status: 'completed' });
-      expect(scene.told(1)).toEqual({ came: 'meanwhile' });
-    });
-  }, 120_000);
+  if (isDeep) {
+    test('while a job waits hears, once it is back, what came meanwhile [job.callback]', async () => {
+      await CrashScene.play(server, script('report'), async (scene) => {
+        const worker = await scene.startWorker({ when: 'before', operation: 'jobs.recordPoll', call: 1 });
+        const turn = await scene.client.sendMessage(scene.turn);
+        await worker.hanging;
+        await worker.kill();
+        const jobId = scene.effects()[0]?.split(' ')[1] ?? '';
+        // As a gateway does that has another process: the row first, and nobody hears of it.
+        await scene.withStore((store) =>
+          store.jobs.end({
+            jobId,
+            status: 'completed',
+            outcome: { response: { came: 'meanwhile' }, failed: false },
+            by: 'callback',
+          }),
+        );
+        await scene.startWorker();
+        expect(await turn.result()).toMatchObject({ status: 'completed' });
+        expect(scene.told(1)).toEqual({ came: 'meanwhile' });
+      });
+    }, 120_000);
+  }
 });

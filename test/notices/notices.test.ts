@@ -13,6 +13,7 @@ import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { text } from '../../src/testing/gemini-reply.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { isDeep } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const credentialKeys = `k1:${randomBytes(32).toString('base64')}`;
@@ -180,24 +181,26 @@ test('that are down are told once they are up, and their turn goes on meanwhile 
   await expect.poll(() => told, { timeout: 60_000 }).toEqual([`approved ${turn.requestId}`]);
 });
 
-test('that hang hold a turn that is over for ten seconds at most, and are told all the same [notice.outlives]', async () => {
-  const until = Promise.withResolvers<void>();
-  let begun = 0;
-  let told = 0;
-  const turn = await asking({
-    async ended() {
-      begun += 1;
-      await until.promise;
-      told += 1;
-    },
-  });
-  await turn.confirm();
-  expect(await turn.handle.result()).toMatchObject({ status: 'completed' });
-  expect(told).toBe(0);
-  await expect.poll(() => begun, { timeout: 60_000 }).toBeGreaterThan(1);
-  until.resolve();
-  await expect.poll(() => told, { timeout: 60_000 }).toBeGreaterThan(0);
-}, 120_000);
+if (isDeep) {
+  test('that hang hold a turn that is over for ten seconds at most, and are told all the same [notice.outlives]', async () => {
+    const until = Promise.withResolvers<void>();
+    let begun = 0;
+    let told = 0;
+    const turn = await asking({
+      async ended() {
+        begun += 1;
+        await until.promise;
+        told += 1;
+      },
+    });
+    await turn.confirm();
+    expect(await turn.handle.result()).toMatchObject({ status: 'completed' });
+    expect(told).toBe(0);
+    await expect.poll(() => begun, { timeout: 60_000 }).toBeGreaterThan(1);
+    until.resolve();
+    await expect.poll(() => told, { timeout: 60_000 }).toBeGreaterThan(0);
+  }, 120_000);
+}
 
 test('are never told of an end while they are being told that it waits [notice.ended]', async () => {
   const order: string[] = [];
@@ -228,26 +231,30 @@ test('hear of requests whose turn was cancelled [notice.ended]', async () => {
   await expect.poll(() => told, { timeout: 30_000 }).toEqual(['cancelled']);
 });
 
-test('believe no end that the store has not recorded, whoever starts a workflow that says so [notice.ended]', async () => {
-  const told: string[] = [];
-  const turn = await asking({ ended: async ({ status }) => void told.push(status) });
-  const forged = await startByHand(turn.requestId, {
-    why: 'ended',
-    retryFor: 0,
-    ...{
-      endings: [{ requestId: turn.requestId, status: 'approved', by: { principal: 'mira', verified: true } }],
-    },
-  });
-  // Nobody has asked the notifier: it has not failed, and nothing is given up.
-  await triedAgain(forged);
-  expect(told).toEqual([]);
-  await turn.confirm();
-  await turn.handle.result();
-  expect(await forged.result()).toMatchObject({ status: 'told' });
-  await expect.poll(() => told, { timeout: 60_000 }).toEqual(['approved', 'approved']);
-  const dead = await environment.store.notices.listDeadNotices();
-  expect(dead.filter(({ requestId }) => requestId === turn.requestId)).toEqual([]);
-}, 120_000);
+if (isDeep) {
+  test('believe no end that the store has not recorded, whoever starts a workflow that says so [notice.ended]', async () => {
+    const told: string[] = [];
+    const turn = await asking({ ended: async ({ status }) => void told.push(status) });
+    const forged = await startByHand(turn.requestId, {
+      why: 'ended',
+      retryFor: 0,
+      ...{
+        endings: [
+          { requestId: turn.requestId, status: 'approved', by: { principal: 'mira', verified: true } },
+        ],
+      },
+    });
+    // Nobody has asked the notifier: it has not failed, and nothing is given up.
+    await triedAgain(forged);
+    expect(told).toEqual([]);
+    await turn.confirm();
+    await turn.handle.result();
+    expect(await forged.result()).toMatchObject({ status: 'told' });
+    await expect.poll(() => told, { timeout: 60_000 }).toEqual(['approved', 'approved']);
+    const dead = await environment.store.notices.listDeadNotices();
+    expect(dead.filter(({ requestId }) => requestId === turn.requestId)).toEqual([]);
+  }, 120_000);
+}
 
 test('are told by a workflow of nothing that another app, user or session asks [notice.forged]', async () => {
   const told: string[] = [];
@@ -366,64 +373,73 @@ test('are told although the activity of their turn is given up [notice.outlives]
   await turn.handle.result();
 }, 120_000);
 
-test('lose none of their time to a store that is away [notice.outlives]', async () => {
-  const told: string[] = [];
-  await sql`alter table holdfast.notice_notes rename to elsewhere`.execute(environment.store.db);
-  let turn: Awaited<ReturnType<typeof asking>>;
-  try {
-    turn = await asking({ notify: async ({ requestId }) => void told.push(requestId) }, { app: 'impatient' });
-    const notice = await noticeOf(turn.handle.workflowId);
-    // That is 7 seconds later: its notifier wants to be tried for 3.
-    await expect
-      .poll(async () => (await notice.describe()).raw.pendingActivities?.[0]?.attempt, { timeout: 60_000 })
-      .toBeGreaterThan(3);
-    expect(told).toEqual([]);
-  } finally {
-    await sql`alter table holdfast.elsewhere rename to notice_notes`.execute(environment.store.db);
-  }
-  await expect.poll(() => told, { timeout: 60_000 }).toEqual([turn.requestId]);
-  await turn.confirm();
-  await turn.handle.result();
-}, 180_000);
-
-test('whose notifier takes its worker with it each time are kept as dead after their time [notice.dead]', async () => {
-  let begun = 0;
-  const turn = await asking(
-    {
-      async notify() {
-        begun += 1;
-        if (begun === 1) throw new Error('down');
-        await new Promise(() => undefined);
-      },
-    },
-    { app: 'impatient' },
-  );
-  const notice = await noticeOf(turn.handle.workflowId);
-  const find = async () =>
-    (await environment.store.notices.listDeadNotices()).find(({ requestId }) => requestId === turn.requestId);
-  // Each attempt that hangs is taken from its worker, as Temporal does with one whose worker is gone.
-  const dead = async () => {
-    const [pending] = (await notice.describe()).raw.pendingActivities ?? [];
-    if (pending?.attempt === begun - 1) {
-      await environment.temporal.workflowService
-        .respondActivityTaskFailedById({
-          ...{
-            namespace: environment.place.namespace,
-            workflowId: notice.workflowId,
-            activityId: pending.activityId ?? '',
-          },
-          failure: { message: 'the worker is gone', applicationFailureInfo: { type: 'Gone' } },
-        })
-        // Between two attempts there is none to take away.
-        .catch(() => undefined);
+if (isDeep) {
+  test('lose none of their time to a store that is away [notice.outlives]', async () => {
+    const told: string[] = [];
+    await sql`alter table holdfast.notice_notes rename to elsewhere`.execute(environment.store.db);
+    let turn: Awaited<ReturnType<typeof asking>>;
+    try {
+      turn = await asking(
+        { notify: async ({ requestId }) => void told.push(requestId) },
+        { app: 'impatient' },
+      );
+      const notice = await noticeOf(turn.handle.workflowId);
+      // That is 7 seconds later: its notifier wants to be tried for 3.
+      await expect
+        .poll(async () => (await notice.describe()).raw.pendingActivities?.[0]?.attempt, { timeout: 60_000 })
+        .toBeGreaterThan(3);
+      expect(told).toEqual([]);
+    } finally {
+      await sql`alter table holdfast.elsewhere rename to notice_notes`.execute(environment.store.db);
     }
-    return await find();
-  };
-  await expect.poll(dead, { timeout: 90_000, interval: 300 }).toBeDefined();
-  expect(await find()).toMatchObject({ error: 'the last attempt was lost with its worker' });
-  await turn.confirm();
-  await turn.handle.result();
-}, 150_000);
+    await expect.poll(() => told, { timeout: 60_000 }).toEqual([turn.requestId]);
+    await turn.confirm();
+    await turn.handle.result();
+  }, 180_000);
+}
+
+if (isDeep) {
+  test('whose notifier takes its worker with it each time are kept as dead after their time [notice.dead]', async () => {
+    let begun = 0;
+    const turn = await asking(
+      {
+        async notify() {
+          begun += 1;
+          if (begun === 1) throw new Error('down');
+          await new Promise(() => undefined);
+        },
+      },
+      { app: 'impatient' },
+    );
+    const notice = await noticeOf(turn.handle.workflowId);
+    const find = async () =>
+      (await environment.store.notices.listDeadNotices()).find(
+        ({ requestId }) => requestId === turn.requestId,
+      );
+    // Each attempt that hangs is taken from its worker, as Temporal does with one whose worker is gone.
+    const dead = async () => {
+      const [pending] = (await notice.describe()).raw.pendingActivities ?? [];
+      if (pending?.attempt === begun - 1) {
+        await environment.temporal.workflowService
+          .respondActivityTaskFailedById({
+            ...{
+              namespace: environment.place.namespace,
+              workflowId: notice.workflowId,
+              activityId: pending.activityId ?? '',
+            },
+            failure: { message: 'the worker is gone', applicationFailureInfo: { type: 'Gone' } },
+          })
+          // Between two attempts there is none to take away.
+          .catch(() => undefined);
+      }
+      return await find();
+    };
+    await expect.poll(dead, { timeout: 90_000, interval: 300 }).toBeDefined();
+    expect(await find()).toMatchObject({ error: 'the last attempt was lost with its worker' });
+    await turn.confirm();
+    await turn.handle.result();
+  }, 150_000);
+}
 
 test('say why they fail, without the secrets of addresses, in the log [notice.dead]', async () => {
   const why = `the pager is away: ${randomUUID()}`;

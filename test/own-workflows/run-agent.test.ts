@@ -4,6 +4,7 @@ import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { DEFAULT_TASK_QUEUE } from '../../src/protocol/names.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
+import { isDeep } from '../setup/tier.ts';
 import { calling, Speaking } from '../tree/speaking.ts';
 import { Held } from './held.ts';
 import { OwnWorker, replayed } from './own-worker.ts';
@@ -45,21 +46,23 @@ test('a turn is a child of a workflow of the user’s, whose answer it gets [flo
   await replayed(handle);
 });
 
-test('the text of an answer comes whole, also where the store has it, and a value by its schema [flow.workflow]', async () => {
-  const long = 'x'.repeat(20_000);
-  const speaking = new Speaking('root', [long, 'y'.repeat(70_000)]);
-  const structured = new Speaking('structured', ['{"n":1}'], {
-    outputSchema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
+if (isDeep) {
+  test('the text of an answer comes whole, also where the store has it, and a value by its schema [flow.workflow]', async () => {
+    const long = 'x'.repeat(20_000);
+    const speaking = new Speaking('root', [long, 'y'.repeat(70_000)]);
+    const structured = new Speaking('structured', ['{"n":1}'], {
+      outputSchema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
+    });
+    const { own, names } = await open(speaking.agent, structured.agent);
+    const first = await own.begin('asks', { ...names, message: 'hi' });
+    expect((await first.result()).text).toBe(long);
+    const second = await own.begin('asks', { ...names, message: 'more' });
+    expect(await second.result()).toMatchObject({ text: '', reference: { bytes: 70_002 } });
+    const third = await own.begin('asks', { ...names, message: 'n', agent: 'structured' });
+    expect(await third.result()).toMatchObject({ text: '{"n":1}', output: { n: 1 } });
+    for (const handle of [first, second, third]) await replayed(handle);
   });
-  const { own, names } = await open(speaking.agent, structured.agent);
-  const first = await own.begin('asks', { ...names, message: 'hi' });
-  expect((await first.result()).text).toBe(long);
-  const second = await own.begin('asks', { ...names, message: 'more' });
-  expect(await second.result()).toMatchObject({ text: '', reference: { bytes: 70_002 } });
-  const third = await own.begin('asks', { ...names, message: 'n', agent: 'structured' });
-  expect(await third.result()).toMatchObject({ text: '{"n":1}', output: { n: 1 } });
-  for (const handle of [first, second, third]) await replayed(handle);
-});
+}
 
 test('several turns one after another and at once, and one message id is one turn [flow.workflow]', async () => {
   const speaking = new Speaking('root', ['one', 'two', 'three']);
@@ -139,37 +142,39 @@ test('a turn waits for an approval, with both workers gone meanwhile [flow.workf
   await replayed(handle);
 });
 
-test('cancelling the workflow, or the scope of the call, ends the turn [flow.workflow.cancel]', async () => {
-  const held = new Held();
-  const speaking = new Speaking('root', [calling({ name: 'hold' })], { tools: [held.tool] });
-  const { own, names, client, temporal } = await open(speaking.agent);
-  const cancelled = await own.begin('asks', { ...names, message: 'hi' });
-  await expect.poll(() => held.started).toBe(1);
-  await cancelled.cancel();
-  await expect(cancelled.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
-  expect(await client.status(names)).toBeUndefined();
-  for (const [count, parentClosePolicy] of [
-    [2, 'REQUEST_CANCEL'],
-    [3, 'ABANDON'],
-  ] as const) {
-    const goesOn = await own.begin('givesUp', { ...names, message: 'hi', parentClosePolicy });
-    await expect.poll(() => held.started).toBe(count);
-    await goesOn.signal('stop');
-    expect(await goesOn.result()).toMatchObject({ error: 'cancelled' });
+if (isDeep) {
+  test('cancelling the workflow, or the scope of the call, ends the turn [flow.workflow.cancel]', async () => {
+    const held = new Held();
+    const speaking = new Speaking('root', [calling({ name: 'hold' })], { tools: [held.tool] });
+    const { own, names, client, temporal } = await open(speaking.agent);
+    const cancelled = await own.begin('asks', { ...names, message: 'hi' });
+    await expect.poll(() => held.started).toBe(1);
+    await cancelled.cancel();
+    await expect(cancelled.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
     expect(await client.status(names)).toBeUndefined();
-    await replayed(goesOn);
-  }
-  expect(held.aborted).toBe(3);
-  const failing = await own.begin('failsMeanwhile', { ...names, message: 'hi' });
-  await expect.poll(() => held.started).toBe(4);
-  await failing.signal('stop');
-  await expect(failing.result()).rejects.toThrow();
-  await expect.poll(() => held.aborted).toBe(4);
-  const ended = await own.begin('tellsFailure', { ...names, message: 'hi' });
-  await expect.poll(() => held.started).toBe(5);
-  await temporal.workflow.getHandle(`test/ada/${names.sessionId}`).terminate();
-  expect(await ended.result()).toMatchObject({
-    error: 'interrupted',
-    turn: { error: { code: 'TERMINATED' } },
+    for (const [count, parentClosePolicy] of [
+      [2, 'REQUEST_CANCEL'],
+      [3, 'ABANDON'],
+    ] as const) {
+      const goesOn = await own.begin('givesUp', { ...names, message: 'hi', parentClosePolicy });
+      await expect.poll(() => held.started).toBe(count);
+      await goesOn.signal('stop');
+      expect(await goesOn.result()).toMatchObject({ error: 'cancelled' });
+      expect(await client.status(names)).toBeUndefined();
+      await replayed(goesOn);
+    }
+    expect(held.aborted).toBe(3);
+    const failing = await own.begin('failsMeanwhile', { ...names, message: 'hi' });
+    await expect.poll(() => held.started).toBe(4);
+    await failing.signal('stop');
+    await expect(failing.result()).rejects.toThrow();
+    await expect.poll(() => held.aborted).toBe(4);
+    const ended = await own.begin('tellsFailure', { ...names, message: 'hi' });
+    await expect.poll(() => held.started).toBe(5);
+    await temporal.workflow.getHandle(`test/ada/${names.sessionId}`).terminate();
+    expect(await ended.result()).toMatchObject({
+      error: 'interrupted',
+      turn: { error: { code: 'TERMINATED' } },
+    });
   });
-});
+}

@@ -21,6 +21,7 @@ import {
 } from '../../src/testing/index.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { findServers } from '../../worker/temporal/server-process.ts';
+import { isDeep } from '../setup/tier.ts';
 
 expect.extend(holdfastMatchers);
 declare module 'vitest' {
@@ -140,28 +141,30 @@ describe('a test environment', () => {
     });
   });
 
-  test('stands beside another one with the same agent, and traces all workers [testing.environment]', async () => {
-    const variables = { ...process.env };
-    const exporter = new InMemorySpanExporter();
-    const other = await createTestEnvironment({
-      agents: [desk],
-      script: () => text('other'),
-      worker: { tracing: { spanProcessors: [new SimpleSpanProcessor(exporter)] } },
+  if (isDeep) {
+    test('stands beside another one with the same agent, and traces all workers [testing.environment]', async () => {
+      const variables = { ...process.env };
+      const exporter = new InMemorySpanExporter();
+      const other = await createTestEnvironment({
+        agents: [desk],
+        script: () => text('other'),
+        worker: { tracing: { spanProcessors: [new SimpleSpanProcessor(exporter)] } },
+      });
+      env.gemini.reset(() => text('one'));
+      expect([await env.run('hello'), await other.run('hello')].map((turn) => turn.text)).toEqual([
+        'one',
+        'other',
+      ]);
+      await other.restartWorker();
+      await other.run('hello');
+      const turns = exporter.getFinishedSpans().filter(({ name }) => name === 'invoke_agent desk');
+      expect(turns).toHaveLength(2);
+      await Promise.all([other.close(), other.close()]);
+      expect(process.env).toEqual(variables);
+      expect((await env.run('hello')).text).toBe('one');
+      await expect(other.run('hello')).rejects.toThrow('the test environment is closed');
     });
-    env.gemini.reset(() => text('one'));
-    expect([await env.run('hello'), await other.run('hello')].map((turn) => turn.text)).toEqual([
-      'one',
-      'other',
-    ]);
-    await other.restartWorker();
-    await other.run('hello');
-    const turns = exporter.getFinishedSpans().filter(({ name }) => name === 'invoke_agent desk');
-    expect(turns).toHaveLength(2);
-    await Promise.all([other.close(), other.close()]);
-    expect(process.env).toEqual(variables);
-    expect((await env.run('hello')).text).toBe('one');
-    await expect(other.run('hello')).rejects.toThrow('the test environment is closed');
-  });
+  }
 
   test.skipIf(process.platform === 'win32')(
     'leaves no server and no folder when its program is killed [testing.environment]',

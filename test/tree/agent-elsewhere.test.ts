@@ -7,6 +7,7 @@ import { App } from '../../src/app/app.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { createWorker } from '../../worker/index.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
+import { isDeep } from '../setup/tier.ts';
 import { TreeScene } from './scene.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';
 
@@ -136,20 +137,22 @@ test('a request of an agent that lives elsewhere is listed and answered below it
   expect(await scene.responses()).toEqual([{ name: 'librarian', response: { result: 'paid' } }]);
 });
 
-test('an agent without a worker keeps no turn that is interrupted [agentTool.errors] [tree.cancel]', async () => {
-  const stub = new Speaking('librarian', ['never']);
-  const editor = new Speaking(
-    'editor',
-    [calling({ name: 'librarian', args: { request: 'where?' } }), 'And now?'],
-    { tools: [new AgentTool({ agent: stub.agent, taskQueue: library })] },
-  );
-  const scene = await TreeScene.open(openEnvironment, editor.agent);
-  const turn = await scene.send();
-  await expect.poll(async () => (await scene.below()).length).toBe(1);
-  await scene.environment.client.interrupt(scene.names);
-  expect(await turn.result()).toMatchObject({ status: 'interrupted' });
-  expect(await scene.say('go on')).toMatchObject({ status: 'completed', text: 'And now?' });
-}, 90_000);
+if (isDeep) {
+  test('an agent without a worker keeps no turn that is interrupted [agentTool.errors] [tree.cancel]', async () => {
+    const stub = new Speaking('librarian', ['never']);
+    const editor = new Speaking(
+      'editor',
+      [calling({ name: 'librarian', args: { request: 'where?' } }), 'And now?'],
+      { tools: [new AgentTool({ agent: stub.agent, taskQueue: library })] },
+    );
+    const scene = await TreeScene.open(openEnvironment, editor.agent);
+    const turn = await scene.send();
+    await expect.poll(async () => (await scene.below()).length).toBe(1);
+    await scene.environment.client.interrupt(scene.names);
+    expect(await turn.result()).toMatchObject({ status: 'interrupted' });
+    expect(await scene.say('go on')).toMatchObject({ status: 'completed', text: 'And now?' });
+  }, 90_000);
+}
 
 test('an agent without a worker is given up when the time of its call is up [agentTool.errors]', async () => {
   const stub = new Speaking('librarian', ['never']);

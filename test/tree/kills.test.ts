@@ -6,7 +6,7 @@ import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { type FaultGround, openFaultGround } from '../setup/fault-ground.ts';
 import { SupervisedWorker } from '../setup/supervised-worker.ts';
-import { inTier } from '../setup/tier.ts';
+import { inTier, isDeep } from '../setup/tier.ts';
 import { EFFECTS, TREE_APP, TreeEffects, treeScript } from './killed-agents.ts';
 import type { TreeWorkerOptions } from './tree-worker-process.ts';
 
@@ -160,47 +160,51 @@ test(
   TIME,
 );
 
-test(
-  'the server is killed, and started with what it has kept [flow.resume] [tree.requests]',
-  async () => {
-    const sessionId = 'server';
-    const turn = await client.sendMessage({ ...namesOf(sessionId), message: 'go' });
-    await pending(sessionId, 2);
-    await ground.server.kill();
-    await ground.server.start();
-    await until(async () => {
-      await approveAll(sessionId);
-      expect(await isRunning(turn)).toBe(false);
-    });
-    await expectWhole([turn], [sessionId]);
-    await expectAllAnswered(sessionId);
-  },
-  TIME,
-);
+if (isDeep) {
+  test(
+    'the server is killed, and started with what it has kept [flow.resume] [tree.requests]',
+    async () => {
+      const sessionId = 'server';
+      const turn = await client.sendMessage({ ...namesOf(sessionId), message: 'go' });
+      await pending(sessionId, 2);
+      await ground.server.kill();
+      await ground.server.start();
+      await until(async () => {
+        await approveAll(sessionId);
+        expect(await isRunning(turn)).toBe(false);
+      });
+      await expectWhole([turn], [sessionId]);
+      await expectAllAnswered(sessionId);
+    },
+    TIME,
+  );
+}
 
-test(
-  'workers are killed again and again: each turn comes to its end, and no tool runs twice [flow.resume] [flow.parallel] [agentTool.run]',
-  async () => {
-    const sessionIds = inTier(['chaos-1'], ['chaos-1', 'chaos-2', 'chaos-3']);
-    const turns = await Promise.all(
-      sessionIds.map((sessionId) => client.sendMessage({ ...namesOf(sessionId), message: 'go' })),
-    );
-    let kills = 0;
-    let had = effects.read().length;
-    await until(async () => {
-      for (const sessionId of sessionIds) await approveAll(sessionId);
-      const running = await Promise.all(turns.map(isRunning));
-      const count = effects.read().length;
-      // In the midst of work, which goes on in between.
-      if (running.includes(true) && count >= had + 3 && kills < MOST_KILLS) {
-        had = count;
-        kills += 1;
-        await worker.kill();
-      }
-      expect(running).not.toContain(true);
-    });
-    expect(kills).toBeGreaterThanOrEqual(inTier(1, 3));
-    await expectWhole(turns, sessionIds);
-  },
-  TIME,
-);
+if (isDeep) {
+  test(
+    'workers are killed again and again: each turn comes to its end, and no tool runs twice [flow.resume] [flow.parallel] [agentTool.run]',
+    async () => {
+      const sessionIds = inTier(['chaos-1'], ['chaos-1', 'chaos-2', 'chaos-3']);
+      const turns = await Promise.all(
+        sessionIds.map((sessionId) => client.sendMessage({ ...namesOf(sessionId), message: 'go' })),
+      );
+      let kills = 0;
+      let had = effects.read().length;
+      await until(async () => {
+        for (const sessionId of sessionIds) await approveAll(sessionId);
+        const running = await Promise.all(turns.map(isRunning));
+        const count = effects.read().length;
+        // In the midst of work, which goes on in between.
+        if (running.includes(true) && count >= had + 3 && kills < MOST_KILLS) {
+          had = count;
+          kills += 1;
+          await worker.kill();
+        }
+        expect(running).not.toContain(true);
+      });
+      expect(kills).toBeGreaterThanOrEqual(inTier(1, 3));
+      await expectWhole(turns, sessionIds);
+    },
+    TIME,
+  );
+}

@@ -16,7 +16,7 @@ import { GARBAGE, GarbageAnswers, garbage } from '../setup/garbage-answers.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { jobTool, openJobEnvironment, responsesOf, startJobTurn } from '../setup/job-turns.ts';
 import { stepCalls } from '../setup/scripts.ts';
-import { inTier } from '../setup/tier.ts';
+import { inTier, isDeep } from '../setup/tier.ts';
 import type { TurnEnvironment } from '../setup/turn-environment.ts';
 
 const CODE = 'HOLDFAST_UNUSABLE_RESULT';
@@ -123,25 +123,27 @@ describe('garbage in the place of a result', () => {
     }
   });
 
-  test('of what settles a step: the turn fails, and where nothing can be settled its run does [garbage.turn]', async () => {
-    // One of them is what a step that was settled gives: a lie, which the next step finds out by the store.
-    for (const value of garbage(1).filter((one) => !JSON.stringify([one]).includes('"from"'))) {
-      const sessionId = randomUUID();
-      answers.plant('pay', null);
-      answers.plant(names.SETTLE_STEP, value);
-      const { status, error } = await asking(sessionId, 'pay');
-      expect([value, status, error?.code]).toEqual([value, 'failed', CODE]);
-      expectClear(error?.message, names.SETTLE_STEP);
-      await expectGoesOn({ sessionId });
+  if (isDeep) {
+    test('of what settles a step: the turn fails, and where nothing can be settled its run does [garbage.turn]', async () => {
+      // One of them is what a step that was settled gives: a lie, which the next step finds out by the store.
+      for (const value of garbage(1).filter((one) => !JSON.stringify([one]).includes('"from"'))) {
+        const sessionId = randomUUID();
+        answers.plant('pay', null);
+        answers.plant(names.SETTLE_STEP, value);
+        const { status, error } = await asking(sessionId, 'pay');
+        expect([value, status, error?.code]).toEqual([value, 'failed', CODE]);
+        expectClear(error?.message, names.SETTLE_STEP);
+        await expectGoesOn({ sessionId });
 
-      answers.plant(names.CALL_MODEL, value);
-      answers.plant(names.SETTLE_STEP, value, { times: 9 });
-      const failure = await asking(sessionId, 'pay').catch((thrown: unknown) => thrown);
-      expect(failure).toBeInstanceOf(WorkflowFailedError);
-      expectClear(textOf(failure), names.SETTLE_STEP);
-      await expectGoesOn({ sessionId });
-    }
-  });
+        answers.plant(names.CALL_MODEL, value);
+        answers.plant(names.SETTLE_STEP, value, { times: 9 });
+        const failure = await asking(sessionId, 'pay').catch((thrown: unknown) => thrown);
+        expect(failure).toBeInstanceOf(WorkflowFailedError);
+        expectClear(textOf(failure), names.SETTLE_STEP);
+        await expectGoesOn({ sessionId });
+      }
+    });
+  }
 
   test('of what keeps a message: it is refused, and can be sent again [garbage.turn]', async () => {
     environment.gemini.reset(stepCalls([[{ name: 'hold' }]]));
@@ -163,104 +165,114 @@ describe('garbage in the place of a result', () => {
     await expectGoesOn(turn.names);
   });
 
-  test('of what people have to do with: their decision is refused, or the call is [garbage.turn]', async () => {
-    for (const value of garbage(2)) {
-      environment.gemini.reset(stepCalls([[{ name: 'gated' }]]));
-      const turn = await AskingTurn.start(environment);
-      await turn.pending();
-      answers.plant(names.VERIFY_DECISION, value);
-      const edited = { confirmed: true, args: { n: 1 } };
-      expect(await turn.confirm(edited)).toMatchObject({ status: 'refused' });
-      answers.plant(names.CLOSE_CALL, value);
-      expect(await turn.confirm({ confirmed: false })).toMatchObject({ status: 'rejected' });
-      expect(await turn.responses()).toEqual([{ error: 'This tool call is rejected.' }]);
-      await expectGoesOn(turn.names);
-    }
-  });
+  if (isDeep) {
+    test('of what people have to do with: their decision is refused, or the call is [garbage.turn]', async () => {
+      for (const value of garbage(2)) {
+        environment.gemini.reset(stepCalls([[{ name: 'gated' }]]));
+        const turn = await AskingTurn.start(environment);
+        await turn.pending();
+        answers.plant(names.VERIFY_DECISION, value);
+        const edited = { confirmed: true, args: { n: 1 } };
+        expect(await turn.confirm(edited)).toMatchObject({ status: 'refused' });
+        answers.plant(names.CLOSE_CALL, value);
+        expect(await turn.confirm({ confirmed: false })).toMatchObject({ status: 'rejected' });
+        expect(await turn.responses()).toEqual([{ error: 'This tool call is rejected.' }]);
+        await expectGoesOn(turn.names);
+      }
+    });
+  }
 
-  test('of what a job comes to: it is refused, and what is recorded is what counts [garbage.turn]', async () => {
-    const isEnd = (input: unknown) => (input as { job?: { do: string } }).job?.do === 'end';
-    for (const value of garbage(7)) {
-      const turn = await startJobTurn(environment, 'report');
-      const { jobId, callId } = await turn.job('parked', 'running');
-      const { workflow } = environment.temporal;
-      const respond = () =>
-        workflow.getHandle(turn.workflowId).executeUpdate<{ jobs: unknown }, [object]>('sendMessage', {
-          args: [
-            {
-              messageId: randomUUID(),
-              message: {
-                role: 'user',
-                parts: [{ functionResponse: { id: callId, name: 'report', response: { n: 1 } } }],
+  if (isDeep) {
+    test('of what a job comes to: it is refused, and what is recorded is what counts [garbage.turn]', async () => {
+      const isEnd = (input: unknown) => (input as { job?: { do: string } }).job?.do === 'end';
+      for (const value of garbage(7)) {
+        const turn = await startJobTurn(environment, 'report');
+        const { jobId, callId } = await turn.job('parked', 'running');
+        const { workflow } = environment.temporal;
+        const respond = () =>
+          workflow.getHandle(turn.workflowId).executeUpdate<{ jobs: unknown }, [object]>('sendMessage', {
+            args: [
+              {
+                messageId: randomUUID(),
+                message: {
+                  role: 'user',
+                  parts: [{ functionResponse: { id: callId, name: 'report', response: { n: 1 } } }],
+                },
               },
-            },
-          ],
+            ],
+          });
+        answers.plant(names.RECORD_JOB, value);
+        expect((await respond()).jobs).toMatchObject([{ jobId, status: 'refused' }]);
+        answers.plant('report', value, { isMeant: isEnd });
+        expect((await respond()).jobs).toMatchObject([{ jobId, status: 'ended' }]);
+        expect(await turn.result).toMatchObject({ status: 'completed' });
+        // The store has the outcome.
+        const responses = await responsesOf(environment, turn.names);
+        expect(responses.map(({ response }) => response)).toEqual([{ n: 1 }]);
+        await expectGoesOn(turn.names);
+      }
+    });
+  }
+
+  if (isDeep) {
+    test('of what a job comes to that goes on alone: its workflow fails [garbage.turn]', async () => {
+      const isEnd = (input: unknown) => (input as { job?: { do: string } }).job?.do === 'end';
+      const spoilt = [
+        ...garbage(8).map((value) => ['order', value] as const),
+        ...GARBAGE.slice(0, inTier(1, 7)).map((value) => [names.DELIVER_JOB, value] as const),
+      ];
+      for (const [activity, value] of spoilt) {
+        const turn = await startJobTurn(environment, 'order');
+        await turn.result;
+        const { jobId, callKey } = await turn.job('detached', 'running');
+        answers.plant(activity, value, activity === 'order' ? { isMeant: isEnd } : {});
+        await environment.client.jobs.complete(jobId, { result: { n: 1 } });
+        const run = environment.temporal.workflow.getHandle(jobWorkflowIdOf(turn.workflowId, callKey));
+        const failure = await run.result().catch((thrown: unknown) => thrown);
+        expectClear(textOf(failure), activity);
+        await expectReplays(run.workflowId);
+        await expectGoesOn(turn.names);
+      }
+    });
+  }
+
+  if (isDeep) {
+    test('of a step of an agent below: its caller is told, or ends with it [garbage.turn]', async () => {
+      const isOf = (agent: string) => (input: unknown) =>
+        (input as { path?: readonly string[] }).path?.at(-1) === agent;
+      for (const value of garbage(3)) {
+        const sessionId = randomUUID();
+        answers.plant(names.CALL_MODEL, value, { isMeant: isOf('expert') });
+        environment.gemini.reset(stepCalls([[{ name: 'expert', args: { request: 'why?' } }]]));
+        const called = await environment.run({ sessionId, message: 'go', agent: 'support' });
+        expect([value, called.result.status]).toEqual([value, 'completed']);
+        const [response] = await responsesOf(environment, { app: 'test', userId: 'ada', sessionId });
+        expect(JSON.stringify(response)).toContain('can’t be used');
+        await expectGoesOn({ sessionId });
+
+        answers.plant(names.CALL_MODEL, value, { isMeant: isOf('two') });
+        const planned = await asking(sessionId, undefined, 'line');
+        expect([value, planned.status]).toEqual([value, 'failed']);
+        expect(JSON.stringify(planned)).toContain('can’t be used');
+        await expectGoesOn({ sessionId });
+      }
+    });
+  }
+
+  if (isDeep) {
+    test('of what deletes old sessions: the workflow that wants it fails [garbage.turn]', async () => {
+      for (const value of garbage(5)) {
+        answers.plant(names.DELETE_EXPIRED_SESSIONS, value);
+        const start = environment.temporal.workflow.execute(names.RETAIN_SESSIONS, {
+          workflowId: randomUUID(),
+          taskQueue: names.DEFAULT_TASK_QUEUE,
+          args: [{ v: 1, app: 'test' }],
         });
-      answers.plant(names.RECORD_JOB, value);
-      expect((await respond()).jobs).toMatchObject([{ jobId, status: 'refused' }]);
-      answers.plant('report', value, { isMeant: isEnd });
-      expect((await respond()).jobs).toMatchObject([{ jobId, status: 'ended' }]);
-      expect(await turn.result).toMatchObject({ status: 'completed' });
-      // The store has the outcome.
-      const responses = await responsesOf(environment, turn.names);
-      expect(responses.map(({ response }) => response)).toEqual([{ n: 1 }]);
-      await expectGoesOn(turn.names);
-    }
-  });
-
-  test('of what a job comes to that goes on alone: its workflow fails [garbage.turn]', async () => {
-    const isEnd = (input: unknown) => (input as { job?: { do: string } }).job?.do === 'end';
-    const spoilt = [
-      ...garbage(8).map((value) => ['order', value] as const),
-      ...GARBAGE.slice(0, inTier(1, 7)).map((value) => [names.DELIVER_JOB, value] as const),
-    ];
-    for (const [activity, value] of spoilt) {
-      const turn = await startJobTurn(environment, 'order');
-      await turn.result;
-      const { jobId, callKey } = await turn.job('detached', 'running');
-      answers.plant(activity, value, activity === 'order' ? { isMeant: isEnd } : {});
-      await environment.client.jobs.complete(jobId, { result: { n: 1 } });
-      const run = environment.temporal.workflow.getHandle(jobWorkflowIdOf(turn.workflowId, callKey));
-      const failure = await run.result().catch((thrown: unknown) => thrown);
-      expectClear(textOf(failure), activity);
-      await expectReplays(run.workflowId);
-      await expectGoesOn(turn.names);
-    }
-  });
-
-  test('of a step of an agent below: its caller is told, or ends with it [garbage.turn]', async () => {
-    const isOf = (agent: string) => (input: unknown) =>
-      (input as { path?: readonly string[] }).path?.at(-1) === agent;
-    for (const value of garbage(3)) {
-      const sessionId = randomUUID();
-      answers.plant(names.CALL_MODEL, value, { isMeant: isOf('expert') });
-      environment.gemini.reset(stepCalls([[{ name: 'expert', args: { request: 'why?' } }]]));
-      const called = await environment.run({ sessionId, message: 'go', agent: 'support' });
-      expect([value, called.result.status]).toEqual([value, 'completed']);
-      const [response] = await responsesOf(environment, { app: 'test', userId: 'ada', sessionId });
-      expect(JSON.stringify(response)).toContain('can’t be used');
-      await expectGoesOn({ sessionId });
-
-      answers.plant(names.CALL_MODEL, value, { isMeant: isOf('two') });
-      const planned = await asking(sessionId, undefined, 'line');
-      expect([value, planned.status]).toEqual([value, 'failed']);
-      expect(JSON.stringify(planned)).toContain('can’t be used');
-      await expectGoesOn({ sessionId });
-    }
-  });
-
-  test('of what deletes old sessions: the workflow that wants it fails [garbage.turn]', async () => {
-    for (const value of garbage(5)) {
-      answers.plant(names.DELETE_EXPIRED_SESSIONS, value);
-      const start = environment.temporal.workflow.execute(names.RETAIN_SESSIONS, {
-        workflowId: randomUUID(),
-        taskQueue: names.DEFAULT_TASK_QUEUE,
-        args: [{ v: 1, app: 'test' }],
-      });
-      const failure = await start.catch((thrown: unknown) => thrown);
-      expectClear(textOf(failure), names.DELETE_EXPIRED_SESSIONS);
-    }
-  });
+        const failure = await start.catch((thrown: unknown) => thrown);
+        expectClear(textOf(failure), names.DELETE_EXPIRED_SESSIONS);
+      }
+    });
+  }
 });
 
 test('a foreign worker on the task queue spoils turns, and wedges none [garbage.turn]', async () => {

@@ -6,7 +6,6 @@ import { tool } from '../../src/tools/tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { type OpenShared, shareEnvironment } from '../setup/shared-environment.ts';
 import { SHORT_RUNS } from '../setup/temporal-server.ts';
-import { inTier } from '../setup/tier.ts';
 import { TreeScene } from './scene.ts';
 import { calling, Speaking } from './speaking.ts';
 
@@ -106,7 +105,7 @@ describe('an agent that a call runs', () => {
     expect(await scene.say('again')).toMatchObject({ status: 'completed', text: 'as before' });
   });
 
-  test.each(inTier(['interrupt'], ['cancelCall', 'interrupt']))(
+  test.each(['cancelCall', 'interrupt'])(
     'has ended where %s cuts its call off while its model is asked the first time [tree.cancel]',
     async (order) => {
       const asked = Promise.withResolvers<void>();
@@ -136,7 +135,7 @@ describe('an agent that a call runs', () => {
     },
   );
 
-  test.each(inTier(['expert'], ['root', 'expert', 'cashier']))(
+  test.each(['root', 'expert', 'cashier'])(
     'of which %s is reset while it waits does nothing again that was done [agentTool.gates] [flow.resume]',
     async (whose) => {
       const { desk, expert, cashier } = tree(2);

@@ -4,10 +4,9 @@ import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import type { JobRow } from '../../src/store/jobs/job-store.ts';
 import { jobTool, openJobEnvironment, responsesOf } from '../setup/job-turns.ts';
 import { stepCalls } from '../setup/scripts.ts';
-import { inTier } from '../setup/tier.ts';
 import type { TurnEnvironment } from '../setup/turn-environment.ts';
 
-const turns = Number(process.env.HOLDFAST_PARKED_JOBS ?? inTier(10, 40));
+const turns = Number(process.env.HOLDFAST_PARKED_JOBS ?? 40);
 
 /** Most of the turns are in no worker's memory. */
 const CACHED = 10;

@@ -10,7 +10,6 @@ import type { Dooms, Moment } from '../setup/doom.ts';
 import { GATED_APP, type GatedTool } from '../setup/gated-apps.ts';
 import { GatedStage } from '../setup/gated-stage.ts';
 import { idleWorkflow } from '../setup/idle-workflow.ts';
-import { inTier } from '../setup/tier.ts';
 import { followsMessages, messageOf } from './model.ts';
 
 const UNKNOWN = { error: 'outcome unknown: this call may have run; check before repeating it' };
@@ -130,7 +129,10 @@ class WaitingTurn {
 }
 
 describe('with no worker up', () => {
-  test.each([[1, 0], ...inTier([], [[0, 1]])] as [number, number][])(
+  test.each([
+    [1, 0],
+    [0, 1],
+  ] as [number, number][])(
     'a pair is answered in the order %i, %i, the worker killed in between: each runs once [confirm.many] [confirm.once]',
     async (first, second) => {
       const turn = await WaitingTurn.start(`pair ${first}`, 'pay', 'pay');
@@ -218,7 +220,7 @@ describe('a worker that is killed', () => {
     expect(turn.effects()).toEqual([]);
   });
 
-  test.each(inTier(['sent again inside'], ['sent again', 'sent again inside']))(
+  test.each(['sent again', 'sent again inside'])(
     'behind an effect, its turn terminated and sent again: nobody is asked again, and nothing started: %s [confirm.once]',
     async (sessionId) => {
       const inside = sessionId.endsWith('inside');

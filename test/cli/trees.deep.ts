@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
-import { isDeep } from '../setup/tier.ts';
 import { holdfastHere } from './command-here.ts';
 import { HoldfastProcess, holdfast } from './holdfast-process.ts';
 
@@ -71,39 +70,35 @@ describe('holdfast run of a tree of agents', () => {
     });
   });
 
-  if (isDeep) {
-    test('an agent’s session of its own is shown by its name, and is the root’s for all else [tree.requests]', async () => {
-      const left = await run('--message', 'pay', '--session', 's3', '--no-wait');
-      const child = /rq-(payer-[\w-]{22})/.exec(left.stdout)?.[1] ?? '';
-      const sessions = (...more: string[]) => holdfastHere(['sessions', ...more, '--folder', folder]);
-      const listed = await sessions('list', '--json');
-      expect(listed.stdout).toContain('"s3"');
-      expect(listed.stdout).not.toContain('payer-');
-      const shown = await sessions('show', child);
-      expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('→ pay({})') });
-      for (const refused of [
-        ['rewind', child, '--before', child],
-        ['fork', child],
-        ['delete', child, '--yes'],
-        ['retry', child, '--from', `${child}.1.0`],
-      ]) {
-        const { code, stdout, stderr } = await sessions(...refused);
-        expect({ refused, code, stdout }).toEqual({ refused, code: 1, stdout: '' });
-        expect(stderr).toContain(`session ${child} is that of an agent which a tool has run`);
-        expect(stderr).toContain('HOLDFAST_NOT_A_ROOT_SESSION');
-      }
-    });
-  }
+  test('an agent’s session of its own is shown by its name, and is the root’s for all else [tree.requests]', async () => {
+    const left = await run('--message', 'pay', '--session', 's3', '--no-wait');
+    const child = /rq-(payer-[\w-]{22})/.exec(left.stdout)?.[1] ?? '';
+    const sessions = (...more: string[]) => holdfastHere(['sessions', ...more, '--folder', folder]);
+    const listed = await sessions('list', '--json');
+    expect(listed.stdout).toContain('"s3"');
+    expect(listed.stdout).not.toContain('payer-');
+    const shown = await sessions('show', child);
+    expect(shown).toMatchObject({ code: 0, stdout: expect.stringContaining('→ pay({})') });
+    for (const refused of [
+      ['rewind', child, '--before', child],
+      ['fork', child],
+      ['delete', child, '--yes'],
+      ['retry', child, '--from', `${child}.1.0`],
+    ]) {
+      const { code, stdout, stderr } = await sessions(...refused);
+      expect({ refused, code, stdout }).toEqual({ refused, code: 1, stdout: '' });
+      expect(stderr).toContain(`session ${child} is that of an agent which a tool has run`);
+      expect(stderr).toContain('HOLDFAST_NOT_A_ROOT_SESSION');
+    }
+  });
 
-  if (isDeep) {
-    test('--agent takes one below the root, and without it whoever has answered goes on [transfer.next]', async () => {
-      const first = await run('--message', 'well?', '--session', 's2', '--agent', 'critic');
-      expect(first).toMatchObject({ code: 0, stdout: 'you  well?\ncritic  Could be better.\n' });
-      const next = await run('--message', 'and now?', '--session', 's2');
-      expect(next).toMatchObject({ code: 0, stdout: 'you  and now?\ncritic  Could be better.\n' });
-      const unknown = await run('--message', 'x', '--agent', 'critik');
-      expect(unknown.code).toBe(2);
-      expect(unknown.stderr).toContain('has no agent "critik"; did you mean "critic"? It has desk, critic.');
-    });
-  }
+  test('--agent takes one below the root, and without it whoever has answered goes on [transfer.next]', async () => {
+    const first = await run('--message', 'well?', '--session', 's2', '--agent', 'critic');
+    expect(first).toMatchObject({ code: 0, stdout: 'you  well?\ncritic  Could be better.\n' });
+    const next = await run('--message', 'and now?', '--session', 's2');
+    expect(next).toMatchObject({ code: 0, stdout: 'you  and now?\ncritic  Could be better.\n' });
+    const unknown = await run('--message', 'x', '--agent', 'critik');
+    expect(unknown.code).toBe(2);
+    expect(unknown.stderr).toContain('has no agent "critik"; did you mean "critic"? It has desk, critic.');
+  });
 });

@@ -22,7 +22,6 @@ import { putStore } from '../setup/made-store.ts';
 import { ownNamespace } from '../setup/own-namespace.ts';
 import { quickenRetries } from '../setup/quicken-retries.ts';
 import { stepCalls } from '../setup/scripts.ts';
-import { inTier } from '../setup/tier.ts';
 import { until } from '../setup/until.ts';
 
 const STEPS = 3;
@@ -218,7 +217,7 @@ describe.concurrent('a store that was restored from an older backup while a turn
     { backup: 'of the first call', at: 'model', step: STEPS },
     { backup: 'of the first call', at: 'model', step: 2 },
   ];
-  test.each(places.slice(0, inTier(1, places.length)))(
+  test.each(places)(
     '$backup, during the $at of step $step: the turn stops visibly, and completes when the right data is back [store.restored]',
     ({ backup, at, step }) =>
       Scene.play(async (scene) => {

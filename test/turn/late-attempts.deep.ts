@@ -11,7 +11,6 @@ import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { CrashServer } from '../setup/crash-scene.ts';
 import { databaseWithStore } from '../setup/own-database.ts';
 import type { StalledWorkerOptions } from '../setup/stalled-worker-process.ts';
-import { isDeep } from '../setup/tier.ts';
 import { until } from '../setup/until.ts';
 
 const program = fileURLToPath(new URL('../setup/stalled-worker-process.ts', import.meta.url));
@@ -104,24 +103,22 @@ test.concurrent('a worker that stood still does not pay what another one has pai
   expect(await turn.result()).toMatchObject(result);
 });
 
-if (isDeep) {
-  test.concurrent('nor what another one is paying, and its own answer counts for nothing [turn.late]', async (context) => {
-    const { expect } = context;
-    const scene = new Scene(context);
-    const stalled = await scene.worker('first', { before: scene.gate('first') });
-    const turn = await scene.client.sendMessage({ ...scene.names, message: 'pay' });
-    await until(() => expect(scene.count('first begins 1')).toBe(1));
-    stalled.kill('SIGSTOP');
-    await scene.worker('second', { within: scene.gate('second') });
-    await until(() => expect(scene.count('second pays')).toBe(1));
-    scene.open('first');
-    stalled.kill('SIGCONT');
-    await until(() => expect(scene.count('first is refused')).toBeGreaterThan(0));
-    scene.open('second');
-    expect(await turn.result()).toMatchObject({
-      status: 'completed',
-      text: JSON.stringify({ paid: 'second' }),
-    });
-    expect(scene.count('pays')).toBe(1);
+test.concurrent('nor what another one is paying, and its own answer counts for nothing [turn.late]', async (context) => {
+  const { expect } = context;
+  const scene = new Scene(context);
+  const stalled = await scene.worker('first', { before: scene.gate('first') });
+  const turn = await scene.client.sendMessage({ ...scene.names, message: 'pay' });
+  await until(() => expect(scene.count('first begins 1')).toBe(1));
+  stalled.kill('SIGSTOP');
+  await scene.worker('second', { within: scene.gate('second') });
+  await until(() => expect(scene.count('second pays')).toBe(1));
+  scene.open('first');
+  stalled.kill('SIGCONT');
+  await until(() => expect(scene.count('first is refused')).toBeGreaterThan(0));
+  scene.open('second');
+  expect(await turn.result()).toMatchObject({
+    status: 'completed',
+    text: JSON.stringify({ paid: 'second' }),
   });
-}
+  expect(scene.count('pays')).toBe(1);
+});

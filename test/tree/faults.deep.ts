@@ -6,7 +6,6 @@ import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
-import { inTier } from '../setup/tier.ts';
 import { TreeScene } from './scene.ts';
 import { calling, Speaking } from './speaking.ts';
 
@@ -188,7 +187,7 @@ describe('a reset', () => {
     };
   };
 
-  test.each(inTier(['steps'], ['root', 'steps', 'both', 'left']))(
+  test.each(['root', 'steps', 'both', 'left'])(
     'of %s while agents wait: what was done is not done again [flow.resume]',
     async (whose) => {
       const { root, speakers } = tree();
