@@ -6,11 +6,11 @@ import { endOf, hasEscalated, refusalOfVoter, standingOf } from '../../src/appro
 import { transcriptView } from '../../src/flows/transcript.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { Confirm, RequestEntry, VerifyDecisionInput, Voter } from '../../src/protocol/gate.ts';
+import { placeOfCall } from '../../src/protocol/identity.ts';
 import { INLINE_LIMIT } from '../../src/protocol/sizes.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
-import { placeOfCall } from '../../src/store/turns/call-place.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Context } from '../../src/tools/context.ts';
 import { isToolError } from '../../src/tools/tool-error.ts';

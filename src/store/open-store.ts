@@ -1,9 +1,10 @@
 import { resolve } from 'node:path';
+import pg from 'pg';
 import { OptionReader } from '../schema/option-reader.ts';
 import { joinEmbedded, openEmbedded } from './engine/open-embedded.ts';
 import { APPLICATION_NAME, openPool, type PoolTimeouts } from './engine/open-pool.ts';
-import { checkedUrl } from './engine/store-url.ts';
 import type { PostgresStore } from './postgres-store.ts';
+import { InvalidStoreUrl } from './store-errors.ts';
 
 const DEFAULT_FOLDER = '.holdfast';
 const DEFAULT_POOL_SIZE = 10;
@@ -106,4 +107,29 @@ async function openServer(
   const exchange =
     listen === undefined ? {} : { listen: { url: checkedUrl('listen', listen), connectTimeout } };
   return await openPool(config, { onProgress, exchange });
+}
+
+/**
+ * Never echoes the URL, which may hold a password.
+ *
+ * @param option that it was given as
+ * @throws InvalidStoreUrl
+ */
+function checkedUrl(option: 'url' | 'listen', url: string): string {
+  const scheme = /^(postgres|postgresql):\/\//.test(url);
+  if (scheme && parses(url)) return url;
+  throw new InvalidStoreUrl(
+    `${option}: ${scheme ? 'this postgres:// URL is malformed (special characters of a password are percent-encoded)' : 'a store’s URL starts with postgres:// or postgresql://'}; ` +
+      'use postgres://user:password@host:5432/database',
+  );
+}
+
+function parses(connectionString: string): boolean {
+  try {
+    new pg.Client({ connectionString });
+    return true;
+  } catch {
+    // The parser's own error carries the URL.
+    return false;
+  }
 }

@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../../events/event-actions.ts';
 import type { GateKind, RequestStatus } from '../../protocol/gate.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
-import type { ApprovalRow, ApprovalTerms, RecordedEntry } from './approval-store.ts';
+import type { ApprovalRow, ApprovalTerms, RecordedEntry, StoredSignature } from './approval-store.ts';
 
 /** A row of `holdfast.approvals`, as a query or as JSON gives it: only the latter has numbers for its times. */
 export interface ApprovalColumns {
@@ -40,6 +40,22 @@ export interface ApprovalColumns {
   response: unknown;
   response_ref: string | null;
   credential_ref: string | null;
+}
+
+/** A row of `holdfast.signatures`, as a query or as JSON gives it: only the latter has numbers for its times. */
+export interface SignatureColumns {
+  session_id: string;
+  request_id: string;
+  digest: string;
+  n: number;
+  at: number | string;
+  came_at: number | string;
+  says: StoredSignature['says'];
+  principal: string;
+  jws: string;
+  key: StoredSignature['key'];
+  signed_response: string | null;
+  meant_response: string | null;
 }
 
 export function approvalRow(row: ApprovalColumns, { app, userId, sessionId }: SessionNames): ApprovalRow {

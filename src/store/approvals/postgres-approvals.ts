@@ -2,17 +2,17 @@ import { createHash, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { canonicalJson } from '../../protocol/canonical-json.ts';
 import type { RequestStatus } from '../../protocol/gate.ts';
+import { placeOfCall } from '../../protocol/identity.ts';
 import { checkWhole } from '../engine/arguments.ts';
 import type { Database } from '../engine/database.ts';
 import { jsonText, storableText } from '../engine/json-text.ts';
 import { callFunction, JsonDocument } from '../engine/sql-function.ts';
 import type { LiveNotices } from '../live/live-notices.ts';
+import { eventArguments } from '../sessions/event-rows.ts';
 import { ofSessions, rootOf } from '../sessions/session-tree.ts';
-import { eventArguments } from '../sessions/stored-event.ts';
 import { StoreBehindHistory } from '../store-errors.ts';
 import { type BegunAnswer, begunCall, type ContextAnswer, namesOfContext } from '../turns/call-ledger.ts';
-import { placeOfCall } from '../turns/call-place.ts';
-import { type ApprovalColumns, approvalRow } from './approval-row.ts';
+import { type ApprovalColumns, approvalRow, type SignatureColumns } from './approval-row.ts';
 import type {
   ApprovalRow,
   ApprovalStore,
@@ -34,22 +34,6 @@ const RECORD_ENTRIES = 'select holdfast.record_entries($1, $2)';
 const RECORD_SIGNED = 'select holdfast.record_signed($1, $2, $3)';
 const HASTEN = 'select holdfast.hasten_request($1, $2)';
 const EVIDENCE = 'select holdfast.evidence($1, $2) as answer';
-
-/** A row of `holdfast.signatures`, as a query or as JSON gives it: only the latter has numbers for its times. */
-export interface SignatureColumns {
-  session_id: string;
-  request_id: string;
-  digest: string;
-  n: number;
-  at: number | string;
-  came_at: number | string;
-  says: StoredSignature['says'];
-  principal: string;
-  jws: string;
-  key: StoredSignature['key'];
-  signed_response: string | null;
-  meant_response: string | null;
-}
 
 /** As the store answers with it. */
 interface EvidenceAnswer {

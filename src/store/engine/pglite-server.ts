@@ -1,9 +1,9 @@
 import { createServer, type Socket } from 'node:net';
 import type { PGlite } from '@electric-sql/pglite';
 import { outliveErrors } from '../../net/outlive-errors.ts';
-import { breakdownIn } from './breakdown.ts';
 import {
   applicationNameIn,
+  breakdownIn,
   isOutsideTransaction,
   MessageBuffer,
   preparesByName,

@@ -18,6 +18,10 @@ const APPLICATION_NAME = 'application_name';
 /** ReadyForQuery outside of a transaction, which ends an answer. */
 const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 
+/** ReadyForQuery without the status of the transaction, which follows. */
+const READY_HEAD = [0x5a, 0, 0, 0, 5];
+const LAST_ERROR = /\0V(?:PANIC|FATAL)\0C(\w{5})\0M([^\0]*)\0/;
+
 export const SYNC_MESSAGE = new Uint8Array([SYNC, 0, 0, 0, 4]);
 
 export type ClientMessage =
@@ -128,4 +132,16 @@ export function preparesByName(messages: Uint8Array): boolean {
 /** Whether the backend that sent these last bytes of an answer has nothing open. */
 export function isOutsideTransaction(answer: Uint8Array): boolean {
   return READY.equals(answer.subarray(-READY.length));
+}
+
+/**
+ * The error after which a backend is no more, where its answer ends with one. PostgreSQL's own process would end;
+ * PGlite goes on in a loop that no message ends.
+ *
+ * @param answer the last bytes that it sent to a statement.
+ */
+export function breakdownIn(answer: Uint8Array): Error | undefined {
+  if (READY_HEAD.every((byte, index) => answer.at(index - READY_HEAD.length - 1) === byte)) return undefined;
+  const [, code, message] = LAST_ERROR.exec(Buffer.from(answer).toString('utf8')) ?? [];
+  return message === undefined ? undefined : Object.assign(new Error(message), { code });
 }

@@ -6,18 +6,12 @@ import { callFunction, JsonDocument } from '../engine/sql-function.ts';
 import type { LiveNotices } from '../live/live-notices.ts';
 import { NoSuchPlace, SessionExists, SessionNotFound } from '../store-errors.ts';
 import { type UsageColumns, usageOf } from '../turns/usage.ts';
+import { type EventRow, eventArguments, type StateParts, stateOf, storedEvent } from './event-rows.ts';
 import { sessionDeletion } from './session-deletion.ts';
 import { newSession, newSessionId, type SessionNames, sessionKeys } from './session-names.ts';
 import { newMarkerId, sessionRetry } from './session-retry.ts';
 import type { GetSession, IdleSession, Session, SessionStore, SessionSummary } from './session-store.ts';
-import {
-  type EventRow,
-  eventArguments,
-  type StateParts,
-  type StoredEvent,
-  stateOf,
-  storedEvent,
-} from './stored-event.ts';
+import type { StoredEvent } from './stored-event.ts';
 
 const GET = 'select holdfast.get_session($1, $2, $3, $4) as session';
 const DEFAULT_PAGE = 100;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Carried } from '../../protocol/carried.ts';
 import { requestIdOf } from '../../protocol/gate.ts';
-import { callKeyOf, retryIdOf } from '../../protocol/identity.ts';
+import { type CallPlace, callKeyOf, placeOfCall, retryIdOf } from '../../protocol/identity.ts';
 import type { PlannedCall, StepOutcome } from '../../protocol/step.ts';
 import { shownName } from '../engine/arguments.ts';
 import type { Database } from '../engine/database.ts';
@@ -10,7 +10,6 @@ import { callFunction, JsonDocument } from '../engine/sql-function.ts';
 import { type JobOfMessageAnswer, jobOfMessage } from '../jobs/job-row.ts';
 import type { LiveNotices } from '../live/live-notices.ts';
 import { NoSuchPlace, SessionNotFound } from '../store-errors.ts';
-import { type CallPlace, placeOfCall } from '../turns/call-place.ts';
 import { newSessionId, sessionKeys } from './session-names.ts';
 import type { PreparedRetry, RetryTurn, SessionStore } from './session-store.ts';
 import type { DraftEvent } from './stored-event.ts';

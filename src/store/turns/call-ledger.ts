@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Event } from '../../events/event.ts';
-import { stepKeyOf } from '../../protocol/identity.ts';
+import { placeOfCall, stepKeyOf } from '../../protocol/identity.ts';
 import { Batch } from '../engine/batch.ts';
 import type { Database } from '../engine/database.ts';
 import { jsonArray, jsonText, partsText, storableText } from '../engine/json-text.ts';
+import { type StateParts, stateOf } from '../sessions/event-rows.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
-import { type StateParts, stateOf } from '../sessions/stored-event.ts';
 import { AttemptReplaced, StoreBehindHistory, StoreUnavailable } from '../store-errors.ts';
-import { placeOfCall } from './call-place.ts';
 import { BEGIN_FIRST, BEGIN_MANY, BEGIN_NEXT, SETTLE_MANY, SETTLE_STARTED } from './call-statements.ts';
 import type { BeginCall, BegunCall, CallActions, SettleCall, SettledCall } from './call-store.ts';
 import { type RememberedColumn, rememberedOf } from './remembered.ts';

@@ -1,12 +1,11 @@
 import type { Content } from '../../events/content.ts';
-import { stepKeyOf } from '../../protocol/identity.ts';
+import { placeOfCall, stepKeyOf } from '../../protocol/identity.ts';
 import type { Database } from '../engine/database.ts';
 import { jsonText, storableText } from '../engine/json-text.ts';
 import type { LiveNotices } from '../live/live-notices.ts';
 import { sessionKeys } from '../sessions/session-names.ts';
 import { AttemptReplaced, StoreBehindHistory } from '../store-errors.ts';
 import { CallLedger } from './call-ledger.ts';
-import { placeOfCall } from './call-place.ts';
 import type { CallAsPlanned, CallStore } from './call-store.ts';
 
 /**

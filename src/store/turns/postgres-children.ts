@@ -1,13 +1,12 @@
 import type { Content } from '../../events/content.ts';
-import { stepKeyOf } from '../../protocol/identity.ts';
+import { placeOfCall, stepKeyOf } from '../../protocol/identity.ts';
 import type { PlannedCall } from '../../protocol/step.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
 import type { Database } from '../engine/database.ts';
 import { storableText } from '../engine/json-text.ts';
+import { type EventRow, storedEvent } from '../sessions/event-rows.ts';
 import { sessionKeys } from '../sessions/session-names.ts';
-import { type EventRow, storedEvent } from '../sessions/stored-event.ts';
 import { StoreBehindHistory } from '../store-errors.ts';
-import { placeOfCall } from './call-place.ts';
 import type { CallOfAgentFound, ChildSession, ChildStore } from './child-store.ts';
 import { ARGUMENTS_OF_CALL, findPlannedCall } from './postgres-calls.ts';
 import { type UsageColumns, usageOf } from './usage.ts';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { placeOfCall } from '../../protocol/identity.ts';
 import type { StepOutcome } from '../../protocol/step.ts';
 import type { InvocationOutcome, TurnUsage } from '../../protocol/turn.ts';
 import type { Database } from '../engine/database.ts';
 import { storableText } from '../engine/json-text.ts';
 import { callFunction, JsonDocument } from '../engine/sql-function.ts';
 import type { JobNews } from '../jobs/job-row.ts';
-import { eventArguments } from '../sessions/stored-event.ts';
-import { placeOfCall } from './call-place.ts';
+import { eventArguments } from '../sessions/event-rows.ts';
 import type {
   CommitStep,
   CommittedStep,

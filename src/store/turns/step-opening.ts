@@ -7,15 +7,15 @@ import { jsonText, storableText } from '../engine/json-text.ts';
 import { callFunction, JsonDocument } from '../engine/sql-function.ts';
 import { type JobNews, type JobOfMessageAnswer, jobOfMessage } from '../jobs/job-row.ts';
 import { type InboxEntry, waitingMessage } from '../messages/postgres-messages.ts';
-import { newSession, type SessionNames } from '../sessions/session-names.ts';
 import {
-  type DraftEvent,
   type EventRow,
   eventArguments,
   type StateParts,
   stateOf,
   storedEvent,
-} from '../sessions/stored-event.ts';
+} from '../sessions/event-rows.ts';
+import { newSession, type SessionNames } from '../sessions/session-names.ts';
+import type { DraftEvent } from '../sessions/stored-event.ts';
 import { type RememberedColumn, rememberedOf } from './remembered.ts';
 import { placed } from './step-committing.ts';
 import type { AskedTurn, OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-store.ts';

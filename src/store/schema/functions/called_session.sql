@@ -8,10 +8,7 @@ declare
 begin
   select * into a from json_to_record(args) as t(
     session text, name_key text, name text, caller text, calling_run text, of_call text, path json);
-  select * into s from holdfast.sessions t where t.name_key = a.name_key for update;
-  if not found then
-    s := holdfast.make_session(args);
-  end if;
+  s := holdfast.make_session(a.name_key, args);
   if (s.caller_session, s.caller_run, s.call_key) = (a.caller, a.calling_run, a.of_call) then
     return s;
   end if;

@@ -12,10 +12,7 @@ declare
   kind text;
 begin
   select * into a from json_to_record(args) as t(name_key text, started_at bigint, messages json);
-  select * into s from holdfast.sessions t where t.name_key = a.name_key for update;
-  if not found then
-    s := holdfast.make_session(args);
-  end if;
+  s := holdfast.make_session(a.name_key, args);
   for m in
     select * from json_to_recordset(a.messages) as t(
       message_id text, invocation text, place double precision, digest text, bytes bigint, uploaded boolean, agent text,

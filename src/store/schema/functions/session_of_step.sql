@@ -8,11 +8,7 @@ begin
   if caller is not null then
     return holdfast.called_session(args);
   elsif of_name is not null then
-    select * into s from holdfast.sessions t where t.name_key = of_name for update;
-    if not found then
-      s := holdfast.make_session(args);
-    end if;
-    return s;
+    return holdfast.make_session(of_name, args);
   end if;
   select * into s from holdfast.sessions t where t.id = session for update;
   if not found then

@@ -6,10 +6,7 @@ declare
 begin
   select * into a from json_to_record(args) as t(
     name_key text, message_id text, invocation text, digest text, bytes bigint, message json, delta json);
-  select * into s from holdfast.sessions t where t.name_key = a.name_key for update;
-  if not found then
-    s := holdfast.make_session(args);
-  end if;
+  s := holdfast.make_session(a.name_key, args);
   if exists (select from holdfast.runs r where r.session_id = s.id and r.run_key = a.invocation) then
     return;
   end if;
