@@ -3,6 +3,10 @@ const rooms = (...names) => `^(${names.join('|')})/`;
 /** Loads what a runner's own environment is made of, by dynamic imports, when it is started. */
 const EMBEDDED_PARTS = '^src/runner/embedded-parts\\.ts$';
 
+/** Of the contracts: what they are checked with, and limits. */
+const FOR_THE_SANDBOX =
+  '^src/contract/(check|undecodable|json-bytes|version|(message|decision)-limits|error|error-codes)\\.ts$';
+
 /** Which room may import which: DESIGN of the layout, checked. */
 module.exports = {
   forbidden: [
@@ -25,16 +29,33 @@ module.exports = {
       from: { path: '^src/protocol/' },
       to: {
         path: rooms('src', 'workflows', 'activities', 'worker'),
-        pathNot: '^src/(contract|protocol|events)/',
+        pathNot: '^src/(protocol|events|contract)/',
       },
     },
     {
+      name: 'contracts-know-no-runtime',
+      severity: 'error',
+      from: { path: '^src/contract/' },
+      to: { path: rooms('src', 'workflows', 'activities', 'worker'), pathNot: '^src/(contract|events)/' },
+    },
+    {
       name: 'workflows-see-protocol-and-events-only',
+      comment: 'and contracts',
       severity: 'error',
       from: { path: '^workflows/' },
       to: {
-        pathNot:
-          '^(workflows/|src/contract/|src/protocol/|src/events/|node_modules/@temporalio/(workflow|common)/)',
+        pathNot: '^(workflows/|src/(protocol|events|contract)/|node_modules/@temporalio/(workflow|common)/)',
+      },
+    },
+    {
+      name: 'the-sandbox-has-no-schemas',
+      comment: 'they come as data, in workflow-checks.ts',
+      severity: 'error',
+      from: { path: '^(workflows|src/protocol)/' },
+      to: {
+        path: '^src/contract/',
+        pathNot: [FOR_THE_SANDBOX, '^src/contract/workflow-checks\\.ts$'],
+        dependencyTypesNot: ['type-only'],
       },
     },
     {
@@ -42,7 +63,10 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/workflow/' },
       to: {
-        pathNot: '^(src/(workflow|contract|protocol|events)/|node_modules/@temporalio/(workflow|common)/)',
+        pathNot: [
+          '^(src/(workflow|protocol|events)/|node_modules/@temporalio/(workflow|common)/)',
+          FOR_THE_SANDBOX,
+        ],
         dependencyTypesNot: ['type-only'],
       },
     },

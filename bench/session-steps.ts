@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { LlmAgent } from '../src/agents/llm-agent.ts';
+import { PROTOCOL_VERSION } from '../src/contract/version.ts';
 import { createEventActions } from '../src/events/event-actions.ts';
 import { buildRequest } from '../src/flows/build-request.ts';
 import { StepContext } from '../src/flows/step-context.ts';
@@ -11,7 +12,6 @@ import type { TranscriptCache } from '../src/flows/transcript-cache.ts';
 import { PluginManager } from '../src/plugins/plugin-manager.ts';
 import { invocationIdOf } from '../src/protocol/identity.ts';
 import type { PlannedCall } from '../src/protocol/step.ts';
-import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
 import type { SessionNames } from '../src/store/sessions/session-names.ts';
 import type { Store } from '../src/store/store.ts';
 import { tool } from '../src/tools/tool.ts';

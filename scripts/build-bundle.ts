@@ -4,9 +4,18 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { WORKFLOW_CHECKS } from '../src/contract/workflow-checks.ts';
 import { bundlePath, currentStamp, formatStamp, readStamp } from '../worker/bundle.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
+
+/** Contracts are written with zod, which changes its objects when it is used: modules that workflows share can't hold it. */
+const CHECKS_AS_DATA = {
+  test: /[\\/]contract[\\/]workflow-checks\.ts$/,
+  enforce: 'pre' as const,
+  loader: join(root, 'scripts/given-code-loader.cjs'),
+  options: { code: `export const WORKFLOW_CHECKS = ${JSON.stringify(WORKFLOW_CHECKS)};` },
+};
 
 async function digestOfSources(): Promise<string> {
   const hash = createHash('sha256');
@@ -30,6 +39,10 @@ export async function buildBundle(): Promise<void> {
     // They keep no state outside of their functions: evaluated once for a worker instead of once for every workflow.
     preloadModules: [workflowsPath],
     logger: new DefaultLogger('WARN'),
+    webpackConfigHook: (config) => {
+      config.module?.rules?.push(CHECKS_AS_DATA);
+      return config;
+    },
   });
   await mkdir(join(root, 'dist'), { recursive: true });
   const unfinished = `${bundlePath()}.${process.pid}`;

@@ -102,6 +102,7 @@ export {
   UnsafeLocalCodeExecutor,
   type UnsafeLocalCodeExecutorOptions,
 } from './code-executors/unsafe-local-code-executor.ts';
+export type { JobProgress, JobStatus } from './contract/jobs.ts';
 export {
   type AuthCredential,
   AuthCredentialTypes,
@@ -227,7 +228,7 @@ export {
 export type { RanAgent } from './protocol/agent-run.ts';
 export { digestOf } from './protocol/canonical-json.ts';
 export type { DecisionReceipt, GateKind, OnExpiry, RequestStatus, Voter } from './protocol/gate.ts';
-export type { JobEnder, JobProgress, JobReceipt, JobStatus, WaitingJob } from './protocol/job.ts';
+export type { JobEnder, JobReceipt, WaitingJob } from './protocol/job.ts';
 export { messageDigest } from './protocol/message.ts';
 export type { PublicJwk } from './protocol/public-jwk.ts';
 export type { TurnRunConfig } from './protocol/run-terms.ts';

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { codedError } from '../src/contract/error.ts';
-import { PROTOCOL_VERSION } from '../src/protocol/version.ts';
+import { PROTOCOL_VERSION } from '../src/contract/version.ts';
 
 /** What a workflow bundle was built from. */
 export interface BundleStamp {

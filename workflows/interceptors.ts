@@ -1,9 +1,9 @@
 import { DefaultFailureConverter, type Payload } from '@temporalio/common';
 import { encode } from '@temporalio/common/lib/encoding.js';
 import { type ActivateInput, patched, type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow';
+import { isUndecodable, type Undecodable, undecodableText } from '../src/contract/undecodable.ts';
 import { AGENT_TURN } from '../src/protocol/names.ts';
 import { lookAhead, payloadConverter } from './payload-converter.ts';
-import { isUndecodable, type Undecodable, undecodableText } from './undecodable.ts';
 
 type Job = NonNullable<ActivateInput['activation']['jobs']>[number];
 type Result = NonNullable<NonNullable<Job['resolveActivity']>['result']>;

@@ -5,7 +5,7 @@ import {
   type PayloadConverter,
   type SerializationContext,
 } from '@temporalio/common';
-import { undecodable } from './undecodable.ts';
+import { undecodable } from '../src/contract/undecodable.ts';
 
 /** Bytes of an encoding's name that are told of. */
 const LONGEST_ENCODING = 60;

@@ -3,7 +3,7 @@ import { RESULTS } from '../src/protocol/activity-results.ts';
 import { DELETE_EXPIRED_SESSIONS, RETAIN_SESSIONS } from '../src/protocol/names.ts';
 import type { ExpiredSessions, RetainSessions } from '../src/protocol/retention.ts';
 import { deleteExpiredOptions } from './activity-options.ts';
-import { checkArguments } from './messages/message-arguments.ts';
+import { checkArguments } from './arguments.ts';
 import { usable } from './usable-result.ts';
 
 /** Deletes an app's sessions in which nothing has happened for longer than its retention, some at a time. */

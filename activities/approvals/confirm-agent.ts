@@ -1,9 +1,9 @@
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { BaseLlm } from '../../src/models/base-llm.ts';
 import { shownArguments } from '../../src/plugins/withheld.ts';
 import { CONFIRM_AGENT, CONFIRM_TOOL } from '../../src/protocol/names.ts';
 import type { ReadDecision, ReadDecisionInput } from '../../src/protocol/own-workflow.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { FunctionTool } from '../../src/tools/function-tool.ts';

@@ -2,10 +2,12 @@ import { activityInfo } from '@temporalio/activity';
 import type { Signature } from '../../src/approvals/attestation.ts';
 import { decisionOf, verifyDecisionAttestation } from '../../src/approvals/decision-attestation.ts';
 import { endOf } from '../../src/approvals/voting.ts';
+import { LONGEST_REASON } from '../../src/contract/decision-limits.ts';
+import { isTooDeep } from '../../src/contract/message-limits.ts';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { CredentialKeyMissing, CredentialUnreadable } from '../../src/credentials/credential-errors.ts';
 import { isResultWithheld } from '../../src/plugins/withheld.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
-import { LONGEST_REASON } from '../../src/protocol/decision-limits.ts';
 import { versionOf } from '../../src/protocol/decision-version.ts';
 import type {
   ProvideCredential,
@@ -15,9 +17,7 @@ import type {
   VerifyDecisionInput,
   Voter,
 } from '../../src/protocol/gate.ts';
-import { isTooDeep } from '../../src/protocol/message-limits.ts';
 import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { compileSchema } from '../../src/schema/compile-schema.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
 import type { SignedDecision } from '../../src/store/approvals/approval-store.ts';

@@ -1,9 +1,9 @@
 import { activityInfo, CompleteAsyncError } from '@temporalio/activity';
 import { codedError } from '../../src/contract/error.ts';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';
 import type { JobEnded, JobTask } from '../../src/protocol/job.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { formatDuration } from '../../src/schema/duration.ts';
 import type { EndJob, JobRow } from '../../src/store/jobs/job-store.ts';
 import { Unstorable } from '../../src/store/store-errors.ts';

@@ -1,3 +1,4 @@
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';
 import type { EndedDetachedJob, JobTask } from '../../src/protocol/job.ts';
 import type {
@@ -6,7 +7,6 @@ import type {
   ToolCallResult,
   UnsettledCall,
 } from '../../src/protocol/step.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import type { EndJob, JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';
 import type { CallActions } from '../../src/store/turns/call-store.ts';
 import { isHadByNobody } from '../agents.ts';

@@ -1,3 +1,4 @@
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { tellWaiting } from '../../src/jobs/tell-waiting.ts';
 import {
   type DeliveredJob,
@@ -7,7 +8,6 @@ import {
   type RecordJobInput,
   textOfJobBelow,
 } from '../../src/protocol/job.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import type { JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';
 import { NotDeployedHere } from '../agents.ts';
 import { attempt } from '../attempt.ts';

@@ -1,4 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { awaitedJob } from '../../src/flows/awaited-job.ts';
 import { signJobToken } from '../../src/jobs/job-token.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
@@ -6,7 +7,6 @@ import { jobIdOf } from '../../src/protocol/identity.ts';
 import type { AwaitedJob, JobProgressed } from '../../src/protocol/job.ts';
 import { JOB_PROGRESS } from '../../src/protocol/names.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { JsonValueError, toJsonValue } from '../../src/schema/json-value.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import type { JobAddress, JobClaims, JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';

@@ -5,9 +5,9 @@ import { InvalidTurn, MessageRejected, MessageTooLarge } from '../../src/client/
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { OutgoingMessage } from '../../src/client/messages/outgoing-turn.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { AwaitTurnInput } from '../../src/protocol/own-workflow.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { type Attempt, attempt, retryLater } from '../attempt.ts';
 import { afterTime } from '../deadline.ts';
 import type { ActivityDependencies } from '../dependencies.ts';

@@ -1,10 +1,10 @@
 import { activityInfo } from '@temporalio/activity';
 import { type AttestedMessage, verifyMessageAttestation } from '../../src/approvals/message-attestation.ts';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import { messageDigest } from '../../src/protocol/message.ts';
 import type { KeepMessagesInput, KeepMessagesResult } from '../../src/protocol/step.ts';
 import type { OwnCall } from '../../src/protocol/turn.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import type { MessageForInbox } from '../../src/store/messages/message-store.ts';
 import { attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';

@@ -1,3 +1,4 @@
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { Content, Part } from '../../src/events/content.ts';
 import {
   type Discretion,
@@ -11,7 +12,6 @@ import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { runKeyOfCallKey } from '../../src/protocol/identity.ts';
 import type { ReadAnswer, ReadAnswerInput } from '../../src/protocol/own-workflow.ts';
 import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
 import { knownCaller } from '../agents.ts';
 import { attempt } from '../attempt.ts';

@@ -1,5 +1,6 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { runConfigOf } from '../../src/app/app-settings.ts';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { StepContext, type StepScene } from '../../src/flows/step-context.ts';
 import {
   answerOf,
@@ -19,7 +20,6 @@ import type {
   SettleStepResult,
 } from '../../src/protocol/step.ts';
 import type { TurnError } from '../../src/protocol/turn.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
 import type { NewEvent, SettleStep } from '../../src/store/turns/step-store.ts';
 import { agentNamed, assertOfApp, handedOnBy, isHadByNobody } from '../agents.ts';

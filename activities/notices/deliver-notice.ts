@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import { NoticeFailed } from '../../src/approvals/notice-failed.ts';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { DeliveredNotice, DeliverNotice } from '../../src/protocol/gate.ts';
 import { LONGEST_NOTICE_TIME } from '../../src/protocol/notice-limits.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
 import { StoreError } from '../../src/store/store-errors.ts';
 import { type Attempt, attempt, retryLater } from '../attempt.ts';

@@ -1,11 +1,11 @@
 import { activityInfo } from '@temporalio/activity';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { awaitedJob } from '../../src/flows/awaited-job.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';
 import type { AwaitedJob, EndedDetachedJob, JobEnded } from '../../src/protocol/job.ts';
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { JsonValueError } from '../../src/schema/json-value.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { Unstorable } from '../../src/store/store-errors.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { CallbackFailed } from '../../src/agents/callback-failed.ts';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { carry } from '../../src/flows/size-rule.ts';
 import type { AwaitedJob } from '../../src/protocol/job.ts';
 import type { ToolCallResult } from '../../src/protocol/step.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import type { Store } from '../../src/store/store.ts';
 import { Unstorable } from '../../src/store/store-errors.ts';
 import type { CallActions, SettleCall, SettledCall } from '../../src/store/turns/call-store.ts';

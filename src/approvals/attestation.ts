@@ -1,5 +1,5 @@
 import { CompactSign, calculateJwkThumbprint, compactVerify, errors, importJWK, type JWK } from 'jose';
-import { LONGEST_ATTESTATION } from '../protocol/decision-limits.ts';
+import { LONGEST_ATTESTATION } from '../contract/decision-limits.ts';
 import type { Voter } from '../protocol/gate.ts';
 import { sha256Digest } from '../protocol/identity.ts';
 import type { PublicJwk } from '../protocol/public-jwk.ts';

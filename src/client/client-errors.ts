@@ -1,7 +1,7 @@
 import { codedError, HoldfastError } from '../contract/error.ts';
+import type { JobAnswer } from '../contract/jobs.ts';
 import type { DecisionReceipt, RequestStatus } from '../protocol/gate.ts';
 import type { MessageReceipt } from '../protocol/message.ts';
-import type { JobAnswer } from './jobs/jobs.ts';
 
 /** What was given names no turn, session or call that could exist, or no message. Nothing was sent. */
 export class InvalidTurn extends codedError('HOLDFAST_INVALID_TURN') {}

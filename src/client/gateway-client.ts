@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { GatewayAbout } from '../contract/about.ts';
+import { depthProblem } from '../contract/message-limits.ts';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
-import { depthProblem } from '../protocol/message-limits.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import { SessionNotFound } from '../store/store-errors.ts';

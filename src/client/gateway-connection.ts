@@ -1,3 +1,4 @@
+import { type Operation, requestOf } from '../contract/operation.ts';
 import { GatewayUnreachable } from './client-errors.ts';
 import { Backoff } from './gateway-backoff.ts';
 import { errorOf, toldError } from './gateway-failure.ts';
@@ -24,6 +25,9 @@ export interface GatewayRequest {
   headers?: Readonly<Record<string, string>>;
   signal?: AbortSignal | undefined;
 }
+
+type Input = Readonly<Record<string, unknown>>;
+type Way = Pick<GatewayRequest, 'headers' | 'signal'>;
 
 /** Answers of a gateway, or of what stands before it, that say to come again. */
 const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
@@ -114,6 +118,16 @@ export class GatewayConnection {
     }
   }
 
+  /** What the gateway answers to an operation. @throws as {@link ask}. */
+  async call<T>(operation: Operation, input: Input, way: Way = {}): Promise<T> {
+    return await this.ask<T>(...sent(operation, input, way));
+  }
+
+  /** As {@link call}, of what is safe to send again: it is while the gateway can't be reached, a few times. */
+  async callAgain<T>(operation: Operation, input: Input, way: Way = {}): Promise<T> {
+    return await this.askAgain<T>(...sent(operation, input, way));
+  }
+
   /** @throws as {@link ask}. */
   async read(answer: Response, signal?: AbortSignal): Promise<unknown> {
     let body: unknown;
@@ -137,6 +151,11 @@ export class GatewayConnection {
     const why = cause instanceof Error ? (codeOf(cause) ?? cause.message) : String(cause);
     return new GatewayUnreachable(this.url, reason ?? `can't be reached: ${why}`, { cause });
   }
+}
+
+function sent(operation: Operation, input: Input, way: Way): [string, GatewayRequest] {
+  const { path, ...request } = requestOf(operation, input);
+  return [path, { ...request, ...way }];
 }
 
 /** Whether the same request may get another answer later. */

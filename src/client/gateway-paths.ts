@@ -1,6 +1,5 @@
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import { InvalidTurn } from './client-errors.ts';
-import { checkJobId } from './jobs/check-job.ts';
 import { checkText, turnNamesOf } from './turns/turn-names.ts';
 
 /** Values of a query; those that are undefined are left out. */
@@ -35,12 +34,6 @@ export function appSessionsPath(app: string, method: string): string {
 /** @throws InvalidTurn */
 export function requestPath(requestId: string, method: string): string {
   return pathOf`/v1/approvals/${inPath({ requestId }, method)}`;
-}
-
-/** @throws InvalidJob */
-export function jobPath(jobId: string, method: string): string {
-  checkJobId(jobId, method);
-  return pathOf`/v1/jobs/${jobId}`;
 }
 
 /** @throws InvalidTurn */

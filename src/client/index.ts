@@ -1,3 +1,14 @@
+export type {
+  CompleteJob,
+  FailJob,
+  JobAnswer,
+  JobProgress,
+  JobSpeaker,
+  JobStatus,
+  ListJobs,
+  OwnJob,
+  ProgressJob,
+} from '../contract/jobs.ts';
 export {
   CredentialKeyMissing,
   CredentialUnreadable,
@@ -8,7 +19,7 @@ export type { GivenCredentialKeys } from '../credentials/credential-keys.ts';
 export { type AuthCredential, AuthCredentialTypes } from '../events/auth-credential.ts';
 export { JobTokenRefused } from '../jobs/job-token-refused.ts';
 export type { DecisionReceipt, RequestStatus } from '../protocol/gate.ts';
-export type { JobProgress, JobReceipt, JobStatus, WaitingJob } from '../protocol/job.ts';
+export type { JobReceipt, WaitingJob } from '../protocol/job.ts';
 export type {
   CancelReceipt,
   InterruptReceipt,
@@ -28,7 +39,7 @@ export type {
 } from '../protocol/turn.ts';
 export type { ApprovalRow, AuditedRequest, ListApprovals } from '../store/approvals/approval-store.ts';
 export type { StoredCredential } from '../store/credentials/credential-store.ts';
-export type { JobRow, ListJobs } from '../store/jobs/job-store.ts';
+export type { JobRow } from '../store/jobs/job-store.ts';
 export type { AuditRow } from '../store/sessions/session-store.ts';
 export type {
   Approvals,
@@ -62,15 +73,7 @@ export type { Credentials, PutCredential } from './credentials/credentials.ts';
 export { GatewayClient, type GatewayClientOptions } from './gateway-client.ts';
 export type { HoldfastApi, SentMessage } from './holdfast-api.ts';
 export { HoldfastClient } from './holdfast-client.ts';
-export type {
-  CompleteJob,
-  FailJob,
-  JobAnswer,
-  JobSpeaker,
-  Jobs,
-  OwnJob,
-  ProgressJob,
-} from './jobs/jobs.ts';
+export type { Jobs } from './jobs/jobs.ts';
 export type { Disposition } from './messages/deliver.ts';
 export type { Receipt } from './messages/message-receipt.ts';
 export type { OutgoingMessage } from './messages/outgoing-turn.ts';

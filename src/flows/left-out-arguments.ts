@@ -1,6 +1,6 @@
+import { isTooDeep, tooDeepText } from '../contract/message-limits.ts';
 import type { FunctionCall, Part } from '../events/content.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
-import { isTooDeep, tooDeepText } from '../protocol/message-limits.ts';
 
 /** Stands in the place of arguments that nothing could walk. A model that writes it itself has its call answered alike. */
 const LEFT_OUT = '(arguments left out)';

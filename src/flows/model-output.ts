@@ -1,6 +1,6 @@
 import type { LlmAgent } from '../agents/llm-agent.ts';
+import { isTooDeep, tooDeepText } from '../contract/message-limits.ts';
 import type { FunctionCall } from '../events/content.ts';
-import { isTooDeep, tooDeepText } from '../protocol/message-limits.ts';
 import { type JsonValue, JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import {

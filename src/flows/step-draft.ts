@@ -1,4 +1,5 @@
 import type { ResolvedPriceTable } from '../app/price-table.ts';
+import { PROTOCOL_VERSION } from '../contract/version.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
 import type { AgentPlan, AgentRef } from '../protocol/agent-run.ts';
 import { digestOf } from '../protocol/canonical-json.ts';
@@ -6,7 +7,6 @@ import { stepKeyOf } from '../protocol/identity.ts';
 import type { AppTerms, RunTerms } from '../protocol/run-terms.ts';
 import type { ToolEdit } from '../protocol/tool-edit.ts';
 import type { InvocationOutcome, TurnError } from '../protocol/turn.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { NewRequest } from '../store/approvals/approval-store.ts';
 import type { CommitStep, NewEvent } from '../store/turns/step-store.ts';
 import type { StepUsage } from '../store/turns/usage.ts';

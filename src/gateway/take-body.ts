@@ -1,4 +1,4 @@
-import { MOST_LEVELS, tooDeepText } from '../protocol/message-limits.ts';
+import { MOST_LEVELS, tooDeepText } from '../contract/message-limits.ts';
 import type { GatewayContext, GatewayMiddleware } from './gateway-app.ts';
 import { RequestRefused } from './gateway-errors.ts';
 

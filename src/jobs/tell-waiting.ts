@@ -1,6 +1,6 @@
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
+import { PROTOCOL_VERSION } from '../contract/version.ts';
 import type { JobEnded } from '../protocol/job.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { JobRow } from '../store/jobs/job-store.ts';
 
 /**

@@ -1,22 +1,10 @@
+import type { JobProgress, JobStatus } from '../contract/jobs.ts';
 import type { ActingAgent } from './agent-run.ts';
 import type { Carried } from './carried.ts';
 import type { ToolSchedule } from './run-terms.ts';
 
-/** How a job stands, or has ended. */
-export type JobStatus = 'running' | 'completed' | 'failed' | 'cancelled' | 'timed_out';
-
 /** Who has ended a job. `turn`: the call that waited for it was cut off, alone or with its turn. */
 export type JobEnder = 'tool' | 'callback' | 'message' | 'poll' | 'operator' | 'timeout' | 'turn';
-
-/** How far a job has got, as it says itself. */
-export interface JobProgress {
-  /** From 0 to 1. */
-  value?: number;
-  /** For people, at most 500 characters. */
-  message?: string;
-  /** Milliseconds since the epoch. */
-  at: number;
-}
 
 /** A job whose tool has returned, as far as a workflow needs it; all else is in the store's row of it. Durations in milliseconds. */
 export interface AwaitedJob {

@@ -1,4 +1,4 @@
-import { isTooDeep, tooDeepText } from '../protocol/message-limits.ts';
+import { isTooDeep, tooDeepText } from '../contract/message-limits.ts';
 import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
 import { ajvProblems } from './ajv-problems.ts';
 import type { JsonSchemaObject } from './compiled-schema.ts';

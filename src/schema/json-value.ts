@@ -1,5 +1,5 @@
 import { codedError } from '../contract/error.ts';
-import { MOST_LEVELS, tooDeepText } from '../protocol/message-limits.ts';
+import { MOST_LEVELS, tooDeepText } from '../contract/message-limits.ts';
 import { kindOf } from './kind-of.ts';
 import { formatPath, type Path } from './path.ts';
 

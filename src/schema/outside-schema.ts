@@ -1,4 +1,4 @@
-import { isTooDeep, tooDeepText } from '../protocol/message-limits.ts';
+import { isTooDeep, tooDeepText } from '../contract/message-limits.ts';
 import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
 import { isRecord } from './kind-of.ts';
 import { type LinearPattern, linearPattern } from './linear-pattern.ts';

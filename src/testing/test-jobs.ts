@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import type { HoldfastClient } from '../client/holdfast-client.ts';
-import type { JobAnswer } from '../client/jobs/jobs.ts';
 import type { TurnHandle } from '../client/turns/turn-handle.ts';
+import type { JobAnswer } from '../contract/jobs.ts';
 import { EXPIRE_JOB } from '../protocol/names.ts';
 import type { JobRow } from '../store/jobs/job-store.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';

@@ -1,4 +1,4 @@
-import type { JobProgress } from '../protocol/job.ts';
+import type { JobProgress } from '../contract/jobs.ts';
 import { type Duration, formatDuration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { OptionReader } from '../schema/option-reader.ts';

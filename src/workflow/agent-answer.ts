@@ -1,11 +1,11 @@
 import { scheduleActivity } from '@temporalio/workflow';
+import { PROTOCOL_VERSION } from '../contract/version.ts';
 import type { Content } from '../events/content.ts';
 import { RESULTS } from '../protocol/activity-results.ts';
 import type { Reference } from '../protocol/carried.ts';
 import { READ_ANSWER } from '../protocol/names.ts';
 import type { ReadAnswer, ReadAnswerInput } from '../protocol/own-workflow.ts';
 import type { TurnResult, TurnUsage } from '../protocol/turn.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { assertCompleted } from './agent-turn-errors.ts';
 import { turnActivityOptions } from './turn-activity-options.ts';
 import { usable } from './usable-result.ts';

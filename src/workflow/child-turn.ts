@@ -13,10 +13,10 @@ import {
   startChild,
   type Workflow,
 } from '@temporalio/workflow';
+import { PROTOCOL_VERSION } from '../contract/version.ts';
 import { fairnessKeyOf, turnSummary } from '../protocol/identity.ts';
 import { AGENT_TURN, INTERRUPT } from '../protocol/names.ts';
 import type { TurnResult } from '../protocol/turn.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { AgentTurnFailed, AgentTurnInterrupted } from './agent-turn-errors.ts';
 import type { AgentTurn, OutgoingTurn } from './outgoing-turn.ts';
 import { untilTold } from './told-ends.ts';

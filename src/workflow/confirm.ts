@@ -1,11 +1,11 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { scheduleActivity } from '@temporalio/workflow';
+import { PROTOCOL_VERSION } from '../contract/version.ts';
 import { RESULTS } from '../protocol/activity-results.ts';
 import { requestIdOf, type Voter } from '../protocol/gate.ts';
 import { callKeyOf } from '../protocol/identity.ts';
 import { CONFIRM_AGENT, CONFIRM_TOOL, READ_DECISION } from '../protocol/names.ts';
 import type { ReadDecision, ReadDecisionInput } from '../protocol/own-workflow.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { ApprovalOptions } from '../tools/approval-options.ts';
 import { type OwnCallPlace, responseOf, runOwnCall } from './own-call.ts';
 import { whileAsking } from './own-questions.ts';

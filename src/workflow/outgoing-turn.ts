@@ -1,15 +1,15 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { uuid4 } from '@temporalio/workflow';
+import { jsonBytes } from '../contract/json-bytes.ts';
+import { isTooDeep, nameProblem, tooDeepText } from '../contract/message-limits.ts';
+import { PROTOCOL_VERSION } from '../contract/version.ts';
 import type { Content } from '../events/content.ts';
 import { invocationIdOf, workflowIdOf } from '../protocol/identity.ts';
-import { jsonBytes } from '../protocol/json-bytes.ts';
 import type { MessagePolicy } from '../protocol/message.ts';
-import { isTooDeep, nameProblem, tooDeepText } from '../protocol/message-limits.ts';
 import { reservedKeyIn, reservedKeyText } from '../protocol/reserved-state.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
 import type { AgentTurnStart, OwnCall } from '../protocol/turn.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
 
 /** What {@link runAgent} takes. */
 export interface AgentTurn {

@@ -1,9 +1,9 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { defineSignal, defineUpdate, getExternalWorkflowHandle, log, setHandler } from '@temporalio/workflow';
+import { PROTOCOL_VERSION } from '../contract/version.ts';
 import { type Confirm, callKeyOfRequest, type DecisionReceipt } from '../protocol/gate.ts';
 import { runKeyOfCallKey } from '../protocol/identity.ts';
 import { CONFIRM } from '../protocol/names.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import type { OutgoingTurn } from './outgoing-turn.ts';
 
 type AskingTurn = Pick<OutgoingTurn, 'invocationId' | 'workflowId'>;

@@ -6,11 +6,11 @@ import {
   isCancellation,
   scheduleActivity,
 } from '@temporalio/workflow';
+import { PROTOCOL_VERSION } from '../contract/version.ts';
 import type { Interrupt } from '../protocol/message.ts';
 import { AWAIT_TURN, DEFAULT_TASK_QUEUE, INTERRUPT } from '../protocol/names.ts';
 import type { AwaitTurnInput } from '../protocol/own-workflow.ts';
 import type { TurnResult } from '../protocol/turn.ts';
-import { PROTOCOL_VERSION } from '../protocol/version.ts';
 import { type AgentAnswer, answerOf } from './agent-answer.ts';
 import { AgentTurnRejected } from './agent-turn-errors.ts';
 import { runChild } from './child-turn.ts';

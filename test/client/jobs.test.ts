@@ -129,7 +129,7 @@ describe.each(['HoldfastClient', 'GatewayClient'])('jobs of a %s', (kind) => {
       [() => jobs.complete(jobId, { result: { at: 1n } }), /result\.at: JSON has no bigint/],
       [
         () => jobs.complete(jobId, { result: 'x'.repeat(10 * 1024 * 1024) }),
-        /result: 10485773 bytes of JSON, at most/,
+        /result: 10485762 bytes of JSON, at most/,
       ],
       [() => jobs.fail(jobId, { error: '' }), /error: expected text/],
       [() => jobs.fail(jobId, { error: 'x'.repeat(2_001) }), /error: 2001 characters, at most 2000/],

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { JobNotFound, NoAnswer, UnknownCall } from '../../src/client/client-errors.ts';
-import type { JobAnswer } from '../../src/client/jobs/jobs.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
+import type { JobAnswer } from '../../src/contract/jobs.ts';
 import { jobWorkflowIdOf, workflowIdOf } from '../../src/protocol/identity.ts';
 import { EXPIRE_JOB } from '../../src/protocol/names.ts';
 import type { JobRow } from '../../src/store/jobs/job-store.ts';

@@ -1,8 +1,9 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
+import type { JobStatus } from '../../src/contract/jobs.ts';
 import { callKeyOf, invocationIdOf, jobWorkflowIdOf } from '../../src/protocol/identity.ts';
-import type { JobStatus, ToolJobStatus, WaitingJob } from '../../src/protocol/job.ts';
+import type { ToolJobStatus, WaitingJob } from '../../src/protocol/job.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, calls, text } from '../../src/testing/gemini-reply.ts';

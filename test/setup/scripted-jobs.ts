@@ -1,6 +1,7 @@
 import { activityInfo, CompleteAsyncError } from '@temporalio/activity';
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import type { JobStatus } from '../../src/contract/jobs.ts';
 import type {
   AwaitedJob,
   DeliveredJob,
@@ -8,7 +9,6 @@ import type {
   EndedDetachedJob,
   JobEnded,
   JobReceipt,
-  JobStatus,
   JobTask,
   RecordJobInput,
 } from '../../src/protocol/job.ts';

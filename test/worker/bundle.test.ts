@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import {
   BundleMismatch,
   bundlePath,

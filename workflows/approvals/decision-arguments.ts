@@ -1,12 +1,16 @@
 import type { ApplicationFailure } from '@temporalio/workflow';
-import { digestOf } from '../../src/protocol/canonical-json.ts';
+import { isObject, shapeOf } from '../../src/contract/check.ts';
 import {
   CREDENTIAL_REF,
   LONGEST_ATTESTATION,
   LONGEST_REASON,
   MOST_GIVEN_BYTES,
   RESPONSE_REF,
-} from '../../src/protocol/decision-limits.ts';
+} from '../../src/contract/decision-limits.ts';
+import { jsonBytes } from '../../src/contract/json-bytes.ts';
+import { isTooDeep, tooDeepText } from '../../src/contract/message-limits.ts';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
+import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { versionOf } from '../../src/protocol/decision-version.ts';
 import type {
   Confirm,
@@ -15,11 +19,8 @@ import type {
   ProvideInput,
   RequestName,
 } from '../../src/protocol/gate.ts';
-import { jsonBytes } from '../../src/protocol/json-bytes.ts';
-import { isTooDeep, tooDeepText } from '../../src/protocol/message-limits.ts';
 import { CONFIRM, EXPIRE_REQUEST, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../src/protocol/names.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
-import { isObject, type Refuse, refusal, shapeOf } from '../messages/message-arguments.ts';
+import { type Refuse, refusal } from '../arguments.ts';
 
 /** What somebody says to a request, with its known fields only. */
 export interface Decision {

@@ -1,4 +1,5 @@
 import { CancellationScope, scheduleActivity } from '@temporalio/workflow';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
 import { versionOf } from '../../src/protocol/decision-version.ts';
 import {
@@ -10,7 +11,6 @@ import {
   type Voter,
 } from '../../src/protocol/gate.ts';
 import { VERIFY_DECISION } from '../../src/protocol/names.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { verifyDecisionOptions } from '../activity-options.ts';
 import { turnPriority, type User } from '../turn-priority.ts';
 import { usable } from '../usable-result.ts';

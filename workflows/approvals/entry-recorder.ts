@@ -1,7 +1,7 @@
 import { CancellationScope, log, scheduleActivity } from '@temporalio/workflow';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { RecordEntriesInput, RequestEntry } from '../../src/protocol/gate.ts';
 import { RECORD_ENTRIES } from '../../src/protocol/names.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { recordEntriesOptions } from '../activity-options.ts';
 import { turnPriority, type User } from '../turn-priority.ts';
 

@@ -1,7 +1,7 @@
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { ActingAgent } from '../../src/protocol/agent-run.ts';
 import type { RunTerms } from '../../src/protocol/run-terms.ts';
 import type { PlannedCall, ToolCallInput } from '../../src/protocol/step.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 
 /** What the calls of a step have in common. */
 export interface CallContext

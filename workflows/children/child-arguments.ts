@@ -1,9 +1,10 @@
 import type { ApplicationFailure, WorkflowInfo } from '@temporalio/workflow';
+import { isObject, shapeOf } from '../../src/contract/check.ts';
 import type { ChildStart } from '../../src/protocol/agent-run.ts';
 import { childWorkflowIdOf, workflowIdOf } from '../../src/protocol/identity.ts';
 import { AGENT_TURN } from '../../src/protocol/names.ts';
 import type { AgentTurnStart } from '../../src/protocol/turn.ts';
-import { isObject, refusal, shapeOf } from '../messages/message-arguments.ts';
+import { refusal } from '../arguments.ts';
 
 export type ChildTurnStart = AgentTurnStart & { child: ChildStart };
 

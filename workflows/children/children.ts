@@ -1,8 +1,9 @@
+import { isObject, shapeOf } from '../../src/contract/check.ts';
+import { isUndecodable } from '../../src/contract/undecodable.ts';
 import { childWorkflowIdOf } from '../../src/protocol/identity.ts';
 import { CHILD_STATE } from '../../src/protocol/names.ts';
 import type { AgentWait, ChildState, RunningChild, TurnState } from '../../src/protocol/turn.ts';
-import { isObject, refusal, shapeOf } from '../messages/message-arguments.ts';
-import { isUndecodable } from '../undecodable.ts';
+import { refusal } from '../arguments.ts';
 
 /** A child that begins. */
 export interface BegunChild {

@@ -1,5 +1,8 @@
 import { CancellationScope, getExternalWorkflowHandle } from '@temporalio/workflow';
-import { MOST_GIVEN_BYTES } from '../../src/protocol/decision-limits.ts';
+import { MOST_GIVEN_BYTES } from '../../src/contract/decision-limits.ts';
+import { jsonBytes } from '../../src/contract/json-bytes.ts';
+import { tooDeepText } from '../../src/contract/message-limits.ts';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { callKeyOfRequest, type DecisionReceipt, type RequestName } from '../../src/protocol/gate.ts';
 import {
   childWorkflowIdOf,
@@ -7,9 +10,6 @@ import {
   OWN_CALL_ID_PREFIX,
   runKeyOfCallKey,
 } from '../../src/protocol/identity.ts';
-import { jsonBytes } from '../../src/protocol/json-bytes.ts';
-import { tooDeepText } from '../../src/protocol/message-limits.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { decisionFailure, listed } from '../approvals/request-book.ts';
 import type { Requests } from '../approvals/requests.ts';
 import type { Children } from './children.ts';

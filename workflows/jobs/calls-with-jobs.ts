@@ -1,12 +1,12 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { ActivityFailure, CancellationScope, CancelledFailure, startChild } from '@temporalio/workflow';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
 import { jobWorkflowIdOf } from '../../src/protocol/identity.ts';
 import type { AwaitedJob, ToolJobStart } from '../../src/protocol/job.ts';
 import { TOOL_JOB } from '../../src/protocol/names.ts';
 import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
 import type { PlannedCall, ToolCallResult } from '../../src/protocol/step.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { type RanCall, ranOf, type StepOfCall, unsettledText } from '../calls/call.ts';
 import { inputOf, placeInTree } from '../calls/call-input.ts';
 import { labelsOfChild } from '../turn/search-attributes.ts';

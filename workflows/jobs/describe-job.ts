@@ -1,4 +1,5 @@
-import type { JobProgress, WaitingJob } from '../../src/protocol/job.ts';
+import type { JobProgress } from '../../src/contract/jobs.ts';
+import type { WaitingJob } from '../../src/protocol/job.ts';
 import { code, placeOf, plain, sinceText, timeText } from '../turn/details-text.ts';
 
 /** Lines of Markdown: what the job is, how far it has got, and how an operator sees more of it. */

@@ -1,6 +1,7 @@
 import { ApplicationFailure } from '@temporalio/workflow';
+import type { JobProgress } from '../../src/contract/jobs.ts';
 import { OWN_CALL_ID_PREFIX } from '../../src/protocol/identity.ts';
-import type { JobName, JobProgress, WaitingJob } from '../../src/protocol/job.ts';
+import type { JobName, WaitingJob } from '../../src/protocol/job.ts';
 import type { PlannedCall } from '../../src/protocol/step.ts';
 import type { JobWait } from './job-wait.ts';
 

@@ -1,7 +1,8 @@
 import { defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
+import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
 import type { JobName, JobProgressed } from '../../src/protocol/job.ts';
 import { EXPIRE_JOB, JOB_PROGRESS } from '../../src/protocol/names.ts';
-import { isObject, type Refuse, refusal, shapeOf } from '../messages/message-arguments.ts';
+import { taken } from '../arguments.ts';
 import { isTestEnvironment } from '../test-environment.ts';
 
 /** What is told of jobs that a workflow waits for. */
@@ -34,17 +35,5 @@ export function handleJobs(jobs: ToldOfJobs, noted: (handle: () => void) => void
 
 /** Nothing means the only job, and what is malformed means none. */
 function checkedName(given: JobName | undefined): JobName {
-  const refuse: Refuse = (field, problem) => refusal(EXPIRE_JOB, 'InvalidJob', field, problem);
-  if (given === undefined || given === null) return {};
-  if (!isObject(given)) throw refuse('arguments', `expected one object, got ${shapeOf(given)}`);
-  const name: JobName = {};
-  for (const field of ['jobId', 'callKey', 'callId'] as const) {
-    const value = given[field];
-    if (value === undefined || value === null) continue;
-    if (typeof value !== 'string' || value === '') {
-      throw refuse(field, `expected a non-empty string or nothing, got ${shapeOf(value)}`);
-    }
-    name[field] = value;
-  }
-  return name;
+  return taken(WORKFLOW_CHECKS.jobName, given ?? {}, { of: EXPIRE_JOB, type: 'InvalidJob' });
 }

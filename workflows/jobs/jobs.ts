@@ -1,16 +1,16 @@
+import type { JobProgress } from '../../src/contract/jobs.ts';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { FunctionResponse } from '../../src/events/content.ts';
 import { jobIdOf, OWN_CALL_ID_PREFIX, stepKeyOf } from '../../src/protocol/identity.ts';
 import type {
   AwaitedJob,
   JobMessage,
   JobName,
-  JobProgress,
   JobProgressed,
   JobReceipt,
   WaitingJob,
 } from '../../src/protocol/job.ts';
 import type { PlannedCall } from '../../src/protocol/step.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import type { User } from '../turn-priority.ts';
 import { type BookedCall, callKeyOfId, type EndedJobs, JobBook, listed, waitingJob } from './job-book.ts';
 import { checkedProgress, newerOf } from './job-progress.ts';

@@ -6,9 +6,13 @@ import {
   scheduleActivity,
   setCurrentDetails,
   setHandler,
+  type WorkflowInfo,
   workflowInfo,
 } from '@temporalio/workflow';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
+import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
+import { jobWorkflowIdOf } from '../../src/protocol/identity.ts';
 import type {
   DeliveredJob,
   DeliverJobInput,
@@ -16,14 +20,13 @@ import type {
   ToolJobStart,
   ToolJobStatus,
 } from '../../src/protocol/job.ts';
-import { DELIVER_JOB, STATUS_QUERY } from '../../src/protocol/names.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
+import { DELIVER_JOB, RESERVED_PREFIX, STATUS_QUERY, TOOL_JOB } from '../../src/protocol/names.ts';
 import { deliverJobOptions } from '../activity-options.ts';
+import { refusal, taken } from '../arguments.ts';
 import { inputOf, placeInTree } from '../calls/call-input.ts';
 import { turnPriority } from '../turn-priority.ts';
 import { usable } from '../usable-result.ts';
 import { jobLines } from './describe-job.ts';
-import { checkedJobStart } from './job-arguments.ts';
 import { jobFailure } from './job-book.ts';
 import { handleJobs } from './job-handlers.ts';
 import { checkedProgress, newerOf } from './job-progress.ts';
@@ -35,7 +38,7 @@ const CANCELLED = 'cancelled: its workflow was cancelled';
  * A job whose turn did not wait for it: waits for its outcome, and tells its session. Cancelling the workflow cancels the job.
  */
 export async function toolJob(given: ToolJobStart): Promise<ToolJobStatus> {
-  const start = checkedJobStart(given, workflowInfo());
+  const start = checkedStart(given, workflowInfo());
   const { callKey, callId, tool, job } = start;
   const waiting = {
     call: start,
@@ -121,4 +124,25 @@ function detailsOf(told: ToolJobStatus): string {
   const heard =
     delivered === undefined ? [] : [delivered ? 'its session was told' : 'its session was not told'];
   return [...jobLines(told), ...ended, ...heard].join('\n\n');
+}
+
+/**
+ * Start arguments of any client.
+ *
+ * @throws ApplicationFailure of type `InvalidStart`
+ */
+function checkedStart(given: ToolJobStart, { workflowId }: WorkflowInfo): ToolJobStart {
+  const type = 'InvalidStart';
+  const start = taken<ToolJobStart>(WORKFLOW_CHECKS.toolJobStart, given, { of: TOOL_JOB, type });
+  const { args, tool, turnWorkflowId, callKey } = start;
+  if (tool.startsWith(RESERVED_PREFIX)) {
+    throw refusal(TOOL_JOB, type, 'tool', `expected a tool's name, not one of ours`);
+  }
+  if (!('value' in args || 'ref' in args)) {
+    throw refusal(TOOL_JOB, type, 'args', 'expected { value } or { ref }, got object');
+  }
+  const expected = jobWorkflowIdOf(turnWorkflowId, callKey);
+  if (workflowId === expected) return start;
+  const problem = `turnWorkflowId and callKey belong to the workflow id ${expected}`;
+  throw refusal(TOOL_JOB, type, 'workflowId', problem);
 }

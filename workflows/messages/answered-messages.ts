@@ -1,17 +1,17 @@
 import { ApplicationFailure } from '@temporalio/workflow';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { FunctionResponse } from '../../src/events/content.ts';
 import { type DecisionReceipt, REQUEST_PREFIX } from '../../src/protocol/gate.ts';
 import type { JobMessage, JobReceipt } from '../../src/protocol/job.ts';
 import { type MessageReceipt, messageDigest, type SendMessage } from '../../src/protocol/message.ts';
 import { SEND_MESSAGE } from '../../src/protocol/names.ts';
 import type { AgentTurnStart } from '../../src/protocol/turn.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { bareReceipt } from '../approvals/decisions.ts';
 import type { Requests } from '../approvals/requests.ts';
+import { refusal } from '../arguments.ts';
 import type { Forwarding } from '../children/forwarding.ts';
 import { callKeyOfId } from '../jobs/job-book.ts';
 import type { Jobs } from '../jobs/jobs.ts';
-import { refusal } from './message-arguments.ts';
 import {
   decisionOf,
   type MessageOfJobs,

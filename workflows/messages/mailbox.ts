@@ -1,7 +1,10 @@
 import { CancellationScope, condition, log, scheduleActivity } from '@temporalio/workflow';
+import { isObject } from '../../src/contract/check.ts';
+import { jsonBytes } from '../../src/contract/json-bytes.ts';
+import { nameProblem } from '../../src/contract/message-limits.ts';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
-import { jsonBytes } from '../../src/protocol/json-bytes.ts';
 import {
   type MessagePolicy,
   type MessageReceipt,
@@ -10,7 +13,6 @@ import {
   messageDigest,
   type SendMessage,
 } from '../../src/protocol/message.ts';
-import { nameProblem } from '../../src/protocol/message-limits.ts';
 import { KEEP_MESSAGES } from '../../src/protocol/names.ts';
 import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
 import type {
@@ -21,11 +23,9 @@ import type {
   WaitingMessage,
 } from '../../src/protocol/step.ts';
 import { isTraceparent } from '../../src/protocol/traceparent.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { keepMessagesOptions } from '../activity-options.ts';
 import { turnPriority } from '../turn-priority.ts';
 import { usable } from '../usable-result.ts';
-import { isObject } from './message-arguments.ts';
 import { arrivalOf, type QueuedMessage, shown } from './queued-message.ts';
 
 /** What a chain carries of its messages. */

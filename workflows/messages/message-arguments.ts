@@ -1,21 +1,18 @@
-import { ApplicationFailure } from '@temporalio/workflow';
-import { LONGEST_ATTESTATION } from '../../src/protocol/decision-limits.ts';
-import { jsonBytes } from '../../src/protocol/json-bytes.ts';
-import type { Interrupt, MessagePolicy, SendMessage, StoredMessage } from '../../src/protocol/message.ts';
+import { isObject, shapeOf } from '../../src/contract/check.ts';
+import { LONGEST_ATTESTATION } from '../../src/contract/decision-limits.ts';
+import { jsonBytes } from '../../src/contract/json-bytes.ts';
 import {
   isTooDeep,
   nameProblem,
   responseFormProblem,
   runConfigProblem,
   tooDeepText,
-} from '../../src/protocol/message-limits.ts';
-import { shapeOf as plainShapeOf } from '../../src/protocol/shape.ts';
+} from '../../src/contract/message-limits.ts';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
+import type { Interrupt, MessagePolicy, SendMessage, StoredMessage } from '../../src/protocol/message.ts';
+import type { TurnRunConfig } from '../../src/protocol/run-terms.ts';
 import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
-import { isUndecodable, undecodableText } from '../undecodable.ts';
-
-/** Refuses what a client sent; a field's problem names its shape and what to do, never its value. */
-export type Refuse = (field: string, problem: string) => ApplicationFailure;
+import { type Refuse, refusal } from '../arguments.ts';
 
 const POLICIES: ReadonlySet<MessagePolicy | undefined> = new Set([
   undefined,
@@ -132,8 +129,8 @@ function checkStored(stored: StoredMessage | undefined, refuse: Refuse): void {
 /** Null counts as absent, as other languages' serialisers write it; a run config has its known fields only. */
 export function withoutNulls<T extends Pick<SendMessage, 'message' | 'runConfig'>>(given: T): T {
   const start = dropNulls(given);
-  if (isObject(start.runConfig)) {
-    const { maxLlmCalls, streamingMode, pauseOnToolCalls, customMetadata } = start.runConfig;
+  if (start.runConfig !== undefined && isObject(start.runConfig)) {
+    const { maxLlmCalls, streamingMode, pauseOnToolCalls, customMetadata }: TurnRunConfig = start.runConfig;
     start.runConfig = dropNulls({
       ...(maxLlmCalls === undefined ? {} : { maxLlmCalls }),
       ...(streamingMode === undefined ? {} : { streamingMode }),
@@ -155,26 +152,6 @@ export function withoutNulls<T extends Pick<SendMessage, 'message' | 'runConfig'
 
 function dropNulls<T extends object>(value: T): T {
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null)) as T;
-}
-
-export function isObject(value: unknown): value is object {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    !ArrayBuffer.isView(value) &&
-    !isUndecodable(value)
-  );
-}
-
-/**
- * Of a workflow whose arguments are Holdfast's own.
- *
- * @throws ApplicationFailure of type `InvalidStart`
- */
-export function checkArguments(given: unknown, of: string): void {
-  if (isObject(given)) return;
-  throw refusal(of, 'InvalidStart', 'arguments', `expected one object, got ${shapeOf(given)}`);
 }
 
 function checkContent(message: SendMessage['message'], refuse: Refuse): void {
@@ -212,15 +189,4 @@ function checkRecord(field: string, value: unknown, refuse: Refuse): void {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw refuse(field, `expected an object or nothing, got ${shapeOf(value)}`);
   }
-}
-
-export function shapeOf(value: unknown): string {
-  return isUndecodable(value) ? undecodableText(value) : plainShapeOf(value);
-}
-
-/** A failure that says what to correct and nothing of where the worker is installed. */
-export function refusal(of: string, type: string, field: string, problem: string): ApplicationFailure {
-  const failure = ApplicationFailure.nonRetryable(`${of}: ${field}: ${problem}`, type, { field });
-  failure.stack = '';
-  return failure;
 }

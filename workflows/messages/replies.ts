@@ -1,3 +1,5 @@
+import { shapeOf } from '../../src/contract/check.ts';
+import { RESPONSE_REF } from '../../src/contract/decision-limits.ts';
 import type { Content, FunctionResponse, Part } from '../../src/events/content.ts';
 import {
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
@@ -5,7 +7,6 @@ import {
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../../src/events/reserved-calls.ts';
 import { confirmationReplyOf } from '../../src/protocol/confirmation-reply.ts';
-import { RESPONSE_REF } from '../../src/protocol/decision-limits.ts';
 import { type GateKind, REQUEST_PREFIX, type RequestName } from '../../src/protocol/gate.ts';
 import { inputReplyOf, unwrappedReply } from '../../src/protocol/input-reply.ts';
 import { SEND_MESSAGE } from '../../src/protocol/names.ts';
@@ -15,7 +16,7 @@ import {
   checkedInput,
   type Decision,
 } from '../approvals/decision-arguments.ts';
-import { refusal, shapeOf } from './message-arguments.ts';
+import { refusal } from '../arguments.ts';
 
 const KIND_OF_NAME: ReadonlyMap<string | undefined, GateKind> = new Map([
   [REQUEST_CONFIRMATION_FUNCTION_CALL_NAME, 'confirmation'],

@@ -1,10 +1,10 @@
 import { scheduleActivity } from '@temporalio/workflow';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { DeliveredNotice, DeliverNotice } from '../../src/protocol/gate.ts';
 import { DELIVER_NOTICE, DELIVER_NOTICE_WORKFLOW, NOTIFY } from '../../src/protocol/names.ts';
 import { LONGEST_NOTICE_TIME } from '../../src/protocol/notice-limits.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { deliverNoticeOptions, notifyOptions } from '../activity-options.ts';
-import { checkArguments } from '../messages/message-arguments.ts';
+import { checkArguments } from '../arguments.ts';
 import { turnPriority } from '../turn-priority.ts';
 
 /** Tells people of requests, beside the turn that has made them: by the notifier that could not be told, or by all of the app. */

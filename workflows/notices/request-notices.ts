@@ -7,10 +7,10 @@ import {
   startChild,
   workflowInfo,
 } from '@temporalio/workflow';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { DeliverNotice, NotifyInput } from '../../src/protocol/gate.ts';
 import { DELIVER_NOTICE_WORKFLOW, NOTIFY } from '../../src/protocol/names.ts';
 import { LONGEST_NOTICE_TIME } from '../../src/protocol/notice-limits.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { notifyOptions } from '../activity-options.ts';
 import type { PendingRequest } from '../approvals/request-book.ts';
 import { turnPriority } from '../turn-priority.ts';

@@ -1,4 +1,5 @@
 import { defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type {
   CancelCall,
   CancelReceipt,
@@ -9,12 +10,12 @@ import type {
 } from '../../src/protocol/message.ts';
 import { CANCEL_CALL, CHILD_STATE, INTERRUPT, SEND_MESSAGE, STATUS_QUERY } from '../../src/protocol/names.ts';
 import type { ChildState, TurnStatus } from '../../src/protocol/turn.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { handleDecisions } from '../approvals/decision-handlers.ts';
+import { refusal } from '../arguments.ts';
 import { callKeyOfId } from '../jobs/job-book.ts';
 import { handleJobs } from '../jobs/job-handlers.ts';
 import { AnsweredMessages, answersOnly } from '../messages/answered-messages.ts';
-import { checkedInterrupt, checkedMessage, refusal } from '../messages/message-arguments.ts';
+import { checkedInterrupt, checkedMessage } from '../messages/message-arguments.ts';
 import { FirstOrder, Orders } from './orders.ts';
 import { reasonText } from './steering.ts';
 import type { Turn } from './turn.ts';

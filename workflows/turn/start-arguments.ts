@@ -1,8 +1,10 @@
 import type { ApplicationFailure, WorkflowInfo } from '@temporalio/workflow';
+import { isObject, shapeOf } from '../../src/contract/check.ts';
+import { nameProblem } from '../../src/contract/message-limits.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
-import { nameProblem } from '../../src/protocol/message-limits.ts';
 import type { AgentTurnStart } from '../../src/protocol/turn.ts';
-import { checkMessage, isObject, refusal, shapeOf, withoutNulls } from '../messages/message-arguments.ts';
+import { refusal } from '../arguments.ts';
+import { checkMessage, withoutNulls } from '../messages/message-arguments.ts';
 
 const LONGEST_WORKFLOW_ID = 255;
 

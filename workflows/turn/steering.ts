@@ -1,7 +1,8 @@
 import { CancellationScope } from '@temporalio/workflow';
+import { isObject, shapeOf } from '../../src/contract/check.ts';
 import type { CancelCall } from '../../src/protocol/message.ts';
 import type { StepEnding } from '../../src/protocol/step.ts';
-import { isObject, refusal, shapeOf } from '../messages/message-arguments.ts';
+import { refusal } from '../arguments.ts';
 
 /** How an invocation ends that somebody ended before its time. */
 export type EarlyEnd = Pick<StepEnding, 'status' | 'error' | 'cutOff'>;

@@ -1,4 +1,5 @@
 import { ApplicationFailure, CancellationScope, scheduleActivity, workflowInfo } from '@temporalio/workflow';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
 import type { ChildStart, RanAgent } from '../../src/protocol/agent-run.ts';
 import { CALL_MODEL, SETTLE_STEP } from '../../src/protocol/names.ts';
@@ -13,7 +14,6 @@ import type {
   UnsettledCall,
 } from '../../src/protocol/step.ts';
 import type { AgentTurnStart, InvocationOutcome, TurnError, TurnResult } from '../../src/protocol/turn.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { modelStepOptions, settleStepOptions } from '../activity-options.ts';
 import { turnPriority } from '../turn-priority.ts';
 import { usable } from '../usable-result.ts';

@@ -1,4 +1,5 @@
 import type { WorkflowInfo } from '@temporalio/workflow';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { ActingAgent, AgentPlan, ChildStart, RanAgent } from '../../src/protocol/agent-run.ts';
 import { invocationIdOf, retryIdOf } from '../../src/protocol/identity.ts';
 import type { TurnRunConfig } from '../../src/protocol/run-terms.ts';
@@ -10,7 +11,6 @@ import type {
   TurnState,
   TurnUsage,
 } from '../../src/protocol/turn.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import type { ClosedRequests } from '../approvals/request-book.ts';
 import { termsOf } from '../calls/call-input.ts';
 import type { EndedJobs } from '../jobs/job-book.ts';

@@ -7,6 +7,7 @@ import {
   setCurrentDetails,
   workflowInfo,
 } from '@temporalio/workflow';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { sessionOfInvocation } from '../../src/protocol/identity.ts';
 import { messageDigest } from '../../src/protocol/message.ts';
 import type { FirstStep, PlannedCall } from '../../src/protocol/step.ts';
@@ -17,7 +18,6 @@ import type {
   TurnState,
   TurnStatus,
 } from '../../src/protocol/turn.ts';
-import { PROTOCOL_VERSION } from '../../src/protocol/version.ts';
 import { waitingRequest } from '../approvals/request-book.ts';
 import { Requests } from '../approvals/requests.ts';
 import { Children } from '../children/children.ts';

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { JobAnswer, Jobs } from '../../client/jobs/jobs.ts';
+import type { Jobs } from '../../client/jobs/jobs.ts';
+import type { JobAnswer } from '../../contract/jobs.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';

@@ -1,5 +1,5 @@
 import type { StreamItem } from '../../client/stream/stream-item.ts';
-import type { JobProgress } from '../../protocol/job.ts';
+import type { JobProgress } from '../../contract/jobs.ts';
 import { progressWords, statusWords } from './job-text.ts';
 
 type JobItem = Extract<StreamItem, { type: 'job' }>;

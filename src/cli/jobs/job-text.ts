@@ -1,4 +1,5 @@
-import type { JobEnder, JobProgress } from '../../protocol/job.ts';
+import type { JobProgress } from '../../contract/jobs.ts';
+import type { JobEnder } from '../../protocol/job.ts';
 import { visibleExcerpt, visibleText } from '../../protocol/visible-text.ts';
 import type { JobRow } from '../../store/jobs/job-store.ts';
 import { untilText } from '../approvals/request-text.ts';

@@ -1,4 +1,4 @@
-import type { JobStatus } from '../../protocol/job.ts';
+import type { JobStatus } from '../../contract/jobs.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { JobRow } from '../../store/jobs/job-store.ts';
 import { requestFilter } from '../approvals/named-request.ts';

@@ -1,7 +1,8 @@
 import type { Jobs } from '../../client/jobs/jobs.ts';
+import type { ListJobs } from '../../contract/jobs.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { nearestName } from '../../schema/nearest-name.ts';
-import type { JobRow, ListJobs } from '../../store/jobs/job-store.ts';
+import type { JobRow } from '../../store/jobs/job-store.ts';
 import { type RequestNaming, requestFilter } from '../approvals/named-request.ts';
 import { CliError } from '../cli-error.ts';
 import { assertText } from '../sessions/named-session.ts';

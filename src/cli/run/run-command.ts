@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { llmAgentsOf } from '../../agents/agents-of-tree.ts';
-import { nameProblem } from '../../protocol/message-limits.ts';
+import { nameProblem } from '../../contract/message-limits.ts';
 import { attestMessage, readApprover } from '../approvals/approver.ts';
 import { CliError } from '../cli-error.ts';
 import { ownOrReach } from '../environment/folder-access.ts';

@@ -3,9 +3,9 @@ import {
   LONGEST_ATTESTATION,
   LONGEST_REASON,
   MOST_GIVEN_BYTES,
-} from '../../protocol/decision-limits.ts';
+} from '../../contract/decision-limits.ts';
+import { depthProblem } from '../../contract/message-limits.ts';
 import type { Confirm, ProvideCredential, ProvideInput } from '../../protocol/gate.ts';
-import { depthProblem } from '../../protocol/message-limits.ts';
 import { InvalidTurn } from '../client-errors.ts';
 import type { ConfirmOptions, ProvideCredentialOptions, ProvideInputOptions } from './approvals.ts';
 

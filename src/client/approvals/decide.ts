@@ -1,8 +1,8 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
+import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import { PROVIDE_CREDENTIAL } from '../../protocol/names.ts';
-import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { ANSWER_TIMEOUT, type Answer, aboutWorkers, ask } from '../ask-workflow.ts';
 import type { ClientContext } from '../client-context.ts';

@@ -1,39 +1,32 @@
+import {
+  type CancelJob,
+  type CompleteJob,
+  cancelJob,
+  completeJob,
+  type FailJob,
+  failJob,
+  getJob,
+  type JobAnswer,
+  type JobOperator,
+  type JobSpeaker,
+  type JobStatus,
+  type ListJobs,
+  listJobs,
+  type OwnJob,
+  type ProgressJob,
+  progressJob,
+} from '../../contract/jobs.ts';
+import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { verifyJobToken } from '../../jobs/job-token.ts';
-import type { JobStatus } from '../../protocol/job.ts';
-import { PROTOCOL_VERSION } from '../../protocol/version.ts';
-import type {
-  EndedJob,
-  EndJob,
-  JobClaims,
-  JobOutcome,
-  JobRow,
-  ListJobs,
-} from '../../store/jobs/job-store.ts';
+import { isRecord } from '../../schema/kind-of.ts';
+import type { EndedJob, EndJob, JobClaims, JobOutcome, JobRow } from '../../store/jobs/job-store.ts';
 import type { Store } from '../../store/store.ts';
 import { UnknownJob } from '../../store/store-errors.ts';
+import { checkedInput } from '../checked-input.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
-import { InvalidJob, JobNotFound } from '../client-errors.ts';
-import {
-  checkedError,
-  checkedPerson,
-  checkedProgress,
-  checkedReason,
-  checkedResult,
-  checkJobId,
-  checkJobList,
-  fieldsOf,
-} from './check-job.ts';
-import type {
-  CancelJob,
-  CompleteJob,
-  FailJob,
-  JobAnswer,
-  JobOperator,
-  JobSpeaker,
-  Jobs,
-  OwnJob,
-  ProgressJob,
-} from './jobs.ts';
+import { JobNotFound } from '../client-errors.ts';
+import { checkedJob, checkedPerson } from './checked-job.ts';
+import type { Jobs } from './jobs.ts';
 import { tellOfEnd, tellProgress } from './tell-job.ts';
 
 /** How somebody wants a job to end. */
@@ -49,28 +42,25 @@ export class ClientJobs implements Jobs {
 
   /** @throws StoreNeeded, InvalidTurn */
   async list(list: ListJobs = {}): Promise<JobRow[]> {
-    const store = storeOf(this.#context, 'jobs.list');
-    checkJobList(list);
-    return await store.jobs.list(list);
+    const store = storeOf(this.#context, listJobs.name);
+    return await store.jobs.list(checkedInput(listJobs, list).input);
   }
 
   async get(jobId: string, speaker?: { token?: undefined }): Promise<JobRow | undefined>;
   async get(jobId: string, speaker: JobSpeaker): Promise<OwnJob | undefined>;
   /** @throws StoreNeeded, JobTokenRefused, InvalidJob */
   async get(jobId: string, speaker: JobSpeaker = {}): Promise<OwnJob | undefined> {
-    const method = 'jobs.get';
-    const store = storeOf(this.#context, method);
-    const claims = await this.#claimsOf(jobId, speaker, method);
+    const store = storeOf(this.#context, getJob.name);
+    const claims = await this.#claimsOf(jobId, checkedJob(getJob, jobId, speaker).caller);
     const job = await store.jobs.find(jobId);
     return job === undefined || claims === undefined ? job : ownJob(job);
   }
 
   /** @throws StoreNeeded, JobNotFound, JobTokenRefused, InvalidJob */
   async complete(jobId: string, options: CompleteJob): Promise<JobAnswer> {
-    const method = 'jobs.complete';
-    const { result } = fieldsOf(options, method);
-    const response = checkedResult(result, method);
-    return await this.#end(jobId, options, method, {
+    const { input, caller } = checkedJob(completeJob, jobId, options);
+    const response = isRecord(input.result) ? input.result : { result: input.result };
+    return await this.#end(completeJob.name, jobId, caller, {
       status: 'completed',
       outcome: { response, failed: false },
     });
@@ -78,21 +68,21 @@ export class ClientJobs implements Jobs {
 
   /** @throws as {@link complete} */
   async fail(jobId: string, options: FailJob): Promise<JobAnswer> {
-    const method = 'jobs.fail';
-    const error = checkedError(fieldsOf(options, method).error, method);
-    return await this.#end(jobId, options, method, { status: 'failed', outcome: errorOutcome(error) });
+    const { input, caller } = checkedJob(failJob, jobId, options);
+    return await this.#end(failJob.name, jobId, caller, {
+      status: 'failed',
+      outcome: errorOutcome(input.error),
+    });
   }
 
   /** @throws as {@link complete} */
   async progress(jobId: string, options: ProgressJob): Promise<JobAnswer> {
-    const method = 'jobs.progress';
-    const store = storeOf(this.#context, method);
-    const progress = checkedProgress(options, method);
-    const claims = await this.#claimsOf(jobId, options, method);
-    const told = await found(method, jobId, () =>
-      store.jobs.progress({ jobId, ...progress, ...(claims === undefined ? {} : { claims }) }),
+    const store = storeOf(this.#context, progressJob.name);
+    const { input, caller } = checkedJob(progressJob, jobId, options);
+    const claims = await this.#claimsOf(jobId, caller);
+    const { job, tells } = await found(progressJob.name, jobId, () =>
+      store.jobs.progress({ ...input, ...(claims === undefined ? {} : { claims }) }),
     );
-    const { job, tells } = told;
     if (job.status !== 'running') return { ...answerOf(job, 'refused'), reason: howItEnded(job) };
     if (tells) await tellProgress(this.#context, job);
     return answerOf(job, 'updated');
@@ -100,9 +90,9 @@ export class ClientJobs implements Jobs {
 
   /** @throws as {@link complete} */
   async cancel(jobId: string, options: CancelJob = {}): Promise<JobAnswer> {
-    const method = 'jobs.cancel';
-    const reason = checkedReason(fieldsOf(options, method).reason, method);
-    return await this.#end(jobId, operatorOf(options), method, {
+    const { input, caller } = checkedJob(cancelJob, jobId, options);
+    const { reason } = input;
+    return await this.#end(cancelJob.name, jobId, caller, {
       status: 'cancelled',
       outcome: errorOutcome(reason === undefined ? 'cancelled' : `cancelled: ${reason}`),
       ...(reason === undefined ? {} : { reason }),
@@ -110,14 +100,14 @@ export class ClientJobs implements Jobs {
   }
 
   async #end(
+    method: string,
     jobId: string,
     speaker: JobSpeaker & JobOperator,
-    method: string,
     ending: Ending,
   ): Promise<JobAnswer> {
     const store: Store = storeOf(this.#context, method);
-    const person = checkedPerson(speaker.person, method);
-    const claims = await this.#claimsOf(jobId, speaker, method);
+    const person = checkedPerson(speaker, method);
+    const claims = await this.#claimsOf(jobId, speaker);
     const by: Pick<EndJob, 'by' | 'person' | 'claims'> =
       claims === undefined ? { by: 'operator', ...person } : { by: 'callback', claims };
     const ended = await found(method, jobId, () => store.jobs.end({ jobId, ...ending, ...by }));
@@ -127,20 +117,11 @@ export class ClientJobs implements Jobs {
   }
 
   /** What the token proves; undefined where an operator speaks. */
-  async #claimsOf(jobId: string, { token }: JobSpeaker, method: string): Promise<JobClaims | undefined> {
-    if (token === undefined) {
-      checkJobId(jobId, method);
-      return undefined;
-    }
-    if (typeof token !== 'string')
-      throw new InvalidJob(`${method}: token: expected context.job.token, or nothing`);
-    const now = await storeOf(this.#context, method).now();
+  async #claimsOf(jobId: string, { token }: JobSpeaker): Promise<JobClaims | undefined> {
+    if (token === undefined) return undefined;
+    const now = await storeOf(this.#context, getJob.name).now();
     return await verifyJobToken(this.#context.credentialKeys, token, jobId, now);
   }
-}
-
-function operatorOf({ person }: JobOperator): JobOperator {
-  return person === undefined ? {} : { person };
 }
 
 /** What the service that does a job may know of it. */

@@ -1,8 +1,8 @@
+import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { tellWaiting } from '../../jobs/tell-waiting.ts';
 import { getLogger } from '../../logger.ts';
 import type { JobProgressed } from '../../protocol/job.ts';
 import { JOB_PROGRESS } from '../../protocol/names.ts';
-import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import type { JobOfMessage, JobRow } from '../../store/jobs/job-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { ClientContext } from '../client-context.ts';

@@ -1,6 +1,6 @@
+import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { MessageReceipt } from '../../protocol/message.ts';
 import { SEND_MESSAGE } from '../../protocol/names.ts';
-import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import { ANSWER_TIMEOUT, aboutWorkers, ask } from '../ask-workflow.ts';
 import type { ClientContext } from '../client-context.ts';
 import { hasEnded, rejectedReceipt, type SentTurn } from '../turns/await-result.ts';

@@ -1,12 +1,12 @@
+import { LONGEST_ATTESTATION } from '../../contract/decision-limits.ts';
+import { depthProblem, functionResponseProblem, runConfigProblem } from '../../contract/message-limits.ts';
+import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { Content } from '../../events/content.ts';
 import { confirmationReplyOf } from '../../protocol/confirmation-reply.ts';
-import { LONGEST_ATTESTATION } from '../../protocol/decision-limits.ts';
 import type { MessagePolicy, SendMessage } from '../../protocol/message.ts';
-import { depthProblem, functionResponseProblem, runConfigProblem } from '../../protocol/message-limits.ts';
 import type { TurnRunConfig } from '../../protocol/run-terms.ts';
 import { PAYLOAD_LIMIT } from '../../protocol/sizes.ts';
 import type { AgentTurnStart } from '../../protocol/turn.ts';
-import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { Store } from '../../store/store.ts';
 import { activeTrace } from '../active-trace.ts';

@@ -1,6 +1,6 @@
+import { CREDENTIAL_REF } from '../../contract/decision-limits.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { Content } from '../../events/content.ts';
-import { CREDENTIAL_REF } from '../../protocol/decision-limits.ts';
 import { inputReplyOf } from '../../protocol/input-reply.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';

@@ -1,9 +1,9 @@
 import { WorkflowNotFoundError } from '@temporalio/common';
+import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { Content } from '../../events/content.ts';
 import { callKeyOfRequest, type DecisionReceipt } from '../../protocol/gate.ts';
 import type { MessageReceipt, SendMessage } from '../../protocol/message.ts';
 import { SEND_MESSAGE } from '../../protocol/names.ts';
-import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { afterEnd, afterRefusal, askDecision, type Said } from '../approvals/decide.ts';
 import { type Addressee, answeredRequest } from '../approvals/find-request.ts';

@@ -1,5 +1,5 @@
+import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { retryIdOf } from '../../protocol/identity.ts';
-import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import type {
   AppendEvent,
   CreateSession,

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { WorkflowFailedError } from '@temporalio/client';
+import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { MessageReceipt } from '../../protocol/message.ts';
 import { SEND_MESSAGE } from '../../protocol/names.ts';
 import type { InvocationOutcome, TurnResult } from '../../protocol/turn.ts';
-import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import type { InboxRow } from '../../store/messages/message-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { isGrpcServiceError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
+import { LONGEST_NAME } from '../../contract/message-limits.ts';
+import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { CancelCall, CancelReceipt, Interrupt, InterruptReceipt } from '../../protocol/message.ts';
-import { LONGEST_NAME } from '../../protocol/message-limits.ts';
 import { CANCEL_CALL, INTERRUPT, STATUS_QUERY } from '../../protocol/names.ts';
 import type { TurnStatus } from '../../protocol/turn.ts';
-import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { ANSWER_TIMEOUT, aboutWorkers, ask, isOutOfTime } from '../ask-workflow.ts';
 import type { ClientContext } from '../client-context.ts';

@@ -1,6 +1,6 @@
+import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { SendMessage } from '../../protocol/message.ts';
 import type { WaitingMessage } from '../../protocol/step.ts';
-import { PROTOCOL_VERSION } from '../../protocol/version.ts';
 import type { OutgoingTurn } from '../messages/outgoing-turn.ts';
 import type { TurnNames } from './turn-names.ts';
 

@@ -1,5 +1,5 @@
+import { nameProblem } from '../../contract/message-limits.ts';
 import { invocationIdOf, workflowIdOf } from '../../protocol/identity.ts';
-import { nameProblem } from '../../protocol/message-limits.ts';
 import { reservedKeyIn, reservedKeyText } from '../../protocol/reserved-state.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { InvalidTurn } from '../client-errors.ts';

@@ -1,6 +1,5 @@
 import { JobNotFound } from '../../client/client-errors.ts';
-import { MOST_RESULT_BYTES } from '../../client/jobs/check-job.ts';
-import type { JobOperator, JobSpeaker } from '../../client/jobs/jobs.ts';
+import { type JobOperator, type JobSpeaker, MOST_RESULT_BYTES } from '../../contract/jobs.ts';
 import type { Permission } from '../access/access.ts';
 import { accessRequestOf } from '../access/access-request.ts';
 import { authenticated, demand } from '../access/screen.ts';

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { LONGEST_REASON } from '../../protocol/decision-limits.ts';
+import { LONGEST_REASON } from '../../contract/decision-limits.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { shownFields } from './as-shown.ts';

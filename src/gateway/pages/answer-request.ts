@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { Confirmed } from '../../client/turns/steering.ts';
-import { LONGEST_REASON } from '../../protocol/decision-limits.ts';
+import { LONGEST_REASON } from '../../contract/decision-limits.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { Channel, Decider } from '../approvals/gateway-attester.ts';

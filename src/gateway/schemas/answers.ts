@@ -24,7 +24,7 @@ const MEANINGS = {
   504: 'No worker has answered in time.',
 } as const;
 
-type ErrorCode = keyof typeof MEANINGS;
+export type ErrorCode = keyof typeof MEANINGS;
 
 const ALWAYS: readonly ErrorCode[] = [400, 401, 403, 404, 429, 500, 503];
 

@@ -1,10 +1,10 @@
 import { z } from '@hono/zod-openapi';
+import { PROGRESS } from '../../contract/jobs.ts';
 import type { Content } from '../../events/content.ts';
 import type { TurnResult, TurnStatus } from '../../protocol/turn.ts';
 import { expected } from '../request-problems.ts';
 import { CONTENT } from './events.ts';
 import { bodyOf, name, record, text } from './fields.ts';
-import { PROGRESS } from './jobs.ts';
 
 /** Bounds of numbers that JavaScript can tell apart, which zod heeds and doesn't document. */
 const SAFE = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };

@@ -1,8 +1,8 @@
 import type { ConfirmOptions } from '../../client/approvals/approvals.ts';
-import type { JobAnswer } from '../../client/jobs/jobs.ts';
 import type { OutgoingMessage } from '../../client/messages/outgoing-turn.ts';
 import type { Confirmed } from '../../client/turns/steering.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
+import type { JobAnswer } from '../../contract/jobs.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 
 /** A request from outside, before anything of it is believed. */

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { jsonBytes } from '../../contract/json-bytes.ts';
 import { verifyWebhook, webhookSecret } from '../../net/signatures.ts';
-import { jsonBytes } from '../../protocol/json-bytes.ts';
 import { isRecord } from '../../schema/kind-of.ts';
 import type { WebhookAnswered, WebhookDelivery } from '../../store/messages/message-store.ts';
 import type { GatewayAttester } from '../approvals/gateway-attester.ts';

@@ -1,4 +1,5 @@
-import type { JobEnder, JobProgress, JobStatus } from '../../protocol/job.ts';
+import type { JobProgress, JobStatus } from '../../contract/jobs.ts';
+import type { JobEnder } from '../../protocol/job.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 import type { JobAddress, JobOfMessage, JobRow } from './job-store.ts';
 

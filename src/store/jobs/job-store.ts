@@ -1,5 +1,6 @@
+import type { JobProgress, JobStatus, ListJobs } from '../../contract/jobs.ts';
 import type { Carried } from '../../protocol/carried.ts';
-import type { DeliveredJob, JobEnder, JobMessage, JobProgress, JobStatus } from '../../protocol/job.ts';
+import type { DeliveredJob, JobEnder, JobMessage } from '../../protocol/job.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 
 /** The activity that waits for a job: whoever ends the job completes it. */
@@ -75,20 +76,6 @@ export interface JobRow extends Omit<NewJob, 'address' | 'deadline'>, SessionNam
     lastError?: string;
     lastAt?: number;
   };
-}
-
-export interface ListJobs {
-  app?: string;
-  userId?: string;
-  sessionId?: string;
-  /** Defaults to `['running']`. */
-  status?: readonly JobStatus[];
-  /** Defaults to 100, at most 1,000. */
-  limit?: number;
-  /** Which come first. Defaults to `oldest`. */
-  order?: 'oldest' | 'newest';
-  /** Goes on behind this one, the last of the page before. */
-  after?: { since: number; jobId: string };
 }
 
 export interface EndJob {

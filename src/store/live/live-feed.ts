@@ -1,4 +1,4 @@
-import type { JobProgress, JobStatus } from '../../protocol/job.ts';
+import type { JobProgress, JobStatus } from '../../contract/jobs.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 
 /** Something that was written, for followers: never more than a hint to read the store. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { JobProgress } from '../../protocol/job.ts';
+import type { JobProgress } from '../../contract/jobs.ts';
 import type { StoreNotice } from './live-feed.ts';
 import { type Topic, topicText } from './live-feed.ts';
 

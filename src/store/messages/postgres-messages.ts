@@ -1,8 +1,8 @@
 import { type InferResult, sql } from 'kysely';
+import { contentProblem } from '../../contract/message-limits.ts';
 import type { Content } from '../../events/content.ts';
 import { invocationIdOf } from '../../protocol/identity.ts';
 import { messageDigest } from '../../protocol/message.ts';
-import { contentProblem } from '../../protocol/message-limits.ts';
 import type { TurnRunConfig } from '../../protocol/run-terms.ts';
 import type { KeptMessage, MessageToKeep, WaitingMessage } from '../../protocol/step.ts';
 import type { Database } from '../engine/database.ts';

@@ -1,0 +1,34 @@
+import type { z } from 'zod';
+import { isObject, shapeOf, take } from '../contract/check.ts';
+import { checkOf, type Exact, type InputOf, type Operation } from '../contract/operation.ts';
+import { InvalidTurn } from './client-errors.ts';
+
+type InvalidClass = new (message: string) => Error;
+
+type CallerOf<Of extends Operation> = Of['caller'] extends z.ZodObject
+  ? Exact<z.output<Of['caller']>>
+  : Record<never, never>;
+
+/**
+ * What a caller has given for an operation, and what it says of itself, with the known fields only.
+ *
+ * @param named what stands beside the options: `jobs.complete(jobId, options)`.
+ * @throws an error of the class `Invalid` that names the method and the field, and never the value.
+ */
+export function checkedInput<Of extends Operation>(
+  operation: Of,
+  given: object,
+  { named = {}, Invalid = InvalidTurn }: { named?: object; Invalid?: InvalidClass } = {},
+): { input: InputOf<Of>; caller: CallerOf<Of> } {
+  const { name, input, caller } = operation;
+  if (!isObject(given)) throw new Invalid(`${name}: expected an object, got ${shapeOf(given)}`);
+  const of = (schema: z.ZodObject) => {
+    const { value, problem } = take(checkOf(schema), { ...given, ...named });
+    if (problem !== undefined) throw new Invalid(`${name}: ${problem.field}: ${problem.problem}`);
+    return value;
+  };
+  return {
+    input: of(input) as InputOf<Of>,
+    caller: (caller === undefined ? {} : of(caller)) as CallerOf<Of>,
+  };
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { PROTOCOL_VERSION } from './version.ts';
+
+/** Rows of one page of a list, at most. */
+export const MOST_LISTED = 1_000;
+
+/** Characters of what goes into ids of Temporal's, at most: it refuses the activity of a longer one for ever. */
+const LONGEST_ID_NAME = 1_000;
+
+/** No database keeps NUL, and no JSON a lone surrogate. */
+const STORABLE = /^[^\p{Cs}\0]+$/u;
+
+/** What names something, of any length. */
+export function name(description: string) {
+  return z.string().min(1).regex(STORABLE).meta({
+    description,
+    'x-expected': 'a non-empty string of well-formed Unicode without NUL characters',
+  });
+}
+
+/** A name that goes into ids of Temporal's. */
+export function idName(description?: string) {
+  const schema = z.string().min(1).max(LONGEST_ID_NAME);
+  return description === undefined ? schema : schema.meta({ description });
+}
+
+/** Milliseconds since the epoch. */
+export function moment(description?: string) {
+  const unit = 'Milliseconds since the epoch.';
+  return z.number().meta({ description: description === undefined ? unit : `${description} ${unit}` });
+}
+
+/** How long something may take. */
+export function duration() {
+  return z.number().gt(0).meta({ 'x-expected': 'milliseconds, more than 0' });
+}
+
+/** `v` of what crosses Temporal. */
+export function version() {
+  return z
+    .number()
+    .max(PROTOCOL_VERSION)
+    .optional()
+    .meta({ 'x-expected': `a version up to ${PROTOCOL_VERSION}, which this worker speaks,` });
+}
+
+export function jsonObject(description: string) {
+  return z.record(z.string(), z.unknown()).meta({ description });
+}
+
+/** Fields that a page of a list is asked for by. */
+export const PAGE = {
+  limit: z.int().min(1).max(MOST_LISTED).optional().meta({ description: 'Rows of a page.', default: 100 }),
+  order: z
+    .enum(['oldest', 'newest'])
+    .optional()
+    .meta({ description: 'Which come first.', default: 'oldest' }),
+};
+
+/** Fields that narrow a list. */
+export const WHOSE = {
+  app: name('Of this app only.').optional(),
+  userId: name('Of this user’s sessions only.').optional(),
+  sessionId: name('Of this session only.').optional(),
+};
+
+/** What {@link WHOSE} is called on the wire. */
+export const WHOSE_ON_THE_WIRE = { userId: 'user', sessionId: 'session' };

@@ -1,0 +1,260 @@
+import { z } from 'zod';
+import { duration, idName, jsonObject, moment, PAGE, version, WHOSE, WHOSE_ON_THE_WIRE } from './fields.ts';
+import type { Exact, InputOf, Operation } from './operation.ts';
+
+/** In the order in which a job comes to them. */
+export const JOB_STATUSES = ['running', 'completed', 'failed', 'cancelled', 'timed_out'] as const;
+
+/** JSON bytes of a job's result, at most. */
+export const MOST_RESULT_BYTES = 10 * 1024 * 1024;
+/** Characters of a job's error, at most. */
+const LONGEST_ERROR = 2_000;
+/** Characters of what a job says of its progress, or of why it is cancelled, at most. */
+const LONGEST_NOTE = 500;
+
+const status = z.enum(JOB_STATUSES);
+
+export const jobId = z
+  .string()
+  .regex(/^job-[A-Za-z0-9_-]{22}$/u)
+  .meta({
+    description: 'The job, `job-…`. URI-encoded.',
+    'x-expected': 'job-… as context.job.id has it, or as jobs.list shows it',
+  });
+
+const fraction = z.number().min(0).max(1).meta({ description: 'How far it has got, from 0 to 1.' });
+const note = (description: string) => z.string().max(LONGEST_NOTE).meta({ description });
+
+/** Without the bounds that every caller keeps to: what is told is not refused. */
+export const PROGRESS = z
+  .looseObject({
+    value: z.number().optional().meta({ description: 'From 0 to 1.' }),
+    message: z.string().optional().meta({ description: 'For people.' }),
+    at: moment(),
+  })
+  .meta({ id: 'JobProgress' });
+
+const OUTCOME = z
+  .looseObject({
+    response: jsonObject('What the model is told.'),
+    failed: z.boolean().meta({ description: 'The response is an error.' }),
+  })
+  .meta({ id: 'JobOutcome' });
+
+const JOB = z
+  .looseObject({
+    ...{ jobId: z.string(), app: z.string(), userId: z.string(), sessionId: z.string() },
+    invocationId: z.string().meta({ description: 'The turn whose call it is.' }),
+    ...{ callKey: z.string(), callId: z.string(), tool: z.string(), agent: z.string() },
+    status,
+    mode: z.enum(['started', 'parked', 'detached']).meta({
+      description:
+        '`started`: its tool runs. `parked`: its call waits for it. `detached`: it goes on without its turn.',
+    }),
+    since: moment(),
+    until: z.number().meta({ description: 'Its deadline.' }),
+    heardAt: moment().optional(),
+    progress: PROGRESS.optional(),
+    intermediate: jsonObject('What its tool returned first, or the newest update.').optional(),
+    outcome: OUTCOME.optional(),
+    endedAt: moment().optional(),
+    endedBy: z.string().optional(),
+    endedByPerson: z.string().optional().meta({ description: 'Which operator, where that is known.' }),
+    reason: z.string().optional(),
+  })
+  .meta({ id: 'Job', description: 'A job of a long-running call, by now.' });
+
+const OWN_JOB = z
+  .object({ jobId: z.string(), status, progress: PROGRESS.optional(), outcome: OUTCOME.optional() })
+  .meta({ id: 'OwnJob', description: 'What the service that does a job may know of it.' });
+
+const JOB_ANSWER = z
+  .looseObject({
+    v: z.int(),
+    jobId: z.string(),
+    callKey: z.string(),
+    status: z.enum(['ended', 'updated', 'duplicate', 'known', 'kept', 'forwarded', 'refused']).meta({
+      description:
+        '`ended`, `updated`: by this. `duplicate`: the same was said before. `known`: it had ended otherwise, and `outcome` is what counts.',
+    }),
+    job: status.meta({ description: 'How the job stands by now.' }),
+    reason: z.string().optional(),
+    outcome: OUTCOME.optional(),
+  })
+  .meta({ id: 'JobAnswer' });
+
+/** Who speaks for a job: an operator, or the service that does it, by the job's own token. */
+const SPEAKER = {
+  token: z.string().optional().meta({
+    description: '`context.job.token`. Without one the caller speaks as an operator.',
+    'x-expected': 'context.job.token',
+  }),
+};
+const OPERATOR = {
+  person: z.string().optional().meta({ description: 'Who the operator is, for `endedByPerson` of the job.' }),
+};
+
+const ENDS = {
+  tag: 'Jobs',
+  method: 'post',
+  output: JOB_ANSWER,
+  answer: 'The outcome that counts.',
+  errors: ['HOLDFAST_JOB_NOT_FOUND', 'HOLDFAST_JOB_TOKEN_REFUSED', 'HOLDFAST_INVALID_JOB'],
+} as const;
+
+export const listJobs = {
+  name: 'jobs.list',
+  id: 'listJobs',
+  tag: 'Jobs',
+  summary: 'List jobs',
+  description:
+    'The oldest first unless `order` says otherwise; those that go on unless `status` says otherwise.',
+  method: 'get',
+  path: '/v1/jobs',
+  input: z.object({
+    ...WHOSE,
+    status: z
+      .array(status)
+      .optional()
+      .meta({
+        description: `Some of ${JOB_STATUSES.join(', ')}, separated by commas.`,
+        default: 'running',
+        'x-expected': `a list of ${JOB_STATUSES.join(', ')}`,
+      }),
+    ...PAGE,
+    after: z
+      .object({
+        since: z.int().min(0).meta({ description: '`since` of the last job of the page before.' }),
+        jobId: idName('`jobId` of the last job of the page before.'),
+      })
+      .optional(),
+  }),
+  wire: { ...WHOSE_ON_THE_WIRE, 'after.since': 'afterTime', 'after.jobId': 'afterJob' },
+  output: z.object({ jobs: z.array(JOB) }).meta({ id: 'JobList' }),
+  answer: 'A page of them.',
+} as const satisfies Operation;
+
+export const getJob = {
+  name: 'jobs.get',
+  id: 'getJob',
+  tag: 'Jobs',
+  summary: 'Show a job',
+  description: 'With the job’s own token: its status, progress and outcome.',
+  method: 'get',
+  path: '/v1/jobs/{jobId}',
+  input: z.object({ jobId }),
+  caller: z.object(SPEAKER),
+  output: z.union([JOB, OWN_JOB]),
+  answer: 'The job, by now.',
+} as const satisfies Operation;
+
+export const completeJob = {
+  ...ENDS,
+  name: 'jobs.complete',
+  id: 'completeJob',
+  summary: 'End a job with its result',
+  description: 'The first outcome counts. Who comes later, or says the same again, is told it, with 200.',
+  path: '/v1/jobs/{jobId}/complete',
+  input: z.object({
+    jobId,
+    result: z.unknown().meta({
+      description: 'Any JSON. What is no object counts as `{ result }`.',
+      'x-expected': 'JSON; null is a value, too',
+      'x-max-bytes': MOST_RESULT_BYTES,
+      'x-instead': 'keep it elsewhere, and send where it is',
+      'x-flat': true,
+    }),
+  }),
+  caller: z.object({ ...SPEAKER, ...OPERATOR }),
+} as const satisfies Operation;
+
+export const failJob = {
+  ...ENDS,
+  name: 'jobs.fail',
+  id: 'failJob',
+  summary: 'End a job with an error',
+  description: 'As `complete`.',
+  path: '/v1/jobs/{jobId}/fail',
+  input: z.object({
+    jobId,
+    error: z.string().max(LONGEST_ERROR).regex(/\S/u).meta({
+      description: 'What went wrong; told to the model.',
+      'x-expected': 'text that tells the model what went wrong',
+    }),
+  }),
+  caller: z.object({ ...SPEAKER, ...OPERATOR }),
+} as const satisfies Operation;
+
+export const progressJob = {
+  ...ENDS,
+  name: 'jobs.progress',
+  id: 'progressJob',
+  summary: 'Tell how far a job has got',
+  description: 'Or, with neither, that it goes on. After its end this is a 409 with the outcome.',
+  path: '/v1/jobs/{jobId}/progress',
+  input: z.object({ jobId, value: fraction.optional(), message: note('For people.').optional() }),
+  caller: z.object(SPEAKER),
+  answer: 'It was noted.',
+  errors: [...ENDS.errors, 'HOLDFAST_JOB_ENDED'],
+} as const satisfies Operation;
+
+export const cancelJob = {
+  ...ENDS,
+  name: 'jobs.cancel',
+  id: 'cancelJob',
+  summary: 'Cancel a job',
+  description: 'Its tool is told by a worker. Not with the job’s own token.',
+  path: '/v1/jobs/{jobId}/cancel',
+  input: z.object({ jobId, reason: note('Recorded, and told to the model.').optional() }),
+  caller: z.object(OPERATOR),
+} as const satisfies Operation;
+
+/** Payload of the signal `holdfast.progress`: what `jobs.progress` was told, for the workflow that waits. */
+export const JOB_PROGRESSED = z.object({
+  jobId: idName('The job.'),
+  progress: z.object({
+    value: fraction.optional(),
+    message: note('For people.').optional(),
+    at: moment(),
+  }),
+});
+
+/** Payload of the update `expireJob`, which test environments have: nothing means the only job. */
+export const JOB_NAME = z.object({
+  jobId: idName('The job.').optional(),
+  callKey: idName('Key of its call.').optional(),
+  callId: idName('The wire’s id of its call.').optional(),
+});
+
+/** Start arguments of the workflow `toolJob`, as far as they are looked at. */
+export const TOOL_JOB_START = z
+  .looseObject({
+    v: version(),
+    ...{ app: idName(), userId: idName(), sessionId: idName(), session: idName(), turnWorkflowId: idName() },
+    ...{ agent: idName(), runKey: idName(), invocationId: idName(), callKey: idName(), tool: idName() },
+    callId: z.string(),
+    args: z.looseObject({}).meta({ 'x-expected': '{ value } or { ref }' }),
+    job: z.looseObject({
+      jobId: idName(),
+      timeLeft: z.number(),
+      look: z.looseObject({ startToClose: duration(), heartbeat: duration().optional() }),
+    }),
+    schedule: z.looseObject({ startToClose: duration(), scheduleToClose: duration(), heartbeat: duration() }),
+    priority: z.int().min(1).max(5).optional(),
+  })
+  .meta({ 'x-flat': true });
+
+export type JobStatus = (typeof JOB_STATUSES)[number];
+/** How far a job has got, as it says itself. */
+export type JobProgress = Exact<z.output<typeof JOB_PROGRESSED>>['progress'];
+/** What became of an order about a job, and the job by now: whoever comes late learns the outcome that counts. */
+export type JobAnswer = Exact<z.output<typeof JOB_ANSWER>>;
+/** A job as the service sees that does it. */
+export type OwnJob = Exact<z.output<typeof OWN_JOB>>;
+export type ListJobs = Partial<InputOf<typeof listJobs>>;
+export type JobSpeaker = Exact<z.output<typeof getJob.caller>>;
+export type JobOperator = Exact<z.output<typeof cancelJob.caller>>;
+export type CompleteJob = Omit<InputOf<typeof completeJob>, 'jobId'> & JobSpeaker & JobOperator;
+export type FailJob = Omit<InputOf<typeof failJob>, 'jobId'> & JobSpeaker & JobOperator;
+export type ProgressJob = Omit<InputOf<typeof progressJob>, 'jobId'> & JobSpeaker;
+export type CancelJob = Omit<InputOf<typeof cancelJob>, 'jobId'> & JobOperator;

@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import { type Check, isObject } from './check.ts';
+import type { ErrorCode } from './error-codes.ts';
+
+/**
+ * What clients ask of Holdfast, in one definition: both clients check by it what they are told, the gateway's route and its place
+ * in the OpenAPI document are made of it, and so is the request of a `GatewayClient`.
+ */
+export interface Operation<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodType = z.ZodType> {
+  /** The method of a client, `jobs.complete`. */
+  readonly name: string;
+  /** `operationId` of the OpenAPI document; with a capital letter the name of its body there. */
+  readonly id: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly method: 'get' | 'post' | 'delete';
+  /** Fields of the input stand in braces. Others go in the query of `get` and `delete`, and in the body of `post`. */
+  readonly path: string;
+  readonly input: Input;
+  /** What a caller says of itself, which goes another way: the header, or not at all. */
+  readonly caller?: z.ZodObject;
+  /** What fields are called on the wire, where that is not their name: `{ 'after.since': 'afterTime' }`. */
+  readonly wire?: Readonly<Record<string, string>>;
+  /** Fields of a `post` that go in the query. */
+  readonly query?: readonly string[];
+  readonly output: Output;
+  /** What the output is, in the OpenAPI document. */
+  readonly answer: string;
+  /** @default 200 */
+  readonly status?: 200 | 201;
+  /** Codes of errors beside those that every operation may answer with. */
+  readonly errors?: readonly ErrorCode[];
+}
+
+/** Optional fields are absent, never `undefined`; fields that aren't known are no part of it. */
+export type Exact<T> = T extends readonly (infer Item)[]
+  ? readonly Exact<Item>[]
+  : T extends object
+    ? keyof Known<T> extends never
+      ? T
+      : Known<T>
+    : T;
+
+type Known<T> = {
+  [Field in keyof T as string extends Field ? never : Field]: Exact<Exclude<T[Field], undefined>>;
+};
+
+export type InputOf<Of extends Operation> = Exact<z.output<Of['input']>>;
+
+const CHECKS = new WeakMap<z.ZodType, Check>();
+
+/** A schema as plain data; the same for the same schema. */
+export function checkOf(schema: z.ZodType): Check {
+  const known = CHECKS.get(schema);
+  if (known !== undefined) return known;
+  const { $schema: _of, ...check } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  CHECKS.set(schema, check as Check);
+  return check as Check;
+}
+
+/** A field of an operation's input, and where it stands in a request. */
+interface Place {
+  /** Names from the input's root: `after`, `since`. */
+  field: readonly string[];
+  in: 'path' | 'query' | 'body';
+  /** On the wire. */
+  name: string;
+  check: Check;
+  isRequired: boolean;
+}
+
+const PLACES = new WeakMap<Operation, readonly Place[]>();
+
+/** Where each field of an operation's input stands in a request. */
+export function placesOf(operation: Operation): readonly Place[] {
+  const known = PLACES.get(operation);
+  if (known !== undefined) return known;
+  const { path, method, wire = {}, query = [], input } = operation;
+  const inner = Object.keys(wire).filter((field) => field.includes('.'));
+  const placed = (field: readonly string[], check: Check, isRequired: boolean): Place[] => {
+    const text = field.join('.');
+    if (inner.some((each) => each.startsWith(`${text}.`))) {
+      // Several on the wire; the first of them says whether there is any.
+      return Object.entries(check.properties ?? {}).flatMap(([name, of]) =>
+        placed([...field, name], of, false),
+      );
+    }
+    const name = wire[text] ?? text;
+    const isQuery = method !== 'post' || query.includes(text);
+    const place = path.includes(`{${name}}`) ? 'path' : isQuery ? 'query' : 'body';
+    return [{ field, in: place, name, check, isRequired }];
+  };
+  const { properties = {}, required = [] } = checkOf(input);
+  const places = Object.entries(properties).flatMap(([name, of]) =>
+    placed([name], of, required.includes(name)),
+  );
+  PLACES.set(operation, places);
+  return places;
+}
+
+/** An input as it travels. */
+export function requestOf(
+  operation: Operation,
+  input: Readonly<Record<string, unknown>>,
+): { method: 'GET' | 'POST' | 'DELETE'; path: string; body?: Record<string, unknown> } {
+  let { path } = operation;
+  const query = new URLSearchParams();
+  const body: Record<string, unknown> = {};
+  for (const { field, in: place, name } of placesOf(operation)) {
+    const value = field.reduce<unknown>((at, part) => (isObject(at) ? at[part] : undefined), input);
+    if (value === undefined) continue;
+    if (place === 'body') body[name] = value;
+    else if (place === 'query') query.set(name, String(value));
+    else path = path.replace(`{${name}}`, () => encodeURIComponent(String(value)));
+  }
+  const method = operation.method.toUpperCase() as 'GET' | 'POST' | 'DELETE';
+  return {
+    method,
+    path: query.size === 0 ? path : `${path}?${query}`,
+    ...(method === 'POST' ? { body } : {}),
+  };
+}
+
+/** What came in a request, by the names on the wire; texts of path and query are not read yet. */
+export interface Received {
+  path: Readonly<Record<string, unknown>>;
+  query: Readonly<Record<string, unknown>>;
+  body: Readonly<Record<string, unknown>>;
+}
+
+/** The input that a request carries, to be checked yet. */
+export function inputFrom(operation: Operation, received: Received): Record<string, unknown> {
+  const input: Record<string, unknown> = {};
+  for (const { field, in: place, name, check } of placesOf(operation)) {
+    const given = received[place][name];
+    if (given === undefined) continue;
+    const value = place === 'query' ? readText(check, given) : given;
+    const [first = '', second] = field;
+    if (second === undefined) input[first] = value;
+    else input[first] = { ...(input[first] as object | undefined), [second]: value };
+  }
+  return input;
+}
+
+const WHOLE = /^\d{1,16}$/;
+const NUMBER = /^\d{1,16}(\.\d{1,20})?$/;
+
+/** Text of a query as what its field takes; as it is where it can't be that. */
+function readText({ type }: Check, given: unknown): unknown {
+  if (typeof given !== 'string') return given;
+  if (type === 'integer') return WHOLE.test(given) ? Number(given) : given;
+  if (type === 'number') return NUMBER.test(given) ? Number(given) : given;
+  if (type === 'boolean') return given === 'true' || (given === 'false' ? false : given);
+  return type === 'array' ? given.split(',') : given;
+}

@@ -1,0 +1,12 @@
+import { JOB_NAME, JOB_PROGRESSED, TOOL_JOB_START } from './jobs.ts';
+import { checkOf } from './operation.ts';
+
+/**
+ * What workflows check, as data. The workflow bundle has this object itself in the place of this module: the schemas and their
+ * library stay outside of it.
+ */
+export const WORKFLOW_CHECKS = {
+  jobName: checkOf(JOB_NAME),
+  jobProgressed: checkOf(JOB_PROGRESSED),
+  toolJobStart: checkOf(TOOL_JOB_START),
+};

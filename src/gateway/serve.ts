@@ -1,0 +1,212 @@
+import type { z } from 'zod';
+import { type Check, isObject, shapeOf, takeAll } from '../contract/check.ts';
+import { entryOf } from '../contract/error-codes.ts';
+import {
+  checkOf,
+  type Exact,
+  type InputOf,
+  inputFrom,
+  type Operation,
+  placesOf,
+} from '../contract/operation.ts';
+import { didYouMean } from '../schema/nearest-name.ts';
+import type { GatewayContext, GatewayHono, GatewayMiddleware } from './gateway-app.ts';
+import { RequestRefused } from './gateway-errors.ts';
+import { type ErrorCode, problems } from './schemas/answers.ts';
+
+/** Who may ask for an operation. */
+export interface Guard {
+  middleware: readonly GatewayMiddleware[];
+  security: Record<string, string[]>[];
+  'x-holdfast-permission': string;
+}
+
+/** At most so many problems are told at once. */
+const MOST_TOLD = 5;
+
+/** Makes an operation a route of the gateway and a part of its document. */
+export function serve<Of extends Operation>(
+  app: GatewayHono,
+  operation: Of,
+  guard: Guard,
+  handle: (input: InputOf<Of>, context: GatewayContext) => Promise<Exact<z.output<Of['output']>>>,
+): void {
+  describe(app, operation, guard);
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
+  app.on([operation.method.toUpperCase()], [path], ...guard.middleware, async (context) => {
+    const input = await inputOf(operation, context);
+    return context.json((await handle(input, context)) as object, operation.status ?? 200);
+  });
+}
+
+/** @throws RequestRefused naming the fields as they stand in the request. */
+async function inputOf<Of extends Operation>(operation: Of, context: GatewayContext): Promise<InputOf<Of>> {
+  const { req } = context;
+  const body = operation.method === 'post' ? await bodyOf(context) : {};
+  const query = Object.fromEntries(
+    Object.entries(req.queries()).map(([name, [value, ...more]]) => [
+      name,
+      more.length === 0 ? value : [value, ...more],
+    ]),
+  );
+  const given = inputFrom(operation, { path: req.param(), query, body });
+  const places = placesOf(operation);
+  const { taken, problems: found } = takeAll(checkOf(operation.input), given, {
+    isStrict: true,
+    hint: didYouMean,
+  });
+  const known = places.filter((place) => place.in === 'body').map(({ name }) => name);
+  const unknown = Object.keys(body).filter((name) => !known.includes(name));
+  const told = [
+    ...unknown.map((name) => {
+      const shown = name.slice(0, 100);
+      return `body: there is no field ${JSON.stringify(shown)}${didYouMean(shown, known)}`;
+    }),
+    ...found.flatMap(({ field, problem }) => {
+      const place = places.find(({ field: names }) => isWithin(field, names.join('.')));
+      // What a path names is the client's affair: it says of each what it is.
+      if (place?.in === 'path') return [];
+      const at =
+        place === undefined ? field : `${place.in}.${place.name}${field.slice(place.field.join('.').length)}`;
+      return [`${at}: ${problem}`];
+    }),
+  ];
+  if (told.length > 0) {
+    const more = told.length > MOST_TOLD ? `; and ${told.length - MOST_TOLD} more` : '';
+    throw new RequestRefused('HOLDFAST_GATEWAY_BAD_REQUEST', told.slice(0, MOST_TOLD).join('; ') + more);
+  }
+  return taken as InputOf<Of>;
+}
+
+function isWithin(field: string, place: string): boolean {
+  return field === place || field.startsWith(`${place}.`) || field.startsWith(`${place}[`);
+}
+
+/** No body counts as an empty one. */
+async function bodyOf({ req }: GatewayContext): Promise<Record<string, unknown>> {
+  const text = await req.text();
+  let body: unknown = {};
+  try {
+    if (text !== '') body = JSON.parse(text);
+  } catch {
+    throw new RequestRefused('HOLDFAST_GATEWAY_BAD_REQUEST', 'body: expected JSON');
+  }
+  if (isObject(body)) return body;
+  throw new RequestRefused('HOLDFAST_GATEWAY_BAD_REQUEST', `body: expected an object, got ${shapeOf(body)}`);
+}
+
+function describe(app: GatewayHono, operation: Operation, guard: Guard): void {
+  const {
+    id,
+    tag,
+    summary,
+    description,
+    method,
+    path,
+    output,
+    answer,
+    status = 200,
+    errors = [],
+  } = operation;
+  const places = placesOf(operation);
+  const inBody = places.filter((place) => place.in === 'body');
+  const { middleware: _of, ...security } = guard;
+  const statuses = errors.flatMap((code) => (entryOf(code)?.status ?? []) as ErrorCode);
+  app.openAPIRegistry.registerPath({
+    method,
+    path,
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...security,
+    ...(places.length > inBody.length ? { parameters: parametersOf(operation) } : {}),
+    ...(inBody.length > 0 ? { requestBody: requestBodyOf(app, operation) } : {}),
+    responses: {
+      [status]: {
+        description: answer,
+        content: { 'application/json': { schema: shared(app, checkOf(output)) } },
+      },
+      ...problems(...statuses, ...(method === 'post' ? ([413, 415] as const) : [])),
+    },
+  } as Parameters<typeof app.openAPIRegistry.registerPath>[0]);
+}
+
+function parametersOf(operation: Operation): object[] {
+  return placesOf(operation)
+    .filter((place) => place.in !== 'body')
+    .map(({ name, in: place, check, isRequired }) => {
+      const { description, ...schema } = shown(check) as Check;
+      return {
+        name,
+        in: place,
+        required: place === 'path' || isRequired,
+        ...(description === undefined ? {} : { description }),
+        schema: place === 'path' ? { type: 'string' } : schema.type === 'array' ? listText(schema) : schema,
+      };
+    });
+}
+
+/** A list of a query is one text. */
+function listText({ items, default: byDefault }: Check): object {
+  const one = (items?.enum ?? []).join('|');
+  return {
+    type: 'string',
+    pattern: `^(${one})(,(${one}))*$`,
+    ...(byDefault === undefined ? {} : { default: byDefault }),
+  };
+}
+
+function requestBodyOf(app: GatewayHono, operation: Operation): object {
+  const fields = placesOf(operation).filter((place) => place.in === 'body');
+  const required = fields.filter(({ isRequired }) => isRequired).map(({ name }) => name);
+  const schema = {
+    type: 'object',
+    properties: Object.fromEntries(fields.map(({ name, check }) => [name, strict(check)])),
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: false,
+  };
+  const named = operation.id.charAt(0).toUpperCase() + operation.id.slice(1);
+  return {
+    required: required.length > 0,
+    content: { 'application/json': { schema: component(app, named, schema) } },
+  };
+}
+
+/** Objects of a request take their known fields only. */
+function strict(check: Check): Check {
+  const { properties, items, anyOf } = check;
+  return {
+    ...check,
+    ...(items === undefined ? {} : { items: strict(items) }),
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(strict) }),
+    ...(properties === undefined
+      ? {}
+      : {
+          additionalProperties: check.additionalProperties ?? false,
+          properties: Object.fromEntries(Object.entries(properties).map(([name, of]) => [name, strict(of)])),
+        }),
+  };
+}
+
+/** A schema of the document, with what it names among the document's own. */
+function shared(app: GatewayHono, check: Check & { $defs?: Record<string, object> }): object {
+  const { $defs = {}, ...schema } = check;
+  for (const [name, of] of Object.entries($defs)) component(app, name, of);
+  return shown(schema);
+}
+
+function component(app: GatewayHono, name: string, schema: object): object {
+  const { definitions } = app.openAPIRegistry;
+  const isKnown = definitions.some((each) => each.type === 'component' && each.name === name);
+  if (!isKnown) app.openAPIRegistry.registerComponent('schemas', name, shown(schema));
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** What is meant for errors only is left out, and references lead into the document. */
+function shown(schema: object): object {
+  const json = JSON.stringify(schema, (key, value) =>
+    /^x-(expected|instead|flat)$/.test(key) ? undefined : value,
+  );
+  return JSON.parse(json.replaceAll('"#/$defs/', '"#/components/schemas/'));
+}

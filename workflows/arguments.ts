@@ -1,0 +1,35 @@
+import { ApplicationFailure } from '@temporalio/workflow';
+import { type Check, isObject, shapeOf, take } from '../src/contract/check.ts';
+
+/** Refuses what a client sent; a field's problem names its shape and what to do, never its value. */
+export type Refuse = (field: string, problem: string) => ApplicationFailure;
+
+/**
+ * What any client has sent, in any language, by its contract; null counts as absent. The check runs again on every replay, so a
+ * release may tighten a contract behind `patched()` only.
+ *
+ * @param of the workflow, the signal or the update.
+ * @throws ApplicationFailure of the type, that names the field.
+ */
+export function taken<T>(check: Check, given: unknown, { of, type }: { of: string; type: string }): T {
+  const { value, problem } = take<T>(check, given, { nullIsAbsent: true });
+  if (problem !== undefined) throw refusal(of, type, problem.field || 'arguments', problem.problem);
+  return value as T;
+}
+
+/**
+ * Of a workflow whose arguments are Holdfast's own.
+ *
+ * @throws ApplicationFailure of type `InvalidStart`
+ */
+export function checkArguments(given: unknown, of: string): void {
+  if (isObject(given)) return;
+  throw refusal(of, 'InvalidStart', 'arguments', `expected an object, got ${shapeOf(given)}`);
+}
+
+/** A failure that says what to correct and nothing of where the worker is installed. */
+export function refusal(of: string, type: string, field: string, problem: string): ApplicationFailure {
+  const failure = ApplicationFailure.nonRetryable(`${of}: ${field}: ${problem}`, type, { field });
+  failure.stack = '';
+  return failure;
+}
