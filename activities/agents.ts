@@ -28,8 +28,8 @@ export interface NamedAgent extends Pick<ActingAgent, 'root' | 'within'> {
 /** Names that a message lists at most. */
 const MOST_NAMES = 20;
 
-/** Agents behind the toolsets of an agent, by the name of their tool, as these were asked last; or why that has failed. */
-const behindToolsets = new WeakMap<BaseAgent, Map<string, BaseAgent | ToolsetFailed>>();
+/** Agents that an agent's toolsets have, by the name of their tool, as these were asked last; or why that has failed. */
+const agentsOfToolsets = new WeakMap<BaseAgent, Map<string, BaseAgent | ToolsetFailed>>();
 
 /**
  * Root of the tree of this name.
@@ -50,7 +50,7 @@ export function treeOf({ roots }: Deployment, root: string): BaseAgent {
  */
 export function agentOf(deployment: Deployment, { name, root, within = [] }: AgentRef): BaseAgent {
   if (isConfirmAgent(name) && within.length === 0) return confirmAgent;
-  return findIn(treesBehind(deployment, root, within), name);
+  return findIn(treesAfter(deployment, root, within), name);
 }
 
 /**
@@ -74,24 +74,24 @@ export async function reachAgents(
   { root, within = [] }: Pick<ActingAgent, 'root' | 'within'>,
 ): Promise<void> {
   for (const [index, { agent, tool, made: edit }] of within.entries()) {
-    const caller = findIn(treesBehind(deployment, root, within.slice(0, index)), agent);
+    const caller = findIn(treesAfter(deployment, root, within.slice(0, index)), agent);
     if (edit !== undefined || inTools(caller, tool) !== undefined) continue;
-    const known = behindToolsets.get(caller) ?? new Map();
-    behindToolsets.set(caller, known);
-    const behind = await inToolsets(caller, tool);
-    if (behind === undefined) known.delete(tool);
-    else known.set(tool, behind);
-    if (behind === undefined || behind instanceof ToolsetFailed) return;
+    const known = agentsOfToolsets.get(caller) ?? new Map();
+    agentsOfToolsets.set(caller, known);
+    const found = await inToolsets(caller, tool);
+    if (found === undefined) known.delete(tool);
+    else known.set(tool, found);
+    if (found === undefined || found instanceof ToolsetFailed) return;
   }
 }
 
-function treesBehind(
+function treesAfter(
   deployment: Deployment,
   root: string | undefined,
   within: readonly ToolOfAgent[],
 ): readonly BaseAgent[] {
   let trees = root === undefined ? [...deployment.roots.values()] : [treeOf(deployment, root)];
-  for (const hop of within) trees = [agentBehind(deployment, findIn(trees, hop.agent), hop).rootAgent];
+  for (const hop of within) trees = [agentAfter(deployment, findIn(trees, hop.agent), hop).rootAgent];
   return trees;
 }
 
@@ -110,14 +110,10 @@ function namesIn(trees: readonly BaseAgent[]): string[] {
   return names.length > MOST_NAMES ? [...names.slice(0, MOST_NAMES), '…'] : names;
 }
 
-function agentBehind(
-  deployment: Deployment,
-  caller: BaseAgent,
-  { tool, made: edit }: ToolOfAgent,
-): BaseAgent {
+function agentAfter(deployment: Deployment, caller: BaseAgent, { tool, made: edit }: ToolOfAgent): BaseAgent {
   const agent =
     edit === undefined
-      ? (inTools(caller, tool) ?? behindToolsets.get(caller)?.get(tool))
+      ? (inTools(caller, tool) ?? agentsOfToolsets.get(caller)?.get(tool))
       : agentMade(deployment, edit);
   if (agent instanceof ToolsetFailed) throw agent;
   if (agent !== undefined) return agent;
@@ -168,7 +164,7 @@ export interface Actors {
   agent: BaseAgent;
   /** Root of the tree that it is in. */
   root: string;
-  /** Those that have handed the turn on, the first one first. */
+  /** Those that have transferred the turn, the first one first. */
   handedOnBy: readonly BaseAgent[];
 }
 
@@ -198,7 +194,7 @@ export function knownCaller(deployment: Deployment, named: NamedAgent): LlmAgent
   }
 }
 
-/** Those that have handed a turn on, the first one first. */
+/** Those that have transferred a turn, the first one first. */
 export function handedOnBy(
   deployment: Deployment,
   {

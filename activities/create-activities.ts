@@ -1,5 +1,6 @@
 import { ToolFactoryFailed } from '../src/flows/tool-edits.ts';
-import type { ActingAgent } from '../src/protocol/agent-run.ts';
+import type { ActingAgent, CallOfAgent, ToolOfAgent } from '../src/protocol/agent-run.ts';
+import { canonicalJson } from '../src/protocol/canonical-json.ts';
 import type {
   DeliveredNotice,
   DeliverNotice,
@@ -53,12 +54,13 @@ import type {
   ToolCallResult,
 } from '../src/protocol/step.ts';
 import type { TurnResult } from '../src/protocol/turn.ts';
+import { asStored } from '../src/store/engine/json-text.ts';
+import type { Store } from '../src/store/store.ts';
 import { NotDeployedHere, reachAgents } from './agents.ts';
 import { recordEntries } from './approvals/claimed-entries.ts';
 import { readDecision } from './approvals/confirm-agent.ts';
 import { verifyDecision } from './approvals/verify-decision.ts';
 import { attempt } from './attempt.ts';
-import { believedPlace, type ClaimedPlace } from './believed-place.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import type { Deployment } from './deployment.ts';
 import { deliverJob, recordJob } from './jobs/job-messages.ts';
@@ -121,10 +123,10 @@ function reachingAgents<Input extends ClaimedPlace, Result>(
 ): (input: Input) => Promise<Result> {
   return async (input) => {
     if (input.within === undefined) return await activity(input);
-    const within = await attempt(() => believedPlace(store, input));
-    const believed = within === input.within ? input : { ...input, within };
-    await reached(deployment, believed);
-    return await activity(believed);
+    const within = await attempt(() => trustedPlace(store, input));
+    const trusted = within === input.within ? input : { ...input, within };
+    await reached(deployment, trusted);
+    return await activity(trusted);
   };
 }
 
@@ -136,4 +138,38 @@ async function reached(deployment: Deployment, place: Pick<ActingAgent, 'root' |
     if (error instanceof NotDeployedHere || error instanceof ToolFactoryFailed) return;
     throw error;
   }
+}
+
+/** What inputs of activities say of an agent's place, and of the session that shows whether it is so. */
+interface ClaimedPlace extends Pick<ActingAgent, 'root' | 'within'> {
+  session?: string;
+  /** First step of a tool's agent, whose session there may not be yet. */
+  call?: Pick<CallOfAgent, 'session' | 'callKey'>;
+  /** Where no step has answered yet. */
+  identity?: { app: string; userId: string; sessionId: string };
+}
+
+/**
+ * The way to an agent, as far as it is trusted: tools are made again only as the call that runs the agent was planned with. Anybody's
+ * input could have a factory called with any arguments. A tool whose plan is not found is looked for among the agent's own tools, like any other.
+ */
+async function trustedPlace(
+  store: Pick<Store, 'turns' | 'sessions'>,
+  claimed: ClaimedPlace,
+): Promise<readonly ToolOfAgent[] | undefined> {
+  const { within } = claimed;
+  if (within?.some(({ made }) => made !== undefined) !== true) return within;
+  const planned = await planningCall(store, claimed);
+  if (canonicalJson(planned?.runs?.within) === canonicalJson(asStored(within))) return within;
+  return within.map(({ agent, tool }) => ({ agent, tool }));
+}
+
+async function planningCall(
+  store: Pick<Store, 'turns' | 'sessions'>,
+  { session, call, identity }: ClaimedPlace,
+) {
+  if (session !== undefined) return await store.turns.findPlanningCall(session);
+  if (call !== undefined) return await store.turns.findPlannedCall(call);
+  const found = identity && (await store.sessions.find(identity));
+  return found && (await store.turns.findPlanningCall(found.session));
 }

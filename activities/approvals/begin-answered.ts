@@ -38,7 +38,7 @@ export async function beginAnswered(
   agent?: BaseAgent,
 ): Promise<Begun> {
   const { store } = dependencies;
-  // Nothing else of what the activity was given: `proven` would be believed.
+  // Nothing else of what the activity was given: `proven` would be trusted.
   const call = { ...beginning, requestId, entries: said };
   try {
     assertOwn(call);

@@ -16,7 +16,7 @@ export interface AskedCall {
   callKey: string;
   /** As planned. */
   args: Record<string, unknown>;
-  /** It was prepared when it was planned: a first request is the gate before it runs, those of its runs come behind. */
+  /** It was prepared when it was planned: a first request is the gate before it runs, those of its runs come after it. */
   prepared: boolean;
   /** In order. */
   requests: readonly ApprovalRow[];

@@ -88,12 +88,12 @@ export async function recordClaims(
 ): Promise<void> {
   const { store } = dependencies;
   const known = new Map<string, Evidence>();
-  const believed: RequestEntry[] = [];
+  const trusted: RequestEntry[] = [];
   for (const given of entries) {
     if (!RECORDED_BY_WORKFLOWS.includes(given.kind)) continue;
     const entry = claimedEntry(given);
     if (entry.kind !== 'approved' && entry.by?.verified !== true) {
-      believed.push(entry);
+      trusted.push(entry);
       continue;
     }
     const { requestId } = entry;
@@ -101,12 +101,12 @@ export async function recordClaims(
     const evidence = known.get(callKey) ?? (await store.approvals.findEvidence(session, callKey));
     known.set(callKey, evidence);
     const request = evidence.requests.find((one) => one.requestId === requestId);
-    believed.push(await believedEntry(dependencies, entry, request, evidence));
+    trusted.push(await trustedEntry(dependencies, entry, request, evidence));
   }
-  await store.approvals.recordEntries({ session, entries: believed });
+  await store.approvals.recordEntries({ session, entries: trusted });
 }
 
-async function believedEntry(
+async function trustedEntry(
   dependencies: ActivityDependencies,
   entry: RequestEntry,
   request: ApprovalRow | undefined,

@@ -153,7 +153,7 @@ async function verifyInput(
 }
 
 /**
- * Who answers, as far as somebody whom the app believes says so: nobody has to. What is believed and is about something else is an
+ * Who answers, as far as an issuer whom the app trusts says so: nobody has to. What is trusted and is about something else is an
  * answer to that.
  */
 async function attestedBy(

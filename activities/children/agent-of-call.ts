@@ -186,7 +186,7 @@ function endOf({ status, error }: EndedAgent, child: ChildOutcome | undefined): 
   return { status: recorded.status, error: recorded.error ?? error };
 }
 
-/** What the call is settled with: the agent's answer or its failure, as callbacks behind the tool have it. */
+/** What the call is settled with: the agent's answer or its failure, as callbacks after the tool have it. */
 async function outcomeOfAgent(
   { agent }: AgentOfTool,
   end: AgentRunEnd,

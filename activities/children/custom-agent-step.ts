@@ -11,7 +11,6 @@ import type { NewEvent } from '../../src/store/turns/step-store.ts';
 import { eventOfCallback } from '../model/step-beginning.ts';
 import { failedUserCode } from '../model/step-failures.ts';
 import type { StepParts } from '../model/step-parts.ts';
-import { endOfAgents, failureOf, plannedAgent } from './agents-plan.ts';
 import {
   CustomAgentDiverged,
   type RememberedScript,
@@ -20,6 +19,7 @@ import {
   ScriptedRun,
   scriptBeginning,
 } from './scripted-run.ts';
+import { endOfAgents, failureOf, plannedAgent } from './workflow-agents.ts';
 
 /** Under which the ledger row of a step keeps what its agent has said to do next. */
 const NEXT = 'next';

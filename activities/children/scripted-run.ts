@@ -3,7 +3,7 @@ import { SubAgentFailed } from '../../src/agents/agent-result.ts';
 import { runOfImpl } from '../../src/agents/base-agent.ts';
 import { codedError } from '../../src/contract/error.ts';
 import { createEvent, type Event } from '../../src/events/event.ts';
-import { layOver } from '../../src/flows/lay-over.ts';
+import { applyStateDelta } from '../../src/flows/step-context.ts';
 import { type Transcript, TranscriptLog } from '../../src/flows/transcript.ts';
 import { visibleEvents } from '../../src/flows/visible-events.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
@@ -12,7 +12,7 @@ import type { AgentView, ContextInit } from '../../src/tools/invocation-context.
 import { InvocationContext } from '../../src/tools/invocation-context.ts';
 import type { StepParts } from '../model/step-parts.ts';
 
-/** A run of a sub-agent that has ended, or is about to begin: its events lie behind this seq. */
+/** A run of a sub-agent that has ended, or is about to begin: its events come after this seq. */
 interface ScriptedPart {
   name: string;
   /** The transcript's last seq when it was asked for. */
@@ -37,7 +37,7 @@ export interface RememberedScript {
 
 /** What its script comes to in a step. */
 export interface ScriptedNext {
-  /** Its own, yielded behind those of earlier steps. */
+  /** Its own, yielded after those of earlier steps. */
   events: Event[];
   /** The sub-agent that it runs next, and how many events of its own it had yielded when it asked for it; undefined at its end. */
   run?: { name: string; own: number };
@@ -183,7 +183,7 @@ export class ScriptedRun {
         this.#view.sees(step.value, place);
         continue;
       }
-      // What it says comes behind what it was told.
+      // What it says comes after what it was told.
       if (given !== undefined) this.#view.sees(given.event, given);
       this.#view.sees(stored[own] ?? step.value, ownPlace);
       own += 1;
@@ -213,7 +213,7 @@ export class ScriptedRun {
       .map(({ event }) => event);
   }
 
-  /** What the script has yielded itself in earlier steps, as it is stored: each step's last ones, behind those of callbacks. */
+  /** What the script has yielded itself in earlier steps, as it is stored: each step's last ones, after those of callbacks. */
   #ownEvents(): (Event | undefined)[] {
     const { input, transcript } = this.#step;
     const own = transcript
@@ -270,7 +270,7 @@ export interface ScriptBeginning {
   state: Readonly<Record<string, unknown>>;
   /** Of the transcript's last event. */
   seq: number;
-  /** How many events its callbacks had said behind that one. */
+  /** How many events its callbacks had said after that one. */
   ahead: number;
 }
 
@@ -322,7 +322,7 @@ class ScriptedView {
 
   /** State that the script sees from now on. */
   keeps(stateDelta: Readonly<Record<string, unknown>>): void {
-    layOver(this.#state, stateDelta);
+    applyStateDelta(this.#state, stateDelta);
   }
 
   context(init: ContextInit): InvocationContext {

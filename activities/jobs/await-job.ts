@@ -112,7 +112,7 @@ class Look {
     const now = await this.#dependencies.store.now();
     const check = checkOf(tool, this.#row);
     if (check !== undefined && check.at <= now) return await this.#timedOut(check.text);
-    // Nobody would be heard behind one that comes after the deadline: the server gives such a look up at once.
+    // An outcome would not be heard after a look that comes after the deadline: the server gives such a look up at once.
     const isDue = check !== undefined && check.at <= this.#row.until && check.at - now < nextLook();
     if (isDue) throw pending(check.at - now);
     throw new CompleteAsyncError();
@@ -188,7 +188,7 @@ function pending(delay: number): Error {
 function checkOf({ job }: BaseTool, row: JobRow): Check | undefined {
   const { startTimeout, silenceTimeout, pollInterval } = job;
   const { notYet, failedInARow, lastAt = 0 } = row.polls;
-  // The last that answered; those behind it have failed.
+  // The last that answered; those after it have failed.
   const answeredAt = notYet === 0 ? 0 : lastAt - failedInARow * pollInterval;
   const heardAt = Math.max(row.heardAt ?? 0, answeredAt);
   if (heardAt === 0 && startTimeout !== undefined) {

@@ -29,7 +29,7 @@ import { outcomeNotesIn } from './job-notes.ts';
 import { heardOutcome } from './job-outcomes.ts';
 import { JobScene } from './job-scene.ts';
 
-type EndErrand = Extract<JobTask, { do: 'end' }>;
+type EndOfJob = Extract<JobTask, { do: 'end' }>;
 
 /**
  * The wait for a job is over: the job ends by why that is, unless it has ended before; its tool is told of an end that is not its own;
@@ -38,11 +38,11 @@ type EndErrand = Extract<JobTask, { do: 'end' }>;
 export async function endJob(
   dependencies: ActivityDependencies,
   input: ToolCallInput,
-  errand: EndErrand,
+  task: EndOfJob,
   current: Attempt,
 ): Promise<ToolCallResult | EndedDetachedJob> {
-  const row = await dependencies.store.jobs.find(errand.jobId);
-  if (row === undefined) return await withoutRow(dependencies, input, errand);
+  const row = await dependencies.store.jobs.find(task.jobId);
+  if (row === undefined) return await withoutRow(dependencies, input, task);
   assertLeft(row);
   let scene: JobScene | undefined;
   try {
@@ -51,13 +51,13 @@ export async function endJob(
     if (!isHadByNobody(error)) throw error;
     loggerOfJob(dependencies, row).warn(`a job ends without its tool: ${error.message}`);
   }
-  return await new Ending(dependencies, input, errand, row, scene, current).run();
+  return await new Ending(dependencies, input, task, row, scene, current).run();
 }
 
 class Ending {
   readonly #dependencies: ActivityDependencies;
   readonly #input: ToolCallInput;
-  readonly #errand: EndErrand;
+  readonly #task: EndOfJob;
   readonly #row: JobRow;
   /** Absent where nobody has its tool any more. */
   readonly #scene: JobScene | undefined;
@@ -66,14 +66,14 @@ class Ending {
   constructor(
     dependencies: ActivityDependencies,
     input: ToolCallInput,
-    errand: EndErrand,
+    task: EndOfJob,
     row: JobRow,
     scene: JobScene | undefined,
     current: Attempt,
   ) {
     this.#dependencies = dependencies;
     this.#input = input;
-    this.#errand = errand;
+    this.#task = task;
     this.#row = row;
     this.#scene = scene;
     this.#current = current;
@@ -83,7 +83,7 @@ class Ending {
     const row = this.#row.outcome === undefined ? await this.#ended() : this.#row;
     const outcome = row.outcome as JobOutcome;
     if (row.status === 'cancelled' || row.status === 'timed_out') await this.#tell();
-    if (this.#errand.detached) return detachedResult(row, this.#scene);
+    if (this.#task.detached) return detachedResult(row, this.#scene);
     return await this.#settle(outcome);
   }
 
@@ -94,7 +94,7 @@ class Ending {
   }
 
   async #end(): Promise<Omit<EndJob, 'jobId'>> {
-    const { why, text } = this.#errand;
+    const { why, text } = this.#task;
     if (why === 'cancelled') {
       const outcome = { response: { error: text ?? 'cancelled' }, failed: true };
       return {
@@ -154,7 +154,7 @@ class Ending {
 async function withoutRow(
   { store }: ActivityDependencies,
   { session, callKey }: ToolCallInput,
-  { detached, jobId }: EndErrand,
+  { detached, jobId }: EndOfJob,
 ): Promise<ToolCallResult | EndedDetachedJob> {
   const gist = `job ${jobId} is not in the store: its session was deleted`;
   if (detached) return { v: PROTOCOL_VERSION, status: 'cancelled', gist };
@@ -194,7 +194,7 @@ function merged(run: CallActions | undefined, hook: CallActions | undefined): Ca
 type Call = Pick<UnsettledCall, 'callKey' | 'callId'>;
 
 /**
- * Calls whose jobs have ended with their turn, or whose last attempt was lost behind the end of their job: whoever does it is told
+ * Calls whose jobs have ended with their turn, or whose last attempt was lost after the end of their job: whoever does it is told
  * that its outcome is not wanted, unless that attempt has done so.
  */
 export async function tellUnwantedJobs(

@@ -17,7 +17,7 @@ export interface JobNotes {
 /** What a hook has done beside the outcome that it has given. */
 export interface OutcomeNotes {
   actions?: CallActions;
-  /** Behind the response, of a result that is media. */
+  /** After the response, of a result that is media. */
   parts?: Part[];
 }
 

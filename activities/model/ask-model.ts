@@ -36,7 +36,7 @@ export interface ModelAnswer {
   built: BuiltRequest;
 }
 
-/** User code has failed behind a model's answer, which is paid: it must not be asked for again. */
+/** User code has failed after a model's answer, which is paid: it must not be asked for again. */
 export class AnswerLost extends HoldfastError {
   override readonly name = 'AnswerLost';
   /** The latest of the model. */

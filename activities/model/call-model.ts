@@ -23,7 +23,13 @@ import { withLastingStore } from '../lasting-store.ts';
 import { type CallPlace, callLogger, reportUnexpected } from '../logging.ts';
 import { requesterOf } from '../messages/incoming-messages.ts';
 import { StepReport } from '../telemetry/reports.ts';
-import { awaitTurnSlot, freeTurnSlot, RestingModels, restsUnopened, toldToRest } from './limits.ts';
+import {
+  awaitTurnSlot,
+  freeTurnSlot,
+  limitBeforeOpening,
+  RateLimitedModels,
+  retryAfterLimit,
+} from './limits.ts';
 import { LiveText } from './live-text.ts';
 import { responseOf } from './model-step.ts';
 import { checkPlace, MisplacedStep, messageOf, type OpenedUnder, openStep, stepInput } from './open-step.ts';
@@ -34,7 +40,7 @@ interface StepAttempt {
   input: CallModelInput;
   current: Attempt;
   place: CallPlace;
-  resting: RestingModels;
+  rateLimited: RateLimitedModels;
 }
 
 type BegunStep = OpenedUnder & { opened: Exclude<OpenedStep, { kind: 'behind' }> };
@@ -43,7 +49,7 @@ type BegunStep = OpenedUnder & { opened: Exclude<OpenedStep, { kind: 'behind' }>
 export function callModel(
   dependencies: ActivityDependencies,
 ): (input: CallModelInput) => Promise<StepOutcome | SupersededStep> {
-  const resting = new RestingModels();
+  const rateLimited = new RateLimitedModels();
   return (input) => {
     const { identity, invocationId, step, agent } = input;
     const place: CallPlace = {
@@ -59,7 +65,7 @@ export function callModel(
           input,
           current,
           place,
-          resting,
+          rateLimited,
         }).run(),
       reportUnexpected(dependencies, place),
     );
@@ -74,11 +80,11 @@ class CallModel {
   readonly #place: CallPlace;
   readonly #report: StepReport;
 
-  readonly #resting: RestingModels;
+  readonly #rateLimited: RateLimitedModels;
 
-  constructor(dependencies: ActivityDependencies, { input, current, place, resting }: StepAttempt) {
+  constructor(dependencies: ActivityDependencies, { input, current, place, rateLimited }: StepAttempt) {
     this.#dependencies = dependencies;
-    this.#resting = resting;
+    this.#rateLimited = rateLimited;
     this.#input = input;
     this.#current = current;
     this.#place = place;
@@ -89,7 +95,7 @@ class CallModel {
     const { store, transcripts } = this.#dependencies;
     const { message: _message, stateDelta: _delta, runConfig, ...position } = this.#input;
     checkPlace(this.#input);
-    this.#checkRest();
+    this.#checkRateLimit();
     if (this.#input.call === undefined) await awaitTurnSlot(this.#dependencies, this.#input, this.#place);
     const known = transcripts.known(position);
     let opening: OpenedUnder;
@@ -112,7 +118,7 @@ class CallModel {
     } catch (error) {
       const isRefused =
         error instanceof MessageConflict || error instanceof NotARootSession || error instanceof Unstorable;
-      // The turn ends with this, and those that wait behind it go on.
+      // The turn ends with this, and those that wait for it go on.
       if (isRefused && this.#input.identity !== undefined) {
         await freeTurnSlot(this.#dependencies, this.#input);
         return this.#refused(error);
@@ -126,7 +132,7 @@ class CallModel {
       this.#place.app = opened.names.app;
       this.#place.sessionId = opened.names.sessionId;
       this.#report.opened(opened);
-      this.#resting.learn(opened.limits);
+      this.#rateLimited.learn(opened.limits);
       await this.#tellJobs(opened.jobs ?? []);
     }
     const told = this.#told({ opened, fence });
@@ -168,12 +174,12 @@ class CallModel {
     });
   }
 
-  /** Where nothing but a model that rests could answer, not even the store is asked. */
-  #checkRest(): void {
+  /** Where nothing could answer but a model whose rate limit is used up, not even the store is asked. */
+  #checkRateLimit(): void {
     // A first step brings its message into the store, and what an earlier attempt has recorded must not wait.
     if (this.#input.identity !== undefined || activityInfo().attempt > 1) return;
-    const rests = restsUnopened(this.#resting, this.#dependencies.deployment, this.#input);
-    if (rests !== undefined) throw toldToRest(this.#dependencies, this.#place, rests);
+    const limited = limitBeforeOpening(this.#rateLimited, this.#dependencies.deployment, this.#input);
+    if (limited !== undefined) throw retryAfterLimit(this.#dependencies, this.#place, limited);
   }
 
   /** Whoever waits for jobs that the message has ended. They look by themselves, too, only later. */
@@ -348,7 +354,7 @@ class CallModel {
         asked,
         transcript,
         live,
-        resting: this.#resting,
+        rateLimited: this.#rateLimited,
       }),
     );
   }

@@ -22,89 +22,89 @@ const MOST_SPREAD = 5_000;
 const LONGEST_UNOPENED = 60_000;
 
 /** The model is not asked: its provider has told somebody to wait. */
-export class ModelRests extends HoldfastError {
-  override readonly name = 'ModelRests';
+export class ModelRateLimited extends HoldfastError {
+  override readonly name = 'ModelRateLimited';
   readonly key: string;
   /** Milliseconds. */
-  readonly rest: number;
+  readonly wait: number;
 
-  constructor(key: string, rest: number) {
+  constructor(key: string, wait: number) {
     super(
       RATE_LIMITED,
-      `waits for the rate limit of ${key}, until ${new Date(Date.now() + rest).toISOString()}`,
+      `waits for the rate limit of ${key}, until ${new Date(Date.now() + wait).toISOString()}`,
     );
     this.key = key;
-    this.rest = rest;
+    this.wait = wait;
   }
 }
 
-/** @throws ModelRests */
-export function checkRest(resting: RestingModels, key: string): void {
-  const rest = resting.rest(key);
-  if (rest > 0) throw new ModelRests(key, rest);
+/** @throws ModelRateLimited */
+export function checkRateLimit(rateLimited: RateLimitedModels, key: string): void {
+  const wait = rateLimited.waitOf(key);
+  if (wait > 0) throw new ModelRateLimited(key, wait);
 }
 
-/** Milliseconds until the next attempt behind a limit. */
-export function behindLimit(rest: number): number {
-  const spread = Math.min(Math.max(rest * SPREAD, LEAST_SPREAD), MOST_SPREAD);
-  return Math.ceil(rest + Math.random() * spread);
+/** Milliseconds until the next attempt after a limit. */
+export function delayAfterLimit(wait: number): number {
+  const spread = Math.min(Math.max(wait * SPREAD, LEAST_SPREAD), MOST_SPREAD);
+  return Math.ceil(wait + Math.random() * spread);
 }
 
 /** Where a step needn't be opened to know that its model can't be asked: nothing but the model could answer it. */
-export function restsUnopened(
-  resting: RestingModels,
+export function limitBeforeOpening(
+  rateLimited: RateLimitedModels,
   { roots, plugins }: Deployment,
   { agent: name, root = name, within }: Pick<CallModelInput, 'agent' | 'root' | 'within'>,
-): ModelRests | undefined {
+): ModelRateLimited | undefined {
   if (name === undefined || root === undefined || within !== undefined) return undefined;
   const agent = roots.get(root)?.findAgent(name);
   if (!isLlmAgent(agent) || agent.canonicalBeforeModelCallbacks.length > 0) return undefined;
   // Which app it is only the store knows.
   if ([...plugins.values()].some((ofApp) => ofApp.has('beforeModelCallback'))) return undefined;
   const key = limitKeyOf(agent.canonicalModel);
-  const rest = resting.rest(key);
-  return rest === 0 || rest > LONGEST_UNOPENED ? undefined : new ModelRests(key, rest);
+  const wait = rateLimited.waitOf(key);
+  return wait === 0 || wait > LONGEST_UNOPENED ? undefined : new ModelRateLimited(key, wait);
 }
 
 /** Has the step tried again when its model may be asked; the attempt is none of unknown outcome. */
-export async function restedStep(step: StepParts, rests: ModelRests): Promise<Error> {
+export async function rateLimitedStep(step: StepParts, limited: ModelRateLimited): Promise<Error> {
   const { dependencies, input, opened, place } = step;
   await dependencies.store.turns.recordStepFailure({
     session: opened.session,
     runKey: input.runKey,
     step: input.step,
-    error: rests.message,
+    error: limited.message,
     counts: false,
     attempt: opened.attempt,
   });
-  return toldToRest(dependencies, { ...place, agent: step.agent.name }, rests);
+  return retryAfterLimit(dependencies, { ...place, agent: step.agent.name }, limited);
 }
 
 /** The failure that Temporal retries, which operators see as the pending activity's. */
-export function toldToRest(
+export function retryAfterLimit(
   dependencies: ActivityDependencies,
   place: CallPlace,
-  { key, rest, message }: ModelRests,
+  { key, wait, message }: ModelRateLimited,
 ): Error {
   const { app = '', agent = '' } = place;
   dependencies.telemetry.metrics.limitWaited({ app, agent, kind: 'model', name: key });
   callLogger(dependencies, place).info(message);
-  return retryLater(RATE_LIMITED, message, { delay: behindLimit(rest), benign: true });
+  return retryLater(RATE_LIMITED, message, { delay: delayAfterLimit(wait), benign: true });
 }
 
 /** A provider's refusal is told to all workers, which then wait as this step does. */
 export async function sharedLimit(step: StepParts, key: string, failure: StepFailure): Promise<StepFailure> {
-  const { dependencies, resting } = step;
+  const { dependencies, rateLimited } = step;
   if (failure.code !== RATE_LIMITED || failure.modelCalls === 0 || !failure.retryable) return failure;
   const { retryAfterMs } = failure;
-  const rest = await dependencies.store.turns.limitModel({ key, retryAfterMs });
-  resting.learn({ [key]: rest });
-  return { ...failure, retryAfterMs: behindLimit(rest) };
+  const wait = await dependencies.store.turns.limitModel({ key, retryAfterMs });
+  rateLimited.learn({ [key]: wait });
+  return { ...failure, retryAfterMs: delayAfterLimit(wait) };
 }
 
-/** The first answer behind a limit: the next refusal is the first in a row again. Nobody waits for that. */
-export function hasAnswered({ dependencies, resting, place }: StepParts, key: string): void {
-  if (!resting.answered(key)) return;
+/** The first answer after a limit: the next refusal is the first in a row again. Nobody waits for that. */
+export function hasAnswered({ dependencies, rateLimited, place }: StepParts, key: string): void {
+  if (!rateLimited.answered(key)) return;
   dependencies.store.turns.modelAnswered(key).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
     callLogger(dependencies, place).warn('that a limited model has answered was not recorded', { reason });
@@ -112,26 +112,26 @@ export function hasAnswered({ dependencies, resting, place }: StepParts, key: st
 }
 
 /** Models whose providers have refused a request because there were too many, as far as this worker knows. */
-export class RestingModels {
+export class RateLimitedModels {
   /** By limit key, on the clock of `performance.now()`, which nobody sets. */
   readonly #until = new Map<string, number>();
 
   /** Milliseconds until a model may be asked; 0 where it may be by now. */
-  rest(key: string): number {
+  waitOf(key: string): number {
     return Math.max(0, (this.#until.get(key) ?? 0) - performance.now());
   }
 
   /** @param limits milliseconds from now on, by limit key. */
   learn(limits: Readonly<Record<string, number>> = {}): void {
     const now = performance.now();
-    for (const [key, rest] of Object.entries(limits)) {
-      this.#until.set(key, Math.max(this.#until.get(key) ?? 0, now + rest));
+    for (const [key, wait] of Object.entries(limits)) {
+      this.#until.set(key, Math.max(this.#until.get(key) ?? 0, now + wait));
     }
   }
 
-  /** A model has answered. Whether it is the first answer behind a limit, which is then forgotten. */
+  /** A model has answered. Whether it is the first answer after a limit, which is then forgotten. */
   answered(key: string): boolean {
-    return this.#until.has(key) && this.rest(key) === 0 && this.#until.delete(key);
+    return this.#until.has(key) && this.waitOf(key) === 0 && this.#until.delete(key);
   }
 }
 

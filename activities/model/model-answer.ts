@@ -21,7 +21,7 @@ import { InvalidResultError } from '../../src/tools/tool-error.ts';
 import { askingTool, isConfirmAgent } from '../approvals/confirm-agent.ts';
 import { mayWait, prepareCalls } from '../approvals/gate-calls.ts';
 import { AnswerLost, type ModelAnswer, ModelCallbacks, ModelExchange } from './ask-model.ts';
-import { checkRest, hasAnswered, ModelRests, restedStep, sharedLimit } from './limits.ts';
+import { checkRateLimit, hasAnswered, ModelRateLimited, rateLimitedStep, sharedLimit } from './limits.ts';
 import { failureOf, logFailed, retriedUnlessLast, toldOf } from './step-failures.ts';
 import type { ModelStepParts } from './step-parts.ts';
 import { OutOfTime } from './user-code.ts';
@@ -38,7 +38,7 @@ export async function draftFromModel(step: ModelStepParts, before: NewEvent[]): 
   try {
     // Whoever sees requests may answer them in the model's place.
     if (!callbacks.seeRequests && step.input.ownCall === undefined)
-      checkRest(step.resting, limitKeyOf(step.agent.canonicalModel));
+      checkRateLimit(step.rateLimited, limitKeyOf(step.agent.canonicalModel));
     return await draftFromAnswer(step, before, await exchange.answer(), { isAsked: exchange.asked });
   } catch (error) {
     if (step.current.signal.aborted) throw step.current.aborted();
@@ -51,7 +51,7 @@ function callbacksOf({ code, context }: ModelStepParts): ModelCallbacks {
 }
 
 function exchangeOf(step: ModelStepParts, callbacks: ModelCallbacks): ModelExchange {
-  const { agent, context, live, opened, plugins, report, resting, settings, time, toolEdits } = step;
+  const { agent, context, live, opened, plugins, report, rateLimited, settings, time, toolEdits } = step;
   const stream = step.runConfig.streamingMode === 'sse';
   const followed = stream && !agent.durable.sensitive;
   return new ModelExchange({
@@ -63,7 +63,7 @@ function exchangeOf(step: ModelStepParts, callbacks: ModelCallbacks): ModelExcha
     onPartial: followed ? (response) => live.add(agent.name, response) : undefined,
     async asking(request, ask) {
       const key = limitKeyOf(agent.canonicalModel, request.model);
-      checkRest(resting, key);
+      checkRateLimit(rateLimited, key);
       const response = await report.asking(agent, opened, step.transcript, ask);
       hasAnswered(step, key);
       return response;
@@ -152,7 +152,7 @@ async function draftFromFailure(
   if (error instanceof AnswerLost) return lost(step, before, error);
   // An outage is nobody's failure.
   if (error instanceof StoreError) throw error;
-  if (error instanceof ModelRests) throw await restedStep(step, error);
+  if (error instanceof ModelRateLimited) throw await rateLimitedStep(step, error);
   if (error instanceof OutOfTime) {
     return draftFromError(asked, error, { usage: exchange.asked ? ONE_CALL : NO_USAGE, events: before });
   }
@@ -178,7 +178,7 @@ async function draftFromFailure(
   return draftFromError(asked, failure, { usage, events: before, ...actedBy(step) });
 }
 
-/** User code has failed behind an answer, which counts as used. */
+/** User code has failed after an answer, which counts as used. */
 function lost(step: ModelStepParts, before: NewEvent[], error: AnswerLost): StepDraft {
   const { asked, opened, report } = step;
   report.failed(opened, asked, error.code);

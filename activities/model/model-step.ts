@@ -21,7 +21,8 @@ import { runKeyOfCallKey, stepKeyOf } from '../../src/protocol/identity.ts';
 import type { TurnError } from '../../src/protocol/turn.ts';
 import type { NewEvent } from '../../src/store/turns/step-store.ts';
 import type { StepUsage } from '../../src/store/turns/usage.ts';
-import { depthError, draftFromAgents } from '../children/agents-step.ts';
+import { draftFromCustomAgent } from '../children/custom-agent-step.ts';
+import { depthError, draftFromPlan } from '../children/workflow-agents.ts';
 import { draftFromModel } from './model-answer.ts';
 import {
   type Beginning,
@@ -86,12 +87,14 @@ async function draftOf(step: StepParts): Promise<StepDraft> {
   const { last } = transcript;
   const isOwn = last?.runKey === asked.runKey || (step.begins.isRoot && step.input.ran === undefined);
   const isSettled = last?.kind === 'responses' && last.event.invocationId === asked.invocationId && isOwn;
-  // It was settled by an attempt that nobody heard of. Whoever the turn is handed on to has a word all the same.
+  // It was settled by an attempt that nobody heard of. The agent that the turn is transferred to has a word all the same.
   const { skipSummarization, transferToAgent } = last?.event.actions ?? {};
   if (isSettled && skipSummarization && !transferToAgent) return draftOfEnd(asked, events);
   const refusal = depthError(step) ?? usedUp(step);
   if (refusal !== undefined) return draftFromError(asked, refusal, { events });
-  const draft = isModelStep(step) ? await draftFromModel(step, events) : await draftFromAgents(step, events);
+  const draft = isModelStep(step)
+    ? await draftFromModel(step, events)
+    : (draftFromPlan(step, events) ?? (await draftFromCustomAgent(step, events)));
   return endedByUser(step, draft);
 }
 

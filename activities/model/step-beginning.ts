@@ -26,7 +26,7 @@ export interface StepStart {
   isFirst: boolean;
   /** The run is the turn's own, and no child's. */
   isRoot: boolean;
-  /** The agent has not acted in this run before, or the turn is handed on to it again. */
+  /** The agent has not acted in this run before, or the turn is transferred to it again. */
   enters: boolean;
 }
 

@@ -15,7 +15,7 @@ import { type StepTime, seenEvent, UserCode } from './user-code.ts';
 export interface EndingAgents {
   /** The one that acts. */
   agent: BaseAgent;
-  /** Those that have handed the turn on, the first one first: their ends come behind its own, the first one's last. */
+  /** Those that have transferred the turn, the first one first: their ends come after its own, the first one's last. */
   handedOnBy: readonly BaseAgent[];
   /** The run is the turn's own, and no child's. */
   isRoot: boolean;
@@ -140,10 +140,10 @@ export class StepEnding {
   /** A context that knows what the step has said. */
   #contextBehind(events: readonly NewEvent[], agent = this.#code.agent): StepContext {
     const { scene, transcript, place } = this.#parts;
-    let behind: Transcript | undefined;
+    let after: Transcript | undefined;
     const view = () => {
-      behind ??= transcript?.followedBy(events.map((each) => storedAs(each, place)));
-      return transcriptView(behind as Transcript, scene.invocationId);
+      after ??= transcript?.followedBy(events.map((each) => storedAs(each, place)));
+      return transcriptView(after as Transcript, scene.invocationId);
     };
     const step = new StepContext({
       ...scene,

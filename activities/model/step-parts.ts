@@ -17,7 +17,7 @@ import type { ActivityDependencies } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
 import type { CallPlace } from '../logging.ts';
 import type { StepReport } from '../telemetry/reports.ts';
-import type { RestingModels } from './limits.ts';
+import type { RateLimitedModels } from './limits.ts';
 import type { LiveText } from './live-text.ts';
 import type { StepStart } from './step-beginning.ts';
 import { StepTime, UserCode } from './user-code.ts';
@@ -37,12 +37,12 @@ export interface GivenStep<Agent extends BaseAgent = BaseAgent> {
   usedAbove: readonly StepUsage[];
   agent: Agent;
   settings: AppSettings;
-  /** Those that have handed the turn on, the first one first. */
+  /** Those that have transferred the turn, the first one first. */
   handedOnBy: readonly BaseAgent[];
   asked: AskedStep;
   transcript: Transcript;
   live: LiveText;
-  resting: RestingModels;
+  rateLimited: RateLimitedModels;
 }
 
 /** What the parts of a step work with. */

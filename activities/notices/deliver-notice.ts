@@ -11,10 +11,10 @@ import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf } from '../deployment.ts';
 import { callLogger, reportUnexpected } from '../logging.ts';
 import { checkedDelivery } from './checked-notice.ts';
-import { buryNotice, delayOf, problemOf } from './notice-failure.ts';
+import { delayOf, keepDeadLetter, problemOf } from './notice-failure.ts';
 import { NotRecorded, rowsOf, StillTelling, tellNotifier } from './tell-notifier.ts';
 
-/** What earlier attempts have come to, in the heartbeat's details, which Temporal hands on. */
+/** What earlier attempts have come to, in the heartbeat's details, which Temporal gives to the next attempt. */
 interface Asked {
   /** When its time began: an outage of the store before its first attempt takes nothing of it. */
   from: number;
@@ -122,7 +122,7 @@ async function failed(
   const isFinal = error instanceof NotRecorded || (error instanceof NoticeFailed && error.final);
   if (isFinal || left <= 0) {
     // The one in the turn among them.
-    await buryNotice(dependencies, input, { error, attempts: failures + 1 });
+    await keepDeadLetter(dependencies, input, { error, attempts: failures + 1 });
     return { v: PROTOCOL_VERSION, status: 'dead' };
   }
   const problem = problemOf(dependencies, error);

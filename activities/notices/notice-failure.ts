@@ -15,7 +15,7 @@ export function problemOf({ conceal }: Pick<ActivityDependencies, 'conceal'>, er
 }
 
 /** Keeps a notice that nobody tries to tell any more, for operators to send it again. */
-export async function buryNotice(
+export async function keepDeadLetter(
   dependencies: ActivityDependencies,
   input: DeliverNotice,
   { error, attempts }: { error: unknown; attempts: number },

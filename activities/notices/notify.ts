@@ -11,7 +11,7 @@ import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf } from '../deployment.ts';
 import { callLogger, reportUnexpected } from '../logging.ts';
 import { checkNotice, firstToldAt } from './checked-notice.ts';
-import { buryNotice, DEFAULT_RETRY_TIME, delayOf, problemOf } from './notice-failure.ts';
+import { DEFAULT_RETRY_TIME, delayOf, keepDeadLetter, problemOf } from './notice-failure.ts';
 import { type NoticeToTell, rowsOf, tellNotifier } from './tell-notifier.ts';
 
 /** People were not told of a request by one of the ways to tell them, and nobody goes on trying. Another attempt follows. */
@@ -20,7 +20,7 @@ export class NotifierFailed extends codedError('HOLDFAST_NOTIFIER_FAILED') {}
 /**
  * `holdfast.notify`: tells people of requests by each of the app's notifiers. What one of them can't be told goes on being told by a
  * workflow of its own, beside the turn. Another attempt asks only those whose notices nobody has taken over: which those are is in
- * the heartbeat's details, which Temporal hands on. Only where the worker dies in between may one be asked again.
+ * the heartbeat's details, which Temporal gives to the next attempt. Only where the worker dies in between may one be asked again.
  */
 export function notify(dependencies: ActivityDependencies): (input: NotifyInput) => Promise<void> {
   return (input) => {
@@ -101,7 +101,7 @@ async function handOver(
           failedAt: activityInfo().currentAttemptScheduledTimestampMs,
           retryFor,
         };
-        if (isInVain) await buryNotice(dependencies, start, { error, attempts: 1 });
+        if (isInVain) await keepDeadLetter(dependencies, start, { error, attempts: 1 });
         else await startNotice(dependencies.temporal(), start, { taskQueue, delay });
       }),
     );

@@ -146,7 +146,7 @@ async function tellEnd(
   await notifier.ended(structuredClone(ended), context);
 }
 
-/** The end is recorded with what comes of it: the start of the tool, the end of the turn. Only the store is believed. */
+/** The end is recorded with what comes of it: the start of the tool, the end of the turn. Only the store counts. */
 async function recordedRows(
   dependencies: ActivityDependencies,
   input: NotifyInput,

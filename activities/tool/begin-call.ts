@@ -82,7 +82,7 @@ export async function beforeRun<T>(
 }
 
 /**
- * What is believed of the input of a call that has begun. The input can name any agent, and claim anything.
+ * The input of a call that has begun, as far as it is trusted. The input can name any agent, and claim anything.
  *
  * @throws NotDeployedHere, ApprovalNotProven: nothing has run.
  */

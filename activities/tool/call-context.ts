@@ -22,11 +22,11 @@ interface CallScene extends Pick<StartedCall, 'names' | 'invocationId'> {
   abortSignal: AbortSignal;
   /** Left out where nobody has asked for it. */
   transcript?: TranscriptView | undefined;
-  /** How often the turn was handed on by now. */
+  /** How often the turn was transferred by now. */
   handedOn?: number | undefined;
 }
 
-/** Tools that hand on by the model's word look at the rules; user code knows what it does, as in `@google/adk` 2.0.0. */
+/** Tools that transfer by the model's word look at the rules; user code knows what it does, as in `@google/adk` 2.0.0. */
 function assertTransfers({ transferToAgent: name }: CallActions, context: InvocationContext): void {
   if (name === undefined) return;
   const { agent, handedOn = 0 } = InvocationContext.initOf(context);

@@ -7,7 +7,6 @@ import { Context } from '../tools/context.ts';
 import type { ContextInit } from '../tools/invocation-context.ts';
 import { InvocationContext, type TranscriptView } from '../tools/invocation-context.ts';
 import { stateWith } from '../tools/readonly-context.ts';
-import { layOver } from './lay-over.ts';
 
 /** Where user code of a model step finds itself. */
 export interface StepScene {
@@ -64,7 +63,7 @@ export class StepContext {
 
   /** Lays the state of an event that goes before the model's over what later contexts see. */
   keep({ stateDelta }: Pick<EventActions, 'stateDelta'>): void {
-    layOver(this.#state, stateDelta);
+    applyStateDelta(this.#state, stateDelta);
   }
 
   /** Whether user code has written into the actions of the model's event. */
@@ -77,4 +76,15 @@ export function hasActed(actions: EventActions): boolean {
   return Object.values(actions).some((action) =>
     typeof action === 'object' && action !== null ? Object.keys(action).length > 0 : action !== undefined,
   );
+}
+
+/** Writes changes into a state as assignments would; `__proto__` is a key like any other. */
+export function applyStateDelta(
+  state: Record<string, unknown>,
+  stateDelta: Readonly<Record<string, unknown>>,
+): void {
+  for (const [key, value] of Object.entries(stateDelta)) {
+    // An assignment to `__proto__` would set the prototype.
+    Object.defineProperty(state, key, { value, configurable: true, enumerable: true, writable: true });
+  }
 }

@@ -3,26 +3,26 @@ import { isLlmAgent } from '../../src/agents/llm-agent.ts';
 import { isLoopAgent } from '../../src/agents/loop-agent.ts';
 import { isParallelAgent } from '../../src/agents/parallel-agent.ts';
 import { isSequentialAgent } from '../../src/agents/sequential-agent.ts';
+import { finalTextOf } from '../../src/flows/final-text.ts';
 import { draftFromError, draftOfEnd, type StepDraft } from '../../src/flows/step-draft.ts';
-import type { AgentPlan } from '../../src/protocol/agent-run.ts';
+import type { AgentPlan, PlannedAgent, RanAgent } from '../../src/protocol/agent-run.ts';
 import type { TurnError } from '../../src/protocol/turn.ts';
 import type { NewEvent } from '../../src/store/turns/step-store.ts';
 import type { StepParts } from '../model/step-parts.ts';
-import { endOfAgents, failureOf, plannedAgent } from './agents-plan.ts';
-import { draftFromCustomAgent } from './custom-agent-step.ts';
 
 /** Names on a path: deeper trees are more likely to be endless than meant. */
 const DEEPEST = 16;
 
 /**
- * What a step of an agent comes to that asks no model: the agents that it has run, or its end behind them.
+ * What a step of a workflow agent comes to: the agents that it has run, or its end after them.
  *
  * @param before what the step has said until then.
+ * @returns undefined for an agent that says itself what runs.
  */
-export async function draftFromAgents(step: StepParts, before: NewEvent[]): Promise<StepDraft> {
+export function draftFromPlan(step: StepParts, before: NewEvent[]): StepDraft | undefined {
   const { agent, asked, input } = step;
   const plan = planOf(step, agent);
-  if (plan === undefined) return await draftFromCustomAgent(step, before);
+  if (plan === undefined) return undefined;
   const ran = input.enters === true ? undefined : input.ran;
   if (ran === undefined) return { ...draftOfEnd(asked, before), agents: plan };
   const failed = plan.continueOnError ? undefined : ran.find(({ status }) => status !== 'completed');
@@ -40,7 +40,6 @@ export function depthError({ agent, input: { path = [] } }: StepParts): TurnErro
   };
 }
 
-/** Undefined for an agent that says itself what runs. */
 function planOf(step: StepParts, agent: BaseAgent): AgentPlan | undefined {
   const agents = (isBeside: boolean) =>
     agent.subAgents.map((subAgent) => plannedAgent(step, subAgent, isBeside));
@@ -58,4 +57,53 @@ function planOf(step: StepParts, agent: BaseAgent): AgentPlan | undefined {
     maxParallel,
     ...(continueOnError ? { continueOnError: true as const } : {}),
   };
+}
+
+/** A workflow agent has come to its end: its answer is the last one that was given meanwhile. */
+export function endOfAgents(step: StepParts, before: NewEvent[]): StepDraft {
+  const answer = lastAnswer(step);
+  return { ...draftOfEnd(step.asked, before), ...(answer === undefined ? {} : { answer }) };
+}
+
+/** Texts: `failed to run sub-agent` of adk-go. */
+export function failureOf({ name, status, error }: RanAgent): TurnError {
+  const { code, message } = error ?? { code: 'SUB_AGENT_FAILED', message: `it was ${status}` };
+  return { code, message: `failed to run sub-agent ${JSON.stringify(name)}: ${message}` };
+}
+
+/** A sub-agent as the workflow runs it: on the branch of its parent, unless it runs beside others. */
+export function plannedAgent(
+  { agent, asked: { root }, input }: Pick<StepParts, 'agent' | 'asked' | 'input'>,
+  { name }: BaseAgent,
+  isBeside = false,
+): PlannedAgent {
+  const { within } = input;
+  const branch = isBeside
+    ? [...(input.branch === undefined ? [] : [input.branch]), agent.name, name].join('.')
+    : input.branch;
+  return {
+    name,
+    ...(root === undefined ? {} : { root }),
+    ...(within === undefined ? {} : { within }),
+    ...(branch === undefined ? {} : { branch }),
+  };
+}
+
+/** Of the last event with a text, among those that were written since the run began, on its branch and those below. */
+function lastAnswer({ input, opened, transcript }: StepParts): StepDraft['answer'] {
+  const last = transcript.behind(opened.from - 1).findLast(({ kind, event }) => {
+    const isBelow =
+      input.branch === undefined ||
+      event.branch === input.branch ||
+      event.branch?.startsWith(`${input.branch}.`);
+    return (
+      (kind === 'model' || kind === 'callback') &&
+      event.invocationId === input.invocationId &&
+      isBelow &&
+      finalTextOf(event.content) !== ''
+    );
+  });
+  if (last === undefined) return undefined;
+  const { runKey, step, event } = last;
+  return { text: finalTextOf(event.content), runKey, step };
 }
