@@ -176,7 +176,7 @@ function codeOf(error: Error): string | undefined {
 }
 
 /** Stacks go to the log and the ledger; the history is read by everybody who may see the namespace. */
-function withoutStack(failure: ApplicationFailure): ApplicationFailure {
+export function withoutStack<Failure extends Error>(failure: Failure): Failure {
   failure.stack = '';
   return failure;
 }

@@ -102,6 +102,8 @@ export {
   UnsafeLocalCodeExecutor,
   type UnsafeLocalCodeExecutorOptions,
 } from './code-executors/unsafe-local-code-executor.ts';
+export { HoldfastError, type HoldfastErrorOptions } from './contract/error.ts';
+export type { ErrorCode } from './contract/error-codes.ts';
 export type { JobProgress, JobStatus } from './contract/jobs.ts';
 export {
   type AuthCredential,

@@ -1,5 +1,5 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
-import { codedError } from '../../src/contract/error.ts';
+import { HoldfastError, hasCode } from '../../src/contract/error.ts';
 import { callKeyOfRequest, type RequestEntry } from '../../src/protocol/gate.ts';
 import type { AnsweredGate } from '../../src/protocol/step.ts';
 import type {
@@ -10,7 +10,7 @@ import type {
 } from '../../src/store/approvals/approval-store.ts';
 import { StoreBehindHistory } from '../../src/store/store-errors.ts';
 import type { BeginCall, BegunCall } from '../../src/store/turns/call-store.ts';
-import { retryLater } from '../attempt.ts';
+import { retryLater, withoutStack } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger } from '../logging.ts';
 import { claimedEntry, provenEntry, refusalOfApproval } from './claimed-entries.ts';
@@ -29,7 +29,7 @@ type Begun = Exclude<BegunAnsweredCall, { kind: 'unproven' }>;
  * that the store has, before the ledger says that the call has started.
  *
  * @param agent whose tool runs: another one's may have the same name. Undefined where none runs.
- * @throws ApprovalNotProven and StoreError.
+ * @throws HOLDFAST_APPROVAL_NOT_PROVEN and StoreError.
  */
 export async function beginAnswered(
   dependencies: ActivityDependencies,
@@ -57,7 +57,7 @@ export async function beginAnswered(
     }
     return begun;
   } catch (error) {
-    if (error instanceof ApprovalNotProven) {
+    if (hasCode(error, 'HOLDFAST_APPROVAL_NOT_PROVEN')) {
       const { callKey, tool } = call;
       callLogger(dependencies, { callKey, tool }).warn('a call was not begun', { reason: error.message });
     }
@@ -68,7 +68,7 @@ export async function beginAnswered(
 /**
  * Begins a call that nobody was asked about when it was planned.
  *
- * @throws ApprovalNotProven where somebody was: such a call begins with the answer.
+ * @throws HOLDFAST_APPROVAL_NOT_PROVEN where somebody was: such a call begins with the answer.
  */
 export async function beginUnanswered(
   { store }: Pick<ActivityDependencies, 'store'>,
@@ -80,7 +80,7 @@ export async function beginUnanswered(
     if (!(error instanceof StoreBehindHistory)) throw error;
     const { requests } = await store.approvals.findEvidence(beginning.session, beginning.callKey);
     if (requests.length === 0) throw error;
-    throw new ApprovalNotProven('people were asked about it, and it is begun without their answer');
+    throw approvalNotProven('people were asked about it, and it is begun without their answer');
   }
 }
 
@@ -88,11 +88,11 @@ export async function beginUnanswered(
 function assertOwn({ callKey, runKey, requestId, entries, closes }: BeginAnsweredCall): void {
   const ids = [requestId, ...entries.map((entry) => entry.requestId)];
   if (!callKey.startsWith(`${runKey}.`) || ids.some((id) => callKeyOfRequest(id) !== callKey)) {
-    throw new ApprovalNotProven('the request that was answered is one of another call');
+    throw approvalNotProven('the request that was answered is one of another call');
   }
   const kinds = closes ? CLOSES : ENDS;
   if (entries.every(({ kind }) => kinds.includes(kind))) return;
-  throw new ApprovalNotProven(`what is said of the request does not ${closes ? 'end' : 'start'} a call`);
+  throw approvalNotProven(`what is said of the request does not ${closes ? 'end' : 'start'} a call`);
 }
 
 /** All approvals that the call may run by, those of before included: one that is no good now was none then. */
@@ -108,9 +108,9 @@ async function assertApproved(
     const said = entries.findLast((entry) => entry.requestId === requestId && entry.kind === 'approved');
     if (status !== 'approved' && (status !== 'pending' || said === undefined)) continue;
     if (agent === undefined || !isPathOf(agent, request.path)) {
-      throw new ApprovalNotProven(`${requestId} is for a tool of another agent`);
+      throw approvalNotProven(`${requestId} is for a tool of another agent`);
     }
-    if (request.tool !== tool) throw new ApprovalNotProven(`${requestId} is for another tool`);
+    if (request.tool !== tool) throw approvalNotProven(`${requestId} is for another tool`);
     const args = status === 'approved' ? editedArgs : said?.args;
     const payload = status === 'approved' ? answerPayload : said?.payload;
     const approved = {
@@ -118,7 +118,7 @@ async function assertApproved(
       ...(payload === undefined ? {} : { payload }),
     };
     const problem = await refusalOfApproval(dependencies, request, approved, evidence);
-    if (problem !== undefined) throw new ApprovalNotProven(`${requestId}: ${problem}`);
+    if (problem !== undefined) throw approvalNotProven(`${requestId}: ${problem}`);
   }
 }
 
@@ -135,10 +135,8 @@ function requestOf({ requests }: Evidence, requestId: string): ApprovalRow | und
 }
 
 /** A call is said to be approved, and what the store has doesn't prove it. Nothing has run, and nothing was written. */
-export class ApprovalNotProven extends codedError('HOLDFAST_APPROVAL_NOT_PROVEN') {
-  constructor(problem: string) {
-    super(`the approval of this call is not proven: ${problem}`);
-    // It says nothing about the tool.
-    this.stack = '';
-  }
+export function approvalNotProven(problem: string): HoldfastError {
+  return withoutStack(
+    new HoldfastError('HOLDFAST_APPROVAL_NOT_PROVEN', `the approval of this call is not proven: ${problem}`),
+  );
 }

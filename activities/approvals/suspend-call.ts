@@ -3,7 +3,7 @@ import { requestEvent } from '../../src/flows/request-event.ts';
 import type { Gate } from '../../src/protocol/gate.ts';
 import { toJsonValue } from '../../src/schema/json-value.ts';
 import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
-import { AttemptReplaced } from '../../src/store/store-errors.ts';
+import { attemptReplaced } from '../../src/store/store-errors.ts';
 import { InvocationContext } from '../../src/tools/invocation-context.ts';
 import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
@@ -59,7 +59,7 @@ export async function suspendCall(
     event: await seen(dependencies, call, event),
   });
   // Whoever has gone on without this attempt has its outcome, or another one's question.
-  if (!isSuspended) throw new AttemptReplaced(callKey);
+  if (!isSuspended) throw attemptReplaced(callKey);
   const gate: Gate = { ...gateOf(request, tool, settingsOf(deployment, begun.names.app)), inside: true };
   return begun.attempt === 1 ? gate : await knownGate(store, session, gate);
 }

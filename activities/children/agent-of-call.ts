@@ -13,7 +13,7 @@ import type { OpenStep } from '../../src/store/turns/step-store.ts';
 import type { AgentOfTool } from '../../src/tools/agent-of-tool.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { ContextInit } from '../../src/tools/invocation-context.ts';
-import { ApprovalNotProven } from '../approvals/begin-answered.ts';
+import { approvalNotProven } from '../approvals/begin-answered.ts';
 import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { heardOutcome } from '../jobs/job-outcomes.ts';
@@ -30,7 +30,7 @@ import type { StartedCall } from '../tool/tool-failure.ts';
  * The message that a call of an agent's tool begins its agent with. The input may name any call with any arguments, so the store decides:
  * the call was planned for this agent, its approvals were proven when it began, and its arguments are those of the plan or the approval.
  *
- * @throws ApprovalNotProven, StoreBehindHistory
+ * @throws HOLDFAST_APPROVAL_NOT_PROVEN, StoreBehindHistory
  */
 export async function messageOfCall(
   dependencies: ActivityDependencies,
@@ -43,7 +43,7 @@ export async function messageOfCall(
   const problem = callKey.startsWith(`${runKey}.`) ? refusalOf(found, input) : 'it is one of another run';
   if (problem === undefined) return requestText(agent, found.args ?? {});
   callLogger(dependencies, { callKey, tool }).warn('the agent of a call was not run', { reason: problem });
-  throw new ApprovalNotProven(problem);
+  throw approvalNotProven(problem);
 }
 
 /** Why a call doesn't run this agent. */
@@ -121,7 +121,7 @@ interface RanCall {
  * What a call comes to whose agent has run.
  *
  * @returns `done`: what callbacks and the agent have done, whatever becomes of the call.
- * @throws ApprovalNotProven for a run that is none of the call's.
+ * @throws HOLDFAST_APPROVAL_NOT_PROVEN for a run that is none of the call's.
  */
 export async function resultOfAgent(
   store: Pick<Store, 'approvals' | 'turns'>,
@@ -157,7 +157,7 @@ export async function resultOfAgent(
 /**
  * The activity's input can name any run. The answer of another call's agent would settle this call, even while people decide.
  *
- * @throws ApprovalNotProven
+ * @throws HOLDFAST_APPROVAL_NOT_PROVEN
  */
 async function assertOwnRun(
   store: Pick<Store, 'approvals'>,
@@ -167,11 +167,11 @@ async function assertOwnRun(
 ): Promise<void> {
   const attempts = Array.from({ length: MOST_RUNS }, (_, index) => index + 1);
   if (!attempts.some((attempt) => runKeyOfCall(runKey, callKey, { agent, attempt }) === ran)) {
-    throw new ApprovalNotProven('the agent that is said to have run is one of another call');
+    throw approvalNotProven('the agent that is said to have run is one of another call');
   }
   const { requests } = await store.approvals.findEvidence(session, callKey);
   if (requests.some(({ status }) => status === 'pending')) {
-    throw new ApprovalNotProven('the call waits for people, so its agent has not run');
+    throw approvalNotProven('the call waits for people, so its agent has not run');
   }
 }
 

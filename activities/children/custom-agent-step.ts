@@ -1,6 +1,7 @@
 import { CallbackFailed } from '../../src/agents/callback-failed.ts';
 import { type CustomAgent, isCustomAgent } from '../../src/agents/custom-agent.ts';
 import { MOST_SUB_AGENTS } from '../../src/agents/parallel-agent.ts';
+import { hasCode } from '../../src/contract/error.ts';
 import { draftOf } from '../../src/flows/draft-event.ts';
 import { draftFromError, draftOfEnd, type StepDraft } from '../../src/flows/step-draft.ts';
 import type { AgentPlan } from '../../src/protocol/agent-run.ts';
@@ -12,7 +13,6 @@ import { eventOfCallback } from '../model/step-beginning.ts';
 import { failedUserCode } from '../model/step-failures.ts';
 import type { StepParts } from '../model/step-parts.ts';
 import {
-  CustomAgentDiverged,
   type RememberedScript,
   type ScriptBeginning,
   type ScriptedNext,
@@ -194,12 +194,14 @@ async function beginningOf(
   return beginning ?? scriptBeginning(context.init, transcript, ahead);
 }
 
-/** @throws CustomAgentDiverged, CallbackFailed */
+/** @throws HOLDFAST_CUSTOM_AGENT_DIVERGED, CallbackFailed */
 async function scripted(code: StepParts['code'], run: ScriptedRun): Promise<ScriptedNext> {
   try {
     return await code.callback('runAsyncImpl', () => run.next());
   } catch (error) {
-    throw error instanceof CallbackFailed && error.cause instanceof CustomAgentDiverged ? error.cause : error;
+    throw error instanceof CallbackFailed && hasCode(error.cause, 'HOLDFAST_CUSTOM_AGENT_DIVERGED')
+      ? error.cause
+      : error;
   }
 }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { SubAgentFailed } from '../../src/agents/agent-result.ts';
 import { runOfImpl } from '../../src/agents/base-agent.ts';
-import { codedError } from '../../src/contract/error.ts';
+import { HoldfastError } from '../../src/contract/error.ts';
 import { createEvent, type Event } from '../../src/events/event.ts';
 import { applyStateDelta } from '../../src/flows/step-context.ts';
 import { type Transcript, TranscriptLog } from '../../src/flows/transcript.ts';
@@ -45,28 +45,20 @@ export interface ScriptedNext {
   said: number;
 }
 
-/** A ported agent does something else than it did before. */
-export class CustomAgentDiverged extends codedError('HOLDFAST_CUSTOM_AGENT_DIVERGED') {
-  private constructor(what: string) {
-    super(
-      `${what}: what it decides by must be the same each time, so take it from the state or from events of its context`,
-    );
-  }
+/** A ported agent does something else than it did before: what it runs, how it ends, how much it says. */
+const DIVERGED = {
+  running: (place: number, recorded: string, now: string) =>
+    `runs "${now}" as its sub-agent number ${place}, and has run "${recorded}" there before`,
+  ending: (place: number, recorded: string) =>
+    `ends, and has run "${recorded}" as its sub-agent number ${place} before`,
+  saying: (place: number, recorded: number, now: number) =>
+    `yields ${now} events of its own before its sub-agent number ${place}, and has yielded ${recorded} there before`,
+};
 
-  static running(agent: string, place: number, recorded: string, now: string): CustomAgentDiverged {
-    const what = `runs "${now}" as its sub-agent number ${place}, and has run "${recorded}" there before`;
-    return new CustomAgentDiverged(`agent "${agent}" ${what}`);
-  }
-
-  static ending(agent: string, place: number, recorded: string): CustomAgentDiverged {
-    const what = `ends, and has run "${recorded}" as its sub-agent number ${place} before`;
-    return new CustomAgentDiverged(`agent "${agent}" ${what}`);
-  }
-
-  static saying(agent: string, place: number, recorded: number, now: number): CustomAgentDiverged {
-    const what = `yields ${now} events of its own before its sub-agent number ${place}, and has yielded ${recorded} there before`;
-    return new CustomAgentDiverged(`agent "${agent}" ${what}`);
-  }
+function hasDiverged(agent: string, what: string): HoldfastError {
+  const remedy =
+    'what it decides by must be the same each time, so take it from the state or from events of its context';
+  return new HoldfastError('HOLDFAST_CUSTOM_AGENT_DIVERGED', `agent "${agent}" ${what}: ${remedy}`);
 }
 
 /**
@@ -117,7 +109,7 @@ export class ScriptedRun {
     );
   }
 
-  /** @throws CustomAgentDiverged, and what the script throws. */
+  /** @throws HOLDFAST_CUSTOM_AGENT_DIVERGED, and what the script throws. */
   async next(): Promise<ScriptedNext> {
     const { agent, context } = this.#step;
     const asked = Promise.withResolvers<NonNullable<ScriptedNext['run']>>();
@@ -130,8 +122,8 @@ export class ScriptedRun {
     let own = 0;
     /** The recorded one that the script was given last. */
     let given: StoredEvent | undefined;
-    let diverged: CustomAgentDiverged | undefined;
-    const diverges = (how: CustomAgentDiverged) => {
+    let diverged: HoldfastError | undefined;
+    const diverges = (how: HoldfastError) => {
       diverged ??= how;
       return diverged;
     };
@@ -146,9 +138,10 @@ export class ScriptedRun {
       }
       const { name } = subAgent;
       if (part.name !== name) {
-        throw diverges(CustomAgentDiverged.running(agent.name, place + 1, part.name, name));
+        throw diverges(hasDiverged(agent.name, DIVERGED.running(place + 1, part.name, name)));
       }
-      if (part.own !== own) throw diverges(CustomAgentDiverged.saying(agent.name, place + 1, part.own, own));
+      if (part.own !== own)
+        throw diverges(hasDiverged(agent.name, DIVERGED.saying(place + 1, part.own, own)));
       const run = this.#eventsOf(place);
       try {
         for (const stored of run) {
@@ -175,7 +168,7 @@ export class ScriptedRun {
       if ('run' in step) return { events, said: own, run: step.run };
       const missed = this.#parts[count];
       if (step.done && missed !== undefined) {
-        throw CustomAgentDiverged.ending(agent.name, count + 1, missed.name);
+        throw hasDiverged(agent.name, DIVERGED.ending(count + 1, missed.name));
       }
       if (step.done) return { events, said: own };
       const place = recorded.get(step.value);

@@ -1,5 +1,5 @@
 import { activityInfo, CompleteAsyncError } from '@temporalio/activity';
-import { codedError } from '../../src/contract/error.ts';
+import { HoldfastError } from '../../src/contract/error.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';
 import type { JobEnded, JobTask } from '../../src/protocol/job.ts';
@@ -25,36 +25,35 @@ const ELSEWHERE_DELAY = 30_000;
 const FIRST_BACKOFF = 1_000;
 const LONGEST_BACKOFF = 300_000;
 
-/** There is no such job any more: its session was deleted. */
-export class JobLost extends codedError('HOLDFAST_JOB_LOST') {}
-
 /**
  * The activity's input can name any job. The outcome of another call's job would settle this call.
  *
- * @throws JobLost
+ * @throws HOLDFAST_JOB_LOST
  */
 export function assertOwnJob(
   { session, callKey }: Pick<ToolCallInput, 'session' | 'callKey'>,
   jobId: string,
 ): void {
-  if (jobId !== jobIdOf(session, callKey)) throw new JobLost(`job ${jobId} is one of another call`);
+  if (jobId !== jobIdOf(session, callKey))
+    throw new HoldfastError('HOLDFAST_JOB_LOST', `job ${jobId} is one of another call`);
 }
 
 /**
  * A job has a row before its tool runs, and whoever schedules the activity can say that it is waited for: its hooks are asked, and its
  * outcome settles the call, only once its tool has run and left it.
  *
- * @throws JobLost
+ * @throws HOLDFAST_JOB_LOST
  */
 export function assertLeft({ jobId, mode }: JobRow): void {
-  if (mode === 'started') throw new JobLost(`job ${jobId} is not waited for: its tool has not left it`);
+  if (mode === 'started')
+    throw new HoldfastError('HOLDFAST_JOB_LOST', `job ${jobId} is not waited for: its tool has not left it`);
 }
 
 /**
  * One look at a job. Until it has ended there is nothing to return: the attempt fails without harm where there is something to look
  * at later, and is left to whoever ends the job where there is not.
  *
- * @throws JobLost, CompleteAsyncError
+ * @throws HOLDFAST_JOB_LOST, CompleteAsyncError
  */
 export async function awaitJob(
   dependencies: ActivityDependencies,
@@ -64,7 +63,8 @@ export async function awaitJob(
 ): Promise<JobEnded> {
   const { session } = input;
   const row = await dependencies.store.jobs.await({ session, jobId, address: jobAddress() });
-  if (row === undefined) throw new JobLost(`job ${jobId} is not in the store: its session was deleted`);
+  if (row === undefined)
+    throw new HoldfastError('HOLDFAST_JOB_LOST', `job ${jobId} is not in the store: its session was deleted`);
   assertLeft(row);
   if (row.status === 'running') await new Look(dependencies, input, row, current).wait();
   return { v: PROTOCOL_VERSION, ended: jobId };

@@ -1,3 +1,4 @@
+import { HoldfastError } from '../../src/contract/error.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';
 import type { EndedDetachedJob, JobTask } from '../../src/protocol/job.ts';
@@ -16,7 +17,7 @@ import { callLogger } from '../logging.ts';
 import { type CallOutcome, callResult, settleCall } from '../tool/settle-call.ts';
 import { argumentsIn } from '../tool/settle-unsettled.ts';
 import { describeFailure, storeErrorIn } from '../tool/tool-failure.ts';
-import { assertLeft, JobLost } from './await-job.ts';
+import { assertLeft } from './await-job.ts';
 import {
   hookTime,
   loggerOfJob,
@@ -166,7 +167,10 @@ async function withoutRow(
   ]);
   const hasBegun = known !== undefined && (known.settled || known.attempts > 0);
   if (requests.some(({ status }) => status === 'pending') || (planned !== undefined && !hasBegun))
-    throw new JobLost('the call has not begun, or waits for people, and has no job');
+    throw new HoldfastError(
+      'HOLDFAST_JOB_LOST',
+      'the call has not begun, or waits for people, and has no job',
+    );
   const settled = await store.turns.settleCall({
     ...{ session, callKey, response: { error: gist }, failed: true },
     actions: {},

@@ -1,4 +1,4 @@
-import { codedError } from '../../src/contract/error.ts';
+import { HoldfastError } from '../../src/contract/error.ts';
 import { formatDuration } from '../../src/schema/duration.ts';
 import type { JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';
 import type { CallActions } from '../../src/store/turns/call-store.ts';
@@ -27,9 +27,6 @@ interface HookAnswer {
   value: unknown;
   context: Context;
 }
-
-/** A hook took longer than its tool's runs may. */
-class HookTooLate extends codedError('HOLDFAST_JOB_HOOK_TIMEOUT') {}
 
 export function hookTime({ durable }: BaseTool): number {
   return Math.min(durable.timeout, LONGEST_HOOK);
@@ -60,7 +57,10 @@ export async function askHook(
       [
         late.signal,
         () =>
-          new HookTooLate(`Error in tool '${scene.tool.name}': ${name} has not answered within ${time} ms`),
+          new HoldfastError(
+            'HOLDFAST_JOB_HOOK_TIMEOUT',
+            `Error in tool '${scene.tool.name}': ${name} has not answered within ${time} ms`,
+          ),
       ],
     ]);
   } catch (error) {

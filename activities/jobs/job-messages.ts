@@ -20,7 +20,7 @@ import { ownToolOfJob } from './job-scene.ts';
 /**
  * `holdfast.recordJob`: what a message to a turn that waits says of a job.
  *
- * @throws UnknownJob where its call has none so far, or its session was deleted.
+ * @throws HOLDFAST_UNKNOWN_JOB where its call has none so far, or its session was deleted.
  */
 export function recordJob(
   dependencies: ActivityDependencies,

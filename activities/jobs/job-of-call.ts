@@ -1,4 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
+import { hasCode } from '../../src/contract/error.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { awaitedJob } from '../../src/flows/awaited-job.ts';
 import { signJobToken } from '../../src/jobs/job-token.ts';
@@ -10,7 +11,7 @@ import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { JsonValueError, toJsonValue } from '../../src/schema/json-value.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import type { JobAddress, JobClaims, JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';
-import { AttemptReplaced, UnknownJob, Unstorable } from '../../src/store/store-errors.ts';
+import { attemptReplaced, Unstorable } from '../../src/store/store-errors.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { JobInit } from '../../src/tools/invocation-context.ts';
 import type { CallAnswers } from '../approvals/call-answers.ts';
@@ -164,7 +165,7 @@ export class JobOfCall {
       if (!(error instanceof Unstorable)) throw error;
       return { kind: 'ended', ...(await this.#unstorable()) };
     }
-    if (row === undefined) throw new AttemptReplaced(callKey);
+    if (row === undefined) throw attemptReplaced(callKey);
     if (row.outcome !== undefined) return { kind: 'ended', ...endedBy(row, row.outcome) };
     return parks
       ? { kind: 'parked', parks: this.#awaited(row) }
@@ -193,7 +194,7 @@ export class JobOfCall {
       return first || job.outcome === undefined ? undefined : endedBy(job, job.outcome);
     } catch (error) {
       // The session was deleted meanwhile: whatever writes next says so.
-      if (error instanceof UnknownJob) return undefined;
+      if (hasCode(error, 'HOLDFAST_UNKNOWN_JOB')) return undefined;
       if (error instanceof Unstorable && !outcome.failed) return await this.#unstorable();
       throw error;
     }

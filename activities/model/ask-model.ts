@@ -71,7 +71,7 @@ export class ModelExchange {
     return this.#built?.request;
   }
 
-  /** @throws AnswerLost, OutOfTime, and what building the request, callbacks and the model throw. */
+  /** @throws AnswerLost, HOLDFAST_BUDGET_EXCEEDED, and what building the request, callbacks and the model throw. */
   async answer(): Promise<ModelAnswer> {
     const { site, callbacks, ownCall, time } = this.#question;
     time.renew();

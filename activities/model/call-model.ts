@@ -32,7 +32,7 @@ import {
 } from './limits.ts';
 import { LiveText } from './live-text.ts';
 import { responseOf } from './model-step.ts';
-import { checkPlace, MisplacedStep, messageOf, type OpenedUnder, openStep, stepInput } from './open-step.ts';
+import { checkPlace, messageOf, misplacedStep, type OpenedUnder, openStep, stepInput } from './open-step.ts';
 import { boundedly } from './step-failures.ts';
 import { type OpenStep, timeLeftOfRun } from './step-parts.ts';
 
@@ -209,7 +209,7 @@ class CallModel {
   async #checkNobodyAsked({ names }: OpenStep): Promise<void> {
     const run = await this.#dependencies.store.turns.findInvocation(names, this.#input.invocationId);
     if (run?.requester === undefined) return;
-    throw new MisplacedStep('a call of a workflow is no step of a turn that a person has asked for');
+    throw misplacedStep('a call of a workflow is no step of a turn that a person has asked for');
   }
 
   async #commit(

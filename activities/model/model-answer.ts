@@ -1,6 +1,7 @@
 import { CallbackFailed, callbackThrew } from '../../src/agents/callback-failed.ts';
 import { isBuiltInCodeExecutor } from '../../src/code-executors/built-in-code-executor.ts';
 import { hasFailedTooOften } from '../../src/code-executors/code-parts.ts';
+import { hasCode } from '../../src/contract/error.ts';
 import type { EventActions } from '../../src/events/event-actions.ts';
 import { eventActionsOf } from '../../src/flows/event-actions-of.ts';
 import { draftFromError, draftOfEnd, type StepDraft } from '../../src/flows/step-draft.ts';
@@ -24,7 +25,6 @@ import { AnswerLost, type ModelAnswer, ModelCallbacks, ModelExchange } from './a
 import { checkRateLimit, hasAnswered, ModelRateLimited, rateLimitedStep, sharedLimit } from './limits.ts';
 import { failureOf, logFailed, retriedUnlessLast, toldOf } from './step-failures.ts';
 import type { ModelStepParts } from './step-parts.ts';
-import { OutOfTime } from './user-code.ts';
 
 /**
  * What a model's answer, or its failure, comes to.
@@ -153,7 +153,7 @@ async function draftFromFailure(
   // An outage is nobody's failure.
   if (error instanceof StoreError) throw error;
   if (error instanceof ModelRateLimited) throw await rateLimitedStep(step, error);
-  if (error instanceof OutOfTime) {
+  if (hasCode(error, 'HOLDFAST_BUDGET_EXCEEDED')) {
     return draftFromError(asked, error, { usage: exchange.asked ? ONE_CALL : NO_USAGE, events: before });
   }
   const failure = failureOf(error, exchange.asked);

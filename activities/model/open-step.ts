@@ -2,7 +2,7 @@ import { Context as ActivityContext, activityInfo } from '@temporalio/activity';
 import proto from '@temporalio/proto';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { runConfigOf } from '../../src/app/app-settings.ts';
-import { codedError } from '../../src/contract/error.ts';
+import { HoldfastError } from '../../src/contract/error.ts';
 import { contentProblem } from '../../src/contract/message-limits.ts';
 import type { Content } from '../../src/events/content.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
@@ -21,7 +21,7 @@ import type { Store } from '../../src/store/store.ts';
 import { Fenced, Unstorable } from '../../src/store/store-errors.ts';
 import type { OpenedStep, OpenStep, PeekedStep } from '../../src/store/turns/step-store.ts';
 import { agentNamed, assertOfApp, isHadByNobody, rootOf } from '../agents.ts';
-import { type Attempt, retryLater } from '../attempt.ts';
+import { type Attempt, retryLater, withoutStack } from '../attempt.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf, rootAgentOf, settingsOf } from '../deployment.ts';
 import { StepTime, seenEvent, UserCode } from './user-code.ts';
@@ -74,33 +74,31 @@ async function isAwaited(): Promise<boolean> {
 }
 
 /** A step says that it is another turn's than its own message has begun. Nothing was written in its name. */
-export class MisplacedStep extends codedError('HOLDFAST_MISPLACED_STEP') {
-  constructor(problem: string) {
-    super(`the step is none of its turn: ${problem}`);
-    // It says nothing about the agent.
-    this.stack = '';
-  }
+export function misplacedStep(problem: string): HoldfastError {
+  return withoutStack(
+    new HoldfastError('HOLDFAST_MISPLACED_STEP', `the step is none of its turn: ${problem}`),
+  );
 }
 
 /**
  * What no workflow of ours sends: with it a message or a call that somebody has made up would stand in a turn that another person has
  * asked for.
  *
- * @throws MisplacedStep
+ * @throws HOLDFAST_MISPLACED_STEP
  */
 export function checkPlace(input: CallModelInput): void {
   const { identity, call, invocationId, runKey, step, ownCall, message, messageDigest } = input;
   if (identity === undefined && (message !== undefined || messageDigest !== undefined)) {
-    throw new MisplacedStep('it has a message and no identity');
+    throw misplacedStep('it has a message and no identity');
   }
   if (identity !== undefined && runKey !== invocationId) {
-    throw new MisplacedStep('it begins a turn under the run key of another one');
+    throw misplacedStep('it begins a turn under the run key of another one');
   }
   if (call !== undefined && identity?.sessionId !== runKey) {
-    throw new MisplacedStep('a call begins its agent in the session of another run');
+    throw misplacedStep('a call begins its agent in the session of another run');
   }
   if (ownCall !== undefined && (step !== 1 || identity === undefined)) {
-    throw new MisplacedStep('a call of a workflow is the first step of a turn of its own');
+    throw misplacedStep('a call of a workflow is the first step of a turn of its own');
   }
 }
 

@@ -1,6 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { isLlmAgent } from '../../src/agents/llm-agent.ts';
+import { hasCode } from '../../src/contract/error.ts';
 import { type AskedStep, draftFromError, recordOf, type StepResponse } from '../../src/flows/step-draft.ts';
 import { toModelError } from '../../src/models/model-errors.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
@@ -12,7 +13,6 @@ import { isLastRefusal, retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger, framesOf } from '../logging.ts';
 import type { OpenStep, StepParts } from './step-parts.ts';
-import { OutOfTime } from './user-code.ts';
 
 const DEEPEST_CAUSE = 8;
 
@@ -96,7 +96,7 @@ export async function failedUserCode(step: StepParts, error: unknown): Promise<T
   if (current.signal.aborted) throw current.aborted();
   // An outage is nobody's failure.
   if (error instanceof StoreError) throw error;
-  if (error instanceof OutOfTime) return error;
+  if (hasCode(error, 'HOLDFAST_BUDGET_EXCEEDED')) return error;
   const failure = failureOf(error, false);
   report.failed(opened, asked, failure.code);
   await retriedUnlessLast(step, failure);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { CallbackFailed, callbackThrew } from '../../src/agents/callback-failed.ts';
-import { codedError } from '../../src/contract/error.ts';
+import { HoldfastError } from '../../src/contract/error.ts';
 import type { Content } from '../../src/events/content.ts';
 import type { Event } from '../../src/events/event.ts';
 import { draftOf } from '../../src/flows/draft-event.ts';
@@ -112,9 +112,6 @@ interface TimedAgent extends Pick<BaseAgent, 'name'> {
   readonly durable?: { readonly modelTimeout: number };
 }
 
-/** The turn's wall time was used up while its model, or user code, was asked. */
-export class OutOfTime extends codedError('HOLDFAST_BUDGET_EXCEEDED') {}
-
 /**
  * How long a step waits for models and user code, which need not heed their signal: until the attempt is cancelled, the
  * turn's wall time is used up, or the agent's `modelTimeout` is over.
@@ -164,7 +161,7 @@ export class StepTime {
 
   /**
    * @param late makes the error of an answer that hasn't come within `modelTimeout`, of what is wrong.
-   * @throws OutOfTime
+   * @throws HOLDFAST_BUDGET_EXCEEDED
    */
   async race<T>(work: Promise<T>, late: (problem: string) => Error): Promise<T> {
     const { signal: timeout } = this.#timeout ?? this.renew();
@@ -187,8 +184,12 @@ export class StepTime {
   }
 }
 
-function outOfTime(): OutOfTime {
-  return new OutOfTime("the turn's wall time is used up: its model was being asked");
+/** The turn's wall time was used up while its model, or user code, was asked. */
+function outOfTime(): HoldfastError {
+  return new HoldfastError(
+    'HOLDFAST_BUDGET_EXCEEDED',
+    "the turn's wall time is used up: its model was being asked",
+  );
 }
 
 const HOOK = 'onEventCallback';

@@ -1,31 +1,23 @@
-import { codedError } from '../../src/contract/error.ts';
+import { HoldfastError } from '../../src/contract/error.ts';
 import type { DeliverNotice, NotifyInput } from '../../src/protocol/gate.ts';
 import { LONGEST_NOTICE_TIME, MOST_NOTICE_REQUESTS } from '../../src/protocol/notice-limits.ts';
 import { kindOf } from '../../src/schema/kind-of.ts';
 
-/** What is to be told is no notice of Holdfast's own: whoever may write to Temporal can ask for anything. */
-export class NotANotice extends codedError('HOLDFAST_NOT_A_NOTICE') {
-  constructor(field: string, problem: string) {
-    super(`${field}: ${problem}`);
-  }
-}
-
 const NAMES = ['app', 'userId', 'sessionId', 'session', 'workflowId'] as const;
 const WHYS: readonly unknown[] = ['opened', 'escalated', 'ended'] satisfies NotifyInput['why'][];
 
-/** @throws NotANotice naming the field. */
+/** @throws HOLDFAST_NOT_A_NOTICE naming the field. */
 export function checkNotice(input: NotifyInput): void {
   for (const name of NAMES) {
-    if (typeof input[name] !== 'string')
-      throw new NotANotice(name, `expected text, got ${kindOf(input[name])}`);
+    if (typeof input[name] !== 'string') throw notANotice(name, `expected text, got ${kindOf(input[name])}`);
   }
-  if (!WHYS.includes(input.why)) throw new NotANotice('why', `expected one of ${WHYS.join(', ')}`);
+  if (!WHYS.includes(input.why)) throw notANotice('why', `expected one of ${WHYS.join(', ')}`);
   const { requestIds } = input;
   if (!Array.isArray(requestIds) || !requestIds.every((id) => typeof id === 'string')) {
-    throw new NotANotice('requestIds', 'expected a list of texts');
+    throw notANotice('requestIds', 'expected a list of texts');
   }
   if (requestIds.length > MOST_NOTICE_REQUESTS) {
-    throw new NotANotice('requestIds', `expected at most ${MOST_NOTICE_REQUESTS}, got ${requestIds.length}`);
+    throw notANotice('requestIds', `expected at most ${MOST_NOTICE_REQUESTS}, got ${requestIds.length}`);
   }
 }
 
@@ -33,7 +25,7 @@ export function checkNotice(input: NotifyInput): void {
  * One that a single notifier goes on being told of: it is about one request, by which it is told, and given up, alone.
  *
  * @returns it, with times that are no longer than a notice is tried.
- * @throws NotANotice naming the field.
+ * @throws HOLDFAST_NOT_A_NOTICE naming the field.
  */
 export function checkedDelivery(
   input: DeliverNotice,
@@ -41,10 +33,9 @@ export function checkedDelivery(
 ): DeliverNotice & { notifier: string; failedAt: number } {
   checkNotice(input);
   const { notifier, requestIds, since, failedAt, retryFor } = input;
-  if (typeof notifier !== 'string')
-    throw new NotANotice('notifier', `expected text, got ${kindOf(notifier)}`);
+  if (typeof notifier !== 'string') throw notANotice('notifier', `expected text, got ${kindOf(notifier)}`);
   if (requestIds.length !== 1) {
-    throw new NotANotice('requestIds', `expected one for a single notifier, got ${requestIds.length}`);
+    throw notANotice('requestIds', `expected one for a single notifier, got ${requestIds.length}`);
   }
   return {
     ...input,
@@ -63,5 +54,10 @@ export function firstToldAt(since: number | undefined, scheduledAt: number): num
 
 function timeOf(field: string, value: unknown): number {
   if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value;
-  throw new NotANotice(field, 'expected milliseconds');
+  throw notANotice(field, 'expected milliseconds');
+}
+
+/** What is to be told is no notice of Holdfast's own: whoever may write to Temporal can ask for anything. */
+function notANotice(field: string, problem: string): HoldfastError {
+  return new HoldfastError('HOLDFAST_NOT_A_NOTICE', `${field}: ${problem}`);
 }

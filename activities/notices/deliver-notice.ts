@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { activityInfo } from '@temporalio/activity';
 import { NoticeFailed } from '../../src/approvals/notice-failed.ts';
+import { hasCode } from '../../src/contract/error.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { DeliveredNotice, DeliverNotice } from '../../src/protocol/gate.ts';
 import { LONGEST_NOTICE_TIME } from '../../src/protocol/notice-limits.ts';
@@ -12,7 +13,7 @@ import { settingsOf } from '../deployment.ts';
 import { callLogger, reportUnexpected } from '../logging.ts';
 import { checkedDelivery } from './checked-notice.ts';
 import { delayOf, keepDeadLetter, problemOf } from './notice-failure.ts';
-import { NotRecorded, rowsOf, StillTelling, tellNotifier } from './tell-notifier.ts';
+import { rowsOf, tellNotifier } from './tell-notifier.ts';
 
 /** What earlier attempts have come to, in the heartbeat's details, which Temporal gives to the next attempt. */
 interface Asked {
@@ -82,7 +83,7 @@ async function deliver(
     }
     if (!hasRead || isNoFailure(error, input)) {
       current.heartbeat(before);
-      if (!(error instanceof NotRecorded)) throw error;
+      if (!hasCode(error, 'HOLDFAST_NOTICE_NOT_RECORDED')) throw error;
       // It may be long, or for ever: whose turn was terminated has nobody who records it.
       throw retryLater(error.code, error.message, { delay: delayOf(attempts, error) });
     }
@@ -95,9 +96,10 @@ async function deliver(
 
 /** What is not the notifier's: whatever it is to be told has yet to come to it. */
 function isNoFailure(error: unknown, { failedAt }: { failedAt: number }): boolean {
-  if (error instanceof StillTelling || (error instanceof StoreError && error.retryable)) return true;
+  if (hasCode(error, 'HOLDFAST_NOTIFIER_BUSY') || (error instanceof StoreError && error.retryable))
+    return true;
   // That of a turn that somebody has terminated comes never.
-  return error instanceof NotRecorded && scheduledNow() < failedAt + LONGEST_NOTICE_TIME;
+  return hasCode(error, 'HOLDFAST_NOTICE_NOT_RECORDED') && scheduledNow() < failedAt + LONGEST_NOTICE_TIME;
 }
 
 function timeLeft({ from }: Asked, { retryFor }: DeliverNotice): number {
@@ -119,7 +121,8 @@ async function failed(
   const { app, sessionId, notifier = '', requestIds } = input;
   const { failures } = asked;
   const left = timeLeft(asked, input);
-  const isFinal = error instanceof NotRecorded || (error instanceof NoticeFailed && error.final);
+  const isFinal =
+    hasCode(error, 'HOLDFAST_NOTICE_NOT_RECORDED') || (error instanceof NoticeFailed && error.final);
   if (isFinal || left <= 0) {
     // The one in the turn among them.
     await keepDeadLetter(dependencies, input, { error, attempts: failures + 1 });

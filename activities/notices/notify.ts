@@ -2,7 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import { NoticeFailed } from '../../src/approvals/notice-failed.ts';
 import type { Notifier } from '../../src/approvals/notifier.ts';
 import { startNotice } from '../../src/approvals/start-notice.ts';
-import { codedError } from '../../src/contract/error.ts';
+import { HoldfastError } from '../../src/contract/error.ts';
 import type { DeliverNotice, NotifyInput } from '../../src/protocol/gate.ts';
 import { LONGEST_NOTICE_TIME } from '../../src/protocol/notice-limits.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
@@ -13,9 +13,6 @@ import { callLogger, reportUnexpected } from '../logging.ts';
 import { checkNotice, firstToldAt } from './checked-notice.ts';
 import { DEFAULT_RETRY_TIME, delayOf, keepDeadLetter, problemOf } from './notice-failure.ts';
 import { type NoticeToTell, rowsOf, tellNotifier } from './tell-notifier.ts';
-
-/** People were not told of a request by one of the ways to tell them, and nobody goes on trying. Another attempt follows. */
-export class NotifierFailed extends codedError('HOLDFAST_NOTIFIER_FAILED') {}
 
 /**
  * `holdfast.notify`: tells people of requests by each of the app's notifiers. What one of them can't be told goes on being told by a
@@ -57,7 +54,8 @@ async function tell(dependencies: ActivityDependencies, input: NotifyInput, curr
     }),
   );
   if (failed.length === 0) return;
-  throw new NotifierFailed(
+  throw new HoldfastError(
+    'HOLDFAST_NOTIFIER_FAILED',
     `notifiers failed: ${failed.join(', ')}; their turn waits for an answer all the same`,
   );
 }

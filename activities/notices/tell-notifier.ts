@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { linkUrl, signApprovalLink } from '../../src/approvals/approval-link.ts';
 import { NoteRefused } from '../../src/approvals/notice-failed.ts';
 import type { NoticeContext, Notifier } from '../../src/approvals/notifier.ts';
-import { codedError } from '../../src/contract/error.ts';
+import { HoldfastError } from '../../src/contract/error.ts';
 import type { NotifyInput } from '../../src/protocol/gate.ts';
 import { kindOf } from '../../src/schema/kind-of.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
@@ -20,12 +20,6 @@ const NOTIFIER_TIME = 60_000;
 /** Milliseconds between two looks whether an end is recorded: twice as long after each. */
 const FIRST_LOOK = 50;
 const LAST_LOOK = 2_000;
-
-/** A notifier is just being told of a request whose end it is to be told of: another attempt follows. */
-export class StillTelling extends codedError('HOLDFAST_NOTIFIER_BUSY') {}
-
-/** The store has yet to hear what people are to be told: another attempt follows. */
-export class NotRecorded extends codedError('HOLDFAST_NOTICE_NOT_RECORDED') {}
 
 export interface NoticeToTell {
   input: NotifyInput;
@@ -140,7 +134,8 @@ async function tellEnd(
       store.notices.beginTellingEnd({ notifier: notifier.name, requestId, session }),
     ),
   );
-  if (free.includes(false)) throw new StillTelling(`the notifier ${notifier.name} is being told of it`);
+  if (free.includes(false))
+    throw new HoldfastError('HOLDFAST_NOTIFIER_BUSY', `the notifier ${notifier.name} is being told of it`);
   if (ended.length === 0) return;
   await asking?.();
   await notifier.ended(structuredClone(ended), context);
@@ -155,7 +150,8 @@ async function recordedRows(
 ): Promise<readonly ApprovalRow[]> {
   let known = rows;
   for (let wait = FIRST_LOOK; !known.every((row) => isRecorded(row, input.why)); wait *= 2) {
-    if (wait > LAST_LOOK) throw new NotRecorded(`the store has not heard yet: ${input.why}`);
+    if (wait > LAST_LOOK)
+      throw new HoldfastError('HOLDFAST_NOTICE_NOT_RECORDED', `the store has not heard yet: ${input.why}`);
     await setTimeout(wait, undefined, { signal });
     known = await rowsOf(dependencies, input);
   }

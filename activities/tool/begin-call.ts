@@ -9,7 +9,7 @@ import type { StoreUnavailable } from '../../src/store/store-errors.ts';
 import type { BeginCall, BegunCall, CallAsPlanned } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { assertOfApp, knownCaller } from '../agents.ts';
-import { ApprovalNotProven, beginAnswered, beginUnanswered } from '../approvals/begin-answered.ts';
+import { approvalNotProven, beginAnswered, beginUnanswered } from '../approvals/begin-answered.ts';
 import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import type { Deployment } from '../deployment.ts';
@@ -26,7 +26,7 @@ type Begun = BegunCall | Awaited<ReturnType<typeof beginAnswered>>;
  * until it says. Where that has taken the time that is the tool's, another attempt runs it.
  *
  * @param own the tool, where it is its agent's own.
- * @throws StoreUnavailable, ApprovalNotProven
+ * @throws StoreUnavailable, HOLDFAST_APPROVAL_NOT_PROVEN
  */
 export async function beginCall(
   dependencies: ActivityDependencies,
@@ -84,7 +84,7 @@ export async function beforeRun<T>(
 /**
  * The input of a call that has begun, as far as it is trusted. The input can name any agent, and claim anything.
  *
- * @throws NotDeployedHere, ApprovalNotProven: nothing has run.
+ * @throws NotDeployedHere, HOLDFAST_APPROVAL_NOT_PROVEN: nothing has run.
  */
 export async function trustedInput(
   dependencies: ActivityDependencies,
@@ -110,7 +110,7 @@ interface ClaimedCall {
  * The input without claims that the plan in the store doesn't confirm. An input can claim that the call's gate and callbacks were asked
  * when it was planned. Where the plan of this agent doesn't say so, they are asked now.
  *
- * @throws ApprovalNotProven for a call that has asked people and is not as it was planned: it would run by the activity's word.
+ * @throws HOLDFAST_APPROVAL_NOT_PROVEN for a call that has asked people and is not as it was planned: it would run by the activity's word.
  */
 async function asPlanned(
   { store, deployment }: Pick<ActivityDependencies, 'store' | 'deployment'>,
@@ -138,7 +138,7 @@ async function asPlanned(
     (digestOfCarried(planned.args) === digest ||
       requests.some(({ editedArgs }) => editedArgs !== undefined && digestOf(editedArgs) === digest));
   if (isKnown && planned.prepared !== true) return unprepared;
-  throw new ApprovalNotProven('its agent, its tool or its arguments are not those that were planned');
+  throw approvalNotProven('its agent, its tool or its arguments are not those that were planned');
 }
 
 /** Whether this agent has planned it: others of the worker may have its name. */

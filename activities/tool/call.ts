@@ -44,7 +44,7 @@ import {
 } from './settle-call.ts';
 import type { AskedPerson } from './tool-attempt.ts';
 import {
-  AsksTooOften,
+  asksTooOften,
   describeFailure,
   hasNotRun,
   isToolTimeout,
@@ -52,8 +52,8 @@ import {
   retryUnlessSpent,
   type StartedCall,
   storeErrorIn,
-  ToolChanged,
-  UnknownOutcome,
+  toolChanged,
+  unknownOutcome,
 } from './tool-failure.ts';
 import { ToolRun } from './tool-run.ts';
 
@@ -197,7 +197,7 @@ class Call {
     return { is: 'begun', begun, agent, own };
   }
 
-  /** @throws ApprovalNotProven, AgentOfAnotherApp: nothing has run. */
+  /** @throws HOLDFAST_APPROVAL_NOT_PROVEN, AgentOfAnotherApp: nothing has run. */
   async #prepare({ begun, agent, own }: StateOf<'begun'>): Next<'ready' | 'refused' | 'finished'> {
     const requests = this.#requests;
     this.#input = await trustedInput(this.#dependencies, { input: this.#input, begun, agent, requests });
@@ -292,7 +292,7 @@ class Call {
   async #suspend({ run, asking }: StateOf<'waiting'>): Next<'over' | 'finished'> {
     const { tool, answers } = run.call;
     const n = answers.next;
-    if (n === undefined) return finished(tool, errorOutcome(new AsksTooOften(tool)));
+    if (n === undefined) return finished(tool, errorOutcome(asksTooOften(tool)));
     const call = { ...run.call, current: this.#current, n };
     try {
       const asks = await suspendCall(this.#dependencies, call, { ...asking, args: run.args });
@@ -334,7 +334,7 @@ class Call {
     const { session, answered } = this.#input;
     if (answered !== undefined) {
       await recordClaims(this.#dependencies, { session, entries: answered.entries });
-      return finished(undefined, errorOutcome(new ToolChanged()));
+      return finished(undefined, errorOutcome(toolChanged()));
     }
     return finished(undefined, errorOutcome(new Error(`${error.message}; it may have run`)));
   }
@@ -378,7 +378,7 @@ async function afterGate(run: ToolRun): Next<'finished' | 'waiting' | 'child'> {
 
 function afterUnknown({ run }: StateOf<'unknown'>): StateOf<'waiting' | 'failed'> {
   if (run.onUnknown === 'ask') return waiting(run, askOfUnknown(run.call.tool));
-  return { is: 'failed', run, thrown: new UnknownOutcome(), isFinal: true };
+  return { is: 'failed', run, thrown: unknownOutcome(), isFinal: true };
 }
 
 function ofJob(tool: BaseTool, outcome: CallOutcome | ParkedRun): StateOf<'parked' | 'finished'> {

@@ -15,7 +15,7 @@ import { callContext, contextInitOf, sceneOf } from './call-context.ts';
 import { searchTool } from './find-tool.ts';
 import { outcomeOfFailure } from './settle-call.ts';
 import { ToolCallbacks } from './tool-callbacks.ts';
-import { describeFailure, storeErrorIn, UnsettledError } from './tool-failure.ts';
+import { describeFailure, storeErrorIn, unsettledCall } from './tool-failure.ts';
 
 /** Milliseconds that the callbacks of one call may take; those of a step's calls run side by side. */
 const CALLBACK_TIME = 20_000;
@@ -78,7 +78,7 @@ async function settledWith(calls: UnsettledCalls, call: UnsettledCall): Promise<
   const args = structuredClone(planned ?? argumentsIn(events, call.callId));
   const { response, failed, actions } = await outcomeOfFailure(callbacks, {
     call: { tool, args, context },
-    thrown: new UnsettledError(call.error),
+    thrown: unsettledCall(call.error),
     time: CALLBACK_TIME,
   });
   return { ...call, response, failed, actions };

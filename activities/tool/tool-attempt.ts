@@ -15,7 +15,7 @@ import { effectsOf } from './call-context.ts';
 import { type CallOutcome, callbackTooLate, errorOutcome, LEAST_CALLBACK_TIME } from './settle-call.ts';
 import type { CalledTool, ToolCallbacks } from './tool-callbacks.ts';
 import type { ToolCancellation } from './tool-cancellation.ts';
-import { ToolChanged, ToolTimeout } from './tool-failure.ts';
+import { toolChanged, toolTimeout } from './tool-failure.ts';
 
 /** One attempt of a call. */
 export interface ToolAttempt {
@@ -130,7 +130,7 @@ async function unlessAsked<T>(
 
 function assertApproved({ call: { args }, approvedArgs }: ToolAttempt): void {
   if (approvedArgs === undefined || canonicalJson(args) === canonicalJson(approvedArgs)) return;
-  throw new ToolChanged('callbacks would run it with other arguments than those approved');
+  throw toolChanged('callbacks would run it with other arguments than those approved');
 }
 
 function runTool({
@@ -153,7 +153,7 @@ function runTool({
     try {
       return await whicheverComesFirst(work, [
         [current.signal, current.aborted],
-        [timeout, () => new ToolTimeout(tool)],
+        [timeout, () => toolTimeout(tool)],
       ]);
     } catch (error) {
       const last = isCancelled(current) ? await cancellation.lastWord(work) : undefined;

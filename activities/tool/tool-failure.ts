@@ -1,4 +1,5 @@
-import { codedError } from '../../src/contract/error.ts';
+import { HoldfastError } from '../../src/contract/error.ts';
+import type { ErrorCode } from '../../src/contract/error-codes.ts';
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
@@ -6,67 +7,57 @@ import { StoreError } from '../../src/store/store-errors.ts';
 import type { BegunCall } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { ResolvedDurableOptions } from '../../src/tools/durable-options.ts';
-import { retryLater } from '../attempt.ts';
+import { retryLater, withoutStack } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger, type HoldfastLogger } from '../logging.ts';
 
 /** An attempt of a tool took longer than its timeout; it may still have its effect. */
-export class ToolTimeout extends codedError('HOLDFAST_TOOL_TIMEOUT') {
-  constructor(tool: BaseTool) {
-    super(`Error in tool '${tool.name}': no result within ${tool.durable.timeout} ms (its timeout)`);
-  }
+export function toolTimeout(tool: BaseTool): HoldfastError {
+  const message = `Error in tool '${tool.name}': no result within ${tool.durable.timeout} ms (its timeout)`;
+  return new HoldfastError('HOLDFAST_TOOL_TIMEOUT', message);
 }
 
 /** An earlier attempt may have had its effect, and nobody knows. */
-export class UnknownOutcome extends codedError('HOLDFAST_UNKNOWN_OUTCOME') {
-  constructor() {
-    super('outcome unknown: this call may have run; check before repeating it');
-    // It says nothing about the tool.
-    this.stack = '';
-  }
+export function unknownOutcome(): HoldfastError {
+  return notOfTheTool(
+    'HOLDFAST_UNKNOWN_OUTCOME',
+    'outcome unknown: this call may have run; check before repeating it',
+  );
 }
 
 /** What was approved is not what would run now. Nothing has run. */
-export class ToolChanged extends codedError('HOLDFAST_TOOL_CHANGED') {
-  constructor(how?: string) {
-    super(how === undefined ? TOOL_CHANGED : `${TOOL_CHANGED}: ${how}`);
-    this.stack = '';
-  }
+export function toolChanged(how?: string): HoldfastError {
+  const message = 'tool changed since the approval';
+  return notOfTheTool('HOLDFAST_TOOL_CHANGED', how === undefined ? message : `${message}: ${how}`);
 }
 
-/** What the model is told of a call whose tool isn't the one any more that was approved. */
-const TOOL_CHANGED = 'tool changed since the approval';
-
 /** A call has asked, and nobody has answered in time. */
-export class NeverAnswered extends codedError('HOLDFAST_NEVER_ANSWERED') {
-  constructor(kind: 'credential' | 'input') {
-    super(`nobody has given the ${kind === 'input' ? 'answer' : 'credential'} that this call waited for`);
-    this.stack = '';
-  }
+export function neverAnswered(kind: 'credential' | 'input'): HoldfastError {
+  const what = kind === 'input' ? 'answer' : 'credential';
+  return notOfTheTool('HOLDFAST_NEVER_ANSWERED', `nobody has given the ${what} that this call waited for`);
 }
 
 /** A call asks, and asks again. */
-export class AsksTooOften extends codedError('HOLDFAST_ASKS_TOO_OFTEN') {
-  constructor(tool: BaseTool) {
-    super(`Error in tool '${tool.name}': a call asks people too often`);
-    this.stack = '';
-  }
+export function asksTooOften(tool: BaseTool): HoldfastError {
+  return notOfTheTool(
+    'HOLDFAST_ASKS_TOO_OFTEN',
+    `Error in tool '${tool.name}': a call asks people too often`,
+  );
 }
 
 /** What a call is settled with that no attempt lived to settle. */
-export class UnsettledError extends codedError('HOLDFAST_UNSETTLED_CALL') {
-  constructor(message: string) {
-    super(message);
-    this.stack = '';
-  }
+export function unsettledCall(message: string): HoldfastError {
+  return notOfTheTool('HOLDFAST_UNSETTLED_CALL', message);
 }
 
-/** What an earlier attempt has recorded of its own failure. */
+/** Its stack would say nothing about the tool. */
+function notOfTheTool(code: ErrorCode, message: string): HoldfastError {
+  return withoutStack(new HoldfastError(code, message));
+}
+
+/** What an earlier attempt has recorded of its own failure: a stack would tell of this attempt. */
 export function recordedFailure(message: string): Error {
-  const failure = new Error(message);
-  // It would tell of this attempt.
-  failure.stack = '';
-  return failure;
+  return withoutStack(new Error(message));
 }
 
 interface ToolFailure {
@@ -104,7 +95,7 @@ export function storeErrorIn(thrown: unknown): StoreError | undefined {
 }
 
 export function isToolTimeout(thrown: unknown): boolean {
-  return isA(ToolTimeout, thrown);
+  return isA(HoldfastError, thrown) && thrown.code === 'HOLDFAST_TOOL_TIMEOUT';
 }
 
 /** `instanceof` throws for some values that can be thrown, a revoked proxy for one. */

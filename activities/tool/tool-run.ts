@@ -1,10 +1,10 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { hasCode } from '../../src/contract/error.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
-import { AttemptReplaced } from '../../src/store/store-errors.ts';
 import type { CallActions } from '../../src/store/turns/call-store.ts';
 import { withoutSecrets } from '../../src/tools/auth-config.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
@@ -30,11 +30,11 @@ import { ToolCancellation } from './tool-cancellation.ts';
 import {
   hidesTexts,
   loggerOf,
-  NeverAnswered,
+  neverAnswered,
   type StartedCall,
-  ToolChanged,
   type TriedCall,
-  UnknownOutcome,
+  toolChanged,
+  unknownOutcome,
 } from './tool-failure.ts';
 
 /** Under which a call's `once` results say that its before-callbacks needn't be asked again. */
@@ -135,10 +135,10 @@ export class ToolRun {
   async problem(): Promise<Error | undefined> {
     const { tool, answers } = this.call;
     if (answers.isEmpty) return undefined;
-    if (await answers.hasChanged(tool)) return new ToolChanged();
-    if (answers.isNotRepeated(tool)) return new UnknownOutcome();
+    if (await answers.hasChanged(tool)) return toolChanged();
+    if (answers.isNotRepeated(tool)) return unknownOutcome();
     const { unanswered } = answers;
-    return unanswered && new NeverAnswered(unanswered.kind === 'input' ? 'input' : 'credential');
+    return unanswered && neverAnswered(unanswered.kind === 'input' ? 'input' : 'credential');
   }
 
   /** An approval that the tool has asked for itself is for one start, too: its own options are those of ordinary calls. */
@@ -314,7 +314,7 @@ export class ToolRun {
       return await this.#dependencies.store.turns.askOnce({ session, callKey, key, attempt: begun.attempt });
     } catch (error) {
       // The tool may take it for an error like any other.
-      if (error instanceof AttemptReplaced) this.#replaced(error);
+      if (hasCode(error, 'HOLDFAST_ATTEMPT_REPLACED')) this.#replaced(error);
       throw error;
     }
   }

@@ -1,3 +1,5 @@
+export { HoldfastError } from '../contract/error.ts';
+export type { ErrorCode } from '../contract/error-codes.ts';
 export type {
   CompleteJob,
   FailJob,

@@ -2,7 +2,7 @@ import { lookup as resolveName } from 'node:dns/promises';
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent, type RequestOptions, request as tlsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import { AddressRefused, FetchFailed } from './address-refused.ts';
+import { HoldfastError, hasCode } from '../contract/error.ts';
 import { checkAddresses, checkedUrl, type Destination } from './checked-url.ts';
 
 const DEFAULT_TIMEOUT = 10_000;
@@ -56,7 +56,7 @@ export interface GuardedAnswer {
  * Asks a server of the public internet whose address somebody else has chosen: over TLS, at an address that was looked at before the
  * connection is made and is the one it is made to, through no proxy, and to no other host by a redirect.
  *
- * @throws AddressRefused, FetchFailed
+ * @throws HOLDFAST_ADDRESS_REFUSED, HOLDFAST_FETCH_FAILED
  */
 export async function guardedFetch(
   url: string | URL,
@@ -72,7 +72,10 @@ export async function guardedFetch(
     const next = REDIRECTS.has(answer.status) ? answer.headers.location : undefined;
     if (next === undefined) return answer;
     if (hop === MOST_HOPS)
-      throw new FetchFailed(`${destination.host} redirects more than ${MOST_HOPS} times`);
+      throw new HoldfastError(
+        'HOLDFAST_FETCH_FAILED',
+        `${destination.host} redirects more than ${MOST_HOPS} times`,
+      );
     if (init.method === 'POST' && !SAME_REQUEST.has(answer.status)) return answer;
     destination = sameOrigin(destination, next, options);
   }
@@ -80,9 +83,11 @@ export async function guardedFetch(
 
 function sameOrigin({ url, host }: Destination, location: string, { allow }: GuardedOptions): Destination {
   const next = URL.parse(location, url.href);
-  if (next === null) throw new FetchFailed(`${host} redirects to what is no address`);
+  if (next === null)
+    throw new HoldfastError('HOLDFAST_FETCH_FAILED', `${host} redirects to what is no address`);
   const checked = checkedUrl(next, allow);
-  if (next.origin !== url.origin) throw new AddressRefused(`${host} redirects to another host`);
+  if (next.origin !== url.origin)
+    throw new HoldfastError('HOLDFAST_ADDRESS_REFUSED', `${host} redirects to another host`);
   return checked;
 }
 
@@ -103,8 +108,8 @@ async function ask(
       headers: headersOf(response),
     };
   } catch (error) {
-    if (error instanceof AddressRefused) throw error;
-    throw new FetchFailed(`${host}: ${reasonOf(error, signal)}`);
+    if (hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')) throw error;
+    throw new HoldfastError('HOLDFAST_FETCH_FAILED', `${host}: ${reasonOf(error, signal)}`);
   }
 }
 

@@ -109,7 +109,7 @@ export interface ToolJobStatus extends WaitingJob {
 }
 
 /**
- * Input of `holdfast.recordJob`: what a message to the running turn says of a job. The activity fails with an `UnknownJob`, not to be
+ * Input of `holdfast.recordJob`: what a message to the running turn says of a job. The activity fails with {@link UNKNOWN_JOB}, not to be
  * tried again, where the store has no such job: the call may yet begin it.
  */
 export interface RecordJobInput {

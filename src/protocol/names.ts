@@ -1,3 +1,5 @@
+import type { ErrorCode } from '../contract/error-codes.ts';
+
 /** Task queue that workers poll and clients start turns on unless told otherwise. */
 export const DEFAULT_TASK_QUEUE = 'holdfast';
 
@@ -49,7 +51,7 @@ export const EXPIRE_REQUEST = 'holdfast.expire';
 export const JOB_PROGRESS = 'holdfast.progress';
 
 /** Type of the failure of {@link RECORD_JOB} where the store has no such job. */
-export const UNKNOWN_JOB = 'UnknownJob';
+export const UNKNOWN_JOB = 'HOLDFAST_UNKNOWN_JOB' satisfies ErrorCode;
 
 /** Update: what a job's deadline does comes to pass now. For tests. */
 export const EXPIRE_JOB = 'holdfast.expireJob';

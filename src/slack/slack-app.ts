@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { NotifiedRequest } from '../approvals/notifier.ts';
-import { codedError } from '../contract/error.ts';
+import { codedError, HoldfastError } from '../contract/error.ts';
 import { variable } from '../environment.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
@@ -30,9 +30,6 @@ const USER_KEY = /^(?:([TE][A-Z0-9]{2,30})\/)?([UW][A-Z0-9]{2,30})$/;
 
 /** Milliseconds that a function of the configuration has to find out who somebody is. */
 const PERSON_TIME = 10_000;
-
-/** Nobody has said in time who a user is. */
-export class SlackPersonLate extends codedError('HOLDFAST_SLACK_PERSON_LATE') {}
 
 /** How long a Slack app waits, milliseconds each; 10 seconds where it is left out. */
 export interface SlackTimes {
@@ -91,7 +88,7 @@ export class SlackApp {
   /**
    * Who decides as this user; undefined for nobody.
    *
-   * @throws SlackPersonLate where a function doesn't say so in time.
+   * @throws HOLDFAST_SLACK_PERSON_LATE where a function doesn't say so in time.
    */
   async personOf(user: SlackUser): Promise<string | undefined> {
     const { persons } = this.#options;
@@ -109,7 +106,10 @@ export class SlackApp {
     const over = new AbortController();
     const late = async (): Promise<never> => {
       await setTimeout(this.#personTime, undefined, { signal: over.signal });
-      throw new SlackPersonLate(`slack: persons: its function has not answered for ${this.#personTime} ms`);
+      throw new HoldfastError(
+        'HOLDFAST_SLACK_PERSON_LATE',
+        `slack: persons: its function has not answered for ${this.#personTime} ms`,
+      );
     };
     try {
       return await Promise.race([find(), late()]);

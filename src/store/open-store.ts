@@ -63,7 +63,7 @@ export interface OpenStoreOptions {
  * migrated. One process at a time can have a folder open, and others join it by its `socket`; a server at `url` may stand
  * behind a pooler in transaction mode.
  *
- * @throws InvalidStoreUrl, StoreUnavailable, StoreInUse, StoreSchemaMismatch, DefinitionError where an option is wrong
+ * @throws InvalidStoreUrl, StoreUnavailable, StoreInUse, HOLDFAST_STORE_SCHEMA_MISMATCH, DefinitionError where an option is wrong
  * @example
  * const store = await openStore({ folder: '.holdfast' });
  * const events = await store.sessions.readEvents({ app: 'shop', userId: 'ada', sessionId: 's1' });

@@ -29,10 +29,8 @@ export function isStoreAway(error: unknown): error is StoreUnavailable {
  * Another attempt of the call has begun, or the call has its outcome: this attempt stood still for longer than its heartbeat timeout, and
  * what it does counts no more.
  */
-export class AttemptReplaced extends codedError('HOLDFAST_ATTEMPT_REPLACED', StoreError) {
-  constructor(callKey: string) {
-    super(`the call ${callKey} has gone on without this attempt`);
-  }
+export function attemptReplaced(callKey: string): StoreError {
+  return new StoreError('HOLDFAST_ATTEMPT_REPLACED', `the call ${callKey} has gone on without this attempt`);
 }
 
 /** The database answered with an error that nothing of the store's explains: damaged data, a missing right or table. */
@@ -50,9 +48,6 @@ export class Unstorable extends codedError('HOLDFAST_UNSTORABLE', StoreError) {}
 /** `openStore` was given an address that isn't a usable `postgres://` URL. */
 export class InvalidStoreUrl extends codedError('HOLDFAST_INVALID_STORE_URL', StoreError) {}
 
-/** The database's tables were made by a version of Holdfast that was never released. */
-export class StoreSchemaMismatch extends codedError('HOLDFAST_STORE_SCHEMA_MISMATCH', StoreError) {}
-
 /** Another process, or another store of this one, has the embedded store open. */
 export class StoreInUse extends codedError('HOLDFAST_STORE_IN_USE', StoreError) {}
 
@@ -67,6 +62,3 @@ export class SessionHasForks extends codedError('HOLDFAST_SESSION_HAS_FORKS', St
 
 /** The session has no such event, invocation or call. */
 export class NoSuchPlace extends codedError('HOLDFAST_NO_SUCH_PLACE', StoreError) {}
-
-/** There is no such job: it was never begun, or its session was deleted. */
-export class UnknownJob extends codedError('HOLDFAST_UNKNOWN_JOB', StoreError) {}

@@ -1,6 +1,6 @@
 import { NoticeFailed } from '../approvals/notice-failed.ts';
 import type { EndedRequest, NoticeContext, NotifiedRequest, Notifier } from '../approvals/notifier.ts';
-import { AddressRefused, FetchFailed } from '../net/address-refused.ts';
+import { hasCode } from '../contract/error.ts';
 import { checkedUrl } from '../net/checked-url.ts';
 import { type GuardedAnswer, guardedFetch } from '../net/guarded-fetch.ts';
 import { signWebhook, webhookSecret } from '../net/signatures.ts';
@@ -143,7 +143,7 @@ async function post(
   try {
     answer = await guardedFetch(url, { method: 'POST', headers, body, signal }, limits);
   } catch (error) {
-    if (error instanceof FetchFailed || error instanceof AddressRefused)
+    if (hasCode(error, 'HOLDFAST_FETCH_FAILED') || hasCode(error, 'HOLDFAST_ADDRESS_REFUSED'))
       throw new NoticeFailed(error.message);
     throw error;
   }
@@ -177,7 +177,7 @@ function checkDestination(url: unknown, allowHosts: readonly string[]): void {
   try {
     checkedUrl(String(url), allowHosts);
   } catch (error) {
-    if (error instanceof AddressRefused) fail('url', error.message);
+    if (hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')) fail('url', error.message);
     throw error;
   }
 }

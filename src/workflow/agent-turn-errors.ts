@@ -16,46 +16,35 @@ export interface EndedTurn {
   events?: TurnResult['events'];
 }
 
-interface Failure {
-  type: ErrorCode;
-  message: string;
-  details?: unknown[];
-}
-
-/** Not to be retried: what it is about is recorded. Escaping, it fails the workflow. */
-export class RecordedFailure extends ApplicationFailure {
-  constructor({ type, message, details }: Failure) {
-    super(message, type, true, details);
-  }
-}
-
-class EndedWithoutAnswer extends RecordedFailure {
+/**
+ * The turn has failed: its model can't be asked, a budget is used up, its agent is not deployed. As each of these, it is not to be
+ * retried, and fails the workflow where it escapes.
+ */
+export class AgentTurnFailed extends ApplicationFailure {
   readonly turn: EndedTurn;
 
-  constructor({ turn, ...failure }: Failure & { turn: EndedTurn }) {
-    super({ ...failure, details: [turn] });
+  constructor(turn: EndedTurn) {
+    super(messageOf(turn, 'the turn failed'), 'AgentTurnFailed' satisfies ErrorCode, true, [turn]);
     this.turn = turn;
   }
 }
 
-/** The turn has failed: its model can't be asked, a budget is used up, its agent is not deployed. */
-export class AgentTurnFailed extends EndedWithoutAnswer {
-  constructor(turn: EndedTurn) {
-    super({ type: 'AgentTurnFailed', message: messageOf(turn, 'the turn failed'), turn });
-  }
-}
-
 /** Somebody else has ended the turn: by a message that interrupts, by `interrupt`, by ending its workflow. */
-export class AgentTurnInterrupted extends EndedWithoutAnswer {
+export class AgentTurnInterrupted extends ApplicationFailure {
+  readonly turn: EndedTurn;
+
   constructor(turn: EndedTurn) {
-    super({ type: 'AgentTurnInterrupted', message: messageOf(turn, 'the turn was interrupted'), turn });
+    super(messageOf(turn, 'the turn was interrupted'), 'AgentTurnInterrupted' satisfies ErrorCode, true, [
+      turn,
+    ]);
+    this.turn = turn;
   }
 }
 
 /** The session has not taken the message: it answers another one, and the policy is `reject`, or its queue is full. */
-export class AgentTurnRejected extends RecordedFailure {
+export class AgentTurnRejected extends ApplicationFailure {
   constructor(message: string) {
-    super({ type: 'HOLDFAST_MESSAGE_REJECTED', message });
+    super(message, 'HOLDFAST_MESSAGE_REJECTED' satisfies ErrorCode, true);
   }
 }
 

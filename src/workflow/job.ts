@@ -1,5 +1,6 @@
+import { ApplicationFailure } from '@temporalio/common';
+import type { ErrorCode } from '../contract/error-codes.ts';
 import type { Reference } from '../protocol/carried.ts';
-import { RecordedFailure } from './agent-turn-errors.ts';
 import type { AgentTurn } from './outgoing-turn.ts';
 import { type OwnCallPlace, responseOf, runOwnCall } from './own-call.ts';
 
@@ -26,13 +27,13 @@ export interface EndedJob<Result = Record<string, unknown>> {
 }
 
 /** The tool, or its job, has ended with an error: a rejection, a deadline, a cancellation. */
-export class JobFailed extends RecordedFailure {
+export class JobFailed extends ApplicationFailure {
   readonly response: Record<string, unknown>;
 
   constructor(tool: string, response: Record<string, unknown>) {
     const { error } = response;
     const message = `${tool}: ${typeof error === 'string' ? error : JSON.stringify(error)}`;
-    super({ type: 'JobFailed', message, details: [response] });
+    super(message, 'JobFailed' satisfies ErrorCode, true, [response]);
     this.response = response;
   }
 }

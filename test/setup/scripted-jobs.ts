@@ -12,6 +12,7 @@ import type {
   JobTask,
   RecordJobInput,
 } from '../../src/protocol/job.ts';
+import { UNKNOWN_JOB } from '../../src/protocol/names.ts';
 import type { ToolCallResult } from '../../src/protocol/step.ts';
 
 /** What a call's tool does that begins a job. */
@@ -87,7 +88,7 @@ export class ScriptedJobs {
 
   async record({ jobId, callKey, response, willContinue }: RecordJobInput): Promise<JobReceipt> {
     const row = this.rows.get(jobId);
-    if (row === undefined) throw ApplicationFailure.nonRetryable(`there is no job ${jobId}`, 'UnknownJob');
+    if (row === undefined) throw ApplicationFailure.nonRetryable(`there is no job ${jobId}`, UNKNOWN_JOB);
     const receipt = { v: 1, jobId, callKey };
     if (willContinue) {
       if (row.status !== 'running') return { ...receipt, status: 'known', job: row.status };

@@ -1,3 +1,4 @@
+import { hasCode } from '../../contract/error.ts';
 import {
   type CancelJob,
   type CompleteJob,
@@ -21,7 +22,6 @@ import { verifyJobToken } from '../../jobs/job-token.ts';
 import { isRecord } from '../../schema/kind-of.ts';
 import type { EndedJob, EndJob, JobClaims, JobOutcome, JobRow } from '../../store/jobs/job-store.ts';
 import type { Store } from '../../store/store.ts';
-import { UnknownJob } from '../../store/store-errors.ts';
 import { checkedInput } from '../checked-input.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { JobNotFound } from '../client-errors.ts';
@@ -142,7 +142,7 @@ async function found<T>(method: string, jobId: string, ask: () => Promise<T>): P
   try {
     return await ask();
   } catch (error) {
-    if (!(error instanceof UnknownJob)) throw error;
+    if (!hasCode(error, 'HOLDFAST_UNKNOWN_JOB')) throw error;
     throw new JobNotFound(
       `${method}: there is no job ${jobId}, or none any more: jobs.list shows those that go on`,
     );

@@ -7,7 +7,7 @@ import {
   RequestNotPending,
 } from '../../client/client-errors.ts';
 import type { Confirmed } from '../../client/turns/steering.ts';
-import { codedError } from '../../contract/error.ts';
+import { codedError, hasCode } from '../../contract/error.ts';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import {
@@ -27,7 +27,7 @@ import {
   rejectModal,
 } from '../../slack/request-modals.ts';
 import { placeOf, type RequestNote, readNote, readPosting, shownDigest } from '../../slack/request-note.ts';
-import { type SlackApp, SlackPersonLate } from '../../slack/slack-app.ts';
+import type { SlackApp } from '../../slack/slack-app.ts';
 import { SlackFailed } from '../../slack/slack-error.ts';
 import type { SlackUser } from '../../slack/slack-options.ts';
 import { slackText } from '../../slack/slack-text.ts';
@@ -289,7 +289,7 @@ function problemOf(error: unknown): string {
       ? 'it isn’t noted yet that this is its message. Click again in a moment.'
       : `it is no longer open: ${outcomeLine(outcomeOf(error.row))}.`;
   }
-  if (error instanceof SlackPersonLate) return PERSON_LATE;
+  if (hasCode(error, 'HOLDFAST_SLACK_PERSON_LATE')) return PERSON_LATE;
   if (error instanceof RequestNotFound) return 'there is no such request any more.';
   return isPassing(error) ? 'Holdfast can’t be reached now. Try again later.' : UNKNOWN;
 }

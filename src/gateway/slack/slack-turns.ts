@@ -1,7 +1,8 @@
+import { hasCode } from '../../contract/error.ts';
 import { plain } from '../../slack/block-kit.ts';
 import { plainMessage } from '../../slack/plain-message.ts';
 import { callOf, type DrawnMessage } from '../../slack/request-message.ts';
-import { type SlackApp, SlackPersonLate } from '../../slack/slack-app.ts';
+import type { SlackApp } from '../../slack/slack-app.ts';
 import { SlackFailed } from '../../slack/slack-error.ts';
 import type { SlackUser } from '../../slack/slack-options.ts';
 import { slackLines, slackText } from '../../slack/slack-text.ts';
@@ -63,10 +64,9 @@ export class SlackTurns {
     try {
       person = await this.#personOf({ id: user, teamId: team });
     } catch (error) {
-      const why =
-        error instanceof SlackPersonLate
-          ? 'it takes too long to find out who you are'
-          : 'it could not be found out who you are';
+      const why = hasCode(error, 'HOLDFAST_SLACK_PERSON_LATE')
+        ? 'it takes too long to find out who you are'
+        : 'it could not be found out who you are';
       await this.#teller.tell(listener, `Nothing was asked: ${why}. Try again later.`);
       throw error;
     }

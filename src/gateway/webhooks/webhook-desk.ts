@@ -1,11 +1,8 @@
-import { codedError } from '../../contract/error.ts';
+import { HoldfastError } from '../../contract/error.ts';
 import { shortDigest } from '../../protocol/identity.ts';
 import type { GatewayAttester } from '../approvals/gateway-attester.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 import type { WebhookHoldfast, WebhookSource } from './options.ts';
-
-/** A handler has asked for something that its source may not do. */
-export class WebhookMisused extends codedError('HOLDFAST_WEBHOOK_MISUSED') {}
 
 interface Delivery {
   name: string;
@@ -23,7 +20,10 @@ export function webhookDesk(
   let sent = 0;
   const personOf = (person = `webhook:${name}`): string => {
     if (person === `webhook:${name}` || source.persons?.includes(person)) return person;
-    throw new WebhookMisused(`person: the source ${name} may name those of its persons only`);
+    throw new HoldfastError(
+      'HOLDFAST_WEBHOOK_MISUSED',
+      `person: the source ${name} may name those of its persons only`,
+    );
   };
   return {
     async confirm({ requestId }, { person, ...options }) {

@@ -1,4 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { HoldfastError } from '../../contract/error.ts';
 import { jsonBytes } from '../../contract/json-bytes.ts';
 import { verifyWebhook, webhookSecret } from '../../net/signatures.ts';
 import { isRecord } from '../../schema/kind-of.ts';
@@ -10,7 +11,7 @@ import type { GatewayRecords } from '../gateway-records.ts';
 import { isSourceName } from './check-sources.ts';
 import type { WebhookEvent, WebhookRequest, WebhookSource } from './options.ts';
 import { shownHeaders } from './read-request.ts';
-import { WebhookMisused, webhookDesk } from './webhook-desk.ts';
+import { webhookDesk } from './webhook-desk.ts';
 import { WebhookNotReady } from './webhook-not-ready.ts';
 
 /** Milliseconds that a sender waits for its handler. */
@@ -153,11 +154,15 @@ function answeredBy(name: string, answer: unknown): WebhookAnswered {
   if (answer === undefined) return { status: 200 };
   const { status = 200, body } = isRecord(answer) ? answer : { status: Number.NaN };
   if (typeof status !== 'number' || !Number.isInteger(status) || status < 200 || status > 299) {
-    throw new WebhookMisused(`the handler of ${name} answers { status: 200 to 299, body }, or nothing`);
+    throw new HoldfastError(
+      'HOLDFAST_WEBHOOK_MISUSED',
+      `the handler of ${name} answers { status: 200 to 299, body }, or nothing`,
+    );
   }
   if (body === undefined) return { status };
   if (jsonBytes(body) > MOST_ANSWER_BYTES) {
-    throw new WebhookMisused(
+    throw new HoldfastError(
+      'HOLDFAST_WEBHOOK_MISUSED',
       `the handler of ${name} answers with more than ${MOST_ANSWER_BYTES} bytes of JSON`,
     );
   }

@@ -15,7 +15,7 @@ import {
   type TableChange,
   versionOf,
 } from '../schema/store-schema.ts';
-import { StoreSchemaMismatch, StoreUnavailable } from '../store-errors.ts';
+import { StoreError, StoreUnavailable } from '../store-errors.ts';
 import type { Database } from './database.ts';
 
 /** "holdfast" in ASCII: one migration of this schema at a time in a database. */
@@ -48,7 +48,7 @@ interface Migration {
  *
  * @param onProgress is told that the store is created or migrated, and what is waited for.
  * @param schema Defaults to this release's.
- * @throws StoreSchemaMismatch, StoreUnavailable, StoreFailed where the role may not do it
+ * @throws HOLDFAST_STORE_SCHEMA_MISMATCH, StoreUnavailable, StoreFailed where the role may not do it
  */
 export async function migrate(
   database: Database,
@@ -73,7 +73,8 @@ export async function migrate(
 function checkTexts(applied: AppliedSchema, { database, schema }: Migration): void {
   const version = foreignVersion(applied, schema);
   if (version === undefined) return;
-  throw new StoreSchemaMismatch(
+  throw new StoreError(
+    'HOLDFAST_STORE_SCHEMA_MISMATCH',
     `the store (${database.place}) was made by a version of Holdfast that was never released: its migration ` +
       `${version} isn't this release's; delete the folder .holdfast/store, or use another database`,
   );

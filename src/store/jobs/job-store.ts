@@ -130,14 +130,14 @@ export interface JobStore {
   /**
    * Ends a job; the first outcome counts.
    *
-   * @throws UnknownJob where there is no such job and no claims of one.
+   * @throws HOLDFAST_UNKNOWN_JOB where there is no such job and no claims of one.
    */
   end(end: EndJob): Promise<EndedJob>;
   /**
    * Records how far a job has got, or an update of its response. `tells`: the workflow that waits hasn't heard for a while, the
    * longer the older the job is (5 seconds, or a tenth of its age).
    *
-   * @throws UnknownJob
+   * @throws HOLDFAST_UNKNOWN_JOB
    */
   progress(progress: {
     jobId: string;

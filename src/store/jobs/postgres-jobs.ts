@@ -9,7 +9,7 @@ import { callFunction, JsonDocument } from '../engine/sql-function.ts';
 import type { LiveNotices } from '../live/live-notices.ts';
 import { sessionKeys } from '../sessions/session-names.ts';
 import { ofSessions, rootOf } from '../sessions/session-tree.ts';
-import { UnknownJob } from '../store-errors.ts';
+import { StoreError } from '../store-errors.ts';
 import { answeredJob, type JobAnswer, type JobColumns, jobRow } from './job-row.ts';
 import type { EndedJob, JobClaims, JobRow, JobStore } from './job-store.ts';
 
@@ -110,7 +110,7 @@ export function postgresJobs(database: Database, live: LiveNotices): JobStore {
       ]);
       return row?.answer ? answeredJob(row.answer.of) : undefined;
     },
-    /** @throws UnknownJob */
+    /** @throws HOLDFAST_UNKNOWN_JOB */
     async end(end) {
       const { jobId, status, outcome, by, person, reason, claims } = end;
       type Answer = WriteAnswer & Omit<EndedJob, 'job'>;
@@ -129,7 +129,7 @@ export function postgresJobs(database: Database, live: LiveNotices): JobStore {
       const { first, repeated } = answer;
       return { job: told(answer), first, repeated };
     },
-    /** @throws UnknownJob */
+    /** @throws HOLDFAST_UNKNOWN_JOB */
     async progress({ jobId, value, message, intermediate, claims }) {
       const [row] = await database.query<{ answer: (WriteAnswer & { tells: boolean }) | null }>(PROGRESS, [
         storableText(jobId),
@@ -239,8 +239,9 @@ function optionalJson(value: unknown): string | null {
   return value === undefined ? null : jsonText(value);
 }
 
-function unknown(jobId: string): UnknownJob {
-  return new UnknownJob(
+function unknown(jobId: string): StoreError {
+  return new StoreError(
+    'HOLDFAST_UNKNOWN_JOB',
     `job ${JSON.stringify(jobId)} is not in the store: it was never begun, or its session was deleted`,
   );
 }

@@ -7,7 +7,7 @@ import type { Database } from '../engine/database.ts';
 import { jsonArray, jsonText, partsText, storableText } from '../engine/json-text.ts';
 import { type StateParts, stateOf } from '../sessions/event-rows.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
-import { AttemptReplaced, StoreBehindHistory, StoreUnavailable } from '../store-errors.ts';
+import { attemptReplaced, StoreBehindHistory, StoreUnavailable } from '../store-errors.ts';
 import { BEGIN_FIRST, BEGIN_MANY, BEGIN_NEXT, SETTLE_MANY, SETTLE_STARTED } from './call-statements.ts';
 import type { BeginCall, BegunCall, CallActions, SettleCall, SettledCall } from './call-store.ts';
 import { type RememberedColumn, rememberedOf } from './remembered.ts';
@@ -287,7 +287,7 @@ export function begunCall(
     const { response, failed, actions } = begun;
     return { kind: 'settled', response, failed, actions };
   }
-  if (begun?.late) return new AttemptReplaced(call.callKey);
+  if (begun?.late) return attemptReplaced(call.callKey);
   if (begun === undefined || context === undefined || changing === undefined) {
     const problem = `run ${call.runKey} of call ${call.callKey} is not in the store, or people were asked about it before`;
     return new StoreBehindHistory(problem);

@@ -103,7 +103,7 @@ export interface SettledCall {
 
 /** The ledger of calls. The first outcome wins. */
 export interface CallStore {
-  /** @throws AttemptReplaced where an attempt that was scheduled later has begun. */
+  /** @throws HOLDFAST_ATTEMPT_REPLACED where an attempt that was scheduled later has begun. */
   beginCall(call: BeginCall): Promise<BegunCall>;
   settleCall(call: SettleCall): Promise<SettledCall>;
   /**
@@ -125,7 +125,7 @@ export interface CallStore {
    * What `recordOnce` has under this key by now; undefined where there is nothing. Asked right before what would be recorded happens.
    *
    * @param call `attempt`: as it was answered when the attempt of the call began; left out by those who are none.
-   * @throws AttemptReplaced where that attempt isn't the call's newest, or the call is settled.
+   * @throws HOLDFAST_ATTEMPT_REPLACED where that attempt isn't the call's newest, or the call is settled.
    */
   askOnce(call: { session: string; callKey: string; key: string; attempt?: number }): Promise<unknown>;
   /** What `recordOnce` has of a call, or of a step. */

@@ -4,7 +4,7 @@ import type { Database } from '../engine/database.ts';
 import { jsonText, storableText } from '../engine/json-text.ts';
 import type { LiveNotices } from '../live/live-notices.ts';
 import { sessionKeys } from '../sessions/session-names.ts';
-import { AttemptReplaced, StoreBehindHistory } from '../store-errors.ts';
+import { attemptReplaced, StoreBehindHistory } from '../store-errors.ts';
 import { CallLedger } from './call-ledger.ts';
 import type { CallAsPlanned, CallStore } from './call-store.ts';
 
@@ -139,7 +139,7 @@ export function postgresCalls(database: Database, live: LiveNotices): CallStore 
         attempt ?? null,
       ]);
       if (row === undefined) return attempt === undefined ? undefined : missing(callKey);
-      if (!row.newest) throw new AttemptReplaced(callKey);
+      if (!row.newest) throw attemptReplaced(callKey);
       return row.found ? row.value : undefined;
     },
     async findClientCalls(names) {
