@@ -3,13 +3,7 @@ import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
 import type { DeniedKind } from '../store/keys/key-store.ts';
 import type { Principal } from './access/access.ts';
-import type { ApiKeys } from './access/api-keys.ts';
-import type { CallerLimits } from './access/caller-limits.ts';
-import type { GatewayAttester } from './approvals/gateway-attester.ts';
-import type { GatewayOptions } from './gateway-options.ts';
 import { refuseInvalid } from './request-problems.ts';
-import type { Background } from './slack/background.ts';
-import type { OpenStreams } from './turns/open-streams.ts';
 
 export interface GatewayEnv {
   /** Of Node's server; absent in process. */
@@ -31,22 +25,6 @@ export interface GatewayEnv {
 export type GatewayHono = OpenAPIHono<GatewayEnv>;
 export type GatewayContext = Context<GatewayEnv>;
 export type GatewayMiddleware = MiddlewareHandler<GatewayEnv>;
-
-/** What the routes of a gateway share. */
-export interface RouteSetting {
-  options: GatewayOptions;
-  streams: OpenStreams;
-  /** How often callers may ask. */
-  limits: CallerLimits;
-  /** Signs who decides and who sends. */
-  attester: GatewayAttester;
-  /** Keys of the store; undefined where the gateway has none. */
-  keys: ApiKeys | undefined;
-  /** Aborted when the gateway closes. */
-  closing: AbortSignal;
-  /** What is done behind an answer. */
-  background: Background;
-}
 
 export function emptyApp(): GatewayHono {
   return new OpenAPIHono<GatewayEnv>({ defaultHook: refuseInvalid, getPath: rawPathOf });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { RouteSetting } from '../../src/gateway/gateway-app.ts';
 import type { GatewayRecords } from '../../src/gateway/gateway-records.ts';
+import type { RouteSetting } from '../../src/gateway/route-setting.ts';
 import { SlackDecisions } from '../../src/gateway/slack/slack-decisions.ts';
 import { SlackTeller } from '../../src/gateway/slack/slack-teller.ts';
 import { SlackTurns } from '../../src/gateway/slack/slack-turns.ts';

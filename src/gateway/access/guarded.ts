@@ -1,4 +1,4 @@
-import type { RouteSetting } from '../gateway-app.ts';
+import type { RouteSetting } from '../route-setting.ts';
 import { takeBody } from '../take-body.ts';
 import type { Permission } from './access.ts';
 import { permitted, type SubjectOf } from './screen.ts';

@@ -8,7 +8,8 @@ import type {
 import { RequestNotFound } from '../../client/client-errors.ts';
 import { guarded } from '../access/guarded.ts';
 import { type SubjectOf, subjectOfQuery } from '../access/screen.ts';
-import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
+import type { GatewayHono } from '../gateway-app.ts';
+import type { RouteSetting } from '../route-setting.ts';
 import { bodyProblems, json, jsonBody, problems } from '../schemas/answers.ts';
 import {
   APPROVAL,

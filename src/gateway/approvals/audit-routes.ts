@@ -1,6 +1,7 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { guarded } from '../access/guarded.ts';
-import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
+import type { GatewayHono } from '../gateway-app.ts';
+import type { RouteSetting } from '../route-setting.ts';
 import { json, problems } from '../schemas/answers.ts';
 import { AUDIT, AUDITED } from '../schemas/approvals.ts';
 import { SESSION, SESSION_PATH, sessionNames } from '../schemas/path-parts.ts';

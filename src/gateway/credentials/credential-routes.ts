@@ -1,6 +1,7 @@
 import { createRoute } from '@hono/zod-openapi';
 import { guarded } from '../access/guarded.ts';
-import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
+import type { GatewayHono } from '../gateway-app.ts';
+import type { RouteSetting } from '../route-setting.ts';
 import { bodyProblems, json, jsonBody, problems } from '../schemas/answers.ts';
 import {
   CREDENTIAL_LIST,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createRoute, z } from '@hono/zod-openapi';
-import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
+import type { GatewayHono } from '../gateway-app.ts';
+import type { RouteSetting } from '../route-setting.ts';
 import { json } from '../schemas/answers.ts';
 import { documentPage, STYLE } from './document-page.ts';
 import { openApiDocument } from './open-api-document.ts';

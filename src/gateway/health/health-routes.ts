@@ -1,7 +1,8 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import type { GatewayAbout } from '../../contract/about.ts';
 import { guarded } from '../access/guarded.ts';
-import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
+import type { GatewayHono } from '../gateway-app.ts';
+import type { RouteSetting } from '../route-setting.ts';
 import { json, problems } from '../schemas/answers.ts';
 import type { Readiness } from './readiness.ts';
 

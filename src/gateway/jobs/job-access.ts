@@ -3,8 +3,9 @@ import { type JobOperator, type JobSpeaker, MOST_RESULT_BYTES } from '../../cont
 import type { Permission } from '../access/access.ts';
 import { accessRequestOf } from '../access/access-request.ts';
 import { authenticated, demand } from '../access/screen.ts';
-import type { GatewayContext, GatewayMiddleware, RouteSetting } from '../gateway-app.ts';
+import type { GatewayContext, GatewayMiddleware } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
+import type { RouteSetting } from '../route-setting.ts';
 import { takeBody } from '../take-body.ts';
 
 const SECURITY: Record<string, string[]>[] = [{ token: [] }, { jobToken: [] }];

@@ -2,7 +2,8 @@ import { JobHasEnded, JobNotFound } from '../../client/client-errors.ts';
 import { cancelJob, completeJob, failJob, getJob, listJobs, progressJob } from '../../contract/jobs.ts';
 import { guarded } from '../access/guarded.ts';
 import { subjectOfQuery } from '../access/screen.ts';
-import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
+import type { GatewayHono } from '../gateway-app.ts';
+import type { RouteSetting } from '../route-setting.ts';
 import { serve } from '../serve.ts';
 import { operatorOf, ownOrGuarded, speakerOf } from './job-access.ts';
 

@@ -4,7 +4,7 @@ import { LONGEST_REASON } from '../../contract/decision-limits.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { Channel, Decider } from '../approvals/gateway-attester.ts';
-import type { RouteSetting } from '../gateway-app.ts';
+import type { RouteSetting } from '../route-setting.ts';
 import { answerForm, editForm, previewForm, type Visitor, withdrawForm } from './answer-forms.ts';
 import { CHANGED, isAsShown } from './as-shown.ts';
 import { credentialKinds, readCredential } from './credential-fields.ts';

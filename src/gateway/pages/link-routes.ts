@@ -6,8 +6,9 @@ import { type CredentialKeys, credentialKeysOf } from '../../credentials/credent
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { UsedLink } from '../../store/keys/key-store.ts';
 import { errorAnswer } from '../error-answer.ts';
-import type { GatewayContext, GatewayHono, RouteSetting } from '../gateway-app.ts';
+import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
+import type { RouteSetting } from '../route-setting.ts';
 import { editForm, type Visitor } from './answer-forms.ts';
 import { type AnswerOptions, answerRequest, requestMain, type Say } from './answer-request.ts';
 import { isEditable } from './edit-fields.ts';

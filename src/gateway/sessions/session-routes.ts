@@ -1,7 +1,8 @@
 import { createRoute } from '@hono/zod-openapi';
 import { guarded, LONG_BODY } from '../access/guarded.ts';
-import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
+import type { GatewayHono } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
+import type { RouteSetting } from '../route-setting.ts';
 import { bodyProblems, json, jsonBody, problems } from '../schemas/answers.ts';
 import {
   APP_PATH,

@@ -32,8 +32,8 @@ import { SlackFailed } from '../../slack/slack-error.ts';
 import type { SlackUser } from '../../slack/slack-options.ts';
 import { slackText } from '../../slack/slack-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
-import type { RouteSetting } from '../gateway-app.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
+import type { RouteSetting } from '../route-setting.ts';
 import { type Background, isLeft, isPassing } from './background.ts';
 import type { Listener, SlackTeller } from './slack-teller.ts';
 

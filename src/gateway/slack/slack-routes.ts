@@ -1,8 +1,9 @@
 import { StoreNeeded } from '../../client/client-errors.ts';
 import { editProblems, MODALS, readSubject } from '../../slack/request-modals.ts';
 import type { SlackApp } from '../../slack/slack-app.ts';
-import type { GatewayContext, GatewayHono, RouteSetting } from '../gateway-app.ts';
+import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
+import type { RouteSetting } from '../route-setting.ts';
 import { Background } from './background.ts';
 import { HeardOnce } from './heard-once.ts';
 import { SlackDecisions } from './slack-decisions.ts';

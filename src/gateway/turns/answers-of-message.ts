@@ -5,7 +5,8 @@ import { ownCallId } from '../../protocol/identity.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { Permission } from '../access/access.ts';
 import { demand, subjectOf } from '../access/screen.ts';
-import type { GatewayContext, RouteSetting } from '../gateway-app.ts';
+import type { GatewayContext } from '../gateway-app.ts';
+import type { RouteSetting } from '../route-setting.ts';
 
 const STATUSES = ['running', 'completed', 'failed', 'cancelled', 'timed_out'] as const;
 

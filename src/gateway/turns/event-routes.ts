@@ -1,7 +1,8 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { guarded } from '../access/guarded.ts';
-import type { GatewayContext, GatewayHono, RouteSetting } from '../gateway-app.ts';
+import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
+import type { RouteSetting } from '../route-setting.ts';
 import { problems } from '../schemas/answers.ts';
 import { EVENT_PAGE } from '../schemas/events.ts';
 import { flag, streamPlace, wholeNumber } from '../schemas/fields.ts';

@@ -1,7 +1,8 @@
 import { createRoute } from '@hono/zod-openapi';
 import { guarded } from '../access/guarded.ts';
-import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
+import type { GatewayHono } from '../gateway-app.ts';
 import { turnView } from '../pages/links.ts';
+import type { RouteSetting } from '../route-setting.ts';
 import { bodyProblems, json, jsonBody, problems } from '../schemas/answers.ts';
 import { STORED_EVENT } from '../schemas/events.ts';
 import { ANSWER_QUERY } from '../schemas/fields.ts';

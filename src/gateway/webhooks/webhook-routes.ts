@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { GatewayHono, RouteSetting } from '../gateway-app.ts';
+import type { GatewayHono } from '../gateway-app.ts';
+import type { RouteSetting } from '../route-setting.ts';
 import { bodyProblems, json } from '../schemas/answers.ts';
 import { checkGivenSecrets } from './check-sources.ts';
 import { readWebhook } from './read-request.ts';

@@ -1,0 +1,22 @@
+import type { ApiKeys } from './access/api-keys.ts';
+import type { CallerLimits } from './access/caller-limits.ts';
+import type { GatewayAttester } from './approvals/gateway-attester.ts';
+import type { GatewayOptions } from './gateway-options.ts';
+import type { Background } from './slack/background.ts';
+import type { OpenStreams } from './turns/open-streams.ts';
+
+/** What the routes of a gateway share. */
+export interface RouteSetting {
+  options: GatewayOptions;
+  streams: OpenStreams;
+  /** How often callers may ask. */
+  limits: CallerLimits;
+  /** Signs who decides and who sends. */
+  attester: GatewayAttester;
+  /** Keys of the store; undefined where the gateway has none. */
+  keys: ApiKeys | undefined;
+  /** Aborted when the gateway closes. */
+  closing: AbortSignal;
+  /** What is done behind an answer. */
+  background: Background;
+}
