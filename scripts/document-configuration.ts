@@ -35,8 +35,8 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
   '`limits` of an app': [['src/app/limit-settings.ts', 'Limits']],
   '`limits.runningTurns`': [['src/app/limit-settings.ts', 'RunningTurns']],
   '`prices`, for each model': [['src/app/price-table.ts', 'ModelPrice']],
-  '`runConfig` of a message or an app': [['src/protocol/turn.ts', 'TurnRunConfig']],
-  '`new LoggingPlugin`, behind its name': [['src/plugins/logging-plugin.ts', 'LoggingPluginOptions']],
+  '`runConfig` of a message or an app': [['src/protocol/run-terms.ts', 'TurnRunConfig']],
+  '`new LoggingPlugin`, after its name': [['src/plugins/logging-plugin.ts', 'LoggingPluginOptions']],
   '`new ReflectAndRetryToolPlugin`': [
     ['src/plugins/reflect-and-retry-tool-plugin.ts', 'ReflectAndRetryToolPluginOptions'],
   ],

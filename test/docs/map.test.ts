@@ -25,6 +25,12 @@ test('the map is read in five minutes [docs.current]', () => {
   expect(linesOf('AGENTS.md')).toBeLessThanOrEqual(120);
 });
 
+test('every room is on the map [docs.current]', () => {
+  const rooms = readdirSync(`${root}src`, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const named = pathsOf(textOf('ARCHITECTURE.md'));
+  expect(rooms.map(({ name }) => `src/${name}`).filter((room) => !named.includes(room))).toEqual([]);
+});
+
 test('every decision is in the index [docs.current]', () => {
   const index = textOf('docs/decisions/README.md');
   const records = readdirSync(`${root}docs/decisions`).filter((name) => name !== 'README.md');
