@@ -6,13 +6,13 @@ export const PART_1: Rows = {
   'package.contents': ['holdfast', 'The tarball holds what runs and what is read, and nothing else.', 'deep'],
   'package.built': [
     'holdfast',
-    'What npm makes of a clone is built: packed, published or installed by git; else it fails with a sentence.',
+    'A clone that npm packs, publishes or installs by git is built, or the command fails with a sentence.',
     'deep',
   ],
   'package.lock': ['holdfast', '`npm ci` takes the lock on each platform, from the public registry.'],
   'package.size': [
     'holdfast',
-    'What a user installs has no more packages and megabytes than are said.',
+    'An installation has no more packages and megabytes than the documents say.',
     'deep',
   ],
   'package.links': ['holdfast', 'Links of documents that the tarball holds lead to what it holds.', 'deep'],
@@ -76,7 +76,7 @@ export const PART_1: Rows = {
     'Search attributes are registered where permitted, else left out with one warning.',
   ],
   'temporal.link': ['holdfast', 'A run has a link into the Temporal UI.'],
-  'folder.owner': ['holdfast', 'A folder has one owner, and none right after its death.'],
+  'folder.owner': ['holdfast', 'A folder has one owner, and is free right after its owner’s death.'],
   'folder.made': ['holdfast', 'A folder that can not be made is a sentence, and nothing tries for ever.'],
   'folder.file': ['holdfast', '`.holdfast/dev.json` is whole and private, and keeps what it does not know.'],
 
@@ -88,17 +88,17 @@ export const PART_1: Rows = {
   'store.schema': ['holdfast', 'Migrations are recorded; events and ledger can be partitioned by session.'],
   'store.append': [
     'adk-python: #4506',
-    'Events of a session are gapless; what was appended is not appended again.',
+    'Events of a session are gapless; an appended event is not appended again.',
   ],
-  'store.read': ['holdfast', 'Reading behind a seq gives what is new, all of it, in order.'],
+  'store.read': ['holdfast', 'Reading after a seq gives all newer events, in order.'],
   'store.content': [
     'holdfast',
-    'Any content comes back as it was, of any size; what cannot be stored fails its own call only.',
+    'Any content comes back as it was, of any size; content that cannot be stored fails its own call only.',
   ],
   'store.steps': ['holdfast', 'A recorded model step gives its recorded outcome back.'],
   'store.calls': [
     'holdfast',
-    'The first settled outcome of a call counts, however often it is begun or settled.',
+    'The first recorded outcome of a call counts, however often it is begun or ended.',
   ],
   'store.fence': ['adk-python: #4751', 'Late attempts of an older step or turn cannot append.'],
   'store.heal': ['adk-python: #2309', 'A turn answers every call that an earlier one left open.'],
@@ -106,7 +106,7 @@ export const PART_1: Rows = {
     'holdfast',
     'A store that is behind the turn says so; the turn never goes on with a shorter transcript.',
   ],
-  'store.references': ['holdfast', 'What the history names by reference can be read from the store.'],
+  'store.references': ['holdfast', 'Each reference of the history can be read from the store.'],
   'store.notices': ['holdfast', 'Followers hear of events and calls, in order.'],
   'store.durable': ['adk-python: #5466', 'Nothing acknowledged is lost when the process is killed.'],
   'store.reconnect': ['holdfast', 'A dropped connection costs nothing; a server that went away comes back.'],
@@ -145,7 +145,7 @@ export const PART_1: Rows = {
   ],
   'tool.schemas': [
     'adk-js: FunctionTool',
-    'Parameters are zod 4, zod 3, JSON Schema or the Schema of the provider; what is shown is what is checked.',
+    'Parameters are zod 4, zod 3, JSON Schema or the Schema of the provider; the shown schema is the checked one.',
   ],
   'tool.root': ['adk-go: functiontool', 'A parameter schema whose root is no object is refused.'],
   'tool.infer': [
@@ -157,7 +157,7 @@ export const PART_1: Rows = {
     'A result that does not match the output schema is an error that names the path.',
   ],
   'tool.durable': ['holdfast', 'Durable options have the documented defaults.'],
-  'tool.context': ['adk-go: Context', 'A tool knows who asked, where, and by which call.'],
+  'tool.context': ['adk-go: Context', 'A tool knows the user, the session and its call.'],
   'event.wire': ['adk-js: Event', "Events are those of ADK's wire, as any ADK writes them."],
 
   // Model
@@ -169,10 +169,7 @@ export const PART_1: Rows = {
     'Parts go back to the model as it sent them, unknown fields and signatures too.',
   ],
   'model.safety': ['gemini: safety', 'A blocked prompt and a stopped answer keep their reasons.'],
-  'model.fields': [
-    'adk-go: LLMResponse',
-    'What the provider says beside the content is kept with the event.',
-  ],
+  'model.fields': ['adk-go: LLMResponse', 'Other fields of the provider’s answer are kept with the event.'],
   'model.errors': [
     'gemini: errors',
     '408, 409, 429, 5xx and the network are retryable, the rest is not; the SDK does not retry by itself.',
@@ -182,7 +179,10 @@ export const PART_1: Rows = {
     'holdfast',
     'The third failure of a model call ends the turn; being told to wait does not count.',
   ],
-  'model.permanent': ['holdfast', 'What the model will never answer ends the turn at once, its event kept.'],
+  'model.permanent': [
+    'holdfast',
+    'A request that the model will never answer ends the turn at once, its event kept.',
+  ],
   'model.unusable': [
     'holdfast',
     'An answer that cannot be used ends the turn at once: it is not paid for again.',
@@ -215,7 +215,7 @@ export const PART_1: Rows = {
   ],
   'contents.pairs': [
     'adk-python: #2309',
-    'Each call that the model sees has exactly one response, right behind it.',
+    'Each call that the model sees has exactly one response, right after it.',
   ],
   'contents.verbatim': [
     'gemini: thought signatures',
@@ -228,10 +228,7 @@ export const PART_1: Rows = {
     'holdfast',
     'Any SDK starts a turn by plain arguments; those that disagree with the workflow id fail it with a typed error.',
   ],
-  'turn.identity': [
-    'holdfast',
-    'The workflow id of a session is readable, unique and short, whatever the names.',
-  ],
+  'turn.identity': ['holdfast', 'The workflow id of a session is readable, unique and short, for all names.'],
   'turn.messageId': ['adk-python: #4506', 'One message id is one turn, for ever.'],
   'tool.alone': [
     'holdfast',
@@ -256,7 +253,7 @@ export const PART_1: Rows = {
   ],
   'state.reserved': [
     'holdfast',
-    'No state delta, whoever sends it and how, reaches what Holdfast remembers of a turn; its reserved keys are refused.',
+    'No state delta of any sender reaches Holdfast’s own memory of a turn; reserved keys are refused.',
   ],
   'turn.state': [
     'adk-js: State',
@@ -280,10 +277,7 @@ export const PART_1: Rows = {
     'temporal: visibility',
     'Turns are found by app, user, session, agent and status.',
   ],
-  'turn.once': [
-    'holdfast',
-    'What stands in `once` happens in one attempt, and every attempt gets its result.',
-  ],
+  'turn.once': ['holdfast', 'An action in `once` happens in one attempt, and every attempt gets its result.'],
   'turn.outage': [
     'holdfast',
     'A store that is away for a while repeats no effect whose attempt lives, and leaves no known outcome unknown.',
@@ -303,7 +297,7 @@ export const PART_1: Rows = {
   ],
   'turn.crash.boundary': [
     'holdfast',
-    'Killed between any two writes, nothing recorded is asked or run again; events are gapless, none doubled.',
+    'Killed between any two writes, nothing recorded is asked or run again; events are gapless and never doubled.',
   ],
   'session.continue': ['holdfast', 'The next turn of a session sees the last one.'],
   'call.ids': [
@@ -313,7 +307,7 @@ export const PART_1: Rows = {
   'call.keys': ['holdfast', 'A call has a key that no other call will ever have.'],
   'tool.result': [
     'adk-go: Uniform result type',
-    'A JSON object is the response; anything else is wrapped; what JSON lacks is an error that names the path.',
+    'A JSON object is the response; anything else is wrapped; a value without a JSON form is an error that names the path.',
   ],
   'tool.arguments': [
     'adk-go: Input/Output Marshaling',
@@ -359,11 +353,8 @@ export const PART_1: Rows = {
     'holdfast',
     'Content up to 4 KiB is in the history, more is named by reference, digest and size.',
   ],
-  'size.digest': ['holdfast', 'Equal content has an equal digest, whatever the order of keys.'],
-  'size.plan': [
-    'holdfast',
-    'The plan of a step fits one payload, whatever the number and size of its calls.',
-  ],
+  'size.digest': ['holdfast', 'Equal content has an equal digest, for every order of keys.'],
+  'size.plan': ['holdfast', 'The plan of a step fits one payload, for every number and size of its calls.'],
   'size.results': [
     'holdfast',
     '100 calls with results of 64 KiB: no payload over 64 KiB, no workflow task over 1 MiB.',
@@ -402,7 +393,7 @@ export const PART_1: Rows = {
   'cli.run': ['holdfast', '`holdfast run` shows people what was said, called and answered.'],
   'cli.json': [
     'holdfast',
-    '`--json` prints one ADK event per line; a line that is none has a `type`, and remarks are on standard error.',
+    '`--json` prints one ADK event per line; any other line has a `type`, and remarks are on standard error.',
   ],
   'cli.attach': ['holdfast', 'A message that was answered is printed, not asked again.'],
   'cli.crash': ['adk-python: #5466', 'Killed and run again, the command finishes the turn.'],
@@ -443,7 +434,7 @@ export const PART_1: Rows = {
   'cli.node': ['holdfast', 'A Node that is too old is told, with what to do.'],
 
   // Stand-in
-  'standin.calls': ['gemini: generateContent', 'The stand-in speaks both calls of the Gemini API.'],
+  'standin.calls': ['gemini: generateContent', 'The mock Gemini server speaks both calls of the Gemini API.'],
   'standin.script': ['holdfast', 'A function or a list scripts it.'],
   'standin.errors': ['gemini: errors', 'It fails as the API does: errors, broken streams, cut connections.'],
   'standin.pace': ['holdfast', 'It waits before the first byte and between chunks.'],

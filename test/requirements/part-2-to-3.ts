@@ -4,7 +4,7 @@ import type { Rows } from './row.ts';
 export const PART_2: Rows = {
   'store.postgres': [
     'holdfast',
-    'A PostgreSQL by URL is a store: the same SQL and the same suite, behind PgBouncer too.',
+    'A PostgreSQL by URL is a store: the same SQL and the same suite, also with PgBouncer.',
   ],
   'store.migrate': ['holdfast', 'Migrations are forward-only, and made once by workers that start together.'],
   'store.upgrade': [
@@ -29,14 +29,14 @@ export const PART_2: Rows = {
   ],
   'session.retry': [
     'holdfast',
-    'A turn is retried from a call under new call keys; settled siblings keep their outcomes.',
+    'A turn is retried from a call under new call keys; finished siblings keep their outcomes.',
   ],
   'session.retention': ['holdfast', 'Sessions are deleted by age where an app says so.'],
   'message.enqueue': ['holdfast', 'A message while a turn runs is queued, in order, within a bound.'],
   'message.interrupt': ['holdfast', 'A message can interrupt the turn that runs, or be refused.'],
   'message.acknowledged': [
     'holdfast',
-    'An acknowledged message is answered once, whatever fails, cancels or terminates the turn.',
+    'An acknowledged message is answered once, also if its turn fails, is cancelled or terminated.',
   ],
   'message.offline': ['holdfast', 'A message is taken with no worker up, and says so.'],
   'message.large': [
@@ -46,7 +46,7 @@ export const PART_2: Rows = {
   'message.python': ['temporal: SDKs', 'A turn is started from Python by the plain SDK.'],
   'message.unreadable': [
     'holdfast',
-    'What no step can read is refused, whoever sends it, and keeps no session busy.',
+    'A message that no step can read is refused for every sender, and keeps no session busy.',
   ],
   'message.order.first': [
     'holdfast',
@@ -54,7 +54,7 @@ export const PART_2: Rows = {
   ],
   'payload.undecodable': [
     'holdfast',
-    'What a worker can’t decode is refused and noted, wedges no session, and stays refused in each replay.',
+    'A payload that a worker can’t decode is refused and noted, blocks no session, and stays refused in each replay.',
   ],
   'payload.hostile': [
     'holdfast',
@@ -62,7 +62,7 @@ export const PART_2: Rows = {
   ],
   'garbage.turn': [
     'holdfast',
-    'Whatever an activity is answered with by somebody else wedges no turn: it ends with an error that names the activity, and its session goes on.',
+    'A foreign answer to an activity blocks no turn: it ends with an error that names the activity, and its session goes on.',
   ],
   'garbage.workflow': [
     'holdfast',
@@ -70,12 +70,12 @@ export const PART_2: Rows = {
   ],
   'garbage.genuine': [
     'holdfast',
-    'What activities of any release give passes: only what a workflow would throw at is refused.',
+    'Results of activities of any release pass: only a result at which a workflow would throw is refused.',
   ],
   'garbage.told': ['holdfast', 'A refused result is told by its field and its shape, never by its value.'],
   'time.store': [
     'holdfast',
-    'The store’s clock decides deadlines, ages and expiries, whatever the clocks of workers and gateways say.',
+    'The store’s clock decides deadlines, ages and expiries, not the clocks of workers and gateways.',
   ],
   'tests.expiry': [
     'holdfast',
@@ -92,7 +92,7 @@ export const PART_2: Rows = {
   'app.settings': ['adk-js: App', 'An app brings its agents, plugins and durable settings.'],
   'app.agents': [
     'holdfast',
-    'An agent of an App runs in sessions of apps whose root agent it is below, whoever names it, and nowhere else.',
+    'An agent of an App runs in sessions of apps whose root agent it is below, and nowhere else, for every sender.',
   ],
   'budget.limits': [
     'holdfast',
@@ -105,11 +105,11 @@ export const PART_2: Rows = {
   'store.restored': ['holdfast', 'A store that was restored from a backup stops its turns visibly.'],
   'upgrade.versions': [
     'temporal: versioning',
-    'Whatever crosses Temporal carries its version, and every version since 1.0 is read.',
+    'Everything that crosses Temporal carries its version, and every version since 1.0 is read.',
   ],
   'upgrade.patched': [
     'temporal: patching',
-    'A release whose changes of workflow code stand behind patched() replays the histories of the one before.',
+    'A release that guards its changes of workflow code by patched() replays the histories of the release before.',
   ],
   'upgrade.notDeployed': [
     'holdfast',
@@ -158,7 +158,7 @@ export const PART_3: Rows = {
     'Sessions are listed, shown, forked, rewound, retried and deleted from the command line.',
   ],
   'cli.init': ['holdfast', '`holdfast init` makes a project that runs, with a test.'],
-  'cli.empty': ['holdfast', 'An empty variable counts as not set, whoever reads it.'],
+  'cli.empty': ['holdfast', 'An empty variable counts as not set for every reader.'],
   'cli.init.source': ['holdfast', 'The project of `holdfast init` requires what the command was run from.'],
   'cli.doctor': ['holdfast', '`holdfast doctor` finds what is missing and says what to do.'],
   'cli.replay': ['temporal: replay', '`holdfast replay` replays a history.'],
@@ -181,19 +181,19 @@ export const PART_3: Rows = {
   'stream.slow': ['adk-python: #4029', 'A slow or dropped follower holds up no turn.'],
   'testing.environment': [
     'holdfast',
-    '`createTestEnvironment` brings server, store, stand-in and worker in one call.',
+    '`createTestEnvironment` brings server, store, mock Gemini server and worker in one call.',
   ],
   'metrics.prometheus': ['holdfast', 'Turns, steps, calls, tokens, cost, waiting and failures are counted.'],
   'traces.genai': ['holdfast', 'One trace spans client, workflow and activities, contents off by default.'],
-  'deploy.compose': ['holdfast', 'One composition runs Postgres, Temporal, UI, worker and gateway.'],
-  'deploy.secrets': ['holdfast', 'The composition has no password that it comes with.'],
+  'deploy.compose': ['holdfast', 'One Compose file runs Postgres, Temporal, UI, worker and gateway.'],
+  'deploy.secrets': ['holdfast', 'The Compose file has no default passwords.'],
   'deploy.starts': [
     'holdfast',
-    'Worker and gateway start with the variables of the composition’s defaults, and with every variable passed empty.',
+    'Worker and gateway start with the defaults of the Compose file, and with every variable passed empty.',
   ],
   'deploy.native': [
     'holdfast',
-    'The composition, run without Docker, comes up and does the main job: a deep test.',
+    'The services of the Compose file, run without Docker, come up and do the main job: a deep test.',
     'deep',
   ],
   'docs.current': [

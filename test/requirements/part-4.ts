@@ -32,13 +32,13 @@ export const PART_4: Rows = {
   ],
   'contents.include': [
     'adk-js: includeContents',
-    "`'none'` sends what came since the latest user or other agent's event.",
+    "`'none'` sends only contents since the latest event of the user or another agent.",
   ],
-  'contents.others': ['adk-js: contents', 'What other agents said and called is retold as context.'],
+  'contents.others': ['adk-js: contents', 'Words and calls of other agents are retold as context.'],
   'contents.branch': ['adk-js: branch', 'An agent sees the events of its own branch.'],
   'contents.late': [
     'adk-js: long-running tools',
-    'A late response replaces the earlier one of its call, which stands there, behind what was said since.',
+    'A late response replaces the earlier one of its call, which stands there, after later messages.',
   ],
   'contents.unmatched': [
     'holdfast',
@@ -107,7 +107,7 @@ export const PART_4: Rows = {
   ],
   'callback.once': [
     'holdfast',
-    'What a callback answered counts once, however often a crash or a failing model runs it again.',
+    'A callback’s answer counts once, however often a crash or a failing model runs it again.',
   ],
   'callback.throws': [
     'adk-js: runAndHandleError',
@@ -156,7 +156,7 @@ export const PART_4: Rows = {
   'tool.transcript': ['holdfast', 'A tool that says so sees the transcript; for others it is not read.'],
   'tool.media': [
     'adk tools page: What a Tool is',
-    'Bytes and media as a result are sent as parts behind the response.',
+    'Bytes and media as a result are sent as parts after the response.',
   ],
   'tool.streaming': [
     'hector: StreamingTool',
@@ -188,7 +188,7 @@ export const PART_4: Rows = {
   'runner.config': ['adk-js: RunConfig', "A run's configuration is ADK's."],
   'runner.queued': [
     'holdfast',
-    'Words behind a turn that waits: an event says that they are queued, and their answer follows.',
+    'A message to a turn that waits is queued: an event says so, and its answer follows.',
   ],
   'runner.pause': [
     'adk-js: pauseOnToolCalls',
@@ -209,7 +209,7 @@ export const PART_4: Rows = {
   'adk.programs': ['adk-js', 'The same program files run with both imports, and print the same.', 'deep'],
   'turn.crash.callback': [
     'holdfast',
-    'Killed in or behind a callback, the turn completes, and its answer and state count once.',
+    'Killed in or after a callback, the turn completes, and its answer and state count once.',
   ],
   'turn.crash.plugin': ['holdfast', 'Counters of plugins survive a kill of the worker.'],
   'turn.crash.streaming': [

@@ -27,7 +27,7 @@ export const PART_5: Rows = {
   'confirm.siblings': ['adk-python: #6732', 'Siblings run meanwhile and keep their results.'],
   'confirm.many': ['adk-python: #3018', 'Several requests wait at once and are answered in any order.'],
   'confirm.once': ['adk-python: #6198', 'An approval is bound to call and arguments, and consumed once.'],
-  'confirm.default': ['adk-python: #7148', 'Any tool that is gated waits; none runs after a rejection.'],
+  'confirm.default': ['adk-python: #7148', 'Every gated tool waits; no tool runs after a rejection.'],
   'confirm.callbacks': [
     'adk-js: beforeToolCallback',
     'Callbacks of a gated call run once, before the gate; the approver sees what will run.',
@@ -45,7 +45,7 @@ export const PART_5: Rows = {
   ],
   'approval.requester': [
     'holdfast',
-    'Whoever has asked for a call is known by what they have signed: their message, in its own turn, in its time.',
+    'The requester of a call is known by their signed message, in its own turn, in its time.',
   ],
   'approval.quorum': ['holdfast', 'A quorum is of different people.'],
   'approval.expiry': ['holdfast', 'Requests expire, escalate, reject or approve by policy.'],
@@ -53,7 +53,7 @@ export const PART_5: Rows = {
   'approval.audit': ['holdfast', 'Every request, vote, edit and expiry is a row of a hash chain.'],
   'approval.audit.signed': [
     'holdfast',
-    'Whoever the audit names as verified has signed: rows without a signature that holds are named.',
+    'Each person that the audit names as verified has signed: rows without a valid signature are named.',
   ],
   'approval.list': ['holdfast', 'Approvals are listed, shown and decided from the command line.'],
   'approval.notify': ['holdfast', 'People are notified without blocking the request.'],
@@ -75,7 +75,7 @@ export const PART_5: Rows = {
   ],
   'tool.deep': [
     'holdfast',
-    'Values nested in thousands of levels are refused where they come in, in the name of who has sent them; the model can call again.',
+    'Values nested in thousands of levels are refused where they come in, with the sender’s name; the model can call again.',
   ],
   'input.choice': [
     'adk-python: get_user_choice',
@@ -112,7 +112,7 @@ export const PART_6: Rows = {
   'job.message': ['adk-js: LongRunningFunctionTool', "A message with the call's response finishes the job."],
   'job.message.again': [
     'holdfast',
-    'Sent again after the end of the turn that it told, such a message gives its result and begins none.',
+    'Sent again after its turn’s end, such a message gives that turn’s result and begins no other.',
   ],
   'job.callback': ['holdfast', 'A callback finishes a job; late and doubled ones get the recorded outcome.'],
   'job.poll': ['hector: Async Tool', 'A job is polled for weeks without a growing history.'],
