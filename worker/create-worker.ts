@@ -62,8 +62,8 @@ export interface WorkerOptions extends PassedOptions {
   /** Workflows kept in memory between their tasks. Defaults to 200: more parked turns cost no memory and answer no slower. */
   maxCachedWorkflows?: number;
   /**
-   * How long running activities may go on after a shutdown was asked for; what isn't done by then is tried again by another
-   * worker. Milliseconds or a string; defaults to 10 s.
+   * How long running activities may go on after a shutdown was asked for. Unfinished ones are tried again by another worker.
+   * Milliseconds or a string; defaults to 10 s.
    */
   shutdownGraceTime?: TemporalWorkerOptions['shutdownGraceTime'];
   /**
@@ -82,15 +82,15 @@ export interface WorkerOptions extends PassedOptions {
    */
   transcriptUrl?: string;
   /**
-   * Keys that the credentials of users are encrypted with: text as in `HOLDFAST_CREDENTIAL_KEYS`, or base64 of 32 bytes by id.
-   * The first encrypts, all decrypt. Whoever stores credentials has the same.
+   * Keys that encrypt the credentials of users: text as in `HOLDFAST_CREDENTIAL_KEYS`, or base64 of 32 bytes by id. The first
+   * encrypts, all decrypt. Programs that store credentials need the same keys.
    *
    * @default what `HOLDFAST_CREDENTIAL_KEYS` says; without it tools that need a credential fail
    */
   credentialKeys?: GivenCredentialKeys;
   /**
-   * Where services outside reach the gateway, for `context.job.callbackUrl`: `https://agents.example.com`. A function where it is
-   * known later than the worker, as an address with a chosen port is.
+   * Where services outside reach the gateway, for `context.job.callbackUrl`: `https://agents.example.com`. A function if it is
+   * known only after the worker is made, for example an address with a chosen port.
    *
    * @default what `HOLDFAST_PUBLIC_URL` says; without it `context.job.callbackUrl` throws
    */

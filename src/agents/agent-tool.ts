@@ -24,7 +24,7 @@ export interface AgentToolConfig
   extends GateOptions,
     Pick<DurableOptions, 'summary' | 'isConcurrencySafe'>,
     Pick<BaseToolParams, 'isReadOnly' | 'trusted' | 'ephemeral' | 'onCollision'> {
-  /** What a call runs. The tool has its name and description. */
+  /** The agent that a call runs. The tool has its name and description. */
   agent: BaseAgent;
   /**
    * Whether the agent's answer is the caller's too: no model call follows that would sum it up.
@@ -45,10 +45,10 @@ export interface AgentToolConfig
    * @default 1
    */
   attempts?: number;
-  /** What each run may use up, with all that it runs. The budgets of the turn and the session count too. */
+  /** Limits of each run, with everything that it runs. The budgets of the turn and the session count, too. */
   budget?: BudgetLimits;
   /**
-   * Where the agent lives, as one of the root agents of the workers there; what it is here says no more than how it is called.
+   * Task queue of the agent, which is a root agent of the workers there. Only its name and description are used here.
    *
    * @default where its caller lives
    */

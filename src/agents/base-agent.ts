@@ -15,13 +15,13 @@ const DEEPEST = 16;
 export interface BaseAgentConfig {
   /** A JavaScript identifier, hyphens allowed, unique among the agents of a tree; not `user`. */
   name: string;
-  /** Tells other agents, and the models that choose among them, what the agent is for. */
+  /** Describes the agent's purpose to other agents, and to the models that choose among them. */
   description?: string;
   /** In their order. Each has one parent, trees are at most 16 agents deep. */
   subAgents?: BaseAgent[];
   /** Runs before the agent does, once for each of its runs. Content that it returns is the agent's answer. */
   beforeAgentCallback?: BeforeAgentCallback;
-  /** Runs when the agent has come to its end. Content that it returns is said behind the agent's answer. */
+  /** Runs when the agent has finished. Content that it returns comes after the agent's answer. */
   afterAgentCallback?: AfterAgentCallback;
 }
 

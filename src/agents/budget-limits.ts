@@ -5,7 +5,7 @@ import { OptionReader } from '../schema/option-reader.ts';
 
 /** What may be used up before no further model call is made. What is left out is not limited. */
 export interface BudgetLimits {
-  /** Model calls that were answered, and those whose worker was lost; what a provider refused isn't counted. */
+  /** Model calls that were answered, and calls whose worker was lost. Calls that a provider refused aren't counted. */
   modelCalls?: number;
   /** Tokens of prompts and answers, as the provider counts them. */
   tokens?: number;

@@ -47,8 +47,7 @@ export interface AgentDurableOptions {
    */
   maxIterations?: number;
   /**
-   * Keeps what the model is writing from those who follow its turn until its answer is in the store: no partial text is
-   * sent.
+   * Followers of the turn get no partial text: they see the answer when it is in the store.
    *
    * @default false
    */
@@ -76,7 +75,7 @@ export interface LlmAgentConfig extends BaseAgentConfig, AgentDurableOptions {
   model?: string | BaseLlm;
   /** Tells the model how to act. In text, `{name}` stands for the state's value of that key. */
   instruction?: string | InstructionProvider;
-  /** Of a root agent: stands before the instruction of each agent of its tree. Filled in as `instruction` is. */
+  /** For a root agent: stands before the instruction of each agent of its tree. Filled in as `instruction` is. */
   globalInstruction?: string | InstructionProvider;
   /**
    * The system instruction as it is, nothing filled in, so that the provider can cache it; parts that are no text are sent as
@@ -84,20 +83,20 @@ export interface LlmAgentConfig extends BaseAgentConfig, AgentDurableOptions {
    * words.
    */
   staticInstruction?: StaticInstruction;
-  /** What the model can call, no two of one name, and toolsets that are asked for theirs at every request. */
+  /** Tools that the model can call, with different names, and toolsets, which are asked for their tools at every request. */
   tools?: readonly ToolUnion[];
   /** Temperature, safety settings and the like. Tools, instructions and response schemas have fields of their own. */
   generateContentConfig?: GenerateContentConfig;
   /**
-   * `'none'`: the model sees what came since the latest message, or the latest event of another agent, and nothing before.
+   * `'none'`: the model sees only contents since the latest message, or since the latest event of another agent.
    *
    * @default 'default'
    */
   includeContents?: 'default' | 'none';
-  /** What another agent must hand over to this one: zod 3 or 4, JSON Schema, or the `Schema` of `@google/genai`. */
+  /** Schema of the input that another agent gives to this one: zod 3 or 4, JSON Schema, or the `Schema` of `@google/genai`. */
   inputSchema?: SchemaLike;
   /**
-   * What the answer must be: zod 3 or 4, JSON Schema, or the `Schema` of `@google/genai`. An agent with tools, on a model that
+   * Schema of the answer: zod 3 or 4, JSON Schema, or the `Schema` of `@google/genai`. An agent with tools, on a model that
    * can't have both, answers by calling `set_model_response`. Such an agent is never transferred from.
    */
   outputSchema?: SchemaLike;
@@ -114,11 +113,12 @@ export interface LlmAgentConfig extends BaseAgentConfig, AgentDurableOptions {
   afterToolCallback?: AfterToolCallback;
   onToolErrorCallback?: OnToolErrorCallback;
   /**
-   * In the place of {@link DEFAULT_REQUEST_PROCESSORS}, which build the request: a list without them starts from nothing. What
-   * offers `transfer_to_agent` follows in any case, unless the transfer flags and the lack of sub-agents leave nothing to offer.
+   * Takes the place of {@link DEFAULT_REQUEST_PROCESSORS}, which build the request: a list without them starts from nothing. The
+   * processor that offers `transfer_to_agent` follows in any case, unless the transfer flags and the lack of sub-agents leave
+   * nothing to offer.
    */
   requestProcessors?: readonly BaseLlmRequestProcessor[];
-  /** Run for every response of the model, partial ones too, behind the after-model callbacks. */
+  /** Run for every response of the model, partial ones, too, after the after-model callbacks. */
   responseProcessors?: readonly BaseLlmResponseProcessor[];
   /** Makes the agent plan before it acts; its `thinkingConfig` wins over that of `generateContentConfig`. */
   planner?: BasePlanner;

@@ -26,9 +26,9 @@ export interface AppDurableOptions {
    * @format milliseconds, or text like `'90 days'`
    */
   retention?: Duration;
-  /** What models cost; turns report no cost without. */
+  /** Prices of models. Without them turns report no cost. */
   prices?: PriceTable;
-  /** What a turn, and a session as a whole, may use up. Nothing is limited by default, `maxLlmCalls` aside. */
+  /** Limits of a turn, and of a session as a whole. By default only `maxLlmCalls` limits. */
   budgets?: Budgets;
   /** How many of its turns run at the same time. Nothing is limited by default. */
   limits?: Limits;
@@ -41,9 +41,9 @@ export interface AppDurableOptions {
    * @example { orderQuery: ({ orderId }) => tool({ name: 'query_order', description: '…', execute: () => find(orderId) }) }
    */
   toolFactories?: Readonly<Record<string, ToolFactory>> | ReadonlyMap<string, ToolFactory>;
-  /** Whose decisions count about calls that name approvers, a quorum, or bar whoever has asked for them. */
+  /** Rules about decisions on calls that name approvers or a quorum, or that bar their requester. */
   approval?: AppApprovalOptions;
-  /** Who is told of requests that wait for people, in this order. Nobody is by default. */
+  /** Notifiers that are told of requests that wait for people, in this order. */
   notifiers?: readonly Notifier[];
 }
 

@@ -22,7 +22,7 @@ export interface ResumabilityConfig {
 export interface AppOptions {
   /** Letters, digits, underscores and hyphens, a letter first; not `user`. Sessions belong to it: keep it. */
   name: string;
-  /** Answers, or whoever of its tree goes on with the session, where no turn names an agent. Has no parent. */
+  /** Answers if a message names no agent, or the agent of its tree that goes on with the session does. Has no parent. */
   rootAgent: BaseAgent;
   /** See all that the app's agents do, in this order; no two of one name. */
   plugins?: readonly BasePlugin[];

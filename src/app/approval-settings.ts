@@ -9,20 +9,20 @@ import { problemOfName } from '../schema/person-name.ts';
 /** Whose decisions an app believes. */
 export interface AppApprovalOptions {
   /**
-   * Whether plain signals and updates decide where an attestation would be needed otherwise: whoever may write to the Temporal
-   * namespace is an approver then, and all of them count as one person.
+   * Whether plain signals and updates decide where an attestation would be needed otherwise. Every program that may write to the
+   * Temporal namespace is an approver then, and all of them count as one person.
    *
    * @default false
    */
   trustTemporal?: boolean;
   /**
-   * Those whose attestations count: approvers with keys of their own, other gateways.
+   * Issuers whose attestations count: approvers with keys of their own, other gateways.
    *
    * @default nobody
    */
   issuers?: readonly Issuer[];
   /**
-   * Whether the word of a gateway with the worker's own credential keys counts for who decides and who sends.
+   * Whether attestations of a gateway with the worker's own credential keys count, for decisions and messages.
    *
    * @default true
    */

@@ -4,8 +4,8 @@ import { OptionReader } from '../schema/option-reader.ts';
 /** How much of an app runs at the same time. */
 export interface Limits {
   /**
-   * Turns that run at the same time, on all workers; others wait for their first step. What is left out is not limited. A turn in
-   * which nothing has happened for 10 minutes, as one that waits for a person, counts no more, and goes on when it may.
+   * Turns that run at the same time, on all workers; others wait for their first step. A missing field doesn't limit. A turn in
+   * which nothing has happened for 10 minutes, for example while it waits for a person, counts no more, and goes on when it can.
    *
    * @example { perApp: 100, perUser: 5 }
    */

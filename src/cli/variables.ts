@@ -32,10 +32,10 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
       },
       HOLDFAST_CREDENTIAL_KEYS: {
         meaning:
-          'What the credentials of users are encrypted with: `<id>:<base64 of 32 bytes>`, several with commas, or JSON by id. ' +
+          'Keys that encrypt the credentials of users: `<id>:<base64 of 32 bytes>`, several with commas, or JSON by id. ' +
           'The first encrypts, all decrypt.',
         byDefault:
-          'keys of the folder with an embedded store; with `HOLDFAST_STORE` none, and nothing is kept',
+          'keys of the folder with an embedded store; with `HOLDFAST_STORE` there are no keys, and no credential is kept',
       },
       HOLDFAST_PUBLIC_URL: {
         meaning:
@@ -73,13 +73,12 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
         byDefault: 'runs name the command that shows it',
       },
       HOLDFAST_QUIET: {
-        meaning:
-          'Not empty: an `InMemoryRunner` says nothing of what takes long, nor of the stand-in that answers for Gemini.',
+        meaning: 'Not empty: an `InMemoryRunner` tells neither of slow work nor of the mock Gemini server.',
         byDefault: 'both are told on standard error',
       },
       HOLDFAST_STAND_IN: {
         meaning:
-          '`true`: without a key for Gemini, `holdfast worker` lets a local stand-in answer with scripted words.',
+          '`true`: without a key for Gemini, `holdfast worker` lets a local mock server answer with scripted words.',
         byDefault: 'false',
       },
     },
@@ -95,7 +94,7 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
       },
       HOLDFAST_GATEWAY_TOKEN: {
         meaning:
-          'What programs of its own machine may show to `holdfast gateway`, as `Authorization: Bearer …`; others show API keys.',
+          'Token of programs of its own machine for `holdfast gateway`, as `Authorization: Bearer …`; others use API keys.',
         byDefault: 'made at each start, and printed; with a public URL none',
       },
       HOLDFAST_GATEWAY_CONFIG: {

@@ -17,7 +17,7 @@ export type TemporalOptions = Required<Pick<ClientOptions, 'connection'>> &
 /** Options of {@link HoldfastClient}. */
 export interface HoldfastClientOptions {
   /**
-   * A client of Temporal, or what one is made of: `connection`, and where they are needed `namespace` (defaults to
+   * A client of Temporal, or its options: `connection`, and if needed `namespace` (defaults to
    * `default`), `dataConverter`, `interceptors`, `plugins`, `identity` (defaults to `<pid>@<host>`). A data converter must be
    * the workers', too.
    */

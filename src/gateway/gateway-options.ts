@@ -9,24 +9,21 @@ import type { Readiness } from './health/readiness.ts';
 
 /** Options of {@link createGateway}. */
 export interface GatewayOptions {
-  /** Does what is asked for. */
+  /** Does the work of the requests. */
   client: HoldfastApi;
   /** Asked for each answer that needs it, so that it may change. */
   about: () => GatewayAbout;
   /** Says of each thing that the gateway needs whether it answers now: `temporal`, `store`. See {@link readiness}. */
   ready: () => Promise<Readiness>;
-  /** Who may use it: {@link localAccess}, {@link networkAccess}. */
+  /** Access rules: {@link localAccess}, {@link networkAccess}. */
   access: Access;
-  /**
-   * The store, for what the gateway itself keeps there. Without it no link decides, there is no inbox,
-   * and no denials are noted.
-   */
+  /** The store, for the gateway's own records. Without it no link decides, there is no inbox, and denials aren't noted. */
   records?: GatewayRecords;
-  /** What {@link defineGateway} has made. Its `access` is part of `access` already: see {@link configuredAccess}. */
+  /** Settings of {@link defineGateway}. Their `access` is part of `access` already: see {@link configuredAccess}. */
   settings?: GatewaySettings;
   /**
-   * The workers' credential keys: with them the gateway attests who decides and who sends, which they believe. Without them a
-   * decision counts only where a request takes plain ones.
+   * The workers' credential keys: with them the gateway attests deciders and senders, and workers trust it. Without them a decision
+   * counts only if its request takes plain decisions.
    */
   credentialKeys?: GivenCredentialKeys;
   /** Where browsers reach it, as `https://agents.example.com`; a path is that of a proxy in front of it. Defaults to that of `settings`. */
@@ -44,6 +41,6 @@ export interface GatewayOptions {
    * @default 15_000
    */
   keepAlive?: number;
-  /** Gets a line for each request, without names of users and without contents, and the errors that nobody is told. */
+  /** Gets a line for each request, without names of users and without contents, and the errors that callers aren't told. */
   logger: GatewayLogger;
 }

@@ -17,13 +17,13 @@ export interface GatewaySettings {
    * counts before it. With it the gateway may listen where other machines reach it.
    */
   publicUrl?: string;
-  /** Who may use it, beside programs of its own machine. */
+  /** Rules for callers of other machines. */
   access?: AccessSettings;
-  /** Takes clicks, commands and replies from Slack: what `slack` of `holdfast/slack` gives as its `gateway`. */
+  /** Takes clicks, commands and replies from Slack: the `gateway` of `slack(…)` in `holdfast/slack`. */
   slack?: SlackApp;
-  /** Services that tell it something by `POST /v1/webhooks/<name>`. Nobody does by default. */
+  /** Services that send events by `POST /v1/webhooks/<name>`. */
   webhooks?: WebhookSources;
-  /** Pages on which people sign in by an API key, see what waits for them, and decide it. */
+  /** Pages on which people sign in by an API key, see their requests, and decide them. */
   inbox?: InboxOptions;
 }
 

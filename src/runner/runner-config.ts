@@ -18,11 +18,11 @@ export function createResumabilityConfig(params: ResumabilityConfig = {}): Resum
 export interface RunnerConfig {
   /** Brings `appName`, `agent` and its plugins. */
   app?: App;
-  /** Of the runner's sessions. Required without `app`. */
+  /** App name of the runner's sessions. Required without `app`. */
   appName?: string;
   /** Required without `app`. */
   agent?: BaseAgent;
-  /** They come behind the app's. Refused with `client`, whose workers have theirs. */
+  /** They come after the app's plugins. Refused with `client`, whose workers have their own. */
   plugins?: BasePlugin[];
   /**
    * An `InMemorySessionService`, whose environment then runs the turns; or, with `client`, a `HoldfastSessionService` of that

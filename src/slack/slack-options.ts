@@ -13,15 +13,15 @@ export interface SlackUser {
 
 /** Options of {@link slack}. */
 export interface SlackOptions {
-  /** Of the app's bot: `xoxb-…`. */
+  /** Token of the app's bot: `xoxb-…`. */
   botToken: SlackSecret;
-  /** Of the app, `Basic Information → App Credentials`. Several while it is replaced, the new one first. */
+  /** Signing secret of the app, from `Basic Information → App Credentials`. Several while it is replaced, the new one first. */
   signingSecret: SlackSecret | readonly SlackSecret[];
   /** `A…`: clicks of other apps are refused. */
   appId: string;
   /** `T…` of the workspaces whose users may decide and ask; those of others, as in shared channels, may not. */
   teamIds: readonly string[];
-  /** Id (`C…`) of the channel that requests are posted to; a function may choose one for each, and none by undefined. */
+  /** Id (`C…`) of the channel of requests. A function chooses a channel for each request, or no channel by undefined. */
   channel: string | ((request: NotifiedRequest) => string | undefined);
   /**
    * Who Slack's users are, as `approvers` name them: by their ids (`U…`; `T…/U…` with several `teamIds`), or by a function. Who isn't

@@ -54,7 +54,7 @@ export interface OpenStoreOptions {
    * Migrations have no limit. Defaults to 60,000.
    */
   queryTimeout?: number;
-  /** Told what takes seconds: the first initialisation, migrations, and waiting for another process's. */
+  /** Told of work that takes seconds: the first initialisation, migrations, and waiting for another process's migration. */
   onProgress?: (line: string) => void;
 }
 

@@ -20,7 +20,7 @@ export interface TestEnvironmentOptions {
   /** As for `createWorker`; turns belong to the first of them where they name no app. */
   apps?: readonly App[];
   /**
-   * What the model answers; `env.gemini.reset(script)` sets another one for the next test. Defaults to one that calls the first
+   * Answers of the model; `env.gemini.reset(script)` sets another script for the next test. Defaults to one that calls the first
    * tool once, with made-up arguments, and says what came back.
    */
   script?: GeminiScript;
@@ -29,15 +29,15 @@ export interface TestEnvironmentOptions {
     Partial<WorkerOptions>,
     'agents' | 'apps' | 'store' | 'connection' | 'namespace' | 'taskQueue'
   >;
-  /** What {@link defineGateway} has made, for the gateway of this environment. */
+  /** Settings of {@link defineGateway}, for the gateway of this environment. */
   gateway?: GatewaySettings;
   /**
-   * Server, store and worker live here, and are gone at the end where none is named.
+   * Folder of server, store and worker. Without one they are removed at the end.
    *
    * @default a new folder for temporary files
    */
   folder?: string;
-  /** Told what takes seconds, as the first start of a server does. Defaults to standard error. */
+  /** Told of work that takes seconds, such as the first start of a server. Defaults to standard error. */
   onProgress?: (line: string) => void;
 }
 

@@ -27,13 +27,12 @@ export interface ApprovalOptions {
    */
   expiresIn?: Duration | 'never';
   /**
-   * What becomes of a request that nobody has decided in time. `'escalate'` asks those of `escalateTo` for as long again, then
-   * rejects.
+   * Decides about a request without a decision in time. `'escalate'` asks the people of `escalateTo` for as long again, then rejects.
    *
    * @default 'reject'
    */
   onExpiry?: 'reject' | 'approve' | 'escalate';
-  /** Those who may decide, too, once the request has escalated. */
+  /** People who may decide, too, after the request has escalated. */
   escalateTo?: readonly string[];
   /**
    * When those of `escalateTo` may decide beside the others. Shorter than `expiresIn`.
@@ -49,7 +48,7 @@ export interface ApprovalOptions {
    */
   allowEdit?: boolean;
   /**
-   * Whether whoever sent the message may not decide. Where nobody has attested the message, no decision counts.
+   * Whether the sender of the message may not decide. If the message has no attestation, no decision counts.
    *
    * @default false
    */

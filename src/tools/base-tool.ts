@@ -105,7 +105,7 @@ export interface ToolChunk {
 export interface BaseToolParams extends DurableOptions, GateOptions, JobOptions {
   /** Starts with a letter or an underscore; letters, digits, `_`, `.`, `:`, `-`; at most 128 characters. */
   name: string;
-  /** Tells the model what the tool does. */
+  /** Describes the tool to the model. */
   description: string;
   /**
    * Whether the call goes on after the tool has returned: a value is told to the model, and the outcome comes later; without one the
@@ -115,14 +115,14 @@ export interface BaseToolParams extends DurableOptions, GateOptions, JobOptions 
    */
   isLongRunning?: boolean;
   /**
-   * Whether the tool only reads, for those who ask before they let a tool run.
+   * Whether the tool only reads, for callbacks and policies that ask before they let a tool run.
    *
    * @default false
    */
   isReadOnly?: boolean;
   /**
-   * Whether what the tool returns may be believed like the agent's own instruction, for callbacks and plugins that mark what
-   * comes from outside. Media say it themselves, by their `trustTier`.
+   * Whether the tool's result can be trusted like the agent's own instruction, for callbacks and plugins that mark content from
+   * outside. Media say it themselves, by their `trustTier`.
    *
    * @default false
    */
@@ -135,8 +135,8 @@ export interface BaseToolParams extends DurableOptions, GateOptions, JobOptions 
    */
   ephemeral?: boolean;
   /**
-   * What becomes of a tool of the same name where this one is merged into a {@link ToolRegistry} or added to a turn:
-   * an error, this one in its place, or that one stays.
+   * Decides about another tool of the same name when this one is merged into a {@link ToolRegistry} or added to a turn: an error,
+   * this one replaces it, or the other one stays.
    *
    * @default 'throw'
    */

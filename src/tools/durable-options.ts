@@ -43,7 +43,7 @@ export interface DurableOptions {
    */
   idempotent?: boolean;
   /**
-   * What to do with a call that was started and left no outcome, because the worker died: run it again, tell the
+   * Decides about a call that was started and left no outcome, because the worker died: run it again, tell the
    * model that it may have run, or ask a person whether to run it again.
    *
    * @default 'retry'; 'fail' with `idempotent: false`, and where calls wait for a person's approval

@@ -36,12 +36,12 @@ export interface GateOptions<Args = Record<string, unknown>> {
    * @default false
    */
   requireConfirmation?: boolean | ConfirmationPredicate<Args>;
-  /** Decides instead of `requireConfirmation`, whatever that says. Name: `RequireConfirmationProvider` of adk-go. */
+  /** Decides in place of `requireConfirmation`. Name: `RequireConfirmationProvider` of adk-go. */
   requireConfirmationProvider?: ConfirmationPredicate<Args>;
   /** The same as `requireConfirmation`, under the name that kadirpekel/hector has for it. */
   requiresApproval?: boolean;
   /**
-   * What people read of a call for which nothing else says it.
+   * Text that people read about a call, unless the gate gives a hint.
    *
    * @default "Please approve or reject the tool call NAME() by responding with a FunctionResponse with an expected
    * ToolConfirmation payload."
@@ -49,7 +49,7 @@ export interface GateOptions<Args = Record<string, unknown>> {
   confirmationHint?: (args: Args) => string;
   /** Who may decide, and how. */
   approval?: ApprovalOptions;
-  /** The credential without which the tool doesn't run: `context.credential`. Asked for where none is kept. */
+  /** The credential without which the tool doesn't run: `context.credential`. If none is kept, the call asks for it. */
   authConfig?: AuthConfig;
 }
 

@@ -21,7 +21,7 @@ export interface JobView {
 /** How the job of a long-running tool is looked after. */
 export interface JobOptions {
   /**
-   * Asks the service behind the tool how the job stands. What it returns is the outcome, as if the tool had returned it; undefined or
+   * Asks the tool's service about the job. The returned value is the outcome, as if the tool had returned it; undefined or
    * null means *not yet*. Throwing counts as a failed look: ten in a row end the job. Polling adds nothing to the history, however long.
    */
   poll?: (job: JobView, toolContext: Context) => unknown;
@@ -35,7 +35,7 @@ export interface JobOptions {
   /** Tells the service behind the tool that the outcome is not wanted any more. Called when the job is cancelled, or out of time. */
   cancel?: (job: JobView, toolContext: Context) => unknown;
   /**
-   * What the model is told in place of an error where the job is out of time; it may say what is left of it.
+   * Gives the model's answer in place of an error when the job is out of time, for example a partial result.
    *
    * @default an error that names the time
    */

@@ -66,18 +66,18 @@ export interface ToolOptions<
 > extends Omit<BaseToolParams, 'name' | 'isLongRunning' | 'cancel' | keyof GateOptions>,
     GateOptions<ToolExecuteArgument<TParameters>> {
   /**
-   * What the model calls the tool.
+   * Name of the tool for the model.
    *
    * @default the name of `execute`
    */
   name?: string;
   /** zod 4, zod 3, JSON Schema, or the provider's `Schema`. Without it the tool takes no arguments. */
   parameters?: TParameters;
-  /** Checked against what `execute` returns, or of a call that goes on against the outcome of its job; shown to the model. */
+  /** Schema of the value that `execute` returns, or of a job's outcome if the call goes on. It is checked, and shown to the model. */
   outputSchema?: TOutput;
   /**
-   * Does what the tool is for. Of an async generator the chunks are told to those who follow the turn, and the last one is
-   * the result: see {@link ToolChunk}.
+   * Does the work of the tool. If it is an async generator, followers of the turn are told the chunks, and the last chunk is the
+   * result: see {@link ToolChunk}.
    */
   execute: ToolExecuteFunction<TParameters, TOutput, TLongRunning>;
   /**

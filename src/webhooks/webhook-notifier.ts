@@ -15,7 +15,7 @@ export type WebhookEventType = 'request.opened' | 'request.escalated' | 'request
 
 export interface WebhookNotifierOptions {
   /**
-   * Of the notifier; each of an app has its own.
+   * Name of the notifier; each notifier of an app has its own.
    *
    * @default 'webhook'
    */
@@ -29,7 +29,7 @@ export interface WebhookNotifierOptions {
    */
   secrets: string | readonly string[];
   /**
-   * What is told.
+   * Events that are told.
    *
    * @default all
    */

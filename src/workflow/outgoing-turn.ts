@@ -46,7 +46,7 @@ export interface AgentTurn {
    */
   taskQueue?: string;
   /**
-   * What it does while the session answers another message: waits for its turn, ends the other one, or is refused.
+   * Decides about a message that comes while the session answers another one: it waits, ends the other turn, or is refused.
    *
    * @default 'enqueue'
    */

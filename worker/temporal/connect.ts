@@ -18,9 +18,9 @@ export interface TemporalOptions {
   executable?: string;
   /** Where a downloaded or built server is kept. Default: `HOLDFAST_CACHE`, else the platform's cache folder. */
   cacheFolder?: string;
-  /** Lines for people about what takes time. Default: none are made. */
+  /** Lines for people about work that takes time. Default: none are made. */
   onProgress?: (line: string) => void;
-  /** What works less well than it could. Default: `onProgress`. */
+  /** Warnings about things that work less well than they could. Default: `onProgress`. */
   onWarning?: (line: string) => void;
   /** Ends a search, download, build or start that is under way. */
   signal?: AbortSignal;

@@ -32,24 +32,24 @@ export interface OutgoingMessage extends SessionNames {
    */
   messageId?: string;
   /**
-   * What it does while the session answers another message: waits for its turn, ends the other one, or is refused.
+   * Decides about a message that comes while the session answers another one: it waits, ends the other turn, or is refused.
    * Defaults to `enqueue`.
    */
   policy?: MessagePolicy;
-  /** Who answers: any agent that the worker serves, sub-agents included. Defaults to whoever of the tree has to go on. */
+  /** The agent that answers: any agent that the worker serves, sub-agents included. Defaults to the agent of the tree that goes on. */
   agent?: string;
   /**
-   * Root agent of the tree that answers where no `agent` is named; who of it does so follows from the transcript, as in ADK. Defaults
+   * Root agent of the tree that answers if no `agent` is named. The transcript decides which of its agents answers, as in ADK. Defaults
    * to the app's.
    */
   rootAgent?: string;
-  /** State that the message's event carries: none beside what only answers a turn that waits, which is no event. */
+  /** State that the message's event carries. Not allowed in a message that only answers a waiting turn, which is no event. */
   stateDelta?: Record<string, unknown>;
   /** Fields that Holdfast doesn't know are left out. */
   runConfig?: TurnRunConfig;
   /**
-   * Proves who sends it: a compact JWS of an issuer that the app names. Without one the sender is unverified, and where a call's
-   * requester may not decide about it, nobody may.
+   * Proves the sender: a compact JWS of an issuer that the app names. Without one the sender is unverified, and nobody may decide
+   * about a call with `notRequester`.
    */
   attestation?: string;
   /**

@@ -14,11 +14,11 @@ export interface AccessSettings {
    * 443. Requests for other names are refused.
    */
   hosts?: readonly string[];
-  /** Those who say who callers are, by tokens that they sign. */
+  /** Issuers that authenticate callers, by tokens that they sign. */
   issuers?: readonly TrustedIssuer[];
   /**
    * How many proxies of the operator stand in front of the gateway, `true` for one: each adds the address that it sees to
-   * `X-Forwarded-For`, which is believed as far. Without one nothing of `X-Forwarded-*` is.
+   * `X-Forwarded-For`, which is trusted so far. Without a proxy `X-Forwarded-*` is ignored.
    *
    * @default false
    */

@@ -16,26 +16,26 @@ export interface GrantsByClaim {
 export interface TrustedIssuer {
   /** Exactly as tokens have it in `iss`; an https URL. */
   issuer: string;
-  /** Whom tokens have to be for, in `aud`; of several one is enough. */
+  /** Required audience of tokens, in `aud`; one of several is enough. */
   audience: string | readonly string[];
   /** Where the keys are. Defaults to what `<issuer>/.well-known/openid-configuration` says. */
   jwksUri?: string;
   /** The keys themselves, where they are not asked for. */
   jwks?: JSONWebKeySet;
   /**
-   * Signatures that are taken; none that a public key could make.
+   * Accepted signature algorithms; algorithms with which a public key could sign are refused.
    *
    * @default RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384, ES512, EdDSA
    */
   algorithms?: readonly string[];
   /**
-   * The claim that names the person, as approvers are listed: `email`, which counts unless the issuer says that it isn't verified. A
-   * token without it is nobody who decides.
+   * The claim that names the person, as approvers are listed: `email`, which counts unless the issuer says that it isn't verified.
+   * A token without it can't decide.
    */
   person: string;
   /** The claim that names the only user in whose name the token may act. A token without it is refused. */
   userId?: string;
-  /** What callers may do. */
+  /** Rights of callers. */
   grants: GrantsByClaim | ((claims: JWTPayload) => readonly Grant[] | Promise<readonly Grant[]>);
 }
 

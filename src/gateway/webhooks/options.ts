@@ -96,10 +96,10 @@ export interface WebhookSource {
    * @default 'standard'
    */
   verify?: 'standard' | VerifyWebhook;
-  /** Others than `webhook:<source>` whom its handler may name. */
+  /** Further people that its handler may name, beside `webhook:<source>`. */
   persons?: readonly string[];
   /**
-   * Does what the event is for. What it throws is answered by 500 and logged: the sender tries again, and this is called again. It is
+   * Handles the event. An error that it throws is answered by 500 and logged: the sender tries again, and this is called again. It is
    * called once for each delivery otherwise. After 20 seconds the sender is told to come again, and gets the answer then; after 2 minutes
    * whoever has called it is taken to be gone.
    */

@@ -7,14 +7,14 @@ import { FunctionTool } from '../function-tool.ts';
 /** Options of {@link approvalTool}. Fields: `approvaltool.Config` of kadirpekel/hector, and who decides. */
 export interface ApprovalToolOptions {
   /**
-   * What the model calls the tool.
+   * Name of the tool for the model.
    *
    * @default 'request_approval'
    */
   name?: string;
   /** Tells the model when to ask. */
   description?: string;
-  /** What the model must say beside `action` and `reason`: names of text arguments. */
+  /** Names of further text arguments that the model must give, beside `action` and `reason`. */
   requiredFields?: readonly string[];
   /** Who may decide, and how. */
   approval?: ApprovalOptions;
