@@ -17,6 +17,7 @@ import { openTemporal, type TemporalTarget } from '../../worker/index.ts';
 import { root } from '../docs/documents.ts';
 import { endServer } from '../setup/end-server.ts';
 import { type PostgresServer, startPostgresServer } from '../setup/postgres-server.ts';
+import { inTier } from '../setup/tier.ts';
 
 const HEALTHY_WITHIN = 120_000;
 const GRACE = 30_000;
@@ -87,16 +88,21 @@ describe('worker and gateway of the composition, as processes', () => {
     return started;
   };
 
-  test.each([
+  const surroundings: [what: string, more: Record<string, string>][] = [
     ['the variables of its defaults', {}],
     [
       'all others that Holdfast knows passed empty',
       Object.fromEntries(VARIABLE_NAMES.filter((name) => name !== 'HOME').map((name) => [name, ''])),
     ],
-  ])('are ready with %s, and end on SIGTERM [deploy.starts]', async (_what, more) => {
-    const started = ['worker', 'gateway'].map((name) => start(name, more));
-    const failed = Promise.race(started.map((each) => each.failed));
-    for (const name of ['worker', 'gateway']) await Promise.race([failed, healthy(name, more)]);
-    for (const each of started) expect(await each.stop(GRACE), lastLines(each.log)).toBe(0);
-  });
+  ];
+
+  test.each(surroundings.slice(0, inTier(1, 2)))(
+    'are ready with %s, and end on SIGTERM [deploy.starts]',
+    async (_what, more) => {
+      const started = ['worker', 'gateway'].map((name) => start(name, more));
+      const failed = Promise.race(started.map((each) => each.failed));
+      for (const name of ['worker', 'gateway']) await Promise.race([failed, healthy(name, more)]);
+      for (const each of started) expect(await each.stop(GRACE), lastLines(each.log)).toBe(0);
+    },
+  );
 });

@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
+import { inTier } from '../setup/tier.ts';
 import { SteadyTurns } from './steady-turns.ts';
 
 const server = await startPostgresServer();
@@ -19,8 +20,8 @@ afterAll(async () => {
 });
 
 const interruptions: [string, () => Promise<unknown>][] = [
-  ['is restarted', () => server.stop().then(server.start)],
   ['is killed', () => server.kill().then(server.start)],
+  ['is restarted', () => server.stop().then(server.start)],
   ['loses all connections', () => server.query(TERMINATE)],
   ['loses one backend to SIGKILL, and recovers', killBackend],
 ];
@@ -36,7 +37,7 @@ async function killBackend(): Promise<void> {
   process.kill(backend.pid, 'SIGKILL');
 }
 
-test.each(interruptions)(
+test.each(interruptions.slice(0, inTier(1, interruptions.length)))(
   'a server under load %s: calls succeed or are unavailable, and nothing is lost [store.postgres]',
   async (_name, interrupt) => {
     const load = new SteadyTurns(store);

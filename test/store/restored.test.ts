@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
+import { inTier } from '../setup/tier.ts';
 import { Turn } from './suite/turns/turn.ts';
 import { folderWithStore, temporaryFolder } from './temporary-folder.ts';
 
@@ -48,7 +49,7 @@ const kinds: [string, () => Promise<Restorable>][] = [
   ],
 ];
 
-describe.each(kinds)('%s, restored from an older backup', (_kind, make) => {
+describe.each(kinds.slice(0, inTier(1, 2)))('%s, restored from an older backup', (_kind, make) => {
   test('no call of a turn goes on with less than it has seen; with the right data back it does [store.restored]', async () => {
     const database = await make();
     let store = await database.open();

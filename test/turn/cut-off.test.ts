@@ -9,6 +9,7 @@ import { tool } from '../../src/tools/tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { settledCalls } from '../setup/settled-calls.ts';
+import { inTier } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const held = new HeldTool();
@@ -101,7 +102,7 @@ describe('a turn that is cut off', () => {
   const responsesOf = (events: readonly StoredEvent[]) =>
     events.flatMap(({ event }) => getFunctionResponses(event)).map(({ response }) => response);
 
-  describe.each(Object.entries(POINTS))('during %s', (_name, point) => {
+  describe.each(Object.entries(POINTS).slice(inTier(2, 0)))('during %s', (_name, point) => {
     test('cancelled: the store says so at once, the next turn goes on, the message is not answered again [steer.reset] [turn.cancel]', async () => {
       const { turn, run } = await startedUntil(point);
       await run.cancel();

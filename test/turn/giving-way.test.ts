@@ -11,6 +11,7 @@ import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { Conversation } from '../setup/conversation.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { SHORT_RUNS } from '../setup/temporal-server.ts';
+import { inTier } from '../setup/tier.ts';
 import { type History, openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const held = new HeldTool();
@@ -36,10 +37,12 @@ function askedSteps(history: History): CallModelInput[] {
   });
 }
 
-describe.each([
+const kinds: [kind: string, serverConfig: readonly string[] | undefined][] = [
   ['one run', undefined],
   ['runs that continue each other', SHORT_RUNS],
-])(
+];
+
+describe.each(kinds.slice(0, inTier(1, 2)))(
   'messages that waited when their run was terminated, of which a later one is sent again first, in %s',
   (_in, serverConfig) => {
     let environment: TurnEnvironment;

@@ -2,9 +2,13 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import type { NewRequest } from '../../../../src/store/approvals/approval-store.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
+import { inTier } from '../../../setup/tier.ts';
 import { watchingReads } from '../statements.ts';
 import { newNames, USAGE } from '../turns/turn.ts';
 import { ADA, AskingTurn, entry } from './asking-turn.ts';
+
+/** Rows that have ended. */
+const MANY = inTier(2_000, 10_000);
 
 /** Of one table, for one statement. */
 const MOST_ROWS = 60;
@@ -82,7 +86,7 @@ export function approvalListSuite(store: () => PostgresStore): void {
     const copies = sql`insert into holdfast.approvals select (jsonb_populate_record(a, jsonb_build_object(
         'request_id', a.request_id || '-' || n, 'since', a.since + n,
         'status', (array['approved', 'rejected', 'answered', 'expired', 'cancelled'])[1 + n % 5]))).*
-      from holdfast.approvals a cross join generate_series(1, 10000) n where a.request_id = ${decided}`;
+      from holdfast.approvals a cross join generate_series(1, ${MANY}::integer) n where a.request_id = ${decided}`;
     await copies.execute(store().db);
     // As PostgreSQL does by itself, in time.
     const count = sql`analyze holdfast.approvals`;
@@ -96,7 +100,7 @@ export function approvalListSuite(store: () => PostgresStore): void {
             const rows = await store().approvals.list({ ...list, ...(after && { after }) });
             const ids = rows.map(({ requestId }) => requestId);
             if ('app' in whose) {
-              expect(ids).toEqual(ids.map((_id, n) => `${decided}-${10_000 - page * 25 - n}`));
+              expect(ids).toEqual(ids.map((_id, n) => `${decided}-${MANY - page * 25 - n}`));
             }
             expect(ids).not.toContain(pending);
             after = rows.at(-1);

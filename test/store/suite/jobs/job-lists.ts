@@ -1,9 +1,13 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
+import { inTier } from '../../../setup/tier.ts';
 import { watchingReads } from '../statements.ts';
 import { newNames, USAGE } from '../turns/turn.ts';
 import { AnsweringTurn, answer, JobTurn, REPORT } from './job-turn.ts';
+
+/** Rows that have ended. */
+const MANY = inTier(2_000, 10_000);
 
 /** Of one table, for one statement. */
 const MOST_ROWS = 60;
@@ -100,7 +104,7 @@ export function jobListSuite(store: () => PostgresStore): void {
     const copies = sql`insert into holdfast.jobs select (jsonb_populate_record(j, jsonb_build_object(
         'job_id', j.job_id || '-' || n, 'since', j.since + n,
         'status', (array['completed', 'failed', 'cancelled', 'timed_out'])[1 + n % 4]))).*
-      from holdfast.jobs j cross join generate_series(1, 10000) n where j.job_id = ${first}`;
+      from holdfast.jobs j cross join generate_series(1, ${MANY}::integer) n where j.job_id = ${first}`;
     await copies.execute(store().db);
     // As PostgreSQL does by itself, in time.
     const count = sql`analyze holdfast.jobs`;
@@ -110,7 +114,7 @@ export function jobListSuite(store: () => PostgresStore): void {
         for (const whose of [{}, { app }, { app, userId }]) {
           const rows = await store().jobs.list({ ...whose, status: ENDED, order: 'newest', limit: 25 });
           expect(rows).toHaveLength(25);
-          if ('app' in whose) expect(rows[0]?.jobId).toBe(`${first}-10000`);
+          if ('app' in whose) expect(rows[0]?.jobId).toBe(`${first}-${MANY}`);
         }
       });
       expect(Math.max(...read.map((statement) => statement.read.jobs ?? 0))).toBeLessThanOrEqual(MOST_ROWS);
