@@ -1,4 +1,4 @@
 export { toolJob } from './jobs/tool-job.ts';
-export { deliverNotice } from './notices/deliver-notice.ts';
+export { deliverNotice } from './notices/notices.ts';
 export { retainSessions } from './retain-sessions.ts';
 export { agentTurn } from './turn/agent-turn.ts';

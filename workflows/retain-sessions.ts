@@ -2,9 +2,8 @@ import { continueAsNew, scheduleActivity, workflowInfo } from '@temporalio/workf
 import { RESULTS } from '../src/protocol/activity-results.ts';
 import { DELETE_EXPIRED_SESSIONS, RETAIN_SESSIONS } from '../src/protocol/names.ts';
 import type { ExpiredSessions, RetainSessions } from '../src/protocol/retention.ts';
-import { deleteExpiredOptions } from './activity-options.ts';
+import { deleteExpiredOptions, usable } from './activities.ts';
 import { checkArguments } from './arguments.ts';
-import { usable } from './usable-result.ts';
 
 /** Deletes an app's sessions in which nothing has happened for longer than its retention, some at a time. */
 export async function retainSessions(input: RetainSessions): Promise<{ deleted: number }> {
@@ -28,5 +27,5 @@ export async function retainSessions(input: RetainSessions): Promise<{ deleted: 
 }
 
 function retainBehind({ v, app }: RetainSessions, after: RetainSessions['after']): RetainSessions {
-  return { v, app, ...(after === undefined ? {} : { after }) };
+  return { v, app, after };
 }

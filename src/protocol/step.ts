@@ -14,7 +14,7 @@ import type { AwaitedJob, JobTask } from './job.ts';
 import type { ToolSchedule, TurnRunConfig } from './run-terms.ts';
 import type { InvocationOutcome, OwnCall, TurnUsage } from './turn.ts';
 
-/** Who a turn belongs to; sent with its first step only, later ones name the store's session. */
+/** The app, user and session of a turn; sent with its first step only, later ones name the store's session. */
 export interface TurnIdentity {
   app: string;
   userId: string;
@@ -40,9 +40,9 @@ export interface StepPosition {
 
 export interface CallModelInput extends StepPosition, ActingAgent {
   agent?: string;
-  /** Step of a transferred turn: those that have handed it on, the first one first. The callbacks behind them are asked at the end. */
+  /** Step of a transferred turn: the agents that have transferred it, the first one first. Their closing callbacks are asked at the end. */
   handedOnBy?: readonly string[];
-  /** First step of this agent's since the turn was handed on to it, or since its run began. */
+  /** First step of this agent's since the turn was transferred to it, or since its run began. */
   enters?: true;
   /** First step of an agent of a workflow agent: the run that has planned it. */
   plannedBy?: string;
@@ -113,7 +113,7 @@ export interface FirstStep {
   transcript?: string;
 }
 
-/** Who acts, as far as the workflow could not know. */
+/** The acting agent, as far as the workflow could not know. */
 export interface Entered {
   /** Root of the tree that the agent is in. */
   root?: string;
@@ -174,7 +174,7 @@ export interface SupersededStep {
 
 /** Input of a call's activity, whose type is the tool's name. */
 export interface ToolCallInput extends ActingAgent {
-  /** How often the turn was handed on by now; absent for never. */
+  /** How often the turn was transferred by now; absent for never. */
   handedOn?: number;
   v: number;
   session: string;
@@ -222,7 +222,7 @@ export type ToolCallResult =
       skipSummarization?: true;
       /** The response is an intermediate one: this job goes on without the turn. */
       detached?: AwaitedJob;
-      /** The turn is handed on to this agent, once all calls of the step have ended. */
+      /** The turn is transferred to this agent, once all calls of the step have ended. */
       transferToAgent?: string;
       escalate?: true;
     }

@@ -38,8 +38,8 @@ export function handleDecisions(requests: Requests, forwarding: Forwarding): voi
     );
   }
 
-  /** Nobody reads what becomes of a signal: an operator is told who could not be. */
-  function sendOn(runKey: string, order: string, given: unknown, name: RequestName): void {
+  /** Nobody reads what becomes of a signal: a failure to forward it is noted for an operator. */
+  function forward(runKey: string, order: string, given: unknown, name: RequestName): void {
     void forwarding.decision(runKey, order, given, name).catch((error) => requests.refused(name, error));
   }
 
@@ -74,7 +74,7 @@ export function handleDecisions(requests: Requests, forwarding: Forwarding): voi
           return;
         }
         if (other === undefined) requests.signalled(decision);
-        else sendOn(other, name, given, decision.name);
+        else forward(other, name, given, decision.name);
       },
       { description },
     );

@@ -11,9 +11,7 @@ import {
   type Voter,
 } from '../../src/protocol/gate.ts';
 import { VERIFY_DECISION } from '../../src/protocol/names.ts';
-import { verifyDecisionOptions } from '../activity-options.ts';
-import { turnPriority, type User } from '../turn-priority.ts';
-import { usable } from '../usable-result.ts';
+import { turnPriority, type User, usable, verifyDecisionOptions } from '../activities.ts';
 import { answerOf, type Decision, rawArgument, rawResponse, wordsOf } from './decision-arguments.ts';
 import {
   type ClosedRequest,
@@ -42,7 +40,7 @@ export interface Answer
 /** Decisions of one request that are looked at one after another, in the order in which they came. */
 interface Line {
   last: Promise<unknown>;
-  /** By their words, for those who ask what became of what they have signalled. */
+  /** By their words: a sender may ask by update what became of a signal. */
   inWork: Map<string, Promise<DecisionReceipt>>;
   refused: Map<string, DecisionReceipt>;
 }
@@ -78,7 +76,7 @@ export class Decisions {
   }
 
   /** No decision is being looked at. */
-  get settled(): boolean {
+  get finished(): boolean {
     return [...this.#lines.values()].every(({ inWork }) => inWork.size === 0);
   }
 
@@ -144,7 +142,7 @@ export class Decisions {
       refused: new Map(),
     };
     this.#lines.set(request, line);
-    // Also while the turn is being ended: who decides is told what became of it.
+    // Also while the turn is being ended: the sender is told what became of it.
     const receipt = CancellationScope.nonCancellable(async () => {
       await line.last;
       return await this.#lookAt(request, decision);
@@ -188,8 +186,8 @@ export class Decisions {
       status,
       by: UNVERIFIED,
       answer: answerOf(decision),
-      ...(reason === undefined ? {} : { reason }),
-      ...(payload === undefined ? {} : { payload }),
+      reason,
+      payload,
     });
     return receiptOf(request, status);
   }
@@ -226,8 +224,8 @@ export class Decisions {
     }
     const given = {
       by,
-      ...(reason === undefined ? {} : { reason }),
-      ...(payload === undefined ? {} : { payload }),
+      reason,
+      payload,
     };
     if (!confirm.confirmed) {
       this.#close(request, { ...given, status: 'rejected', people, answer: answerOf(decision) });
@@ -250,7 +248,7 @@ export class Decisions {
   }
 }
 
-/** What those are told who answer a request that has ended. */
+/** The receipt of an answer to a request that has ended. */
 export function answeredBefore(
   requestId: string,
   closed: ClosedRequest,
@@ -278,7 +276,7 @@ function expired(requestId: string) {
   return decisionFailure('RequestExpired', problem, { field: 'requestId', requestId, status: 'expired' });
 }
 
-/** Of those who have proved who they are. */
+/** The names of verified voters. */
 export function namesOf(voters: readonly Voter[]): string[] {
   return voters.filter(({ verified }) => verified).map(({ principal }) => principal);
 }
@@ -329,10 +327,10 @@ async function verify(user: User, request: PendingRequest, decision: Decision): 
     entryId: `${requestId}/${request.entries}`,
     at: Date.now(),
     escalated,
-    ...(confirm === undefined ? {} : { confirm }),
-    ...(input === undefined ? {} : { input }),
-    ...(credential === undefined ? {} : { credential }),
-    ...(isText === undefined ? {} : { isText }),
+    confirm,
+    input,
+    credential,
+    isText,
   };
   try {
     const options = verifyDecisionOptions(`${tool} · decision on ${requestId}`, turnPriority(user));
@@ -356,7 +354,7 @@ function receiptOf(
     requestId: gate.requestId,
     callKey: call.callKey,
     status,
-    ...(reason === undefined ? {} : { reason }),
+    reason,
     ...(votes.quorum > 1 ? { approvals: votes.approvals, quorum: votes.quorum } : {}),
   };
 }

@@ -2,8 +2,7 @@ import { CancellationScope, log, scheduleActivity } from '@temporalio/workflow';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { RecordEntriesInput, RequestEntry } from '../../src/protocol/gate.ts';
 import { RECORD_ENTRIES } from '../../src/protocol/names.ts';
-import { recordEntriesOptions } from '../activity-options.ts';
-import { turnPriority, type User } from '../turn-priority.ts';
+import { recordEntriesOptions, turnPriority, type User } from '../activities.ts';
 
 const MOST_AT_ONCE = 100;
 
@@ -18,7 +17,7 @@ export class EntryRecorder {
   }
 
   /** Nothing is on its way to the store. */
-  get settled(): boolean {
+  get finished(): boolean {
     return this.#waiting.length === 0 && !this.#recording;
   }
 

@@ -2,12 +2,13 @@ import { ApplicationFailure } from '@temporalio/workflow';
 import {
   callKeyOfRequest,
   type Gate,
+  type KnownVote,
   type RequestName,
   type RequestStatus,
+  type Voter,
   type WaitingRequest,
 } from '../../src/protocol/gate.ts';
 import type { AnsweredGate, PlannedCall } from '../../src/protocol/step.ts';
-import type { VoteTally } from './vote-tally.ts';
 
 /** A call that asks, and whose it is. */
 export interface AskingCall extends Pick<PlannedCall, 'callKey' | 'callId' | 'tool' | 'summary'> {
@@ -22,7 +23,7 @@ export interface AskingCall extends Pick<PlannedCall, 'callKey' | 'callId' | 'to
 export interface RequestEnding {
   status: Exclude<RequestStatus, 'pending'>;
   answered: AnsweredGate;
-  /** Who has proved to have decided. */
+  /** Names of the verified voters. */
   people: string[];
   reason?: string;
   /** In place of those that were shown. */
@@ -50,7 +51,7 @@ export interface PendingRequest {
   closed?: ClosedRequest;
 }
 
-/** What is left of a request that has ended, for those who answer it again. */
+/** What is left of a request that has ended: it may be answered again. */
 export interface ClosedRequest {
   callId: string;
   status: RequestEnding['status'];
@@ -94,7 +95,7 @@ export class RequestBook {
     request.closed = {
       callId: request.call.callId,
       status: ending.status,
-      ...(answer === undefined ? {} : { answer }),
+      answer,
       entries: request.entries,
     };
     this.#closed[requestId] = request.closed;
@@ -171,7 +172,7 @@ export function waitingRequest({ call, gate, since, until, votes }: PendingReque
     path: [...call.path],
     hint: gate.hint,
     since,
-    ...(until === undefined ? {} : { until }),
+    until,
     votes: { approvals: votes.approvals, quorum: votes.quorum },
   };
 }
@@ -198,4 +199,48 @@ export function listed(ids: readonly string[]): string {
   if (ids.length === 0) return 'none';
   const more = ids.length - MOST_NAMED;
   return ids.slice(0, MOST_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+/** An approval that counts. */
+export interface Vote extends KnownVote {
+  /** Equal for decisions that say the same in the same words. */
+  given: string;
+}
+
+/** Approvals of one request by different people; a rejection that counts ends it at once. */
+export class VoteTally {
+  readonly quorum: number;
+  readonly #votes = new Map<string, Vote>();
+
+  /** @param known of before, by an earlier workflow: nobody knows their words any more. */
+  constructor(quorum = 1, known: readonly KnownVote[] = []) {
+    this.quorum = quorum;
+    for (const vote of known) this.add({ ...vote, given: '' });
+  }
+
+  /** Of the arguments that most have approved. */
+  get approvals(): number {
+    return Math.max(0, ...[...this.#votes.values()].map(({ of }) => this.of(of).length));
+  }
+
+  of(version: string): Vote[] {
+    return [...this.#votes.values()].filter((vote) => vote.of === version);
+  }
+
+  voteOf({ principal }: Voter): Vote | undefined {
+    return this.#votes.get(principal);
+  }
+
+  /** Whether these very words count already. */
+  hasGiven(given: string): boolean {
+    return [...this.#votes.values()].some((vote) => vote.given === given);
+  }
+
+  add(vote: Vote): void {
+    this.#votes.set(vote.by.principal, vote);
+  }
+
+  withdraw({ principal }: Voter): boolean {
+    return this.#votes.delete(principal);
+  }
 }

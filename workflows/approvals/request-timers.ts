@@ -1,6 +1,6 @@
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import type { GateKind } from '../../src/protocol/gate.ts';
-import { cutSummary } from '../activity-options.ts';
+import { cutSummary } from '../activities.ts';
 import type { PendingRequest } from './request-book.ts';
 
 /** What becomes of a request that waits too long. */

@@ -10,7 +10,7 @@ import {
   type RequestName,
 } from '../../src/protocol/gate.ts';
 import type { PlannedCall } from '../../src/protocol/step.ts';
-import { RequestNotices } from '../notices/request-notices.ts';
+import { RequestNotices } from '../notices/notices.ts';
 import { type Decision, RAW_SECRET } from './decision-arguments.ts';
 import { type Answer, answeredBefore, bareReceipt, Decisions, namesOf } from './decisions.ts';
 import { EarlyReplies } from './early-replies.ts';
@@ -22,9 +22,9 @@ import {
   type PendingRequest,
   RequestBook,
   type RequestEnding,
+  VoteTally,
 } from './request-book.ts';
 import { watchTime } from './request-timers.ts';
-import { VoteTally } from './vote-tally.ts';
 
 /** The turn that asks. */
 export interface Asker extends Pick<NotifyInput, 'app' | 'userId' | 'sessionId' | 'workflowId'> {
@@ -65,8 +65,8 @@ export class Requests {
   }
 
   /** Nothing of what was said is on its way. */
-  get settled(): boolean {
-    return this.#recorder.settled && this.#decisions.settled;
+  get finished(): boolean {
+    return this.#recorder.finished && this.#decisions.finished;
   }
 
   /** Whether people are being told of requests that have ended. */
@@ -84,7 +84,7 @@ export class Requests {
     this.#early.asking(runKey, step);
   }
 
-  /** The calls of the step are known; none where it has failed or ended the turn. */
+  /** The calls of the step are known; there are none where it has failed or ended the turn. */
   planned(calls: readonly Pick<PlannedCall, 'callKey'>[]): void {
     this.#noteInVain(this.#early.planned(calls.map(({ callKey }) => callKey)));
   }
@@ -101,7 +101,7 @@ export class Requests {
       call,
       gate,
       since,
-      ...(gate.expiresIn === undefined ? {} : { until: since + gate.expiresIn }),
+      until: gate.expiresIn === undefined ? undefined : since + gate.expiresIn,
       escalated: false,
       expiring: false,
       votes: new VoteTally(gate.quorum, gate.votes),
@@ -250,8 +250,8 @@ export class Requests {
       // What the store has told is recorded.
       answered: { requestId, entries: status === 'cancelled' || request.gate.ended ? [] : [entry] },
       people,
-      ...(given.reason === undefined ? {} : { reason: given.reason }),
-      ...(carriedArgs === undefined ? {} : { args: carriedArgs }),
+      reason: given.reason,
+      args: carriedArgs,
     };
     this.#book.close(request, ending, digest);
     this.#decisions.forget(request);
@@ -289,7 +289,7 @@ export class Requests {
       request.expiring = false;
       request.until = Date.now() + expiresIn;
       this.#escalate(request);
-      // The first entry says who may decide, too; by another one the store knows that they have longer.
+      // The first entry says also who may decide; another one tells the store that they have longer.
       if (request.gate.escalateAfter !== undefined)
         this.#record(request.gate.requestId, request, 'escalated');
       this.#asker.changed();
@@ -313,8 +313,7 @@ export class Requests {
     if (session === undefined) return;
     counter.entries += 1;
     const entryId = `${requestId}/${counter.entries}`;
-    const said = reason === undefined ? {} : { reason };
-    this.#recorder.record(session, { entryId, requestId, kind, at: Date.now(), ...said });
+    this.#recorder.record(session, { entryId, requestId, kind, at: Date.now(), reason });
   }
 
   #isEarly({ requestId }: RequestName): boolean {

@@ -1,12 +1,14 @@
 import { type ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { UNUSABLE } from '../../src/protocol/activity-results.ts';
+import type { ActingAgent } from '../../src/protocol/agent-run.ts';
 import type { Carried } from '../../src/protocol/carried.ts';
 import type { JobEnded } from '../../src/protocol/job.ts';
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
-import type { PlannedCall, ToolCallResult } from '../../src/protocol/step.ts';
+import type { RunTerms } from '../../src/protocol/run-terms.ts';
+import type { PlannedCall, ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
 import type { Turn } from '../turn/turn.ts';
 import type { InvocationState } from '../turn/turn-state.ts';
-import type { CallContext } from './call-input.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 
 /** What a call needs of the step that it belongs to. */
@@ -36,8 +38,8 @@ export function ranOf(result: ToolCallResult | JobEnded): RanCall {
   return {
     response,
     skipSummarization,
-    ...(transferToAgent === undefined ? {} : { transferToAgent }),
-    ...(escalate === undefined ? {} : { escalate }),
+    transferToAgent,
+    escalate,
   };
 }
 
@@ -51,4 +53,35 @@ export function unsettledText({ cause }: ActivityFailure, { tool }: Pick<Planned
     return `Error in tool '${tool}': ${cause.message}; it may have run`;
   }
   return `Error in tool '${tool}': no outcome within its total timeout; it may have run`;
+}
+
+/** What the calls of a step have in common. */
+export interface CallContext
+  extends ActingAgent,
+    Pick<ToolCallInput, 'session' | 'runKey' | 'agent' | 'traceparent'> {
+  invocationId: string;
+  /** How often the turn was transferred by now. */
+  handedOn?: number;
+}
+
+/** What activities find the agent by, and whose child it is. */
+export function placeInTree(agent: ActingAgent): Omit<ActingAgent, keyof RunTerms> {
+  const { root, within, branch, path, rootWorkflowId, tracedBelow } = agent;
+  return { root, within, branch, path, rootWorkflowId, tracedBelow };
+}
+
+/** What an agent is kept to that runs for this one. */
+export function termsOf({ budget, above, appTerms }: RunTerms): RunTerms {
+  return { budget, above, appTerms };
+}
+
+export function inputOf(call: PlannedCall, context: CallContext): ToolCallInput {
+  const { session, runKey, agent, traceparent, handedOn } = context;
+  const { callKey, callId, args, prepared } = call;
+  return {
+    v: PROTOCOL_VERSION,
+    ...{ session, runKey, agent, traceparent, handedOn },
+    ...placeInTree(context),
+    ...{ callKey, callId, args, prepared },
+  };
 }

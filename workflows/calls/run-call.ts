@@ -9,20 +9,24 @@ import type { JobEnded } from '../../src/protocol/job.ts';
 import { CLOSE_CALL } from '../../src/protocol/names.ts';
 import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
 import type { CloseCallInput, PlannedCall, ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
-import { callOptions, closeCallOptions, localCallOptions } from '../activity-options.ts';
+import {
+  callOptions,
+  closeCallOptions,
+  localCallOptions,
+  type Priority,
+  turnPriority,
+  usable,
+} from '../activities.ts';
 import type { RequestEnding } from '../approvals/request-book.ts';
 import type { Requests } from '../approvals/requests.ts';
 import { callAgent } from '../children/call-agent.ts';
 import { parkedCall, startToolJob } from '../jobs/calls-with-jobs.ts';
 import { pathOf } from '../turn/turn-state.ts';
-import { type Priority, turnPriority } from '../turn-priority.ts';
-import { usable } from '../usable-result.ts';
-import { type RanCall, ranOf, type StepOfCall, unsettledText } from './call.ts';
-import { inputOf } from './call-input.ts';
+import { inputOf, type RanCall, ranOf, type StepOfCall, unsettledText } from './call.ts';
 
 /**
- * Runs a call, with the questions that stand before it and those that it asks itself: each run is scheduled once, and none where
- * somebody has said no, unless the tool asked itself.
+ * Runs a call, with the questions that stand before it and those that it asks itself: each run is scheduled once, and not at all
+ * where somebody has said no, unless the tool asked itself.
  */
 export async function runCall(call: PlannedCall, schedule: ToolSchedule, step: StepOfCall): Promise<RanCall> {
   const { context, state } = step;
@@ -153,7 +157,7 @@ async function closeCall(
   }
 }
 
-/** What people are told of a run that an answer lets through; none of what they have given, and no arguments that they have changed. */
+/** What people are told of a run that an answer lets through, without what they have given, and without arguments that they have changed. */
 function answeredSummary({ summary = '' }: PlannedCall, { status, people, args }: RequestEnding): string {
   const isEdited = args !== undefined;
   const how = `${status}${isEdited ? ' with other arguments' : ''}${byText(people)}`;

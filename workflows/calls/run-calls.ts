@@ -4,8 +4,7 @@ import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
 import type { PlannedCall, StepOutcome, UnsettledCall } from '../../src/protocol/step.ts';
 import type { Turn } from '../turn/turn.ts';
 import { type InvocationState, runKeyOf } from '../turn/turn-state.ts';
-import type { StepOfCall } from './call.ts';
-import type { CallContext } from './call-input.ts';
+import type { CallContext, StepOfCall } from './call.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { runCall } from './run-call.ts';
 

@@ -10,12 +10,9 @@ import type { AgentToolPlan, ChildStart, EndedAgent } from '../../src/protocol/a
 import { runKeyOfCall } from '../../src/protocol/identity.ts';
 import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
 import type { PlannedCall, ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
-import { ranAgentOptions } from '../activity-options.ts';
-import { type RanCall, ranOf, type StepOfCall, unsettledText } from '../calls/call.ts';
-import { inputOf, termsOf } from '../calls/call-input.ts';
+import { ranAgentOptions, turnPriority, usable } from '../activities.ts';
+import { inputOf, type RanCall, ranOf, type StepOfCall, termsOf, unsettledText } from '../calls/call.ts';
 import { pathOf } from '../turn/turn-state.ts';
-import { turnPriority } from '../turn-priority.ts';
-import { usable } from '../usable-result.ts';
 import { type EndedChild, runChild } from './run-child.ts';
 
 /** How long an agent that is out of time may take to end, milliseconds. */
@@ -35,14 +32,14 @@ export async function callAgent(
   const { context, turn, state } = step;
   const { callKey, tool, summary } = call;
   const beganAt = Date.now();
-  const errand = { ...(await inTime(runs, step, () => attempts(call, runs, step))), beganAt };
+  const ran = { ...(await inTime(runs, step, () => attempts(call, runs, step))), beganAt };
   const input: ToolCallInput = {
     ...inputOf(call, context),
     ...(schedule.exclusive ? { exclusive: true } : {}),
-    ran: errand,
+    ran,
   };
   const priority = turnPriority(turn.start, state.priority);
-  const told = [...(summary ? [summary] : []), errand.status].join(' · ');
+  const told = [...(summary ? [summary] : []), ran.status].join(' · ');
   const options = ranAgentOptions({ callKey, tool, summary: told }, schedule, priority);
   try {
     const result = await scheduleActivity<ToolCallResult>(tool, [input], options);

@@ -1,9 +1,14 @@
+import { CancellationScope, condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
 import { isObject, shapeOf } from '../../src/contract/check.ts';
 import { isUndecodable } from '../../src/contract/undecodable.ts';
+import type { ChildStart } from '../../src/protocol/agent-run.ts';
+import type { GateKind } from '../../src/protocol/gate.ts';
 import { childWorkflowIdOf } from '../../src/protocol/identity.ts';
 import { CHILD_STATE } from '../../src/protocol/names.ts';
-import type { AgentWait, ChildState, RunningChild, TurnState } from '../../src/protocol/turn.ts';
+import type { AgentWait, ChildState, RunningChild, TurnState, TurnStatus } from '../../src/protocol/turn.ts';
+import type { Requests } from '../approvals/requests.ts';
 import { refusal } from '../arguments.ts';
+import type { Jobs } from '../jobs/jobs.ts';
 
 /** A child that begins. */
 export interface BegunChild {
@@ -18,7 +23,7 @@ interface KnownChild extends RunningChild {
   callKey?: string;
 }
 
-/** Of one child, and of all that are known together: who reads them reads no more. */
+/** Of one child, and of all that are known together: no more are shown. */
 export const MOST_WAITS = 16;
 
 /** The agents that run as children of this workflow: what they do, as far as they have said so. */
@@ -108,12 +113,14 @@ export class Children {
   }
 }
 
-const WAITING: readonly TurnState[] = [
-  'waiting_approval',
-  'waiting_credential',
-  'waiting_input',
-  'waiting_job',
+/** What a turn is in that waits for people; of several the first one counts. */
+export const WAITS: readonly [GateKind, AgentWait['status']][] = [
+  ['confirmation', 'waiting_approval'],
+  ['credential', 'waiting_credential'],
+  ['input', 'waiting_input'],
 ];
+
+const WAITING: readonly TurnState[] = [...WAITS.map(([, state]) => state), 'waiting_job'];
 
 export function isWaiting(state: TurnState): state is AgentWait['status'] {
   return WAITING.includes(state);
@@ -137,4 +144,75 @@ function waitsIn(given: ChildState['waits']): AgentWait[] {
       ...(typeof requestId === 'string' ? { requestId } : {}),
     };
   });
+}
+
+/** What a child does, and waits for. */
+export interface ToldWork {
+  state: TurnStatus['status'];
+  requests: Pick<Requests, 'pending'>;
+  jobs: Pick<Jobs, 'waiting'>;
+  children: Pick<Children, 'waits' | 'more'>;
+}
+
+/** Tells the workflow that waits for this one whenever it begins to wait for people or jobs, when it goes on, and what waits below it. */
+export async function tellParent(child: ChildStart, work: ToldWork): Promise<void> {
+  const { parent } = workflowInfo();
+  if (parent === undefined) return;
+  let told = 'running';
+  await CancellationScope.nonCancellable(async () => {
+    for (;;) {
+      await condition(() => isToTell(work.state) && keyOf(stateOf(child, work)) !== told);
+      const given: ChildState = { ...stateOf(child, work), since: Date.now() };
+      told = keyOf(given);
+      try {
+        await getExternalWorkflowHandle(parent.workflowId, parent.runId).signal(CHILD_STATE, given);
+      } catch {
+        // The parent has ended, or has gone on in another run, which sees the child's end.
+      }
+    }
+  });
+}
+
+function isToTell(state: TurnStatus['status']): state is TurnState {
+  return state === 'running' || isWaiting(state);
+}
+
+function stateOf(child: ChildStart, work: ToldWork): Omit<ChildState, 'since'> {
+  const waits = waitsOf(child, work);
+  const more = work.children.more + Math.max(waits.length - MOST_WAITS, 0);
+  return {
+    runKey: child.runKey,
+    path: child.path,
+    status: work.state,
+    ...(waits.length === 0 ? {} : { waits: waits.slice(0, MOST_WAITS) }),
+    ...(more === 0 ? {} : { more }),
+  };
+}
+
+/** Equal where nothing is new that people want to know. */
+function keyOf({ status, waits = [], more }: Omit<ChildState, 'since'>): string {
+  const names = waits.map(({ runKey, requestId, tool }) => requestId ?? `${runKey} ${tool}`);
+  return [status, ...names, ...(more === undefined ? [] : [more])].join(' ');
+}
+
+function waitsOf(
+  { runKey, path, rootWorkflowId }: ChildStart,
+  { requests, jobs, children }: ToldWork,
+): AgentWait[] {
+  const own = { runKey, workflowId: childWorkflowIdOf(rootWorkflowId, runKey), path };
+  return [
+    ...requests.pending.map(({ call, gate, since }) => {
+      const status = WAITS.find(([kind]) => kind === gate.kind)?.[1] ?? 'waiting_approval';
+      const { callId, tool } = call;
+      return { ...own, path: call.path, status, tool, callId, requestId: gate.requestId, since };
+    }),
+    ...jobs.waiting.map(({ tool, callId, since }) => ({
+      ...own,
+      status: 'waiting_job' as const,
+      tool,
+      callId,
+      since,
+    })),
+    ...children.waits,
+  ];
 }

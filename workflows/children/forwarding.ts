@@ -53,12 +53,12 @@ export class Forwarding {
   }
 
   /** Nothing is on its way to others. */
-  get settled(): boolean {
+  get finished(): boolean {
     return this.#underWay === 0;
   }
 
   /**
-   * Run key of whoever has asked; undefined where this turn is to look at the decision itself. One that names no request is for
+   * Run key of the agent that has asked; undefined where this turn is to look at the decision itself. One that names no request is for
    * those that are known to wait.
    *
    * @throws ApplicationFailure of type `AmbiguousRequest` where no request is named, and several agents wait.
@@ -95,7 +95,7 @@ export class Forwarding {
     if (callId.startsWith(OWN_CALL_ID_PREFIX)) {
       return this.#otherRunOf(callId.slice(OWN_CALL_ID_PREFIX.length));
     }
-    // Models number their calls each for itself: of several agents that wait by the same id none is meant.
+    // Models number their calls each for itself: an id by which several agents wait means no agent.
     const [wait, another] = this.#forwarder.children.waits.filter((known) => known.callId === callId);
     return another === undefined ? wait?.runKey : undefined;
   }
@@ -123,7 +123,7 @@ export class Forwarding {
   /**
    * Sends a decision on.
    *
-   * @throws ApplicationFailure of type `NotPending` where nobody is there who could have asked.
+   * @throws ApplicationFailure of type `NotPending` where no agent runs that could have asked.
    */
   async decision(runKey: string, order: string, given: unknown, name: RequestName): Promise<DecisionReceipt> {
     const workflowId = await this.send(runKey, order, given);
@@ -138,19 +138,19 @@ export class Forwarding {
     });
   }
 
-  /** Signals the workflow of a run. Returns its id; undefined where there is none that runs. */
+  /** Signals the workflow of a run. Returns its id; undefined where no such workflow runs. */
   async send(runKey: string, signal: string, given: unknown): Promise<string | undefined> {
     this.check(given);
     const workflowId = childWorkflowIdOf(this.#forwarder.rootWorkflowId, runKey);
     this.#underWay += 1;
     try {
-      // Also while the turn is being ended: who decides is told what became of it.
+      // Also while the turn is being ended: the sender is told what became of it.
       await CancellationScope.nonCancellable(() =>
         getExternalWorkflowHandle(workflowId).signal(signal, given),
       );
       return workflowId;
     } catch {
-      // The only way in which a signal fails: nobody has that id, or who had it has ended.
+      // A signal fails only where no workflow has that id, or the one that had it has ended.
       return undefined;
     } finally {
       this.#underWay -= 1;

@@ -7,7 +7,7 @@ import type {
   TracedBelow,
 } from '../../src/protocol/agent-run.ts';
 import { runKeyOfAgent } from '../../src/protocol/identity.ts';
-import { termsOf } from '../calls/call-input.ts';
+import { termsOf } from '../calls/call.ts';
 import type { Turn } from '../turn/turn.ts';
 import { type InvocationState, type PlanProgress, pathOf, runKeyOf } from '../turn/turn-state.ts';
 import { type EndedChild, runChild } from './run-child.ts';
@@ -132,7 +132,7 @@ function ranOf(name: string, runKey: string, { status, escalated, error }: Ended
     runKey,
     status: forced ? 'interrupted' : status,
     ...(escalated ? { escalated } : {}),
-    ...(error === undefined ? {} : { error }),
+    error,
     ...(forced ? { forced, error: { code: 'HOLDFAST_AGENT_LOST', message: `it was ${status}` } } : {}),
   };
 }

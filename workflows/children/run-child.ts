@@ -23,10 +23,10 @@ import type {
   TurnResult,
   TurnUsage,
 } from '../../src/protocol/turn.ts';
+import { turnPriority } from '../activities.ts';
 import { labelsOfChild } from '../turn/search-attributes.ts';
 import type { Turn } from '../turn/turn.ts';
 import { type InvocationState, runConfigOf } from '../turn/turn-state.ts';
-import { turnPriority } from '../turn-priority.ts';
 
 /** Between two looks whether a run of this child that is still there has gone, milliseconds: its worker may be away for days. */
 const FIRST_PAUSE = 1_000;

@@ -7,11 +7,9 @@ import type { AwaitedJob, ToolJobStart } from '../../src/protocol/job.ts';
 import { TOOL_JOB } from '../../src/protocol/names.ts';
 import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
 import type { PlannedCall, ToolCallResult } from '../../src/protocol/step.ts';
-import { type RanCall, ranOf, type StepOfCall, unsettledText } from '../calls/call.ts';
-import { inputOf, placeInTree } from '../calls/call-input.ts';
+import { turnPriority, usable } from '../activities.ts';
+import { inputOf, placeInTree, type RanCall, ranOf, type StepOfCall, unsettledText } from '../calls/call.ts';
 import { labelsOfChild } from '../turn/search-attributes.ts';
-import { turnPriority } from '../turn-priority.ts';
-import { usable } from '../usable-result.ts';
 import { endJob, JobWait } from './job-wait.ts';
 
 /**

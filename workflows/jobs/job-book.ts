@@ -66,7 +66,7 @@ export class JobBook {
     this.#calls.set(callKey, { callKey, callId, tool, phase: 'open' });
   }
 
-  /** Who tells of the job that this call has waited for, if of any, is told from now on how it has ended. */
+  /** A message that tells of the job that this call has waited for is answered from now on with how it has ended. */
   end(call: BookedCall): void {
     call.phase = 'ended';
     if (call.parked === undefined) {
@@ -78,7 +78,7 @@ export class JobBook {
     for (const old of keys.slice(0, Math.max(0, keys.length - MOST_ENDED))) this.#forget(old);
   }
 
-  /** The wire id of this call means its job from now on, and none that has ended. */
+  /** The wire id of this call means its job from now on, and no job that has ended. */
   detach(call: BookedCall): void {
     call.detached = true;
     for (const { phase, callKey, callId } of this.calls) {
@@ -147,7 +147,7 @@ export function waitingJob({
     callKey,
     callId,
     tool,
-    ...(progress === undefined ? {} : { progress }),
+    progress,
     since: parked.since,
     until: parked.wait.until,
   };
@@ -169,4 +169,9 @@ export function jobFailure(type: 'NotPending' | 'AmbiguousJob', text: string): A
   const failure = ApplicationFailure.nonRetryable(text, type);
   failure.stack = '';
   return failure;
+}
+
+/** The newest: signals of one job may overtake each other. */
+export function newerOf(known: JobProgress | undefined, told: JobProgress): JobProgress {
+  return known !== undefined && known.at > told.at ? known : told;
 }

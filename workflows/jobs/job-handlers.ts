@@ -5,10 +5,12 @@ import { EXPIRE_JOB, JOB_PROGRESS } from '../../src/protocol/names.ts';
 import { taken } from '../arguments.ts';
 import { isTestEnvironment } from '../test-environment.ts';
 
+/** How far a job has got. */
+type Progress = Pick<JobProgressed, 'jobId' | 'progress'>;
+
 /** What is told of jobs that a workflow waits for. */
 export interface ToldOfJobs {
-  /** @throws ApplicationFailure where it makes no sense. */
-  progressed(given: JobProgressed): void;
+  progressed(given: Progress): void;
   /** @throws ApplicationFailure of type `NotPending`, or `AmbiguousJob` */
   check(name: JobName): void;
   /** @throws as {@link check} */
@@ -17,9 +19,13 @@ export interface ToldOfJobs {
 
 /** @param noted carries out what nobody is told the failure of. */
 export function handleJobs(jobs: ToldOfJobs, noted: (handle: () => void) => void): void {
-  setHandler(defineSignal<[JobProgressed]>(JOB_PROGRESS), (given) => noted(() => jobs.progressed(given)), {
-    description: 'how far a job has got: { jobId, progress }',
-  });
+  setHandler(
+    defineSignal<[JobProgressed]>(JOB_PROGRESS),
+    (given) => noted(() => jobs.progressed(checkedProgress(given))),
+    {
+      description: 'how far a job has got: { jobId, progress }',
+    },
+  );
   if (isTestEnvironment()) {
     setHandler(
       defineUpdate<void, [JobName | undefined]>(EXPIRE_JOB),
@@ -36,4 +42,9 @@ export function handleJobs(jobs: ToldOfJobs, noted: (handle: () => void) => void
 /** Nothing means the only job, and what is malformed means none. */
 function checkedName(given: JobName | undefined): JobName {
   return taken(WORKFLOW_CHECKS.jobName, given ?? {}, { of: EXPIRE_JOB, type: 'InvalidJob' });
+}
+
+/** @throws ApplicationFailure of type `InvalidProgress` */
+function checkedProgress(given: JobProgressed): Progress {
+  return taken(WORKFLOW_CHECKS.jobProgressed, given, { of: JOB_PROGRESS, type: 'InvalidProgress' });
 }

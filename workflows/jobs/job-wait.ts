@@ -9,8 +9,7 @@ import {
 import type { AwaitedJob, JobEnded, JobTask } from '../../src/protocol/job.ts';
 import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
 import type { PlannedCall, ToolCallInput } from '../../src/protocol/step.ts';
-import { endJobOptions, waitOptions } from '../activity-options.ts';
-import type { Priority } from '../turn-priority.ts';
+import { endJobOptions, type Priority, waitOptions } from '../activities.ts';
 
 /** A call whose tool has returned, and its job. */
 export interface CallWithJob {
@@ -24,7 +23,7 @@ export interface CallWithJob {
   priority: Priority;
 }
 
-type EndErrand = Extract<JobTask, { do: 'end' }>;
+type EndTask = Extract<JobTask, { do: 'end' }>;
 
 /** Time for a look at the deadline itself, in milliseconds. */
 const GRACE = 2_000;
@@ -32,7 +31,7 @@ const GRACE = 2_000;
 /** So near its end no other look begins. */
 const NEARLY = 500;
 
-/** A look that was given up this soon is followed by none that would be looked at. */
+/** After a look that was given up this soon, another one would be given up as well. */
 const SHORT = 10_000;
 
 /** The wait for the outcome of a job. Whatever ends it, {@link endJob} is what comes next. */
@@ -56,7 +55,7 @@ export class JobWait {
   }
 
   /** Why it is over. */
-  async over(): Promise<EndErrand['why']> {
+  async over(): Promise<EndTask['why']> {
     try {
       return await this.#scope.run(() => this.#wait());
     } catch (error) {
@@ -65,7 +64,7 @@ export class JobWait {
     }
   }
 
-  async #wait(): Promise<EndErrand['why']> {
+  async #wait(): Promise<EndTask['why']> {
     const { jobId } = this.#of.job;
     for (;;) {
       const began = Date.now();
@@ -88,9 +87,9 @@ export class JobWait {
 
   async #look(timeLeft: number): Promise<JobEnded> {
     const { call, job, detached, input, priority } = this.#of;
-    const errand: JobTask = { do: 'wait', jobId: job.jobId, ...(detached ? { detached } : {}) };
+    const task: JobTask = { do: 'wait', jobId: job.jobId, ...(detached ? { detached } : {}) };
     const options = waitOptions(call, { ...job, timeLeft }, priority);
-    return await scheduleActivity<JobEnded>(call.tool, [{ ...input, job: errand }], options);
+    return await scheduleActivity<JobEnded>(call.tool, [{ ...input, job: task }], options);
   }
 }
 
@@ -102,17 +101,17 @@ function isOutOfTime({ retryState, cause }: ActivityFailure): boolean {
 
 /**
  * Records how a job has ended, unless that is recorded, tells its tool's hooks and settles the call that waits. Also while all is
- * being cancelled: whoever does the job is to be told.
+ * being cancelled: the party that does the job is to be told.
  */
 export async function endJob<Result>(
   { call, schedule, job, detached, input, priority }: CallWithJob,
-  how: Pick<EndErrand, 'why' | 'text'>,
+  how: Pick<EndTask, 'why' | 'text'>,
 ): Promise<Result> {
-  const errand: EndErrand = { do: 'end', jobId: job.jobId, ...(detached ? { detached } : {}), ...how };
+  const task: EndTask = { do: 'end', jobId: job.jobId, ...(detached ? { detached } : {}), ...how };
   return await CancellationScope.nonCancellable(() =>
     scheduleActivity<Result>(
       call.tool,
-      [{ ...input, job: errand }],
+      [{ ...input, job: task }],
       endJobOptions(call, schedule, { ...how, detached, priority }),
     ),
   );

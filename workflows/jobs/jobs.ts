@@ -1,6 +1,13 @@
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  scheduleActivity,
+} from '@temporalio/workflow';
 import type { JobProgress } from '../../src/contract/jobs.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { FunctionResponse } from '../../src/events/content.ts';
+import { RESULTS } from '../../src/protocol/activity-results.ts';
 import { jobIdOf, OWN_CALL_ID_PREFIX, stepKeyOf } from '../../src/protocol/identity.ts';
 import type {
   AwaitedJob,
@@ -8,13 +15,21 @@ import type {
   JobName,
   JobProgressed,
   JobReceipt,
+  RecordJobInput,
   WaitingJob,
 } from '../../src/protocol/job.ts';
+import { RECORD_JOB, UNKNOWN_JOB } from '../../src/protocol/names.ts';
 import type { PlannedCall } from '../../src/protocol/step.ts';
-import type { User } from '../turn-priority.ts';
-import { type BookedCall, callKeyOfId, type EndedJobs, JobBook, listed, waitingJob } from './job-book.ts';
-import { checkedProgress, newerOf } from './job-progress.ts';
-import { JobRecorder } from './job-recorder.ts';
+import { recordJobOptions, turnPriority, type User, usable } from '../activities.ts';
+import {
+  type BookedCall,
+  callKeyOfId,
+  type EndedJobs,
+  JobBook,
+  listed,
+  newerOf,
+  waitingJob,
+} from './job-book.ts';
 import type { JobWait } from './job-wait.ts';
 
 /** The turn whose calls have jobs. */
@@ -58,8 +73,8 @@ export class Jobs {
   }
 
   /** Nothing of what was said is on its way to the store. */
-  get settled(): boolean {
-    return this.#recorder.settled;
+  get finished(): boolean {
+    return this.#recorder.finished;
   }
 
   progressOf(callKey: string): JobProgress | undefined {
@@ -76,7 +91,7 @@ export class Jobs {
     this.#book = new JobBook(ended);
   }
 
-  /** The invocation is over: who tells of its jobs from now on tells the session. */
+  /** The invocation is over: from now on messages that tell of its jobs go to the session. */
   over(): void {
     this.#book = new JobBook({});
     this.planned([]);
@@ -87,7 +102,7 @@ export class Jobs {
     this.#step = `${OWN_CALL_ID_PREFIX}${stepKeyOf(runKey, step)}.`;
   }
 
-  /** The calls of the step are known; none where it has failed or ended the turn. */
+  /** The calls of the step are known; there are none where it has failed or ended the turn. */
   planned(calls: readonly Call[]): void {
     this.#step = undefined;
     for (const call of calls) this.#book.plan(call);
@@ -105,7 +120,7 @@ export class Jobs {
     this.#owner.changed();
   }
 
-  /** Its job has ended, or is to: whoever tells of it now learns how it has ended. */
+  /** Its job has ended, or is to: a message that tells of it now is answered with how it has ended. */
   ending(call: Call): void {
     this.#booked(call).phase = 'ending';
     this.#owner.changed();
@@ -154,9 +169,7 @@ export class Jobs {
     });
   }
 
-  /** @throws ApplicationFailure of type `InvalidProgress` */
-  progressed(given: JobProgressed): void {
-    const { jobId, progress } = checkedProgress(given);
+  progressed({ jobId, progress }: Pick<JobProgressed, 'jobId' | 'progress'>): void {
     const session = this.#owner.session() ?? '';
     const call = this.#book.calls.find(
       ({ phase, parked, callKey }) =>
@@ -250,11 +263,65 @@ export class Jobs {
   ): JobReceipt {
     const session = this.#owner.session();
     const jobId = parked?.jobId ?? (session === undefined || callKey === '' ? '' : jobIdOf(session, callKey));
-    const said = reason === undefined ? {} : { reason };
-    return { v: PROTOCOL_VERSION, jobId, callKey, status, job: 'running', ...said };
+    return { v: PROTOCOL_VERSION, jobId, callKey, status, job: 'running', reason };
   }
 }
 
 function hasJob({ parked, detached }: BookedCall): boolean {
   return parked !== undefined || detached === true;
+}
+
+export type RecordedJob =
+  | { kind: 'receipt'; receipt: JobReceipt }
+  | { kind: 'unknown' }
+  | { kind: 'failed'; reason: string };
+
+/** Tells the store what messages say of jobs: of one job in their order. */
+export class JobRecorder {
+  readonly #user: User;
+  readonly #latest = new Map<string, Promise<RecordedJob>>();
+  #under = 0;
+
+  constructor(user: User) {
+    this.#user = user;
+  }
+
+  /** Nothing is on its way to the store. */
+  get finished(): boolean {
+    return this.#under === 0;
+  }
+
+  /** Never rejects. */
+  async record(input: RecordJobInput): Promise<RecordedJob> {
+    const { callKey } = input;
+    this.#under += 1;
+    const before = this.#latest.get(callKey);
+    // Also while the run is being cancelled: the sender is told what became of it.
+    const recorded = CancellationScope.nonCancellable(async () => {
+      await before;
+      return await this.#record(input);
+    });
+    this.#latest.set(callKey, recorded);
+    try {
+      return await recorded;
+    } finally {
+      this.#under -= 1;
+      if (this.#latest.get(callKey) === recorded) this.#latest.delete(callKey);
+    }
+  }
+
+  async #record(input: RecordJobInput): Promise<RecordedJob> {
+    const said = input.willContinue === true ? 'update of' : 'response to';
+    try {
+      const options = recordJobOptions(`${said} ${input.jobId}`, turnPriority(this.#user));
+      const receipt = await scheduleActivity<JobReceipt>(RECORD_JOB, [input], options);
+      return { kind: 'receipt', receipt: usable(RECORD_JOB, RESULTS.jobReceipt, receipt) };
+    } catch (error) {
+      if (!(error instanceof ActivityFailure)) throw error;
+      const { cause } = error;
+      if (cause instanceof ApplicationFailure && cause.type === UNKNOWN_JOB) return { kind: 'unknown' };
+      // The activity says what went wrong; it is not tried again where trying can't help.
+      return { kind: 'failed', reason: 'the store did not take it; see the failed activity' };
+    }
+  }
 }

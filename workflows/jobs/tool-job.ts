@@ -21,15 +21,12 @@ import type {
   ToolJobStatus,
 } from '../../src/protocol/job.ts';
 import { DELIVER_JOB, RESERVED_PREFIX, STATUS_QUERY, TOOL_JOB } from '../../src/protocol/names.ts';
-import { deliverJobOptions } from '../activity-options.ts';
+import { deliverJobOptions, turnPriority, usable } from '../activities.ts';
 import { refusal, taken } from '../arguments.ts';
-import { inputOf, placeInTree } from '../calls/call-input.ts';
-import { turnPriority } from '../turn-priority.ts';
-import { usable } from '../usable-result.ts';
-import { jobLines } from './describe-job.ts';
-import { jobFailure } from './job-book.ts';
+import { inputOf, placeInTree } from '../calls/call.ts';
+import { jobLines } from '../turn/describe-turn.ts';
+import { jobFailure, newerOf } from './job-book.ts';
 import { handleJobs } from './job-handlers.ts';
-import { checkedProgress, newerOf } from './job-progress.ts';
 import { endJob, JobWait } from './job-wait.ts';
 
 const CANCELLED = 'cancelled: its workflow was cancelled';
@@ -69,8 +66,7 @@ export async function toolJob(given: ToolJobStart): Promise<ToolJobStatus> {
   });
   handleJobs(
     {
-      progressed(given) {
-        const { jobId, progress } = checkedProgress(given);
+      progressed({ jobId, progress }) {
         if (jobId === job.jobId) tell({ progress: newerOf(told.progress, progress) });
       },
       check,

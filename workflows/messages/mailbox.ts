@@ -23,10 +23,7 @@ import type {
   WaitingMessage,
 } from '../../src/protocol/step.ts';
 import { isTraceparent } from '../../src/protocol/traceparent.ts';
-import { keepMessagesOptions } from '../activity-options.ts';
-import { turnPriority } from '../turn-priority.ts';
-import { usable } from '../usable-result.ts';
-import { arrivalOf, type QueuedMessage, shown } from './queued-message.ts';
+import { keepMessagesOptions, turnPriority, usable } from '../activities.ts';
 
 /** What a chain carries of its messages. */
 export interface MailboxState {
@@ -38,7 +35,7 @@ export interface MailboxState {
   places: number;
 }
 
-/** Who asks what is being answered. */
+/** The turn that answers the messages. */
 export interface Recipient {
   app: string;
   userId: string;
@@ -60,10 +57,12 @@ interface Arriving {
   receipt?: MessageReceipt;
 }
 
+const OTHER_CONTENT = 'this message id was used with other content';
+const NOT_STORED = 'its content is said to be in the store, and is not: send it again with its content';
 const MOST_ENDED = 256;
 const MOST_NOTES = 5;
 
-/** Messages that interrupt go before those that wait; behind them, those that earlier chains had accepted. */
+/** Messages that interrupt go before those that wait; after them come those that earlier chains had accepted. */
 const URGENT = -1_000_000_000;
 const EARLIER = -1_000_000;
 
@@ -100,7 +99,7 @@ export class Mailbox {
   }
 
   /** Nothing is on its way to the store. */
-  get settled(): boolean {
+  get finished(): boolean {
     return this.#arriving.length === 0 && this.#rejected.length === 0 && !this.#keeping;
   }
 
@@ -112,9 +111,9 @@ export class Mailbox {
   /**
    * Accepted messages of earlier chains, which nobody has answered.
    *
-   * @param gaveWay the one among them that this chain began with.
+   * @param superseded the one among them that this chain began with.
    */
-  takeUp(messages: readonly WaitingMessage[], gaveWay?: Partial<QueuedMessage>): void {
+  takeUp(messages: readonly WaitingMessage[], superseded?: Partial<QueuedMessage>): void {
     const current = this.#recipient.current()?.invocationId;
     messages.forEach((message, index) => {
       const { invocationId, bytes } = message;
@@ -128,7 +127,7 @@ export class Mailbox {
       // What is larger went into the store before it was sent, and counts for nothing here.
       this.#insert({
         ...message,
-        ...arrivalOf(invocationId === gaveWay?.invocationId ? gaveWay : queued),
+        ...arrivalOf(invocationId === superseded?.invocationId ? superseded : queued),
         place,
         bytes: bytes > PAYLOAD_LIMIT ? 0 : bytes,
       });
@@ -185,17 +184,11 @@ export class Mailbox {
     const receipt = (
       status: MessageReceipt['status'],
       more: Partial<MessageReceipt> = {},
-    ): MessageReceipt => ({
-      v: PROTOCOL_VERSION,
-      messageId,
-      invocationId,
-      status,
-      ...more,
-    });
+    ): MessageReceipt => ({ v: PROTOCOL_VERSION, messageId, invocationId, status, ...more });
     const told = (known: string | undefined, status: MessageReceipt['status'], position?: number) =>
       known !== undefined && known !== '' && known !== digest
-        ? receipt('duplicate', { reason: 'this message id was used with other content' })
-        : receipt(status, position === undefined ? {} : { position });
+        ? receipt('duplicate', { reason: OTHER_CONTENT })
+        : receipt(status, { position });
 
     const current = this.#recipient.current();
     if (current?.invocationId === invocationId) return told(current.digest, 'running');
@@ -219,13 +212,12 @@ export class Mailbox {
     // It is carried from run to run: what isn't measured must be short.
     const { traceparent, priority, rootAgent } = message;
     const arrival = {
-      ...(isTraceparent(traceparent) ? { traceparent } : {}),
+      traceparent: isTraceparent(traceparent) ? traceparent : undefined,
       cameAt: Date.now(),
-      ...(priority === undefined ? {} : { priority }),
-      ...(isName(rootAgent) ? { rootAgent } : {}),
+      priority,
+      rootAgent: isName(rootAgent) ? rootAgent : undefined,
     };
-    const keep = this.#toKeep(message, invocationId, digest, bytes);
-    const arrived: Arriving = { keep, policy, arrival };
+    const arrived: Arriving = { keep: this.#toKeep(message, invocationId, digest, bytes), policy, arrival };
     this.#arriving.push(arrived);
     this.#refusals.delete(refusalKey(message));
     this.#keepAll();
@@ -246,16 +238,10 @@ export class Mailbox {
     const { messageId, policy, stateDelta, agent, runConfig, stored, attestation } = message;
     this.state.places += 1;
     return {
-      messageId,
-      invocationId,
+      ...{ messageId, invocationId, digest, bytes },
       place: policy === 'interrupt' ? URGENT + this.state.places : this.state.places,
-      digest,
-      bytes,
       ...(stored === undefined ? { message: message.message ?? '' } : { stored: true }),
-      ...(stateDelta === undefined ? {} : { stateDelta }),
-      ...(agent === undefined ? {} : { agent }),
-      ...(runConfig === undefined ? {} : { runConfig }),
-      ...(attestation === undefined ? {} : { attestation }),
+      ...{ stateDelta, agent, runConfig, attestation },
     };
   }
 
@@ -319,12 +305,12 @@ export class Mailbox {
     }
     this.#arriving = this.#arriving.filter((arriving) => !some.includes(arriving));
     some.forEach((arrived, index) => {
-      this.#settle(arrived, kept[rejected.length + index]);
+      this.#finish(arrived, kept[rejected.length + index]);
     });
     this.#recipient.changed();
   }
 
-  #settle(arrived: Arriving, kept: KeptMessage | undefined): void {
+  #finish(arrived: Arriving, kept: KeptMessage | undefined): void {
     const { messageId, invocationId } = arrived.keep;
     const receipt = { v: PROTOCOL_VERSION, messageId, invocationId };
     switch (kept?.kind) {
@@ -338,18 +324,10 @@ export class Mailbox {
         arrived.receipt = { ...receipt, status: 'finished' };
         return;
       case 'duplicate':
-        arrived.receipt = {
-          ...receipt,
-          status: 'duplicate',
-          reason: 'this message id was used with other content',
-        };
+        arrived.receipt = { ...receipt, status: 'duplicate', reason: OTHER_CONTENT };
         break;
       case 'missing':
-        arrived.receipt = {
-          ...receipt,
-          status: 'rejected',
-          reason: 'its content is said to be in the store, and is not: send it again with its content',
-        };
+        arrived.receipt = { ...receipt, status: 'rejected', reason: NOT_STORED };
         break;
       default:
         arrived.receipt = { ...receipt, status: 'rejected', reason: kept?.reason ?? 'it was not kept' };
@@ -365,16 +343,15 @@ export class Mailbox {
       place: policy === 'interrupt' ? keep.place : (this.#earlier.get(invocationId) ?? keep.place),
       digest,
       bytes,
-      ...(agent === undefined ? {} : { agent }),
-      ...(runConfig === undefined ? {} : { runConfig }),
+      ...{ agent, runConfig },
       ...arrival,
     });
     if (policy === 'interrupt') this.#recipient.interrupt();
   }
 
   #insert(message: QueuedMessage): void {
-    const behind = this.state.queue.findIndex(({ place }) => place > message.place);
-    this.state.queue.splice(behind === -1 ? this.state.queue.length : behind, 0, message);
+    const next = this.state.queue.findIndex(({ place }) => place > message.place);
+    this.state.queue.splice(next === -1 ? this.state.queue.length : next, 0, message);
   }
 
   /** Where it stands by now. */
@@ -395,4 +372,26 @@ function refusalKey({ messageId, message, stored, stateDelta, policy = 'enqueue'
 /** Of a root agent: anything else counts as absent. */
 function isName(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && nameProblem(value) === undefined;
+}
+
+/** A message that waits for the end of those before it; its content is in the store. */
+export interface QueuedMessage extends WaitingMessage {
+  traceparent?: string;
+  /** Milliseconds since the epoch. */
+  cameAt?: number;
+  /** Temporal's priority key of the activities of its turn. */
+  priority?: number;
+  /** Root of the tree that answers where the message names no agent. */
+  rootAgent?: string;
+}
+
+/** What the store doesn't keep of a message that was sent again. */
+export function arrivalOf(message: Partial<QueuedMessage> = {}): Partial<QueuedMessage> {
+  const { traceparent, cameAt, priority, rootAgent } = message;
+  return { traceparent, cameAt, priority, rootAgent };
+}
+
+/** A message's id, for people. */
+export function shown(messageId: string): string {
+  return messageId.length <= 40 ? messageId : `${messageId.slice(0, 40).toWellFormed()}…`;
 }

@@ -8,7 +8,7 @@ import {
 import { TURN_ENDED } from '../../src/protocol/names.ts';
 import type { AgentTurnStart, TurnResult } from '../../src/protocol/turn.ts';
 import { checkedChild, isChild } from '../children/child-arguments.ts';
-import { tellParent } from '../children/tell-parent.ts';
+import { tellParent } from '../children/children.ts';
 import { withoutReplies } from '../messages/answered-messages.ts';
 import { handleTurn } from './handlers.ts';
 import { CancelledInvocation, runInvocation } from './invocation.ts';
@@ -91,7 +91,7 @@ function beginTurn(given: AgentTurnStart, carriedOver: ChainState | undefined): 
   return turn;
 }
 
-/** That of the next message; undefined where none waits. */
+/** The invocation of the next message; undefined where no message waits. */
 async function nextInvocation(turn: Turn): Promise<InvocationState | undefined> {
   const { chain, mailbox } = turn;
   await turn.handled(() => mailbox.waiting > 0 && !isCancelled());

@@ -1,11 +1,11 @@
+import type { JobProgress } from '../../src/contract/jobs.ts';
 import type { WaitingJob } from '../../src/protocol/job.ts';
 import type { RunningCall, RunningChild, TurnStatus, TurnUsage } from '../../src/protocol/turn.ts';
+import { visibleText } from '../../src/protocol/visible-text.ts';
 import type { PendingRequest } from '../approvals/request-book.ts';
-import { jobLines, progressLines } from '../jobs/describe-job.ts';
+import { WAITS } from '../children/children.ts';
 import type { Mailbox } from '../messages/mailbox.ts';
-import { code, counted, placeOf, plain, sinceText, timeText } from './details-text.ts';
 import type { InvocationState } from './turn-state.ts';
-import { WAITS } from './waiting-status.ts';
 
 const MOST_CALLS = 8;
 
@@ -153,4 +153,54 @@ function waitingText({ waiting, state }: Pick<Mailbox, 'waiting' | 'state'>): st
     undefined,
   );
   return `${counted(waiting, 'message')} wait${waiting === 1 ? 's' : ''}${sinceText(oldest)}`;
+}
+
+/** Lines of Markdown: what the job is, how far it has got, and how an operator sees more of it. */
+export function jobLines({ jobId, tool, callKey, since, until, progress }: WaitingJob): string[] {
+  return [
+    `job of ${code(tool)} ${placeOf(callKey)}${sinceText(since)}${timeText(' until', until)}`,
+    ...progressLines(progress),
+    code(`holdfast jobs show ${jobId}`),
+  ];
+}
+
+/** No line where nothing was said. */
+export function progressLines(progress: JobProgress | undefined): string[] {
+  const { value, message = '' } = progress ?? {};
+  const share = value === undefined ? '' : `${Math.round(value * 100)} %`;
+  const text = [share, plain(message)].filter((part) => part !== '').join(' · ');
+  return text === '' ? [] : [text];
+}
+
+const LONGEST_TEXT = 300;
+
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}
+
+export function sinceText(time: number | undefined): string {
+  return timeText(' since', time);
+}
+
+/** A year that no calendar has is no reason to fail: anybody may have written it. */
+const LAST_DAY = 8.64e15;
+
+export function timeText(what: string, time: number | undefined): string {
+  if (time === undefined || !(Math.abs(time) <= LAST_DAY)) return '';
+  return `${what} ${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/** Step and place of a call within the turn: the end of its key. */
+export function placeOf(callKey: string): string {
+  return callKey.split('.').slice(-2).join('.');
+}
+
+/** What clients and models wrote makes no links, no pictures and no other paragraphs, turns nothing round and hides nothing. */
+export function plain(text: string): string {
+  const short = text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT).toWellFormed()}…`;
+  return visibleText(short.replace(/\s+/g, ' ')).replace(/[\\`*[\]<>]/g, '\\$&');
+}
+
+export function code(text: string): string {
+  return `\`${text}\``;
 }

@@ -1,4 +1,4 @@
-/** Who keeps what was ordered from run to run. */
+/** What is kept of orders from run to run. */
 export interface OrderBook {
   /** By order id, what was answered; the newest ones. */
   orders?: Record<string, unknown>;
@@ -48,7 +48,7 @@ function idOf(given: unknown): string | undefined {
 export class FirstOrder {
   #waiting: (() => void)[] | undefined = [];
 
-  /** Handles a signal, behind those that came before it. */
+  /** Handles a signal, after those that came before it. */
   signalled(handle: () => void): void {
     if (this.#waiting === undefined) handle();
     else this.#waiting.push(handle);

@@ -130,7 +130,7 @@ export class Steering {
   }
 }
 
-/** Behind what was done; a novel would be told to the model with every later step. */
+/** Follows what was done, and is cut: the model is told it again with every later step. */
 export function reasonText(reason: unknown): string {
   if (typeof reason !== 'string' || reason === '') return '';
   return `: ${reason.length <= LONGEST_REASON ? reason : `${reason.slice(0, LONGEST_REASON).toWellFormed()}…`}`;

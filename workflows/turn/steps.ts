@@ -14,9 +14,7 @@ import type {
   UnsettledCall,
 } from '../../src/protocol/step.ts';
 import type { AgentTurnStart, InvocationOutcome, TurnError, TurnResult } from '../../src/protocol/turn.ts';
-import { modelStepOptions, settleStepOptions } from '../activity-options.ts';
-import { turnPriority } from '../turn-priority.ts';
-import { usable } from '../usable-result.ts';
+import { modelStepOptions, settleStepOptions, turnPriority, usable } from '../activities.ts';
 import type { EarlyEnd } from './steering.ts';
 import { type InvocationState, runConfigOf, runKeyOf } from './turn-state.ts';
 
@@ -33,7 +31,7 @@ export async function askModel(
     ...positionOf(state, state.asked),
     ...actingOf(state),
     workflowId: workflowInfo().workflowId,
-    ...(state.agent === undefined ? {} : { agent: state.agent }),
+    agent: state.agent,
     ...(first && child === undefined ? beginningOf(start, state) : {}),
     ...(first && child !== undefined ? beginningOfChild(start, child) : {}),
     ...(first && child === undefined ? attestationOf(start, state) : {}),
@@ -41,7 +39,7 @@ export async function askModel(
     ...(first && child === undefined && state.number === 1 && start.retryOf === undefined
       ? { mayGiveWay: true }
       : {}),
-    ...(state.ran === undefined ? {} : { ran: state.ran }),
+    ran: state.ran,
     ...(runConfig ? { runConfig } : {}),
     ...(isOwn(start, state) && start.ownCall !== undefined ? { ownCall: start.ownCall } : {}),
   };
@@ -73,23 +71,23 @@ function beginningOfChild(
   { app, userId }: AgentTurnStart,
   { call, runKey, plannedBy }: ChildStart,
 ): Pick<CallModelInput, 'identity' | 'call' | 'plannedBy'> {
-  if (call === undefined) return plannedBy === undefined ? {} : { plannedBy };
+  if (call === undefined) return { plannedBy };
   return { identity: { app, userId, sessionId: runKey, messageId: runKey }, call };
 }
 
-/** Who acts, and where in the tree of the turn. */
+/** The agent that acts, and its place in the tree of the turn. */
 export function actingOf({ acting, handedOnBy, enters }: InvocationState) {
   return {
     ...acting,
-    ...(handedOnBy === undefined ? {} : { handedOnBy }),
-    ...(enters === undefined ? {} : { enters }),
+    handedOnBy,
+    enters,
   };
 }
 
 type Beginning = Required<Pick<CallModelInput, 'identity'>> &
   Pick<CallModelInput, 'message' | 'messageDigest' | 'stateDelta' | 'cameAt' | 'rootAgent'>;
 
-/** Who an invocation belongs to, and its message where that isn't in the store, as a queued one and that of a retry are. */
+/** Whose invocation it is, and its message unless the store has it: that of a queued one and of a retry is there. */
 function beginningOf(
   start: AgentTurnStart,
   { number, messageId, cameAt, rootAgent }: InvocationState,
@@ -98,11 +96,11 @@ function beginningOf(
   const own = number === 1;
   return {
     identity: { app, userId, sessionId, messageId },
-    ...(cameAt === undefined ? {} : { cameAt }),
+    cameAt,
     ...(own && message !== undefined ? { message } : {}),
     ...(own && stored !== undefined ? { messageDigest: stored.digest } : {}),
     ...(own && stateDelta ? { stateDelta } : {}),
-    ...(rootAgent === undefined ? {} : { rootAgent }),
+    rootAgent,
   };
 }
 
@@ -158,7 +156,7 @@ async function settle(
     ...positionOf(state, ending ? Math.max(state.asked, 1) : state.step),
     ...acting,
     ...beginning,
-    ...(lost === undefined ? {} : { lost }),
+    lost,
     agent: state.agent ?? '',
     unsettled,
     ...(ending ? { ending } : {}),
@@ -228,13 +226,13 @@ export function turnFailure(result: TurnResult): ApplicationFailure {
 function positionOf(state: InvocationState, step: number): StepPosition {
   return {
     v: PROTOCOL_VERSION,
-    ...(state.session === undefined ? {} : { session: state.session }),
+    session: state.session,
     invocationId: state.invocationId,
     runKey: runKeyOf(state),
     step,
     seq: state.seq,
     fence: { startedAt: state.chainStartedAt, invocation: state.number },
-    ...(state.traceparent === undefined ? {} : { traceparent: state.traceparent }),
+    traceparent: state.traceparent,
   };
 }
 

@@ -12,10 +12,8 @@ import type {
   TurnUsage,
 } from '../../src/protocol/turn.ts';
 import type { ClosedRequests } from '../approvals/request-book.ts';
-import { termsOf } from '../calls/call-input.ts';
 import type { EndedJobs } from '../jobs/job-book.ts';
-import type { MailboxState } from '../messages/mailbox.ts';
-import type { QueuedMessage } from '../messages/queued-message.ts';
+import type { MailboxState, QueuedMessage } from '../messages/mailbox.ts';
 import type { OrderBook } from './orders.ts';
 
 /** Where an invocation stands: everything that its next step needs and nothing that the store knows. */
@@ -58,9 +56,9 @@ export interface InvocationState {
   runKey?: string;
   /** Where the acting agent is found, and whose child it is. */
   acting?: ActingAgent;
-  /** Those that have handed the turn on to the acting agent, the first one first. */
+  /** Those that have transferred the turn, the first one first. */
   handedOnBy?: string[];
-  /** The acting agent has not been asked since the turn was handed on to it. */
+  /** The acting agent has not been asked since the turn was transferred to it. */
   enters?: true;
   /** One of its events, or of those of its children, has asked a loop to stop. */
   escalated?: true;
@@ -120,7 +118,7 @@ export interface ChainState extends OrderBook {
   requests?: ClosedRequests;
 }
 
-/** Enough for everybody who waits: clients find older ones in the store. */
+/** Enough for all that wait: clients find older ones in the store. */
 const MOST_OTHERS = 256;
 
 export function initialChain(start: AgentTurnStart, info: WorkflowInfo): ChainState {
@@ -179,15 +177,13 @@ export function childChain({
     acting: {
       path,
       rootWorkflowId,
-      ...(agent.root === undefined ? {} : { root: agent.root }),
-      ...(agent.within === undefined ? {} : { within: agent.within }),
-      ...(branch === undefined ? {} : { branch }),
-      ...termsOf(child),
-      ...(child.tracedBelow === undefined ? {} : { tracedBelow: child.tracedBelow }),
+      root: agent.root,
+      within: agent.within,
+      branch,
+      ...{ budget: child.budget, above: child.above, appTerms: child.appTerms },
+      tracedBelow: child.tracedBelow,
     },
-    ...(runConfig === undefined ? {} : { runConfig }),
-    ...(traceparent === undefined ? {} : { traceparent }),
-    ...(priority === undefined ? {} : { priority }),
+    ...{ runConfig, traceparent, priority },
   };
   return {
     v: PROTOCOL_VERSION,
@@ -222,13 +218,9 @@ export function beginInvocation(chain: ChainState, beginning: Beginning | Queued
     seq: chain.seq ?? 0,
     from: 0,
     usage: { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
-    ...(runConfig === undefined ? {} : { runConfig }),
-    ...(digest === undefined ? {} : { digest }),
-    // Who sends a malformed one is not traced; the turn is none the worse for it.
-    ...(isTraceparent(traceparent) ? { traceparent } : {}),
-    ...(cameAt === undefined ? {} : { cameAt }),
-    ...(priority === undefined ? {} : { priority }),
-    ...(rootAgent === undefined ? {} : { rootAgent }),
+    ...{ runConfig, digest, cameAt, priority, rootAgent },
+    // A malformed one isn't traced; the turn is none the worse for it.
+    traceparent: isTraceparent(traceparent) ? traceparent : undefined,
     beganAt: Date.now(),
   };
   return chain.current;

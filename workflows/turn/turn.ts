@@ -20,7 +20,7 @@ import type {
 } from '../../src/protocol/turn.ts';
 import { waitingRequest } from '../approvals/request-book.ts';
 import { Requests } from '../approvals/requests.ts';
-import { Children } from '../children/children.ts';
+import { Children, isWaiting, WAITS } from '../children/children.ts';
 import { Forwarding } from '../children/forwarding.ts';
 import { Jobs } from '../jobs/jobs.ts';
 import { Mailbox } from '../messages/mailbox.ts';
@@ -28,7 +28,6 @@ import { currentStep, describeTurn } from './describe-turn.ts';
 import { labelRun } from './search-attributes.ts';
 import { Steering } from './steering.ts';
 import type { ChainState, InvocationState } from './turn-state.ts';
-import { stateOfWork } from './waiting-status.ts';
 
 const INTERRUPTED_BY_MESSAGE = 'cancelled: interrupted by a new message';
 
@@ -85,7 +84,7 @@ export class Turn {
 
   /** What it does, while it is under way. */
   get work(): TurnState {
-    return stateOfWork(this.#running, this.requests.pending, this.jobs.waiting, this.children);
+    return stateOfWork(this.#running, this);
   }
 
   get state(): TurnStatus['status'] {
@@ -111,7 +110,7 @@ export class Turn {
       agent: latest?.agent,
       step: latest === undefined ? 0 : currentStep(latest, doing),
       invocationId: this.invocationId,
-      ...(latest === undefined ? {} : { since: latest.beganAt }),
+      since: latest?.beganAt,
       running: doing.running,
       waiting: doing.pending.map(waitingRequest),
       jobs: doing.jobs,
@@ -185,7 +184,7 @@ export class Turn {
   }
 
   /**
-   * What was accepted is in the store, and all who asked have an answer; also while the run is being cancelled.
+   * Waits until what was accepted is in the store, and each update is answered; also while the run is being cancelled.
    *
    * @param isBusy there is other work to do, after which this is asked for again.
    */
@@ -228,10 +227,10 @@ export class Turn {
 
   #isHandled(): boolean {
     const { mailbox, requests, jobs, forwarding } = this;
-    return [mailbox, requests, jobs, forwarding].every(({ settled }) => settled) && allHandlersFinished();
+    return [mailbox, requests, jobs, forwarding].every(({ finished }) => finished) && allHandlersFinished();
   }
 
-  /** Computed for those who ask only: most turns have nobody who sends their message again. */
+  /** Computed once it is asked for: the messages of most turns are never sent again. */
   #digestOf(current: InvocationState): string | undefined {
     const { message, stateDelta } = this.start;
     if (current.digest === undefined && current.number === 1 && message !== undefined) {
@@ -250,4 +249,15 @@ function withoutMessage({
   ...start
 }: AgentTurnStart): AgentTurnStart {
   return start;
+}
+
+/** What a turn under way does: it waits for people only where nothing runs, and for jobs only where it waits for nobody. */
+function stateOfWork(running: readonly RunningCall[], { requests, jobs, children }: Turn): TurnState {
+  const states = children.running.map(({ status }) => status);
+  if (running.some(({ callKey }) => !children.waitsFor(callKey))) return 'running';
+  if (states.some((state) => !isWaiting(state))) return 'running';
+  const wait = WAITS.find(
+    ([kind, state]) => requests.pending.some(({ gate }) => gate.kind === kind) || states.includes(state),
+  );
+  return wait?.[1] ?? (jobs.waiting.length > 0 || states.includes('waiting_job') ? 'waiting_job' : 'running');
 }

@@ -8,12 +8,12 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
-import type { DeliverNotice, NotifyInput } from '../../src/protocol/gate.ts';
-import { DELIVER_NOTICE_WORKFLOW, NOTIFY } from '../../src/protocol/names.ts';
+import type { DeliveredNotice, DeliverNotice, NotifyInput } from '../../src/protocol/gate.ts';
+import { DELIVER_NOTICE, DELIVER_NOTICE_WORKFLOW, NOTIFY } from '../../src/protocol/names.ts';
 import { LONGEST_NOTICE_TIME } from '../../src/protocol/notice-limits.ts';
-import { notifyOptions } from '../activity-options.ts';
+import { deliverNoticeOptions, notifyOptions, turnPriority } from '../activities.ts';
 import type { PendingRequest } from '../approvals/request-book.ts';
-import { turnPriority } from '../turn-priority.ts';
+import { checkArguments } from '../arguments.ts';
 
 /** Milliseconds for which a turn that is over waits until people were told of what has ended. */
 const LONGEST_WAIT = 10_000;
@@ -27,8 +27,8 @@ interface EndNotice {
   input: NotifyInput;
   /** Milliseconds since the epoch. */
   since: number;
-  /** It goes on without this workflow. */
-  handedOn?: Promise<void>;
+  /** Another workflow goes on with it. */
+  deliveredApart?: Promise<void>;
 }
 
 type Names = Pick<NotifyInput, 'app' | 'userId' | 'sessionId' | 'workflowId'>;
@@ -78,12 +78,12 @@ export class RequestNotices {
   /**
    * Waits until people were told of what has ended; what takes too long goes on without this workflow.
    *
-   * @param isBusy there is other work to do, behind which this is asked for again.
+   * @param isBusy there is other work to do, after which this is asked for again.
    */
   async endsTold(isBusy: () => boolean): Promise<void> {
     const inTime = await condition(() => !this.tellsEnds || isBusy(), LONGEST_WAIT);
     if (inTime) return;
-    await Promise.all([...this.#ends].map((notice) => this.#endHandedOn(notice)));
+    await Promise.all([...this.#ends].map((notice) => this.#deliverEndApart(notice)));
   }
 
   #tell(why: 'opened' | 'escalated', all: PendingRequest[]): void {
@@ -100,7 +100,7 @@ export class RequestNotices {
       .catch(async (error) => {
         this.#warn(input, error);
         const isWanted = !isCancellation(error) && requests.some(({ ending }) => ending === undefined);
-        if (isWanted) await this.#handOn(input, since);
+        if (isWanted) await this.#deliverApart(input, since);
       })
       .finally(() => {
         this.#notices = this.#notices.filter((other) => other !== notice);
@@ -114,20 +114,20 @@ export class RequestNotices {
     void CancellationScope.nonCancellable(() => this.#schedule(notice.input))
       .catch(async (error) => {
         this.#warn(notice.input, error);
-        await this.#endHandedOn(notice);
+        await this.#deliverEndApart(notice);
       })
       .finally(() => this.#ends.delete(notice));
   }
 
   /** It would be gone with this workflow. */
-  async #endHandedOn(notice: EndNotice): Promise<void> {
-    notice.handedOn ??= this.#handOn(notice.input, notice.since);
-    await notice.handedOn;
+  async #deliverEndApart(notice: EndNotice): Promise<void> {
+    notice.deliveredApart ??= this.#deliverApart(notice.input, notice.since);
+    await notice.deliveredApart;
     this.#ends.delete(notice);
   }
 
   /** Another workflow tells it, for as long as its notifiers want it to be tried. */
-  async #handOn(input: NotifyInput, since: number): Promise<void> {
+  async #deliverApart(input: NotifyInput, since: number): Promise<void> {
     const start: DeliverNotice = { ...input, since, retryFor: LONGEST_NOTICE_TIME };
     const child = {
       workflowId: `${workflowInfo().workflowId}/notice-${input.why}-${input.requestIds[0] ?? ''}`,
@@ -158,4 +158,23 @@ export class RequestNotices {
   #warn({ requestIds }: NotifyInput, error: unknown): void {
     if (!isCancellation(error)) log.warn('nobody was told of requests', { requestIds, error });
   }
+}
+
+/** Tells people of requests, beside the turn that has made them: by the notifier that could not be told, or by all of the app. */
+export async function deliverNotice(start: DeliverNotice): Promise<DeliveredNotice> {
+  checkArguments(start, DELIVER_NOTICE_WORKFLOW);
+  const { notifier, retryFor: _retryFor, ...input } = start;
+  const priority = turnPriority(start);
+  const summary = `${start.why} · ${String(start.requestIds)}`;
+  if (notifier !== undefined) {
+    return await scheduleActivity<DeliveredNotice>(
+      DELIVER_NOTICE,
+      [start],
+      deliverNoticeOptions(`${notifier} · ${summary}`, priority),
+    );
+  }
+  // What a notifier can't be told goes on by itself: all that this waits for is a worker, and the store.
+  const options = { ...notifyOptions(summary, priority), scheduleToCloseTimeout: LONGEST_NOTICE_TIME };
+  await scheduleActivity(NOTIFY, [input], options);
+  return { v: PROTOCOL_VERSION, status: 'told' };
 }

@@ -1,10 +1,19 @@
-import type { ActivityOptions, LocalActivityOptions } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  type ActivityOptions,
+  ApplicationFailure,
+  type LocalActivityOptions,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { resultProblem, UNUSABLE } from '../src/protocol/activity-results.ts';
+import { fairnessKeyOf } from '../src/protocol/identity.ts';
 import type { AwaitedJob } from '../src/protocol/job.ts';
 import { LONGEST_NOTICE_TIME } from '../src/protocol/notice-limits.ts';
 import type { ToolSchedule } from '../src/protocol/run-terms.ts';
+import type { Shape } from '../src/protocol/shape.ts';
 import { SUMMARY_LIMIT } from '../src/protocol/sizes.ts';
 import type { PlannedCall } from '../src/protocol/step.ts';
-import type { Priority } from './turn-priority.ts';
+import { DEFAULT_PRIORITY } from '../src/protocol/turn.ts';
 
 const HEARTBEAT_TIMEOUT = 10_000;
 
@@ -73,7 +82,7 @@ export function deliverNoticeOptions(summary: string, priority: Priority): Activ
   };
 }
 
-/** @param run from 1: a call that asks people runs again behind their answer. */
+/** @param run from 1: a call that asks people runs again after their answer. */
 export function callOptions(
   call: PlannedCall,
   schedule: ToolSchedule,
@@ -176,4 +185,56 @@ export function cutSummary(summary: string): string {
     kept += character;
   }
   return kept;
+}
+
+/**
+ * The result of an activity, as far as this workflow would throw at it otherwise, which would hold its task for ever: anybody who may
+ * write to Temporal may have answered. What can't be used is a failure of the activity, not to be tried again; callers do with it as
+ * they do with any. In the same tick, so that it stands where the result stands in every replay.
+ *
+ * @throws ActivityFailure
+ */
+export function usable<Result>(activity: string, shape: Shape, result: Result): Result {
+  const problem = resultProblem(`activity ${activity}`, shape, result);
+  if (problem === undefined) return result;
+  const cause = ApplicationFailure.nonRetryable(problem, UNUSABLE.code);
+  const failure = new ActivityFailure(
+    problem,
+    activity,
+    undefined,
+    'NON_RETRYABLE_FAILURE',
+    undefined,
+    cause,
+  );
+  // They would say where the worker is installed.
+  cause.stack = '';
+  failure.stack = '';
+  throw failure;
+}
+
+/** What is wrong with the result of an activity, where that is what has failed. */
+export function unusableText(error: unknown): string | undefined {
+  if (!(error instanceof ActivityFailure) || !(error.cause instanceof ApplicationFailure)) return undefined;
+  return error.cause.type === UNUSABLE.code ? error.cause.message : undefined;
+}
+
+export type Priority = NonNullable<ActivityOptions['priority']>;
+
+/** Whose turn or job it is. */
+export interface User {
+  app: string;
+  userId: string;
+}
+
+/**
+ * How Temporal puts the activities of a user's turns, and of jobs, into the order of a queue: users of an app have equal shares of
+ * its workers, and within them lower priorities go first.
+ *
+ * @param priority of the message that the activity works for; one that the workflow was started with is another message's.
+ */
+export function turnPriority({ app, userId }: User, priority?: number): Priority {
+  const fairnessKey = fairnessKeyOf(app, userId);
+  const inherited = workflowInfo().priority?.priorityKey;
+  const priorityKey = priority ?? (inherited ? DEFAULT_PRIORITY : undefined);
+  return { fairnessKey, ...(priorityKey === undefined ? {} : { priorityKey }) };
 }
