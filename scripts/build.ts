@@ -44,9 +44,9 @@ export async function build(): Promise<void> {
   });
   if (status !== 0) throw new Error('tsc failed');
   cpSync(`${root}worker/temporal/server`, `${root}dist/worker/temporal/server`, { recursive: true });
-  cpSync(`${root}src/store/schema`, `${root}dist/src/store/schema`, {
+  cpSync(`${root}src/store`, `${root}dist/src/store`, {
     recursive: true,
-    filter: (path) => !path.endsWith('.ts'),
+    filter: (path) => path.endsWith('.sql') || statSync(path).isDirectory(),
   });
   removeOlderThan(started - COARSEST_TIME);
   const { buildBundle } = await import('./build-bundle.ts');

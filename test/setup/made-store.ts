@@ -16,7 +16,7 @@ import { openStore } from '../../src/store/open-store.ts';
 const VARIABLE = 'HOLDFAST_TEST_STORE';
 const SOURCES = fileURLToPath(new URL('../../src/store/', import.meta.url));
 /** What an empty store's content depends on. */
-const MAKERS = ['schema/**/*.{ts,sql}', 'engine/{migrate,pglite-thread}.ts'];
+const MAKERS = ['schema/*.ts', '*/*.sql', 'engine/{migrate,pglite-thread}.ts'];
 const PGLITE = fileURLToPath(
   new URL('../../node_modules/@electric-sql/pglite/package.json', import.meta.url),
 );

@@ -14,7 +14,7 @@ end $$;
 function edited(name: string, ...edits: readonly [from: string, to: string][]): [string, string] {
   let sql = STORE_SCHEMA.functions.get(name) ?? '';
   for (const [from, to] of edits) {
-    if (!sql.includes(from)) throw new Error(`${name}.sql has no ${from}`);
+    if (!sql.includes(from)) throw new Error(`${name} has no ${from}`);
     sql = sql.replace(from, to);
   }
   return [name, sql];

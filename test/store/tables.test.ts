@@ -6,7 +6,7 @@ import { openStore } from '../../src/store/open-store.ts';
 import { folderWithStore } from './temporary-folder.ts';
 
 const STORE = fileURLToPath(new URL('../../src/store/', import.meta.url));
-const sources = globSync('*.ts', { cwd: STORE }).map((file) => readFileSync(STORE + file, 'utf8'));
+const sources = globSync('**/*.ts', { cwd: STORE }).map((file) => readFileSync(STORE + file, 'utf8'));
 const folder = folderWithStore();
 
 /** Which types of PostgreSQL a type of a column stands for; where none fits, it is a name of ours: text or JSON. */

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /** A change of tables, indexes and types. A released change stays as it is; the next release adds one with the next version. */
 export interface TableChange {
@@ -14,21 +16,33 @@ export interface StoreSchema {
   functions: ReadonlyMap<string, string>;
 }
 
-const FUNCTIONS = new URL('./functions/', import.meta.url);
-const SUFFIX = '.sql';
+/** Each noun's room has the SQL of its functions. */
+const ROOMS = fileURLToPath(new URL('../', import.meta.url));
+const TABLES = join(ROOMS, 'schema', 'tables.sql');
 
-const textOf = (path: string, base: URL) => readFileSync(new URL(path, base), 'utf8');
+/** Between two definitions, each with the comment before it and the trigger after it. */
+const BETWEEN = /\n\n(?=--|create )/;
+const NAME = /^create or replace function holdfast\.(\w+)/m;
 
 /** The schema of this release. */
 export const STORE_SCHEMA: StoreSchema = {
-  changes: [{ version: 1, name: 'tables', sql: textOf('./tables.sql', new URL(import.meta.url)) }],
+  changes: [{ version: 1, name: 'tables', sql: readFileSync(TABLES, 'utf8') }],
   functions: new Map(
-    readdirSync(FUNCTIONS)
-      .filter((file) => file.endsWith(SUFFIX))
-      .sort()
-      .map((file) => [file.slice(0, -SUFFIX.length), textOf(file, FUNCTIONS)]),
+    globSync('*/*.sql', { cwd: ROOMS })
+      .map((path) => join(ROOMS, path))
+      .filter((path) => path !== TABLES)
+      .flatMap((path) => definitionsIn(readFileSync(path, 'utf8')))
+      .sort(([one], [other]) => (one < other ? -1 : 1)),
   ),
 };
+
+function definitionsIn(sql: string): [name: string, sql: string][] {
+  return sql.split(BETWEEN).map((definition) => {
+    const name = NAME.exec(definition)?.[1];
+    if (name === undefined) throw new TypeError(`no definition of a function: ${definition.slice(0, 80)}`);
+    return [name, `${definition.trim()}\n`];
+  });
+}
 
 export function versionOf({ changes }: StoreSchema): number {
   return Math.max(...changes.map(({ version }) => version));

@@ -49,7 +49,7 @@ import { stepSuite } from './turns/steps.ts';
 import { turnSlotSuite } from './turns/turn-slots.ts';
 import { usageSuite } from './turns/usage.ts';
 
-/** What every store promises, whichever PostgreSQL is behind it. */
+/** What every store promises, facet by facet, whichever PostgreSQL it has. */
 export function storeSuite(name: string, open: () => Promise<PostgresStore>): void {
   describe(name, () => {
     let opened: PostgresStore;
@@ -59,53 +59,82 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
     afterAll(() => opened.close());
     const store = () => opened;
 
-    describe('schema', () => schemaSuite(store));
-    describe('steps', () => stepSuite(store));
-    describe('kept notices, and webhooks', () => keptNoticeSuite(store));
-    describe('calls', () => callSuite(store));
-    describe('callback events', () => callbackEventSuite(store));
-    describe('media and code', () => mediaSuite(store));
-    describe('merged responses', () => mergedResponseSuite(store));
-    describe('pages', () => pageSuite(store));
-    describe('what Slack sends', () => slackSuite(store));
-    describe('peek', () => peekSuite(store));
-    describe('notices', () => noticeSuite(store));
-    describe('endings', () => endingSuite(store));
-    describe('healing', () => healingSuite(store));
-    describe('state', () => stateSuite(store));
-    describe('content', () => contentSuite(store));
-    describe('sessions', () => sessionSuite(store));
-    describe('appended events', () => appendedEventSuite(store));
-    describe('rewind', () => rewindSuite(store));
-    describe('audit', () => auditSuite(store));
-    describe('retry', () => retrySuite(store));
-    describe('siblings of a retried call', () => retrySiblingSuite(store));
-    describe('state of a retry', () => retryStateSuite(store));
-    describe('retention', () => retentionSuite(store));
-    describe('forks', () => forkSuite(store));
-    describe('usage', () => usageSuite(store));
-    describe('repeats', () => repeatSuite(store));
-    describe('inbox', () => inboxSuite(store));
-    describe('inbox uploads', () => inboxUploadSuite(store));
-    describe('inbox model', () => inboxModelSuite(store));
-    describe('approvals', () => approvalSuite(store));
-    describe('lists of approvals', () => approvalListSuite(store));
-    describe('answered calls', () => answeredCallSuite(store));
-    describe('approval model', () => approvalModelSuite(store));
-    describe('ended requests', () => endedRequestSuite(store));
-    describe('retried requests', () => retriedRequestSuite(store));
-    describe('credentials', () => credentialSuite(store));
-    describe('access', () => accessSuite(store));
-    describe('jobs', () => jobSuite(store));
-    describe('messages of jobs', () => jobMessageSuite(store));
-    describe('ended jobs', () => endedJobSuite(store));
-    describe('lists of jobs', () => jobListSuite(store));
-    describe('model of jobs', () => jobModelSuite(store));
-    describe('model limits', () => modelLimitSuite(store));
-    describe('turn slots', () => turnSlotSuite(store));
-    describe('children', () => childSuite(store));
-    describe('what is remembered of runs', () => rememberedSuite(store));
-    describe('races', () => raceSuite(store));
-    describe('concurrency', () => concurrencySuite(store));
+    describe('engine', () => {
+      describe('schema', () => schemaSuite(store));
+    });
+
+    describe('turns', () => {
+      describe('steps', () => stepSuite(store));
+      describe('calls', () => callSuite(store));
+      describe('callback events', () => callbackEventSuite(store));
+      describe('media and code', () => mediaSuite(store));
+      describe('merged responses', () => mergedResponseSuite(store));
+      describe('peek', () => peekSuite(store));
+      describe('endings', () => endingSuite(store));
+      describe('healing', () => healingSuite(store));
+      describe('usage', () => usageSuite(store));
+      describe('repeats', () => repeatSuite(store));
+      describe('model limits', () => modelLimitSuite(store));
+      describe('turn slots', () => turnSlotSuite(store));
+      describe('children', () => childSuite(store));
+      describe('what is remembered of runs', () => rememberedSuite(store));
+      describe('races', () => raceSuite(store));
+      describe('concurrency', () => concurrencySuite(store));
+    });
+
+    describe('sessions', () => {
+      describe('state', () => stateSuite(store));
+      describe('content', () => contentSuite(store));
+      describe('sessions', () => sessionSuite(store));
+      describe('appended events', () => appendedEventSuite(store));
+      describe('rewind', () => rewindSuite(store));
+      describe('audit', () => auditSuite(store));
+      describe('retry', () => retrySuite(store));
+      describe('siblings of a retried call', () => retrySiblingSuite(store));
+      describe('state of a retry', () => retryStateSuite(store));
+      describe('retention', () => retentionSuite(store));
+      describe('forks', () => forkSuite(store));
+    });
+
+    describe('messages', () => {
+      describe('what Slack sends', () => slackSuite(store));
+      describe('inbox', () => inboxSuite(store));
+      describe('inbox uploads', () => inboxUploadSuite(store));
+      describe('inbox model', () => inboxModelSuite(store));
+    });
+
+    describe('approvals', () => {
+      describe('approvals', () => approvalSuite(store));
+      describe('lists of approvals', () => approvalListSuite(store));
+      describe('answered calls', () => answeredCallSuite(store));
+      describe('approval model', () => approvalModelSuite(store));
+      describe('ended requests', () => endedRequestSuite(store));
+      describe('retried requests', () => retriedRequestSuite(store));
+    });
+
+    describe('jobs', () => {
+      describe('jobs', () => jobSuite(store));
+      describe('messages of jobs', () => jobMessageSuite(store));
+      describe('ended jobs', () => endedJobSuite(store));
+      describe('lists of jobs', () => jobListSuite(store));
+      describe('model of jobs', () => jobModelSuite(store));
+    });
+
+    describe('credentials', () => {
+      describe('credentials', () => credentialSuite(store));
+    });
+
+    describe('notices', () => {
+      describe('kept notices, and webhooks', () => keptNoticeSuite(store));
+    });
+
+    describe('keys', () => {
+      describe('pages', () => pageSuite(store));
+      describe('access', () => accessSuite(store));
+    });
+
+    describe('live', () => {
+      describe('notices', () => noticeSuite(store));
+    });
   });
 }
