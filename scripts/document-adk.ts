@@ -18,7 +18,7 @@ export function adkDocument(): string {
   return `${[
     `${byHand}${BEGINNING}`,
     '## Behaviour',
-    'Tests play the same agents on both packages. Requests of models, events, state and what user code is told are equal, but ' +
+    'Tests play the same agents on both packages. Requests of models, events, state and calls of user code are equal, but ' +
       'for these:',
     behaviourDifferences()
       .map((sentence) => `- ${sentence}`)

@@ -37,12 +37,12 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
-    how: 'With durable options beside those of ADK; without `mode` and compactors. A ported `runAsyncImpl` is run again from its start in each of its steps. `parentAgent` is no option.',
+    how: 'With durable options beside the options of ADK; without `mode` and compactors. A ported `runAsyncImpl` runs again from its start in each of its steps. `parentAgent` is no option.',
     names: 'Agent LlmAgent LlmAgentConfig BaseAgent BaseAgentConfig',
   },
   {
     kind: 'ours',
-    how: 'Each sub-agent runs as a child workflow. At least one sub-agent. Of nested loops `escalate` ends the inner one; without `maxIterations` it is undefined.',
+    how: 'Each sub-agent runs as a child workflow. At least one sub-agent. In nested loops `escalate` ends the inner one; without `maxIterations` it is undefined.',
     names: 'SequentialAgent ParallelAgent LoopAgent LoopAgentConfig',
   },
   {
@@ -52,19 +52,19 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
-    how: 'Offers agents that the turn may be handed on to, and no others; every app is resumable.',
+    how: 'Offers only agents to which the turn may be transferred; every app is resumable.',
     names: 'AgentTransferLlmRequestProcessor determineAgentForResumption',
   },
   {
     kind: 'ours',
-    how: 'Callbacks run in activities: again after a crash, and what they answer counts once. Those on errors are ours too.',
+    how: 'Callbacks run in activities: again after a crash, and their answers count once. Callbacks on errors are ours, too.',
     names: `BeforeAgentCallback AfterAgentCallback BeforeModelCallback AfterModelCallback BeforeToolCallback
       AfterToolCallback SingleBeforeModelCallback SingleAfterModelCallback SingleBeforeToolCallback
       SingleAfterToolCallback`,
   },
   {
     kind: 'ours',
-    how: 'With `durable`: budgets, prices, retention. Every turn is resumable, whatever `resumabilityConfig` says.',
+    how: 'With `durable`: budgets, prices, retention. Every turn is resumable, with any `resumabilityConfig`.',
     names: 'App AppOptions ResumabilityConfig',
   },
   {

@@ -3,24 +3,21 @@ import type { Came, ComparableEvent } from './comparable.ts';
 import type { Difference } from './scenario.ts';
 
 export const MERGED: Difference = {
-  because:
-    'What models said right after each other is one content, since providers refuse calls right behind one.',
+  because: 'Adjacent words of models are one content, since providers refuse calls right after words.',
   adk: merged,
 };
 
 /** What throws where ADK lets it out of `runAsync`. */
 export const KEPT =
-  'What throws outside of a model call is the error of its turn, which is kept; ADK 2.0.0 throws out of `runAsync`.';
+  'An error outside of a model call is the error of its turn, which is kept; ADK 2.0.0 throws out of `runAsync`.';
 
 export const NO_OUTPUT =
-  'Calls and responses are no output; ADK 2.0.0 sets `outputKey` to an empty text with those of long-running tools, and ' +
-  'of tools that skip the summary.';
+  'Calls and responses are no output; ADK 2.0.0 sets `outputKey` to an empty text for long-running tools, and for tools that skip the summary.';
 
 /** Of responses to long-running calls. */
 export const CONTINUES: Difference = {
   because:
-    'What a long-running tool returns first is marked in its event as a response that others follow (`willContinue`); ADK 2.0.0 ' +
-    'leaves that to whoever reads it.',
+    'The first result of a long-running tool is marked in its event as a response with successors (`willContinue`); ADK 2.0.0 leaves that to its reader.',
   adk: continuing,
 };
 

@@ -98,7 +98,7 @@ export const AGENT_TOOLS: readonly Scenario[] = [
     turns: ['go'],
     differs: {
       because:
-        'What an agent that is a tool fails of is told to its caller; in ADK 2.0.0 that is told an empty result.',
+        'The error of an agent that is a tool is told to its caller; ADK 2.0.0 tells the caller an empty result.',
       adk: (came) =>
         replaced(
           came,

@@ -51,8 +51,7 @@ const payOf = (
 
 const ANSWERED: Difference = {
   because:
-    'What answers a request goes to the turn that waits for it, and is no message of the session; ADK 2.0.0 begins another ' +
-    'invocation with it. Nor does a request skip a summary.',
+    'An answer to a request goes to the turn that waits for it, and is no message of the session; ADK 2.0.0 begins another invocation with it. A request skips no summary.',
   adk: answered,
 };
 
@@ -73,7 +72,7 @@ function answered(came: Came): Came {
 }
 
 const SIBLINGS =
-  'What ran beside a call that waits for a person keeps its result; ADK 2.0.0 drops it, and the model is told of the approved ' +
+  'A call beside one that waits for a person keeps its result; ADK 2.0.0 drops it, and the model is told of the approved ' +
   'call only.';
 
 /** With the response of a sibling, which both sides have run. */

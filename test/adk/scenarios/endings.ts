@@ -51,7 +51,7 @@ export const ENDINGS: readonly Scenario[] = [
     turns: ['Hi'],
     differs: {
       because:
-        'Where a callback sets `endInvocation` before the model, it is not asked any more; ADK 2.0.0 asks it this once.',
+        'If a callback sets `endInvocation` before the model, the model is not asked any more; ADK 2.0.0 asks it this once.',
       adk: (came) => withEvents({ ...came, requests: [] }, () => []),
     },
   },
@@ -92,7 +92,7 @@ export const ENDINGS: readonly Scenario[] = [
     turns: ['weather?'],
     differs: {
       because:
-        'Each step counts against `maxLlmCalls`, whoever answers it, so that callbacks come to an end; ADK 2.0.0 counts what models are asked.',
+        'Each step counts against `maxLlmCalls`, also if a callback answers it, so that callbacks end; ADK 2.0.0 counts calls of models only.',
       adk: (came) =>
         withEvents(came, (events) => [
           ...events.slice(0, -1),
@@ -172,7 +172,7 @@ export const ENDINGS: readonly Scenario[] = [
     turns: ['weather?'],
     differs: {
       because:
-        'Callbacks behind a tool are shown an object, as the model is; ADK 2.0.0 shows them what the tool returned.',
+        'Callbacks after a tool are shown an object, as the model is; ADK 2.0.0 shows them the returned value.',
       adk: (came) => replaced(came, '"notes":[["three degrees"]]', '"notes":[[{"result":"three degrees"}]]'),
     },
   },

@@ -19,7 +19,7 @@ const noOutput = (words: string, because: string): Difference => ({
 const NO_TEXT = noOutput('', 'An answer without text is no output; ADK 2.0.0 stores an empty one.');
 
 const ROLE: Difference = {
-  because: 'What a model says has the role `model`; ADK 2.0.0 sends any other one back to the provider.',
+  because: 'Words of a model have the role `model`; ADK 2.0.0 sends any other one back to the provider.',
   adk: (came) => replaced(came, '"assistant"', '"model"'),
 };
 
@@ -200,8 +200,7 @@ export const MODEL_ANSWERS: readonly Scenario[] = [
     build: (library, model, name) => ({ agent: agentOf(library, name, model) }),
     turns: ['Hi'],
     differs: {
-      because:
-        'Of several whole responses to one model call the last one counts; in ADK 2.0.0 each is an event.',
+      because: 'The last of several whole responses to one model call counts; in ADK 2.0.0 each is an event.',
       plays: { script: [[text('Two.')]] },
     },
   },

@@ -252,7 +252,7 @@ export const MODEL_CALLBACKS: readonly Scenario[] = [
     turns: ['Hi'],
     differs: {
       because:
-        'Errors of callbacks and plugins have a code, and name who has failed; ADK 2.0.0 has `UNKNOWN_ERROR`.',
+        'Errors of callbacks and plugins have a code, and name the failing one; ADK 2.0.0 has `UNKNOWN_ERROR`.',
       adk: (came) =>
         called(
           came,

@@ -16,7 +16,7 @@ export const PLUGIN_FAILURES: readonly Scenario[] = [
       turns: ['Hi'],
       differs: {
         because:
-          'Errors of callbacks and plugins have a code, and name who has failed; ADK 2.0.0 has `UNKNOWN_ERROR`.',
+          'Errors of callbacks and plugins have a code, and name the failing one; ADK 2.0.0 has `UNKNOWN_ERROR`.',
         adk: (came) => replaced(came, 'UNKNOWN_ERROR', 'HOLDFAST_PLUGIN_FAILED'),
       },
     }),
@@ -79,7 +79,7 @@ export const PLUGIN_FAILURES: readonly Scenario[] = [
     }),
     turns: ['Hi'],
     differs: {
-      because: 'A plugin that throws behind a run is logged, and the turn stays answered; ADK 2.0.0 throws.',
+      because: 'A plugin that throws after a run is logged, and the turn stays answered; ADK 2.0.0 throws.',
       adk: (came) => afterThrow(came, /during 'afterRunCallback' callback: Error: no luck$/),
     },
   },

@@ -62,7 +62,7 @@ export const PLUGINS: readonly Scenario[] = [
     }),
     turns: ['Hi'],
     differs: {
-      because: 'Plugins are asked before and behind an agent; ADK 2.0.0 never asks them.',
+      because: 'Plugins are asked before and after an agent; ADK 2.0.0 never asks them.',
       adk: (came) => ({ ...came, notes: [['before', true], ['after']] }),
     },
   },
@@ -90,7 +90,7 @@ export const PLUGINS: readonly Scenario[] = [
     turns: [{ message: 'Hi', stateDelta: { x: 1 } }, 'again'],
     differs: {
       because:
-        'A message that a plugin replaces is the `userContent`, too; in ADK 2.0.0 that stays what was sent.',
+        'A message that a plugin replaces is the `userContent`, too; in ADK 2.0.0 that stays the sent message.',
       adk: (came) => ({
         ...came,
         notes: came.notes.map((note) =>
@@ -283,7 +283,7 @@ export const PLUGINS: readonly Scenario[] = [
     turns: ['Hi'],
     differs: {
       because:
-        'What a plugin answers for a model that has failed is its answer; ADK 2.0.0 yields it as no event, and throws.',
+        'A plugin’s answer for a failed model is the model’s answer; ADK 2.0.0 yields it as no event, and throws.',
       plays: { script: [[text('I am busy.')]] },
       adk: (came) => ({ ...came, notes: [['overloaded', [said('Hi', 'user')]]] }),
     },

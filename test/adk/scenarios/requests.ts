@@ -331,7 +331,7 @@ export const REQUESTS: readonly Scenario[] = [
     },
     turns: ['weather?'],
     differs: {
-      because: 'The output is what the model said; ADK 2.0.0 takes what processors say, too.',
+      because: 'The output is the model’s text; ADK 2.0.0 takes text of processors, too.',
       adk: (came) => replaced(came, '{"masked":true,"said":"masked"}', '{"masked":true}'),
     },
   },

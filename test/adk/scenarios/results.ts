@@ -175,7 +175,7 @@ export const RESULTS: readonly Scenario[] = [
     }),
     turns: ['go'],
     differs: {
-      because: 'What calls of one step write under one key is merged; in ADK 2.0.0 the last one wins.',
+      because: 'Writes of a step’s calls under one key are merged; in ADK 2.0.0 the last one wins.',
       adk: (came) => replaced(came, '"all":{"b":', '"all":{"a":{"of":"a"},"b":'),
     },
   },
@@ -314,7 +314,7 @@ function results(): Scenario[] {
       ...outcomes('a result that is a date', [() => new Date(0)]),
       differs: {
         because:
-          'Results are what JSON makes of them; ADK 2.0.0 sends a date as it is, which is no object any more in JSON.',
+          'Results are kept as JSON; ADK 2.0.0 sends a date as it is, which is no object any more in JSON.',
         adk: (came) => {
           const date = '"1970-01-01T00:00:00.000Z"';
           const asText = replaced(came, '"response":{}', `"response":${date}`);

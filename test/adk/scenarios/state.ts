@@ -107,7 +107,7 @@ export const STATE: readonly Scenario[] = [
     }),
     turns: ['Hi'],
     differs: {
-      because: 'An instruction that comes out empty adds nothing; ADK 2.0.0 adds two line ends.',
+      because: 'An instruction that is empty adds nothing; ADK 2.0.0 adds two line ends.',
       adk: (came) => replaced(came, 'softly}.\\n\\n', 'softly}.'),
     },
   },

@@ -64,7 +64,7 @@ export const TOOL_CALLBACKS: readonly Scenario[] = [
     turns: ['weather?'],
     differs: {
       because:
-        'What the model has asked for stays as it was; ADK 2.0.0 writes arguments that a callback changes into the stored call.',
+        'A stored call stays as the model made it; ADK 2.0.0 writes arguments that a callback changes into it.',
       adk: (came) => replaced(came, '"Oslo, Norway"},"name":"weather"', '"Oslo"},"name":"weather"'),
     },
   },
@@ -172,7 +172,7 @@ export const TOOL_CALLBACKS: readonly Scenario[] = [
   }),
   ...answering('answers that are falsy', [0, '', false], {
     because:
-      'What is falsy is no answer of a callback; in ADK 2.0.0 it is one where the last callback returns it.',
+      'A falsy value is no answer of a callback; in ADK 2.0.0 it is one if the last callback returns it.',
     plays: {
       build: (library, model, name) => ({
         agent: agentOf(library, name, model, {
@@ -209,7 +209,7 @@ export const TOOL_CALLBACKS: readonly Scenario[] = [
     }),
     turns: ['weather?'],
     differs: {
-      because: 'Callbacks behind a tool see its error, and may replace it; ADK 2.0.0 drops what they return.',
+      because: 'Callbacks after a tool see its error, and may replace it; ADK 2.0.0 drops what they return.',
       adk: (came) =>
         replaced(
           came,
