@@ -6,7 +6,7 @@ import type { AgentView } from '../tools/invocation-context.ts';
 import { ToolError } from '../tools/tool-error.ts';
 import { isLlmAgent } from './llm-agent.ts';
 
-/** What the latest run of a tool's agent has come to. */
+/** The outcome of the latest run of a tool's agent. */
 export interface AgentRunEnd {
   status: EndedAgent['status'];
   /** {@link answerText} of its last event with content. */
@@ -14,7 +14,7 @@ export interface AgentRunEnd {
   error?: { code: string; message: string } | undefined;
 }
 
-/** An agent that was run by a tool, or by the code of another agent, has come to no answer. */
+/** An agent that was run by a tool, or by the code of another agent, has no answer. */
 export class SubAgentFailed extends ToolError {
   override readonly name = 'SubAgentFailed';
 
@@ -31,15 +31,15 @@ function subAgentFailed(agent: string, { code, message }: { code: string; messag
   );
 }
 
-/** What an event says as the answer of an agent's tool: its text parts by lines, thoughts left out; undefined without any. */
+/** The text of an event as the answer of an agent tool: its text parts by lines, thoughts left out; undefined without any. */
 export function answerText(content: Content | undefined): string | undefined {
   const texts = (content?.parts ?? []).flatMap(({ text, thought }) => (text && !thought ? [text] : []));
   return texts.length === 0 ? undefined : texts.join('\n');
 }
 
 /**
- * What a call of an agent's tool answers: the agent's text as `result`, what its output schema makes of the text, or nothing
- * where it has said nothing. Semantics: adk-go, and the output schema of `@google/adk` 2.0.0.
+ * The answer of an agent tool's call: the agent's text as `result`, the output schema's value of the text, or nothing if it has
+ * said nothing. Semantics: adk-go, and the output schema of `@google/adk` 2.0.0.
  *
  * @throws SubAgentFailed
  */

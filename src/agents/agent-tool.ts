@@ -106,7 +106,7 @@ export class AgentTool extends BaseTool {
     assertKnownFields(owner, config, FIELDS);
     assertTakesObjects(owner, agent);
     const { agent: _, skipSummarization, timeout, attempts, budget, taskQueue, ...params } = config;
-    // What may have run is the agent, whose own calls are looked after one by one.
+    // Only the agent may have run, and its own calls are handled one by one.
     super({ ...params, name, description, onUnknownOutcome: 'retry' });
     if (this.runAsync !== AgentTool.prototype.runAsync) {
       const problem = 'would never be called: the workflow runs the agent';

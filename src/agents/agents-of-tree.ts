@@ -11,8 +11,8 @@ export function agentsOfTree(agent: BaseAgent): BaseAgent[] {
 }
 
 /**
- * All agents of some trees, and those of their tools: what one worker may come to run. Those that live elsewhere are left out, and
- * so are those of toolsets, which nobody knows beforehand.
+ * All agents of some trees, and of their tools, that one worker may run. Agents of other task queues are left out, and agents of
+ * toolsets, which aren't known beforehand.
  */
 export function agentsWithin(roots: Iterable<BaseAgent>): BaseAgent[] {
   const seen = new Set<BaseAgent>();

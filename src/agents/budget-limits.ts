@@ -3,7 +3,7 @@ import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 
-/** What may be used up before no further model call is made. What is left out is not limited. */
+/** Limits after which no further model call is made. A missing field doesn't limit. */
 export interface BudgetLimits {
   /** Model calls that were answered, and calls whose worker was lost. Calls that a provider refused aren't counted. */
   modelCalls?: number;

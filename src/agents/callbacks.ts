@@ -7,14 +7,14 @@ type Maybe<T> = T | undefined | Promise<T | undefined>;
 type OneOrMore<T> = T | T[];
 
 /**
- * Callbacks run in activities: a crash, or a failed model call, may run one again, so it should be idempotent. What it
- * answered, and the state that it wrote, counts once. Of a list the first that returns a value wins, and the rest is not
- * called. Signatures: `@google/adk` 2.0.0; the error callbacks are those of adk-python.
+ * Callbacks run in activities: a crash, or a failed model call, may run one again, so it should be idempotent. Its answer, and the
+ * state that it wrote, count once. In a list the first that returns a value wins, and the rest is not called. Signatures:
+ * `@google/adk` 2.0.0; the error callbacks are those of adk-python.
  */
 export type SingleAgentCallback = (context: Context) => Maybe<Content>;
 /** Returned content is the agent's answer, and ends the invocation: the agent does not run. */
 export type BeforeAgentCallback = OneOrMore<SingleAgentCallback>;
-/** Returned content is said behind the agent's answer. */
+/** Returned content comes after the agent's answer. */
 export type AfterAgentCallback = OneOrMore<SingleAgentCallback>;
 
 /** Changes the request in place, or returns the answer: then the model isn't asked, and after-callbacks don't run. */

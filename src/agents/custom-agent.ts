@@ -11,7 +11,7 @@ import {
 
 const CUSTOM_AGENT = Symbol.for('holdfast.customAgent');
 
-/** What a {@link CustomAgent} does next: it runs agents and is asked again, or it has come to its end. */
+/** What a {@link CustomAgent} does next: it runs agents and is asked again, or it has finished. */
 export type NextOfAgent<State = unknown> =
   | {
       /** One, or several at the same time: at most 100, each once. Sub-agents of it, at any depth. */
@@ -56,7 +56,7 @@ export abstract class CustomAgent<
    *
    * @param context its state and actions are those of the agent's events.
    * @param state what the previous call returned; undefined at first.
-   * @param ran what the agents of the previous call came to, in the order in which they ended; empty at first.
+   * @param ran outcomes of the agents of the previous call, in the order in which they ended; empty at first.
    */
   abstract next(
     context: Context,

@@ -1,6 +1,6 @@
 import { codedError } from '../contract/error.ts';
 
-// The look behind keeps a long run of braces from being tried at each of them.
+// The look-behind keeps a long run of braces from being tried at each of them.
 const PLACEHOLDER = /(?<!\{)\{+[^{}]*\}+/g;
 const NAME = /^((app|user|temp):)?[a-zA-Z_][a-zA-Z0-9_]*$/;
 const ARTIFACT = 'artifact.';
@@ -9,9 +9,9 @@ const ARTIFACT = 'artifact.';
 export class MissingTemplateValue extends codedError('HOLDFAST_TEMPLATE_VALUE') {}
 
 /**
- * Fills the placeholders of an instruction from the state: `{key}`, `{app:key}`, `{user:key}`, `{temp:key}`; with `?`
- * behind the key it may be missing. What is no such name stays as it is. Objects are written as JSON. Semantics:
- * `injectSessionState` of `@google/adk` 2.0.0.
+ * Fills the placeholders of an instruction from the state: `{key}`, `{app:key}`, `{user:key}`, `{temp:key}`; with `?` after the key
+ * it may be missing. Other text in braces stays as it is. Objects are written as JSON. Semantics: `injectSessionState` of
+ * `@google/adk` 2.0.0.
  *
  * @param states the first that has a key counts.
  * @throws MissingTemplateValue also for `{artifact.name}`: there is no artifact service.

@@ -243,7 +243,7 @@ export function isLlmAgent(value: unknown): value is LlmAgent {
   return asksModel(value);
 }
 
-/** As in `@google/adk` 2.0.0: whoever names processors of their own leaves out transfer by the agent's flags. */
+/** As in `@google/adk` 2.0.0: an agent with processors of its own leaves out transfer by its flags. */
 function withTransfer(
   { disallowTransferToParent, disallowTransferToPeers, subAgents }: LlmAgent,
   processors: readonly BaseLlmRequestProcessor[],

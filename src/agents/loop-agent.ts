@@ -23,9 +23,8 @@ export interface LoopAgentConfig extends BaseAgentConfig {
 
 /**
  * Runs its sub-agents one after another, again and again, until one escalates (`exit_loop`, `actions.escalate`) or the
- * iterations are used up. One that escalates comes to its end, and those behind it aren't run any more. Semantics: `LoopAgent` of
- * `@google/adk` 2.0.0, each run of a sub-agent a child workflow; but what escalates ends the nearest loop only, not those
- * around it.
+ * iterations are used up. An escalating sub-agent finishes, and the sub-agents after it aren't run any more. Semantics: `LoopAgent` of
+ * `@google/adk` 2.0.0, each run of a sub-agent a child workflow; but escalating ends only the nearest loop.
  *
  * @throws DefinitionError from the constructor, naming the field.
  * @example new LoopAgent({ name: 'revision', subAgents: [critic, writer], maxIterations: 5 })

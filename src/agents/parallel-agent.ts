@@ -31,8 +31,8 @@ export interface ParallelAgentConfig extends BaseAgentConfig {
 }
 
 /**
- * Runs its sub-agents at the same time, each on a branch of its own: none sees what the others say, all write to the same
- * state. At most 100. Semantics: `ParallelAgent` of `@google/adk` 2.0.0, each sub-agent a child workflow.
+ * Runs its sub-agents at the same time, each on a branch of its own: no branch sees the others, and all write to the same state. At
+ * most 100. Semantics: `ParallelAgent` of `@google/adk` 2.0.0, each sub-agent a child workflow.
  *
  * @throws DefinitionError from the constructor, naming the field.
  * @example new ParallelAgent({ name: 'research', subAgents: [prices, reviews, news], continueOnError: true })

@@ -11,9 +11,9 @@ import { assertHasSubAgents, assertWorkflowAgentFields } from './workflow-agent-
 const SEQUENTIAL_AGENT = Symbol.for('holdfast.sequentialAgent');
 
 /**
- * Runs its sub-agents one after another, in the session of whoever runs it; each sees what those before it have said and
- * written. Its answer is the last one of theirs. Where one fails the rest isn't run. Semantics: `SequentialAgent` of
- * `@google/adk` 2.0.0, each sub-agent a child workflow.
+ * Runs its sub-agents one after another, in the session of its runner; each sees the words and writes of those before it. Its
+ * answer is their last one. If one fails, the rest isn't run. Semantics: `SequentialAgent` of `@google/adk` 2.0.0, each sub-agent a
+ * child workflow.
  *
  * @throws DefinitionError from the constructor, naming the field.
  * @example new SequentialAgent({ name: 'report', subAgents: [researcher, writer] })

@@ -22,7 +22,7 @@ export function staticInstructionParts(read: OptionReader, given: unknown): read
   return copy;
 }
 
-/** What stands in no system instruction, and can't be referred to by one, would silently be missing. */
+/** Content that a system instruction can't hold or refer to would silently be missing. */
 function sentPart(read: OptionReader, part: Record<string, unknown>): Part {
   const { text, inlineData, fileData } = part;
   if (text === undefined ? isRecord(inlineData) || isRecord(fileData) : typeof text === 'string') return part;

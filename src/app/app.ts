@@ -12,7 +12,7 @@ import { type AppDurableOptions, type AppSettings, resolveAppSettings } from './
 const APP = Symbol.for('holdfast.app');
 const FIELDS = ['name', 'rootAgent', 'plugins', 'resumabilityConfig', 'durable'];
 
-/** Semantics: `ResumabilityConfig` of `@google/adk` 2.0.0; with Holdfast every turn is resumable, whatever it says. */
+/** Semantics: `ResumabilityConfig` of `@google/adk` 2.0.0; with Holdfast every turn is resumable, with any value. */
 export interface ResumabilityConfig {
   /** @default false */
   isResumable?: boolean;

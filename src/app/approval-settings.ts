@@ -6,7 +6,7 @@ import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { problemOfName } from '../schema/person-name.ts';
 
-/** Whose decisions an app believes. */
+/** Rules of the decisions that an app trusts. */
 export interface AppApprovalOptions {
   /**
    * Whether plain signals and updates decide where an attestation would be needed otherwise. Every program that may write to the

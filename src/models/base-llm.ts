@@ -32,7 +32,7 @@ export abstract class BaseLlm {
   }
 
   /**
-   * What a rate limit of its provider holds for: after a 429 no worker of the store asks a model of the same key until the limit
+   * The key of its provider's rate limit: after a 429 no worker of the store asks a model of the same key until the limit
    * is over. Defaults to {@link model}; override it where models of one name have limits of their own, as with several keys or
    * projects, or where several share one. It is shown to operators, and no secret.
    *

@@ -61,7 +61,7 @@ export abstract class BasePlugin {
     return undefined;
   }
 
-  /** The run has come to its end, completed or failed; not called for one that was interrupted. */
+  /** The run has ended, completed or failed; not called for an interrupted run. */
   async afterRunCallback(_params: { invocationContext: InvocationContext }): Promise<void> {
     return undefined;
   }

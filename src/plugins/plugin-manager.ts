@@ -8,7 +8,7 @@ export type { PluginHook };
 
 type Answer<Hook extends PluginHook> = Awaited<ReturnType<BasePlugin[Hook]>>;
 
-/** Nobody waits for their answers, so that all plugins are told, whatever one of them does. */
+/** Their answers don't count, so that all plugins are told, also if one of them fails. */
 const NOTICES: readonly PluginHook[] = ['afterRunCallback', 'onToolCallCompleted'];
 
 /**
@@ -49,9 +49,9 @@ export class PluginManager {
 
   /**
    * The first answer that is neither undefined nor null, as JSON carries it. Of hooks that have no answer
-   * (`afterRunCallback`, `onToolCallCompleted`) each is called, and what they throw is thrown behind the last.
+   * (`afterRunCallback`, `onToolCallCompleted`) each is called, and their errors are thrown after the last.
    *
-   * @throws PluginFailed for what a plugin throws, and for an answer that the hook has no use for.
+   * @throws PluginFailed for what a plugin throws, and for an answer that doesn't fit the hook.
    */
   async run<Hook extends PluginHook>(
     hook: Hook,

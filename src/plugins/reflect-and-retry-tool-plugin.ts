@@ -54,7 +54,7 @@ const FIELDS = [
 ];
 
 /**
- * Answers a tool's settled failure with advice to reflect and call again, up to a number of failures in a row; a success
+ * Answers a tool's final failure with advice to reflect and call again, up to a number of failures in a row; a success
  * begins anew. The counters are in the state (`temp:_adk_…`, or `app:_adk_…` for the global scope), so they survive
  * workers; calls of one step that fail side by side count once, since none could learn from another.
  *

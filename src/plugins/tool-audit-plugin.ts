@@ -101,7 +101,7 @@ async function recordOf(call: ToolCallRecord, context: Context): Promise<ToolAud
   };
 }
 
-/** What the call's tool keeps to itself; everything where nobody knows the tool. */
+/** Values that the call's tool keeps to itself; all values if the tool isn't known. */
 async function discretionIn(
   { name, agent: agentName }: ToolCallRecord,
   context: Context,

@@ -47,8 +47,8 @@ export function shownArguments(discretion: Discretion, args: Record<string, unkn
 }
 
 /**
- * What a call came to, without what its tool withholds. An error may quote any argument, and so may what was answered in its
- * place; of other results the values of withheld arguments are left out.
+ * The outcome of a call, without values that its tool withholds. An error, and an answer in its place, may quote any argument. From
+ * other results the values of withheld arguments are left out.
  *
  * @returns {@link WITHHELD} where nothing of it is to be shown.
  */

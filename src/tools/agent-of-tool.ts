@@ -18,7 +18,7 @@ export interface AgentOfTool<Agent extends AgentView = AgentView> {
   readonly taskQueue?: string;
 }
 
-/** What a call of this tool runs in its place; undefined for a tool that runs itself. */
+/** The agent that a call of this tool runs in its place; undefined for a tool that runs itself. */
 export function agentOfTool(tool: { readonly [AGENT_OF_TOOL]?: AgentOfTool }): AgentOfTool | undefined {
   return tool[AGENT_OF_TOOL];
 }

@@ -5,7 +5,7 @@ import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { problemOfName } from '../schema/person-name.ts';
 
-/** Who may decide whether a call runs, and how. */
+/** Rules of the decision whether a call runs. */
 export interface ApprovalOptions {
   /**
    * Those whose decision counts, by the names that their attestations have. Decisions without an attestation don't count then.
@@ -114,7 +114,7 @@ export function resolveApproval(
   return Object.freeze(approval);
 }
 
-/** What a decision says is kept in Temporal's history. */
+/** A decision is kept in Temporal's history. */
 function assertEditable(read: OptionReader, { allowEdit }: ResolvedApproval, sensitive: unknown): void {
   if (allowEdit !== true || sensitive !== true) return;
   read.fail(

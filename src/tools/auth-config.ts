@@ -1,7 +1,7 @@
 import type { AuthConfig } from '../events/event-actions.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 
-/** What events, histories and requests may have of an auth config: the scheme, and the name of the credential. */
+/** The part of an auth config that events, histories and requests may have: the scheme, and the name of the credential. */
 export function withoutSecrets({ authScheme, credentialKey }: AuthConfig): AuthConfig {
   return { authScheme: structuredClone(authScheme), credentialKey };
 }

@@ -39,8 +39,8 @@ export interface RunAsyncToolRequest {
   /** Told of what a streaming tool yields, as it comes; what it throws ends the run. */
   onChunk?: (chunk: ToolChunk) => void;
   /**
-   * Fires once nobody waits for the run any more. That is later than the abort signal of the context where the tool was told of
-   * its cancellation, and may still come to a result.
+   * Fires when the run's result no longer counts. That is later than the context's abort signal if the tool was told of its
+   * cancellation, and may still give a result.
    */
   leftSignal?: AbortSignal;
 }
@@ -86,7 +86,7 @@ export interface TurnTools {
 /** Makes a tool for a turn; must make the same one of the same arguments on every worker. */
 export type ToolFactory = (args: Record<string, unknown>) => BaseTool;
 
-/** What a tool is given to change a request by. Semantics: `ToolProcessLlmRequest` of `@google/adk` 2.0.0. */
+/** Input of a tool that changes a request. Semantics: `ToolProcessLlmRequest` of `@google/adk` 2.0.0. */
 export interface ToolProcessLlmRequest {
   /** Its state and actions are the model event's. */
   toolContext: Context;
@@ -143,7 +143,7 @@ export interface BaseToolParams extends DurableOptions, GateOptions, JobOptions 
   onCollision?: OnCollision;
 }
 
-/** What a tool says about names that are taken. */
+/** A tool's rule about names that are taken. */
 export type OnCollision = 'throw' | 'replace' | 'keep';
 
 /** Options of every tool. */
@@ -190,7 +190,7 @@ export abstract class BaseTool {
   readonly onCollision: OnCollision;
   /** How Holdfast runs the tool: its durable options with their defaults, milliseconds. */
   readonly durable: ResolvedDurableOptions;
-  /** What calls wait for before they run; undefined for a tool that runs at once. */
+  /** The gate of calls before they run; undefined for a tool that runs at once. */
   readonly gate: ToolGate | undefined;
   /** How the job of a long-running call is looked after, milliseconds. */
   readonly job: ResolvedJobOptions;
@@ -231,10 +231,7 @@ export abstract class BaseTool {
     return declaration && jsonSchemaIn(declaration.responseJsonSchema ?? declaration.response);
   }
 
-  /**
-   * What the tool is, as a plain object. `inputSchema` is the JSON Schema by which arguments are checked, whichever way the
-   * tool declares it.
-   */
+  /** The tool as a plain object. `inputSchema` is the JSON Schema by which arguments are checked, for every form of declaration. */
   describe(): ToolDescription {
     const { name, description } = this;
     const declaration = this._getDeclaration();
@@ -242,7 +239,7 @@ export abstract class BaseTool {
       declaration && jsonSchemaIn(declaration.parametersJsonSchema ?? declaration.parameters);
     return {
       name,
-      // What the model reads of a long-running tool is more than its description.
+      // The model reads more than the description of a long-running tool.
       description: declaration?.description ?? description,
       ...(inputSchema === undefined ? {} : { inputSchema }),
     };
@@ -282,7 +279,7 @@ export abstract class BaseTool {
   }
 
   /**
-   * What a run would have returned for a result that comes without one: a job's outcome. By default any will do, and stays as it is.
+   * Checks a result that comes without a run: a job's outcome. By default every result is valid, and stays as it is.
    *
    * @throws InvalidResultError
    */

@@ -77,7 +77,7 @@ export function isBaseToolset(value: unknown): value is BaseToolset {
 /**
  * Asks a predicate.
  *
- * @throws TypeError for a promise, or what else has to be awaited: it would pass every tool whatever it resolves to.
+ * @throws TypeError for a promise, or another thenable: it would pass every tool.
  */
 export function passes(predicate: ToolPredicate, tool: BaseTool, context: ReadonlyContext): boolean {
   const answer: unknown = predicate(tool, context);

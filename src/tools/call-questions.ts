@@ -4,7 +4,7 @@ import type { AuthConfig } from '../events/event-actions.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import type { ResolvedApproval } from './approval-options.ts';
 
-/** What people have answered a call by now. */
+/** Answers of people to a call by now. */
 export interface CallAnswers {
   /** Answers to `requestInput`, in the order of the requests. */
   inputs?: readonly unknown[];
@@ -18,7 +18,7 @@ export interface CallAnswers {
   terms?: ResolvedApproval | undefined;
 }
 
-/** What a call has asked a person for while it ran. */
+/** Questions of a call to a person while it ran. */
 export type Asked =
   /** Without terms those of the call's request before, or the tool's. */
   | { kind: 'confirmation'; hint: string; payload?: unknown; terms?: ResolvedApproval }
@@ -43,7 +43,7 @@ export class CallQuestions {
     this.#answers = answers;
   }
 
-  /** What is to be asked now, first the confirmation, then the credential; undefined where nothing is. */
+  /** The next question, first the confirmation, then the credential; undefined if there is no question. */
   get asked(): Asked | undefined {
     return this.#asked.get('confirmation') ?? this.#asked.get('credential') ?? this.#asked.get('input');
   }

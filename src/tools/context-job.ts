@@ -1,4 +1,4 @@
-/** The job of the running call: what a service needs to tell later what came of it. Name: the async tools of kadirpekel/hector. */
+/** The job of the running call: data with which a service tells its outcome later. Name: the async tools of kadirpekel/hector. */
 export interface ContextJob {
   /** Opaque; the same in every attempt of the call, and in no other call. */
   readonly id: string;
@@ -16,7 +16,7 @@ export interface ContextJob {
   readonly token: string;
   /** Milliseconds since the epoch. */
   readonly until: number;
-  /** Of a job in process: the last details that an earlier attempt gave to `heartbeat`. */
+  /** For a job in process: the last details that an earlier attempt gave to `heartbeat`. */
   readonly details: unknown;
   /**
    * Tells people how far the job has got: in the Temporal UI, in the turn's status, to followers.

@@ -55,7 +55,7 @@ export interface ContextTask {
 }
 
 /**
- * What a tool or a callback gets to know, and how it acts beside its result. Fields: `Context` of `@google/adk` 2.0.0;
+ * The knowledge of a tool or a callback, and its effects beside its result. Fields: `Context` of `@google/adk` 2.0.0;
  * ours are those about the call and its attempts.
  *
  * @example
@@ -206,8 +206,8 @@ export class Context extends ReadonlyContext {
   }
 
   /**
-   * The job of this call, by which a service tells later what came of it. Any call has one, so that a tool can decide while it runs;
-   * it counts where {@link Context.longRunning} is true once the tool has returned.
+   * The job of this call, by which a service tells its outcome later. Any call has one, so that a tool can decide while it runs; it
+   * counts if {@link Context.longRunning} is true once the tool has returned.
    *
    * @throws NoCallError outside of a tool call.
    * @throws ToolError (not retryable) in a tool with `execution: 'local'`, which can have no job.
@@ -256,8 +256,8 @@ export class Context extends ReadonlyContext {
   }
 
   /**
-   * Asks a person whether this call may go on. What the run then returns or throws is dropped, with its state: once a person has
-   * decided, the tool runs again from its beginning, with {@link Context.toolConfirmation}. Wrap what must happen only once in
+   * Asks a person whether this call may go on. The run's result or error is then dropped, with its state. After a person has
+   * decided, the tool runs again from its beginning, with {@link Context.toolConfirmation}. Wrap an action that must happen only once in
    * {@link Context.once}. Semantics: the method of `@google/adk` 2.0.0.
    *
    * @param request `payload` is JSON.
@@ -370,8 +370,8 @@ export function questionsOf(context: Context): CallQuestions {
 }
 
 /**
- * What a person must be asked before the call of this context can come to a result, whatever its tool has returned or thrown; the
- * confirmation first, then the credential. Undefined where the tool has asked nothing.
+ * The next question to a person before the call of this context can have a result: the confirmation first, then the credential. The
+ * tool's own result doesn't count before it. Undefined where the tool has asked nothing.
  */
 export function askedOf(context: Context): Asked | undefined {
   return context[QUESTIONS].asked;

@@ -4,7 +4,7 @@ import { OptionReader } from '../schema/option-reader.ts';
 import type { ToolGate } from './gate-options.ts';
 import { type ResolvedRetryOptions, type RetryOptions, resolveRetryOptions } from './retry-options.ts';
 
-/** What becomes of a call that may have run. */
+/** Decides about a call that may have run. */
 export type OnUnknownOutcome = 'retry' | 'fail' | 'ask';
 
 /** How Holdfast runs a tool: options of ours, beside those of ADK. */
@@ -113,7 +113,7 @@ export const DURABLE_OPTIONS: readonly (keyof DurableOptions)[] = [
   'needsTranscript',
 ];
 
-/** What else a tool is, as far as its durable options depend on it. */
+/** Further properties of a tool on which its durable options depend. */
 interface ToolBeside {
   gate?: ToolGate | undefined;
   /** Deadline of a job that is the tool's own run, milliseconds. */

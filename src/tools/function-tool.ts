@@ -115,7 +115,7 @@ export class FunctionTool<
     };
   }
 
-  /** Hands on to the option `cancel`, where that isn't for jobs. */
+  /** Calls the option `cancel`, unless that is for jobs. */
   override cancel(callId: string): boolean | Promise<boolean> {
     return this.#cancel?.(callId) ?? false;
   }
@@ -232,7 +232,7 @@ function goesOn({ isLongRunning }: BaseTool, context: Context): boolean {
   return context.functionCallId === undefined ? isLongRunning : context.longRunning;
 }
 
-/** What whoever listens throws is not the tool's failure, and keeps its own face. */
+/** An error of a listener is not the tool's failure, and stays as it is. */
 function refusalAsValue(error: unknown): ChunkRefused {
   if (error instanceof ChunkRefused) return error;
   throw error;

@@ -5,14 +5,14 @@ import { type ApprovalOptions, type ResolvedApproval, resolveApproval } from './
 import { withoutSecrets } from './auth-config.ts';
 import type { Context } from './context.ts';
 
-/** What a person is asked: words for people, and JSON that goes with them. */
+/** The question to a person: words for people, and JSON that goes with them. */
 export interface ConfirmationQuestion {
   /** @default a sentence that names the tool */
   hint?: string;
   /** JSON; the tool gets it back as `toolConfirmation.payload`, unless the decision brings another one. */
   payload?: unknown;
   /**
-   * Who may decide this call, and how: laid over the tool's `approval`, field by field. What is wrong here keeps the call from running.
+   * Rules of this call's decision: they replace the tool's `approval`, field by field. Wrong rules keep the call from running.
    *
    * @default the tool's `approval`
    */

@@ -68,7 +68,7 @@ export interface OnceRecords {
   put(key: string, value: unknown): Promise<unknown>;
 }
 
-/** The job that a call has, or may come to have while its tool runs. */
+/** The job that a call has, or may get while its tool runs. */
 export interface JobInit {
   id: string;
   /** Milliseconds since the epoch: its deadline. */
@@ -127,7 +127,7 @@ export interface ContextInit {
   /** Left out outside of tool calls. */
   call?: CallInit;
   agent?: AgentView;
-  /** How often the turn was handed on by now. Defaults to 0. */
+  /** Number of transfers of the turn by now. Defaults to 0. */
   handedOn?: number;
   /** Where the `runAsyncImpl` of a ported agent runs: what becomes of the runs of its sub-agents. */
   runSubAgent?: RunSubAgent;

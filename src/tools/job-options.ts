@@ -9,7 +9,7 @@ export interface JobView {
   readonly id: string;
   /** Those that the call ran with, as the tool's own function got them. */
   readonly args: Readonly<Record<string, unknown>>;
-  /** What the tool returned first, or the newest update. */
+  /** The first result of the tool, or the newest update. */
   readonly intermediate?: Readonly<Record<string, unknown>>;
   readonly progress?: JobProgress;
   /** Milliseconds since the epoch. */
@@ -32,7 +32,7 @@ export interface JobOptions {
    * @format milliseconds, or text like `'5m'`
    */
   pollInterval?: Duration;
-  /** Tells the service behind the tool that the outcome is not wanted any more. Called when the job is cancelled, or out of time. */
+  /** Tells the tool's service that the outcome is not wanted any more. Called when the job is cancelled, or out of time. */
   cancel?: (job: JobView, toolContext: Context) => unknown;
   /**
    * Gives the model's answer in place of an error when the job is out of time, for example a partial result.

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/** What data is that says nothing of itself. */
+/** The type of data that doesn't name its type. */
 export const UNKNOWN_TYPE = 'application/octet-stream';
 
 /** Types that are told from the data and that Gemini reads; it refuses requests with others, GIF for one. */

@@ -6,7 +6,7 @@ import { InvalidResultError } from './tool-error.ts';
 
 const MEDIA = Symbol.for('holdfast.media');
 
-/** What requests and ledger rows stand: base64 makes a third more of it. */
+/** Limit of requests and ledger rows: base64 makes a third more of it. */
 const MOST_BYTES = 10 * 1024 * 1024;
 
 const MIME_TYPE = /^[a-z0-9][\w.+-]*\/[a-z0-9][\w.+-]*(?:\s*;.*)?$/i;
@@ -20,12 +20,12 @@ export interface MediaParams {
   data: Uint8Array;
   /** Told to the model beside the data. */
   name?: string;
-  /** Who vouches for it, in words of the app; told to the model beside the data. */
+  /** The source that vouches for it, in words of the app; told to the model beside the data. */
   trustTier?: string;
 }
 
 /**
- * An image, a sound, a document as a tool's result: the model gets the data as a part behind the response.
+ * An image, a sound, a document as a tool's result: the model gets the data as a part after the response.
  *
  * @throws InvalidResultError naming the field.
  * @example
@@ -66,7 +66,7 @@ export class Media {
   }
 }
 
-/** A result that is JSON with media behind it. */
+/** A result that is JSON with media after it. */
 export class ResponseWithMedia {
   readonly response: Record<string, unknown>;
   readonly media: readonly Media[];
@@ -82,16 +82,16 @@ export function isMedia(value: unknown): value is Media {
   return typeof value === 'object' && value !== null && MEDIA in value && value[MEDIA] === true;
 }
 
-/** A result that is data: what its response says of it, and the parts that go behind the response. */
+/** A result that is data: its description in the response, and the parts after the response. */
 export interface MediaResult {
   response: Record<string, unknown>;
   parts: Part[];
 }
 
 /**
- * What becomes of a `Uint8Array`, a {@link Media}, or a list of them as a tool's result; undefined for any other result. Data
- * whose type is told from it is sent where models read that type, and is `omitted` otherwise: it would have them refuse this
- * request and all later ones.
+ * Turns a `Uint8Array`, a {@link Media}, or a list of them into a tool's result; undefined for any other result. Data whose type is
+ * found from its bytes is sent where models read that type, and is `omitted` otherwise: it would have them refuse this request and
+ * all later ones.
  *
  * @throws InvalidResultError for more than 10 MiB in sum, for data of no bytes, and for lists that hold other things too.
  */
@@ -121,7 +121,7 @@ export function mediaOf(value: unknown): MediaResult | undefined {
   };
 }
 
-/** A copy of media, which whoever has made it may go on changing. */
+/** A copy of media: the tool may go on changing its own. */
 export function mediaCopy(value: Uint8Array | Media | readonly (Uint8Array | Media)[]): unknown {
   if (Array.isArray(value)) return value.map((piece) => (isPiece(piece) ? mediaCopy(piece) : piece));
   if (types.isUint8Array(value)) return new Uint8Array(value);

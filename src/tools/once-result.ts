@@ -1,7 +1,7 @@
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { ToolError } from './tool-error.ts';
 
-/** What an action of `Context.once` has come to, as JSON carries it. */
+/** The result of an action of `Context.once`, as JSON carries it. */
 export function onceResult(key: string, value: unknown): unknown {
   try {
     return toJsonValue(value);

@@ -34,7 +34,7 @@ export function passiveTools(request: Request): ReadonlyMap<string, { tool: Base
   return passiveIn.get(request) ?? new Map();
 }
 
-/** Takes out what such a tool has put into `config.tools`; what else it has changed stays. False where there is none. */
+/** Takes out the entries of such a tool in `config.tools`; its other changes stay. False if there are no entries. */
 export function removePassive(request: Request, name: string): boolean {
   const known = passiveIn.get(request)?.get(name);
   if (known === undefined) return false;

@@ -20,7 +20,7 @@ export interface StreamOptions {
   onChunk?: ((chunk: ToolChunk) => void) | undefined;
 }
 
-/** What `execute` returns where its tool streams: of an async generator, or of a plain one. */
+/** The result of `execute` if its tool streams: an async generator, or a plain one. */
 export type ChunkStream = AsyncIterable<unknown> | Iterable<unknown>;
 
 export function isChunkStream(value: unknown): value is ChunkStream {

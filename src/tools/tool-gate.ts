@@ -8,12 +8,12 @@ import type { Context } from './context.ts';
 import { shortHint } from './short-hint.ts';
 import { isToolError, ToolError } from './tool-error.ts';
 
-/** What a person is to be asked about a call. */
+/** The question to a person about a call. */
 export interface Question {
   hint: string;
   /** JSON. */
   payload?: unknown;
-  /** Who may decide this call, and how; left out where the tool's own terms hold. */
+  /** Rules of this call's decision; left out if the tool's own terms hold. */
   terms?: ResolvedApproval;
 }
 
@@ -61,12 +61,12 @@ export function defaultHint(toolName: string): string {
   );
 }
 
-/** Who may decide about calls of this tool, and how: what a request of it is stored with, unless its call has terms of its own. */
+/** Rules of decisions about calls of this tool. Its requests are stored with them, unless the call has terms of its own. */
 export function termsOf(tool: BaseTool): ResolvedApproval {
   return tool.gate?.approval ?? {};
 }
 
-/** Nobody is asked on terms that can't be read: the call is answered with what is wrong. */
+/** A call with unreadable terms asks nobody: it is answered with the error. */
 function termsOfCall(tool: BaseTool, option: string, approval: unknown): ResolvedApproval {
   try {
     const { sensitive } = tool.durable;
@@ -79,8 +79,8 @@ function termsOfCall(tool: BaseTool, option: string, approval: unknown): Resolve
 }
 
 /**
- * Of what an approval relies on: the tool's name, how it is gated, who decides, what it takes and by which credential it runs. A tool
- * that has another digest than when it was approved isn't run.
+ * Digest of the facts on which an approval relies: the tool's name, gate, approvers, parameters and credential. A tool with another
+ * digest than at its approval isn't run.
  */
 export function gateDigestOf(tool: BaseTool): string {
   const { confirmation, approval = {}, authConfig } = tool.gate ?? {};

@@ -33,7 +33,7 @@ export function assertToolName(owner: string, name: unknown, options: object = {
 }
 
 /**
- * Refuses a tool that has come to another name than its constructor took, by a field of its class for one.
+ * Refuses a tool whose name differs from its constructor's, for example by a field of its class.
  *
  * @throws DefinitionError
  */

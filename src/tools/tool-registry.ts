@@ -82,11 +82,11 @@ export class ToolRegistry {
   }
 
   /**
-   * Lets go of `ephemeral` tools when an invocation completes, those that came meanwhile too, and keeps them where it fails, so
-   * that trying again finds them.
+   * Removes `ephemeral` tools when an invocation completes, also tools that came meanwhile. Keeps them if it fails, so that another
+   * try finds them.
    *
-   * @param completion fulfilled when the invocation has completed, rejected when it has failed. What it rejects with is for
-   * whoever else waits for it.
+   * @param completion fulfilled when the invocation has completed, rejected when it has failed. Its error is left to other code
+   * that waits for it.
    * @returns fulfilled once that is done, with the names of the tools that went.
    * @example
    * const turn = await client.sendMessage({ ...names, message });

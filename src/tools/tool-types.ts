@@ -27,7 +27,7 @@ export type ToolExecuteArgument<TParameters extends ToolInputParameters> = [TPar
     ? Record<string, unknown>
     : SchemaOutput<TParameters>;
 
-/** What `execute` may return; media are checked by no schema, and what a long-running tool returns isn't the outcome. */
+/** Possible results of `execute`. Schemas don't check media, and the result of a long-running tool isn't the outcome. */
 export type ToolExecuteResult<TOutput extends ToolOutputSchema, TLongRunning extends boolean = boolean> = [
   TLongRunning,
 ] extends [true]

@@ -118,7 +118,7 @@ export class TurnRegistry implements TurnTools {
     return had;
   }
 
-  /** Whatever comes next decides alone, so that edits don't pile up over the steps of a long turn. */
+  /** The next edit decides alone, so that edits don't pile up over the steps of a long turn. */
   #forget(name: string): void {
     this.#added.delete(name);
     this.#edits = this.#edits.filter((edit) => edit.name !== name);

@@ -8,9 +8,9 @@ import { transferToAgentTool } from '../transfer/transfer-to-agent-tool.ts';
 import { DirectProcessor } from './direct-processor.ts';
 
 /**
- * Tells the model which agents it can hand the turn on to, and offers it `transfer_to_agent`. Every `LlmAgent` ends its list of
- * processors with it, unless it has no sub-agents and hands on neither to its parent nor to its peers. Semantics and texts:
- * `AgentTransferLlmRequestProcessor` of `@google/adk` 2.0.0; a parent that it can't hand on to isn't told of.
+ * Tells the model to which agents it can transfer the turn, and offers it `transfer_to_agent`. Every `LlmAgent` ends its list of
+ * processors with it, unless it has no sub-agents and transfers neither to its parent nor to its peers. Semantics and texts:
+ * `AgentTransferLlmRequestProcessor` of `@google/adk` 2.0.0; a parent to which it can't transfer isn't named.
  */
 export class AgentTransferLlmRequestProcessor extends DirectProcessor {
   override process({ agent }: InvocationContext, llmRequest: LlmRequest): void {

@@ -1,7 +1,7 @@
 import type { Content } from '../../events/content.ts';
 import type { LlmRequest } from '../../tools/base-tool.ts';
 
-/** The contents are set behind the instructions, which have contents of their own with a static instruction. */
+/** The contents are set after the instructions, which have contents of their own with a static instruction. */
 const instructionContents = new WeakMap<LlmRequest, Content[]>();
 
 export function addInstructionContents(llmRequest: LlmRequest, contents: Content[]): void {
@@ -10,7 +10,7 @@ export function addInstructionContents(llmRequest: LlmRequest, contents: Content
 }
 
 /**
- * Puts the contents of the instructions before what the user said last, or behind the responses to the last calls. Semantics:
+ * Puts the contents of the instructions before the user's last message, or after the responses to the last calls. Semantics:
  * adk-python.
  */
 export function insertInstructionContents(llmRequest: LlmRequest): void {

@@ -17,9 +17,9 @@ export function transferTo(name: string, { invocationContext, actions }: Context
 }
 
 /**
- * Why the turn is not handed on to an agent of this name; undefined where it may be.
+ * Why the turn is not transferred to an agent of this name; undefined if it may be.
  *
- * @param handedOn how often it was by now.
+ * @param handedOn number of transfers by now.
  */
 function transferProblem(agent: AgentView | undefined, name: string, handedOn: number): string | undefined {
   const allowed = agent === undefined ? [] : transferTargets(agent).map((target) => target.name);

@@ -1,11 +1,11 @@
 import type { AgentView } from '../../tools/invocation-context.ts';
 import { asksModel } from '../llm-agent-view.ts';
 
-/** How often a turn may be handed on: more is two agents that each hold the other for the better one. */
+/** Most transfers of a turn: with more, two agents each take the other for the better one. */
 export const MOST_TRANSFERS = 32;
 
 /**
- * The agents that a turn may be handed on to from this one: its sub-agents, and below an `LlmAgent` its parent and that one's
+ * The agents to which a turn may be transferred from this one: its sub-agents, and below an `LlmAgent` its parent and that one's
  * other sub-agents, unless it says otherwise. Semantics: `getTransferTargets` of `@google/adk` 2.0.0.
  */
 export function transferTargets(agent: AgentView): readonly AgentView[] {

@@ -4,7 +4,7 @@ import { ToolError } from '../tool-error.ts';
 /**
  * `get_user_choice`: the model has a person choose among options, and gets `{ result: choice }`. Declaration: that of
  * `@google/adk` 2.0.0. A function response to the call answers it as there, with `{ choice }` or `{ result }`; so does an answer
- * to the request, with the choice itself or either of these. What wasn't offered is refused, and the question stays open.
+ * to the request, with the choice itself or either of these. Another choice is refused, and the question stays open.
  *
  * @example new LlmAgent({ name: 'travel', model: 'gemini-2.5-flash', tools: [getUserChoiceTool] })
  */
