@@ -7,7 +7,7 @@ const KIND: TokenKind = { type: 'holdfast-link+jwt', use: 'holdfast approval lin
 const LONGEST_LIFE = 7 * 86_400_000;
 const ID_BYTES = 16;
 
-/** What a link is for: one request, and one person, who decides it by having the link. */
+/** The subject of a link: one request, and one person, who decides it by having the link. */
 export interface LinkTerms {
   /** The store's id of the request's session, `ApprovalRow.session`. */
   session: string;
@@ -28,7 +28,7 @@ export interface ApprovalLink extends Required<LinkTerms> {
 export type LinkProblem = TokenFlaw | 'expired';
 
 /**
- * Signs that whoever has the link may decide the request as this person, once. Each call gives another link.
+ * Signs that the link's holder may decide the request as this person, once. Each call gives another link.
  *
  * @param now by the store's clock, milliseconds since the epoch.
  * @returns a compact JWS (HS256), a part of a URL: see {@link linkUrl}.

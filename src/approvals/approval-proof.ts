@@ -12,7 +12,7 @@ export type IssuersOf = (jws: string) => readonly Issuer[];
 /** What is said to be approved. */
 export type Approved = Pick<RequestEntry, 'args' | 'payload'>;
 
-/** Who has approved, in order; or why that is not enough. */
+/** The people who have approved, in order; or the reason why they are not enough. */
 export type ApprovalProof = { ok: true; by: [Voter, ...Voter[]] } | { ok: false; reason: string };
 
 /**
@@ -50,7 +50,7 @@ export async function proveApproval(
   return { ok: false, reason: `${count}, and the store has ${voters.size}${why}` };
 }
 
-/** Who has made a decision, or given an answer, as far as a signature that the store has proves it. */
+/** The person who has made a decision or given an answer, as far as a signature in the store proves it. */
 export async function signerOf(
   request: ApprovalRow,
   entry: RequestEntry,

@@ -39,7 +39,7 @@ export async function createApproverKey(approver: string): Promise<{ key: Approv
   return { key, issuer: issuerOf(key) };
 }
 
-/** What an app lists to believe the key. */
+/** The entry with which an app trusts the key. */
 export function issuerOf({ issuer, approver, privateKey }: ApproverKey): Issuer {
   return { issuer, approver, key: { ...publicHalf(privateKey), alg: signingAlgorithmOf(privateKey) ?? '' } };
 }

@@ -125,7 +125,7 @@ export async function readAttestation(
   const by: Voter = {
     principal,
     verified: true,
-    // Of what is signed: an ECDSA signature can be written in two ways, and so would be counted twice.
+    // Digest of the signed part: an ECDSA signature can be written in two ways, and would be counted twice.
     attestation: sha256Digest(signed),
     ...(isName(claims.channel) ? { channel: claims.channel } : {}),
   };

@@ -71,14 +71,14 @@ async function attestationOf(
   return isGateway && own === undefined ? { read, lost: key.kid ?? '' } : { read };
 }
 
-/** Who an attestation says it is by: the key decides whether that is so. */
+/** The claimed issuer of an attestation: the key decides whether the claim holds. */
 function issuerIn(jws: string): string {
   const [, claims = ''] = jws.split('.');
   try {
     const { iss }: { iss?: unknown } = JSON.parse(Buffer.from(claims, 'base64url').toString()) ?? {};
     return typeof iss === 'string' ? iss : '';
   } catch {
-    // Whoever checks the attestation says what is wrong with it.
+    // The check of the attestation says what is wrong with it.
     return '';
   }
 }

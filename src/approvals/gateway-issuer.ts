@@ -5,7 +5,7 @@ import { type Issuer, type PrivateJwk, publicHalf } from './issuer.ts';
 /** As attestations of gateways name their issuer. */
 export const GATEWAY_ISSUER = 'holdfast:gateway';
 
-/** Of the keys that encrypt credentials others are made, so that one use tells nothing of the other. */
+/** Other keys are derived from the keys that encrypt credentials, so that one use tells nothing of the other. */
 const USE = 'holdfast gateway attestations';
 const KEY_ID_PREFIX = 'gateway-';
 const SEED_BYTES = 32;
@@ -46,7 +46,7 @@ function keyIdIn(jws: string): string | undefined {
     const { kid }: { kid?: unknown } = JSON.parse(Buffer.from(header, 'base64url').toString()) ?? {};
     return typeof kid === 'string' ? kid : undefined;
   } catch {
-    // Whoever checks the attestation says what is wrong with it.
+    // The check of the attestation says what is wrong with it.
     return undefined;
   }
 }

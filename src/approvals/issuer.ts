@@ -5,7 +5,7 @@ export interface PrivateJwk extends PublicJwk {
   d: string;
 }
 
-/** Somebody whose attestations an app believes: a gateway, or one approver. Two entries of one name are two of its keys. */
+/** An issuer whose attestations an app trusts: a gateway, or one approver. Two entries of one name are two of its keys. */
 export interface Issuer {
   /** As attestations name it in `iss`. */
   issuer: string;

@@ -27,9 +27,9 @@ export interface NotifiedRequest {
   since: number;
   /** Milliseconds since the epoch; absent where it doesn't expire. */
   until?: number;
-  /** Of an input: JSON Schema of the answer. */
+  /** For an input: JSON Schema of the answer. */
   responseSchema?: unknown;
-  /** Of a credential: the name under which it is kept. */
+  /** For a credential: the name under which it is kept. */
   credentialKey?: string;
   /** What to type to see the request, and to answer it. */
   commands: readonly string[];
@@ -44,7 +44,7 @@ export interface EndedRequest extends NotifiedRequest {
   decidedAt: number;
   /** Those whose decisions have made it so, in order; nobody where its time was over. */
   by: readonly Voter[];
-  /** What the last of them said, or why nobody did. Shown as text, never as markup. */
+  /** The reason that the last of them gave, or the reason of the end without a decision. Shown as text, never as markup. */
   reason?: string;
   /** Those that run in place of the ones that were shown; sensitive ones read `(sensitive)`. */
   editedArgs?: Record<string, unknown>;

@@ -6,7 +6,7 @@ import type { Decision } from './decision-attestation.ts';
 export interface VotingRules {
   /** Those of `escalateTo` may decide. */
   escalated: boolean;
-  /** The app believes whoever can send signals. */
+  /** The app trusts every sender of signals. */
   trustTemporal: boolean;
 }
 
@@ -51,7 +51,7 @@ export function endOf({ terms, since }: Pick<ApprovalRow, 'terms' | 'since'>): n
   return since + (onExpiry === 'escalate' ? 2 : 1) * expiresIn;
 }
 
-/** Why this person's decision doesn't count, whatever it is; undefined where it may. */
+/** The reason why no decision of this person counts; undefined if one may count. */
 export function refusalOfVoter(
   request: Asked,
   by: Voter,

@@ -99,7 +99,7 @@ export function codedError<const Code extends ErrorCode, Of extends Family = typ
   } as unknown as CodedErrorClass<Code, InstanceType<Of>>;
 }
 
-/** Whether it is Holdfast's error of this code, of whatever class. */
+/** Whether it is Holdfast's error of this code, of any class. */
 export function hasCode<Code extends ErrorCode>(
   error: unknown,
   code: Code,

@@ -83,7 +83,7 @@ const JOB_ANSWER = z
   })
   .meta({ id: 'JobAnswer' });
 
-/** Who speaks for a job: an operator, or the service that does it, by the job's own token. */
+/** Reporters of a job's end: an operator, or the service that does it, by the job's own token. */
 const SPEAKER = {
   token: z.string().optional().meta({
     description: '`context.job.token`. Without one the caller speaks as an operator.',
@@ -247,7 +247,7 @@ export const TOOL_JOB_START = z
 export type JobStatus = (typeof JOB_STATUSES)[number];
 /** How far a job has got, as it says itself. */
 export type JobProgress = Exact<z.output<typeof JOB_PROGRESSED>>['progress'];
-/** What became of an order about a job, and the job by now: whoever comes late learns the outcome that counts. */
+/** The receipt of an order about a job, and the job by now: a late caller learns the outcome that counts. */
 export type JobAnswer = Exact<z.output<typeof JOB_ANSWER>>;
 /** A job as the service sees that does it. */
 export type OwnJob = Exact<z.output<typeof OWN_JOB>>;

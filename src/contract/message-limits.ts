@@ -4,7 +4,7 @@ export const LONGEST_NAME = 1_000;
 /** JSON bytes of a message's `runConfig.customMetadata`, at most: it travels with every message. */
 export const MOST_METADATA_BYTES = 16 * 1024;
 
-/** Levels of objects and lists in a message, at most: every side can walk it then, whatever its stack. */
+/** Levels of objects and lists in a message, at most: every side can walk it then, with any stack size. */
 export const MOST_LEVELS = 100;
 
 /** Whether objects and lists are nested in more than {@link MOST_LEVELS} levels, or in a circle. Doesn't recurse. */

@@ -23,9 +23,9 @@ export interface UserInputRequest {
   payload?: unknown;
   /** JSON Schema of the answer. */
   responseSchema?: unknown;
-  /** Of a confirmation: the tool that waits. */
+  /** For a confirmation: the tool that waits. */
   toolName?: string;
-  /** Of a credential: its scheme and its name. */
+  /** For a credential: its scheme and its name. */
   authConfig?: AuthConfig;
 }
 

@@ -4,8 +4,8 @@ import type { Event } from '../events/event.ts';
 import { findMatchingFunctionCall } from '../events/find-call.ts';
 
 /**
- * Who of a tree acts in a turn for which nobody is named: whoever has asked for what the message answers, else whoever spoke last
- * and may be given the turn, else the root. Semantics: `determineAgentForResumption` of `@google/adk` 2.0.0.
+ * The agent of a tree that acts in a turn without a named agent: the agent that asked for the message's answer, else the last
+ * speaker if it takes transfers, else the root. Semantics: `determineAgentForResumption` of `@google/adk` 2.0.0.
  *
  * @param events visible ones, in order, the turn's message last.
  */

@@ -1,6 +1,6 @@
 import type { Content, Part } from '../events/content.ts';
 
-/** A response, and what stands behind it up to the next one: its media. */
+/** A response, and the parts after it up to the next one: its media. */
 export interface Answer {
   readonly answer: Part;
   readonly behind: readonly Part[];

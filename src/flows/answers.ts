@@ -6,7 +6,7 @@ import { authorOf, hasCalls, hasCode, sightOf, stepKey, type TranscriptEvent } f
 import { retoldResponse } from './foreign-event.ts';
 import { isReservedPart } from './reserved-calls.ts';
 
-/** What later events answer to the calls of one event: the latest response by the call's place, with the media behind it. */
+/** Answers of later events to the calls of one event: the latest response by the call's place, with the media after it. */
 export type LateAnswers = ReadonlyMap<number, readonly Part[]>;
 
 interface KnownCall {
@@ -16,7 +16,7 @@ interface KnownCall {
 }
 
 /**
- * Who answers whom in a transcript: merged responses by run and step, responses that came by other events by the call's id on
+ * Pairs of calls and responses in a transcript: merged responses by run and step, responses that came by other events by the call's id on
  * the wire, of which the latest counts, an outcome before any update (`willContinue`). Semantics: `getContents` of `@google/adk`
  * 2.0.0, but there an event that answers the calls of several fails the request, and what users said beside an answer is lost
  * with the next one.

@@ -3,7 +3,7 @@ import { isAnswer, splitAtAnswers } from './answer-parts.ts';
 import type { LateAnswers } from './answers.ts';
 import { withParts } from './call-ids.ts';
 
-/** What a model is told of a call that nobody has answered, beside one that somebody has. */
+/** The response of an unanswered call, beside an answered one, for the model. */
 const UNANSWERED = 'the call has no response';
 
 /**

@@ -23,7 +23,7 @@ export function currentTurnOf(
   return events.slice(start);
 }
 
-/** Whether the event begins a turn for an agent, whatever else it does. */
+/** Whether the event begins a turn for an agent. */
 export function beginsTurn(event: TranscriptEvent, sight: Sight): boolean {
   return sight === 'foreign' || (sight !== 'hidden' && authorOf(event) === 'user');
 }

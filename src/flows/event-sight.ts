@@ -47,7 +47,7 @@ function isForeign(event: TranscriptEvent, agent: string): boolean {
   return agent !== '' && author !== undefined && author !== agent && author !== 'user';
 }
 
-/** Undefined for an event that nobody has signed: it belongs to whoever looks. */
+/** Undefined for an event without an author: it belongs to each reader. */
 export function authorOf({ kind, event }: TranscriptEvent): string | undefined {
   return event.author ?? (kind === 'message' ? 'user' : undefined);
 }

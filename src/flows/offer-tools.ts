@@ -20,7 +20,7 @@ export interface Offer {
   init: ContextInit;
   request: LlmRequest;
   groups: readonly ToolGroup[];
-  /** Of the invocation. What they take out is not offered. */
+  /** Tool edits of the invocation. Removed tools are not offered. */
   edits: readonly ToolEdit[];
 }
 

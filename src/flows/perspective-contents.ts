@@ -118,7 +118,7 @@ export class PerspectiveContents {
     }
   }
 
-  /** Those of the agent's own calls stand behind them already. */
+  /** Responses of the agent's own calls stand after them already. */
   #replaceResponses(event: TranscriptEvent, asked: TranscriptEvent | undefined): void {
     if (asked === undefined) return;
     const sight = sightOf(asked, this.#perspective);
@@ -127,8 +127,8 @@ export class PerspectiveContents {
   }
 
   /**
-   * Calls stand where their latest answer came, so that each has its response behind it, the request ends with what it is about, and
-   * nothing that was said since is left out.
+   * Calls stand where their latest answer came, so that each has its response after it, the request ends with its subject, and no
+   * later message is left out.
    */
   #placeAnswers(event: TranscriptEvent, answers: Answers): void {
     // Merged responses that follow stand before what this event says.
@@ -183,7 +183,7 @@ export class PerspectiveContents {
     this.#waiting = undefined;
   }
 
-  /** Runs that go on at the same time may speak one after another. Gemini refuses calls right behind a model's content. */
+  /** Runs that go on at the same time may speak one after another. Gemini refuses calls right after a model's content. */
   #add(content: Content): void {
     const before = this.#list.at(-1);
     if (content.role !== 'model' || before?.role !== 'model') {

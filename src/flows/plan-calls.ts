@@ -81,9 +81,8 @@ export interface CallPlan {
 }
 
 /**
- * Turns a response's function calls into what the workflow carries out and what the ledger keeps. The plan fits one
- * payload whatever the model wrote: first each call gets its barest form, then what room is left goes to arguments and
- * summaries, in call order.
+ * Turns a response's function calls into what the workflow carries out and what the ledger keeps. The plan always fits one payload:
+ * first each call gets its barest form, then arguments and summaries share the room that is left, in call order.
  *
  * @param tools by name, those of the request.
  * @param codeTool runs code that the model wrote.
@@ -113,7 +112,7 @@ export function planCalls(
       plan.rows.push({ ...call, index, response, ...(actions === undefined ? {} : { actions }) });
       continue;
     }
-    // No function call runs code, whatever name the model gives it.
+    // No function call runs code, under any name.
     const tool = callId === '' ? codeTool : tools.get(name);
     if (tool === undefined) {
       plan.rows.push({ ...call, index, response: { error: unknownToolText(name, [...tools.keys()]) } });

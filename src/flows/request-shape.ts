@@ -2,7 +2,7 @@ import { isRecord, kindOf } from '../schema/kind-of.ts';
 import type { LlmRequest } from '../tools/base-tool.ts';
 
 /**
- * User code may change a request in place, and what comes behind it must be able to read it.
+ * User code may change a request in place, and later code must be able to read it.
  *
  * @throws TypeError naming the field.
  */

@@ -26,7 +26,7 @@ export interface ProcessorRun {
 }
 
 /**
- * Runs the agent's request processors, in order. The state of an event that one yields counts for those behind it.
+ * Runs the agent's request processors, in order. The state of a yielded event counts for the processors after it.
  *
  * @returns what they yielded.
  * @throws CallbackFailed naming the processor.

@@ -61,7 +61,7 @@ export interface StepDraft {
   };
   /** The agents that a workflow agent has run before it is asked again. */
   agents?: AgentPlan;
-  /** Of a workflow agent that has come to its end: what it has answered, and the step that has said so. */
+  /** For a workflow agent that has finished: its answer, and the step that gave it. */
   answer?: { text: string; runKey: string; step: number };
   /** Why the turn has failed. */
   error?: TurnError;
@@ -160,7 +160,7 @@ export function recordOf(draft: StepDraft, output?: { value: unknown }): StepRes
     return { agent, events, calls: [], rows: [], usage, outcome };
   }
   const said = textOf(events);
-  // A workflow agent's answer is that of the last one that it has run, unless a callback behind it has the last word.
+  // A workflow agent's answer is that of the last one that it has run, unless a callback after it has the last word.
   const { text = said, ...place } = said ? {} : (draft.answer ?? {});
   const ending: InvocationOutcome =
     error === undefined

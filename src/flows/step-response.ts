@@ -86,7 +86,7 @@ export async function draftFromResponse(
   const failed = calls.length === 0 && response.errorCode !== undefined;
   // The provider has run code, and the model has yet to say what it makes of the result.
   const goesOn = !failed && calls.length === 0 && parts.at(-1)?.codeExecutionResult !== undefined;
-  // What is answered already is nobody else's to answer.
+  // An answered call takes no other answer.
   const pauses = given.pauses && calls.some((call) => call.callId !== '' && call.response === undefined);
   const event: DraftEvent = {
     ...fieldsOf(response),

@@ -14,7 +14,7 @@ interface Kept {
   app: string;
 }
 
-/** What the cache has of a session, held until the store has answered, whatever becomes of the cache meanwhile. */
+/** The cache's part of a session, held until the store has answered, also if the cache drops it meanwhile. */
 export interface KnownTranscript {
   /** What `openStep` is asked with: the session, and which of its events aren't needed. */
   readonly ask: Pick<OpenStep, 'session' | 'knownSeq'>;

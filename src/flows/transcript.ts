@@ -28,13 +28,13 @@ export interface Transcript {
   readonly callIds: TakenCallIds;
   /** Visible ones in order, frozen. */
   events(): readonly Event[];
-  /** All behind `seq`, in order, with their places; hidden ones, too. */
+  /** All events after `seq`, in order, with their places; hidden ones, too. */
   behind(seq: number): readonly StoredEvent[];
   /** What a model sees: a new array of frozen contents, to be replaced and not edited. */
   contents(perspective: Perspective): Content[];
   /** The invocation's calls that have their outcome, in call order, those of the last step included; frozen. */
   toolCalls(invocationId: string): readonly ToolCallRecord[];
-  /** What it is with events that are about to follow; derived anew, and kept by nobody else. */
+  /** What it is with events that are about to follow; derived anew, and kept nowhere else. */
   followedBy(events: readonly Omit<StoredEvent, 'seq'>[]): Transcript;
 }
 

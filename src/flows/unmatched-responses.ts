@@ -7,7 +7,7 @@ export function unmatchedResponses(
   message: StoredEvent | undefined,
 ): readonly string[] {
   const parts = message?.event.content?.parts ?? [];
-  // Whoever wrote the message may have written anything there: what is no text answers nothing.
+  // A client may write anything there: a value that is no text answers nothing.
   const answered = parts.flatMap(({ functionResponse }) =>
     functionResponse === undefined
       ? []

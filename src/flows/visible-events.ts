@@ -1,8 +1,7 @@
 /**
  * The events of a transcript that agents see, in order. A rewind, an event with `hidesAfter`, takes the transcript back:
- * what is visible behind it is what was visible at the seq `hidesAfter`, and what comes later. So a rewind that a later
- * one takes back hides nothing any more. Linear in the number of events. Semantics: the contents of adk-python behind
- * `Runner.rewind_async`.
+ * visible are the events that were visible at the seq `hidesAfter`, and later ones. So a rewind that a later
+ * one takes back hides nothing any more. Linear in the number of events. Semantics: the contents of adk-python after `Runner.rewind_async`.
  *
  * @param events in seq order; a part of a transcript is taken as what there is.
  * @example visibleEvents([{ seq: 1 }, { seq: 2 }, { seq: 3, hidesAfter: 1 }, { seq: 4 }]); // seq 1 and 4

@@ -6,11 +6,11 @@ import type {
 const MOST_EVENTS = 1_000;
 
 /**
- * What a processor yields for one request or response. One that never comes to an end would hold its worker, and not only its
+ * What a processor yields for one request or response. An endless one would hold its worker, and not only its
  * turn: what is yielded without waiting lets no timer fire.
  *
  * @throws TypeError for what is no generator.
- * @throws RangeError behind 1,000 events.
+ * @throws RangeError after 1,000 events.
  */
 export async function* yieldedBy(
   processor: BaseLlmRequestProcessor | BaseLlmResponseProcessor,

@@ -20,8 +20,9 @@ import {
   withOneOf,
 } from './shape.ts';
 
-// Whoever polls a task queue may answer its activities, with anything. Here stands what workflows would throw at, or wait for in
-// vain, and no more: whether it makes sense is the store's and the activities' business, and other releases may say more or less.
+// Every program that polls a task queue may answer its activities, with anything. This checks only for values at which workflows
+// would throw, or for which they would wait in vain. Store and activities check the meaning, and other releases may say more or
+// less.
 
 const voter = object({ principal: text });
 const usage = object({ cost: optional(number) });
@@ -124,7 +125,7 @@ const settled = { seq: number, from: number };
 /** What workflows take for the results of activities. */
 export const RESULTS = {
   step: either('kind', { ...steps, behind: object({ inbox }) }),
-  /** Of a child's first step, too: it gives way to no message. */
+  /** Also for a child's first step, which no message supersedes. */
   stepOfChild: either('kind', steps),
   settledStep: object(settled),
   endedTurn: object({ ...settled, outcome }),

@@ -16,7 +16,7 @@ export interface ChainFence {
 export interface ToolOfAgent {
   agent: string;
   tool: string;
-  /** Of a tool that was added to the turn: what any worker makes it of again. */
+  /** For a tool that was added to the turn: what any worker makes it of again. */
   made?: { app: string; factory: string; args: Record<string, unknown> };
 }
 
@@ -73,13 +73,13 @@ export interface AgentPlan {
   agents: readonly PlannedAgent[];
   /** Of a loop; absent: until one escalates. */
   maxIterations?: number;
-  /** Of those that run at the same time: one that fails doesn't end the others, nor the one that runs them. */
+  /** For agents that run at the same time: a failing one ends neither the others nor its parent. */
   continueOnError?: true;
   /** How many run at the same time. */
   maxParallel: number;
 }
 
-/** What became of an agent that a workflow agent has run. */
+/** The outcome of an agent that a workflow agent has run. */
 export interface RanAgent {
   name: string;
   runKey: string;
@@ -112,7 +112,7 @@ export interface AgentToolPlan extends PlannedAgent, RunTerms {
 
 /** Beside the start arguments of a child's `agentTurn`, which are those of its root. */
 export interface ChildStart extends RunTerms {
-  /** Of an agent that a workflow agent runs: the run that has planned it. */
+  /** For an agent that a workflow agent runs: the run that has planned it. */
   plannedBy?: string;
   /** All workflow ids of the tree begin with it. */
   rootWorkflowId: string;
@@ -137,7 +137,7 @@ export interface ChildEnd {
   escalated?: true;
 }
 
-/** What the agent of a call came to: its tool's activity calls the callbacks, and settles the call by this. */
+/** The outcome of a call's agent: its tool's activity calls the callbacks, and records the call's outcome by this. */
 export interface EndedAgent {
   /** Of the agent's latest run. */
   runKey: string;

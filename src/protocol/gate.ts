@@ -4,7 +4,7 @@ import type { Carried } from './carried.ts';
 /** What a request asks a person for. */
 export type GateKind = 'confirmation' | 'credential' | 'input';
 
-/** What becomes of a request that nobody answers in time. */
+/** Decides about a request without an answer in time. */
 export type OnExpiry = 'reject' | 'approve' | 'escalate';
 
 /**
@@ -33,7 +33,7 @@ export interface Gate {
   onExpiry?: OnExpiry;
   /** After this long those of `escalateTo` may decide, too. */
   escalateAfter?: number;
-  /** The tool asked while it ran: it runs again with the answer, whatever that is. */
+  /** The tool asked while it ran: it runs again with any answer. */
   inside?: true;
   /** Somebody is to be told of it by the activity `holdfast.notify`. */
   notifies?: true;
@@ -120,7 +120,7 @@ export interface DecisionReceipt {
   /** Whom it was sent on to. */
   workflowId?: string;
   reason?: string;
-  /** Of a request that takes several: how many people have approved, and how many must. */
+  /** For a request that takes several approvals: their number, and the required number. */
   approvals?: number;
   quorum?: number;
 }
@@ -163,11 +163,11 @@ export interface RequestEntry {
   by?: Voter;
   /** Of a vote, or of a decision that was refused. */
   confirmed?: boolean;
-  /** Of a vote: what it is for, as {@link KnownVote} has it. */
+  /** For a vote: its subject, as {@link KnownVote} has it. */
   of?: string;
   /** What the person said, or why it doesn't count. */
   reason?: string;
-  /** Of an approval: in place of the arguments that were shown, without sensitive ones; validated. */
+  /** For an approval: replaces the shown arguments, without sensitive ones; validated. */
   args?: Record<string, unknown>;
   /** Of an approval or rejection. */
   payload?: unknown;
@@ -179,7 +179,7 @@ export interface RequestEntry {
   credentialRef?: string;
 }
 
-/** Input of `holdfast.verifyDecision`: checks what the workflow can't, and records what it came to. */
+/** Input of `holdfast.verifyDecision`: checks facts that the workflow can't, and records the result. */
 export interface VerifyDecisionInput extends ActingAgent {
   v: number;
   session: string;
@@ -216,7 +216,7 @@ export type VerifiedDecision =
       attestation?: string;
       /** Edited arguments, as they are to run: validated. */
       args?: Carried<Record<string, unknown>>;
-      /** Of an input that came as text, what the text stands for; absent where that is the text itself. */
+      /** For an input that came as text, the value of the text; absent if that is the text itself. */
       response?: unknown;
     }
   /** `duplicate`: the same person's same decision counts already. */
@@ -256,7 +256,7 @@ export interface DeliverNotice extends NotifyInput {
   retryFor: number;
 }
 
-/** What became of a notice. `unwanted`: its request has ended, or is gone; `dead`: nobody tries any more. */
+/** The outcome of a notice. `unwanted`: its request has ended, or is gone; `dead`: it is a dead letter. */
 export interface DeliveredNotice {
   v: number;
   status: 'told' | 'unwanted' | 'dead';

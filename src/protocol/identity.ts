@@ -116,7 +116,7 @@ export function isRunKey(text: string): boolean {
   return RUN_KEY.test(text);
 }
 
-/** Id of the workflow of any agent below a turn's root, whatever its depth. */
+/** Id of the workflow of any agent below a turn's root, at any depth. */
 export function childWorkflowIdOf(rootWorkflowId: string, runKey: string): string {
   return `${rootWorkflowId}/${runKey}`;
 }
@@ -141,8 +141,8 @@ export function ownCallId(callKey: string): string {
 }
 
 /**
- * Id of the job of a call: the same in every attempt of it. Nobody who isn't told can guess it, as `session` is the store's random
- * id; what proves who may end the job is its token.
+ * Id of the job of a call: the same in every attempt of it. It can't be guessed, as `session` is the store's random id. The job's
+ * token proves the right to end it.
  */
 export function jobIdOf(session: string, callKey: string): string {
   return `job-${shortDigest(JSON.stringify([session, callKey]))}`;

@@ -31,11 +31,11 @@ export type JobTask =
       jobId: string;
       detached?: true;
       why: 'ended' | 'timeout' | 'cancelled' | 'lost';
-      /** Of a cancellation: what the model is told. */
+      /** For a cancellation: the text for the model. */
       text?: string;
     };
 
-/** Result of `do: 'wait'`, and what whoever ends a job completes that activity with: the outcome is in the store. */
+/** Result of `do: 'wait'`, with which the end of a job completes that activity: the outcome is in the store. */
 export interface JobEnded {
   v: number;
   ended: string;
@@ -133,7 +133,7 @@ export interface JobMessage {
   rest?: string;
 }
 
-/** What became of what somebody has said of a job. */
+/** The receipt of a message about a job. */
 export interface JobReceipt {
   v: number;
   jobId: string;
@@ -151,7 +151,7 @@ export interface JobReceipt {
   reason?: string;
 }
 
-/** Input of `holdfast.deliverJob`: tells a session what its detached job came to. */
+/** Input of `holdfast.deliverJob`: tells a session the outcome of its detached job. */
 export interface DeliverJobInput extends ActingAgent {
   v: number;
   app: string;
@@ -183,7 +183,7 @@ export function textOfJobBelow(
   return `The job that agent ${JSON.stringify(agent)} began by calling ${JSON.stringify(tool)} has ended (${status})${come}`;
 }
 
-/** Message id under which a session is told what a detached job came to. */
+/** Message id under which a session is told the outcome of a detached job. */
 export function jobMessageId(callKey: string): string {
   return `job:${callKey}`;
 }

@@ -38,11 +38,11 @@ export interface SendMessage {
   attestation?: string;
   /** As in the start arguments: of the turn that answers this message. */
   priority?: number;
-  /** Of a part that a workflow sends on to an agent below it: the whole message. Never set by clients. */
+  /** For a part that a workflow sends on to an agent below it: the whole message. Never set by clients. */
   partOf?: Omit<JobMessage, 'messageId'>;
 }
 
-/** What became of a message. */
+/** The receipt of a message. */
 export interface MessageReceipt {
   v: number;
   messageId: string;
@@ -52,17 +52,17 @@ export interface MessageReceipt {
    * `finished`; otherwise nothing has been kept of it.
    */
   status: 'running' | 'queued' | 'finished' | 'rejected' | 'queue full' | 'duplicate';
-  /** Of a queued message: 1 is the next one. */
+  /** For a queued message: 1 is the next one. */
   position?: number;
   /** Why the message was not taken. */
   reason?: string;
   /**
-   * What became of the answers to requests that the message carried, in the order of its parts. A message of nothing else starts
-   * no turn: `invocationId` is that of the turn that waits for them.
+   * Receipts of the answers to requests in the message, in the order of its parts. A message with only such answers starts no turn:
+   * `invocationId` is that of the waiting turn.
    */
   replies?: DecisionReceipt[];
   /**
-   * What became of the responses to calls of the running turn that wait for their jobs, in the order of the message's parts. They
+   * Receipts of the responses to calls of the running turn that wait for their jobs, in the order of the message's parts. They
    * start no turn either.
    */
   jobs?: JobReceipt[];
@@ -100,7 +100,7 @@ export interface Interrupt {
   orderId?: string;
   /** Interrupts this invocation only, and nothing where another one runs by then. */
   invocationId?: string;
-  /** Of an invocation whose message waits in the queue: it ends as soon as it begins. */
+  /** For an invocation whose message waits in the queue: it ends as soon as it begins. */
   queued?: true;
 }
 

@@ -47,7 +47,7 @@ export const PROVIDE_CREDENTIAL = 'provideCredential';
 /** Update: what a request's timer does comes to pass now. For tests. */
 export const EXPIRE_REQUEST = 'holdfast.expire';
 
-/** Signal to whoever waits for a job: how far it has got. */
+/** Signal to the workflow that waits for a job: its progress. */
 export const JOB_PROGRESS = 'holdfast.progress';
 
 /** Type of the failure of {@link RECORD_JOB} where the store has no such job. */

@@ -34,7 +34,7 @@ export interface ReadDecisionInput {
   requestId: string;
 }
 
-/** What became of a request; no status where nobody was asked. */
+/** The end of a request; no status if nobody was asked. */
 export interface ReadDecision {
   v: number;
   status?: RequestStatus;

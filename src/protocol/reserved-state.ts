@@ -1,6 +1,6 @@
 /**
- * Keys of the state that nobody may write, in whatever case: Holdfast once kept its own notes of a turn there. They have columns
- * now, and no such key means anything; that it is refused tells a sender who tries.
+ * Keys of the state that are refused, in any case: Holdfast once kept its own notes of a turn there. They have columns now, and no
+ * such key means anything; the refusal tells a sender so.
  */
 const RESERVED = /^temp:_?holdfast_/i;
 

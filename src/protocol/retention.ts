@@ -10,14 +10,14 @@ export interface SessionPlace {
 export interface RetainSessions {
   v: number;
   app: string;
-  /** Sessions behind this one are looked at. Defaults to all. */
+  /** Only sessions after this one are looked at. Defaults to all. */
   after?: SessionPlace;
 }
 
 export interface ExpiredSessions {
   v: number;
   deleted: number;
-  /** There may be others, behind `after`. */
+  /** There may be others, after `after`. */
   more: boolean;
   after?: SessionPlace;
 }

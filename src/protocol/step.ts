@@ -48,7 +48,7 @@ export interface CallModelInput extends StepPosition, ActingAgent {
   plannedBy?: string;
   /** First step of an agent's tool: the session is made, from the caller's. */
   call?: CallOfAgent;
-  /** Later steps of a workflow agent: what the agents of its latest plan came to, in the order in which they ended. */
+  /** Later steps of a workflow agent: outcomes of the agents of its latest plan, in the order in which they ended. */
   ran?: readonly RanAgent[];
   /** First step only: of the start arguments. */
   rootAgent?: string;
@@ -121,7 +121,7 @@ export interface Entered {
   escalated?: true;
 }
 
-/** What a step came to. `finished` is the recorded outcome of an invocation that ended before. */
+/** The outcome of a step. `finished` is the recorded outcome of an invocation that ended before. */
 export type StepOutcome =
   | ({
       v: number;
@@ -188,7 +188,7 @@ export interface ToolCallInput extends ActingAgent {
   traceparent?: string;
   /** As in the plan. */
   prepared?: true;
-  /** The call has asked a person: what became of its latest request, recorded before anything else. */
+  /** The call has asked a person: the end of its latest request, recorded before anything else. */
   answered?: AnsweredGate;
   /** Its tool has run: what is left is its job. */
   job?: JobTask;
@@ -294,7 +294,7 @@ export interface MessageToKeep {
   agent?: string;
   runConfig?: TurnRunConfig;
   attestation?: string;
-  /** Who sent it, where the attestation was found to be valid; by the activity. */
+  /** The sender, if the activity found the attestation valid. */
   requester?: string;
   /** Why the message was not taken: only this is kept, for an operator to read. */
   rejected?: string;

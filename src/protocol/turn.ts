@@ -66,8 +66,8 @@ export interface TurnUsage {
   /** In the unit of the app's price table; absent where no call had a price. */
   cost?: number;
   /**
-   * Model calls whose worker was lost before it could say what they came to: with any, tokens and cost are "at least".
-   * Absent where there are none.
+   * Model calls whose worker was lost before it could tell the outcome: with any, tokens and cost are "at least". Absent if there
+   * are no such calls.
    */
   unknownCalls?: number;
 }
@@ -79,7 +79,7 @@ export interface TurnError {
   concealed?: true;
 }
 
-/** What one invocation came to, without its place in the transcript. */
+/** The outcome of one invocation, without its place in the transcript. */
 export interface InvocationOutcome {
   status: Exclude<InvocationStatus, 'running'>;
   /** The final answer; a reference where it is over 4 KiB. */
@@ -99,7 +99,7 @@ export interface TurnResult extends InvocationOutcome, ChildEnd {
   invocationId: string;
   /** First and last seq of the invocation's events. */
   events: { from: number; to: number };
-  /** What became of the messages that were queued meanwhile, in order; absent without any. */
+  /** Outcomes of the messages that were queued meanwhile, in order; absent without any. */
   others?: OtherInvocation[];
 }
 

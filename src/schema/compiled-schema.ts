@@ -15,7 +15,7 @@ export interface SchemaSite {
   owner: string;
   /** `parameters`, `outputSchema`. */
   field: string;
-  /** Of a schema that transforms: what goes in, or what comes out. */
+  /** For a schema that transforms: what goes in, or what comes out. */
   side: 'input' | 'output';
   /**
    * Somebody else may have written it: a model, a server, a person. As JSON Schema it is kept to bounds, no pattern of it runs in an

@@ -59,9 +59,8 @@ export interface OpenStoreOptions {
 }
 
 /**
- * Opens the store: PostgreSQL at `url`, else PGlite in a thread of this process. The schema `holdfast` is made or
- * migrated. One process at a time can have a folder open, and others join it by its `socket`; a server at `url` may stand
- * behind a pooler in transaction mode.
+ * Opens the store: PostgreSQL at `url`, else PGlite in a thread of this process. The schema `holdfast` is made or migrated. One
+ * process at a time can have a folder open, and others join it by its `socket`; `url` may lead to a pooler in transaction mode.
  *
  * @throws InvalidStoreUrl, StoreUnavailable, StoreInUse, HOLDFAST_STORE_SCHEMA_MISMATCH, DefinitionError where an option is wrong
  * @example

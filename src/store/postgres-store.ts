@@ -39,7 +39,7 @@ export interface PostgresStore extends Store {
 }
 
 /**
- * Migrates the pool's database where it is behind. The store ends the pool when it is closed, not when this fails.
+ * Migrates the pool's database if its schema is older. The store ends the pool when it is closed, not when this fails.
  *
  * @throws StoreUnavailable, InvalidStoreUrl
  */

@@ -61,7 +61,7 @@ function isAnswer(given: StoredEvent, asked: StoredEvent): boolean {
   return answered.length > 0 && answered.join() === ids.join();
 }
 
-/** Of an answer whose result is too long to have it: a callback may have said it. */
+/** For an answer whose result is too long to have it: a callback may have said it. */
 export function lastTextOf(events: readonly StoredEvent[]): string {
   const said = events.filter(({ kind }) => kind === 'model' || kind === 'callback');
   const texts = said.map(({ event }) =>

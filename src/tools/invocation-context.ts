@@ -73,7 +73,7 @@ export interface JobInit {
   id: string;
   /** Milliseconds since the epoch: its deadline. */
   until: number;
-  /** Of a job in process: the last details of the attempt before. */
+  /** For a job in process: the last details of the attempt before. */
   details?: unknown;
   /** Whether the call goes on after its run: at first what the tool is declared as, later what the tool has said while it ran. */
   longRunning: boolean;

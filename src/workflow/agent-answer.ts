@@ -15,7 +15,7 @@ export interface AgentAnswer<Output = unknown> {
   status: 'completed';
   /** The final answer; empty where the agent has said none, and where it is larger than 64 KiB of JSON. */
   text: string;
-  /** Of an agent with an output schema: the answer's value, which its `text` is the JSON of. */
+  /** For an agent with an output schema: the answer's value, which its `text` is the JSON of. */
   output?: Output;
   /** Of the turn's last event, where `content` asks for it and it has no more than 64 KiB of JSON together with the text. */
   content?: Content;

@@ -145,7 +145,7 @@ export class ClientSessions {
   }
 
   /**
-   * Runs a turn anew from a call on, as another invocation: settled siblings of the call keep their outcomes, the call and
+   * Runs a turn anew from a call on, as another invocation: finished siblings of the call keep their outcomes, the call and
    * all that came later run again under new keys. The turn's message id answers with the newest of its invocations.
    *
    * @throws TurnRunning, SessionNotFound, NoSuchPlace, InvalidTurn

@@ -14,7 +14,7 @@ export type ToldTurn = Pick<
   TurnHandle,
   'workflowId' | 'runId' | 'invocationId' | 'messageId' | 'taskQueue' | 'attached' | 'disposition'
 > & {
-  /** Of a message that answers requests: what became of it. */
+  /** For a message that answers requests: what became of it. */
   receipt?: Receipt;
 };
 

@@ -8,7 +8,7 @@ export interface Field {
   label: Html;
   hint?: Html | undefined;
   control: 'line' | 'lines' | 'json' | 'number' | 'choice' | 'secret';
-  /** Of a choice: what is sent, and what is read. */
+  /** For a choice: what is sent, and what is read. */
   options?: readonly (readonly [value: string, label: Html])[];
   optional?: boolean;
 }

@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { CredentialKeys } from '../../credentials/credential-keys.ts';
 
-/** Of the keys that encrypt credentials others are made, so that one use tells nothing of the other. */
+/** Other keys are derived from the keys that encrypt credentials, so that one use tells nothing of the other. */
 const USE = 'holdfast forms of pages';
 const KEY_BYTES = 32;
 const COOKIE_BYTES = 16;

@@ -8,7 +8,7 @@ const TIMEOUT = 5_000;
 const FIRST_PAUSE = 50;
 
 /**
- * What became of a message. The turn that is found by its id alone has nothing to ask the worker with, as its sender's handle
+ * The receipt of a message. The turn that is found by its id alone has nothing to ask the worker with, as its sender's handle
  * has: it is looked for until the worker has taken the message up.
  *
  * @param timeout milliseconds.

@@ -5,7 +5,7 @@ import type { SessionNames } from '../sessions/session-names.ts';
 import type { DraftEvent } from '../sessions/stored-event.ts';
 import type { BeginCall, BegunCall } from '../turns/call-store.ts';
 
-/** Who may decide a request, and how; durations in milliseconds. */
+/** Rules of a request's decision; durations in milliseconds. */
 export interface ApprovalTerms {
   /** Those who may decide; anybody where there are none. */
   approvers?: readonly string[];
@@ -43,7 +43,7 @@ export interface NewRequest {
   /** Names of arguments that are shown to nobody. */
   sensitive: boolean | readonly string[];
   terms: ApprovalTerms;
-  /** Of an input: JSON Schema of the response. */
+  /** For an input: JSON Schema of the response. */
   responseSchema?: unknown;
   /** Of a credential; without secrets. */
   authConfig?: AuthConfig;
@@ -106,7 +106,7 @@ export interface ListApprovals {
   limit?: number;
   /** Which come first. Defaults to `oldest`. */
   order?: 'oldest' | 'newest';
-  /** Goes on behind this one, the last of the page before. */
+  /** Goes on after this one, the last of the page before. */
   after?: { since: number; requestId: string };
 }
 
@@ -138,7 +138,7 @@ export interface SignedDecision {
   requestId: string;
   /** Of what is signed; `Voter.attestation`. */
   digest: string;
-  /** What it came to; `refused` for one that doesn't count. */
+  /** Its outcome; `refused` for a decision that doesn't count. */
   says: 'approve' | 'reject' | 'withdraw' | 'answer' | 'refused';
   principal: string;
   /** The whole of it: a compact JWS. */
@@ -209,8 +209,8 @@ export interface ApprovalStore {
    */
   recordEntries(record: { session: string; entries: readonly RequestEntry[] }): Promise<void>;
   /**
-   * Keeps a signed decision for those who verify it again, and records its entry, in one transaction. Only for whoever has verified
-   * it: what it says is believed from then on. Repeating it changes nothing; one that was refused may count later.
+   * Keeps a signed decision for those who verify it again, and records its entry, in one transaction. Only for a caller that has
+   * verified it: the decision is trusted from then on. Repeating it changes nothing; one that was refused may count later.
    */
   recordSigned(record: { session: string; signed: SignedDecision; entry?: RequestEntry }): Promise<void>;
   /** What the store has about the requests of a call; of a call without requests nothing. */
@@ -244,6 +244,6 @@ export interface ApprovalStore {
   find(requestId: string): Promise<ApprovalRow | undefined>;
   /** Oldest first, unless told otherwise. */
   list(list?: ListApprovals): Promise<ApprovalRow[]>;
-  /** Recomputes the chain of a session's audit, those of deleted sessions included. Signatures are checked by whoever has the keys. */
+  /** Recomputes the chain of a session's audit, those of deleted sessions included. Callers with the keys check signatures. */
   verifyAudit(session: string): Promise<AuditedRequest>;
 }

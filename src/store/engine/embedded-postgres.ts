@@ -21,7 +21,7 @@ const NO_WRAPPER_TIER_UP = '--wasm-wrapper-tiering-budget=1000000000';
 const SHORTEST_PAUSE = 250;
 const LONGEST_PAUSE = 10_000;
 
-/** PGlite in a worker thread, behind a socket that only this user can open. */
+/** PGlite in a worker thread, with a socket that only this user can open. */
 export interface EmbeddedPostgres {
   /** The socket's path, the same for as long as this process has the folder. */
   socket: string;

@@ -39,7 +39,7 @@ export function storableText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\ufffd');
 }
 
-/** JSON of what is sent behind a response; null where that is nothing. */
+/** JSON of the parts after a response; null if there are no parts. */
 export function partsText(parts: readonly unknown[] | undefined): string | null {
   return parts === undefined || parts.length === 0 ? null : jsonText(parts);
 }

@@ -22,7 +22,7 @@ import type { Database } from './database.ts';
 const LOCK = 0x686f6c64;
 const LOCK_OF_SCHEMA = 0x66617374;
 
-/** A change of a table that waits for a long transaction holds up everybody else's reads behind it, so it gives way. */
+/** A change of a table that waits for a long transaction holds up all later reads, so it gives up and tries again. */
 const LONGEST_LOCK_WAIT = '2s';
 const PAUSE_AFTER_LOCK_WAIT = 1_000;
 const MOST_LOCK_WAITS = 60;

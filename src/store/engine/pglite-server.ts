@@ -136,7 +136,7 @@ class SharedPglite {
     this.#pumping = this.#doAll().finally(() => {
       this.#pumping = undefined;
     });
-    // Whoever is to know of it was told.
+    // The listeners were told of it.
     this.#pumping.catch(() => undefined);
   }
 
@@ -163,7 +163,7 @@ class SharedPglite {
   async #do({ client, bytes }: Work): Promise<void> {
     client.prepares ||= preparesByName(bytes);
     const last = await this.#answer(client.socket, bytes);
-    // An overflow of its stack ends a statement without a word, and leaves its transaction behind.
+    // An overflow of its stack ends a statement without a word, and leaves its transaction open.
     if (last === undefined) throw new Error('PGlite gave no answer to a statement');
     this.#holder = isOutsideTransaction(last) ? undefined : client;
     const breakdown = breakdownIn(last);
@@ -195,7 +195,7 @@ class SharedPglite {
       if (database.isInTransaction()) await database.exec('rollback');
       this.#holder = undefined;
     }
-    // Who takes its place prepares its statements under the same names.
+    // Its successor prepares its statements under the same names.
     if (client.prepares) await database.exec('deallocate all');
   }
 }

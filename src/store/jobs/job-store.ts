@@ -3,7 +3,7 @@ import type { Carried } from '../../protocol/carried.ts';
 import type { DeliveredJob, JobEnder, JobMessage } from '../../protocol/job.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 
-/** The activity that waits for a job: whoever ends the job completes it. */
+/** The activity that waits for a job: the job's end completes it. */
 export interface JobAddress {
   workflowId: string;
   runId: string;
@@ -63,7 +63,7 @@ export interface JobRow extends Omit<NewJob, 'address' | 'deadline'>, SessionNam
   endedBy?: JobEnder;
   /** Which operator, where that is known. */
   endedByPerson?: string;
-  /** What whoever ended it said. */
+  /** The reason that its end was given. */
   reason?: string;
   /** Its session was told, by the event of this seq. */
   deliveredSeq?: number;
@@ -83,7 +83,7 @@ export interface EndJob {
   status: Exclude<JobStatus, 'running'>;
   outcome: JobOutcome;
   by: JobEnder;
-  /** Who the operator is. */
+  /** The operator's name. */
   person?: string;
   reason?: string;
   /** Writes the row where there is none. */
@@ -105,8 +105,8 @@ export interface JobOfMessage {
 }
 
 /**
- * Jobs of long-running calls. The row is where the first outcome wins: whoever ends a job writes it, then tells the workflow that
- * waits. Every write may be repeated.
+ * Jobs of long-running calls. The first outcome wins in the row: the end of a job writes it, then tells the workflow that waits.
+ * Every write may be repeated.
  */
 export interface JobStore {
   /** Writes a job's row, or its address where the row is there. Gives the row as it is by then, which may have ended. */
@@ -125,7 +125,7 @@ export interface JobStore {
   }): Promise<JobRow | undefined>;
   /** The model is told `intermediate`, and the job goes on without the turn. */
   detach(detach: { session: string; jobId: string; intermediate: Record<string, unknown> }): Promise<JobRow>;
-  /** Who waits for a job from now on, and how the job stands. Undefined where there is no such job. */
+  /** Sets the activity that waits for a job from now on, and gives the job's state. Undefined if there is no such job. */
   await(wait: { session: string; jobId: string; address: JobAddress }): Promise<JobRow | undefined>;
   /**
    * Ends a job; the first outcome counts.
@@ -152,7 +152,7 @@ export interface JobStore {
   /** Oldest first. */
   list(list?: ListJobs): Promise<JobRow[]>;
   /**
-   * Whether a session is to be told what a detached job came to. `told`: it was, by a message, or by the call where that was cut
+   * Whether a session is to be told the outcome of a detached job. `told`: it was, by a message, or by the call where that was cut
    * off. `open`: the call is yet to be settled, and tells more. `hidden`: a rewind hides the call. `deleted`: the session is gone.
    */
   delivery(job: { session: string; jobId: string }): Promise<'due' | NonNullable<DeliveredJob['reason']>>;

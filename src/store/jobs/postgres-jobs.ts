@@ -37,7 +37,7 @@ const PLANNED_ARGUMENTS = sql<Carried<Record<string, unknown>> | null>`(
   where l.session_id = j.session_id and l.key = regexp_replace(j.call_key, '\\.[0-9]+$', '')
     and c.value ->> 'callKey' = j.call_key)`;
 
-/** Bytes of JSON, at most, of what a list tells of a job's response: a page of them fits into memory, whatever services send. */
+/** Bytes of JSON, at most, of what a list tells of a job's response: a page of them fits into memory, for any size of services' results. */
 const MOST_LISTED_BYTES = 4_096;
 
 const LISTED = [

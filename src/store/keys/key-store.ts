@@ -14,7 +14,7 @@ export interface Grant {
 export interface ApiKeyRow {
   /** Stands in the key's text, and is no secret. */
   keyId: string;
-  /** Who uses it: as whom its owner decides and sends. */
+  /** The owner's name in decisions and messages. */
   name: string;
   /** The only user in whose name it may act. */
   userId?: string;
@@ -91,7 +91,7 @@ export interface Denial extends DeniedKind {
   lastAt: number;
 }
 
-/** Who may use the gateway: API keys, links and sign-ins of pages, and what was refused. */
+/** Access to the gateway: API keys, links and sign-ins of pages, and refusals. */
 export interface KeyStore {
   /** @throws Unstorable where a name can't be stored. */
   create(key: NewApiKey): Promise<ApiKeyRow>;

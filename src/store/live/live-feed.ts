@@ -118,7 +118,7 @@ export interface LiveFeed {
   /**
    * As `onNotice` for one session, and for what other processes do to it and tell, where the store listens: in PostgreSQL
    * with `listen`. A notice may come twice or not at all. Of other processes it is heard from shortly after this returns:
-   * then, and whenever notices were missed, `appended` comes with the session's last seq, whoever appended it.
+   * then, and whenever notices were missed, `appended` comes with the session's last seq, from any writer.
    */
   watch(session: string, listener: (notice: StoreNotice) => void): () => void;
   /**

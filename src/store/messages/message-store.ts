@@ -63,7 +63,7 @@ export interface MessageStore {
   forgetUpload(names: SessionNames, messageId: string): Promise<void>;
   /** What waits in a session's inbox, in order, and what was rejected, the newest 100; 1,000 rows at most. */
   readInbox(names: SessionNames): Promise<InboxRow[]>;
-  /** An invocation's row in the inbox, whatever its status; none where it has begun or was never heard of. */
+  /** An invocation's row in the inbox, with any status; no row if it has begun or isn't known. */
   findWaiting(names: SessionNames, invocationId: string): Promise<InboxRow | undefined>;
   /**
    * Something that Slack has sent is to count once. It is remembered for a day. Repeating it changes nothing.
@@ -84,7 +84,7 @@ export interface MessageStore {
   takeDelivery(
     take: WebhookDelivery & { holder: string; time: number },
   ): Promise<{ kind: 'taken' } | { kind: 'busy' } | { kind: 'answered'; answer: WebhookAnswered }>;
-  /** It was handled: whoever sends it again gets this answer. */
+  /** It was handled: a repeated delivery gets this answer. */
   answerDelivery(answer: WebhookDelivery & { holder: string; answer: WebhookAnswered }): Promise<void>;
   /** It was not handled, and may be taken again. */
   giveDeliveryBack(give: WebhookDelivery & { holder: string }): Promise<void>;

@@ -247,7 +247,7 @@ function inboxRow(row: FoundRow): InboxRow {
   };
 }
 
-/** As the model gets it: a message is the user's, whatever its content says. */
+/** As the model gets it: a message always has the user's role. */
 function contentOf(message: string | Content): Content {
   const content = typeof message === 'string' ? { parts: [{ text: message }] } : message;
   return { ...content, role: 'user' };

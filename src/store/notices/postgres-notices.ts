@@ -33,7 +33,8 @@ select $1, $2, $3, s.id, $5, $6, $7, $8, $9 from holdfast.sessions s where s.id 
 on conflict (notice_id) do update set error = excluded.error, attempts = excluded.attempts, input = excluded.input,
   died_at = excluded.died_at`;
 
-// By what whoever reads them knows of a time: none that died within the millisecond of the last one is skipped, or comes twice.
+// Compared in the precision of a reader's times: a dead letter of the same millisecond as the last one is neither skipped nor
+// repeated.
 const LIST = `select * from holdfast.dead_notices d
 where ($1::text is null or d.app = $1) and ($2::double precision is null or
   (d.died_at >= to_timestamp($2 / 1000) and

@@ -33,7 +33,7 @@ interface SessionRow {
   events: EventRow[];
 }
 
-/** A session's place never changes, so that each page begins where the one before ended, whatever was written meanwhile. */
+/** A session's place never changes, so that each page begins where the one before ended, also after writes meanwhile. */
 const IDLE = `select s.id as session, s.app, s.user_id as "userId", s.name as "sessionId",
   (extract(epoch from s.created_at) * 1000)::double precision as "createdAt"
 from holdfast.sessions s

@@ -80,7 +80,7 @@ export interface DetachedJob {
 }
 
 export interface DeletedSession extends SessionNames {
-  /** Those of which the session was not told yet what they came to; absent where there was none. */
+  /** Jobs whose outcome the session was not told yet; absent if there was none. */
   jobs?: DetachedJob[];
 }
 
@@ -199,10 +199,10 @@ export interface SessionStore {
    */
   append(append: AppendEvent): Promise<StoredEvent>;
   /**
-   * Hides what came after a step's model event and prepares an invocation that goes on from there: settled siblings of the
-   * call keep their outcomes, the call gets a new key. So do siblings that the end of their turn cut off: they run anew
-   * under it, those that had begun too, whatever their tools' `onUnknownOutcome` says, which is about the same key. Jobs of
-   * calls that run anew end as cancelled. Preparing the same retry again before it ran returns the one prepared.
+   * Hides what came after a step's model event and prepares an invocation that goes on from there: finished siblings of the call
+   * keep their outcomes, the call gets a new key. So do siblings that the end of their turn cut off: they run anew under it, those
+   * that had begun too, whatever their tools' `onUnknownOutcome` says, which is about the same key. Jobs of calls that run anew end
+   * as cancelled. Preparing the same retry again before it ran returns the one prepared.
    *
    * @throws SessionNotFound, NoSuchPlace
    */
@@ -212,7 +212,7 @@ export interface SessionStore {
    * were forked from. None with a fork that was written to since then.
    *
    * @param before milliseconds since the epoch.
-   * @param after goes on behind this one, the last of the page before, whether it is still there or not.
+   * @param after goes on after this one, the last of the page before, whether it is still there or not.
    */
   idleSince(app: string, before: number, limit: number, after?: SessionPlace): Promise<IdleSession[]>;
   readAudit(session: string): Promise<AuditRow[]>;

@@ -83,7 +83,7 @@ export interface SettleCall {
   response: Record<string, unknown>;
   failed: boolean;
   actions: CallActions;
-  /** Sent behind the response: `inlineData` of a result that is media. */
+  /** Sent after the response: `inlineData` of a result that is media. */
   parts?: Part[];
   /** The response is what is known by now: the call's job goes on, and will have another one. */
   willContinue?: true;

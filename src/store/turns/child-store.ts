@@ -69,8 +69,8 @@ export interface ChildStore {
   /** @throws StoreBehindHistory where the call's step is not in the store. */
   findCallOfAgent(call: { session: string; callKey: string }): Promise<CallOfAgentFound>;
   /**
-   * What has become of the agent that a call of `parent` has run. A run that has ended without a word is ended by this, as an
-   * interrupted one, with all that it has left open, and so are those below it.
+   * The outcome of the agent that a call of `parent` has run. This ends a run without an outcome as interrupted, with all its open
+   * calls, and the runs below it.
    *
    * @param parent the store's id of the caller's session.
    * @returns undefined where it has never begun.

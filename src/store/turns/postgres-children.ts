@@ -11,7 +11,7 @@ import type { CallOfAgentFound, ChildSession, ChildStore } from './child-store.t
 import { ARGUMENTS_OF_CALL, findPlannedCall } from './postgres-calls.ts';
 import { type UsageColumns, usageOf } from './usage.ts';
 
-/** A root with more is not read whole by whoever wants to know of some. */
+/** A reader of some children does not read a large root whole. */
 const FEW = 200;
 
 /** Look-ups by key: a join may read the whole tables. */

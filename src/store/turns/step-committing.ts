@@ -89,7 +89,7 @@ export function newEvents(given: readonly NewEvent[], author: string) {
 
 type NextOutcome = Extract<StepOutcome, { kind: 'calls' | 'agents' }>;
 
-/** Whether the run has another step behind it. */
+/** Whether the run has another step after it. */
 function hasNext(outcome: StepOutcome): outcome is NextOutcome {
   return outcome.kind === 'calls' || outcome.kind === 'agents';
 }

@@ -129,7 +129,7 @@ export type OpenedStep =
       usage: StepUsage;
       /** What the invocation was asked to be, by its message's row in the inbox or by its first opening. */
       asked: AskedTurn;
-      /** Of a child: what the whole tree has used in its turn, up to the root. Absent for the root, whose `usage` it is. */
+      /** For a child: what the whole tree has used in its turn, up to the root. Absent for the root, whose `usage` it is. */
       treeUsage?: StepUsage;
       /** Of the root's session, where that is another one. */
       root?: { session: string; names: SessionNames };
@@ -146,7 +146,7 @@ export type OpenedStep =
        * where there are none.
        */
       limits?: Readonly<Record<string, number>>;
-      /** Jobs that the message has ended, or has an update of: whoever waits for them is to be told. First step only. */
+      /** Jobs that the message has ended or updated: their waiting activities are to be told. First step only. */
       jobs?: JobOfMessage[];
     };
 

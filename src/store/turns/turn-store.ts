@@ -14,7 +14,7 @@ export interface TurnQuota {
 /** `full`: how many run of the turn's app and of its user. */
 export type TurnSlot = { kind: 'taken' } | { kind: 'full'; ofApp: number; ofUser: number };
 
-/** What became of an invocation. */
+/** The outcome of an invocation. */
 export interface RecordedInvocation {
   session: string;
   invocationId: string;
