@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { MessageRejected, TurnRunning } from '../../src/client/client-errors.ts';
+import { GatewayError, MessageRejected, TurnRunning } from '../../src/client/client-errors.ts';
+import { errorOf } from '../../src/client/gateway-failure.ts';
 import { codedError, HoldfastError, hasCode } from '../../src/contract/error.ts';
+import { ERROR_CODES, type ErrorEntry } from '../../src/contract/error-codes.ts';
 import { StoreError, StoreUnavailable } from '../../src/store/store-errors.ts';
 import { ToolError } from '../../src/tools/tool-error.ts';
 
@@ -75,4 +77,31 @@ describe('an error of another copy of the package', () => {
       expect(value).not.toBeInstanceOf(HoldfastError);
     },
   );
+});
+
+describe('an error that the gateway has told', () => {
+  /** A stream's own, with the place to follow from; the rest happens in the gateway's process alone. */
+  const OTHERS = [
+    'FollowerTooSlow',
+    'GatewayError',
+    'IssuerUnreachable',
+    'TemporalUnreachable',
+    'WebhookNotReady',
+  ];
+  const told = Object.entries<ErrorEntry>(ERROR_CODES).filter(
+    ([, { name, status }]) => status !== undefined && name !== undefined && !OTHERS.includes(name),
+  );
+
+  test.each(told)('%s has the class that HoldfastClient throws', (code, { name, status }) => {
+    const error = errorOf({ code, message: 'field: why', details: {} }, status ?? 0);
+    expect(error).toBeInstanceOf(HoldfastError);
+    expect(error).toMatchObject({ code, status, message: 'field: why' });
+    expect(error.constructor.name).toBe(name);
+  });
+
+  test('has no class of its own where the client has none of the code', () => {
+    const error = errorOf({ code: 'HOLDFAST_LATER', message: 'new', details: {} }, 418);
+    expect(error).toBeInstanceOf(GatewayError);
+    expect(error).toMatchObject({ code: 'HOLDFAST_LATER', status: 418, docs: undefined });
+  });
 });

@@ -1,3 +1,4 @@
+import { hasCode } from '../../contract/error.ts';
 import type { Denial, DeniedKind } from '../../store/keys/key-store.ts';
 import type { GatewayLogger } from '../gateway-logger.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
@@ -66,7 +67,7 @@ export class DenialLog {
       await this.#records.noteDenials(denials, { sweep });
       if (sweep) this.#swept = now;
     } catch (error) {
-      if (!isAway(error)) {
+      if (!hasCode(error, 'HOLDFAST_STORE_UNAVAILABLE')) {
         this.#logger.error('what was refused can’t be noted, and is dropped', {
           kinds: denials.length,
           error,
@@ -95,10 +96,6 @@ function storableKind({ reason, route, who, address, permission, app }: DeniedKi
       Object.assign(kind, { [name]: text.slice(0, LONGEST).toWellFormed().replaceAll('\0', '\ufffd') });
   }
   return kind;
-}
-
-function isAway(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'HOLDFAST_STORE_UNAVAILABLE';
 }
 
 /** The minute is part of it: a row is of one. */

@@ -1,3 +1,4 @@
+import { hasCode } from '../../contract/error.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { GatewayContext, GatewayEnv } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
@@ -16,7 +17,6 @@ export function noteRefused(
   error: unknown,
   { app, who }: Pick<ApprovalRow, 'app'> & { who: string },
 ): void {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'HOLDFAST_DECISION_REFUSED')
+  if (hasCode(error, 'HOLDFAST_DECISION_REFUSED'))
     context.set('denied', { reason: 'refused', permission: 'approve', app, who });
 }

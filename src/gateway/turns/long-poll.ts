@@ -1,5 +1,6 @@
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
+import { hasCode } from '../../contract/error.ts';
 import type { TurnResult, TurnStatus } from '../../protocol/turn.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 
@@ -58,7 +59,7 @@ async function statusOf(
     const status = await client.status(names, { timeout: STATUS_TIMEOUT });
     return status === undefined ? {} : { status };
   } catch (error) {
-    if (error instanceof Error && error.name === 'NoAnswer') return { reason: error.message };
+    if (hasCode(error, 'HOLDFAST_NO_ANSWER')) return { reason: error.message };
     throw error;
   }
 }
