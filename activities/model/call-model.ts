@@ -23,16 +23,11 @@ import { withLastingStore } from '../lasting-store.ts';
 import { type CallPlace, callLogger, reportUnexpected } from '../logging.ts';
 import { requesterOf } from '../messages/incoming-messages.ts';
 import { StepReport } from '../telemetry/reports.ts';
-import {
-  awaitTurnSlot,
-  freeTurnSlot,
-  limitBeforeOpening,
-  RateLimitedModels,
-  retryAfterLimit,
-} from './limits.ts';
+import { awaitTurnSlot, freeTurnSlot, limitBeforeOpening, retryAfterLimit } from './limits.ts';
 import { LiveText } from './live-text.ts';
 import { responseOf } from './model-step.ts';
 import { checkPlace, messageOf, misplacedStep, type OpenedUnder, openStep, stepInput } from './open-step.ts';
+import { RateLimitedModels } from './rate-limited-models.ts';
 import { boundedly } from './step-failures.ts';
 import { type OpenStep, timeLeftOfRun } from './step-parts.ts';
 

@@ -8,6 +8,7 @@ import { retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { type Deployment, settingsOf } from '../deployment.ts';
 import { type CallPlace, callLogger } from '../logging.ts';
+import type { RateLimitedModels } from './rate-limited-models.ts';
 import type { StepFailure } from './step-failures.ts';
 import type { StepParts } from './step-parts.ts';
 
@@ -109,30 +110,6 @@ export function hasAnswered({ dependencies, rateLimited, place }: StepParts, key
     const reason = error instanceof Error ? error.message : String(error);
     callLogger(dependencies, place).warn('that a limited model has answered was not recorded', { reason });
   });
-}
-
-/** Models whose providers have refused a request because there were too many, as far as this worker knows. */
-export class RateLimitedModels {
-  /** By limit key, on the clock of `performance.now()`, which nobody sets. */
-  readonly #until = new Map<string, number>();
-
-  /** Milliseconds until a model may be asked; 0 where it may be by now. */
-  waitOf(key: string): number {
-    return Math.max(0, (this.#until.get(key) ?? 0) - performance.now());
-  }
-
-  /** @param limits milliseconds from now on, by limit key. */
-  learn(limits: Readonly<Record<string, number>> = {}): void {
-    const now = performance.now();
-    for (const [key, wait] of Object.entries(limits)) {
-      this.#until.set(key, Math.max(this.#until.get(key) ?? 0, now + wait));
-    }
-  }
-
-  /** A model has answered. Whether it is the first answer after a limit, which is then forgotten. */
-  answered(key: string): boolean {
-    return this.#until.has(key) && this.waitOf(key) === 0 && this.#until.delete(key);
-  }
 }
 
 const LEAST_DELAY = 1_000;

@@ -17,8 +17,8 @@ import type { ActivityDependencies } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
 import type { CallPlace } from '../logging.ts';
 import type { StepReport } from '../telemetry/reports.ts';
-import type { RateLimitedModels } from './limits.ts';
 import type { LiveText } from './live-text.ts';
+import type { RateLimitedModels } from './rate-limited-models.ts';
 import type { StepStart } from './step-beginning.ts';
 import { StepTime, UserCode } from './user-code.ts';
 
