@@ -159,7 +159,7 @@ function agentIn(tools: readonly BaseTool[], name: string): BaseAgent | undefine
 
 type OpenStep = Extract<OpenedStep, { kind: 'open' }>;
 
-/** Who acts in a step. */
+/** The agents of a step. */
 export interface Actors {
   agent: BaseAgent;
   /** Root of the tree that it is in. */
@@ -207,7 +207,7 @@ export function handedOnBy(
 }
 
 /**
- * Who acts: whom the workflow names, whom the message is for, or whoever of the tree has to go on with the session.
+ * The acting agent: the one that the workflow or the message names, or the agent of the tree that goes on with the session.
  *
  * @throws NotDeployedHere
  */
@@ -238,7 +238,7 @@ export function actorsOf(
   return { agent, root, handedOnBy: handedOnBy(deployment, place) };
 }
 
-/** Who had the session before a workflow has asked people in it. */
+/** The session's agent before a workflow asked people in it. */
 function answeredBefore(transcript: Transcript): string | undefined {
   const said = transcript
     .events()

@@ -10,7 +10,7 @@ import type { Deployment } from './deployment.ts';
 import type { Logging } from './logging.ts';
 import type { Telemetry } from './telemetry/reports.ts';
 
-/** What a session is told that nobody has written. */
+/** The text of a message without an author. */
 export interface OwnMessage extends SessionNames {
   messageId: string;
   message: Content;

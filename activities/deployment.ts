@@ -33,7 +33,7 @@ export function rootAgentOf({ apps, rootAgent }: Deployment, app: string): strin
 export function settingsOf({ apps }: Deployment, app: string, terms?: AppTerms): AppSettings {
   const own = apps.get(app)?.durable ?? DEFAULT_APP_SETTINGS;
   if (terms === undefined) return own;
-  // Whoever schedules an activity says them: who may approve, and who is told, is never among them.
+  // The scheduler of an activity names them, so approvers and receivers of notices are never among them.
   const { budgets, prices, runConfig } = terms;
   return { ...own, budgets, runConfig, prices: { ...own.prices, ...prices } };
 }

@@ -6,7 +6,7 @@ import { thrownMessage } from '../src/schema/thrown-message.ts';
 import { type BaseToolset, isBaseToolset } from '../src/tools/base-toolset.ts';
 import { withinTime } from './within-time.ts';
 
-/** Closes toolsets, then plugins, when the worker's last activity has ended; each once, whatever another one throws. */
+/** Closes toolsets, then plugins, when the worker's last activity has ended; each once, also if another one throws. */
 export function closeDeployment(worker: Worker, deployment: Deployment, logger: HoldfastLogger): void {
   const run = worker.run.bind(worker);
   worker.run = async () => {

@@ -163,7 +163,7 @@ async function answers(url: string, token: string): Promise<boolean> {
     await answer.body?.cancel();
     return answer.ok;
   } catch {
-    // Whatever the reason, nobody who could be spoken to is there.
+    // For any reason, no gateway answers there.
     return false;
   }
 }

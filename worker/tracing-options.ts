@@ -40,7 +40,7 @@ export async function tracingOf(options: unknown): Promise<Tracing | undefined> 
   });
 }
 
-/** Whoever traces has OpenTelemetry's SDK, which makes span processors; all others do without its 15 MB. */
+/** Tracing programs have OpenTelemetry's SDK, which makes span processors; all others do without its 15 MB. */
 async function tracingClass(): Promise<typeof Tracing> {
   try {
     return (await import('../activities/telemetry/tracing.ts')).Tracing;

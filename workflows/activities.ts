@@ -63,7 +63,7 @@ export function recordEntriesOptions(summary: string, priority: Priority): Activ
   return { ...modelStepOptions(summary, priority), startToCloseTimeout: 60_000 };
 }
 
-/** Nobody waits for it; what can't be told within a day goes on beside the turn. */
+/** The turn doesn't wait for it; a notice that can't be told within a day goes on beside the turn. */
 export function notifyOptions(summary: string, priority: Priority): ActivityOptions {
   return {
     ...modelStepOptions(summary, priority),

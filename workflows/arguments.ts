@@ -6,7 +6,7 @@ export type Refuse = (field: string, problem: string) => ApplicationFailure;
 
 /**
  * What any client has sent, in any language, by its contract; null counts as absent. The check runs again on every replay, so a
- * release may tighten a contract behind `patched()` only.
+ * release may tighten a contract only by `patched()`.
  *
  * @param of the workflow, the signal or the update.
  * @throws ApplicationFailure of the type, that names the field.

@@ -84,7 +84,7 @@ export async function beginUnanswered(
   }
 }
 
-/** An answer is one to this call, whatever else it may be an answer to. */
+/** An answer counts for this call, also if it answers others. */
 function assertOwn({ callKey, runKey, requestId, entries, closes }: BeginAnsweredCall): void {
   const ids = [requestId, ...entries.map((entry) => entry.requestId)];
   if (!callKey.startsWith(`${runKey}.`) || ids.some((id) => callKeyOfRequest(id) !== callKey)) {

@@ -53,7 +53,7 @@ export function askingTool(question: Record<string, unknown> | undefined): BaseT
   });
 }
 
-/** `holdfast.readDecision`: what became of a workflow's own question, and who has decided. */
+/** `holdfast.readDecision`: the end of a workflow's own question, and its decider. */
 export function readDecision(
   dependencies: ActivityDependencies,
 ): (input: ReadDecisionInput) => Promise<ReadDecision> {
@@ -69,7 +69,7 @@ async function read(
 ): Promise<ReadDecision> {
   const session = await store.sessions.find({ app, userId, sessionId });
   const row = session && (await store.approvals.findRequest(session.session, requestId));
-  // Whoever can write to Temporal may ask, and what other requests are about is the approvers' affair.
+  // Every program with Temporal access may ask, so other requests are not shown.
   if (row === undefined || !isConfirmAgent(row.agent)) return { v: PROTOCOL_VERSION, by: [] };
   const { status, votes, reason, args, editedArgs = args, answerPayload = row.payload } = row;
   const shown = shownArguments(row, editedArgs);

@@ -104,7 +104,7 @@ function questionOf(
   return { hint: message, ...payload, ...(responseSchema === undefined ? {} : { responseSchema }) };
 }
 
-/** Who may approve says nothing of who may answer a question: only how long it waits is theirs, too. */
+/** Approvers do not restrict the answers to a question: only its expiry comes from the same terms. */
 function termsFor({ tool, terms = termsOf(tool) }: AskingCall, asked: Asked): ApprovalTerms {
   if (asked.kind === 'confirmation') return asked.terms ?? terms;
   const { expiresIn } = terms;

@@ -58,7 +58,7 @@ export async function suspendCall(
     request,
     event: await seen(dependencies, call, event),
   });
-  // Whoever has gone on without this attempt has its outcome, or another one's question.
+  // The attempt that went on without this one has its outcome, or another question.
   if (!isSuspended) throw attemptReplaced(callKey);
   const gate: Gate = { ...gateOf(request, tool, settingsOf(deployment, begun.names.app)), inside: true };
   return begun.attempt === 1 ? gate : await knownGate(store, session, gate);

@@ -26,7 +26,7 @@ import { searchTool } from '../tool/find-tool.ts';
 import { ToolCallbacks } from '../tool/tool-callbacks.ts';
 import { describeFailure, storeErrorIn } from '../tool/tool-failure.ts';
 
-/** What a decision came to, and what of it is recorded. */
+/** The result of a decision, and its recorded part. */
 export type ApprovalVerdict =
   | {
       counts: true;
@@ -41,7 +41,7 @@ export type ApprovalVerdict =
 export interface DecisionToVerify {
   dependencies: ActivityDependencies;
   input: VerifyDecisionInput;
-  /** When it came, as far as Temporal's server knows it: whoever schedules the activity could name any time. */
+  /** Its time by Temporal's server: a made-up activity could name any time. */
   cameAt: number;
   request: ApprovalRow;
   current: Attempt;
@@ -206,7 +206,7 @@ async function check(
   return 'args: a before-tool callback would change them, and what runs must be what was approved';
 }
 
-/** Whoever may approve 100 must not be able to make 10,000 of it. */
+/** A person who may approve 100 must not be able to make 10,000 of it. */
 async function refusalOfTerms(
   tool: BaseTool,
   { terms }: ApprovalRow,

@@ -95,7 +95,7 @@ function entryOf(
   };
 }
 
-/** Kept whole: whoever starts the call, or proves the audit, verifies it again. */
+/** Kept whole: the start of the call, and the proof of the audit, verify it again. */
 function signedOf(
   { requestId, confirm, input }: VerifyDecisionInput,
   verdict: Verdict,
@@ -153,8 +153,8 @@ async function verifyInput(
 }
 
 /**
- * Who answers, as far as an issuer whom the app trusts says so: nobody has to. What is trusted and is about something else is an
- * answer to that.
+ * The answering person, if an issuer that the app trusts names one: this isn't required. A trusted attestation about something else
+ * is an answer to that.
  */
 async function attestedBy(
   { dependencies, cameAt, request }: DecisionToVerify,

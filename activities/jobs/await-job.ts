@@ -39,7 +39,7 @@ export function assertOwnJob(
 }
 
 /**
- * A job has a row before its tool runs, and whoever schedules the activity can say that it is waited for: its hooks are asked, and its
+ * A job has a row before its tool runs, and a made-up activity can say that it is waited for: its hooks are asked, and its
  * outcome settles the call, only once its tool has run and left it.
  *
  * @throws HOLDFAST_JOB_LOST
@@ -51,7 +51,7 @@ export function assertLeft({ jobId, mode }: JobRow): void {
 
 /**
  * One look at a job. Until it has ended there is nothing to return: the attempt fails without harm where there is something to look
- * at later, and is left to whoever ends the job where there is not.
+ * at later, and is left to the job's end where there is not.
  *
  * @throws HOLDFAST_JOB_LOST, CompleteAsyncError
  */
@@ -99,7 +99,7 @@ class Look {
     } catch (error) {
       if (!(error instanceof NotDeployedHere)) throw error;
       loggerOfJob(this.#dependencies, this.#row).warn(error.message);
-      // Whoever ends it is heard all the same.
+      // Its end is heard all the same.
       throw pending(ELSEWHERE_DELAY);
     }
     tool ??= scene?.tool as BaseTool;

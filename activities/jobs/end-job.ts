@@ -33,8 +33,8 @@ import { JobScene } from './job-scene.ts';
 type EndOfJob = Extract<JobTask, { do: 'end' }>;
 
 /**
- * The wait for a job is over: the job ends by why that is, unless it has ended before; its tool is told of an end that is not its own;
- * a call that waits is settled. Each of it is done once, whoever does it.
+ * The wait for a job is over. The job ends for the wait's reason, unless it has ended before; its tool is told of an end that is
+ * not its own; a waiting call gets its outcome. Each of these happens once, in any process.
  */
 export async function endJob(
   dependencies: ActivityDependencies,
@@ -117,7 +117,7 @@ class Ending {
     return { status: 'failed', outcome: timeoutError(this.#row, reason), by: 'turn', reason };
   }
 
-  /** Who does the job, that its outcome is not wanted any more. */
+  /** Tells the job's service that its outcome is not wanted any more. */
   async #tell(): Promise<void> {
     const scene = this.#scene;
     if (scene === undefined) return;
@@ -198,7 +198,7 @@ function merged(run: CallActions | undefined, hook: CallActions | undefined): Ca
 type Call = Pick<UnsettledCall, 'callKey' | 'callId'>;
 
 /**
- * Calls whose jobs have ended with their turn, or whose last attempt was lost after the end of their job: whoever does it is told
+ * Calls whose jobs have ended with their turn, or whose last attempt was lost after the end of their job: the job's service is told
  * that its outcome is not wanted, unless that attempt has done so.
  */
 export async function tellUnwantedJobs(

@@ -71,7 +71,7 @@ export async function askHook(
   }
 }
 
-/** A hook's value as the outcome of its job, as if the tool had returned it. What the hook did beside is kept for it. */
+/** A hook's value as the outcome of its job, as if the tool had returned it. The hook's other effects are kept for it. */
 export async function outcomeOfHook(
   { store }: Pick<ActivityDependencies, 'store'>,
   { tool, row: { session, callKey } }: JobScene,

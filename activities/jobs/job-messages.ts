@@ -60,12 +60,12 @@ async function ended(
     outcome: { response, failed },
     by: 'message',
   });
-  // Whoever has ended it before may not have come to tell.
+  // An earlier end may not have told the waiting activity.
   await tellWaiting(temporal(), job);
   return { status: repeated ? 'duplicate' : first ? 'ended' : 'known', job: job.status };
 }
 
-/** `holdfast.deliverJob`: tells a session what its job came to, by a message that answers the call once more. */
+/** `holdfast.deliverJob`: tells a session its job's outcome, by a message that answers the call once more. */
 export function deliverJob(
   dependencies: ActivityDependencies,
 ): (input: DeliverJobInput) => Promise<DeliveredJob> {
@@ -96,7 +96,7 @@ async function deliver(
     return { v: PROTOCOL_VERSION, delivered: true };
   }
   const known = await store.turns.findCall({ session, callKey });
-  // The store puts the outcome in the place of whatever is said of a job that has ended.
+  // The store puts the outcome in the place of other words about an ended job.
   const told: OutcomeNotes & Pick<JobOutcome, 'response'> = isOpen(dependencies, row, caller)
     ? { response: outcome.response, ...outcomeNotesIn(known?.once ?? {}, outcome.response) }
     : { response: { status } };

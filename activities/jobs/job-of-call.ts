@@ -32,7 +32,7 @@ export type LeftJob =
 /** The job has ended before its call has. */
 export interface EndedOtherwise {
   outcome: JobOutcome;
-  /** Nobody wants the outcome any more: whoever does the job is to be told. */
+  /** The outcome is not wanted any more: the job's service is to be told. */
   unwanted?: true;
 }
 
@@ -193,7 +193,7 @@ export class JobOfCall {
       });
       return first || job.outcome === undefined ? undefined : endedBy(job, job.outcome);
     } catch (error) {
-      // The session was deleted meanwhile: whatever writes next says so.
+      // The session was deleted meanwhile: the next write says so.
       if (hasCode(error, 'HOLDFAST_UNKNOWN_JOB')) return undefined;
       if (error instanceof Unstorable && !outcome.failed) return await this.#unstorable();
       throw error;
@@ -286,7 +286,7 @@ export function jobInit(dependencies: ActivityDependencies, parts: JobParts): Jo
   };
 }
 
-/** Has the workflow that waits show how far its job has got. Nobody waits for that. */
+/** Has the waiting workflow show its job's progress, without a wait. */
 export async function tellProgress(
   { temporal, logger, conceal }: Pick<ActivityDependencies, 'temporal' | 'logger' | 'conceal'>,
   { jobId, progress, address }: JobRow,
@@ -304,7 +304,7 @@ export async function tellProgress(
   }
 }
 
-/** Of the activity that runs now: whoever ends its job completes it. */
+/** The token of the running activity: its job's end completes it. */
 export function jobAddress(): JobAddress {
   const { workflowExecution, activityId } = activityInfo();
   if (workflowExecution === undefined) throw new Error('an activity of a call belongs to a workflow');

@@ -79,10 +79,7 @@ export class JobOutcomes {
     return await this.#heard(outcome, actions);
   }
 
-  /**
-   * A running call is cancelled: whoever does its job is told, as where its tool has returned; not where somebody has said by now
-   * what the job came to.
-   */
+  /** A running call is cancelled: its job's service is told, as after the tool's return, unless the job has its outcome by now. */
   async tellCancelled(job: JobOfCall): Promise<void> {
     if (!this.#current.isCancelled()) return;
     const opened = await job.opened();
@@ -103,7 +100,7 @@ export class JobOutcomes {
     return await this.ended(ended ?? { outcome, unwanted: true }, actions);
   }
 
-  /** What nobody has heard of yet. */
+  /** Untold outcomes. */
   async #heard(
     outcome: JobOutcome,
     actions: CallActions | undefined,
@@ -118,7 +115,7 @@ export class JobOutcomes {
   }
 }
 
-/** What a call's job came to, for those who hear of responses. */
+/** The outcome of a call's job, for listeners of responses. */
 interface HeardOutcome {
   callbacks: ToolCallbacks;
   call: CalledTool;

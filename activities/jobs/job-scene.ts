@@ -84,7 +84,7 @@ export class JobScene {
     const [peeked, found, planned] = await Promise.all([
       store.turns.peekStep({ session, invocationId, runKey, step }),
       store.turns.findCall({ session, callKey }),
-      // Not those of the activity, of which whoever schedules it could say anything.
+      // Not those of the activity, which a made-up input could name freely.
       store.turns.callArguments({ session, callKey }),
     ]);
     const known = found ?? { settled: false, attempts: 1, once: {} };

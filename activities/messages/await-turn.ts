@@ -20,7 +20,7 @@ const LONGEST_PAUSE = 30_000;
 
 /**
  * `holdfast.awaitTurn`: gives a message to a session that answers another one, as a client does, and waits for its turn's end. A turn
- * that takes long is looked at by one attempt after another, which adds nothing to a history. Whoever cancels it ends the turn.
+ * that takes long is looked at by one attempt after another, which adds nothing to a history. Its cancellation ends the turn.
  */
 export function awaitTurn(
   dependencies: ActivityDependencies,

@@ -52,8 +52,7 @@ interface ArrivedMessage extends AttestedMessage {
 }
 
 /**
- * Who sent a message, where an attestation of it holds. One that doesn't is no attestation: the message is answered all the same,
- * and the operator told.
+ * The sender of a message, if an attestation of it holds. Otherwise the message is answered all the same, and the operator told.
  *
  * It came when Temporal was told to run this activity, all attempts of it: a turn may wait for its slot longer than an attestation
  * lasts, and nobody can have an activity scheduled in the past, whatever its input says.

@@ -36,7 +36,7 @@ export function readAnswer(
   };
 }
 
-/** Of the turn as the store has it, whatever the input says of it: whoever can write to Temporal may ask. */
+/** From the turn as the store has it, not from the input: every program with Temporal access may ask. */
 async function read(
   { store, deployment }: ActivityDependencies,
   { app, userId, sessionId, invocationId, key, content: withContent }: ReadAnswerInput,
@@ -62,7 +62,7 @@ async function read(
     const { text, output } = recorded?.outcome ?? {};
     if (typeof text === 'object' && text.key === wanted)
       return await store.turns.readReference(names, wanted);
-    // A workflow has said what its call came to. Nobody knows the digest of what a tool keeps to itself.
+    // A workflow has named its call's outcome. The digest of a secret result isn't known outside.
     const reference = output !== undefined && 'ref' in output ? output.ref : undefined;
     if (reference?.key !== wanted || runKeyOfCallKey(wanted) !== recorded?.invocationId) return undefined;
     const found = await store.turns.readReference(names, wanted);

@@ -21,7 +21,7 @@ interface ModelQuestion {
   stream: boolean;
   /** Told of partial responses as they come, as callbacks have left them; never after the attempt has ended. */
   onPartial?: ((response: LlmResponse) => void) | undefined;
-  /** In the place of the model, and of whoever would see the request. */
+  /** In the place of the model, and of readers of the request. */
   ownCall?: OwnCall | undefined;
   /** Runs what asks the model, unless it must not be asked now. */
   asking: (request: LlmRequest, ask: () => Promise<LlmResponse>) => Promise<LlmResponse>;
@@ -117,7 +117,7 @@ export class ModelExchange {
     const { signal } = time;
     let last: LlmResponse | undefined;
     for await (const response of site.agent.canonicalModel.generateContentAsync(request, stream, signal)) {
-      // Nobody waits any more for a model that doesn't heed its signal.
+      // A model that doesn't heed its signal is not waited for.
       signal.throwIfAborted();
       if (!response.partial) last = response;
       else if (callbacks.seeResponses) await this.#partial(response);

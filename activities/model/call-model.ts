@@ -177,7 +177,7 @@ class CallModel {
     if (limited !== undefined) throw retryAfterLimit(this.#dependencies, this.#place, limited);
   }
 
-  /** Whoever waits for jobs that the message has ended. They look by themselves, too, only later. */
+  /** Tells activities that wait for jobs ended by the message. They look by themselves, too, only later. */
   async #tellJobs(jobs: readonly JobOfMessage[]): Promise<void> {
     const ended = jobs.filter((job) => job.ended);
     for (const job of ended) {
@@ -192,7 +192,7 @@ class CallModel {
     }
   }
 
-  /** Who has sent the message; that of a queued one is in the store. */
+  /** The sender of the message; the sender of a queued one is in the store. */
   async #requester(messageDigest: string | undefined): Promise<string | undefined> {
     const { identity, invocationId, attestation, ownCall } = this.#input;
     if (identity === undefined || messageDigest === undefined) return undefined;

@@ -103,7 +103,7 @@ export async function sharedLimit(step: StepParts, key: string, failure: StepFai
   return { ...failure, retryAfterMs: delayAfterLimit(wait) };
 }
 
-/** The first answer after a limit: the next refusal is the first in a row again. Nobody waits for that. */
+/** The first answer after a limit: the next refusal is the first in a row again. The step doesn't wait for this. */
 export function hasAnswered({ dependencies, rateLimited, place }: StepParts, key: string): void {
   if (!rateLimited.answered(key)) return;
   dependencies.store.turns.modelAnswered(key).catch((error: unknown) => {

@@ -36,7 +36,7 @@ export async function draftFromModel(step: ModelStepParts, before: NewEvent[]): 
   const callbacks = callbacksOf(step);
   const exchange = exchangeOf(step, callbacks);
   try {
-    // Whoever sees requests may answer them in the model's place.
+    // Readers of requests may answer them in the model's place.
     if (!callbacks.seeRequests && step.input.ownCall === undefined)
       checkRateLimit(step.rateLimited, limitKeyOf(step.agent.canonicalModel));
     return await draftFromAnswer(step, before, await exchange.answer(), { isAsked: exchange.asked });

@@ -51,8 +51,8 @@ const BEGUN = 'begun';
 const UNSEEN: PluginFailed['code'] = 'HOLDFAST_PLUGIN_FAILED';
 
 /**
- * What an opened model step comes to: what user code says before it, its model's answer, what user code makes of that. A plain
- * agent, without plugins and callbacks, asks its model and nobody else.
+ * The outcome of an opened model step: answers of user code before it, the model's answer, and user code after that. A plain agent,
+ * without plugins and callbacks, asks only its model.
  *
  * @throws what has the step tried again.
  */
@@ -131,7 +131,7 @@ function refusedInput({ asked, input, transcript }: StepParts): TurnError | unde
   };
 }
 
-/** Runs once for all attempts of the step, whatever becomes of them: what it came to is in the step's ledger row. */
+/** Runs once for all attempts of the step: its result is in the step's ledger row. */
 async function begin(step: StepParts): Promise<Beginning> {
   const { dependencies, input, opened, context } = step;
   const { session } = opened;

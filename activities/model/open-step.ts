@@ -36,7 +36,7 @@ export interface OpenedUnder {
 
 /**
  * Opens a step. A first one that the fence keeps out may be that of a chain whose server's clock was set back since the
- * session's last turn: the attempt that Temporal waits for now is the newest one, whatever the clock says, and goes before.
+ * session's last turn: the attempt that Temporal waits for now is the newest one, also against the clock, and goes first.
  */
 export async function openStep(store: Store, step: OpenStep): Promise<OpenedUnder> {
   try {
@@ -162,7 +162,7 @@ async function firstInput(site: Site): Promise<StepInput> {
   return { ...original, message: await heardMessage(site, peeked, message, message.content) };
 }
 
-/** What it says of jobs that have ended otherwise is what they came to. */
+/** For jobs that have ended otherwise, it has their outcomes. */
 function asHeard(given: StepInput, sent: DraftEvent, { message: content }: PeekedStep): StepInput {
   return content === undefined ? given : { ...given, message: { ...sent, content } };
 }
@@ -255,7 +255,7 @@ async function inputFrom(
 }
 
 /**
- * Who answers, as far as it is known: a first step may yet find another one in the session.
+ * The answering agent, as far as it is known: a first step may yet find another one in the session.
  *
  * @throws NotDeployedHere while another worker may have the agent: it would go on with what plugins have not seen.
  */

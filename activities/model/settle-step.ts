@@ -176,7 +176,7 @@ function givenEnding({ ending, invocationId, agent, branch }: SettleStepInput): 
 }
 
 /**
- * The agent whose plugins and callbacks are asked about the end of its turn; undefined where nobody is. An interruption is none:
+ * The agent whose plugins and callbacks are asked about the end of its turn; undefined if there is no such agent. An interruption is none:
  * its turn is left as it stands.
  *
  * @throws NotDeployedHere while another worker may have the agent.

@@ -144,7 +144,7 @@ export class StepTime {
     return this.#timeout;
   }
 
-  /** The attempt has ended, or the turn's time: whatever else has failed is not worth telling. */
+  /** The attempt has ended, or the turn's time: other failures are not worth telling. */
   get isOver(): boolean {
     return this.#current.signal.aborted || this.#outOfTime?.signal.aborted === true;
   }

@@ -57,7 +57,7 @@ function timeOf(field: string, value: unknown): number {
   throw notANotice(field, 'expected milliseconds');
 }
 
-/** What is to be told is no notice of Holdfast's own: whoever may write to Temporal can ask for anything. */
+/** The input is no notice of Holdfast's own: every program with Temporal access can ask for anything. */
 function notANotice(field: string, problem: string): HoldfastError {
   return new HoldfastError('HOLDFAST_NOT_A_NOTICE', `${field}: ${problem}`);
 }

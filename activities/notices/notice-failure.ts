@@ -46,8 +46,7 @@ const JITTER = 0.2;
 const LONGEST_JITTER = 10 * 60_000;
 
 /**
- * Milliseconds until the next attempt: twice as long after each, an hour at most, and some more; not earlier than whoever was to be
- * told wants.
+ * Milliseconds until the next attempt: twice as long after each, an hour at most, and some more; not earlier than the receiver wants.
  *
  * @param attempt those so far, from 1.
  */

@@ -47,7 +47,7 @@ function commandsOf({ kind, requestId }: ApprovalRow): string[] {
 }
 
 /**
- * A request that has ended, as people are told of it: by what the store has recorded, since whoever may write to Temporal could tell
+ * A request that has ended, as people are told of it: by the store's record, since a program with Temporal access could tell
  * anything of it.
  *
  * @returns undefined for one that waits.
@@ -67,7 +67,7 @@ export function endedRequest(
   };
 }
 
-/** Those who have approved before, and whoever made it enough. */
+/** The earlier approvers, and the last one. */
 function votersOf({ status, votes, history }: ApprovalRow): Voter[] {
   if (status === 'expired' || status === 'cancelled') return [];
   const last = history.findLast(({ kind }) => kind === status)?.by;

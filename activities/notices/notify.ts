@@ -15,9 +15,10 @@ import { DEFAULT_RETRY_TIME, delayOf, keepDeadLetter, problemOf } from './notice
 import { type NoticeToTell, rowsOf, tellNotifier } from './tell-notifier.ts';
 
 /**
- * `holdfast.notify`: tells people of requests by each of the app's notifiers. What one of them can't be told goes on being told by a
- * workflow of its own, beside the turn. Another attempt asks only those whose notices nobody has taken over: which those are is in
- * the heartbeat's details, which Temporal gives to the next attempt. Only where the worker dies in between may one be asked again.
+ * `holdfast.notify`: tells people of requests by each of the app's notifiers. A notice that one of them can't take goes on in a
+ * workflow of its own, beside the turn. Another attempt asks only those whose notices no workflow has taken over: which those are
+ * is in the heartbeat's details, which Temporal gives to the next attempt. Only where the worker dies in between may one be asked
+ * again.
  */
 export function notify(dependencies: ActivityDependencies): (input: NotifyInput) => Promise<void> {
   return (input) => {

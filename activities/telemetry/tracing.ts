@@ -183,7 +183,7 @@ class ChosenIds extends RandomIdGenerator {
   }
 }
 
-/** A `SpanProcessor` of OpenTelemetry's SDK, which whoever traces brings: without it these types are there, too. */
+/** A `SpanProcessor` of OpenTelemetry's SDK, which a tracing program brings: without it these types are there, too. */
 export interface TurnSpanProcessor {
   onStart(span: Span, parent: Context): void;
   onEnd(span: object): void;

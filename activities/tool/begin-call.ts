@@ -161,7 +161,7 @@ export function plannedArguments(
   { args }: Pick<ToolCallInput, 'args'>,
   begun: Pick<StartedCall, 'args'>,
 ): Record<string, unknown> {
-  // Whoever schedules the activity may say both: what was compared with the plan is the digest of the reference.
+  // A made-up activity may name both: the digest of the reference was compared with the plan.
   return 'ref' in args ? (begun.args ?? {}) : args.value;
 }
 

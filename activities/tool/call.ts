@@ -77,7 +77,7 @@ type CallState =
   | { is: 'begun'; begun: StartedCall; agent: LlmAgent; own: BaseTool | undefined }
   /** The tool is there. */
   | { is: 'ready'; run: ToolRun }
-  /** Whatever fails from here on may have had an effect. */
+  /** A failure from here on may have had an effect. */
   | { is: 'running'; run: ToolRun }
   /** An attempt may have had its effect, and nobody knows. */
   | { is: 'unknown'; run: ToolRun }
@@ -131,7 +131,7 @@ class Call {
   readonly #current: Attempt;
   readonly #name = activityInfo().activityType;
   #report: CallReport | undefined;
-  /** What callbacks did when the call was planned: done, whatever becomes of it. */
+  /** Effects of callbacks when the call was planned: they stay for every end of the call. */
   #prepared: CallActions = {};
   #requests: readonly ApprovalRow[] = [];
 

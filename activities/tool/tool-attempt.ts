@@ -111,7 +111,7 @@ export async function attemptTool(attempt: ToolAttempt): Promise<CallOutcome | A
   }
 }
 
-/** Whoever has asked a person has nothing else to say, whatever came back or was thrown. */
+/** A run that has asked a person has no other result, also if it returned or threw. */
 async function unlessAsked<T>(
   { call, current, timeout }: ToolAttempt,
   so: Omit<AskedPerson, 'asked'>,

@@ -131,7 +131,7 @@ export class ToolRun {
     });
   }
 
-  /** What keeps the call from running, whatever its tool does. */
+  /** The reason that keeps the call from running. */
   async problem(): Promise<Error | undefined> {
     const { tool, answers } = this.call;
     if (answers.isEmpty) return undefined;

@@ -59,7 +59,7 @@ export interface EndedRequest {
 export class RequestNotPending extends codedError('HOLDFAST_REQUEST_NOT_PENDING') {
   declare readonly details?: { request?: EndedRequest };
 
-  /** What became of it, where that is known. */
+  /** Its receipt, if that is known. */
   get request(): EndedRequest | undefined {
     return this.details?.request;
   }

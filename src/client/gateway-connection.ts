@@ -67,7 +67,7 @@ export class GatewayConnection {
   }
 
   /**
-   * The answer, whatever its status.
+   * The answer, with any status.
    *
    * @throws GatewayUnreachable; the signal's reason.
    */
@@ -169,7 +169,7 @@ export function retryAfter(answer: Response): number {
   return Number.isFinite(seconds) ? Math.min(60, Math.max(0, seconds)) * 1_000 : 0;
 }
 
-/** `ECONNREFUSED`, which `fetch` hides behind "fetch failed". */
+/** `ECONNREFUSED`, which `fetch` hides in "fetch failed". */
 function codeOf({ cause }: Error): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.message;

@@ -64,9 +64,9 @@ export class HoldfastClient implements HoldfastApi {
   }
 
   /**
-   * Sends a message to a session: starts its turn, attaches to it where this message id is under way, or gives it to the
-   * run that answers another one. The message is kept when this returns, also with no worker up, and is answered once,
-   * whatever becomes of the turn that runs; `receipt()` of the handle says what became of it.
+   * Sends a message to a session: starts its turn, attaches to it where this message id is under way, or gives it to the run that
+   * answers another one. The message is kept when this returns, also with no worker up, and is answered once, for every end of the
+   * running turn; `receipt()` of the handle says what became of it.
    *
    * A message of nothing but answers to requests, in ADK's form, begins no turn: it goes to the one that waits, whose handle this
    * returns. `receipt()` of the handle says what became of each answer. So it is with responses to calls of the turn that runs which
@@ -92,8 +92,8 @@ export class HoldfastClient implements HoldfastApi {
   }
 
   /**
-   * The turn of a message that was sent before, by whomever; undefined where nobody has heard of the message. Sends nothing.
-   * Of a turn that was retried, the newest one. Without a store it is found as long as its run is the session's newest.
+   * The turn of a message that was sent before, by any client; undefined if the message isn't known. Sends nothing. For a turn that
+   * was retried, the newest one. Without a store it is found as long as its run is the session's newest.
    *
    * @throws InvalidTurn
    * @example

@@ -46,7 +46,7 @@ export interface Gateway {
 }
 
 /**
- * Turns and sessions over HTTP: JSON, and server-sent events. Whoever asks must be let in by `access`, apart from
+ * Turns and sessions over HTTP: JSON, and server-sent events. Callers must be let in by `access`, except for
  * `/v1/health`, `/v1/ready`, `/openapi.json` and `/docs`, which hold no data. Its routes stand in `/openapi.json`.
  *
  * @throws TypeError for a `publicUrl` by which keys would go to other machines without TLS.

@@ -44,7 +44,7 @@ const HEADERS_OF: Partial<Record<ErrorStatus, Readonly<Record<string, string>>>>
 /** gRPC's CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNAVAILABLE: what passes. */
 const PASSING = new Set([1, 4, 8, 14]);
 
-/** What the sender of a request learns of an error: nothing of what nobody has thought of. */
+/** The sender's view of an error: nothing of unexpected ones. */
 export function errorAnswer(error: unknown): ErrorAnswer {
   if (error instanceof RequestRefused) {
     const { code, message, headers } = error;

@@ -17,6 +17,6 @@ export interface RouteSetting {
   keys: ApiKeys | undefined;
   /** Aborted when the gateway closes. */
   closing: AbortSignal;
-  /** What is done behind an answer. */
+  /** Work after an answer. */
   background: Background;
 }

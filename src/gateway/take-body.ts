@@ -9,13 +9,13 @@ const TOO_DEEP = `body: ${tooDeepText(MOST_BODY_LEVELS)}`;
 const JSON_TYPE = /^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i;
 
 /**
- * Reads a request's body: JSON in UTF-8 of a bounded size, whatever the route. A type that a page of another origin could send
+ * Reads a request's body: JSON in UTF-8 of a bounded size, on every route. A type that a page of another origin could send
  * without asking is none of ours.
  */
 export function takeBody(limit: number): GatewayMiddleware {
   return async (context, next) => {
     const { req } = context;
-    // Nobody reads a body of theirs, whatever their headers say.
+    // Their body is never read, with any headers.
     if (req.raw.method === 'GET' || req.raw.method === 'HEAD') return await next();
     const type = req.header('content-type');
     if (type !== undefined && !JSON_TYPE.test(type))
@@ -24,7 +24,7 @@ export function takeBody(limit: number): GatewayMiddleware {
       throw new RequestRefused('HOLDFAST_GATEWAY_UNSUPPORTED_TYPE');
     const bytes = await readBody(context, limit);
     if (bytes.length > 0 && type === undefined) throw new RequestRefused('HOLDFAST_GATEWAY_UNSUPPORTED_TYPE');
-    // What Hono keeps there are promises, whatever their type says.
+    // Hono keeps promises there, against their type.
     const text = textOf(bytes);
     if (isNestedTooDeeply(text)) throw new RequestRefused('HOLDFAST_GATEWAY_BAD_REQUEST', TOO_DEEP);
     Object.assign(req.bodyCache, { text: Promise.resolve(text) });

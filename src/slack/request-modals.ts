@@ -111,7 +111,7 @@ export function readEdit(values: ModalValues, request: EditedRequest): Record<st
   for (const { name, id, kind, initial, value } of fieldsOf(request)) {
     const sent = values[id]?.[INPUT];
     const text = sent === undefined ? initial : (sent.value ?? '');
-    // What nobody has touched is what it was, whatever a form does to it.
+    // An untouched field keeps its value, also if the form changes its text.
     if (text === undefined || text === initial) {
       args.push([name, value]);
       continue;

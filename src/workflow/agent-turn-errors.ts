@@ -5,7 +5,7 @@ import { AGENT_TURN } from '../protocol/names.ts';
 import type { TurnError, TurnResult, TurnUsage } from '../protocol/turn.ts';
 import { usable } from './usable-result.ts';
 
-/** What became of a turn that has no answer. */
+/** The end of a turn without an answer. */
 export interface EndedTurn {
   invocationId: string;
   status: 'failed' | 'interrupted';

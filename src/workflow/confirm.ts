@@ -20,7 +20,7 @@ export interface Question extends OwnCallPlace {
   payload?: unknown;
   /** What is approved, as the decision is bound to it: shown to people, who may change it with `approval.allowEdit`. @default none */
   args?: Record<string, unknown>;
-  /** Who may decide, how many, and for how long it waits: as the `approval` of a tool. @default anybody, for ever */
+  /** Approvers, quorum and expiry: as the `approval` of a tool. @default anybody, for ever */
   approval?: ApprovalOptions;
 }
 

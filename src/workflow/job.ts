@@ -18,7 +18,7 @@ export interface ToolJob extends OwnCallPlace, Pick<AgentTurn, 'stateDelta'> {
 
 /** What {@link job} gives back. */
 export interface EndedJob<Result = Record<string, unknown>> {
-  /** What the tool has returned, or whoever has ended its job has said; absent where {@link reference} stands in its place. */
+  /** The tool's result, or the reported outcome of its job; absent where {@link reference} stands in its place. */
   result?: Result;
   /** Of a result that is larger than 64 KiB of JSON, or that the tool keeps out of histories: names it in the store. */
   reference?: Reference;

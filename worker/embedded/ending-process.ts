@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { terminateServers } from '../temporal/server-process.ts';
 
-/** A folder that its program leaves behind. */
+/** A folder that its program leaves on the disk. */
 export interface LeftFolder {
   folder: string;
   /** Whether it is to be deleted, when its server has ended. */

@@ -1,6 +1,6 @@
 type End = () => Promise<unknown> | unknown;
 
-/** What was opened, and is closed in reverse order, each whatever the others come to. */
+/** Opened resources, closed in reverse order, each also if others fail. */
 export class Ends {
   readonly #ends: End[] = [];
   #closing: Promise<void> | undefined;

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { GatewayOptions } from '../../src/gateway/index.ts';
 import { outliveErrors } from '../../src/net/outlive-errors.ts';
 
-/** Where services of this machine say what became of jobs. */
+/** Where services of this machine report jobs. */
 export interface JobGateway {
   /** Without a slash at its end. */
   url: string;

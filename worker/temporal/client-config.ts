@@ -102,7 +102,7 @@ export function namesServer(env: NodeJS.ProcessEnv): boolean {
   return SELECTORS.some((name) => env[name]);
 }
 
-/** The environment, naming no Temporal server: for one that is embedded whatever the environment says. */
+/** The environment, naming no Temporal server: for a server that is always embedded. */
 export function withoutServer(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !SELECTORS.includes(name)));
 }

@@ -146,7 +146,7 @@ export function rawArgument(name: string): ApplicationFailure {
   return refusal(CONFIRM, RAW_SECRET, 'args', problem);
 }
 
-/** Equal for decisions that say the same of a request, whoever says it and why. */
+/** Equal for decisions that say the same of a request, for every sender and reason. */
 export function answerOf({ confirm, input, credential }: Decision): string {
   if (confirm !== undefined) return versionOf(confirm, confirm.confirmed);
   return digestOf(input?.response ?? input?.responseRef ?? credential?.credentialRef ?? null);

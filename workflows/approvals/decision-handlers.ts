@@ -15,7 +15,7 @@ import type { Requests } from './requests.ts';
 const WHICH = 'requestId, callKey or callId unless it is the only one';
 
 /**
- * The ways to answer requests, each as a signal, and as an update that answers what became of it. Signals and updates need no order
+ * The ways to answer requests, each as a signal, and as an update that answers with a receipt. Signals and updates need no order
  * of their own where they were there before their run: no request is pending or expected when a run begins, so neither decides one.
  */
 export function handleDecisions(requests: Requests, forwarding: Forwarding): void {

@@ -40,7 +40,7 @@ export interface Answer
 /** Decisions of one request that are looked at one after another, in the order in which they came. */
 interface Line {
   last: Promise<unknown>;
-  /** By their words: a sender may ask by update what became of a signal. */
+  /** By their words: a sender may ask by update for the receipt of a signal. */
   inWork: Map<string, Promise<DecisionReceipt>>;
   refused: Map<string, DecisionReceipt>;
 }
@@ -142,7 +142,7 @@ export class Decisions {
       refused: new Map(),
     };
     this.#lines.set(request, line);
-    // Also while the turn is being ended: the sender is told what became of it.
+    // Also while the turn is being ended: the sender gets a receipt.
     const receipt = CancellationScope.nonCancellable(async () => {
       await line.last;
       return await this.#lookAt(request, decision);
@@ -294,8 +294,8 @@ function hasApprovedOther({ votes }: PendingRequest, { confirm }: Decision, by: 
 }
 
 /**
- * A vote that the store has, and this run doesn't: it was reset, or never heard what the check came to. Only for the arguments that
- * were shown: nobody has looked at others.
+ * A vote that the store has, and this run doesn't: it was reset, or never got the result of the check. Only for the shown
+ * arguments: others were not checked.
  */
 function countedAgain(
   { votes }: PendingRequest,

@@ -21,7 +21,7 @@ export interface StepOfCall {
   isCutOff(): boolean;
 }
 
-/** What a call came to: settled in the store, or an error that is to be. */
+/** The outcome of a call: recorded in the store, or an error that is to be recorded. */
 export type RanCall =
   | {
       skipSummarization: boolean;

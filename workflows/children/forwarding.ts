@@ -144,7 +144,7 @@ export class Forwarding {
     const workflowId = childWorkflowIdOf(this.#forwarder.rootWorkflowId, runKey);
     this.#underWay += 1;
     try {
-      // Also while the turn is being ended: the sender is told what became of it.
+      // Also while the turn is being ended: the sender gets a receipt.
       await CancellationScope.nonCancellable(() =>
         getExternalWorkflowHandle(workflowId).signal(signal, given),
       );

@@ -15,13 +15,13 @@ import { type EndedChild, runChild } from './run-child.ts';
 /** So many of what ran before are told to the agent that has planned them. */
 const MOST_TOLD = 100;
 
-/** What a plan came to, and those that have ended without a word in the store. */
+/** The outcome of a plan, and the agents that have ended without an outcome in the store. */
 export interface RanPlan {
   ran: RanAgent[];
   lost: RanAgent[];
 }
 
-/** Runs the agents of a plan, from where it stands. What it came to is in the state, until its agent is asked again. */
+/** Runs the agents of a plan, from where it stands. Its outcome is in the state, until its agent is asked again. */
 export async function runPlan(turn: Turn, state: InvocationState, plan: AgentPlan): Promise<RanPlan> {
   const inOrder = plan.order === 'parallel' ? runBesideOthers : runInTurn;
   const ran = await inOrder(turn, state, plan);

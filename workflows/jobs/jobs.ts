@@ -296,7 +296,7 @@ export class JobRecorder {
     const { callKey } = input;
     this.#under += 1;
     const before = this.#latest.get(callKey);
-    // Also while the run is being cancelled: the sender is told what became of it.
+    // Also while the run is being cancelled: the sender gets a receipt.
     const recorded = CancellationScope.nonCancellable(async () => {
       await before;
       return await this.#record(input);

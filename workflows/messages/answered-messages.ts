@@ -295,7 +295,7 @@ export interface SplitMessage {
 /**
  * Takes the parts out of a message that answer requests to people.
  *
- * @param isRequest whether the id of a function response means a request, whatever its name.
+ * @param isRequest whether the id of a function response means a request, under any name.
  */
 export function splitMessage(
   message: string | Content | undefined,

@@ -53,7 +53,7 @@ interface Arriving {
   keep: MessageToKeep;
   policy: MessagePolicy;
   arrival: Pick<QueuedMessage, 'traceparent' | 'cameAt' | 'priority' | 'rootAgent'>;
-  /** What became of it, once the store has it. */
+  /** Its receipt, when the store has it. */
   receipt?: MessageReceipt;
 }
 
@@ -79,7 +79,7 @@ export class Mailbox {
   #keeping = false;
   /** Places of messages that earlier chains had accepted, for those that are sent again meanwhile. */
   readonly #earlier = new Map<string, number>();
-  /** What became of messages that a signal brought in vain, by id, content and policy, until somebody asks. */
+  /** Receipts of messages that a signal brought in vain, by id, content and policy, until a client asks. */
   readonly #refusals = new Map<string, MessageReceipt>();
 
   constructor(state: MailboxState, recipient: Recipient) {
@@ -147,7 +147,7 @@ export class Mailbox {
     if (!('keep' in arrived)) this.#refuseSignal(message, arrived);
   }
 
-  /** A message that came by update, or the question what became of one that came by signal. */
+  /** A message that came by update, or the question for the receipt of one that came by signal. */
   async updated(message: SendMessage): Promise<MessageReceipt> {
     const arrived = this.#arrive(message, this.#refusals.get(refusalKey(message)));
     if (!('keep' in arrived)) {

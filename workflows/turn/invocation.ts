@@ -75,7 +75,7 @@ function isEndOfWork(error: unknown): boolean {
   return error instanceof ActivityFailure && error.cause instanceof TimeoutFailure;
 }
 
-/** Nobody knows what its step came to: the turn ends where the store stands. */
+/** The outcome of its step isn't known: the turn ends where the store stands. */
 function unusableEnd(error: unknown): EarlyEnd | undefined {
   const message = unusableText(error);
   return message === undefined ? undefined : { status: 'failed', error: { ...UNUSABLE, message } };
@@ -132,7 +132,7 @@ async function runSteps(
   }
 }
 
-/** What the agents of a plan came to, that of those that said nothing too, is in the store before their agent is asked again. */
+/** The outcomes of a plan's agents, also of silent ones, are in the store before the planning agent is asked again. */
 async function runAgents(turn: Turn, state: InvocationState, plan: AgentPlan): Promise<void> {
   const { lost } = await runPlan(turn, state, plan);
   if (lost.length > 0) await settleStep(turn.start, state, [], lost);

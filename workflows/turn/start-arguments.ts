@@ -10,7 +10,7 @@ const LONGEST_WORKFLOW_ID = 255;
 
 /**
  * Start arguments of any client, in any language: refused with the field's name and what to do. Runs again on every
- * replay, so a release may tighten it behind `patched()` only.
+ * replay, so a release may tighten it only by `patched()`.
  */
 export function checkedStart(given: AgentTurnStart, info: WorkflowInfo): AgentTurnStart {
   if (!isObject(given)) {

@@ -62,7 +62,7 @@ export interface InvocationState {
   enters?: true;
   /** One of its events, or of those of its children, has asked a loop to stop. */
   escalated?: true;
-  /** What the agents of the latest plan came to. */
+  /** Outcomes of the latest plan's agents. */
   ran?: RanAgent[];
   /** A plan that was begun: how many of its agents, and rounds, have run. */
   planned?: PlanProgress;
@@ -106,7 +106,7 @@ export interface ChainState extends OrderBook {
   current?: InvocationState;
   /** The invocation that the chain began with, where it waits for others to be answered, or did. */
   gaveWay?: string;
-  /** What the invocation came to that the chain began with. */
+  /** The outcome of the chain's first invocation. */
   first?: TurnResult;
   others: OtherInvocation[];
   mailbox: MailboxState;

@@ -24,7 +24,7 @@ export type ShownRequest = Pick<ApprovalRow, 'session' | 'argsDigest'>;
 /** Part of the options of every answer to a request. */
 export interface AsShown {
   /**
-   * The request as it was shown to whoever decides: another one that has its id by now, as in a session that was deleted and made
+   * The request as it was shown to its decider: another one that has its id by now, as in a session that was deleted and made
    * again, or one with other arguments, is not decided. Defaults to the request as it is. Needs a store.
    *
    * @example
@@ -114,8 +114,9 @@ export interface Approvals {
    */
   audit(which: WhichAudit): Promise<AuditRow[]>;
   /**
-   * Recomputes the hash chain of a session's audit, and checks that whoever its rows name as verified has signed: `problems` says what
-   * doesn't hold. Signatures of a gateway whose credential key is gone are in `unchecked`, and `ok` says nothing of them.
+   * Recomputes the hash chain of a session's audit, and checks that each person that its rows name as verified has signed:
+   * `problems` says what doesn't hold. Signatures of a gateway whose credential key is gone are in `unchecked`, and `ok` says
+   * nothing of them.
    *
    * @throws SessionNotFound, InvalidTurn
    * @example

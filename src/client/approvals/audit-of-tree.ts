@@ -39,7 +39,7 @@ export async function readAudits(
 }
 
 /**
- * Checks the chains, and that whoever is named as verified has signed.
+ * Checks the chains, and that each person named as verified has signed.
  *
  * @param credentialKeys of the gateway's signatures. Defaults to the keys that the store has kept with them.
  */

@@ -111,7 +111,7 @@ export class ClientJobs implements Jobs {
     const by: Pick<EndJob, 'by' | 'person' | 'claims'> =
       claims === undefined ? { by: 'operator', ...person } : { by: 'callback', claims };
     const ended = await found(method, jobId, () => store.jobs.end({ jobId, ...ending, ...by }));
-    // Also for those who come late: whoever was first may not have come to it.
+    // Also for late callers: the first one may have died before it.
     await tellOfEnd(this.#context, store, ended.job);
     return endAnswer(ended);
   }

@@ -34,7 +34,7 @@ function payloadsOf(event: HistoryEvent) {
   return input?.name === SEND_MESSAGE ? input.args?.payloads : undefined;
 }
 
-/** Whether an invocation's id stands anywhere in what a run hands on. */
+/** Whether an invocation's id is anywhere in the state that a run transfers. */
 function names(value: unknown, invocationId: string): boolean {
   if (value === invocationId) return true;
   if (typeof value !== 'object' || value === null) return false;

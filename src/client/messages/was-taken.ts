@@ -3,10 +3,7 @@ import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-wor
 import { SEND_MESSAGE } from '../../protocol/names.ts';
 import type { ClientContext } from '../client-context.ts';
 
-/**
- * Whether a worker has taken up what a closed run was sent: a message that came behind the last task that one completed was
- * seen by nobody.
- */
+/** Whether a worker has taken up what a closed run was sent: a message that came after the last completed task was never seen. */
 export async function wasTaken(
   { temporal }: ClientContext,
   run: WorkflowHandle,

@@ -10,7 +10,7 @@ type Run = Pick<WorkflowExecutionInfo, 'workflowId' | 'runId'>;
 
 /**
  * Asks Temporal to delete the histories of a session's runs and of their children; the server does it by and by. A run that
- * began later than the latest known one belongs to whoever uses the session's names next, and so does an open one where
+ * began later than the latest known one belongs to the next user of the session's names, and so does an open one where
  * none is known.
  *
  * @param others runs of the session that are known without the index, too.
@@ -22,7 +22,7 @@ export async function deleteHistories(
   latest?: Run & Pick<WorkflowExecutionInfo, 'startTime'>,
   others: readonly Run[] = [],
 ): Promise<number> {
-  // The index of runs is behind at times; the latest one is known without it.
+  // The index of runs is late at times; the latest one is known without it.
   const known = latest === undefined ? others : [latest, ...others];
   const runs = new Map<string, Run>(known.map((run) => [run.runId, run]));
   const query = `WorkflowId = ${literal(workflowId)} OR WorkflowId STARTS_WITH ${literal(`${workflowId}/`)}`;

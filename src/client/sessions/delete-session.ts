@@ -100,7 +100,7 @@ export async function deleteExpired(
   return deleted;
 }
 
-/** Page after page, behind those that were left. */
+/** Page after page, after the sessions that were left. */
 async function* idleSessions(store: Store, app: string, before: number): AsyncGenerator<IdleSession> {
   let last: IdleSession | undefined;
   for (;;) {
@@ -129,7 +129,7 @@ export function turnRunning(workflowId: string): TurnRunning {
   );
 }
 
-/** Who waits for a message that was queued behind a turn sends it again as soon as that turn is cancelled. */
+/** A client that waits for a message that was queued after a turn sends it again as soon as that turn is cancelled. */
 async function cancelledRun(
   context: ClientContext,
   workflowId: string,

@@ -8,7 +8,7 @@ import { SessionNews } from './session-news.ts';
 /** What of a session's events is followed. */
 export interface FollowOptions {
   /**
-   * Events after this seq, or behind the event of this `place`, of the session that is there when the following begins, or the one
+   * Events after this seq, or after the event of this `place`, of the session that is there when the following begins, or the one
    * that comes. Defaults to 0: from the session's first.
    */
   after?: number | string | undefined;

@@ -23,12 +23,12 @@ const LIVE: ReadonlySet<string> = new Set([
 ]);
 const TOO_SLOW = new FollowerTooSlow(0).code;
 
-/** What a connection came to, where it has told no error. */
+/** The end of a connection that has told no error. */
 type Cut = { kind: 'ended' } | { kind: 'cut'; cause?: unknown; wait?: number };
 
 /**
- * What a stream of the gateway sends, until its end or the signal. A connection that is cut is made again, behind the last
- * event that was read: none is missing, none comes twice. What is never stored may be lost.
+ * What a stream of the gateway sends, until its end or the signal. A connection that is cut is made again, after the last event
+ * that was read: each event comes exactly once. What is never stored may be lost.
  *
  * @throws what the stream tells, in its class; GatewayUnreachable where the gateway stays away.
  */

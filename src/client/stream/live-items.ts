@@ -7,7 +7,7 @@ import type { LiveItem } from './stream-item.ts';
 
 /**
  * What a reader may leave unread: more than a minute of the fastest model's text, and little beside the memory of its
- * connection. Who is further behind is read to nobody.
+ * connection. A slower reader is cut off.
  */
 const MOST_BYTES = 256 * 1024;
 const MOST_ITEMS = 2_000;
@@ -70,7 +70,7 @@ export class LiveItems {
     this.#keep(({ notice }) => notice.session === session);
   }
 
-  /** Whether the store should be looked at, whatever has come. */
+  /** Whether the store should be looked at, also without news. */
   get isLookDue(): boolean {
     return performance.now() >= this.#lookAt;
   }

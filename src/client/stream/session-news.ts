@@ -9,7 +9,7 @@ const SAFETY_INTERVAL = 5_000;
 
 /**
  * Waits for something new in a session. Made before the store is read, so that nothing slips in between; closed when what
- * was read is given away, so that a reader who never comes back leaves nothing behind.
+ * was read is given away, so that a reader that never comes back leaves nothing open.
  */
 export class SessionNews {
   readonly #news = Promise.withResolvers<void>();

@@ -102,19 +102,19 @@ export class StreamBranch {
     this.#end.resolve();
   }
 
-  /** Reads on behind what was given, where it had been finished. */
+  /** Reads on after the given items, where it had been finished. */
   reopen(): void {
     this.isDone = false;
     this.#reading = undefined;
     this.#end = Promise.withResolvers();
   }
 
-  /** Leaves nothing behind; the signal ends what is waited for. */
+  /** Leaves nothing open; the signal ends the wait. */
   async close(): Promise<void> {
     this.isDone = true;
     this.#arrived = undefined;
     this.finish();
-    // Whoever has closed it hears of no failure any more.
+    // A closed branch tells no failure any more.
     await this.#reading?.return().catch(() => undefined);
   }
 
@@ -160,7 +160,7 @@ export class StreamBranch {
       this.isReady = true;
       this.#options.found(this, undefined);
     });
-    // Whoever waits for what comes next learns of it.
+    // A waiting reader learns of it.
     this.#scan.catch(() => undefined);
   }
 }

@@ -23,7 +23,7 @@ import { queryStatus } from './steering.ts';
 import { storedTurn } from './stored-turn.ts';
 import type { TurnNames } from './turn-names.ts';
 
-/** A turn with what became of its sending. */
+/** A turn with the receipt of its message. */
 export interface SentTurn extends OutgoingTurn, Delivery {
   /** Of one that had ended when it was looked for. */
   ended?: EndedInvocation;
@@ -33,7 +33,7 @@ export type EndedInvocation = RecordedInvocation & { outcome: InvocationOutcome 
 
 const MOST_SENDS = 5;
 
-/** How long a run that closes behind the end of its last invocation is waited for, milliseconds. */
+/** Milliseconds to wait for a run that closes after the end of its last invocation. */
 const CLOSING = 1_000;
 
 /**
@@ -120,7 +120,7 @@ async function firstEnd(
     const first = await Promise.race([run, recorded]);
     if (!('outcome' in first)) return first;
     const cancelled = isCancelled(first.outcome);
-    // Who has the result may want the session idle, for a rewind or its next message.
+    // A caller with the result may want the session idle, for a rewind or its next message.
     const closes = cancelled
       ? await endsSoon(context.temporal, { workflowId, runId })
       : !(await readWhenBack(() => anyWaits(store, session), either));
@@ -235,7 +235,7 @@ async function wasLast(
   }
 }
 
-/** A run tells of later invocations only what they came to. */
+/** A run tells only the outcomes of later invocations. */
 const NOT_TOLD = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
 
 export function hasEnded(recorded: RecordedInvocation | undefined): recorded is EndedInvocation {

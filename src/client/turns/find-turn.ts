@@ -17,7 +17,7 @@ type PlaceOfTurn = Pick<SentTurn, 'runId' | 'taskQueue'>;
 const KEPT_BACK = 2_000;
 const LOOK_INTERVAL = 100;
 
-/** What became of a message that somebody sent; undefined where nobody has heard of it. Sends nothing. */
+/** The receipt of a sent message; undefined if it isn't known. Sends nothing. */
 export async function findTurn(context: ClientContext, names: TurnNames): Promise<SentTurn | undefined> {
   const deadline = Date.now() + KEPT_BACK;
   for (;;) {

@@ -14,7 +14,7 @@ export type ToldTurn = Pick<
   TurnHandle,
   'workflowId' | 'runId' | 'invocationId' | 'messageId' | 'taskQueue' | 'attached' | 'disposition'
 > & {
-  /** For a message that answers requests: what became of it. */
+  /** For a message that answers requests: its receipts. */
   receipt?: Receipt;
 };
 

@@ -36,7 +36,7 @@ export function stepOfCall(callKey: string): string {
   return callKey.split('.', 2).join('.');
 }
 
-/** The steps that are open behind an event of a session. Calls are open in the invocation of that event only. */
+/** The steps that are open after an event of a session. Calls are open in the invocation of that event only. */
 export async function openStepsAt(
   store: Pick<Store, 'sessions' | 'turns'>,
   names: SessionNames,

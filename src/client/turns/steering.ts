@@ -32,7 +32,7 @@ export interface Unconfirmed {
   reason: string;
 }
 
-/** What became of an order. */
+/** The receipt of an order. */
 export type Confirmed<Receipt> = (Receipt & { confirmed: true }) | Unconfirmed;
 
 /** gRPC's FAILED_PRECONDITION: the server knows of no worker that could answer a query. */

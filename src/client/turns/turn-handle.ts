@@ -29,8 +29,8 @@ export interface TurnHandle {
    */
   disposition: Disposition;
   /**
-   * Asks what became of the message: it is running, queued, finished, or was not taken. Works with no worker up: what nobody
-   * has said within `timeout` is `accepted`, not confirmed, and the reason tells whether a worker polls the task queue.
+   * Asks for the message's receipt: it is running, queued, finished, or was not taken. Works with no worker up: without an answer
+   * within `timeout` it is `accepted`, not confirmed, and the reason tells whether a worker polls the task queue.
    *
    * @example
    * const { status, confirmed } = await turn.receipt({ timeout: 2_000 });

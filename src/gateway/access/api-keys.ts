@@ -13,7 +13,7 @@ export interface ApiKeysOptions {
   logger: Pick<GatewayLogger, 'warn'>;
 }
 
-/** How long what the store has said is believed, milliseconds: a revocation holds within 5 seconds, everywhere. */
+/** How long an answer of the store is trusted, milliseconds: a revocation holds within 5 seconds, everywhere. */
 const BELIEVED = 4_000;
 const MOST_BELIEVED = 10_000;
 /** How often the store is asked for keys that nobody has seen, milliseconds: anybody may make them up. */

@@ -7,8 +7,8 @@ const MOST_AT_ONCE = 1_000;
 type FindAll<Row> = (ids: readonly string[]) => Promise<ReadonlyMap<string, Row>>;
 
 /**
- * Looks things up in the store by what callers show, together with whoever else waits: by one statement at a time, however many are asked
- * for. So strangers who make things up cost the store little, and whoever asks in the midst of them waits for two statements at most.
+ * Looks callers' secrets up in the store, together with all that wait: by one statement at a time. So made-up secrets cost the
+ * store little, and a genuine caller among them waits for two statements at most.
  */
 export class BatchedLookups<Row> {
   readonly #findAll: FindAll<Row>;

@@ -44,8 +44,8 @@ export class CallerLimits {
   }
 
   /**
-   * Sees each request and its answer. Whoever is refused without having said who they are uses up what strangers of their address
-   * have; whoever has a good key or token is let in from there as before, so that nobody is locked out by others behind one proxy.
+   * Sees each request and its answer. A refused unknown caller uses up the limit of unknown callers of its address. A good key or
+   * token is let in from there as before, so that callers of one proxy don't lock each other out.
    */
   readonly watch: GatewayMiddleware = async (context, next) => {
     const address = callerAddress(accessRequestOf(context), this.#proxies);

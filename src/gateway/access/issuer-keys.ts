@@ -9,7 +9,7 @@ const TIMEOUT = 5_000;
 const REST = 5_000;
 /** How often a key that isn't there is asked for again, milliseconds. */
 const COOLDOWN = 30_000;
-/** How long keys are believed, milliseconds: one that the issuer has withdrawn is good no longer. */
+/** How long keys are trusted, milliseconds: a withdrawn key is good no longer. */
 const KEYS_BELIEVED = 10 * 60_000;
 /** How long it is believed where they are, milliseconds. */
 const PLACE_BELIEVED = 60 * 60_000;

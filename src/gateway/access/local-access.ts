@@ -22,8 +22,8 @@ export interface LocalAccessOptions {
 }
 
 /**
- * Access for programs of this machine that have the token. Keeps other machines out, whatever they call it, and web pages, whose requests a browser sends from here: by
- * `Host` (a foreign name that was pointed here, DNS rebinding), by `Origin` and by `Sec-Fetch-Site`.
+ * Access for programs of this machine that have the token. Keeps other machines out, under any name, and web pages, whose requests
+ * a browser sends from here: by `Host` (a foreign name that was pointed here, DNS rebinding), by `Origin` and by `Sec-Fetch-Site`.
  *
  * @throws TypeError for a token that is short, or that no header can hold.
  * @example
@@ -56,10 +56,10 @@ export function localAccess({ token, hosts }: LocalAccessOptions): Access {
   };
 }
 
-/** Whoever has the token of a local gateway may do everything: it is the user's own machine. */
+/** The token of a local gateway may do everything: it is the user's own machine. */
 const LOCAL: Principal = { name: 'local', unlimited: true, may: () => 'allowed' };
 
-/** Of one length, whatever was given: comparing in constant time needs it. */
+/** Always of one length: a comparison in constant time needs it. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

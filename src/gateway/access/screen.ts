@@ -55,7 +55,7 @@ export function permitted(
     };
     context.set('readmit', readmit);
     await next();
-    // Who has waited long for an answer may have it no longer. What was done, was done.
+    // A caller that has waited long may have lost its rights meanwhile. Finished work stays.
     if (context.req.method === 'GET' && performance.now() - began > READMIT_AFTER) await readmit();
   };
 }

@@ -6,7 +6,7 @@ export interface RateLimit {
   burst: number;
 }
 
-/** Whoever hasn't been seen for so many others has a full bucket anyway. */
+/** A caller that wasn't seen for so many others has a full bucket anyway. */
 const MOST_KNOWN = 10_000;
 
 interface Bucket {

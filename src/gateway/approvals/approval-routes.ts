@@ -26,7 +26,7 @@ import { REQUEST, REQUEST_PATH, SESSION, SESSION_PATH, sessionNames } from '../s
 
 const tags = ['Approvals'];
 
-/** Who may decide has to see what about. */
+/** A decider has to see the request. */
 const SEES = ['read', 'approve'] as const;
 
 /** Requests to people: listed, shown and answered. */

@@ -14,7 +14,7 @@ const SECURITY: Record<string, string[]>[] = [{ token: [] }, { jobToken: [] }];
 const TOKEN = /^bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i;
 
 /**
- * As `guarded`, of what is done to one job: let through are those who may do it to the session of the job, and whoever has the job's
+ * As `guarded`, of what is done to one job: let through are callers with the right in the job's session, and owners of the job's
  * own token, which opens this job and nothing else.
  */
 export function ownOrGuarded(setting: RouteSetting, permission: Permission) {
@@ -26,7 +26,7 @@ export function ownOrGuarded(setting: RouteSetting, permission: Permission) {
   };
 }
 
-/** By the token of the job that a request's path names, which was found to be good, or as whoever asks. */
+/** By the token of the job that a request's path names, which was found to be good, or as the caller. */
 export function speakerOf(context: GatewayContext): JobSpeaker & JobOperator {
   const token = context.get('jobToken');
   return token === undefined ? operatorOf(context) : { token };

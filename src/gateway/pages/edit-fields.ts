@@ -46,7 +46,7 @@ export function readEdit(request: Request, form: Form): Edit {
   const filled = new Map<string, Filled>();
   const args = editFields(request).map(({ name, field, before, read }) => {
     const value = form.get(field.id) ?? before;
-    // What nobody has touched is what it was, whatever a form does to it.
+    // An untouched field keeps its value, also if the form changes its text.
     const answer = value === before ? { value: request.args[name] } : read(value);
     filled.set(field.id, { value, ...('problem' in answer ? { problem: answer.problem } : {}) });
     return [name, 'value' in answer ? answer.value : undefined] as const;

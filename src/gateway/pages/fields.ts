@@ -72,7 +72,7 @@ function controlOf(
         ([each, label], index) =>
           html`<label><input type="radio" name="${id}" id="${id}-${index}" value="${each}"${each === value ? html` checked` : ''}${required}${invalid}>${label}</label>`,
       )}</div>`;
-    // A line break right behind the tag is none of the text.
+    // A line break right after the tag is no part of the text.
     default:
       return html`<textarea id="${id}" name="${id}" rows="${rowsOf(value)}"${control === 'json' ? html` class="code"` : ''}${told}${written}>
 ${value}</textarea>`;

@@ -29,7 +29,7 @@ export interface JobFilter {
 
 export interface Page<Row> {
   rows: Row[];
-  /** The last row that was looked at, behind which there may be more. */
+  /** The last row that was looked at, after which there may be more. */
   next?: { since: number; id: string };
 }
 

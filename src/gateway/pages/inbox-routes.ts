@@ -61,7 +61,7 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
     if (who !== undefined) admit(context, who.principal);
     return who;
   };
-  /** For whoever is signed in; others are asked to, and led back. */
+  /** For signed-in people; others are asked to sign in, and led back. */
   const shownTo = (show: Show) => async (context: GatewayContext) => {
     const who = await known(context);
     if (who !== undefined) return await show(context, frameOf(context, who));

@@ -39,7 +39,7 @@ interface Opened {
   site: PageSite;
 }
 
-/** Pages by which whoever was sent a link decides: they are told by the link alone who that is. */
+/** Pages by which the receiver of a link decides: the link alone names the person. */
 export function linkRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { credentialKeys, records, logger } = setting.options;
   const links =
@@ -167,7 +167,7 @@ const SAID: Readonly<Record<string, string>> = {
   credential: 'handed the credential over',
 };
 
-/** What was said by a link, and what came of it. */
+/** The decision by a link, and its receipt. */
 function usedPage(opened: Opened, { at, outcome }: UsedLink): string {
   const { row, link } = opened;
   const now = Date.now();

@@ -20,7 +20,7 @@ export function sendPage(context: GatewayContext, page: string, status: Status =
   return context.html(page, status);
 }
 
-/** What is told of everything that isn't there: whoever guesses learns nothing. */
+/** The answer about everything that isn't there: a guess learns nothing. */
 export function noSuchPage(context: GatewayContext): Response {
   const page = wordsPage({
     title: 'There is nothing here',
@@ -29,7 +29,7 @@ export function noSuchPage(context: GatewayContext): Response {
   return sendPage(context, page, 404);
 }
 
-/** A page by what is asked for; whatever goes wrong is a page, too. */
+/** A page for a request; an error is a page, too. */
 export function pageRoute(logger: GatewayLogger, handlers: { GET: Handler; POST?: Handler }): Handler {
   const allowed = ['GET', 'HEAD', ...(handlers.POST === undefined ? [] : ['POST'])];
   return async (context) => {

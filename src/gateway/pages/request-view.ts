@@ -70,7 +70,7 @@ ${facts(row, now)}
 </article>`;
 }
 
-/** What became of it; empty while it waits. */
+/** Its end; empty while it waits. */
 export function outcomeCard(row: ApprovalRow, now: number): Html | '' {
   const { status, decidedAt, reason, votes } = row;
   if (status === 'pending') return '';

@@ -21,7 +21,7 @@ interface Room {
 }
 
 /**
- * Arguments as a table, by name. Whatever a value says, it stays in its own cell, and no name can look like one of ours; what is
+ * Arguments as a table, by name. Every value stays in its own cell, and no name can look like one of ours; what is
  * sensitive isn't there.
  */
 export function argumentTable(

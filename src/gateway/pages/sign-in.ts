@@ -17,7 +17,7 @@ const COOKIE_TEXT = /^[\w-]{43}$/;
 /** Of the form to sign in with, where nobody is known yet. */
 const FORM_COOKIE = 'holdfast-form';
 
-/** Where the form to sign in goes on to: a page of the inbox, whatever was asked for. */
+/** Where the form to sign in goes on to: always a page of the inbox. */
 const NEXT = /^\/inbox(\/decided|\/jobs|\/requests\/[\w.~-]{1,400})?$/;
 
 /** Somebody who is signed in. */
@@ -62,7 +62,7 @@ export async function signedIn(
   return { principal, person: principal.person, formToken: tokenOf(cookie), tokenHash };
 }
 
-/** Opens a new sign-in for whoever a key stands for; undefined where it is none. */
+/** Opens a new sign-in for a key's owner; undefined for a wrong key. */
 export async function signIn(
   context: GatewayContext,
   site: PageSite,

@@ -28,7 +28,7 @@ export function isPassing(error: unknown): boolean {
   return status === 503 || status === 504;
 }
 
-/** Whether nobody has waited for what came of it, because the gateway closes. */
+/** Whether the wait for its result was given up, because the gateway closes. */
 export function isLeft(error: unknown): boolean {
   return error instanceof GatewayCloses;
 }

@@ -247,7 +247,7 @@ export class SlackDecisions {
     }
   }
 
-  /** Only what the notifier has posted counts: whoever has the bot's token can post buttons, too. */
+  /** Only what the notifier has posted counts: the bot's token alone can post buttons, too. */
   async #noteOf({ requestId, channel, ts }: ModalSubject) {
     const { name: notifier } = this.#app;
     // Its name is when it was posted, in seconds.

@@ -33,9 +33,9 @@ interface Sender {
 }
 
 /**
- * What Slack sends: clicks and modals, slash commands, events. Slack's signature is their authentication. Slack waits three seconds,
- * whatever Temporal and the store do: clicks and commands, which it sends once, are answered at once and done beside; events, which it
- * sends again, are answered once they have come to something, or go on beside.
+ * What Slack sends: clicks and modals, slash commands, events. Slack's signature is their authentication. Slack waits three
+ * seconds, also during outages of Temporal and the store: clicks and commands, which it sends once, are answered at once and done
+ * beside; events, which it sends again, are answered once they have come to something, or go on beside.
  */
 export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
   const slack = setting.options.settings?.slack;

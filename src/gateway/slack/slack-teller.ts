@@ -5,7 +5,7 @@ import { SlackFailed } from '../../slack/slack-error.ts';
 import { slackText } from '../../slack/slack-text.ts';
 import type { GatewayLogger } from '../gateway-logger.ts';
 
-/** Somebody who has done something in Slack, and is to be told what came of it. */
+/** A person who has acted in Slack, and is to be told the result. */
 export interface Listener {
   user: string;
   channel: string;

@@ -5,7 +5,7 @@ import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import type { JobAnswer } from '../../contract/jobs.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 
-/** A request from outside, before anything of it is believed. */
+/** A request from outside, before anything of it is trusted. */
 export interface WebhookRequest {
   /** In lower case; those that came more than once as a list. */
   headers: Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -18,8 +18,8 @@ export interface VerifiedWebhook {
   /** The sender's own id of what it tells, the same for each attempt: visible ASCII, at most 256 characters. */
   id?: string;
   /**
-   * Whether the signature covers the id: then a delivery is known again by it. Otherwise by its body, which the signature covers: whoever
-   * has seen a delivery could send it under another id.
+   * Whether the signature covers the id: then a delivery is known again by it. Otherwise by its body, which the signature covers: a
+   * reader of a delivery could send it under another id.
    *
    * @default false
    */

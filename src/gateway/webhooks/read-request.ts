@@ -5,7 +5,7 @@ import type { WebhookRequest } from './options.ts';
 
 const MOST_BYTES = 1024 * 1024;
 const SHOWN = /^(?:content-type|user-agent|x-[a-z\d-]{1,60})$/;
-/** They are about whoever carries the request, and believed by nobody here. */
+/** They are about the carrier of the request, and not trusted here. */
 const HIDDEN = /^x-(?:forwarded|real-ip|holdfast)/;
 
 /**
