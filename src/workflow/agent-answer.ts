@@ -6,9 +6,8 @@ import type { Reference } from '../protocol/carried.ts';
 import { READ_ANSWER } from '../protocol/names.ts';
 import type { ReadAnswer, ReadAnswerInput } from '../protocol/own-workflow.ts';
 import type { TurnResult, TurnUsage } from '../protocol/turn.ts';
+import { turnActivityOptions, usable } from './activities.ts';
 import { assertCompleted } from './agent-turn-errors.ts';
-import { turnActivityOptions } from './turn-activity-options.ts';
-import { usable } from './usable-result.ts';
 
 /** What {@link runAgent} gives back. */
 export interface AgentAnswer<Output = unknown> {

@@ -3,7 +3,7 @@ import type { ErrorCode } from '../contract/error-codes.ts';
 import { RESULTS } from '../protocol/activity-results.ts';
 import { AGENT_TURN } from '../protocol/names.ts';
 import type { TurnError, TurnResult, TurnUsage } from '../protocol/turn.ts';
-import { usable } from './usable-result.ts';
+import { usable } from './activities.ts';
 
 /** The end of a turn without an answer. */
 export interface EndedTurn {

@@ -9,17 +9,18 @@ import {
   CancellationScope,
   ChildWorkflowFailure,
   type ChildWorkflowHandle,
+  defineSignal,
   isCancellation,
+  setHandler,
   startChild,
   type Workflow,
 } from '@temporalio/workflow';
 import { PROTOCOL_VERSION } from '../contract/version.ts';
 import { fairnessKeyOf, turnSummary } from '../protocol/identity.ts';
-import { AGENT_TURN, INTERRUPT } from '../protocol/names.ts';
+import { AGENT_TURN, INTERRUPT, TURN_ENDED } from '../protocol/names.ts';
 import type { TurnResult } from '../protocol/turn.ts';
 import { AgentTurnFailed, AgentTurnInterrupted } from './agent-turn-errors.ts';
 import type { AgentTurn, OutgoingTurn } from './outgoing-turn.ts';
-import { untilTold } from './told-ends.ts';
 
 export type ChildOptions = Pick<AgentTurn, 'taskQueue' | 'agent' | 'priority' | 'parentClosePolicy'>;
 type TurnWorkflow = (start: OutgoingTurn['start']) => Promise<TurnResult>;
@@ -51,7 +52,7 @@ export async function runChild(
     });
   try {
     if (parentClosePolicy === 'REQUEST_CANCEL') return await (await begin()).result();
-    return await untilTold(invocationId, (told) => ofItsOwn(begin, told, invocationId));
+    return await untilTurnEnded(invocationId, (told) => ofItsOwn(begin, told, invocationId));
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) return undefined;
     if (CancellationScope.current().consideredCancelled && isCancellation(error)) throw error;
@@ -71,7 +72,7 @@ async function ofItsOwn(
   return await CancellationScope.nonCancellable(async () => {
     const child = await begin();
     const closed = child.result();
-    // Of what it goes on with nobody here wants to know.
+    // The end of the turns that it goes on with changes nothing here.
     closed.catch(() => undefined);
     const ended = Promise.race([closed, told]);
     try {
@@ -79,7 +80,7 @@ async function ofItsOwn(
     } catch (error) {
       if (!scope.consideredCancelled) throw error;
       const interrupt = { v: PROTOCOL_VERSION, invocationId, reason: 'its workflow was cancelled' };
-      // A run that has closed by now hears nothing, and has ended.
+      // A run that has closed by now gets no signal, and has ended.
       await Promise.allSettled([child.signal(INTERRUPT, interrupt), ended]);
       throw error;
     }
@@ -106,4 +107,41 @@ function endOf({ cause }: ChildWorkflowFailure, invocationId: string): TurnResul
 
 function isResult(value: unknown): value is TurnResult {
   return typeof value === 'object' && value !== null && 'invocationId' in value && 'status' in value;
+}
+
+interface Waiting {
+  invocationId: string;
+  resolve(result: TurnResult): void;
+}
+
+/** Of this workflow: each has modules of its own. */
+const waiting = new Set<Waiting>();
+let isHandled = false;
+
+/** The end of a turn whose run goes on with others, as the run tells; for as long as `work` takes. */
+async function untilTurnEnded<T>(
+  invocationId: string,
+  work: (told: Promise<TurnResult>) => Promise<T>,
+): Promise<T> {
+  if (!isHandled) {
+    isHandled = true;
+    setHandler(
+      defineSignal<[TurnResult]>(TURN_ENDED),
+      (result) => {
+        for (const each of waiting) if (each.invocationId === result?.invocationId) each.resolve(result);
+      },
+      {
+        description:
+          'from turns that this workflow has started: one has ended, and its run goes on with others',
+      },
+    );
+  }
+  const { promise, resolve } = Promise.withResolvers<TurnResult>();
+  const one = { invocationId, resolve };
+  waiting.add(one);
+  try {
+    return await work(promise);
+  } finally {
+    waiting.delete(one);
+  }
 }

@@ -11,11 +11,11 @@ import type { Interrupt } from '../protocol/message.ts';
 import { AWAIT_TURN, DEFAULT_TASK_QUEUE, INTERRUPT } from '../protocol/names.ts';
 import type { AwaitTurnInput } from '../protocol/own-workflow.ts';
 import type { TurnResult } from '../protocol/turn.ts';
+import { turnActivityOptions } from './activities.ts';
 import { type AgentAnswer, answerOf } from './agent-answer.ts';
 import { AgentTurnRejected } from './agent-turn-errors.ts';
 import { runChild } from './child-turn.ts';
 import { type AgentTurn, type OutgoingTurn, outgoingTurn } from './outgoing-turn.ts';
-import { turnActivityOptions } from './turn-activity-options.ts';
 
 /**
  * Runs one turn of an agent and waits for its answer, weeks if people have to be asked. The turn is a child of this workflow, in

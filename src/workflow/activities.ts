@@ -1,5 +1,8 @@
+import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityOptions } from '@temporalio/workflow';
+import { resultProblem, UNUSABLE } from '../protocol/activity-results.ts';
 import { fairnessKeyOf } from '../protocol/identity.ts';
+import type { Shape } from '../protocol/shape.ts';
 
 /** Whose turn it is, and where Holdfast's workers poll. */
 export interface PlaceOfTurn {
@@ -22,4 +25,17 @@ export function turnActivityOptions(
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     retry: { initialInterval: 1_000, maximumInterval: 30_000, backoffCoefficient: 2 },
   };
+}
+
+/**
+ * What an activity or a turn has given, as far as a workflow would throw at it otherwise, which would hold its task for ever: anybody
+ * who may write to Temporal may have answered.
+ *
+ * @param from whose result it is: for people.
+ * @throws ApplicationFailure of type `HOLDFAST_UNUSABLE_RESULT`, not to be retried.
+ */
+export function usable<Result>(from: string, shape: Shape, result: Result): Result {
+  const problem = resultProblem(from, shape, result);
+  if (problem === undefined) return result;
+  throw ApplicationFailure.nonRetryable(problem, UNUSABLE.code);
 }
