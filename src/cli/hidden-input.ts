@@ -4,7 +4,7 @@ import { CliError } from './cli-error.ts';
 const LONGEST = 64 * 1024;
 
 /**
- * A secret: typed at a terminal that doesn't show it, or all of standard input without the line end behind it. It is never in the
+ * A secret: typed at a terminal that doesn't show it, or all of standard input without the line end after it. It is never in the
  * command line, which other processes and the shell's history see.
  *
  * @throws CliError where there is none, or it is too long; 130 on Ctrl-C.

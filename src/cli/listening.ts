@@ -3,8 +3,7 @@ import { CliError } from './cli-error.ts';
 /**
  * What a command serves at a port that somebody has named.
  *
- * @param option that names the port, for the sentence: `--port`.
- * @throws CliError where nobody can listen there.
+ * @param option that names the port, for the sentence: `--port`. @throws CliError if the port can't be used.
  * @example const gateway = await listening('--port', serveGateway({ gateway, port }));
  */
 export async function listening<Served>(option: string, opening: Promise<Served>): Promise<Served> {

@@ -23,7 +23,7 @@ export interface AgentsFile {
   agents: BaseAgent[];
   /** The app's, the export `rootAgent`, or the only agent. */
   rootAgent: BaseAgent | undefined;
-  /** The export `geminiScript`: what the Gemini stand-in answers while there is no key. */
+  /** The export `geminiScript`: answers of the mock Gemini server while there is no key. */
   geminiScript: GeminiScript | undefined;
   /** The export `gateway`. */
   gateway: GatewayDefinition | undefined;

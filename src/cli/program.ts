@@ -8,7 +8,7 @@ export function holdfastProgram(exit: (code: number) => void = () => undefined):
     .description('Durable agents on Temporal')
     .version(ownVersion())
     .showHelpAfterError('(holdfast --help shows what there is)')
-    // What stands behind holdfast temporal is for that program.
+    // Words after holdfast temporal are for that program.
     .enablePositionalOptions()
     .exitOverride();
   for (const add of COMMANDS) add(holdfast, exit);

@@ -9,7 +9,7 @@ export const ESCAPE = '\u001b';
 const OWN_COLOURS = new RegExp(`(${ESCAPE}\\[(?:[12]|22|3[1-6]|39)m)`);
 
 /**
- * A text as a terminal gets it: nothing in it is unseen, turns round, or moves the cursor, whoever has written it. The colours of
+ * A text as a terminal gets it: nothing in it is unseen, turns round, or moves the cursor, from any writer. The colours of
  * {@link painted} stay; what others wrote should have gone through it before, so that it has none.
  */
 export function terminalText(text: string): string {

@@ -4,7 +4,7 @@ export interface Variable {
   meaning: string;
   /** What counts where neither an option nor the variable says anything; absent where nothing does. */
   byDefault?: string;
-  /** Who reads it, where that is no code of Holdfast's. */
+  /** The package that reads it, if that is no code of Holdfast's. */
   readBy?: '@temporalio/envconfig' | '@google/genai';
 }
 

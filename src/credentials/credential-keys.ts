@@ -124,7 +124,7 @@ function keyOf(id: string, base64: unknown, index: number): CredentialKey {
   const bytes = typeof base64 === 'string' && BASE64.test(base64) ? Buffer.from(base64, 'base64') : undefined;
   if (bytes?.length !== KEY_BYTES) {
     const got = bytes === undefined ? '' : `, got ${bytes.length}`;
-    // Whoever mixes the two up has the key in the place of its id.
+    // If the two are mixed up, the key stands in place of its id.
     const name = id.length < SHORTEST_KEY ? id : String(index + 1);
     throw new InvalidCredentialKeys(`key ${name}: expected base64 of ${KEY_BYTES} bytes${got}`);
   }

@@ -20,7 +20,7 @@ const CLAIMS = {
 } as const satisfies Record<keyof JobClaims, string>;
 
 /**
- * Signs that whoever has the token may speak for this job, until a week after its deadline. The same claims and key give the same token.
+ * Signs that the token's owner may report for this job, until a week after its deadline. The same claims and key give the same token.
  *
  * @returns a compact JWS (HS256).
  */

@@ -10,7 +10,7 @@ export interface Destination {
   url: URL;
   /** As it is resolved; an address without its brackets. */
   host: string;
-  /** Somebody has said that this host may be asked, whatever it is. */
+  /** The app allows this host, at any address. */
   allowed: boolean;
 }
 

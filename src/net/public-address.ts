@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** What is routed in the internet; whatever else IPv6 has is none of it. */
+/** The routed part of the internet; other parts of IPv6 don't belong to it. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
 /** Where clouds hand out the credentials of a machine, and its configuration: of most, Azure, Alibaba, Oracle; of AWS and Google by IPv6. */
 const METADATA = new Set(
@@ -16,8 +16,8 @@ const TRANSLATED: readonly string[] = ['ipv4Mapped', 'rfc6052', 'rfc6145', '6to4
 const NEVER: readonly string[] = ['linkLocal', 'multicast', 'broadcast'];
 
 /**
- * Whether an address is one of the public internet: none of this machine, of a local network, of a cloud's own services, or of one
- * behind a translation, which an IPv6 address may hide.
+ * Whether an address is one of the public internet: none of this machine, of a local network, of a cloud's own services, or of a
+ * translation, which an IPv6 address may hide.
  */
 export function isPublicAddress(address: string): boolean {
   if (isNeverAllowed(address)) return false;

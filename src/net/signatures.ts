@@ -10,11 +10,11 @@ const LONGEST_ID = 256;
 /** Headers of a request, in lower case; those that came more than once as a list. */
 export type SignedHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Why a signature isn't one. For logs: whoever has sent it is told nothing. */
+/** Why a signature isn't one. For logs: its sender is told nothing. */
 export type SignatureFlaw = 'missing header' | 'repeated header' | 'malformed' | 'stale' | 'forged';
 
 /**
- * A secret's bytes: those in base64 behind `whsec_`, else those of the text.
+ * A secret's bytes: those in base64 after `whsec_`, else those of the text.
  *
  * @throws RangeError for fewer than 16 bytes, which could be guessed.
  */
@@ -27,7 +27,7 @@ export function webhookSecret(secret: string): Buffer {
 }
 
 /**
- * Signs as Standard Webhooks 1.0.0 has it, with each of the secrets: a receiver that knows one of them believes it.
+ * Signs as Standard Webhooks 1.0.0 has it, with each of the secrets: a receiver that knows one of them trusts it.
  *
  * @param timestamp seconds since the epoch.
  */

@@ -107,7 +107,7 @@ export class EmbeddedServices {
     return { api, lost, release, keepQueue: () => void this.#options.taskQueues.waiting.add(queue) };
   }
 
-  /** Whoever waits for it is told why it could not be started; the next one gets another. */
+  /** Waiting callers are told why it could not be started; the next caller gets another. */
   #newWorker(served: Served, queue: string): HeldWorker {
     const held: HeldWorker = { starting: this.#startWorker(served, queue), users: 0 };
     const giveUp = () => {
@@ -117,7 +117,7 @@ export class EmbeddedServices {
     return held;
   }
 
-  /** Closes the toolsets, as ADK does behind each run: they are asked for their tools again with the next one. */
+  /** Closes the toolsets, as ADK does after each run: they are asked for their tools again with the next one. */
   async rest(): Promise<void> {
     const idle = [...this.#workers.values()].filter(({ users }) => users === 0);
     const workers = await Promise.all(idle.map(({ starting }) => starting.catch(() => undefined)));

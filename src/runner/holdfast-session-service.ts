@@ -13,7 +13,7 @@ export class HoldfastSessionService extends StoreSessionService {
   constructor(client: HoldfastApi) {
     super({
       hold: async () => ({ api: client, release: () => undefined }),
-      // Whoever made the client closes it.
+      // The maker of the client closes it.
       close: async () => undefined,
     });
   }

@@ -33,7 +33,7 @@ interface Runs {
 
 /**
  * Sends a message and yields its turn's events, in ADK's way. Of a turn that waits for people, or for jobs of long-running calls, and of
- * which nothing runs, they end behind its requests and calls; a message that answers these goes on with it. Those of a message behind
+ * which nothing runs, they end after its requests and calls; a message that answers these goes on with it. Those of a message behind
  * such a turn begin with one that says so, and go on once that turn has its answers.
  */
 export async function* runTurn(
@@ -124,7 +124,7 @@ async function leftAlone(
   const watched = { session, invocationId, mayBeBehind: disposition === 'sent', orForJobs: true };
   const atRest = whenAtRest(api, watched, signal).then(keepQueue);
   atRest.catch(ignored);
-  // What it came to is for those who read its session.
+  // Its outcome is for readers of its session.
   await Promise.race([turn.result({ signal }), atRest]).catch(ignored);
   stop.abort();
   release();
@@ -178,7 +178,7 @@ async function isStillAsked(
   return false;
 }
 
-/** What came while the turn came to rest. */
+/** Items that came while the turn came to rest. */
 async function* eventsAfter(
   api: HoldfastApi,
   session: SessionNames,
@@ -203,7 +203,7 @@ class Interruption {
     this.#signal = signal;
     this.#interrupt = () => {
       this.sent = api.interrupt(session, { invocationId, reason: 'aborted by its caller' });
-      // Who waits for it learns of it.
+      // Waiting readers learn of it.
       this.sent.catch(() => undefined);
     };
     if (signal?.aborted) this.#interrupt();
@@ -253,7 +253,7 @@ async function* eventsOf(
   }
 }
 
-/** What the agents of calls say is none of the events of ADK's runners; but what they ask waits for whoever reads these. */
+/** What the agents of calls say is none of the events of ADK's runners; but their requests wait for readers of these. */
 function toldEvents(followed: FollowedEvent): ToldEvent[] {
   const { seq, kind, event, holdfast } = followed;
   if (holdfast !== undefined) return kind === 'request' ? [{ kind, event, isBelow: true }] : [];

@@ -1,7 +1,4 @@
-/**
- * A copy of lists and plain objects, all the way down, that nobody else holds and nothing has frozen. What is neither (functions,
- * instances of classes) is the same one.
- */
+/** A deep copy of lists and plain objects, unfrozen and not shared. Other values (functions, instances of classes) are the same ones. */
 export function copyPlain<T>(value: T): T;
 export function copyPlain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyPlain);

@@ -59,7 +59,7 @@ export function compileJsonSchema(schema: object, dialect: string): JsonSchemaVa
 }
 
 /**
- * {@link compileJsonSchema} for a schema that somebody else may have written: to check a value comes to an end, whatever the schema.
+ * {@link compileJsonSchema} for a schema of another party: a check of a value always ends, with any schema.
  * Patterns that need an engine that backtracks are annotations.
  *
  * @throws Error what ajv says about an invalid schema. SchemaError for one that is beyond the bounds.

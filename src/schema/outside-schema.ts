@@ -15,7 +15,7 @@ const MOST_STEPS = 10_000;
 /** Says in each subschema what to check a value by it costs. */
 export const WORK_KEYWORD = 'holdfast:work';
 
-/** Of any subschema, whatever it says. */
+/** For every subschema. */
 const ONE_SUBSCHEMA = 50;
 
 /** What a subschema costs, without those that it contains. */
@@ -117,7 +117,7 @@ function checked(subschema: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(subschema).filter(([keyword]) => CHECKED.has(keyword)));
 }
 
-/** Lets pass whatever only a pattern that isn't run could refuse. */
+/** Lets values pass that only a pattern that isn't run could refuse. */
 function loosened(
   subschema: Record<string, unknown>,
   patterns: ReadonlyMap<string, LinearPattern | undefined>,

@@ -24,8 +24,8 @@ const SINGLE = new Set([
 ]);
 
 /**
- * Copies a schema with each direct subschema replaced. Everything else, `default` and `const` among it, is data and
- * stays, whatever it looks like.
+ * Copies a schema with each direct subschema replaced. Everything else, `default` and `const` among it, is data and stays, also if
+ * it looks like a schema.
  */
 export function mapSubschemas(
   schema: SchemaObject,

@@ -34,7 +34,7 @@ export function zod4ToJsonSchema(schema: z.core.$ZodType, side: SchemaSite['side
     },
     override: ({ jsonSchema: node }) => trim(node),
   });
-  // Whatever zod hangs on its result beside the schema goes.
+  // Other properties that zod puts on its result are removed.
   return inlineReferences(JSON.parse(JSON.stringify(jsonSchema)));
 }
 

@@ -103,7 +103,7 @@ export function pendingMessage(request: AskedRequest, { opens, mentions = [] }: 
   };
 }
 
-/** The same request once nobody is asked any more: what became of it, and no buttons. */
+/** The same request after its end: the end, and no buttons. */
 export function endedMessage(request: AskedRequest, outcome: Outcome): DrawnMessage {
   const { reason, editedArgs } = outcome;
   const line = slackText(outcomeLine(outcome), LONGEST_OUTCOME);

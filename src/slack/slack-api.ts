@@ -62,7 +62,7 @@ const NO_CONNECTION: ReadonlySet<string> = new Set([
 /** Where Slack's answers to a click, or to a command, are taken. */
 const RESPONSE_HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slack-gov.com']);
 
-/** Slack's Web API, as far as it is used here. Each call is made once: whoever asks decides whether to ask again. */
+/** Slack's Web API, as far as it is used here. Each call is made once: the caller decides whether to try again. */
 export class SlackApi {
   readonly #options: SlackApiOptions;
   readonly #callTime: number;
@@ -156,7 +156,7 @@ export class SlackApi {
   }
 
   /**
-   * Answers whoever has clicked or typed, by the address that came with it.
+   * Answers the person who has clicked or typed, by the address that came with it.
    *
    * @throws SlackFailed
    */

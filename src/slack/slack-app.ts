@@ -86,7 +86,7 @@ export class SlackApp {
   }
 
   /**
-   * Who decides as this user; undefined for nobody.
+   * The person of this user; undefined if there is none.
    *
    * @throws HOLDFAST_SLACK_PERSON_LATE where a function doesn't say so in time.
    */

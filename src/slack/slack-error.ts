@@ -29,7 +29,7 @@ export class SlackFailed extends codedError('HOLDFAST_SLACK_FAILED') {
   }
 }
 
-/** Words of Slack behind which something of it may have been done. */
+/** Errors of Slack after which a part may have been done. */
 const HALF_DONE = new Set(['fatal_error', 'internal_error']);
 /** Words of Slack that only somebody who changes the message, the app or the configuration can take back. */
 const FINAL = new Set([

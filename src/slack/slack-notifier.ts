@@ -101,7 +101,7 @@ export class SlackNotifier implements Notifier {
     const opens = context.linkFor(request, 'nobody') !== undefined;
     const message = pendingMessage(request, { opens, mentions });
     const before = await this.#posted(requestId, context, { ...where, posting });
-    // It may be of a session that was deleted and made again: it shows what is kept of it, whatever it has shown.
+    // It may be of a session that was deleted and made again: it shows the kept request.
     if (before !== undefined) await this.#app.api.update(before, message);
     const place =
       before ??
@@ -152,7 +152,7 @@ export class SlackNotifier implements Notifier {
     return found;
   }
 
-  /** Says before that it is being posted, so that the next attempt looks for it where this one isn't told what became of it. */
+  /** Notes first that it is being posted, so that the next attempt looks for it if this one gets no answer. */
   async #postOnce(
     requestId: string,
     context: NoticeContext,

@@ -118,7 +118,7 @@ function answer(text: string): DrawnMessage {
   return { text: slackText(text, LONGEST_NOTICE), blocks: sectionsOf(shown) };
 }
 
-/** Cut where no entity is cut: at a blank, a line's end or behind a character that is no part of one. */
+/** Cut where no entity is cut: at a blank, a line's end or after a character that is no part of one. */
 function sectionsOf(text: string): Block[] {
   const blocks: Block[] = [];
   let rest = text;

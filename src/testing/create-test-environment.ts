@@ -12,7 +12,7 @@ import type { TestEnvironment, TestEnvironmentOptions } from './test-environment
  * assert.deepEqual(turn.calls[0]?.args, { id: 'A-1' });
  */
 export async function createTestEnvironment(options: TestEnvironmentOptions): Promise<TestEnvironment> {
-  // The model's stand-in alone is used in programs that have no worker.
+  // Programs without a worker use only the mock Gemini server.
   const { openTestEnvironment } = await import('./open-test-environment.ts');
   return await openTestEnvironment(options);
 }

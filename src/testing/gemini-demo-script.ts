@@ -6,8 +6,8 @@ import type { GeminiScriptInfo } from './gemini-script.ts';
 type Schema = Record<string, unknown>;
 
 /**
- * What the stand-in answers to agents whose file brings no script: it calls the first tool once with made-up arguments
- * and then says what came back, or what a schema of the answer takes. Enough to see a turn of any agent without a key.
+ * Answers of the mock server to agents whose file brings no script: it calls the first tool once with made-up arguments, and then
+ * tells its result, or an answer that fits the schema. Enough to see a turn of any agent without a key.
  */
 export function demoScript(
   { tools, generationConfig }: GeminiRequest,

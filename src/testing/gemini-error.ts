@@ -29,7 +29,7 @@ export function geminiErrorBody(
   return { error: { code, message, status, ...(details.length > 0 && { details }) } };
 }
 
-/** A request that the stand-in answers with an error of its own, because the real API would. */
+/** A request that the mock server answers with an error of its own, because the real API would. */
 export class GeminiRefusal extends Error {
   readonly code: number;
   readonly body: GeminiErrorBody;
@@ -65,7 +65,7 @@ export function refuseInvalidFields(problems: readonly string[]): void {
 }
 
 /**
- * The stand-in was used wrongly, or a wait ended without what it waited for.
+ * The mock server was used wrongly, or a wait ended without a match.
  *
  * Codes: `GEMINI_STAND_IN_BAD_OPTION`, `GEMINI_STAND_IN_BAD_REPLY`, `GEMINI_STAND_IN_WAIT_TIMEOUT`,
  * `GEMINI_STAND_IN_CLOSED`.

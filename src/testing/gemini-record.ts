@@ -20,7 +20,7 @@ export type RecordedRequest = {
   aborted: boolean;
 };
 
-/** A request that the stand-in answered with an error of its own. */
+/** A request that the mock server answered with an error of its own. */
 export type Refusal = Readonly<{
   code: number;
   message: string;

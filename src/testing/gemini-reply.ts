@@ -10,7 +10,7 @@ import { GeminiStandInError } from './gemini-error.ts';
 export type GeminiFinishReason = `${FinishReason}`;
 export type GeminiBlockReason = `${BlockedReason}`;
 
-/** How a reply goes over the wire. What is absent falls back to the stand-in's own options. */
+/** How a reply goes over the wire. Absent fields fall back to the mock server's own options. */
 export type GeminiPace = {
   /** Milliseconds before the first byte. */
   latencyMs?: number;
@@ -69,7 +69,7 @@ export function thought(value: string): ContentReply {
 }
 
 export type CallOptions = {
-  /** The call's id. By default the stand-in's `callIds` option decides whether there is one. */
+  /** The call's id. By default the mock server's `callIds` option decides whether there is one. */
   id?: string;
   /** A signature of your own (base64), or `false` for a call without one. Default: as Gemini 3 signs. */
   thoughtSignature?: string | false;
@@ -188,7 +188,7 @@ export function disconnect(after?: GeminiReplyLike, options: { afterChunks?: num
   return { kind: 'disconnect', after: after && toContent(after), afterChunks: options.afterChunks ?? 1 };
 }
 
-/** Never answers: the request stays open until the client goes away or the stand-in closes. */
+/** Never answers: the request stays open until the client goes away or the mock server closes. */
 export function hang(): HangReply {
   return { kind: 'hang' };
 }

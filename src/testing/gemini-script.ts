@@ -8,7 +8,7 @@ export type GeminiScriptInfo = Readonly<{
   /** 0-based, in order of arrival. */
   index: number;
   streaming: boolean;
-  /** Aborts when the client goes away or the stand-in closes. */
+  /** Aborts when the client goes away or the mock server closes. */
   signal: AbortSignal;
   /** Header names in lower case, without credentials. */
   headers: Readonly<Record<string, string>>;

@@ -27,7 +27,7 @@ export type SendContext = Omit<ResponseContext, 'wordsPerChunk'> &
     route: GeminiRoute;
     pace: Required<GeminiPace>;
     signal: AbortSignal;
-    /** Called before the stand-in itself cuts the connection. */
+    /** Called before the mock server itself cuts the connection. */
     onCut: () => void;
   }>;
 

@@ -22,7 +22,7 @@ import { ThoughtSignatures } from './gemini-signatures.ts';
 export type { GeminiScript };
 
 export type GeminiStandInOptions = GeminiPace & {
-  /** What it answers: replies in order, or a function called with each request. */
+  /** Its answers: replies in order, or a function called with each request. */
   script: GeminiScript;
   /** The only API key it accepts. Default: any key, but there must be one. */
   apiKey?: string;
@@ -41,7 +41,7 @@ export type GeminiStandInOptions = GeminiPace & {
 export interface GeminiStandIn extends AsyncDisposable {
   /** `http://127.0.0.1:PORT`, for `httpOptions.baseUrl`. */
   readonly url: string;
-  /** Environment that points `@google/genai` to the stand-in. */
+  /** Environment that points `@google/genai` to the mock server. */
   readonly env: Readonly<{ GOOGLE_GEMINI_BASE_URL: string; GEMINI_API_KEY: string }>;
   /** The requests that reached the script, in order of arrival. */
   readonly requests: readonly RecordedRequest[];
@@ -107,7 +107,7 @@ class LocalGemini implements GeminiStandIn {
     this.#script = options.script;
     this.#run = scriptRunner(options.script);
     this.#server = createServer((request, response) => void this.#serve(request, response));
-    // Longer than clients keep an idle connection, so that none of them meets one that is just being closed.
+    // Longer than clients keep an idle connection, so that no client meets a connection that is just being closed.
     this.#server.keepAliveTimeout = 60_000;
     if (options.ref === false) this.#server.unref().on('connection', (socket) => socket.unref());
   }

@@ -26,7 +26,7 @@ export function lacksGeminiKey(agents: readonly BaseAgent[], env: NodeJS.Process
 }
 
 /**
- * Without a key for Gemini, agents that ask it get a local stand-in, scripted by their file; `env` is changed so that
+ * Without a key for Gemini, agents that ask it get a local mock server, scripted by their file; `env` is changed so that
  * the model finds it.
  *
  * @param options `ref`: whether it keeps the process up; by default it does.

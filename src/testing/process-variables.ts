@@ -5,8 +5,8 @@ const held: Variables[] = [];
 const before = new Map<string, string | undefined>();
 
 /**
- * Sets variables of the process until the returned function is called. The newest values count; when the last holder is
- * done, whatever the order, the process has its own again.
+ * Sets variables of the process until the returned function is called. The newest values count; when the last holder is done, in
+ * any order, the process has its own again.
  */
 export function holdVariables(variables: Variables): () => void {
   for (const name of Object.keys(variables)) {

@@ -12,7 +12,7 @@ const MOST_OF_A_PAGE = 999;
 
 export const STAND_IN_APP = 'A0HOLDFAST';
 
-/** The methods of Slack's Web API that the stand-in has, as https://docs.slack.dev/reference/methods says of them. */
+/** The methods of Slack's Web API that the mock server has, as https://docs.slack.dev/reference/methods says of them. */
 export const SLACK_METHODS: Readonly<Record<string, Method>> = {
   'auth.test': () => ({
     url: 'https://stand-in.slack.com/',

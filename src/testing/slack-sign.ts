@@ -10,7 +10,7 @@ export interface SlackForgery {
   teamId?: string;
   /** Default: the app's. */
   appId?: string;
-  /** Default: one of the stand-in's. */
+  /** Default: one of the mock server's. */
   responseUrl?: string;
   /** Beside, or in place of, those that Slack sends. */
   headers?: Readonly<Record<string, string>>;

@@ -46,7 +46,7 @@ class LocalSlack implements SlackStandIn {
   constructor({ ref }: SlackStandInOptions) {
     this.#server = createServer((request, response) => {
       this.#serve(request, response).catch((error: unknown) => {
-        // Whoever has hung up hears nothing.
+        // A caller that has hung up hears nothing.
         if (response.headersSent || request.destroyed) return response.destroy();
         answer(response, 500, { ok: false, error: 'internal_error', problem: String(error) });
       });

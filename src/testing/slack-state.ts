@@ -55,7 +55,7 @@ export class SlackState {
   readonly replies = new Map<string, { user: string; channel: string; ts?: string; uses: number }>();
   #last = 0;
 
-  /** Unique and growing, as a message's `ts` is: seconds with six digits behind the point. */
+  /** Unique and growing, as a message's `ts` is: seconds with six digits after the point. */
   nextTs(): string {
     this.#last = Math.max(this.#last + 1, Date.now() * 1_000);
     return `${Math.floor(this.#last / 1_000_000)}.${String(this.#last % 1_000_000).padStart(6, '0')}`;

@@ -20,7 +20,7 @@ export interface SlackStandInOptions {
 /** Who acts, where. */
 export interface SlackActor {
   user: string;
-  /** Defaults to the stand-in's: that of somebody else's workspace in a shared channel. */
+  /** Defaults to the mock server's: another workspace's in a shared channel. */
   userTeam?: string;
 }
 

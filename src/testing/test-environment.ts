@@ -44,7 +44,7 @@ export interface TestEnvironmentOptions {
 /** A message to `run` or `send`; names that are left out are made up: the user is `user`, each session a new one. */
 export type TestMessage = string | (Partial<OutgoingMessage> & Pick<OutgoingMessage, 'message'>);
 
-/** A Temporal server, a store, the Gemini stand-in and a worker, all real, in this process. */
+/** A Temporal server, a store, the mock Gemini server and a worker, all real, in this process. */
 export interface TestEnvironment extends AsyncDisposable, TestRequests, TestJobs {
   readonly client: HoldfastClient;
   readonly store: Store;
@@ -64,7 +64,7 @@ export interface TestEnvironment extends AsyncDisposable, TestRequests, TestJobs
   run(message: TestMessage): Promise<TestTurn>;
   /** Sends a message. */
   send(message: TestMessage): Promise<TurnHandle>;
-  /** What a turn that was sent came to. */
+  /** The outcome of a sent turn. */
   turnOf(handle: TurnHandle): Promise<TestTurn>;
   /**
    * Stops the worker in the middle of what it does and starts another, as a deploy does: running model calls and tools are tried

@@ -30,7 +30,7 @@ export interface TestJobs {
   failJob(job: TestJob, error: string): Promise<JobAnswer>;
   /** Cancels a job; of a turn, once it has one. */
   cancelJob(job: TestJob, reason?: string): Promise<JobAnswer>;
-  /** Lets the time of a job be over now, whatever it has; of a turn, once it has one. */
+  /** Lets the time of a job be over now; of a turn's job, as soon as the turn has one. */
   expireJob(job: TestJob): Promise<void>;
 }
 

@@ -40,7 +40,7 @@ export interface TestRequests {
   provideInput(request: TestRequest, response: unknown): Promise<DecisionReceipt>;
   /** Stores a credential for the user who is asked for it, and answers with it; of a turn, once it waits. */
   provideCredential(request: TestRequest, credential: AuthCredential): Promise<DecisionReceipt>;
-  /** Lets a request run out now, whatever time it has: rejected, approved or escalated, as it says. Of a turn, once it waits. */
+  /** Lets a request run out now: rejected, approved or escalated, as it says. For a turn, as soon as it waits. */
   expire(request: TestRequest): Promise<void>;
 }
 

@@ -10,7 +10,7 @@ export interface TestCall {
   response: Record<string, unknown> | undefined;
 }
 
-/** What a turn came to. */
+/** The outcome of a turn. */
 export interface TestTurn {
   app: string;
   userId: string;

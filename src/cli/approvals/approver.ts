@@ -8,7 +8,7 @@ import { messageDigest } from '../../protocol/message.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { CliError } from '../cli-error.ts';
 
-/** Who decides, or sends, and what it is signed with. */
+/** The decider or sender, and the signing key. */
 export interface SigningOptions {
   as?: string;
   /** Path of the key's file. */

@@ -116,7 +116,7 @@ function assertDecidable(row: ApprovalRow, { args }: GivenDecision): void {
 
 function decisionOf(decision: Decision, row: ApprovalRow, given: GivenDecision): ConfirmOptions {
   if (decision !== 'withdraw') return { ...given, confirmed: decision === 'approve' };
-  // The vote is found by its voter; a plain one takes back whatever was said plainly.
+  // The vote is found by its voter; a plain withdrawal takes back plain votes.
   const plain = row.votes.findLast(({ by }) => !by.verified);
   return { ...given, withdraw: true, confirmed: plain?.confirmed ?? true };
 }

@@ -4,7 +4,7 @@ import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { CommandOutput } from '../command-output.ts';
 
-/** Says what has become of an answer. Returns the exit code: 1 where it doesn't count. */
+/** Prints the receipt of an answer. Returns the exit code: 1 if it doesn't count. */
 export function tellReceipt(
   { requestId }: Pick<ApprovalRow, 'requestId'>,
   receipt: Confirmed<DecisionReceipt>,

@@ -32,7 +32,7 @@ export function requestLines(row: ApprovalRow, now = Date.now()): string[] {
   return [`${row.requestId}  ${statusText(row)}`, ...blocksLines(blocks)];
 }
 
-/** What is asked, without what has become of it: for somebody who is asked right now. */
+/** The question, without its end: for a person who is asked right now. */
 export function questionLines(row: ApprovalRow): string[] {
   const { terms } = row;
   const hasTerms = Object.keys(terms).length > 0;

@@ -8,7 +8,7 @@ export interface ShowApprovalOptions extends RequestNaming {
   json?: boolean;
 }
 
-/** `holdfast approvals show`: what a request asks, of whom, and what has become of it. */
+/** `holdfast approvals show`: a request's question, its approvers, and its end. */
 export async function showApproval(
   argument: string,
   options: ShowApprovalOptions & Pick<ConnectOptions, 'folder' | 'env'>,

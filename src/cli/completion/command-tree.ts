@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
 
-/** What can be typed behind a command, or a group of commands. */
+/** Words that can follow a command, or a group of commands. */
 export interface Place {
   /** The command's words without the program's: `''`, `run`, `sessions list`. */
   path: string;

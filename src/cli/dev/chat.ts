@@ -72,7 +72,7 @@ export class Chat {
   /** Of the turn that is shown. */
   #desk: GateDesk | undefined;
   #following = new AbortController();
-  /** Turns that wait, and what was sent behind them, while the chat is in another session. */
+  /** Turns that wait, and messages queued after them, while the chat is in another session. */
   #left: Sent[] = [];
   #lastInvocation: string | undefined;
   /** Messages reach the session in the order in which they were typed. */

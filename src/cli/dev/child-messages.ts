@@ -11,7 +11,7 @@ export interface LoadedAgents {
   below?: string[];
   /** Answers where neither turn nor session names an agent. */
   rootAgent: string;
-  /** Gemini's place is taken by a local stand-in. */
+  /** A local mock server takes Gemini's place. */
   standIn: boolean;
   /** It configures the gateway. */
   gateway: boolean;

@@ -45,7 +45,7 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
   let stopServer: (() => Promise<void>) | undefined;
   closing.add(() => (options.stopServer ? stopServer?.() : undefined));
   try {
-    // Whoever writes lines into a pipe would wait for ever.
+    // A program that writes lines into a pipe would wait for ever.
     const waitsForChange = !options.chat || isTyped;
     const starting = startDevServices(
       { path, ownership, env, port: options.port, view, waitsForChange },
@@ -104,7 +104,7 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
     signals.onInterrupt = () => conversation.interrupt();
     return (await Promise.race([conversation.ended, ending.promise])) ?? 0;
   } finally {
-    // Who presses it once more does not want to wait.
+    // A second press means: don't wait.
     signals.onInterrupt = () => process.exit(130);
     await withProgress({ note: (line) => view.note(line) }, 'ending', closing.close());
     signals.forget();

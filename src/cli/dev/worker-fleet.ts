@@ -51,7 +51,7 @@ export class WorkerFleet {
     this.#spawn = spawn;
     this.#place = place;
     this.#listener = listener;
-    // Whoever was to make the place says why there is none.
+    // The maker of the place says why there is none.
     place.catch(() => {
       this.#closed = true;
     });

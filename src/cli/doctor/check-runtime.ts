@@ -127,7 +127,7 @@ function versionOf(name: string, from: string): string | undefined {
       ? String(manifest.version)
       : undefined;
   } catch {
-    // Not installed there, which is for whoever imports it to say.
+    // Not installed there: its importer says so.
     return undefined;
   }
 }

@@ -16,13 +16,13 @@ export interface Backend {
 }
 
 export interface BackendOptions {
-  /** For whatever isn't elsewhere by the environment; then its caller owns it. */
+  /** For the parts that the environment doesn't name; then its caller owns it. */
   folder: string;
   env: NodeJS.ProcessEnv;
   onProgress: (line: string) => void;
 }
 
-/** Opens both at once. Whoever closes the store ends it all: an embedded Temporal server outlives the process. */
+/** Opens both at once. Closing the store ends it all: an embedded Temporal server outlives the process. */
 export async function openBackend({ folder, env, onProgress }: BackendOptions): Promise<Backend> {
   const url = storeUrl(env);
   const credentialKeys = credentialKeysFor(env, folder);

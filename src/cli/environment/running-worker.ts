@@ -6,7 +6,7 @@ import type { Store } from '../../store/store.ts';
 import type { AgentsFile } from '../load-agents.ts';
 import { Leaving } from './leaving.ts';
 
-/** Milliseconds after which what doesn't heed its end is left behind. */
+/** Milliseconds after which a worker that doesn't heed its end is given up. */
 const PATIENCE = 5_000;
 
 export interface RunningWorkerOptions {

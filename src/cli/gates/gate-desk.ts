@@ -83,7 +83,7 @@ export class GateDesk {
       void this.#recheck();
   }
 
-  /** The one who is asked answers by a command, so that nobody else has; what became of it tells whether it is over. */
+  /** The asked person answers by a command; the receipt tells whether the request is over. */
   async answeredBy<Receipt extends Confirmed<DecisionReceipt>>(
     requestId: string,
     sent: Promise<Receipt>,

@@ -73,7 +73,7 @@ const refund = tool({
   // A refund whose worker died in the middle is not repeated blindly: the model is told that it may have happened.
   idempotent: false,
   execute: async ({ id }, context) => {
-    // Whatever is tried again, a payment that succeeded is not: its receipt is kept.
+    // A payment that succeeded is never tried again: its receipt is kept.
     const receipt = await context.once('payment', () => pay(id, context.idempotencyKey));
     return { refunded: id, receipt };
   },

@@ -91,7 +91,7 @@ async function ended(
   }
 }
 
-/** Says what has become of an order about a job. Returns the exit code: 1 where the job has ended otherwise, or goes on. */
+/** Prints the receipt of an order about a job. Returns the exit code: 1 if the job has ended otherwise, or goes on. */
 export function tellJobAnswer(answer: JobAnswer, output: Pick<CommandOutput, 'line' | 'note'>): number {
   const { jobId, status, job, reason, outcome } = answer;
   const words = statusWords({ status: job });

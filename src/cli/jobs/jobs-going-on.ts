@@ -16,7 +16,7 @@ export async function printParkedJobs(
   }
 }
 
-/** Says what goes on behind a turn that has ended, and who is told of it. */
+/** Prints the jobs that go on after a turn's end, and the receiver of their outcome. */
 export async function tellJobsGoingOn(
   { jobs }: Pick<HoldfastApi, 'jobs'>,
   { app, userId, sessionId }: SessionNames,

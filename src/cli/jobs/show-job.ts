@@ -13,7 +13,7 @@ export interface ShowJobOptions extends JobNaming {
   json?: boolean;
 }
 
-/** `holdfast jobs show`: how a job stands, what came of it, and what to type next. */
+/** `holdfast jobs show`: a job's state, its outcome, and the next commands. */
 export async function showJob(
   argument: string,
   options: ShowJobOptions & Pick<ConnectOptions, 'folder' | 'env'>,

@@ -63,7 +63,7 @@ function oneOf(keys: readonly ApiKeyRow[], which: string): ApiKeyRow {
   const named = keys.filter((key) => key.name === which && statusOf(key) !== 'revoked');
   const [first, ...others] = byId === undefined ? named : [byId];
   if (first === undefined) {
-    // Whoever gives the key itself in place of its id has it on the screen often enough.
+    // A key that was typed in place of its id is on the screen often enough.
     const shown = which.startsWith('hf_')
       ? 'that is named by its text: give its id'
       : visibleExcerpt(which, 100);

@@ -77,7 +77,7 @@ export async function resendNotice(
       const { taskQueue } = notice;
       const { failedAt: _failedAt, ...input } = notice.input;
       const start = startNotice(temporal, input, { taskQueue, again: true });
-      // Whoever has given it up is about to be over: nobody would tell it again.
+      // Its workflow is about to end: it would not be told again.
       if (!(await withProgress(output, 'sending', start))) continue;
       sent.push(notice);
       // One that has failed again by now stays.

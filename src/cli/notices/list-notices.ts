@@ -10,7 +10,7 @@ import { placeOf, shownPlace } from './notice-place.ts';
 export interface ListNoticesOptions {
   app?: string;
   limit: number;
-  /** Goes on behind this one, or behind this `next` of a page. */
+  /** Goes on after this one, or after this `next` of a page. */
   after?: string;
   json?: boolean;
 }

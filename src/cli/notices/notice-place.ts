@@ -4,13 +4,13 @@ import { namedNotice } from './named-notice.ts';
 
 const PLACE = /^(\d{1,15}):([\w-]+)$/;
 
-/** As a page ends with it: whoever goes on behind it needs no notice there, which may be gone by then, or have died again. */
+/** The end of a page: the next page needs no notice there, which may be gone by then, or have died again. */
 export function shownPlace({ diedAt, noticeId }: DeadNoticePlace): string {
   return `${diedAt}:${Buffer.from(noticeId).toString('base64url')}`;
 }
 
 /**
- * Where the list goes on: behind the end of a page, or behind a notice.
+ * Where the list goes on: after the end of a page, or after a notice.
  *
  * @throws CliError where it is neither.
  */

@@ -119,7 +119,7 @@ async function answered(command: RunningCommand): Promise<TurnLeft> {
   }
 }
 
-/** The command that goes on with this turn, whatever the first one left to defaults. */
+/** The command that goes on with this turn, with all defaults of the first one filled in. */
 function commandOf(
   file: string,
   { message, content, state, folder, as, key }: RunOptions,

@@ -62,7 +62,7 @@ export async function runTurn(
     printer.started({ ...turn, link: linkOf(handle.workflowId, handle.runId) });
     printed.begun = true;
   }
-  // It may wait behind a turn that waits, or wait already.
+  // It may be queued after a waiting turn, or wait already.
   if (handle.disposition !== 'started') desk.waits();
   if (handle.disposition === 'attached') await printParkedJobs(api, turn, printer);
   await print(handle, printer, printed, desk);
@@ -76,7 +76,7 @@ export async function runTurn(
   return outcome;
 }
 
-/** Messages that wait behind a turn that has ended, or are being answered; 0 where nobody can say. */
+/** Messages that are queued after an ended turn, or are being answered; 0 if that isn't known. */
 export async function othersWaiting(api: HoldfastApi, turn: TurnOfCommand): Promise<number> {
   const { app, userId, sessionId } = turn;
   try {

@@ -9,7 +9,7 @@ export function pathText(path: readonly string[]): string {
   return path.join(' / ');
 }
 
-/** Who speaks: of an agent that a call runs the way to it, else who has written it. */
+/** The speaker: the path of an agent that a call runs, else the event's author. */
 export function speakerOf({ holdfast }: Marked, author: string): string {
   return holdfast === undefined ? author : pathText(holdfast.path);
 }

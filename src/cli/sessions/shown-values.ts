@@ -27,7 +27,7 @@ export function tokensText({ totalTokens, unknownCalls }: StepUsage): string {
   return `${unknownCalls === undefined ? '' : '>= '}${totalTokens}`;
 }
 
-/** A cost with its unit, which is whatever currency the app states its prices in; nothing where the app has none. */
+/** A cost with its unit, which is the currency of the app's prices; nothing if the app has none. */
 export function costWords({ cost, unknownCalls }: Pick<StepUsage, 'cost' | 'unknownCalls'>): string[] {
   if (cost === undefined) return [];
   const atLeast = unknownCalls === undefined ? '' : 'at least ';
@@ -45,7 +45,7 @@ export function cutJson(value: unknown, longest = LONGEST_VALUE): string {
   return json.length <= longest ? json : `${json.slice(0, longest)}… ${json.length} characters`;
 }
 
-/** `← report {…}`; a response behind which others come says so. */
+/** `← report {…}`; a response that others follow says so. */
 export function responseLine(
   { name, response, willContinue }: FunctionResponse,
   shown: (value: unknown) => string = cutJson,
@@ -53,14 +53,14 @@ export function responseLine(
   return `← ${name}${willContinue ? ' (goes on)' : ''} ${shown(response ?? {})}`;
 }
 
-/** Who a message is from, for people: one of responses without words tells what calls have come to since. */
+/** The sender of a message, for people: a message of responses without words tells outcomes of calls. */
 export function messageAuthor(content: Content | undefined): 'you' | 'later' {
   const parts = content?.parts ?? [];
   const answers = parts.some(({ functionResponse }) => functionResponse !== undefined);
   return answers && parts.every(({ text }) => text === undefined) ? 'later' : 'you';
 }
 
-/** Code that a model has written, or what it came to; nothing for other parts. */
+/** Code that a model has written, or its result; nothing for other parts. */
 export function codeLines({ executableCode, codeExecutionResult }: Part): string[] {
   if (executableCode !== undefined) {
     return [`→ ${executableCode.language ?? 'code'} ${cutJson(executableCode.code ?? '')}`];

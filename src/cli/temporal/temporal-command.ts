@@ -56,7 +56,7 @@ function isThere(folder: string): boolean {
   try {
     return realpathSync(folder) !== '';
   } catch {
-    // Whatever the reason, no server has left its address there.
+    // For any reason, no server has left its address there.
     return false;
   }
 }

@@ -40,7 +40,7 @@ export async function workerCommand(file: string, options: WorkerCommandOptions)
   try {
     return await runWorker(file, options, logger);
   } catch (error) {
-    // Whoever reads JSON finds the reason there, too.
+    // Readers of JSON find the reason there, too.
     if (!isJson(options)) throw error;
     logger.error('worker ended', { reason: describeError(error) });
     return exitCodeFor(error);
