@@ -1,9 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { documents, root, textOf } from './documents.ts';
 
-const PATH = /`((?:src|workflows|activities|worker|test|docs|bench|scripts|bin|examples|deploy)\/[\w./-]*)/g;
+const PATH =
+  /`((?:src|test|docs|bench|scripts|bin|examples|deploy)\/[\w./-]*|(?:workflows|activities|worker)(?:\/[\w./-]*)?)(?=`)/g;
 
 const pathsOf = (text: string) => [...text.matchAll(PATH)].map(([, path = '']) => path);
 
@@ -29,6 +31,18 @@ test('every room is on the map [docs.current]', () => {
   const rooms = readdirSync(`${root}src`, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const named = pathsOf(textOf('ARCHITECTURE.md'));
   expect(rooms.map(({ name }) => `src/${name}`).filter((room) => !named.includes(room))).toEqual([]);
+});
+
+test('the rooms stand in the order of the dependency rules [docs.current]', () => {
+  const { forbidden } = createRequire(import.meta.url)(`${root}.dependency-cruiser.cjs`) as {
+    forbidden: { name: string }[];
+  };
+  const order = forbidden.flatMap(({ name }) => /^(.*)-knows-no-room-above$/.exec(name)?.[1] ?? []);
+  const [, table = ''] = textOf('ARCHITECTURE.md').split('| room | what it holds |');
+  const cells = (table.split('\n\n')[0] ?? '').split('\n').map((row) => row.split('|')[1] ?? '');
+  const named = cells.flatMap((cell) => pathsOf(cell)).map((path) => path.replace('src/', ''));
+  expect(order.length).toBeGreaterThan(20);
+  expect(named).toEqual(order);
 });
 
 test('every decision is in the index [docs.current]', () => {
