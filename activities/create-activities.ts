@@ -1,3 +1,4 @@
+import { activityInfo } from '@temporalio/activity';
 import { ToolFactoryFailed } from '../src/flows/tool-edits.ts';
 import type { ActingAgent, CallOfAgent, ToolOfAgent } from '../src/protocol/agent-run.ts';
 import { canonicalJson } from '../src/protocol/canonical-json.ts';
@@ -60,14 +61,17 @@ import { NotDeployedHere, reachAgents } from './agents.ts';
 import { recordEntries } from './approvals/claimed-entries.ts';
 import { readDecision } from './approvals/confirm-agent.ts';
 import { verifyDecision } from './approvals/verify-decision.ts';
-import { attempt } from './attempt.ts';
+import { type Attempt, attempt } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import type { Deployment } from './deployment.ts';
 import { deliverJob, recordJob } from './jobs/job-messages.ts';
+import { withLastingStore } from './lasting-store.ts';
+import { type CallPlace, reportUnexpected } from './logging.ts';
 import { awaitTurn } from './messages/await-turn.ts';
 import { keepMessages } from './messages/incoming-messages.ts';
 import { readAnswer } from './messages/read-answer.ts';
 import { callModel } from './model/call-model.ts';
+import { RateLimitedModels } from './model/rate-limited-models.ts';
 import { settleStep } from './model/settle-step.ts';
 import { deliverNotice } from './notices/deliver-notice.ts';
 import { notify } from './notices/notify.ts';
@@ -94,26 +98,60 @@ export interface HoldfastActivities {
   default: (input: ToolCallInput) => Promise<ToolCallResult | JobEnded | EndedDetachedJob>;
 }
 
+/** What an activity does in one attempt. */
+type Body<Input, Result> = (
+  dependencies: ActivityDependencies,
+  input: Input,
+  current: Attempt,
+  place: CallPlace,
+) => Promise<Result>;
+
 export function createActivities(dependencies: ActivityDependencies): HoldfastActivities {
+  const rateLimited = new RateLimitedModels();
+  const runs =
+    <Input extends object, Result>(body: Body<Input, Result>) =>
+    (input: Input): Promise<Result> => {
+      const place = placeOf(input);
+      return attempt(
+        (current) => body(dependencies, input, current, place),
+        reportUnexpected(dependencies, place),
+      );
+    };
+  // Of activities that record what has happened.
+  const lasting = <Input extends object, Result>(body: Body<Input, Result>) =>
+    runs<Input, Result>((own, input, current, place) =>
+      body(withLastingStore(own, current, place), input, current, place),
+    );
   const reaching = <Input extends ClaimedPlace, Result>(activity: (input: Input) => Promise<Result>) =>
     reachingAgents(dependencies, activity);
   return {
-    [CALL_MODEL]: reaching(callModel(dependencies)),
-    [SETTLE_STEP]: reaching(settleStep(dependencies)),
-    [KEEP_MESSAGES]: keepMessages(dependencies),
-    [VERIFY_DECISION]: reaching(verifyDecision(dependencies)),
-    [RECORD_ENTRIES]: recordEntries(dependencies),
-    [NOTIFY]: notify(dependencies),
-    [DELIVER_NOTICE]: deliverNotice(dependencies),
-    [CLOSE_CALL]: reaching(closeCall(dependencies)),
-    [DELETE_EXPIRED_SESSIONS]: deleteExpiredSessions(dependencies),
-    [RECORD_JOB]: recordJob(dependencies),
-    [DELIVER_JOB]: reaching(deliverJob(dependencies)),
-    [AWAIT_TURN]: awaitTurn(dependencies),
-    [READ_ANSWER]: readAnswer(dependencies),
-    [READ_DECISION]: readDecision(dependencies),
-    default: reaching(runTool(dependencies)),
+    [CALL_MODEL]: reaching(
+      lasting((own, input, current, place) => callModel(own, input, { current, place, rateLimited })),
+    ),
+    [SETTLE_STEP]: reaching(lasting(settleStep)),
+    [KEEP_MESSAGES]: runs(keepMessages),
+    [VERIFY_DECISION]: reaching(runs(verifyDecision)),
+    [RECORD_ENTRIES]: runs(recordEntries),
+    [NOTIFY]: runs(notify),
+    [DELIVER_NOTICE]: runs(deliverNotice),
+    [CLOSE_CALL]: reaching(lasting(closeCall)),
+    [DELETE_EXPIRED_SESSIONS]: runs(deleteExpiredSessions),
+    [RECORD_JOB]: runs(recordJob),
+    [DELIVER_JOB]: reaching(runs(deliverJob)),
+    [AWAIT_TURN]: runs(awaitTurn),
+    [READ_ANSWER]: runs(readAnswer),
+    [READ_DECISION]: runs(readDecision),
+    default: reaching(lasting(runTool)),
   };
+}
+
+/** Where the lines of an activity's log say that they come from, as far as its input says it. */
+function placeOf(input: CallPlace & { identity?: CallPlace; turn?: CallPlace }): CallPlace {
+  const { identity, turn, invocationId, callKey, step, agent } = input;
+  const { app, sessionId } = identity ?? turn ?? input;
+  const { activityType } = activityInfo();
+  const tool = activityType.startsWith('holdfast.') ? input.tool : activityType;
+  return { app, sessionId, invocationId, callKey, step, agent, tool };
 }
 
 /** The agents of tools are found at the beginning: toolsets that have them want to be waited for. */

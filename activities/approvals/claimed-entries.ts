@@ -3,10 +3,8 @@ import { needsAttestation } from '../../src/approvals/voting.ts';
 import { versionOf } from '../../src/protocol/decision-version.ts';
 import { callKeyOfRequest, type RecordEntriesInput, type RequestEntry } from '../../src/protocol/gate.ts';
 import type { ApprovalRow, Evidence } from '../../src/store/approvals/approval-store.ts';
-import { attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf, trustedIssuers } from '../deployment.ts';
-import { reportUnexpected } from '../logging.ts';
 import { NOBODY } from './verify-approval.ts';
 
 /** Only `holdfast.verifyDecision` records what people have signed; a workflow says what else has happened. */
@@ -124,9 +122,9 @@ async function trustedEntry(
 }
 
 /** `holdfast.recordEntries`: what happened to requests, where nothing that follows records it anyway. */
-export function recordEntries(
+export async function recordEntries(
   dependencies: ActivityDependencies,
-): (input: RecordEntriesInput) => Promise<void> {
-  return ({ session, entries }) =>
-    attempt(() => recordClaims(dependencies, { session, entries }), reportUnexpected(dependencies, {}));
+  { session, entries }: RecordEntriesInput,
+): Promise<void> {
+  await recordClaims(dependencies, { session, entries });
 }

@@ -8,9 +8,7 @@ import { isRecord } from '../../src/schema/kind-of.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { FunctionTool } from '../../src/tools/function-tool.ts';
 import type { ConfirmationQuestion } from '../../src/tools/gate-options.ts';
-import { attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
-import { reportUnexpected } from '../logging.ts';
 
 /** Its turns are one call each: nobody asks it. */
 class NoModel extends BaseLlm {
@@ -54,16 +52,7 @@ export function askingTool(question: Record<string, unknown> | undefined): BaseT
 }
 
 /** `holdfast.readDecision`: the end of a workflow's own question, and its decider. */
-export function readDecision(
-  dependencies: ActivityDependencies,
-): (input: ReadDecisionInput) => Promise<ReadDecision> {
-  return (input) => {
-    const { app, sessionId } = input;
-    return attempt(() => read(dependencies, input), reportUnexpected(dependencies, { app, sessionId }));
-  };
-}
-
-async function read(
+export async function readDecision(
   { store }: ActivityDependencies,
   { app, userId, sessionId, requestId }: ReadDecisionInput,
 ): Promise<ReadDecision> {

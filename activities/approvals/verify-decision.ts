@@ -21,10 +21,9 @@ import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
 import { compileSchema } from '../../src/schema/compile-schema.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
 import type { SignedDecision } from '../../src/store/approvals/approval-store.ts';
-import { type Attempt, attempt } from '../attempt.ts';
+import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { trustedIssuers } from '../deployment.ts';
-import { reportUnexpected } from '../logging.ts';
 import { type ApprovalVerdict, type DecisionToVerify, NOBODY, verifyConfirm } from './verify-approval.ts';
 
 type Verdict = Awaited<ReturnType<typeof verdictOf>>;
@@ -33,33 +32,26 @@ type Verdict = Awaited<ReturnType<typeof verdictOf>>;
  * `holdfast.verifyDecision`: whether a decision counts, which the workflow can't know: who has signed it, who may decide, what the
  * tool and the schema take. Votes, and what doesn't count, are recorded here; answers by the call that then runs.
  */
-export function verifyDecision(
+export async function verifyDecision(
   dependencies: ActivityDependencies,
-): (input: VerifyDecisionInput) => Promise<VerifiedDecision> {
-  const verify = async (input: VerifyDecisionInput, current: Attempt): Promise<VerifiedDecision> => {
-    const { store } = dependencies;
-    const { session, requestId } = input;
-    const request = await store.approvals.findRequest(session, requestId);
-    if (request === undefined) {
-      const reason = 'the request is not in the store any more: its session was deleted';
-      return { v: PROTOCOL_VERSION, counts: false, reason };
-    }
-    const cameAt = Math.max(input.at, activityInfo().scheduledTimestampMs);
-    const verdict = await verdictOf({ dependencies, input, cameAt, request, current });
-    const entry = entryOf(input, verdict);
-    const signed = signedOf(input, verdict, cameAt);
-    if (signed !== undefined) {
-      await store.approvals.recordSigned({ session, signed, ...(entry === undefined ? {} : { entry }) });
-    } else if (entry !== undefined) await store.approvals.recordEntries({ session, entries: [entry] });
-    return answerOf(verdict);
-  };
-  return (input) => {
-    const { invocationId, callKey, agent, tool } = input;
-    return attempt(
-      (current) => verify(input, current),
-      reportUnexpected(dependencies, { invocationId, callKey, agent, tool }),
-    );
-  };
+  input: VerifyDecisionInput,
+  current: Attempt,
+): Promise<VerifiedDecision> {
+  const { store } = dependencies;
+  const { session, requestId } = input;
+  const request = await store.approvals.findRequest(session, requestId);
+  if (request === undefined) {
+    const reason = 'the request is not in the store any more: its session was deleted';
+    return { v: PROTOCOL_VERSION, counts: false, reason };
+  }
+  const cameAt = Math.max(input.at, activityInfo().scheduledTimestampMs);
+  const verdict = await verdictOf({ dependencies, input, cameAt, request, current });
+  const entry = entryOf(input, verdict);
+  const signed = signedOf(input, verdict, cameAt);
+  if (signed !== undefined) {
+    await store.approvals.recordSigned({ session, signed, ...(entry === undefined ? {} : { entry }) });
+  } else if (entry !== undefined) await store.approvals.recordEntries({ session, entries: [entry] });
+  return answerOf(verdict);
 }
 
 async function verdictOf(verify: DecisionToVerify) {

@@ -10,9 +10,7 @@ import {
 } from '../../src/protocol/job.ts';
 import type { JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';
 import { NotDeployedHere } from '../agents.ts';
-import { attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
-import { reportUnexpected } from '../logging.ts';
 import { type OutcomeNotes, outcomeNotesIn } from './job-notes.ts';
 import { tellProgress } from './job-of-call.ts';
 import { ownToolOfJob } from './job-scene.ts';
@@ -22,14 +20,10 @@ import { ownToolOfJob } from './job-scene.ts';
  *
  * @throws HOLDFAST_UNKNOWN_JOB where its call has none so far, or its session was deleted.
  */
-export function recordJob(
+export async function recordJob(
   dependencies: ActivityDependencies,
-): (input: RecordJobInput) => Promise<JobReceipt> {
-  return (input) =>
-    attempt(() => recorded(dependencies, input), reportUnexpected(dependencies, { callKey: input.callKey }));
-}
-
-async function recorded(dependencies: ActivityDependencies, input: RecordJobInput): Promise<JobReceipt> {
+  input: RecordJobInput,
+): Promise<JobReceipt> {
   const { jobId, callKey, message } = input;
   // Before the job ends, and with it perhaps the turn.
   if (message !== undefined) await dependencies.store.jobs.keepAnswer({ jobId }, message);
@@ -66,19 +60,7 @@ async function ended(
 }
 
 /** `holdfast.deliverJob`: tells a session its job's outcome, by a message that answers the call once more. */
-export function deliverJob(
-  dependencies: ActivityDependencies,
-): (input: DeliverJobInput) => Promise<DeliveredJob> {
-  return (input) => {
-    const { app, sessionId, callKey } = input;
-    return attempt(
-      () => deliver(dependencies, input),
-      reportUnexpected(dependencies, { app, sessionId, callKey }),
-    );
-  };
-}
-
-async function deliver(
+export async function deliverJob(
   dependencies: ActivityDependencies,
   { session, jobId, callKey, app, userId, sessionId, ...caller }: DeliverJobInput,
 ): Promise<DeliveredJob> {

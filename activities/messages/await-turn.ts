@@ -8,10 +8,9 @@ import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { AwaitTurnInput } from '../../src/protocol/own-workflow.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
-import { type Attempt, attempt, retryLater } from '../attempt.ts';
+import { type Attempt, retryLater } from '../attempt.ts';
 import { afterTime } from '../deadline.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
-import { reportUnexpected } from '../logging.ts';
 
 /** How long one attempt waits: turns that wait for people take no place of a worker's activities meanwhile. Milliseconds. */
 const LOOK = 10_000;
@@ -22,19 +21,7 @@ const LONGEST_PAUSE = 30_000;
  * `holdfast.awaitTurn`: gives a message to a session that answers another one, as a client does, and waits for its turn's end. A turn
  * that takes long is looked at by one attempt after another, which adds nothing to a history. Its cancellation ends the turn.
  */
-export function awaitTurn(
-  dependencies: ActivityDependencies,
-): (input: AwaitTurnInput) => Promise<TurnResult> {
-  return (input) => {
-    const { app, sessionId } = input.turn;
-    return attempt(
-      (current) => awaited(dependencies, input, current),
-      reportUnexpected(dependencies, { app, sessionId }),
-    );
-  };
-}
-
-async function awaited(
+export async function awaitTurn(
   dependencies: ActivityDependencies,
   input: AwaitTurnInput,
   current: Attempt,

@@ -6,26 +6,19 @@ import { messageDigest } from '../../src/protocol/message.ts';
 import type { KeepMessagesInput, KeepMessagesResult } from '../../src/protocol/step.ts';
 import type { OwnCall } from '../../src/protocol/turn.ts';
 import type { MessageForInbox } from '../../src/store/messages/message-store.ts';
-import { attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { trustedIssuers } from '../deployment.ts';
-import { callLogger, reportUnexpected } from '../logging.ts';
+import { callLogger } from '../logging.ts';
 
 /** `holdfast.keepMessages`: puts messages that came while a turn runs where they outlive it. */
-export function keepMessages(
+export async function keepMessages(
   dependencies: ActivityDependencies,
-): (input: KeepMessagesInput) => Promise<KeepMessagesResult> {
-  const keep = async ({ v: _v, ...given }: KeepMessagesInput): Promise<KeepMessagesResult> => {
-    const messages = await Promise.all(
-      given.messages.map((message) => withRequester(dependencies, given, message)),
-    );
-    return { v: PROTOCOL_VERSION, messages: await dependencies.store.messages.keep({ ...given, messages }) };
-  };
-  return (input) =>
-    attempt(
-      () => keep(input),
-      reportUnexpected(dependencies, { app: input.app, sessionId: input.sessionId }),
-    );
+  { v: _v, ...given }: KeepMessagesInput,
+): Promise<KeepMessagesResult> {
+  const messages = await Promise.all(
+    given.messages.map((message) => withRequester(dependencies, given, message)),
+  );
+  return { v: PROTOCOL_VERSION, messages: await dependencies.store.messages.keep({ ...given, messages }) };
 }
 
 /** What a message says counts, not what is said of it: its digest is that of its content wherever that is here. */

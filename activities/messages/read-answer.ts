@@ -14,30 +14,18 @@ import type { ReadAnswer, ReadAnswerInput } from '../../src/protocol/own-workflo
 import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
 import { knownCaller } from '../agents.ts';
-import { attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { type Deployment, rootAgentOf } from '../deployment.ts';
-import { reportUnexpected } from '../logging.ts';
 import { mayBeElsewhere, ownTool } from '../tool/find-tool.ts';
 
 /** Events that are looked at from the turn's end: its last ones may say nothing. */
 const LATEST = 100;
 
-/** `holdfast.readAnswer`: what the result of a turn only refers to, as far as it may travel. */
-export function readAnswer(
-  dependencies: ActivityDependencies,
-): (input: ReadAnswerInput) => Promise<ReadAnswer> {
-  return (input) => {
-    const { app, sessionId, invocationId } = input;
-    return attempt(
-      () => read(dependencies, input),
-      reportUnexpected(dependencies, { app, sessionId, invocationId }),
-    );
-  };
-}
-
-/** From the turn as the store has it, not from the input: every program with Temporal access may ask. */
-async function read(
+/**
+ * `holdfast.readAnswer`: what the result of a turn only refers to, as far as it may travel. It comes from the turn as the store has it,
+ * not from the input: every program with Temporal access may ask.
+ */
+export async function readAnswer(
   { store, deployment }: ActivityDependencies,
   { app, userId, sessionId, invocationId, key, content: withContent }: ReadAnswerInput,
 ): Promise<ReadAnswer> {

@@ -15,25 +15,25 @@ import { MessageConflict, NotARootSession, Unstorable } from '../../src/store/st
 import type { CommittedStep, OpenedStep } from '../../src/store/turns/step-store.ts';
 import { type Actors, actorsOf, agentNamed, NotDeployedHere } from '../agents.ts';
 import { withEndedGates } from '../approvals/request.ts';
-import { type Attempt, attempt, isLastRefusal } from '../attempt.ts';
+import { type Attempt, isLastRefusal } from '../attempt.ts';
 import { messageOfCall, parentOf } from '../children/agent-of-call.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { rootAgentOf, settingsOf, termsOfApp } from '../deployment.ts';
-import { withLastingStore } from '../lasting-store.ts';
-import { type CallPlace, callLogger, reportUnexpected } from '../logging.ts';
+import { type CallPlace, callLogger } from '../logging.ts';
 import { requesterOf } from '../messages/incoming-messages.ts';
 import { StepReport } from '../telemetry/reports.ts';
 import { awaitTurnSlot, freeTurnSlot, limitBeforeOpening, retryAfterLimit } from './limits.ts';
 import { LiveText } from './live-text.ts';
 import { responseOf } from './model-step.ts';
 import { checkPlace, messageOf, misplacedStep, type OpenedUnder, openStep, stepInput } from './open-step.ts';
-import { RateLimitedModels } from './rate-limited-models.ts';
+import type { RateLimitedModels } from './rate-limited-models.ts';
 import { boundedly } from './step-failures.ts';
 import { type OpenStep, timeLeftOfRun } from './step-parts.ts';
 
 interface StepAttempt {
   input: CallModelInput;
   current: Attempt;
+  /** Where log lines say that they come from; filled in by what is found out. */
   place: CallPlace;
   rateLimited: RateLimitedModels;
 }
@@ -41,37 +41,18 @@ interface StepAttempt {
 type BegunStep = OpenedUnder & { opened: Exclude<OpenedStep, { kind: 'behind' }> };
 
 /** `holdfast.callModel`: one model step, from the transcript to its recorded outcome. */
-export function callModel(
+export async function callModel(
   dependencies: ActivityDependencies,
-): (input: CallModelInput) => Promise<StepOutcome | SupersededStep> {
-  const rateLimited = new RateLimitedModels();
-  return (input) => {
-    const { identity, invocationId, step, agent } = input;
-    const place: CallPlace = {
-      app: identity?.app,
-      sessionId: identity?.sessionId,
-      invocationId,
-      step,
-      agent,
-    };
-    return attempt(
-      (current) =>
-        new CallModel(withLastingStore(dependencies, current, place), {
-          input,
-          current,
-          place,
-          rateLimited,
-        }).run(),
-      reportUnexpected(dependencies, place),
-    );
-  };
+  input: CallModelInput,
+  attempt: Omit<StepAttempt, 'input'>,
+): Promise<StepOutcome | SupersededStep> {
+  return await new CallModel(dependencies, { input, ...attempt }).run();
 }
 
 class CallModel {
   readonly #dependencies: ActivityDependencies;
   readonly #input: CallModelInput;
   readonly #current: Attempt;
-  /** Where log lines say that they come from; filled in by what is found out. */
   readonly #place: CallPlace;
   readonly #report: StepReport;
 

@@ -23,12 +23,10 @@ import type { TurnError } from '../../src/protocol/turn.ts';
 import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
 import type { NewEvent, SettleStep } from '../../src/store/turns/step-store.ts';
 import { agentNamed, assertOfApp, handedOnBy, isHadByNobody } from '../agents.ts';
-import { type Attempt, attempt } from '../attempt.ts';
+import type { Attempt } from '../attempt.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { type Deployment, pluginsOf, settingsOf } from '../deployment.ts';
 import { tellUnwantedJobs } from '../jobs/end-job.ts';
-import { withLastingStore } from '../lasting-store.ts';
-import { reportUnexpected } from '../logging.ts';
 import { reportEnd } from '../telemetry/reports.ts';
 import { settleUnsettled } from '../tool/settle-unsettled.ts';
 import { checkedMessageOf, openStep } from './open-step.ts';
@@ -38,55 +36,42 @@ import { logFailed, toldOf } from './step-failures.ts';
 import { StepTime, seenEvent, UserCode } from './user-code.ts';
 
 /** `holdfast.settleStep`: settles calls that no attempt lived to settle, and ends a turn that asks no model again. */
-export function settleStep(
+export async function settleStep(
   dependencies: ActivityDependencies,
-): (input: SettleStepInput) => Promise<SettleStepResult> {
-  const settle = async (
-    dependencies: ActivityDependencies,
-    input: SettleStepInput,
-    current: Attempt,
-  ): Promise<SettleStepResult> => {
-    const {
-      ending: _ending,
-      identity: _identity,
-      message: _message,
-      stateDelta: _delta,
-      ended: _ended,
-      cameAt: _cameAt,
-      ...position
-    } = input;
-    const place =
-      input.session === undefined ? await placeOf(dependencies, input) : { session: input.session };
-    if (place === undefined) return { v: PROTOCOL_VERSION, seq: 0, from: 0 };
-    const told = await hasEnded(dependencies, input);
-    const { store } = dependencies;
-    const step = { ...position, ...place, unsettled: await settleUnsettled(dependencies, input) };
-    const agent = told ? undefined : hearingAgent(dependencies, input);
-    let ending = givenEnding(input);
-    if (agent !== undefined && input.ending !== undefined) {
-      // They see outcomes, and no call that is yet to have one.
-      if (step.unsettled.length > 0) await store.turns.settleStep(step);
-      step.unsettled = [];
-      ending = await heardEnding({ dependencies, input, ending: input.ending, ...place, agent, current });
-    }
-    const { cutOff = [], ...settled } = await store.turns.settleStep({
-      ...step,
-      ...(ending === undefined ? {} : { ending }),
-    });
-    if (!told) reportEnd(dependencies.telemetry, input, settled.outcome);
-    if (place.session === input.session) {
-      await tellUnwantedJobs(dependencies, { ...input, calls: [...input.unsettled, ...cutOff] }, current);
-    }
-    return { v: PROTOCOL_VERSION, ...settled };
-  };
-  return (input) => {
-    const { invocationId, step, agent } = input;
-    return attempt(
-      (current) =>
-        settle(withLastingStore(dependencies, current, { invocationId, step, agent }), input, current),
-      reportUnexpected(dependencies, { invocationId, step, agent }),
-    );
-  };
+  input: SettleStepInput,
+  current: Attempt,
+): Promise<SettleStepResult> {
+  const {
+    ending: _ending,
+    identity: _identity,
+    message: _message,
+    stateDelta: _delta,
+    ended: _ended,
+    cameAt: _cameAt,
+    ...position
+  } = input;
+  const place = input.session === undefined ? await placeOf(dependencies, input) : { session: input.session };
+  if (place === undefined) return { v: PROTOCOL_VERSION, seq: 0, from: 0 };
+  const told = await hasEnded(dependencies, input);
+  const { store } = dependencies;
+  const step = { ...position, ...place, unsettled: await settleUnsettled(dependencies, input) };
+  const agent = told ? undefined : hearingAgent(dependencies, input);
+  let ending = givenEnding(input);
+  if (agent !== undefined && input.ending !== undefined) {
+    // They see outcomes, and no call that is yet to have one.
+    if (step.unsettled.length > 0) await store.turns.settleStep(step);
+    step.unsettled = [];
+    ending = await heardEnding({ dependencies, input, ending: input.ending, ...place, agent, current });
+  }
+  const { cutOff = [], ...settled } = await store.turns.settleStep({
+    ...step,
+    ...(ending === undefined ? {} : { ending }),
+  });
+  if (!told) reportEnd(dependencies.telemetry, input, settled.outcome);
+  if (place.session === input.session) {
+    await tellUnwantedJobs(dependencies, { ...input, calls: [...input.unsettled, ...cutOff] }, current);
+  }
+  return { v: PROTOCOL_VERSION, ...settled };
 }
 
 /**

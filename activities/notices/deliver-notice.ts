@@ -7,10 +7,10 @@ import type { DeliveredNotice, DeliverNotice } from '../../src/protocol/gate.ts'
 import { LONGEST_NOTICE_TIME } from '../../src/protocol/notice-limits.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
 import { StoreError } from '../../src/store/store-errors.ts';
-import { type Attempt, attempt, retryLater } from '../attempt.ts';
+import { type Attempt, retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf } from '../deployment.ts';
-import { callLogger, reportUnexpected } from '../logging.ts';
+import { callLogger } from '../logging.ts';
 import { checkedDelivery } from './checked-notice.ts';
 import { delayOf, keepDeadLetter, problemOf } from './notice-failure.ts';
 import { rowsOf, tellNotifier } from './tell-notifier.ts';
@@ -30,19 +30,7 @@ interface Asked {
  * What keeps the store from answering is none of the notifier's failures: it is waited for, however long that takes. The notifier's
  * time begins once it was asked, and has failed: from then on it goes on while the store is away, too.
  */
-export function deliverNotice(
-  dependencies: ActivityDependencies,
-): (input: DeliverNotice) => Promise<DeliveredNotice> {
-  return (input) => {
-    const { app, sessionId } = input;
-    return attempt(
-      (current) => deliver(dependencies, input, current),
-      reportUnexpected(dependencies, { app, sessionId }),
-    );
-  };
-}
-
-async function deliver(
+export async function deliverNotice(
   dependencies: ActivityDependencies,
   given: DeliverNotice,
   current: Attempt,

@@ -6,10 +6,10 @@ import { HoldfastError } from '../../src/contract/error.ts';
 import type { DeliverNotice, NotifyInput } from '../../src/protocol/gate.ts';
 import { LONGEST_NOTICE_TIME } from '../../src/protocol/notice-limits.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
-import { type Attempt, attempt } from '../attempt.ts';
+import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf } from '../deployment.ts';
-import { callLogger, reportUnexpected } from '../logging.ts';
+import { callLogger } from '../logging.ts';
 import { checkNotice, firstToldAt } from './checked-notice.ts';
 import { DEFAULT_RETRY_TIME, delayOf, keepDeadLetter, problemOf } from './notice-failure.ts';
 import { type NoticeToTell, rowsOf, tellNotifier } from './tell-notifier.ts';
@@ -20,17 +20,11 @@ import { type NoticeToTell, rowsOf, tellNotifier } from './tell-notifier.ts';
  * is in the heartbeat's details, which Temporal gives to the next attempt. Only where the worker dies in between may one be asked
  * again.
  */
-export function notify(dependencies: ActivityDependencies): (input: NotifyInput) => Promise<void> {
-  return (input) => {
-    const { app, sessionId } = input;
-    return attempt(
-      (current) => tell(dependencies, input, current),
-      reportUnexpected(dependencies, { app, sessionId }),
-    );
-  };
-}
-
-async function tell(dependencies: ActivityDependencies, input: NotifyInput, current: Attempt): Promise<void> {
+export async function notify(
+  dependencies: ActivityDependencies,
+  input: NotifyInput,
+  current: Attempt,
+): Promise<void> {
   checkNotice(input);
   const { app, why } = input;
   const done = toldBefore();

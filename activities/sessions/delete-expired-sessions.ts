@@ -7,44 +7,38 @@ import type { ExpiredSessions, RetainSessions } from '../../src/protocol/retenti
 import type { DeleteSession } from '../../src/store/sessions/session-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { SessionHasForks } from '../../src/store/store-errors.ts';
-import { attempt } from '../attempt.ts';
+import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf } from '../deployment.ts';
-import { reportUnexpected } from '../logging.ts';
 
 const AT_ONCE = 50;
 
 /** `holdfast.deleteExpiredSessions`: some of an app's sessions that are older than its retention, runs included. */
-export function deleteExpiredSessions(
-  dependencies: ActivityDependencies,
-): (input: RetainSessions) => Promise<ExpiredSessions> {
-  const { store, deployment } = dependencies;
-  return ({ app, after }) =>
-    attempt(
-      async ({ signal, aborted }) => {
-        const { retention } = settingsOf(deployment, app);
-        const expired = { v: PROTOCOL_VERSION, deleted: 0, more: false };
-        if (retention === undefined) return expired;
-        const { client } = ActivityContext.current();
-        const idleSince = (await store.now()) - retention;
-        const found = await store.sessions.idleSince(app, idleSince, AT_ONCE, after);
-        for (const { app: of, userId, sessionId } of found) {
-          if (signal.aborted) throw aborted();
-          const names = { app: of, userId, sessionId };
-          const workflowId = workflowIdOf(of, userId, sessionId);
-          const latest = await latestRun(client, workflowId);
-          // A turn that waits for somebody is not over.
-          if (latest !== undefined && isOpen(latest)) continue;
-          if (!(await deleted(store, { ...names, idleSince }))) continue;
-          await deleteHistories(client, workflowId, latest);
-          expired.deleted += 1;
-        }
-        const last = found.at(-1);
-        if (last === undefined || found.length < AT_ONCE) return expired;
-        return { ...expired, more: true, after: { session: last.session, createdAt: last.createdAt } };
-      },
-      reportUnexpected(dependencies, { app }),
-    );
+export async function deleteExpiredSessions(
+  { store, deployment }: ActivityDependencies,
+  { app, after }: RetainSessions,
+  { signal, aborted }: Attempt,
+): Promise<ExpiredSessions> {
+  const { retention } = settingsOf(deployment, app);
+  const expired = { v: PROTOCOL_VERSION, deleted: 0, more: false };
+  if (retention === undefined) return expired;
+  const { client } = ActivityContext.current();
+  const idleSince = (await store.now()) - retention;
+  const found = await store.sessions.idleSince(app, idleSince, AT_ONCE, after);
+  for (const { app: of, userId, sessionId } of found) {
+    if (signal.aborted) throw aborted();
+    const names = { app: of, userId, sessionId };
+    const workflowId = workflowIdOf(of, userId, sessionId);
+    const latest = await latestRun(client, workflowId);
+    // A turn that waits for somebody is not over.
+    if (latest !== undefined && isOpen(latest)) continue;
+    if (!(await deleted(store, { ...names, idleSince }))) continue;
+    await deleteHistories(client, workflowId, latest);
+    expired.deleted += 1;
+  }
+  const last = found.at(-1);
+  if (last === undefined || found.length < AT_ONCE) return expired;
+  return { ...expired, more: true, after: { session: last.session, createdAt: last.createdAt } };
 }
 
 /** A session that came into use meanwhile is left, and one whose forks were. */

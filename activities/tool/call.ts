@@ -20,15 +20,13 @@ import { callerOf, NotDeployedHere } from '../agents.ts';
 import { askOfUnknown, CallAnswers } from '../approvals/call-answers.ts';
 import { recordClaims } from '../approvals/claimed-entries.ts';
 import { suspendCall } from '../approvals/suspend-call.ts';
-import { type Attempt, attempt, isLastRefusal, isRetryLater } from '../attempt.ts';
+import { type Attempt, isLastRefusal, isRetryLater } from '../attempt.ts';
 import { resultOfAgent } from '../children/agent-of-call.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { assertOwnJob, awaitJob } from '../jobs/await-job.ts';
 import { endJob } from '../jobs/end-job.ts';
 import { notesIn } from '../jobs/job-notes.ts';
 import type { ParkedRun } from '../jobs/job-outcomes.ts';
-import { withLastingStore } from '../lasting-store.ts';
-import { reportUnexpected } from '../logging.ts';
 import type { CallReport } from '../telemetry/reports.ts';
 import { beginCall, plannedArguments, trustedInput } from './begin-call.ts';
 import { contextInitOf, sceneOf } from './call-context.ts';
@@ -104,24 +102,17 @@ type Next<Is extends CallState['is']> = Promise<StateOf<Is>>;
 const DEFAULT_OPTIONS = resolveDurableOptions({});
 
 /** The activity of every call: its type is the name of the tool, or of the code executor. */
-export function runTool(
+export async function runTool(
   dependencies: ActivityDependencies,
-): (input: ToolCallInput) => Promise<ToolCallResult | JobEnded | EndedDetachedJob> {
-  return (input) => {
-    const { callKey, agent, job } = input;
-    const place = { callKey, agent, tool: activityInfo().activityType };
-    return attempt<ToolCallResult | JobEnded | EndedDetachedJob>(
-      (current) => {
-        const lasting = withLastingStore(dependencies, current, place);
-        if (job === undefined) return new Call(lasting, input, current).run();
-        assertOwnJob(input, job.jobId);
-        return job.do === 'wait'
-          ? awaitJob(lasting, input, job, current)
-          : endJob(lasting, input, job, current);
-      },
-      reportUnexpected(dependencies, place),
-    );
-  };
+  input: ToolCallInput,
+  current: Attempt,
+): Promise<ToolCallResult | JobEnded | EndedDetachedJob> {
+  const { job } = input;
+  if (job === undefined) return await new Call(dependencies, input, current).run();
+  assertOwnJob(input, job.jobId);
+  return job.do === 'wait'
+    ? await awaitJob(dependencies, input, job, current)
+    : await endJob(dependencies, input, job, current);
 }
 
 /** One attempt of a call. */

@@ -9,12 +9,11 @@ import type { CallInit } from '../../src/tools/invocation-context.ts';
 import { isOfApp, knownCaller } from '../agents.ts';
 import { beginAnswered } from '../approvals/begin-answered.ts';
 import { CallAnswers } from '../approvals/call-answers.ts';
-import { type Attempt, attempt } from '../attempt.ts';
+import type { Attempt } from '../attempt.ts';
 import { afterTime, whicheverComesFirst } from '../deadline.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
-import { withLastingStore } from '../lasting-store.ts';
-import { callLogger, reportUnexpected } from '../logging.ts';
+import { callLogger } from '../logging.ts';
 import { digestOfCarried, plannedArguments } from './begin-call.ts';
 import { callContext, contextInitOf, effectsOf, sceneOf } from './call-context.ts';
 import { ownTool, searchTool } from './find-tool.ts';
@@ -28,21 +27,12 @@ const CALLBACK_TIME = 20_000;
 const EXPIRED = 'nobody has decided in time';
 
 /** `holdfast.closeCall`: settles a call that people have not let run. Its tool is not run; callbacks hear of it as of a response. */
-export function closeCall(
+export async function closeCall(
   dependencies: ActivityDependencies,
-): (input: CloseCallInput) => Promise<ToolCallResult> {
-  return (input) => {
-    const { callKey, agent, tool } = input;
-    return attempt(
-      (current) =>
-        new ClosedCall(
-          withLastingStore(dependencies, current, { callKey, agent, tool }),
-          input,
-          current,
-        ).run(),
-      reportUnexpected(dependencies, { callKey, agent, tool }),
-    );
-  };
+  input: CloseCallInput,
+  current: Attempt,
+): Promise<ToolCallResult> {
+  return await new ClosedCall(dependencies, input, current).run();
 }
 
 type Begun = Extract<BegunAnsweredCall, { kind: 'started' }>;
