@@ -21,7 +21,7 @@ import { afterTime, whicheverComesFirst } from '../deadline.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf, settingsOf, trustedIssuers } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
-import { callContext, contextInitOf, sceneOf } from '../tool/call-context.ts';
+import { callContext, contextInitOf, NOTHING_ONCE, sceneOf } from '../tool/call-context.ts';
 import { searchTool } from '../tool/find-tool.ts';
 import { ToolCallbacks } from '../tool/tool-callbacks.ts';
 import { describeFailure, storeErrorIn } from '../tool/tool-failure.ts';
@@ -217,9 +217,6 @@ async function refusalOfTerms(
   if (question === undefined || coversTerms(terms, question.terms ?? termsOf(tool))) return undefined;
   return 'args: a call with these takes more approvals, or those of other people: it has to be asked for itself';
 }
-
-/** It is a check: nothing is kept of it. */
-const NOTHING_ONCE = { get: () => undefined, put: async (_key: string, value: unknown) => value };
 
 async function refusalOfTool(tool: BaseTool, args: Record<string, unknown>): Promise<string | undefined> {
   try {

@@ -52,103 +52,79 @@ export async function endJob(
     if (!isHadByNobody(error)) throw error;
     loggerOfJob(dependencies, row).warn(`a job ends without its tool: ${error.message}`);
   }
-  return await new Ending(dependencies, input, task, row, scene, current).run();
+  const job = { dependencies, input, task, row, scene, current };
+  const ended =
+    row.outcome === undefined
+      ? (await dependencies.store.jobs.end({ jobId: row.jobId, ...(await endingOf(job)) })).job
+      : row;
+  if (scene !== undefined && (ended.status === 'cancelled' || ended.status === 'timed_out')) {
+    const delay = await tellCancelled(dependencies, scene, current);
+    const text = `cancel of tool '${scene.tool.name}' failed`;
+    if (delay !== undefined) throw retryLater('HOLDFAST_JOB_HOOK_FAILED', text, { delay });
+  }
+  if (task.detached) return detachedResult(ended, scene);
+  return await settle(job, ended.outcome as JobOutcome);
 }
 
-class Ending {
-  readonly #dependencies: ActivityDependencies;
-  readonly #input: ToolCallInput;
-  readonly #task: EndOfJob;
-  readonly #row: JobRow;
+/** A job whose wait is over. */
+interface JobToEnd {
+  dependencies: ActivityDependencies;
+  input: ToolCallInput;
+  task: EndOfJob;
+  row: JobRow;
   /** Absent where nobody has its tool any more. */
-  readonly #scene: JobScene | undefined;
-  readonly #current: Attempt;
+  scene: JobScene | undefined;
+  current: Attempt;
+}
 
-  constructor(
-    dependencies: ActivityDependencies,
-    input: ToolCallInput,
-    task: EndOfJob,
-    row: JobRow,
-    scene: JobScene | undefined,
-    current: Attempt,
-  ) {
-    this.#dependencies = dependencies;
-    this.#input = input;
-    this.#task = task;
-    this.#row = row;
-    this.#scene = scene;
-    this.#current = current;
+async function endingOf({
+  dependencies,
+  task,
+  row,
+  scene,
+  current,
+}: JobToEnd): Promise<Omit<EndJob, 'jobId'>> {
+  const { why, text } = task;
+  if (why === 'cancelled') {
+    const outcome = { response: { error: text ?? 'cancelled' }, failed: true };
+    const reason = text === undefined ? {} : { reason: text };
+    return { status: 'cancelled', outcome, by: 'operator', ...reason };
   }
+  if (why === 'timeout') {
+    const reason = outOfTime(row);
+    const outcome =
+      scene === undefined
+        ? timeoutError(row, reason)
+        : await outcomeOfTimeout(dependencies, scene, reason, current);
+    return { status: 'timed_out', outcome, by: 'timeout', reason };
+  }
+  const reason = 'nothing waits for its job any more, and no outcome of it is known';
+  return { status: 'failed', outcome: timeoutError(row, reason), by: 'turn', reason };
+}
 
-  async run(): Promise<ToolCallResult | EndedDetachedJob> {
-    const row = this.#row.outcome === undefined ? await this.#ended() : this.#row;
-    const outcome = row.outcome as JobOutcome;
-    if (row.status === 'cancelled' || row.status === 'timed_out') await this.#tell();
-    if (this.#task.detached) return detachedResult(row, this.#scene);
-    return await this.#settle(outcome);
-  }
+async function settle(job: JobToEnd, outcome: JobOutcome): Promise<ToolCallResult> {
+  const { dependencies, input, row, scene } = job;
+  const { session, callKey, agent } = input;
+  const heard =
+    scene === undefined ? { ...outcome, actions: {} } : await heardBy(scene, outcome, job.current);
+  const { telemetry, store } = dependencies;
+  const { app, tool } = row;
+  const settled = await settleCall(store, { session, callKey, tool }, heard, {});
+  if (settled.first) telemetry.metrics.callSettled({ app, agent, tool }, settled.failed);
+  return callResult(callKey, scene?.tool, settled, heard.answersError === true);
+}
 
-  async #ended(): Promise<JobRow> {
-    const { jobId } = this.#row;
-    const end = await this.#end();
-    return (await this.#dependencies.store.jobs.end({ jobId, ...end })).job;
-  }
-
-  async #end(): Promise<Omit<EndJob, 'jobId'>> {
-    const { why, text } = this.#task;
-    if (why === 'cancelled') {
-      const outcome = { response: { error: text ?? 'cancelled' }, failed: true };
-      return {
-        status: 'cancelled',
-        outcome,
-        by: 'operator',
-        ...(text === undefined ? {} : { reason: text }),
-      };
-    }
-    if (why === 'timeout') {
-      const reason = outOfTime(this.#row);
-      const outcome =
-        this.#scene === undefined
-          ? timeoutError(this.#row, reason)
-          : await outcomeOfTimeout(this.#dependencies, this.#scene, reason, this.#current);
-      return { status: 'timed_out', outcome, by: 'timeout', reason };
-    }
-    const reason = 'nothing waits for its job any more, and no outcome of it is known';
-    return { status: 'failed', outcome: timeoutError(this.#row, reason), by: 'turn', reason };
-  }
-
-  /** Tells the job's service that its outcome is not wanted any more. */
-  async #tell(): Promise<void> {
-    const scene = this.#scene;
-    if (scene === undefined) return;
-    const delay = await tellCancelled(this.#dependencies, scene, this.#current);
-    if (delay === undefined) return;
-    throw retryLater('HOLDFAST_JOB_HOOK_FAILED', `cancel of tool '${scene.tool.name}' failed`, { delay });
-  }
-
-  async #settle(outcome: JobOutcome): Promise<ToolCallResult> {
-    const { session, callKey, agent } = this.#input;
-    const scene = this.#scene;
-    const heard = scene === undefined ? { ...outcome, actions: {} } : await this.#heard(scene, outcome);
-    const { telemetry, store } = this.#dependencies;
-    const { app, tool } = this.#row;
-    const settled = await settleCall(store, { session, callKey, tool }, heard, {});
-    if (settled.first) telemetry.metrics.callSettled({ app, agent, tool }, settled.failed);
-    return callResult(callKey, scene?.tool, settled, heard.answersError === true);
-  }
-
-  async #heard(scene: JobScene, outcome: JobOutcome): Promise<CallOutcome> {
-    const { tool, callbacks, args, notes, once } = scene;
-    const { parts, actions } = outcomeNotesIn(once, outcome.response);
-    await scene.openCredentials();
-    const context = scene.context(this.#current.signal, merged(notes.actions, actions));
-    const heard = await heardOutcome({
-      ...{ callbacks, outcome, call: { tool, args: structuredClone(args), context } },
-      time: hookTime(tool),
-      current: this.#current,
-    });
-    return parts === undefined || heard.failed ? heard : { ...heard, parts };
-  }
+async function heardBy(scene: JobScene, outcome: JobOutcome, current: Attempt): Promise<CallOutcome> {
+  const { tool, callbacks, args, notes, once } = scene;
+  const { parts, actions } = outcomeNotesIn(once, outcome.response);
+  await scene.openCredentials();
+  const context = scene.context(current.signal, merged(notes.actions, actions));
+  const heard = await heardOutcome({
+    ...{ callbacks, outcome, call: { tool, args: structuredClone(args), context } },
+    time: hookTime(tool),
+    current,
+  });
+  return parts === undefined || heard.failed ? heard : { ...heard, parts };
 }
 
 /** Its session was deleted: nobody is left to be told. Or it never had one. */

@@ -13,7 +13,7 @@ import { assertOfApp, callerOf, type NamedAgent } from '../agents.ts';
 import type { Attempt } from '../attempt.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
-import { CallCredentials, callContext, contextInitOf, sceneOf } from '../tool/call-context.ts';
+import { CallCredentials, callContext, contextInitOf, onceIn, sceneOf } from '../tool/call-context.ts';
 import { deployedTool, searchTool } from '../tool/find-tool.ts';
 import { ToolCallbacks } from '../tool/tool-callbacks.ts';
 import { type JobNotes, notesIn } from './job-notes.ts';
@@ -135,21 +135,12 @@ export class JobScene {
   #callInit(): CallInit {
     const { dependencies, row, tool, known, credentials } = this.#parts;
     const { session, callKey, callId, runKey, jobId, agent, until } = row;
-    const once = new Map(Object.entries(known.once));
     const credential = credentials.get(tool.gate?.authConfig?.credentialKey ?? '');
     return {
       callId,
       callKey,
       attempt: Math.max(known.attempts, 1),
-      once: {
-        get: async (key) =>
-          once.get(key) ?? (await dependencies.store.turns.askOnce({ session, callKey, key })),
-        put: async (key, value) => {
-          const first = await dependencies.store.turns.recordOnce({ session, callKey, key, value });
-          once.set(key, first);
-          return first;
-        },
-      },
+      once: onceIn(dependencies.store, { session, callKey }, known.once),
       heartbeat: () => undefined,
       questions: new CallQuestions({
         inputs: [],

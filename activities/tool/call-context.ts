@@ -5,6 +5,7 @@ import type { AuthCredential } from '../../src/events/auth-credential.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { callActionsOf } from '../../src/flows/call-actions.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { BegunCall, CallActions } from '../../src/store/turns/call-store.ts';
 import { Context } from '../../src/tools/context.ts';
 import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
@@ -66,6 +67,27 @@ export function contextInitOf(scene: CallScene): ContextInit {
     ...(userContent === undefined ? {} : { userContent }),
     ...(transcript === undefined ? {} : { transcript }),
     ...(handedOn === undefined ? {} : { handedOn }),
+  };
+}
+
+/** Of a call that has no row in the ledger, or whose results are not to be kept. */
+export const NOTHING_ONCE: CallInit['once'] = { get: () => undefined, put: async (_key, value) => value };
+
+/** The results of `context.once` that a call has, and those that it comes to have, as the ledger keeps them. */
+export function onceIn(
+  { turns }: Pick<Store, 'turns'>,
+  call: { session: string; callKey: string; attempt?: number },
+  recorded: Readonly<Record<string, unknown>>,
+): CallInit['once'] {
+  const { session, callKey } = call;
+  const once = new Map(Object.entries(recorded));
+  return {
+    get: async (key) => (once.has(key) ? once.get(key) : await turns.askOnce({ ...call, key })),
+    put: async (key, value) => {
+      const first = await turns.recordOnce({ session, callKey, key, value });
+      once.set(key, first);
+      return first;
+    },
   };
 }
 

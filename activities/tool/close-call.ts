@@ -15,7 +15,7 @@ import { type ActivityDependencies, currentTranscript } from '../dependencies.ts
 import { pluginsOf } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
 import { digestOfCarried, plannedArguments } from './begin-call.ts';
-import { callContext, contextInitOf, effectsOf, sceneOf } from './call-context.ts';
+import { callContext, contextInitOf, effectsOf, onceIn, sceneOf } from './call-context.ts';
 import { ownTool, searchTool } from './find-tool.ts';
 import { type CallOutcome, callbackTooLate, callResult, rejection } from './settle-call.ts';
 import { type CalledTool, ToolCallbacks } from './tool-callbacks.ts';
@@ -133,20 +133,9 @@ class ClosedCall {
 
   #callInit(begun: Begun): CallInit {
     const { session, callKey, callId } = this.#input;
-    const { store } = this.#dependencies;
-    return {
-      callId,
-      callKey,
-      attempt: begun.attempt,
-      once: {
-        get: async (key) =>
-          Object.hasOwn(begun.once, key)
-            ? begun.once[key]
-            : await store.turns.askOnce({ session, callKey, key, attempt: begun.attempt }),
-        put: (key, value) => store.turns.recordOnce({ session, callKey, key, value }),
-      },
-      heartbeat: () => undefined,
-    };
+    const { attempt } = begun;
+    const once = onceIn(this.#dependencies.store, { session, callKey, attempt }, begun.once);
+    return { callId, callKey, attempt, once, heartbeat: () => undefined };
   }
 
   #warn({ names: { app, sessionId }, invocationId }: Begun, error: unknown): void {

@@ -11,7 +11,7 @@ import { isOfApp, knownCaller } from '../agents.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { NO_PLUGINS, pluginsOf } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
-import { callContext, contextInitOf, sceneOf } from './call-context.ts';
+import { callContext, contextInitOf, NOTHING_ONCE, onceIn, sceneOf } from './call-context.ts';
 import { searchTool } from './find-tool.ts';
 import { outcomeOfFailure } from './settle-call.ts';
 import { ToolCallbacks } from './tool-callbacks.ts';
@@ -108,19 +108,8 @@ function callInit(
   { callKey, callId }: UnsettledCall,
   known: KnownCall | undefined,
 ): CallInit {
-  return {
-    callKey,
-    callId,
-    attempt: Math.max(known?.attempts ?? 0, 1),
-    once: {
-      get: async (key) =>
-        known && (known.once[key] ?? (await store.turns.askOnce({ session, callKey, key }))),
-      // Of a call that was never begun there is no row to keep it in, and this is its only chance to run.
-      put: async (key, value) =>
-        known === undefined ? value : await store.turns.recordOnce({ session, callKey, key, value }),
-    },
-    heartbeat: () => undefined,
-  };
+  const once = known === undefined ? NOTHING_ONCE : onceIn(store, { session, callKey }, known.once);
+  return { callKey, callId, attempt: Math.max(known?.attempts ?? 0, 1), once, heartbeat: () => undefined };
 }
 
 /** The model's, where the store knows nothing of the call. */
