@@ -37,3 +37,33 @@ export async function whicheverComesFirst<T>(work: Promise<T>, endings: readonly
     for (const { signal, fires } of listeners) signal.removeEventListener('abort', fires);
   }
 }
+
+/** What ends an attempt, and what it then throws. */
+interface Ends {
+  signal: AbortSignal;
+  aborted(): Error;
+}
+
+/**
+ * Has user code do some work for as long as that may take, and as long as the attempt lives.
+ *
+ * @param work gets the signal that fires when its time is over.
+ * @param limits `time` in milliseconds; `late` makes the error of work that takes longer.
+ * @throws what ends the attempt, once that is aborted; otherwise what the work throws.
+ */
+export async function inTime<T>(
+  work: (late: AbortSignal) => Promise<T>,
+  { time, late, current }: { time: number; late: () => Error; current?: Ends | undefined },
+): Promise<T> {
+  const deadline = afterTime(time);
+  const endings: Ending[] = [[deadline.signal, late]];
+  if (current !== undefined) endings.unshift([current.signal, current.aborted]);
+  try {
+    return await whicheverComesFirst(work(deadline.signal), endings);
+  } catch (error) {
+    if (current?.signal.aborted) throw current.aborted();
+    throw error;
+  } finally {
+    deadline.clear();
+  }
+}

@@ -17,7 +17,7 @@ import { isToolError } from '../../src/tools/tool-error.ts';
 import { questionOf, termsOf } from '../../src/tools/tool-gate.ts';
 import { assertOfApp, callerOf, isHadByNobody, type NamedAgent, NotDeployedHere } from '../agents.ts';
 import type { Attempt } from '../attempt.ts';
-import { afterTime, whicheverComesFirst } from '../deadline.ts';
+import { inTime } from '../deadline.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf, settingsOf, trustedIssuers } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
@@ -150,14 +150,12 @@ async function refusalOfEdit(edit: EditToCheck, given: Record<string, unknown>):
   if (digestOf(asStored(args)) !== digestOf(args)) {
     return 'args: NUL characters and lone surrogates are kept by no database: leave them out';
   }
-  const late = afterTime(CHECK_TIME);
+  const late = () => new Error(`no answer within ${CHECK_TIME} ms`);
+  const { current } = edit;
   try {
-    return await whicheverComesFirst(check(edit, args, late.signal), [
-      [edit.current.signal, edit.current.aborted],
-      [late.signal, () => new Error(`no answer within ${CHECK_TIME} ms`)],
-    ]);
+    return await inTime((signal) => check(edit, args, signal), { time: CHECK_TIME, late, current });
   } catch (error) {
-    if (edit.current.signal.aborted || storeErrorIn(error) !== undefined) throw error;
+    if (current.signal.aborted || storeErrorIn(error) !== undefined) throw error;
     if (error instanceof NotDeployedHere && !isHadByNobody(error)) throw error;
     const { dependencies, request } = edit;
     const { message } = describeFailure(error);
@@ -167,8 +165,6 @@ async function refusalOfEdit(edit: EditToCheck, given: Record<string, unknown>):
       dependencies.conceal || request.sensitive !== false ? {} : { problem: message },
     );
     return 'args: they could not be checked, and so may not run; the log of the worker says why';
-  } finally {
-    late.clear();
   }
 }
 

@@ -8,7 +8,7 @@ import { toFunctionResponse } from '../../src/tools/function-response.ts';
 import type { JobView } from '../../src/tools/job-options.ts';
 import { mediaOf } from '../../src/tools/media.ts';
 import type { Attempt } from '../attempt.ts';
-import { afterTime, whicheverComesFirst } from '../deadline.ts';
+import { inTime } from '../deadline.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger, type HoldfastLogger } from '../logging.ts';
 import { effectsOf } from '../tool/call-context.ts';
@@ -44,31 +44,18 @@ export async function askHook(
   current: Attempt,
 ): Promise<HookAnswer> {
   const time = hookTime(scene.tool);
-  const late = afterTime(time);
-  const ask = async (): Promise<HookAnswer> => {
+  const ask = async (late: AbortSignal): Promise<HookAnswer> => {
     await scene.openCredentials();
     const view = await scene.view();
-    const context = scene.context(AbortSignal.any([current.signal, late.signal]));
+    const context = scene.context(AbortSignal.any([current.signal, late]));
     return { value: await hook(view, context), context };
   };
-  try {
-    return await whicheverComesFirst(ask(), [
-      [current.signal, current.aborted],
-      [
-        late.signal,
-        () =>
-          new HoldfastError(
-            'HOLDFAST_JOB_HOOK_TIMEOUT',
-            `Error in tool '${scene.tool.name}': ${name} has not answered within ${time} ms`,
-          ),
-      ],
-    ]);
-  } catch (error) {
-    if (current.signal.aborted) throw current.aborted();
-    throw error;
-  } finally {
-    late.clear();
-  }
+  const text = `Error in tool '${scene.tool.name}': ${name} has not answered within ${time} ms`;
+  return await inTime(ask, {
+    time,
+    late: () => new HoldfastError('HOLDFAST_JOB_HOOK_TIMEOUT', text),
+    current,
+  });
 }
 
 /** A hook's value as the outcome of its job, as if the tool had returned it. The hook's other effects are kept for it. */

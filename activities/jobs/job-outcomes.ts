@@ -6,7 +6,7 @@ import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { toFunctionResponse } from '../../src/tools/function-response.ts';
 import { InvalidResultError } from '../../src/tools/tool-error.ts';
 import { type Attempt, retryLater } from '../attempt.ts';
-import { afterTime, whicheverComesFirst } from '../deadline.ts';
+import { inTime } from '../deadline.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { effectsOf } from '../tool/call-context.ts';
 import {
@@ -147,18 +147,13 @@ export async function heardOutcome(heard: HeardOutcome): Promise<CallOutcome> {
   }
   const unheard = { response, failed, actions: effectsOf(call.context) };
   if (!callbacks.has('afterToolCallback')) return unheard;
-  const late = afterTime(time);
+  const late = () => callbackTooLate(call, 'afterToolCallback', time);
   try {
-    const after = await whicheverComesFirst(callbacks.after(call, response), [
-      [current.signal, current.aborted],
-      [late.signal, () => callbackTooLate(call, 'afterToolCallback', time)],
-    ]);
+    const after = await inTime(() => callbacks.after(call, response), { time, late, current });
     return { response: after.response, failed, actions: effectsOf(call.context) };
   } catch (error) {
-    if (current.signal.aborted) throw current.aborted();
+    if (current.signal.aborted) throw error;
     return errorOutcome(error);
-  } finally {
-    late.clear();
   }
 }
 

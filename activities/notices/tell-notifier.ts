@@ -8,7 +8,7 @@ import { kindOf } from '../../src/schema/kind-of.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { jsonText } from '../../src/store/engine/json-text.ts';
 import type { Attempt } from '../attempt.ts';
-import { afterTime, whicheverComesFirst } from '../deadline.ts';
+import { inTime } from '../deadline.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger } from '../logging.ts';
 import { problemOf } from './notice-failure.ts';
@@ -57,23 +57,16 @@ export async function tellNotifier(
   current: Attempt,
 ): Promise<void> {
   const begunAt = await dependencies.store.now();
-  const late = afterTime(NOTIFIER_TIME);
-  const { session } = notice.input;
-  const signal = AbortSignal.any([current.signal, late.signal]);
   const { since } = notice;
-  const context = noticeContext(dependencies, { notifier: notifier.name, session, since, signal, begunAt });
-  try {
-    const work =
-      notice.input.why === 'ended'
-        ? tellEnd(dependencies, notifier, notice, context)
-        : tellOpen(dependencies, notifier, notice, context);
-    await whicheverComesFirst(work, [
-      [current.signal, current.aborted],
-      [late.signal, () => new Error(`no answer within ${NOTIFIER_TIME} ms`)],
-    ]);
-  } finally {
-    late.clear();
-  }
+  const { session, why } = notice.input;
+  const tell = why === 'ended' ? tellEnd : tellOpen;
+  const work = (over: AbortSignal) => {
+    const signal = AbortSignal.any([current.signal, over]);
+    const context = { notifier: notifier.name, session, since, signal, begunAt };
+    return tell(dependencies, notifier, notice, noticeContext(dependencies, context));
+  };
+  const late = () => new Error(`no answer within ${NOTIFIER_TIME} ms`);
+  await inTime(work, { time: NOTIFIER_TIME, late, current });
 }
 
 async function tellOpen(

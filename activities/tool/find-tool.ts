@@ -11,7 +11,7 @@ import type { ContextInit } from '../../src/tools/invocation-context.ts';
 import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import { type NotDeployedHere, notDeployedHere } from '../agents.ts';
 import type { Attempt } from '../attempt.ts';
-import { afterTime, whicheverComesFirst } from '../deadline.ts';
+import { inTime } from '../deadline.ts';
 import { type Deployment, settingsOf } from '../deployment.ts';
 
 /** What a call names: a tool, or the code executor where it has no id on the wire. */
@@ -79,12 +79,8 @@ export async function searchTool(search: ToolSearch, called: CalledName): Promis
   if (own !== undefined && edits.length === 0) return own;
   const { toolFactories } = settingsOf(deployment, init.appName);
   const site = { agent, context: new ReadonlyContext(init), toolFactories, toolEdits: edits };
-  const late = afterTime(time);
-  const tool = await whicheverComesFirst(findTool(site, name), [
-    ...(current === undefined ? [] : [[current.signal, current.aborted] as const]),
-    [late.signal, () => tooLate(agent, name, time)],
-  ]).finally(late.clear);
-  const found = tool ?? own;
+  const late = () => tooLate(agent, name, time);
+  const found = (await inTime(() => findTool(site, name), { time, late, current })) ?? own;
   if (found === undefined) throw notDeployed(agent, name);
   return found;
 }

@@ -10,7 +10,7 @@ import type { CallActions, SettleCall, SettledCall } from '../../src/store/turns
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { REJECTED } from '../../src/tools/unpassed-gate.ts';
 import type { Attempt } from '../attempt.ts';
-import { afterTime, whicheverComesFirst } from '../deadline.ts';
+import { inTime } from '../deadline.ts';
 import { effectsOf } from './call-context.ts';
 import type { CalledTool, ToolCallbacks } from './tool-callbacks.ts';
 import { describeFailure, storeErrorIn } from './tool-failure.ts';
@@ -100,20 +100,15 @@ export async function outcomeOfFailure(
 ): Promise<CallOutcome> {
   const unanswered = { ...errorOutcome(thrown), ...(response === undefined ? {} : { response }) };
   if (!callbacks.hearFailures) return unanswered;
-  const late = afterTime(time);
+  const late = () => callbackTooLate(call, 'onToolErrorCallback or afterToolCallback', time);
   try {
-    const answer = callbacks.failed(call, thrown, unanswered.response);
-    const response = await whicheverComesFirst(answer, [
-      ...(current === undefined ? [] : [[current.signal, current.aborted] as const]),
-      [late.signal, () => callbackTooLate(call, 'onToolErrorCallback or afterToolCallback', time)],
-    ]);
+    const answer = () => callbacks.failed(call, thrown, unanswered.response);
+    const response = await inTime(answer, { time, late, current });
     const failed = Object.hasOwn(response, 'error');
     return { ...unanswered, response, failed, actions: effectsOf(call.context), answersError: true };
   } catch (error) {
-    if (current?.signal.aborted) throw current.aborted();
+    if (current?.signal.aborted) throw error;
     return errorOutcome(error);
-  } finally {
-    late.clear();
   }
 }
 

@@ -97,7 +97,7 @@ describe('an error that nobody expects [message.unreadable]', () => {
   const failures: string[] = [];
   const dependencies = {
     conceal: false,
-    store: { recordStepFailure: async ({ error }: { error: string }) => failures.push(error) },
+    store: { turns: { recordStepFailure: async ({ error }: { error: string }) => failures.push(error) } },
   } as unknown as ActivityDependencies;
   const asked = { app, session: 's', invocationId: 'e-1', runKey: 'e-1', step: 1, agent: 'clerk', model: '' };
   const usage = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
