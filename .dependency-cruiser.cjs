@@ -119,6 +119,12 @@ module.exports = {
       to: { path: '^(worker|activities)/' },
     },
     {
+      name: 'activities-do-not-know-their-assembly',
+      severity: 'error',
+      from: { path: '^activities/' },
+      to: { path: '^activities/create-activities\\.ts$' },
+    },
+    {
       name: 'library-loads-without-the-worker',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/(cli|testing)/' },

@@ -80,6 +80,11 @@ const BREACHES: Record<string, { path: string; content: string }> = {
     content:
       "import type { WorkerOptions } from '../../worker/create-worker.ts';\nexport type Planted = WorkerOptions;\n",
   },
+  'activities-do-not-know-their-assembly': {
+    path: 'activities/planted-assembly.ts',
+    content:
+      "import { createActivities } from './create-activities.ts';\nexport const planted = createActivities;\n",
+  },
   'library-loads-without-the-worker': {
     path: 'src/client/planted-package.ts',
     content: "import { Worker } from '@temporalio/worker';\nexport const planted = Worker;\n",
