@@ -1,5 +1,6 @@
 import { ApplicationFailure } from '@temporalio/workflow';
 import { type Check, isObject, shapeOf, take } from '../src/contract/check.ts';
+import type { ErrorCode } from '../src/contract/error-codes.ts';
 
 /** Refuses what a client sent; a field's problem names its shape and what to do, never its value. */
 export type Refuse = (field: string, problem: string) => ApplicationFailure;
@@ -11,7 +12,7 @@ export type Refuse = (field: string, problem: string) => ApplicationFailure;
  * @param of the workflow, the signal or the update.
  * @throws ApplicationFailure of the type, that names the field.
  */
-export function taken<T>(check: Check, given: unknown, { of, type }: { of: string; type: string }): T {
+export function taken<T>(check: Check, given: unknown, { of, type }: { of: string; type: ErrorCode }): T {
   const { value, problem } = take<T>(check, given, { nullIsAbsent: true });
   if (problem !== undefined) throw refusal(of, type, problem.field || 'arguments', problem.problem);
   return value as T;
@@ -27,9 +28,14 @@ export function checkArguments(given: unknown, of: string): void {
   throw refusal(of, 'InvalidStart', 'arguments', `expected an object, got ${shapeOf(given)}`);
 }
 
-/** A failure that says what to correct and nothing of where the worker is installed. */
-export function refusal(of: string, type: string, field: string, problem: string): ApplicationFailure {
-  const failure = ApplicationFailure.nonRetryable(`${of}: ${field}: ${problem}`, type, { field });
-  failure.stack = '';
-  return failure;
+/** A failure that says what to correct. */
+export function refusal(of: string, type: ErrorCode, field: string, problem: string): ApplicationFailure {
+  return failure(type, `${of}: ${field}: ${problem}`, { field });
+}
+
+/** A failure that says nothing of where the worker is installed. */
+export function failure(type: ErrorCode, text: string, ...details: object[]): ApplicationFailure {
+  const failed = ApplicationFailure.nonRetryable(text, type, ...details);
+  failed.stack = '';
+  return failed;
 }

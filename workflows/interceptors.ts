@@ -1,6 +1,7 @@
 import { DefaultFailureConverter, type Payload } from '@temporalio/common';
 import { encode } from '@temporalio/common/lib/encoding.js';
 import { type ActivateInput, patched, type WorkflowInterceptors, workflowInfo } from '@temporalio/workflow';
+import type { ErrorCode } from '../src/contract/error-codes.ts';
 import { isUndecodable, type Undecodable, undecodableText } from '../src/contract/undecodable.ts';
 import { AGENT_TURN } from '../src/protocol/names.ts';
 import { lookAhead, payloadConverter } from './payload-converter.ts';
@@ -10,7 +11,7 @@ type Result = NonNullable<NonNullable<Job['resolveActivity']>['result']>;
 type Failure = NonNullable<NonNullable<Result['failed']>['failure']>;
 
 /** Type of the failure that takes the place of a result that can't be decoded. */
-const UNDECODABLE_RESULT = 'UndecodableResult';
+const UNDECODABLE_RESULT = 'UndecodableResult' satisfies ErrorCode;
 
 /** An encoding that nobody decodes. */
 const REFUSED = encode('holdfast/refused');

@@ -41,7 +41,7 @@ describe('docs/errors.md', () => {
     const others = [
       ...found(/\b(?:errorCode|finishReason|blockReason)(?: \?\?|:) '([A-Z][A-Z_]+)'/g),
       ...found(/ApplicationFailure\.nonRetryable\([^;]*?, '(\w+)'/g),
-      ...found(/\brefusal\('\w+', '(\w+)'/g),
+      ...found(/\b(?:refusal|failure)\((?:\w+, |'\w+', )?'([A-Z]\w+)'/g),
       ...found(/\btype: '([A-Z][a-z]\w+)'/g),
       ...found(/\bretryLater\(\s*'(\w+)'/g),
       ...found(/\bretryLater\(\s*(TOOL_FAILED)\b/g).map(() => TOOL_FAILED),

@@ -12,13 +12,9 @@ import {
 } from '../../src/protocol/gate.ts';
 import { VERIFY_DECISION } from '../../src/protocol/names.ts';
 import { turnPriority, type User, usable, verifyDecisionOptions } from '../activities.ts';
+import { failure } from '../arguments.ts';
 import { answerOf, type Decision, rawArgument, rawResponse, wordsOf } from './decision-arguments.ts';
-import {
-  type ClosedRequest,
-  decisionFailure,
-  type PendingRequest,
-  type RequestEnding,
-} from './request-book.ts';
+import type { ClosedRequest, PendingRequest, RequestEnding } from './request-book.ts';
 
 type Verified = Extract<VerifiedDecision, { counts: true }>;
 
@@ -99,16 +95,16 @@ export class Decisions {
     const { requestId } = gate;
     if (session !== undefined && session !== call.session) {
       const problem = `${requestId} is of another session than the one that was shown: look at it again`;
-      throw decisionFailure('OtherRequest', problem, { field: 'session', requestId });
+      throw failure('OtherRequest', problem, { field: 'session', requestId });
     }
     if (expiring) throw expired(requestId);
     if (kind !== gate.kind) {
       const problem = `${requestId} asks for ${ASKED_FOR[gate.kind]}`;
-      throw decisionFailure('InvalidDecision', problem, { field: 'requestId', requestId });
+      throw failure('InvalidDecision', problem, { field: 'requestId', requestId });
     }
     if (confirm?.args !== undefined && gate.allowEdit !== true) {
       const problem = `args: ${requestId} takes no changed arguments: approve or reject what was shown`;
-      throw decisionFailure('InvalidDecision', problem, { field: 'args', requestId });
+      throw failure('InvalidDecision', problem, { field: 'args', requestId });
     }
     const fixed = gate.fixed?.find((name) => Object.hasOwn(confirm?.args ?? {}, name));
     if (fixed !== undefined) throw rawArgument(fixed);
@@ -130,7 +126,7 @@ export class Decisions {
       if (!needsCheck(request, decision)) return this.#decide(request, decision);
     } else if (line.inWork.size >= MOST_IN_LINE) {
       const problem = `${MOST_IN_LINE} decisions are being checked: send it again later`;
-      throw decisionFailure('InvalidDecision', problem, { requestId: request.gate.requestId });
+      throw failure('InvalidDecision', problem, { requestId: request.gate.requestId });
     }
     return this.#lineUp(request, decision, words);
   }
@@ -261,10 +257,10 @@ export function answeredBefore(
   if (status === 'expired') throw expired(requestId);
   const details = { field: 'requestId', requestId, status };
   if (status === 'cancelled') {
-    throw decisionFailure('NotPending', `${requestId} was cancelled: its call has ended`, details);
+    throw failure('NotPending', `${requestId} was cancelled: its call has ended`, details);
   }
   const other = decision.confirm?.confirmed === (status === 'approved') ? ', otherwise' : '';
-  throw decisionFailure('AlreadyAnswered', `${requestId} was ${status} before${other}`, details);
+  throw failure('AlreadyAnswered', `${requestId} was ${status} before${other}`, details);
 }
 
 export function bareReceipt(requestId: string): Pick<DecisionReceipt, 'v' | 'requestId' | 'callKey'> {
@@ -273,7 +269,7 @@ export function bareReceipt(requestId: string): Pick<DecisionReceipt, 'v' | 'req
 
 function expired(requestId: string) {
   const problem = `${requestId} has expired: nobody answered in time`;
-  return decisionFailure('RequestExpired', problem, { field: 'requestId', requestId, status: 'expired' });
+  return failure('RequestExpired', problem, { field: 'requestId', requestId, status: 'expired' });
 }
 
 /** The names of verified voters. */

@@ -1,4 +1,3 @@
-import { ApplicationFailure } from '@temporalio/workflow';
 import {
   callKeyOfRequest,
   type Gate,
@@ -9,6 +8,7 @@ import {
   type WaitingRequest,
 } from '../../src/protocol/gate.ts';
 import type { AnsweredGate, PlannedCall } from '../../src/protocol/step.ts';
+import { failure } from '../arguments.ts';
 
 /** A call that asks, and whose it is. */
 export interface AskingCall extends Pick<PlannedCall, 'callKey' | 'callId' | 'tool' | 'summary'> {
@@ -144,7 +144,7 @@ export class RequestBook {
     const [request, another] = fitting;
     if (another !== undefined) {
       const ids = fitting.flatMap((one) => one?.gate.requestId ?? []);
-      throw decisionFailure(
+      throw failure(
         'AmbiguousRequest',
         `${field}: several requests are pending, name one by its id: ${listed(ids)}`,
         { field, requestIds: ids },
@@ -154,7 +154,7 @@ export class RequestBook {
     const closed = Object.entries(this.#closed).findLast(([id, one]) => wasMeant(id, one));
     if (closed !== undefined) return { kind: 'closed', requestId: closed[0], closed: closed[1] };
     const ids = [...this.#pending.keys()];
-    throw decisionFailure('NotPending', `${field}: no such request is pending; pending: ${listed(ids)}`, {
+    throw failure('NotPending', `${field}: no such request is pending; pending: ${listed(ids)}`, {
       field,
       requestIds: ids,
     });
@@ -175,23 +175,6 @@ export function waitingRequest({ call, gate, since, until, votes }: PendingReque
     until,
     votes: { approvals: votes.approvals, quorum: votes.quorum },
   };
-}
-
-/** A failure that says why a decision changes nothing. */
-export function decisionFailure(
-  type:
-    | 'NotPending'
-    | 'AmbiguousRequest'
-    | 'AlreadyAnswered'
-    | 'RequestExpired'
-    | 'InvalidDecision'
-    | 'OtherRequest',
-  text: string,
-  details: Record<string, unknown> = {},
-): ApplicationFailure {
-  const failure = ApplicationFailure.nonRetryable(text, type, details);
-  failure.stack = '';
-  return failure;
 }
 
 /** The first ones, and how many more there are. */

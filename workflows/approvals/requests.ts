@@ -10,6 +10,7 @@ import {
   type RequestName,
 } from '../../src/protocol/gate.ts';
 import type { PlannedCall } from '../../src/protocol/step.ts';
+import { failure } from '../arguments.ts';
 import { RequestNotices } from '../notices/notices.ts';
 import { type Decision, RAW_SECRET } from './decision-arguments.ts';
 import { type Answer, answeredBefore, bareReceipt, Decisions, namesOf } from './decisions.ts';
@@ -18,7 +19,6 @@ import { EntryRecorder } from './entry-recorder.ts';
 import {
   type AskingCall,
   type ClosedRequests,
-  decisionFailure,
   type PendingRequest,
   RequestBook,
   type RequestEnding,
@@ -183,7 +183,7 @@ export class Requests {
     if (requestId !== undefined && this.#isEarly(decision.name)) {
       if (this.#early.keep(requestId, decision)) return { ...bareReceipt(requestId), status: 'kept' };
       const problem = 'too many answers to requests that are not there yet: send it again later';
-      throw decisionFailure('NotPending', problem, { field: 'requestId', requestId });
+      throw failure('NotPending', problem, { field: 'requestId', requestId });
     }
     const found = this.#book.find(decision.name);
     if (found.kind === 'closed') return answeredBefore(found.requestId, found.closed, decision);
@@ -228,7 +228,7 @@ export class Requests {
     const found = this.#book.find(name);
     if (found.kind === 'pending') return found.request;
     const { requestId, closed } = found;
-    throw decisionFailure('NotPending', `${requestId} was ${closed.status}`, {
+    throw failure('NotPending', `${requestId} was ${closed.status}`, {
       requestId,
       status: closed.status,
     });

@@ -10,8 +10,9 @@ import {
   OWN_CALL_ID_PREFIX,
   runKeyOfCallKey,
 } from '../../src/protocol/identity.ts';
-import { decisionFailure, listed } from '../approvals/request-book.ts';
+import { listed } from '../approvals/request-book.ts';
 import type { Requests } from '../approvals/requests.ts';
+import { failure } from '../arguments.ts';
 import type { Children } from './children.ts';
 
 /** The turn that gets what is meant for others of its tree. */
@@ -80,7 +81,7 @@ export class Forwarding {
     if (only === undefined) return undefined;
     if (another === undefined && known !== 'pending') return only.runKey;
     const ids = waiting.flatMap(({ requestId }) => requestId ?? []);
-    throw decisionFailure(
+    throw failure(
       'AmbiguousRequest',
       `requestId: several agents wait, name a request by its id; those below wait for: ${listed(ids)}`,
       { field: 'requestId', requestIds: ids },
@@ -117,7 +118,7 @@ export class Forwarding {
   check(given: unknown): void {
     const problem = problemOf(given);
     if (problem === undefined) return;
-    throw decisionFailure('InvalidDecision', problem, { field: 'arguments' });
+    throw failure('InvalidDecision', problem, { field: 'arguments' });
   }
 
   /**
@@ -132,7 +133,7 @@ export class Forwarding {
     if (workflowId !== undefined)
       return { v: PROTOCOL_VERSION, requestId, callKey, status: 'forwarded', workflowId };
     const what = requestId || callKey || 'the request';
-    throw decisionFailure('NotPending', `${what} is not pending: no agent runs that could have asked it`, {
+    throw failure('NotPending', `${what} is not pending: no agent runs that could have asked it`, {
       field: requestId === '' ? 'callKey' : 'requestId',
       requestId,
     });

@@ -1,8 +1,8 @@
-import { ApplicationFailure } from '@temporalio/workflow';
 import type { JobProgress } from '../../src/contract/jobs.ts';
 import { OWN_CALL_ID_PREFIX } from '../../src/protocol/identity.ts';
 import type { JobName, WaitingJob } from '../../src/protocol/job.ts';
 import type { PlannedCall } from '../../src/protocol/step.ts';
+import { failure } from '../arguments.ts';
 import type { JobWait } from './job-wait.ts';
 
 /** A call that waits for its job. */
@@ -115,10 +115,10 @@ export class JobBook {
     );
     const [call, another] = fitting;
     if (call === undefined) {
-      throw jobFailure('NotPending', `no call waits for such a job; waiting: ${listed(this.parked)}`);
+      throw failure('NotPending', `no call waits for such a job; waiting: ${listed(this.parked)}`);
     }
     if (another !== undefined) {
-      throw jobFailure('AmbiguousJob', `several calls wait, name one by its job's id: ${listed(fitting)}`);
+      throw failure('AmbiguousJob', `several calls wait, name one by its job's id: ${listed(fitting)}`);
     }
     return call;
   }
@@ -163,12 +163,6 @@ export function listed(calls: readonly Pick<BookedCall, 'callKey' | 'tool' | 'pa
     );
   const more = calls.length - names.length;
   return names.join(', ') + (more > 0 ? ` and ${more} more` : '');
-}
-
-export function jobFailure(type: 'NotPending' | 'AmbiguousJob', text: string): ApplicationFailure {
-  const failure = ApplicationFailure.nonRetryable(text, type);
-  failure.stack = '';
-  return failure;
 }
 
 /** The newest: signals of one job may overtake each other. */

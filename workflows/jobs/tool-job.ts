@@ -22,10 +22,10 @@ import type {
 } from '../../src/protocol/job.ts';
 import { DELIVER_JOB, RESERVED_PREFIX, STATUS_QUERY, TOOL_JOB } from '../../src/protocol/names.ts';
 import { deliverJobOptions, turnPriority, usable } from '../activities.ts';
-import { refusal, taken } from '../arguments.ts';
+import { failure, refusal, taken } from '../arguments.ts';
 import { inputOf, placeInTree } from '../calls/call.ts';
 import { jobLines } from '../turn/describe-turn.ts';
-import { jobFailure, newerOf } from './job-book.ts';
+import { newerOf } from './job-book.ts';
 import { handleJobs } from './job-handlers.ts';
 import { endJob, JobWait } from './job-wait.ts';
 
@@ -59,7 +59,7 @@ export async function toolJob(given: ToolJobStart): Promise<ToolJobStatus> {
     setCurrentDetails(detailsOf(told));
   };
   const check = () => {
-    if (!isWaiting) throw jobFailure('NotPending', `nobody waits for ${job.jobId} any more`);
+    if (!isWaiting) throw failure('NotPending', `nobody waits for ${job.jobId} any more`);
   };
   setHandler(defineQuery<ToolJobStatus>(STATUS_QUERY), () => told, {
     description: 'how the job stands: progress, deadline, outcome',
