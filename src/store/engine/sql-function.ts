@@ -40,6 +40,11 @@ export async function callFunction<Answer = void>(
   return (row as { answer: Answer }).answer;
 }
 
+/** What a statement reads by `json_to_recordset`: a row for each, its columns by name. */
+export function recordsText(records: readonly Arguments[]): string {
+  return argumentText(records);
+}
+
 function argumentText(argument: Argument): string {
   if (argument === null || argument === undefined) return 'null';
   if (argument instanceof JsonDocument) return argument.text;

@@ -4,7 +4,8 @@ import type { Event } from '../../events/event.ts';
 import { placeOfCall, stepKeyOf } from '../../protocol/identity.ts';
 import { Batch } from '../engine/batch.ts';
 import type { Database } from '../engine/database.ts';
-import { jsonArray, jsonText, partsText, storableText } from '../engine/json-text.ts';
+import { jsonText, partsText, storableText } from '../engine/json-text.ts';
+import { JsonDocument, recordsText } from '../engine/sql-function.ts';
 import { type StateParts, stateOf } from '../sessions/event-rows.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 import { attemptReplaced, StoreBehindHistory, StoreUnavailable } from '../store-errors.ts';
@@ -177,25 +178,30 @@ export class CallLedger {
     const runs = new Map(items.map(({ call }) => [contextKey(call), call]));
     const shared = [...runs.values()];
     const contexts = new Map([...runs.keys()].map((key) => [key, this.#contexts.get(key)]));
-    const column = <T>(read: (call: BeginCall) => T) => items.map(({ call }) => read(call));
     const [answer] = await this.#database.query<{
       calls: [n: number, call: BegunAnswer][] | null;
       contexts: [n: number, context: ContextAnswer][] | null;
     }>(BEGIN_MANY, [
-      column(({ session }) => session),
-      column(({ callKey }) => callKey),
-      column(({ runKey }) => runKey),
-      column(({ callKey }) => placeOfCall(callKey).step),
-      column(({ callKey }) => placeOfCall(callKey).index),
-      column(({ callId }) => storableText(callId)),
-      column(({ tool }) => storableText(tool)),
-      column(({ argsDigest }) => argsDigest),
-      items.map(({ token }) => token),
-      column(({ wantArgs }) => wantArgs),
-      shared.map(({ session }) => session),
-      shared.map(({ runKey }) => runKey),
-      shared.map((call) => contexts.get(contextKey(call)) === undefined),
-      column(({ scheduledAt }) => scheduledAt ?? null),
+      recordsText(
+        items.map(({ call, token }, index) => ({
+          ...keyColumns(call, index),
+          run_key: call.runKey,
+          call_id: storableText(call.callId),
+          tool: storableText(call.tool),
+          digest: call.argsDigest,
+          token,
+          want_args: call.wantArgs,
+          begun_for: call.scheduledAt,
+        })),
+      ),
+      recordsText(
+        shared.map((call, index) => ({
+          n: index + 1,
+          session_id: call.session,
+          run_key: call.runKey,
+          want_content: contexts.get(contextKey(call)) === undefined,
+        })),
+      ),
     ]);
     const changing = new Map<string, Changing>();
     for (const [n, context] of answer?.contexts ?? []) {
@@ -238,21 +244,17 @@ export class CallLedger {
   }
 
   async #settleMany(items: readonly Settling[]): Promise<(Settlement | Error)[]> {
-    const column = <T>(read: (call: SettleCall) => T) => items.map(({ call }) => read(call));
-    const rows = await this.#database.query<SettledRow>(SETTLE_MANY, [
-      column(({ session }) => session),
-      column(({ callKey }) => callKey),
-      column(({ callKey }) => placeOfCall(callKey).runKey),
-      column(({ callKey }) => placeOfCall(callKey).step),
-      column(({ callKey }) => placeOfCall(callKey).index),
-      jsonArray(items.map(({ response }) => response)),
-      column(({ failed }) => failed),
-      jsonArray(items.map(({ actions }) => actions)),
-      column(({ stack }) => (stack === undefined ? null : storableText(stack))),
-      items.map(({ token }) => token),
-      items.some(({ parts }) => parts !== null) ? jsonArray(items.map(({ parts }) => parts)) : null,
-      column(({ willContinue }) => willContinue ?? null),
-    ]);
+    const records = items.map(({ call, token, response, actions, parts }, index) => ({
+      ...keyColumns(call, index),
+      response: new JsonDocument(response),
+      failed: call.failed,
+      actions: new JsonDocument(actions),
+      parts: parts === null ? null : new JsonDocument(parts),
+      stack: call.stack === undefined ? null : storableText(call.stack),
+      token,
+      will_continue: call.willContinue,
+    }));
+    const rows = await this.#database.query<SettledRow>(SETTLE_MANY, [recordsText(records)]);
     const settled = new Map(rows.map((row) => [row.n, row]));
     return items.map((settling, index) => {
       const row = settled.get(index + 1);
@@ -267,6 +269,11 @@ export class CallLedger {
 
 function only<Item>(items: readonly Item[]): items is readonly [Item] {
   return items.length === 1;
+}
+
+function keyColumns({ session, callKey }: Pick<BeginCall, 'session' | 'callKey'>, index: number) {
+  const { runKey, step, index: idx } = placeOfCall(callKey);
+  return { n: index + 1, session_id: session, key: callKey, run_key: runKey, step, idx };
 }
 
 function contextKey({ session, runKey }: BeginCall): string {

@@ -85,9 +85,8 @@ export const BEGIN_NEXT = beginOne(
 );
 
 export const BEGIN_MANY = `with wanted as (
-  select u.* from unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $6::text[], $7::text[], $8::text[],
-      $9::uuid[], $10::boolean[], $14::bigint[])
-    with ordinality u (session_id, key, run_key, step, idx, call_id, tool, digest, token, want_args, begun_for, n)
+  select u.* from json_to_recordset($1::json) as u(n int, session_id text, key text, run_key text, step int, idx int,
+    call_id text, tool text, digest text, token uuid, want_args boolean, begun_for bigint)
   where ${STEP_IS_THERE}
 ), begun as (
   insert into holdfast.ledger as l (${BEGUN_COLUMNS})
@@ -100,7 +99,7 @@ export const BEGIN_MANY = `with wanted as (
   (select json_agg(json_build_array(w.n, ${begun('w.want_args', 'w.token')}))
     from begun l join wanted w on w.session_id = l.session_id and w.key = l.key) as calls,
   (select json_agg(json_build_array(u.n, ${context('u.want_content')}))
-    from unnest($11::text[], $12::text[], $13::boolean[]) with ordinality u (session_id, run_key, want_content, n)
+    from json_to_recordset($2::json) as u(n int, session_id text, run_key text, want_content boolean)
     cross join lateral (select * from holdfast.sessions t where t.id = u.session_id offset 0) s
     cross join lateral (
       select * from holdfast.runs t where t.session_id = u.session_id and t.run_key = u.run_key offset 0) r) as contexts`;
@@ -113,17 +112,14 @@ returning l.tool`;
 
 /** The first outcome wins; any other is answered with it. */
 export const SETTLE_MANY = `with wanted as (
-  select u.* from rows from (
-      unnest($1::text[], $2::text[], $3::text[], $4::int[], $5::int[], $7::boolean[], $9::text[], $10::uuid[],
-        $12::boolean[]),
-      json_array_elements($6::json), json_array_elements($8::json), json_array_elements($11::json)
-    ) with ordinality u (session_id, key, run_key, step, idx, failed, stack, token, will_continue, response, actions, parts, n)
+  select u.* from json_to_recordset($1::json) as u(n int, session_id text, key text, run_key text, step int, idx int,
+    response json, failed boolean, actions json, parts json, stack text, token uuid, will_continue boolean)
   where ${STEP_IS_THERE}
 ), settled as (
   insert into holdfast.ledger as l (session_id, key, kind, run_key, step, idx, call_id, tool, status, response,
       failed, actions, parts, stack, settled_by, will_continue, settled_at)
     select w.session_id, w.key, 'call', w.run_key, w.step, w.idx, p.call_id, p.tool, 'settled', w.response,
-      w.failed, w.actions::jsonb, case when json_typeof(w.parts) <> 'null' then w.parts end, w.stack, w.token,
+      w.failed, w.actions::jsonb, w.parts, w.stack, w.token,
       w.will_continue, clock_timestamp()
     from wanted w
     left join lateral (
@@ -142,7 +138,7 @@ export const SETTLE_MANY = `with wanted as (
       will_continue = case l.status when 'settled' then l.will_continue else excluded.will_continue end,
       settled_at = case l.status when 'settled' then l.settled_at else excluded.settled_at end
     returning l.*
-) select w.n::int, d.settled_by is not distinct from w.token as first, d.tool,
+) select w.n, d.settled_by is not distinct from w.token as first, d.tool,
   case when d.settled_by is distinct from w.token then d.response end as response, d.failed,
   case when d.settled_by is distinct from w.token then d.actions end as actions
 from settled d join wanted w on w.session_id = d.session_id and w.key = d.key`;
