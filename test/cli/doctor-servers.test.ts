@@ -185,7 +185,7 @@ describe('the store', () => {
       expect.stringMatching(/^warn: \d+ of at most 20 connections are in use.* → raise max_connections/),
     ]);
     expect(told(fresh, 'latency')).toEqual([expect.stringContaining('ms to the store and back')]);
-    expect(told(fresh, 'clock')).toEqual([expect.stringMatching(/^ok: -?0\.\d s apart/)]);
+    expect(told(fresh, 'clock')).toEqual([expect.stringMatching(/^ok: -?\d+\.\d s apart/)]);
     await (await openStore({ url })).close();
     expect(told(await check(url), 'schema')).toEqual([
       expect.stringMatching(/^ok: version \d+, this release's/),

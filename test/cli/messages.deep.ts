@@ -7,7 +7,7 @@ import type { Event } from '../../src/events/event.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
 import { isWritten } from '../setup/written.ts';
-import { HoldfastProcess, holdfast } from './holdfast-process.ts';
+import { HoldfastProcess, holdfast, KILLED_SOON } from './holdfast-process.ts';
 
 const agents = fileURLToPath(new URL('./agents/orders.ts', import.meta.url));
 const work = mkdtempSync(join(tmpdir(), 'holdfast-cli-'));
@@ -57,4 +57,33 @@ test('contents and state deltas are sent, by the command itself and through anot
     state: { from: 'through' },
     events: expect.any(Array),
   });
+});
+
+test('a message to a session whose turn was killed waits for it, and only its own events are printed [cli.queued]', async () => {
+  const files = { EFFECTS: join(work, 'effects-2'), GATE: join(work, 'gate-2'), HEARTBEAT: KILLED_SOON };
+  const run = ['run', agents, '--folder', folder, '--session', 's1', '--json'];
+  const first = new HoldfastProcess([...run, '--message', 'go', '--message-id', 'm1'], {
+    cwd: work,
+    env: files,
+  });
+  await expect.poll(() => isWritten(files.EFFECTS)).toBe(true);
+  first.kill('SIGKILL');
+  await first.finished();
+  const waiting = new HoldfastProcess([...run, '--message', 'and now?', '--message-id', 'm2'], {
+    cwd: work,
+    env: files,
+  });
+  await waiting.prints(/the session is answering another message; m2 comes after it/);
+  writeFileSync(files.GATE, '');
+  const second = await waiting.finished();
+  expect(second).toMatchObject({ code: 0 });
+  const events: Event[] = second.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(new Set(events.map(({ invocationId }) => invocationId)).size).toBe(1);
+  expect(events[0]?.content?.parts).toEqual([{ text: 'and now?' }]);
+  expect(events.at(-1)?.content?.parts).toEqual([{ text: 'Order A-1 is shipped.' }]);
+  const again = await holdfast([...run, '--message', 'go', '--message-id', 'm1'], { cwd: work, env: files });
+  expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('m1 was answered before') });
 });

@@ -108,10 +108,9 @@ describe('a callback ends the wait', () => {
   test('between two looks, while it is in back-off [job.poll]', async () => {
     const turn = await parked({ tool: 'report', job: HOURLY });
     await looked(turn);
-    const began = Date.now();
     await environment.jobs.finish(turn.jobId(), 'completed', { n: 1 });
+    // The next look is an hour away.
     await turn.result();
-    expect(Date.now() - began).toBeLessThan(60_000);
     settledOnce(turn, { n: 1 });
   });
 
@@ -211,10 +210,9 @@ describe('a job that is cancelled', () => {
   test('with its call: the model is told as of a call that runs, siblings wait on [job.cancel]', async () => {
     const turn = await parked(report, { tool: 'scan', job: {} });
     await looked(turn);
-    const began = Date.now();
     await turn.update('cancelCall', { callKey: turn.callKey(), reason: 'no need' });
-    await expect.poll(() => errands(turn).length, { interval: 10 }).toBe(1);
-    expect(Date.now() - began).toBeLessThan(5_000);
+    // Its call has ten minutes left.
+    await expect.poll(() => errands(turn).length).toBe(1);
     expect(errands(turn)).toEqual([
       { do: 'end', jobId: turn.jobId(), why: 'cancelled', text: 'cancelled: no need' },
     ]);
