@@ -8,6 +8,7 @@ import type { GivenCredentialKeys } from '../src/credentials/credential-keys.ts'
 import type { GatewayRecords } from '../src/gateway/gateway-records.ts';
 import type { GatewaySettings } from '../src/gateway/gateway-settings.ts';
 import type { Readiness } from '../src/gateway/health/readiness.ts';
+import { defined } from '../src/protocol/defined.ts';
 import { readDevEntry, writeDevEntry } from './folder/dev-file.ts';
 import { readLockOwner } from './folder/exclusive.ts';
 import type { FolderOwnership } from './folder/lock.ts';
@@ -81,9 +82,7 @@ export async function openLocalGateway(options: LocalGatewayOptions): Promise<Lo
     createGateway({
       ...{ client, about, ready, logger },
       access: configuredAccess({ settings, records, local: localAccess({ token }), logger }),
-      ...(settings === undefined ? {} : { settings }),
-      ...(records === undefined ? {} : { records }),
-      ...(credentialKeys === undefined ? {} : { credentialKeys }),
+      ...defined({ settings, records, credentialKeys }),
     });
   const gateway = swappableGateway(made(options.settings));
   const serve = (at: { port?: number }) => serveGateway({ gateway, ...at });

@@ -3,6 +3,7 @@ import type { DataConverter } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
 import type { App } from '../src/app/app.ts';
 import { PROTOCOL_VERSION } from '../src/contract/version.ts';
+import { defined } from '../src/protocol/defined.ts';
 import { RETAIN_SESSIONS } from '../src/protocol/names.ts';
 import { type RetainSessions, retentionId } from '../src/protocol/retention.ts';
 
@@ -31,7 +32,7 @@ export async function scheduleRetention({
   const { schedule } = new Client({
     connection,
     namespace,
-    ...(dataConverter === undefined ? {} : { dataConverter }),
+    ...defined({ dataConverter }),
   });
   for (const { name, durable } of apps) {
     const { retention } = durable;

@@ -3,7 +3,7 @@ import { isLlmAgent } from '../../src/agents/llm-agent.ts';
 import { isLoopAgent } from '../../src/agents/loop-agent.ts';
 import { isParallelAgent } from '../../src/agents/parallel-agent.ts';
 import { isSequentialAgent } from '../../src/agents/sequential-agent.ts';
-import { finalTextOf } from '../../src/flows/final-text.ts';
+import { textOf } from '../../src/events/content.ts';
 import { draftFromError, draftOfEnd, type StepDraft } from '../../src/flows/step-draft.ts';
 import type { AgentPlan, PlannedAgent, RanAgent } from '../../src/protocol/agent-run.ts';
 import type { TurnError } from '../../src/protocol/turn.ts';
@@ -100,10 +100,10 @@ function lastAnswer({ input, opened, transcript }: StepParts): StepDraft['answer
       (kind === 'model' || kind === 'callback') &&
       event.invocationId === input.invocationId &&
       isBelow &&
-      finalTextOf(event.content) !== ''
+      textOf(event.content) !== ''
     );
   });
   if (last === undefined) return undefined;
   const { runKey, step, event } = last;
-  return { text: finalTextOf(event.content), runKey, step };
+  return { text: textOf(event.content), runKey, step };
 }

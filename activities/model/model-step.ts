@@ -14,7 +14,7 @@ import {
   recordOf,
   type StepDraft,
   type StepResponse,
-  textOf,
+  textOfEvents,
 } from '../../src/flows/step-draft.ts';
 import type { PluginFailed } from '../../src/plugins/plugin-failed.ts';
 import { runKeyOfCallKey, stepKeyOf } from '../../src/protocol/identity.ts';
@@ -237,7 +237,7 @@ async function recorded(step: StepParts, draft: StepDraft): Promise<StepResponse
   if (!isLlmAgent(agent) || agent.outputSchema === undefined || goesOn(draft) || draft.error !== undefined) {
     return recordOf(draft);
   }
-  const output = await outputOf(code, textOf(draft.events), (error) => {
+  const output = await outputOf(code, textOfEvents(draft.events), (error) => {
     if (time.isOver) throw error;
     logFailed(step, error);
   });

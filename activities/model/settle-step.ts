@@ -8,7 +8,7 @@ import {
   onBranch,
   type StepDraft,
   shortened,
-  textOf,
+  textOfEvents,
 } from '../../src/flows/step-draft.ts';
 import { NO_USAGE } from '../../src/flows/step-usage.ts';
 import { type Transcript, transcriptView } from '../../src/flows/transcript.ts';
@@ -259,7 +259,7 @@ async function askedEnding(heard: HeardEnding): Promise<Ending> {
     invocation: context.invocation,
   };
   const ended = await new StepEnding(parts).of(draft);
-  const text = ended.error === undefined ? textOf(ended.events) : undefined;
+  const text = ended.error === undefined ? textOfEvents(ended.events) : undefined;
   const output = await outputOf(code, text, failed);
   return {
     outcome:

@@ -1,4 +1,4 @@
-import type { Content } from '../events/content.ts';
+import { type Content, textOf } from '../events/content.ts';
 import type { EndedAgent } from '../protocol/agent-run.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import { toFunctionResponse } from '../tools/function-response.ts';
@@ -33,8 +33,7 @@ function subAgentFailed(agent: string, { code, message }: { code: string; messag
 
 /** The text of an event as the answer of an agent tool: its text parts by lines, thoughts left out; undefined without any. */
 export function answerText(content: Content | undefined): string | undefined {
-  const texts = (content?.parts ?? []).flatMap(({ text, thought }) => (text && !thought ? [text] : []));
-  return texts.length === 0 ? undefined : texts.join('\n');
+  return textOf(content, '\n') || undefined;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type Budgets, type ResolvedBudgets, resolveBudgets } from '../agents/budget-limits.ts';
 import type { Notifier } from '../approvals/notifier.ts';
+import { defined } from '../protocol/defined.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import type { Duration } from '../schema/duration.ts';
@@ -102,10 +103,7 @@ export function runConfigOf({ runConfig }: AppSettings, given: TurnRunConfig = {
   const pauseOnToolCalls = given.pauseOnToolCalls ?? runConfig.pauseOnToolCalls;
   const customMetadata = given.customMetadata ?? runConfig.customMetadata;
   return {
-    ...(maxLlmCalls === undefined ? {} : { maxLlmCalls }),
-    ...(streamingMode === undefined ? {} : { streamingMode }),
-    ...(pauseOnToolCalls === undefined ? {} : { pauseOnToolCalls }),
-    ...(customMetadata === undefined ? {} : { customMetadata }),
+    ...defined({ maxLlmCalls, streamingMode, pauseOnToolCalls, customMetadata }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { type Issuer, publicHalf, signingAlgorithmOf } from '../approvals/issuer.ts';
 import type { Notifier } from '../approvals/notifier.ts';
+import { defined } from '../protocol/defined.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
@@ -114,8 +115,7 @@ function issuerOf(owner: string, field: string, given: unknown): Issuer {
   return Object.freeze({
     issuer,
     key,
-    ...(approver === undefined ? {} : { approver }),
-    ...(channels === undefined ? {} : { channels }),
+    ...defined({ approver, channels }),
   });
 }
 
@@ -140,7 +140,7 @@ function keyOf(owner: string, field: string, key: unknown): Issuer['key'] {
     return fail('kid: expected the name of the key');
   if (alg !== undefined && alg !== algorithm) return fail(`alg: expected '${algorithm}', or leave it out`);
   return Object.freeze({
-    ...publicHalf({ kty, crv, x, ...(isCoordinate(y) ? { y } : {}), ...(kid === undefined ? {} : { kid }) }),
+    ...publicHalf({ kty, crv, x, ...(isCoordinate(y) ? { y } : {}), ...defined({ kid }) }),
     alg: algorithm,
   });
 }

@@ -1,4 +1,5 @@
 import { digestOf } from '../protocol/canonical-json.ts';
+import { defined } from '../protocol/defined.ts';
 import type { RequestEntry, Voter } from '../protocol/gate.ts';
 import type { ApprovalRow, StoredSignature } from '../store/approvals/approval-store.ts';
 import type { Attested } from './attestation.ts';
@@ -100,7 +101,7 @@ async function verified(
     decision: says === 'reject' ? says : 'approve',
     ...(args === undefined ? {} : { editedArgsDigest: digestOf(args) }),
     ...(payload === undefined ? {} : { payloadDigest: digestOf(payload) }),
-    ...(signedResponse === undefined ? {} : { responseDigest: signedResponse }),
+    ...defined({ responseDigest: signedResponse }),
   } as const;
   const attested = await verifyDecisionAttestation(jws, expected, issuersOf(jws), cameAt);
   if (attested.ok && attested.by.attestation !== digest) {

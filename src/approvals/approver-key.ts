@@ -1,5 +1,6 @@
 import { exportJWK, generateKeyPair } from 'jose';
 import { codedError } from '../contract/error.ts';
+import { defined } from '../protocol/defined.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { isName, keyIdOf } from './attestation.ts';
 import { type Issuer, type PrivateJwk, publicHalf, signingAlgorithmOf } from './issuer.ts';
@@ -71,7 +72,7 @@ function privateKeyOf(key: unknown): PrivateJwk {
     throw new InvalidApproverKey('privateKey: expected a private JWK of Ed25519 or P-256');
   }
   return {
-    ...publicHalf({ kty, crv, x, ...(y === undefined ? {} : { y }), ...(kid === undefined ? {} : { kid }) }),
+    ...publicHalf({ kty, crv, x, ...defined({ y, kid }) }),
     d,
   };
 }

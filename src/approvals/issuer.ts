@@ -1,3 +1,4 @@
+import { defined } from '../protocol/defined.ts';
 import type { PublicJwk } from '../protocol/public-jwk.ts';
 
 /** The whole key; nobody but its owner has it. */
@@ -30,5 +31,5 @@ export function signingAlgorithmOf({
 
 /** The key without its private half, and without fields that say nothing about it. */
 export function publicHalf({ kty, crv, x, y, kid }: PublicJwk): PublicJwk {
-  return { kty, crv, x, ...(y === undefined ? {} : { y }), ...(kid === undefined ? {} : { kid }) };
+  return { kty, crv, x, ...defined({ y, kid }) };
 }

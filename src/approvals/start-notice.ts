@@ -1,4 +1,5 @@
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { defined } from '../protocol/defined.ts';
 import type { DeliverNotice } from '../protocol/gate.ts';
 import { shortDigest } from '../protocol/identity.ts';
 import { DELIVER_NOTICE_WORKFLOW } from '../protocol/names.ts';
@@ -40,7 +41,7 @@ export async function startNotice(
       args: [notice],
       workflowIdReusePolicy: again ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
       staticSummary: `${notice.notifier ?? 'notice'} · ${notice.why}`.slice(0, 100),
-      ...(delay === undefined ? {} : { startDelay: delay }),
+      ...defined({ startDelay: delay }),
     });
     return true;
   } catch (error) {

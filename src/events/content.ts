@@ -1,3 +1,5 @@
+import type { Content } from '@google/genai';
+
 export type {
   CitationMetadata,
   CodeExecutionResult,
@@ -12,3 +14,14 @@ export type {
   Part,
   Transcription,
 } from '@google/genai';
+
+/**
+ * The text parts of a content, thoughts left out.
+ *
+ * @param separator stands between any two of them.
+ */
+export function textOf(content: Content | undefined, separator = ''): string {
+  return (content?.parts ?? [])
+    .flatMap(({ text, thought }) => (text && !thought ? [text] : []))
+    .join(separator);
+}

@@ -1,5 +1,6 @@
 import type { Event } from '../events/event.ts';
 import { createEventActions } from '../events/event-actions.ts';
+import { defined } from '../protocol/defined.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { presentFields } from '../schema/present-fields.ts';
@@ -28,7 +29,7 @@ export function draftOf(
   return {
     ...fields,
     invocationId,
-    ...(author === undefined ? {} : { author }),
+    ...defined({ author }),
     ...(fields.branch || branch === undefined ? {} : { branch }),
     actions: eventActionsOf(fields.actions ?? createEventActions()),
   };

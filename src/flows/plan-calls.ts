@@ -1,5 +1,6 @@
 import type { Part } from '../events/content.ts';
 import type { AgentRef, ToolOfAgent } from '../protocol/agent-run.ts';
+import { defined } from '../protocol/defined.ts';
 import type { Gate } from '../protocol/gate.ts';
 import { callKeyOf } from '../protocol/identity.ts';
 import type { AppTerms, RunTerms, ToolSchedule } from '../protocol/run-terms.ts';
@@ -109,7 +110,7 @@ export function planCalls(
     const call = { callKey: callKeyOf(runKey, step, index), callId, tool: name };
     plan.all.push(call);
     if (response !== undefined) {
-      plan.rows.push({ ...call, index, response, ...(actions === undefined ? {} : { actions }) });
+      plan.rows.push({ ...call, index, response, ...defined({ actions }) });
       continue;
     }
     // No function call runs code, under any name.
@@ -139,7 +140,7 @@ export function planCalls(
     const { callKey, callId, tool } = call;
     const row = {
       ...('ref' in call.args ? { args } : {}),
-      ...(actions === undefined ? {} : { actions }),
+      ...defined({ actions }),
     };
     if (Object.keys(row).length > 0) plan.rows.push({ callKey, callId, tool, index, ...row });
   }
@@ -192,15 +193,15 @@ function runsOf(
   // Where it lives elsewhere, it is a root there.
   const place =
     taskQueue === undefined
-      ? { ...(root === undefined ? {} : { root }), within: [...within, hopOf(tool, { app, agent })] }
-      : { root: name, taskQueue, ...(appTerms === undefined ? {} : { appTerms }) };
+      ? { ...defined({ root }), within: [...within, hopOf(tool, { app, agent })] }
+      : { root: name, taskQueue, ...defined({ appTerms }) };
   return {
     runs: {
       name,
       ...place,
-      ...(timeout === undefined ? {} : { timeout }),
+      ...defined({ timeout }),
       ...(attempts === 1 ? {} : { attempts }),
-      ...(terms.appTerms === undefined ? {} : { appTerms: terms.appTerms }),
+      ...defined({ appTerms: terms.appTerms }),
       ...termsOfCall(runs.budget, { ...terms, session, invocationId }),
       ...(tool.gate === undefined ? {} : { begins: true as const }),
     },

@@ -5,6 +5,7 @@ import {
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../events/reserved-calls.ts';
+import { defined } from '../protocol/defined.ts';
 import type { NewRequest } from '../store/approvals/approval-store.ts';
 import type { DraftEvent } from '../store/sessions/stored-event.ts';
 
@@ -26,8 +27,7 @@ export function requestEvent(
   const { invocationId, author, branch } = by;
   return {
     invocationId,
-    ...(author === undefined ? {} : { author }),
-    ...(branch === undefined ? {} : { branch }),
+    ...defined({ author, branch }),
     content: { role: 'user', parts: requests.map((request) => ({ functionCall: questionOf(request) })) },
     longRunningToolIds: requests.map(({ requestId }) => requestId),
     actions: actionsOf(requests),

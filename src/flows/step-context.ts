@@ -1,6 +1,7 @@
 import type { BaseAgent } from '../agents/base-agent.ts';
 import type { Content } from '../events/content.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
+import { defined } from '../protocol/defined.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import { Context } from '../tools/context.ts';
@@ -43,8 +44,7 @@ export class StepContext {
       agent,
       state,
       eventActions: this.actions,
-      ...(userContent === undefined ? {} : { userContent }),
-      ...(transcript === undefined ? {} : { transcript }),
+      ...defined({ userContent, transcript }),
     };
     this.invocation = new InvocationContext(init);
     this.init = { ...init, invocation: this.invocation };

@@ -1,8 +1,10 @@
 import type { ResolvedPriceTable } from '../app/price-table.ts';
 import { PROTOCOL_VERSION } from '../contract/version.ts';
+import { textOf } from '../events/content.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
 import type { AgentPlan, AgentRef } from '../protocol/agent-run.ts';
 import { digestOf } from '../protocol/canonical-json.ts';
+import { defined } from '../protocol/defined.ts';
 import { stepKeyOf } from '../protocol/identity.ts';
 import type { AppTerms, RunTerms } from '../protocol/run-terms.ts';
 import type { ToolEdit } from '../protocol/tool-edit.ts';
@@ -11,7 +13,6 @@ import type { NewRequest } from '../store/approvals/approval-store.ts';
 import type { CommitStep, NewEvent } from '../store/turns/step-store.ts';
 import type { StepUsage } from '../store/turns/usage.ts';
 import { cutToBytes } from './cut-to-bytes.ts';
-import { finalTextOf } from './final-text.ts';
 import type { CallPlan } from './plan-calls.ts';
 import { carry } from './size-rule.ts';
 import { addUsage, NO_USAGE } from './step-usage.ts';
@@ -116,9 +117,9 @@ export function shortened({ code, message }: { code: string; message: string }):
 }
 
 /** What a turn that ends with these events has answered: a callback may have the last word. */
-export function textOf(events: readonly NewEvent[]): string | undefined {
+export function textOfEvents(events: readonly NewEvent[]): string | undefined {
   const said = events.filter(({ kind }) => kind !== 'error');
-  const texts = said.map(({ event }) => finalTextOf(event.content));
+  const texts = said.map(({ event }) => textOf(event.content));
   return (
     texts.findLast((text) => text !== '') ?? (said.some(({ kind }) => kind === 'model') ? '' : undefined)
   );
@@ -133,7 +134,7 @@ export function recordOf(draft: StepDraft, output?: { value: unknown }): StepRes
   const escalated = events.some(({ event }) => event.actions.escalate === true);
   const position = {
     ...{ v: PROTOCOL_VERSION, session, seq: 0, agent },
-    ...(root === undefined ? {} : { root }),
+    ...defined({ root }),
     ...(escalated ? { escalated: true as const } : {}),
   };
   if (plan !== undefined) {
@@ -143,9 +144,9 @@ export function recordOf(draft: StepDraft, output?: { value: unknown }): StepRes
       events,
       calls: all,
       rows,
-      ...(requests === undefined ? {} : { requests }),
+      ...defined({ requests }),
       usage,
-      ...(toolEdits === undefined ? {} : { toolEdits }),
+      ...defined({ toolEdits }),
       ...(ends === true ? { ends } : {}),
       outcome: {
         ...position,
@@ -159,7 +160,7 @@ export function recordOf(draft: StepDraft, output?: { value: unknown }): StepRes
     const outcome = { ...position, kind: 'agents' as const, plan: agents, usage: total };
     return { agent, events, calls: [], rows: [], usage, outcome };
   }
-  const said = textOf(events);
+  const said = textOfEvents(events);
   // A workflow agent's answer is that of the last one that it has run, unless a callback after it has the last word.
   const { text = said, ...place } = said ? {} : (draft.answer ?? {});
   const ending: InvocationOutcome =
@@ -190,7 +191,7 @@ export function answerOf(
   if (text === undefined) return {};
   const key = stepKeyOf(runKey, step);
   const carried = carry(key, text);
-  if ('value' in carried) return { text: carried.value, ...(output === undefined ? {} : { output }) };
+  if ('value' in carried) return { text: carried.value, ...defined({ output }) };
   // The content under the key is the text; the value is what it is the JSON of.
   return { text: carried.ref, ...(output === undefined ? {} : { output: { ref: carried.ref } }) };
 }

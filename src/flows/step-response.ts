@@ -3,6 +3,7 @@ import type { BaseCodeExecutor } from '../code-executors/base-code-executor.ts';
 import { findCode } from '../code-executors/code-parts.ts';
 import { codeTool } from '../code-executors/code-tool.ts';
 import type { FunctionCall, Part } from '../events/content.ts';
+import { textOf } from '../events/content.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
 import type { ToolEdit } from '../protocol/tool-edit.ts';
@@ -15,7 +16,6 @@ import type { NewEvent } from '../store/turns/step-store.ts';
 import type { StepUsage } from '../store/turns/usage.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import { nameCalls, type TakenCallIds } from './call-ids.ts';
-import { finalTextOf } from './final-text.ts';
 import { assertWalkable, leftOutProblem, withoutDeepArguments } from './left-out-arguments.ts';
 import { answerBySchema, modelOutputOf } from './model-output.ts';
 import { type CallPlan, callsOf, type FunctionCallOfStep, planCalls } from './plan-calls.ts';
@@ -96,7 +96,7 @@ export async function draftFromResponse(
     ...longRunning(calls, tools),
     actions: await actionsOf(agent, given.actions(), {
       answered,
-      text: calls.length === 0 && !failed && !goesOn ? finalTextOf({ parts }) : '',
+      text: calls.length === 0 && !failed && !goesOn ? textOf({ parts }) : '',
     }),
   };
   const events: NewEvent[] = [

@@ -1,5 +1,6 @@
 import type { ResolvedPriceTable } from '../app/price-table.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
+import { defined } from '../protocol/defined.ts';
 import type { StepUsage } from '../store/turns/usage.ts';
 import { costOf } from './prices.ts';
 import { tokenCount } from './token-count.ts';
@@ -25,7 +26,7 @@ export function usageOf(
     promptTokens,
     outputTokens,
     totalTokens: Math.max(tokenCount(usageMetadata?.totalTokenCount), sum),
-    ...(cost === undefined ? {} : { cost }),
+    ...defined({ cost }),
   };
 }
 
@@ -39,6 +40,6 @@ export function addUsage(one: StepUsage, other: StepUsage): StepUsage {
     ...(one.cost === undefined && other.cost === undefined
       ? {}
       : { cost: (one.cost ?? 0) + (other.cost ?? 0) }),
-    ...(unknownCalls === undefined ? {} : { unknownCalls }),
+    ...defined({ unknownCalls }),
   };
 }

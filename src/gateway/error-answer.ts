@@ -7,6 +7,7 @@ import { type ErrorCode, type ErrorStatus, entryOf, sectionOf } from '../contrac
 import type { JobAnswer } from '../contract/jobs.ts';
 import type { DecisionReceipt } from '../protocol/gate.ts';
 import type { MessageReceipt } from '../protocol/message.ts';
+import { messageOf } from '../protocol/message-of.ts';
 import { RequestRefused } from './gateway-errors.ts';
 
 /** The one shape of every error that the gateway answers with. */
@@ -84,10 +85,6 @@ function codeOf(error: unknown): ErrorCode {
 function isTemporalAway(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return [error, cause].some((each) => isGrpcServiceError(each) && PASSING.has(Number(each.code)));
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function bodyOf(code: string, message: string, details?: HoldfastError['details']): ErrorBody {

@@ -1,5 +1,6 @@
 import type { Content, GenerateContentConfig, Part } from '@google/genai';
 import { getFunctionCalls, getFunctionResponses, isFinalResponse } from '../events/event.ts';
+import { defined } from '../protocol/defined.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import type { Context } from '../tools/context.ts';
@@ -175,11 +176,11 @@ export class LoggingPlugin extends BasePlugin {
   }
 
   #log(message: string, attributes: Record<string, unknown>): void {
-    this.#logger.info(`[${this.name}] ${message}`, present(attributes));
+    this.#logger.info(`[${this.name}] ${message}`, defined(attributes));
   }
 
   #warn(message: string, attributes: Record<string, unknown>): void {
-    this.#logger.warn(`[${this.name}] ${message}`, present(attributes));
+    this.#logger.warn(`[${this.name}] ${message}`, defined(attributes));
   }
 }
 
@@ -229,8 +230,4 @@ function jsonOf(value: unknown): string {
 function cut(text: string | undefined, longest: number): string | undefined {
   if (text === undefined || text.length <= longest) return text;
   return `${text.slice(0, longest).toWellFormed()}...`;
-}
-
-function present(attributes: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
 }

@@ -1,3 +1,4 @@
+import { isRecord } from './is-record.ts';
 /** What a function response in the form of `@google/adk` says to a question. */
 export interface InputReply {
   response: unknown;
@@ -22,10 +23,7 @@ export function unwrappedReply(response: Record<string, unknown>): {
   if (key !== 'response' || others.length > 0) return { given: response, isMalformed: false };
   const { response: text } = response;
   const parsed = typeof text === 'string' ? parsedJson(text) : text;
-  const isRecord = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
-  return isRecord
-    ? { given: parsed as Record<string, unknown>, isMalformed: false }
-    : { given: response, isMalformed: true };
+  return isRecord(parsed) ? { given: parsed, isMalformed: false } : { given: response, isMalformed: true };
 }
 
 function parsedJson(text: string): unknown {

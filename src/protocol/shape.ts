@@ -1,3 +1,4 @@
+import { isRecord } from './is-record.ts';
 /**
  * What of a value can't be what it is taken for: the field, and what stands there. Never the value itself, which may be anybody's.
  * Undefined where nothing is wrong.
@@ -114,10 +115,6 @@ function isJson(value: unknown): boolean {
 
 function isTime(value: unknown): value is number {
   return typeof value === 'number' && Math.abs(value) <= LONGEST_TIME;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function firstProblem<T>(ones: readonly T[], problemOf: (one: T) => string | undefined): string | undefined {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getLogger } from '../logger.ts';
+import { messageOf } from '../protocol/message-of.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
 import { type EmbeddedParts, loadEmbeddedParts } from './embedded-parts.ts';
 import { EmbeddedServices, type TaskQueues } from './embedded-services.ts';
@@ -151,7 +152,7 @@ async function ended(services: Promise<EmbeddedServices>): Promise<void> {
 }
 
 function tell(error: unknown): void {
-  getLogger().error(error instanceof Error ? error.message : String(error));
+  getLogger().error(messageOf(error));
 }
 
 function newPlace({ acquireFolder, endWithProcess }: EmbeddedParts): Place {

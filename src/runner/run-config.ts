@@ -7,6 +7,7 @@ import type {
   SpeechConfig,
 } from '@google/genai';
 import { getLogger } from '../logger.ts';
+import { defined } from '../protocol/defined.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
@@ -121,9 +122,7 @@ export function turnRunConfig(given: RunConfig = {}): TurnRunConfig {
     getLogger().warn('maxLlmCalls is zero or less: nothing bounds how often this run asks the model');
   }
   return {
-    ...(maxLlmCalls === undefined ? {} : { maxLlmCalls }),
-    ...(streamingMode === undefined ? {} : { streamingMode }),
-    ...(pauseOnToolCalls === undefined ? {} : { pauseOnToolCalls }),
+    ...defined({ maxLlmCalls, streamingMode, pauseOnToolCalls }),
   };
 }
 

@@ -6,6 +6,7 @@ import { whenAtRest } from '../client/turns/turn-at-rest.ts';
 import type { TurnHandle } from '../client/turns/turn-handle.ts';
 import type { Content } from '../events/content.ts';
 import { createEvent, type Event } from '../events/event.ts';
+import { defined } from '../protocol/defined.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import type { TurnError, TurnStatus } from '../protocol/turn.ts';
 import type { PartialText } from '../store/live/live-feed.ts';
@@ -55,7 +56,7 @@ export async function* runTurn(
       ...session,
       message,
       rootAgent,
-      ...(stateDelta === undefined ? {} : { stateDelta }),
+      ...defined({ stateDelta }),
       runConfig,
     });
     // The turn of a message of its own is new: no one else knows its id.
@@ -231,7 +232,7 @@ async function* eventsOf(
   first: number | undefined,
 ): AsyncGenerator<ToldEvent, void, undefined> {
   let after: number | string | undefined = first;
-  const options = () => ({ ...(after === undefined ? {} : { after }), signal });
+  const options = () => ({ ...defined({ after }), signal });
   if (streamingMode !== 'sse') {
     for await (const stored of turn.events(options())) yield* toldEvents(stored);
     return;

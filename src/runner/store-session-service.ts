@@ -2,6 +2,7 @@ import { InvalidTurn } from '../client/client-errors.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 import type { ClientSessions } from '../client/sessions/client-sessions.ts';
 import type { Event } from '../events/event.ts';
+import { defined } from '../protocol/defined.ts';
 import {
   type AppendEventRequest,
   BaseSessionService,
@@ -40,7 +41,7 @@ export abstract class StoreSessionService extends BaseSessionService {
           app: appName,
           userId,
           ...(sessionId ? { sessionId } : {}),
-          ...(state === undefined ? {} : { state }),
+          ...defined({ state }),
         }),
       ),
     );
@@ -70,7 +71,7 @@ export abstract class StoreSessionService extends BaseSessionService {
       do {
         const page = await sessions.list({
           app: appName,
-          ...(userId === undefined ? {} : { userId }),
+          ...defined({ userId }),
           offset: next,
           limit: Math.min(PAGE, end - next),
           order,

@@ -1,3 +1,4 @@
+import { messageOf } from '../protocol/message-of.ts';
 import type { CompiledSchema, JsonSchemaObject, SchemaSite } from './compiled-schema.ts';
 import { DefinitionError } from './definition-error.ts';
 import { readJsonSchema } from './json-schema.ts';
@@ -81,7 +82,7 @@ function ofZod(convert: () => JsonSchemaObject): JsonSchemaObject {
     return convert();
   } catch (cause) {
     if (cause instanceof SchemaError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new SchemaError([], `zod can't write it as JSON Schema: ${reason}`, { cause });
   }
 }

@@ -1,4 +1,5 @@
 import { isTooDeep, tooDeepText } from '../contract/message-limits.ts';
+import { messageOf } from '../protocol/message-of.ts';
 import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
 import { ajvProblems } from './ajv-problems.ts';
 import type { JsonSchemaObject } from './compiled-schema.ts';
@@ -63,7 +64,7 @@ function compiled(schema: JsonSchemaObject, dialect: string, isOutside: boolean)
     return isOutside ? compileOutsideSchema(schema, dialect) : compileJsonSchema(schema, dialect);
   } catch (cause) {
     if (cause instanceof SchemaError) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new SchemaError([], `not a valid JSON Schema (${dialect}): ${reason}`, { cause });
   }
 }

@@ -1,11 +1,9 @@
+export { isRecord } from '../protocol/is-record.ts';
+
 /** What kind of value this is, in the words of JSON where it has one; never the value itself. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
   return typeof value;
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

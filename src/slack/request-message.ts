@@ -1,4 +1,5 @@
 import type { NotifiedRequest } from '../approvals/notifier.ts';
+import { defined } from '../protocol/defined.ts';
 import type { Voter } from '../protocol/gate.ts';
 import { visibleExcerpt } from '../protocol/visible-text.ts';
 import { argumentBlocks } from './argument-blocks.ts';
@@ -192,7 +193,7 @@ function buttonsOf({ kind, requestId, terms, votes = [] }: AskedRequest, opens: 
     action_id: ACTIONS[action],
     text: plain(label),
     value: requestId,
-    ...(style === undefined ? {} : { style }),
+    ...defined({ style }),
   });
   return [
     ...(kind === 'confirmation'

@@ -1,3 +1,4 @@
+import { defined } from '../protocol/defined.ts';
 import { isRecord } from '../schema/kind-of.ts';
 import type { ModalView } from './block-kit.ts';
 import type { DrawnMessage } from './request-message.ts';
@@ -78,7 +79,7 @@ export class SlackApi {
       channel,
       ...message,
       ...QUIET,
-      ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+      ...defined({ thread_ts: threadTs }),
     });
     const { ts, channel: where } = posted;
     if (typeof ts !== 'string') throw new SlackFailed('chat.postMessage: Slack’s answer names no message');
@@ -104,7 +105,7 @@ export class SlackApi {
     for (let page = 0; page < MOST_PAGES; page++) {
       let found: Record<string, unknown>;
       try {
-        found = await this.#call(method, { ...where, ...(cursor === undefined ? {} : { cursor }) });
+        found = await this.#call(method, { ...where, ...defined({ cursor }) });
       } catch (error) {
         if (error instanceof SlackFailed && UNSEEN.has(error.error)) return undefined;
         throw error;

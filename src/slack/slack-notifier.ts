@@ -7,6 +7,7 @@ import type {
   Notifier,
 } from '../approvals/notifier.ts';
 import { digestOf } from '../protocol/canonical-json.ts';
+import { defined } from '../protocol/defined.ts';
 import { isRecord } from '../schema/kind-of.ts';
 import { plain } from './block-kit.ts';
 import { actionOf, callOf, type DrawnMessage, endedMessage, pendingMessage } from './request-message.ts';
@@ -70,8 +71,7 @@ export class SlackNotifier implements Notifier {
         status,
         at: decidedAt,
         by: by.map(({ principal }) => principal),
-        ...(reason === undefined ? {} : { reason }),
-        ...(editedArgs === undefined ? {} : { editedArgs }),
+        ...defined({ reason, editedArgs }),
       });
       try {
         await this.#app.api.update(place, message);
@@ -272,5 +272,5 @@ async function each<Request>(
 function noticeFailure(error: unknown): unknown {
   if (!(error instanceof SlackFailed)) return error;
   const { message, retryAfter, isFinal } = error;
-  return new NoticeFailed(message, { ...(retryAfter === undefined ? {} : { retryAfter }), final: isFinal });
+  return new NoticeFailed(message, { ...defined({ retryAfter }), final: isFinal });
 }

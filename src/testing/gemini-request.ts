@@ -7,6 +7,7 @@ import type {
   Tool,
   ToolConfig,
 } from '@google/genai';
+import { messageOf } from '../protocol/message-of.ts';
 import { GeminiRefusal, invalidArgument } from './gemini-error.ts';
 import { camelFields, isObject, type Json } from './gemini-json.ts';
 
@@ -101,7 +102,7 @@ export function parseBody(body: string): Json {
   try {
     value = body === '' ? {} : JSON.parse(body);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw new GeminiRefusal(400, `Invalid JSON payload received. ${reason}`, { cause });
   }
   if (isObject(value)) return camelFields(value) as Json;

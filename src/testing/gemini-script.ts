@@ -1,4 +1,5 @@
 import type { FunctionResponse } from '@google/genai';
+import { messageOf } from '../protocol/message-of.ts';
 import { GeminiRefusal, GeminiStandInError } from './gemini-error.ts';
 import { type GeminiReply, type GeminiReplyLike, toReply } from './gemini-reply.ts';
 import { type GeminiRequest, lastFunctionResponses, lastUserText } from './gemini-request.ts';
@@ -40,7 +41,7 @@ export function scriptRunner(script: GeminiScript): ScriptRunner {
         );
       } catch (cause) {
         if (info.signal.aborted) throw cause;
-        const reason = cause instanceof Error ? cause.message : String(cause);
+        const reason = messageOf(cause);
         throw scriptFailure(`The stand-in's script failed on request ${index + 1}: ${reason}`, cause);
       }
     };

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { outliveErrors } from '../net/outlive-errors.ts';
+import { messageOf } from '../protocol/message-of.ts';
 import { checkRequest } from './gemini-check.ts';
 import { GeminiRefusal, GeminiStandInError } from './gemini-error.ts';
 import type { Json } from './gemini-json.ts';
@@ -230,7 +231,7 @@ class LocalGemini implements GeminiStandIn {
 }
 
 function internalError(cause: unknown): GeminiRefusal {
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const reason = messageOf(cause);
   return new GeminiRefusal(500, `The stand-in could not answer: ${reason}`, { cause });
 }
 

@@ -17,6 +17,7 @@ import type { TurnHandle } from '../client/turns/turn-handle.ts';
 import { folderCredentialKeys } from '../credentials/folder-credential-keys.ts';
 import { readiness } from '../gateway/health/readiness.ts';
 import { ownVersion } from '../own-version.ts';
+import { defined } from '../protocol/defined.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
@@ -98,7 +99,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
     const temporal = new Client({
       connection,
       namespace,
-      ...(dataConverter === undefined ? {} : { dataConverter }),
+      ...defined({ dataConverter }),
     });
     const client = new HoldfastClient({ temporal, store, searchAttributes, credentialKeys });
     const gateway = await openLocalGateway({
@@ -109,7 +110,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
         version: ownVersion(),
         namespace,
         taskQueue: DEFAULT_TASK_QUEUE,
-        ...(server.uiUrl === undefined ? {} : { uiUrl: server.uiUrl }),
+        ...defined({ uiUrl: server.uiUrl }),
         store: 'embedded',
         apps: apps.map(({ name }) => name),
         agents: [...new Set([...agents, ...apps.map(({ rootAgent }) => rootAgent)])].map(({ name }) => name),
@@ -120,7 +121,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
       }),
       records: store,
       credentialKeys,
-      ...(options.gateway === undefined ? {} : { settings: options.gateway }),
+      ...defined({ settings: options.gateway }),
     });
     ends.push(() => gateway.close());
     gatewayUrl = gateway.url;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { defined } from '../protocol/defined.ts';
 import { isObject, type Json, listOf } from './gemini-json.ts';
 import { blockProblems, viewProblems } from './slack-block-check.ts';
 import { type SlackMessage, SlackRefusal, type SlackState } from './slack-state.ts';
@@ -93,7 +94,7 @@ export function shownMessage({ ts, threadTs, text, blocks }: SlackMessage): Json
     bot_id: 'B0HOLDFAST',
     app_id: STAND_IN_APP,
     ts,
-    ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+    ...defined({ thread_ts: threadTs }),
     text,
     blocks,
   };

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { outliveErrors } from '../net/outlive-errors.ts';
+import { defined } from '../protocol/defined.ts';
 import { isObject, type Json, listOf } from './gemini-json.ts';
 import { contentOf, SLACK_METHODS, STAND_IN_APP, shownMessage } from './slack-methods.ts';
 import { type SlackForgery, slackHeaders } from './slack-sign.ts';
@@ -122,7 +123,7 @@ class LocalSlack implements SlackStandIn {
       channel: { id: message.channel, name: 'approvals' },
       message: shownMessage(message),
       response_url: forged.responseUrl ?? this.#responseUrl(user, message.channel, message.ts),
-      actions: [{ ...button, ...(value === undefined ? {} : { value }), action_ts: this.#state.nextTs() }],
+      actions: [{ ...button, ...defined({ value }), action_ts: this.#state.nextTs() }],
     };
     return formOf({ payload: JSON.stringify(payload) });
   }
@@ -265,7 +266,7 @@ class LocalSlack implements SlackStandIn {
 
   #responseUrl(user: string, channel: string, ts?: string): string {
     const id = randomUUID();
-    this.#state.replies.set(id, { user, channel, uses: 0, ...(ts === undefined ? {} : { ts }) });
+    this.#state.replies.set(id, { user, channel, uses: 0, ...defined({ ts }) });
     return `${this.#origin}/actions/${id}`;
   }
 

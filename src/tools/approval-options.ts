@@ -1,3 +1,4 @@
+import { defined } from '../protocol/defined.ts';
 import type { OnExpiry } from '../protocol/gate.ts';
 import type { Duration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
@@ -98,12 +99,11 @@ export function resolveApproval(
   const onExpiry = read.choice<OnExpiry>('onExpiry', ['reject', 'approve', 'escalate'], 'reject');
   const notRequester = read.boolean('notRequester', false);
   const approval: ResolvedApproval = {
-    ...(approvers === undefined ? {} : { approvers }),
+    ...defined({ approvers }),
     ...(quorum === 1 ? {} : { quorum }),
-    ...(expiresIn === undefined ? {} : { expiresIn }),
+    ...defined({ expiresIn }),
     ...(onExpiry === 'reject' ? {} : { onExpiry }),
-    ...(escalateAfter === undefined ? {} : { escalateAfter }),
-    ...(escalateTo === undefined ? {} : { escalateTo }),
+    ...defined({ escalateAfter, escalateTo }),
     ...(read.boolean('allowEdit', false) ? { allowEdit: true } : {}),
     ...(notRequester ? { notRequester } : {}),
   };

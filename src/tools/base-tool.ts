@@ -1,5 +1,6 @@
 import type { FunctionDeclaration } from '../events/content.ts';
 import { appendTools, type ModelRequest } from '../models/llm-request.ts';
+import { defined } from '../protocol/defined.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
@@ -241,7 +242,7 @@ export abstract class BaseTool {
       name,
       // The model reads more than the description of a long-running tool.
       description: declaration?.description ?? description,
-      ...(inputSchema === undefined ? {} : { inputSchema }),
+      ...defined({ inputSchema }),
     };
   }
 
@@ -323,7 +324,7 @@ export function toDefinition(tool: BaseTool): ToolDefinition {
     throw new DefinitionError({ owner: 'toDefinition', problem: `expected a tool, got ${kindOf(tool)}` });
   }
   const { name, description, inputSchema } = tool.describe();
-  return { name, description, ...(inputSchema === undefined ? {} : { parameters: inputSchema }) };
+  return { name, description, ...defined({ parameters: inputSchema }) };
 }
 
 /** A copy, with types in lower case where they are the provider's. */

@@ -6,6 +6,7 @@ import {
   type EventActions,
   ToolConfirmation,
 } from '../events/event-actions.ts';
+import { defined } from '../protocol/defined.ts';
 import { toJsonValue } from '../schema/json-value.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
 import { assertCredentialKey, withoutSecrets } from './auth-config.ts';
@@ -279,13 +280,13 @@ export class Context extends ReadonlyContext {
     const question = new ToolConfirmation({
       confirmed: false,
       hint: shortHint(hint ?? ''),
-      ...(json === undefined ? {} : { payload: json }),
+      ...defined({ payload: json }),
     });
     this.eventActions.requestedToolConfirmations[callId] = question;
     this.#questions.ask({
       kind: 'confirmation',
       hint: question.hint,
-      ...(json === undefined ? {} : { payload: json }),
+      ...defined({ payload: json }),
     });
   }
 
@@ -390,6 +391,6 @@ function initFrom({ invocationContext, eventActions, functionCallId, toolConfirm
     eventActions: eventActions ?? createEventActions(),
     invocation: invocationContext,
     ...(isOfCall ? { call } : {}),
-    ...(toolConfirmation === undefined ? {} : { toolConfirmation }),
+    ...defined({ toolConfirmation }),
   } satisfies ContextInit;
 }

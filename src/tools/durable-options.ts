@@ -1,3 +1,4 @@
+import { defined } from '../protocol/defined.ts';
 import { type Duration, formatDuration } from '../schema/duration.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { OptionReader } from '../schema/option-reader.ts';
@@ -175,7 +176,7 @@ export function resolveDurableOptions(
     onUnknownOutcome,
     isConcurrencySafe: read.boolean('isConcurrencySafe', true),
     execution,
-    ...(options.summary === undefined ? {} : { summary: options.summary }),
+    ...defined({ summary: options.summary }),
     sensitive: sensitiveOf(read, options.sensitive),
     needsTranscript: read.boolean('needsTranscript', false),
   });

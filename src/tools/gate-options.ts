@@ -1,4 +1,5 @@
 import type { AuthConfig } from '../events/event-actions.ts';
+import { defined } from '../protocol/defined.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { type ApprovalOptions, type ResolvedApproval, resolveApproval } from './approval-options.ts';
@@ -92,11 +93,9 @@ export function resolveGate(owner: string, options: object): ToolGate | undefine
   if (asks === undefined) refuseUnasked(read, given);
   if (asks === undefined && authConfig === undefined) return undefined;
   return Object.freeze({
-    ...(asks === undefined
-      ? {}
-      : { confirmation: Object.freeze({ ...asks, ...(hint === undefined ? {} : { hint }) }) }),
+    ...(asks === undefined ? {} : { confirmation: Object.freeze({ ...asks, ...defined({ hint }) }) }),
     approval,
-    ...(authConfig === undefined ? {} : { authConfig }),
+    ...defined({ authConfig }),
   });
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../protocol/defined.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
 import { toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
@@ -42,7 +43,7 @@ export async function answerOf(
     kind: 'input',
     message: shortHint(message),
     ...(schema === undefined ? {} : { responseSchema: schema.jsonSchema }),
-    ...(json === undefined ? {} : { payload: json }),
+    ...defined({ payload: json }),
   });
   if (schema === undefined) return answer;
   const validation = await schema.validate(structuredClone(answer));

@@ -1,4 +1,5 @@
 import type { JobProgress } from '../contract/jobs.ts';
+import { defined } from '../protocol/defined.ts';
 import { type Duration, formatDuration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { OptionReader } from '../schema/option-reader.ts';
@@ -128,13 +129,11 @@ export function resolveJobOptions(owner: string, options: JobOptions & OptionsBe
   const inProcess = read.boolean('inProcess', false);
   if (inProcess) refuseBesideInProcess(read, options);
   return Object.freeze({
-    ...(poll === undefined ? {} : { poll }),
+    ...defined({ poll }),
     pollInterval,
-    ...(cancel === undefined ? {} : { cancel }),
-    ...(onTimeout === undefined ? {} : { onTimeout }),
+    ...defined({ cancel, onTimeout }),
     deadline,
-    ...(startTimeout === undefined ? {} : { startTimeout }),
-    ...(silenceTimeout === undefined ? {} : { silenceTimeout }),
+    ...defined({ startTimeout, silenceTimeout }),
     pauseOnReturn,
     inProcess,
   });

@@ -1,5 +1,6 @@
 import { types } from 'node:util';
 import type { Part } from '../events/content.ts';
+import { defined } from '../protocol/defined.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { isReadByModels, typeOfData, UNKNOWN_TYPE } from './media-type.ts';
 import { InvalidResultError } from './tool-error.ts';
@@ -113,8 +114,7 @@ export function mediaOf(value: unknown): MediaResult | undefined {
         mimeType,
         bytes: data.byteLength,
         ...(isSent ? {} : { omitted: true }),
-        ...(name === undefined ? {} : { name }),
-        ...(trustTier === undefined ? {} : { trustTier }),
+        ...defined({ name, trustTier }),
       })),
     },
     parts: media.flatMap(({ mimeType, data, isSent }) => (isSent ? [partOf(mimeType, data)] : [])),

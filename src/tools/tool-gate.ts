@@ -1,4 +1,5 @@
 import { digestOf } from '../protocol/canonical-json.ts';
+import { defined } from '../protocol/defined.ts';
 import { toJsonValue } from '../schema/json-value.ts';
 import { isRecord } from '../schema/kind-of.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
@@ -41,7 +42,7 @@ export async function questionOf(
   const json = payload === undefined ? undefined : jsonOf(tool, `${option}: payload`, payload);
   return {
     hint: shortHint(typeof hint === 'string' && hint !== '' ? hint : await hintOf(tool, args)),
-    ...(json === undefined ? {} : { payload: json }),
+    ...defined({ payload: json }),
     ...(approval === undefined ? {} : { terms: termsOfCall(tool, option, approval) }),
   };
 }

@@ -1,4 +1,5 @@
 import type { FunctionDeclaration } from '../events/content.ts';
+import { defined } from '../protocol/defined.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { AGENT_OF_TOOL, type AgentOfTool } from './agent-of-tool.ts';
@@ -128,7 +129,7 @@ function gateOver(
   }
   return {
     ...own,
-    ...(approval === undefined ? {} : { approval }),
+    ...defined({ approval }),
     requireConfirmationProvider: async (args, context) => {
       const question = await questionOf(inner, args, context);
       if (question !== undefined) {

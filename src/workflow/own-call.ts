@@ -1,5 +1,6 @@
 import { sleep, uuid4 } from '@temporalio/workflow';
 import type { Reference } from '../protocol/carried.ts';
+import { isRecord } from '../protocol/is-record.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import type { OwnCall, TurnResult } from '../protocol/turn.ts';
 import { readAnswer } from './agent-answer.ts';
@@ -75,8 +76,4 @@ export async function responseOf(
 /** What a tool keeps to itself has no digest: that of a short secret could be guessed by trying. */
 function isWithheld({ digest }: Reference): boolean {
   return digest === '';
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { UnsafeLocalCodeExecutor } from '../../src/code-executors/unsafe-local-code-executor.ts';
 import type { Part } from '../../src/events/content.ts';
-import { finalTextOf } from '../../src/flows/final-text.ts';
+import { textOf } from '../../src/events/content.ts';
 import { type AskedStep, draftFromError, recordOf } from '../../src/flows/step-draft.ts';
 import { draftFromResponse, type GivenResponse } from '../../src/flows/step-response.ts';
 import { usageOf } from '../../src/flows/step-usage.ts';
@@ -204,11 +204,11 @@ test('the final text is that of all text parts but thoughts, nothing between the
       const said = parts.flatMap((each) =>
         'text' in each && !('thought' in each && each.thought) ? [each.text] : [],
       );
-      expect(finalTextOf({ role: 'model', parts })).toBe(said.join(''));
+      expect(textOf({ role: 'model', parts })).toBe(said.join(''));
     }),
   );
-  expect(finalTextOf(undefined)).toBe('');
-  expect(finalTextOf({ role: 'model' })).toBe('');
+  expect(textOf(undefined)).toBe('');
+  expect(textOf({ role: 'model' })).toBe('');
 });
 
 test('code that a planner marks as a thought is run, the thoughts of the model are not [agent.codeExecutor] [agent.planner]', async () => {

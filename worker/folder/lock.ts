@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import { codedError } from '../../src/contract/error.ts';
+import { messageOf } from '../../src/protocol/message-of.ts';
 import { makeFolder } from '../../src/store/engine/make-folder.ts';
 import { type ExclusiveHold, type LockOwner, readLockOwner, tryHoldExclusively } from './exclusive.ts';
 
@@ -71,7 +72,7 @@ function orUnusable<T>(folder: string, action: () => T): T {
   try {
     return action();
   } catch (error) {
-    throw new FolderUnusable(folder, error instanceof Error ? error.message : String(error), {
+    throw new FolderUnusable(folder, messageOf(error), {
       cause: error,
     });
   }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { access, constants, stat } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
+import { defined } from '../../src/protocol/defined.ts';
 
 export interface RunResult {
   /** Undefined if it couldn't be started or was ended by a signal. */
@@ -32,7 +33,7 @@ export async function run(file: string, args: readonly string[], options: RunOpt
   options.signal?.throwIfAborted();
   const child = spawn(file, args, {
     env: options.env,
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    ...defined({ cwd: options.cwd }),
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: process.platform !== 'win32',
     windowsHide: true,

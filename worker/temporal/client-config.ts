@@ -7,6 +7,7 @@ import {
 } from '@temporalio/envconfig';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import { setVariables } from '../../src/environment.ts';
+import { defined } from '../../src/protocol/defined.ts';
 import { TemporalConfigInvalid } from './errors.ts';
 
 const SELECTORS = ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'];
@@ -53,9 +54,7 @@ export function configuredServer(given: NodeJS.ProcessEnv): ConfiguredServer | u
   return {
     connectionOptions: {
       address,
-      ...(tls === undefined ? {} : { tls }),
-      ...(apiKey === undefined ? {} : { apiKey }),
-      ...(metadata === undefined ? {} : { metadata }),
+      ...defined({ tls, apiKey, metadata }),
     },
     namespace: namespace ?? 'default',
   };

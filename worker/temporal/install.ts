@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../../src/protocol/message-of.ts';
 import { type ExclusiveHold, readLockOwner, tryHoldExclusively } from '../folder/exclusive.ts';
 import { type FailedAttempt, TemporalUnavailable } from './errors.ts';
 import { type ExecutableSearch, findCached, findExecutable, type TemporalExecutable } from './executable.ts';
@@ -33,7 +34,7 @@ export async function obtainExecutable(options: InstallOptions): Promise<Tempora
     options.signal?.throwIfAborted();
     attempts.push({
       what: 'writing into the cache',
-      why: error instanceof Error ? error.message : String(error),
+      why: messageOf(error),
     });
     throw unavailable(attempts);
   }
@@ -55,7 +56,7 @@ async function install(options: InstallOptions, attempts: FailedAttempt[]): Prom
   for (const { what, attempt } of ways) {
     let why = await attempt(options).catch((error: unknown) => {
       options.signal?.throwIfAborted();
-      return error instanceof Error ? error.message : String(error);
+      return messageOf(error);
     });
     if (why === undefined) {
       const installed = await findCached(options.cacheFolder, options.env);

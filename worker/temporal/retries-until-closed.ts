@@ -1,5 +1,6 @@
 import { InterceptingCall, type Interceptor, Metadata, status } from '@grpc/grpc-js';
 import { defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
+import { messageOf } from '../../src/protocol/message-of.ts';
 
 type Call = ConstructorParameters<typeof InterceptingCall>[0];
 
@@ -18,7 +19,7 @@ const untilClosed: Interceptor = (options, nextCall) => {
   try {
     return new InterceptingCall(nextCall(options));
   } catch (error) {
-    return new InterceptingCall(cancelledCall(error instanceof Error ? error.message : String(error)));
+    return new InterceptingCall(cancelledCall(messageOf(error)));
   }
 };
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Connection, isGrpcServiceError } from '@temporalio/client';
 import proto from '@temporalio/proto';
+import { messageOf } from '../../src/protocol/message-of.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/protocol/search-attributes.ts';
 
 const KEYWORD = proto.temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
@@ -90,5 +91,5 @@ function call<T>(connection: Connection, request: () => Promise<T>): Promise<T> 
 
 function describe(error: unknown): string {
   if (isGrpcServiceError(error)) return error.details || error.message;
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }

@@ -1,4 +1,5 @@
 import { thawRequest } from '../../models/thaw-request.ts';
+import { defined } from '../../protocol/defined.ts';
 import type { LlmRequest } from '../../tools/base-tool.ts';
 import type { InvocationContext } from '../../tools/invocation-context.ts';
 import { asksModel } from '../llm-agent-view.ts';
@@ -16,7 +17,7 @@ export class ContentRequestProcessor extends DirectProcessor {
     if (!asksModel(agent)) return;
     llmRequest.contents = invocationContext.contents({
       agent: agent.name,
-      ...(branch === undefined ? {} : { branch }),
+      ...defined({ branch }),
       include: agent.includeContents,
     });
     insertInstructionContents(llmRequest);

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
+import { messageOf } from '../../protocol/message-of.ts';
 import { makeFolder } from '../../store/engine/make-folder.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput } from '../command-output.ts';
@@ -34,9 +35,7 @@ export function initCommand(
     makeFolder(path);
     for (const [name, content] of Object.entries(files)) writeFileSync(join(path, name), content);
   } catch (error) {
-    throw new CliError(
-      `${folder} can't be written to: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new CliError(`${folder} can't be written to: ${messageOf(error)}`);
   }
   const place = relative(process.cwd(), path);
   const next = [

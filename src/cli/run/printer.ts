@@ -1,5 +1,6 @@
 import type { FollowedEvent, StreamItem } from '../../client/stream/stream-item.ts';
 import type { Content } from '../../events/content.ts';
+import { textOf } from '../../events/content.ts';
 import type { InvocationOutcome, TurnUsage } from '../../protocol/turn.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
@@ -203,10 +204,6 @@ function placeOf(callKey: string): string {
 }
 
 /** What the model has said, without its thoughts. */
-function textOf(content: Content | undefined): string {
-  return (content?.parts ?? []).map(({ text, thought }) => (text && !thought ? text : '')).join('');
-}
-
 function linesOf(content: Content | undefined, withoutText: boolean): string[] {
   return (content?.parts ?? []).flatMap((part) => {
     const { text, thought, functionCall, functionResponse } = part;

@@ -5,6 +5,7 @@ import { constants, devNull } from 'node:os';
 import { z } from 'zod';
 import { readDevEntry } from '../../../worker/folder/dev-file.ts';
 import { configuredServer } from '../../../worker/temporal/client-config.ts';
+import { messageOf } from '../../protocol/message-of.ts';
 import { CliError } from '../cli-error.ts';
 import { shellWord } from '../shell-word.ts';
 import { findTemporalCli } from './temporal-cli.ts';
@@ -89,7 +90,7 @@ async function passedOn(program: string, args: readonly string[], env: NodeJS.Pr
     const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
     return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
   } catch (error) {
-    throw new CliError(`${program} can't be run: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CliError(`${program} can't be run: ${messageOf(error)}`);
   } finally {
     process.off('SIGINT', untilItEnds);
     process.off('SIGTERM', handOn);

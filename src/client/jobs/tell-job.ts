@@ -2,6 +2,7 @@ import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { tellWaiting } from '../../jobs/tell-waiting.ts';
 import { getLogger } from '../../logger.ts';
 import type { JobProgressed } from '../../protocol/job.ts';
+import { messageOf } from '../../protocol/message-of.ts';
 import { JOB_PROGRESS } from '../../protocol/names.ts';
 import type { JobOfMessage, JobRow } from '../../store/jobs/job-store.ts';
 import type { Store } from '../../store/store.ts';
@@ -51,7 +52,7 @@ async function patiently(
   try {
     await temporal.withDeadline(Date.now() + PATIENCE, tell);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     getLogger().warn(
       `the workflow that waits was not told ${what}, and learns of it by its next look: ${reason}`,
     );

@@ -3,6 +3,7 @@ import { depthProblem, functionResponseProblem, runConfigProblem } from '../../c
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { Content } from '../../events/content.ts';
 import { confirmationReplyOf } from '../../protocol/confirmation-reply.ts';
+import { isRecord } from '../../protocol/is-record.ts';
 import type { MessagePolicy, SendMessage } from '../../protocol/message.ts';
 import type { TurnRunConfig } from '../../protocol/run-terms.ts';
 import { PAYLOAD_LIMIT } from '../../protocol/sizes.ts';
@@ -231,10 +232,6 @@ function jsonBytes(value: unknown, field = 'message'): number {
     const problem = error instanceof Error ? error.message.split('\n', 1)[0] : String(error);
     throw invalid(field, `expected JSON: ${problem}`);
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function invalid(field: string, problem: string): InvalidTurn {

@@ -7,6 +7,7 @@ import {
 import { confirmationReplyOf } from '../../protocol/confirmation-reply.ts';
 import { callKeyOfRequest, type GateKind } from '../../protocol/gate.ts';
 import { type InputReply, inputReplyOf } from '../../protocol/input-reply.ts';
+import { isRecord } from '../../protocol/is-record.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { isSameJson } from '../same-json.ts';
 
@@ -109,8 +110,4 @@ export function withResponses(
       : { ...part, functionResponse: { ...part.functionResponse, response } };
   });
   return { ...message, parts };
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@ import { CREDENTIAL_REF } from '../../contract/decision-limits.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { Content } from '../../events/content.ts';
 import { inputReplyOf } from '../../protocol/input-reply.ts';
+import { isRecord } from '../../protocol/is-record.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { answeredRequest } from '../approvals/find-request.ts';
@@ -11,14 +12,7 @@ import type { ClientContext } from '../client-context.ts';
 import { InvalidTurn, RequestNotFound, RequestNotPending } from '../client-errors.ts';
 import { ClientCredentials } from '../credentials/client-credentials.ts';
 import { namedReplies } from './named-replies.ts';
-import {
-  isRecord,
-  isSameReply,
-  type ReplyPart,
-  replyParts,
-  unwrappedResponse,
-  withResponses,
-} from './reply-parts.ts';
+import { isSameReply, type ReplyPart, replyParts, unwrappedResponse, withResponses } from './reply-parts.ts';
 
 const METHOD = 'sendMessage';
 

@@ -1,4 +1,5 @@
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
+import { messageOf } from '../../protocol/message-of.ts';
 import { isRecord } from '../../schema/kind-of.ts';
 import { IssuerUnreachable } from './issuer-unreachable.ts';
 import { isSafeUrl, type TrustedIssuer } from './trusted-issuer.ts';
@@ -78,7 +79,7 @@ export class IssuerKeys {
       JSON.parse(text);
       return new Response(text, { headers: { 'content-type': 'application/json' } });
     } catch (error) {
-      throw this.#failure(`${url}: ${error instanceof Error ? error.message : String(error)}`, error);
+      throw this.#failure(`${url}: ${messageOf(error)}`, error);
     }
   }
 

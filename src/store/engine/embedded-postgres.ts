@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
+import { messageOf } from '../../protocol/message-of.ts';
 import { StoreInUse, StoreUnavailable } from '../store-errors.ts';
 import type { PgliteThreadData, PgliteThreadMessage, PgliteThreadOrder } from './pglite-thread.ts';
 import { makePrivateSocket, PathSocket } from './private-socket.ts';
@@ -178,10 +179,6 @@ async function startThread(
       done.abort();
     },
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function threadFile(): URL {

@@ -13,6 +13,7 @@ import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
+import { messageOf } from '../../protocol/message-of.ts';
 import { makeFolder } from './make-folder.ts';
 import { servePglite } from './pglite-server.ts';
 import { SOCKET_FOLDER_PREFIX } from './private-socket.ts';
@@ -136,7 +137,7 @@ async function createFrom(template: string, copy: string): Promise<PGlite> {
     return await create(copy);
   } catch (error) {
     rmSync(copy, { recursive: true, force: true });
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new Error(`${reason}; it was a copy of ${template}: delete that where it is damaged`, {
       cause: error,
     });

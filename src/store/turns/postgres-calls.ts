@@ -1,4 +1,5 @@
 import type { Content } from '../../events/content.ts';
+import { textOf } from '../../events/content.ts';
 import { placeOfCall, stepKeyOf } from '../../protocol/identity.ts';
 import type { Database } from '../engine/database.ts';
 import { jsonText, storableText } from '../engine/json-text.ts';
@@ -199,10 +200,6 @@ export async function findPlannedCall(
       ...(place === undefined ? {} : { place }),
     },
   };
-}
-
-function textOf(content: Content | undefined): string {
-  return (content?.parts ?? []).map(({ thought, text }) => (thought ? '' : (text ?? ''))).join('');
 }
 
 /** Counts a failed attempt of a step or a call, once; returns how many count. */

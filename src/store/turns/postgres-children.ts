@@ -1,4 +1,5 @@
 import type { Content } from '../../events/content.ts';
+import { textOf } from '../../events/content.ts';
 import { placeOfCall, stepKeyOf } from '../../protocol/identity.ts';
 import type { PlannedCall } from '../../protocol/step.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
@@ -112,7 +113,7 @@ export function postgresChildren(database: Database): ChildStore {
       const [row] = await database.query<{ answer: EndAnswer | null }>(END, [parent, storableText(runKey)]);
       if (!row?.answer) return undefined;
       const { content, ...ended } = row.answer;
-      return { ...ended, text: content === null ? undefined : textOf(content) };
+      return { ...ended, text: content === null ? undefined : textOf(content, '\n') };
     },
     async readLatestSteps({ from, to, ...names }) {
       const rows = await database.query<{ event: EventRow }>(LATEST_STEPS, [
@@ -193,10 +194,6 @@ export function postgresChildren(database: Database): ChildStore {
       return await findPlannedCall(database, { session: row.caller_session, callKey: row.call_key });
     },
   };
-}
-
-function textOf({ parts = [] }: Content): string {
-  return parts.flatMap(({ text, thought }) => (text && !thought ? [text] : [])).join('\n');
 }
 
 function childSession(row: ChildRow): ChildSession {

@@ -1,3 +1,4 @@
+import { defined } from '../../protocol/defined.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { isRecord, kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
@@ -51,7 +52,7 @@ export function approvalTool(options: ApprovalToolOptions = {}): FunctionTool {
     description,
     parameters: parametersWith(requiredFields),
     requiresApproval: true,
-    ...(approval === undefined ? {} : { approval }),
+    ...defined({ approval }),
     confirmationHint: ({ action, reason }) =>
       `An agent asks for an approval. The action, in its words: ${quoted(action)}. The reason, in its words: ${quoted(reason)}.`,
     execute: ({ action }, { toolConfirmation }) => ({

@@ -1,3 +1,4 @@
+import { defined } from '../../protocol/defined.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
@@ -101,11 +102,9 @@ export class VertexAiSearchTool extends NativeTool {
   protected buildVertexAiSearchConfig(_readonlyContext: ReadonlyContext): VertexAISearchConfig {
     const { dataStoreId, dataStoreSpecs, searchEngineId, filter, maxResults } = this;
     return {
-      ...(dataStoreId === undefined ? {} : { datastore: dataStoreId }),
+      ...defined({ datastore: dataStoreId }),
       ...(dataStoreSpecs === undefined ? {} : { dataStoreSpecs: structuredClone(dataStoreSpecs) }),
-      ...(searchEngineId === undefined ? {} : { engine: searchEngineId }),
-      ...(filter === undefined ? {} : { filter }),
-      ...(maxResults === undefined ? {} : { maxResults }),
+      ...defined({ engine: searchEngineId, filter, maxResults }),
     };
   }
 
