@@ -10,7 +10,7 @@ import { defaultCacheFolder } from '../worker/temporal/cache-folder.ts';
 import { findOnPath, run } from '../worker/temporal/child-process.ts';
 import { answers } from '../worker/temporal/probe.ts';
 import { askGateway } from './deploy/ask-gateway.ts';
-import { loadComposition, type Service } from './deploy/composition.ts';
+import { loadComposeFile, type Service } from './deploy/compose-file.ts';
 import { runSqlFile } from './deploy/create-databases.ts';
 import { doMainJob } from './deploy/main-job.ts';
 import { type NativePlace, nativePlace } from './deploy/native-place.ts';
@@ -43,7 +43,7 @@ const chosen = {
   GEMINI_API_KEY: randomBytes(12).toString('hex'),
   TEMPORAL_NAMESPACE: 'deployed',
 };
-const { services } = loadComposition(chosen);
+const { services } = loadComposeFile(chosen);
 
 function say(line: string): void {
   console.error(`${((Date.now() - started) / 1000).toFixed(1).padStart(7)} s  ${line}`);
@@ -125,7 +125,7 @@ async function deploy(): Promise<string> {
   failed.catch(() => undefined);
   for (const name of ['worker', 'gateway']) {
     await Promise.race([failed, until(HEALTHY_WITHIN, () => isHealthy(name, ours), over.signal)]);
-    say(`${name} is healthy, by the composition’s check`);
+    say(`${name} is healthy, by the Compose file’s check`);
   }
 
   const { HOLDFAST_GATEWAY_HOST, HOLDFAST_GATEWAY_PORT } = place.environmentOf(
@@ -223,7 +223,7 @@ function commandOf(name: string, place: NativePlace): string[] {
   return (service.command ?? []).map((word) => place.wordOf(service, word));
 }
 
-/** `-c name=value` of the command that the composition starts PostgreSQL with. */
+/** `-c name=value` of the command that the Compose file starts PostgreSQL with. */
 function settingsOf({ command = [] }: Service): Record<string, string> {
   const pairs = command.flatMap((word, index) => (command[index - 1] === '-c' ? [word.split('=')] : []));
   return Object.fromEntries(pairs.map(([name = '', value = '']) => [name, value]));

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Service } from './composition.ts';
+import type { Service } from './compose-file.ts';
 
 const HOST = '127.0.0.1';
 /** The Temporal server's schema keeps its ports as smallint. */
@@ -30,10 +30,10 @@ const OUR_PORTS = ['8080', '8081', '9464'];
 /** Where `COPY` and the entry point of the image have it. */
 const IMAGE_ROOT = '/app';
 
-/** Where the services of the composition are without containers: all on loopback, on free ports. */
+/** Where the services of the Compose file are without containers: all on loopback, on free ports. */
 export interface NativePlace {
   temporalAddress: string;
-  /** The variables of a service, of which only addresses, ports and paths differ from the composition's. */
+  /** The variables of a service, of which only addresses, ports and paths differ from the Compose file's. */
   environmentOf(name: string, service: Service): Record<string, string>;
   /** A word of a service's command or check, which may be a path or a port in its container. */
   wordOf(service: Service, word: string): string;

@@ -4,7 +4,7 @@ import proto from '@temporalio/proto';
 import { readDuration } from '../../src/schema/duration.ts';
 
 /**
- * Those commands of the Temporal CLI that the composition's scripts use, for machines that can't have the CLI. Its image has the
+ * Those commands of the Temporal CLI that the Compose file's scripts use, for machines that can't have the CLI. Its image has the
  * real one.
  */
 

@@ -16,11 +16,11 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import {
-  loadComposition,
+  loadComposeFile,
   neededVariables,
-  readComposition,
+  readComposeFile,
   variablesOf,
-} from '../../scripts/deploy/composition.ts';
+} from '../../scripts/deploy/compose-file.ts';
 import { holdfastProgram } from '../../src/cli/program.ts';
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/protocol/search-attributes.ts';
@@ -48,10 +48,10 @@ interface RawService {
   volumes?: string[];
 }
 
-const raw = readComposition() as { services: Record<string, RawService> };
+const raw = readComposeFile() as { services: Record<string, RawService> };
 /** What somebody who deploys must give. */
 const given = Object.fromEntries([...neededVariables(raw)].map((name) => [name, `of${name}`]));
-const { services } = loadComposition(given);
+const { services } = loadComposeFile(given);
 const names = Object.keys(services);
 const ours = names.filter((name) => services[name]?.build !== undefined);
 
@@ -233,7 +233,7 @@ describe('docker-compose.yml', () => {
     const example = [...textOf('.env.example').matchAll(/^#?([A-Z_]+)=(.*)$/gm)];
     expect(example.map(([, name]) => name).sort()).toEqual([...variablesOf(raw)].sort());
     const shown = Object.fromEntries(example.map(([, name = '', value = '']) => [name, value]));
-    expect(loadComposition({ ...shown, ...given })).toEqual(loadComposition(given));
+    expect(loadComposeFile({ ...shown, ...given })).toEqual(loadComposeFile(given));
   });
 
   test('has no password of its own: each is given, and .env is made with random ones [deploy.secrets]', () => {
@@ -243,7 +243,7 @@ describe('docker-compose.yml', () => {
     for (const name of passwords) {
       const { [name]: _left, ...others } = given;
       for (const env of [others, { ...others, [name]: '' }])
-        expect(() => loadComposition(env)).toThrow(
+        expect(() => loadComposeFile(env)).toThrow(
           `docker-compose.yml needs ${name}: run sh deploy/make-env.sh`,
         );
     }
@@ -259,7 +259,7 @@ describe('docker-compose.yml', () => {
     expect(new Set(passwords.map((name) => env[name])).size).toBe(3);
     for (const name of passwords) expect(env[name]).toMatch(/^[0-9a-f]{48}$/);
     expect(() => parseCredentialKeys(env.HOLDFAST_CREDENTIAL_KEYS ?? '')).not.toThrow();
-    expect(Object.keys(loadComposition(env).services)).toEqual(names);
+    expect(Object.keys(loadComposeFile(env).services)).toEqual(names);
     // Another start would lock itself out of the volume.
     expect(make()).toMatchObject({ status: 1, stderr: '.env is there already, and stays as it is\n' });
     expect(parseEnv(readFileSync(file, 'utf8'))).toEqual(env);

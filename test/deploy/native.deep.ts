@@ -7,7 +7,7 @@ const program = fileURLToPath(new URL('../../scripts/deploy-natively.ts', import
 const TIME = 40 * 60_000;
 
 test(
-  'the composition comes up without Docker and does the main job [deploy.native]',
+  'the Compose file’s services come up without Docker and do the main job [deploy.native]',
   () => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [program], {
       encoding: 'utf8',

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { loadComposition, neededVariables, readComposition } from '../../scripts/deploy/composition.ts';
+import { loadComposeFile, neededVariables, readComposeFile } from '../../scripts/deploy/compose-file.ts';
 import { runSqlFile } from '../../scripts/deploy/create-databases.ts';
 import { type NativePlace, nativePlace } from '../../scripts/deploy/native-place.ts';
 import {
@@ -23,8 +23,8 @@ const HEALTHY_WITHIN = 120_000;
 const GRACE = 30_000;
 
 /** What somebody who deploys must give; all else is as the file has it. */
-const given = Object.fromEntries([...neededVariables(readComposition())].map((name) => [name, `of${name}`]));
-const { services } = loadComposition(given);
+const given = Object.fromEntries([...neededVariables(readComposeFile())].map((name) => [name, `of${name}`]));
+const { services } = loadComposeFile(given);
 
 function serviceOf(name: string) {
   const service = services[name];
@@ -32,8 +32,8 @@ function serviceOf(name: string) {
   return service;
 }
 
-describe('worker and gateway of the composition, as processes', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-composition-'));
+describe('worker and gateway of the Compose file, as processes', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-compose-'));
   const running: NativeProcess[] = [];
   let postgres: PostgresServer;
   let temporal: TemporalTarget;

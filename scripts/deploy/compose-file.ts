@@ -15,21 +15,21 @@ const serviceSchema = z.object({
   healthcheck: z.object({ test: z.array(z.string()) }).optional(),
 });
 
-const compositionSchema = z.object({
+const composeSchema = z.object({
   services: z.record(z.string(), serviceSchema),
   volumes: z.record(z.string(), z.unknown()).default({}),
 });
 
-/** One service of the composition, in the forms that the file uses. */
+/** One service of the Compose file, in the forms that the file uses. */
 export type Service = z.infer<typeof serviceSchema>;
-export type Composition = z.infer<typeof compositionSchema>;
+export type ComposeFile = z.infer<typeof composeSchema>;
 
 export const COMPOSITION_FILE = fileURLToPath(new URL('../../docker-compose.yml', import.meta.url));
 
 const REFERENCE = /\$(?:\$|\{([A-Z][A-Z0-9_]*)(?::([-?])([^{}$]*))?\}|)/g;
 
 /** `docker-compose.yml` as data: anchors are merged, variables aren't filled in. */
-export function readComposition(): unknown {
+export function readComposeFile(): unknown {
   return parse(readFileSync(COMPOSITION_FILE, 'utf8'), { merge: true });
 }
 
@@ -39,8 +39,8 @@ export function readComposition(): unknown {
  *
  * @throws Error for a variable that is needed and isn't set.
  */
-export function loadComposition(env: NodeJS.ProcessEnv): Composition {
-  return compositionSchema.parse(interpolated(readComposition(), env));
+export function loadComposeFile(env: NodeJS.ProcessEnv): ComposeFile {
+  return composeSchema.parse(interpolated(readComposeFile(), env));
 }
 
 /** Names of the variables without which the file is refused. */
