@@ -8,7 +8,7 @@ export interface AnswerShape {
   chunkDelayMs: number;
 }
 
-/** The stand-in of a model, in a process of its own: what it costs is in no figure. Tells where it is and ends with it. */
+/** A mock model, in a process of its own: its cost is in no figure. Tells its address and ends with it. */
 const gemini = await startGeminiStandIn({
   script: (_, { userText }) => {
     const { words, chunkDelayMs }: AnswerShape = JSON.parse(userText);

@@ -19,7 +19,7 @@ import { median, quantile, table } from './statistics.ts';
 import type { AnswerShape } from './stream-model.ts';
 
 /**
- * A model's words through the whole path (stand-in, `Gemini`, activity, `store.live.tell`, `client.stream`) against the same
+ * A model's words through the whole path (mock server, `Gemini`, activity, `store.live.tell`, `client.stream`) against the same
  * stream read by `@google/genai` itself, in pairs that ran one after another.
  */
 const MODEL = 'gemini-2.5-flash';

@@ -6,7 +6,7 @@ interface ThreadMessage {
 }
 
 /**
- * Bytes in use of the heaps of this thread and of its worker threads, behind a full collection. Workflows live in threads of the
+ * Bytes in use of the heaps of this thread and of its worker threads, after a full collection. Workflows live in threads of the
  * SDK's, which no `gc()` of the main thread reaches: the inspector does, while nothing runs there.
  */
 export async function usedHeaps(): Promise<number> {

@@ -57,7 +57,7 @@ interface Measured {
   turns: number;
 }
 
-/** The same worker before and behind all turns; milliseconds until all wait, and until all are answered. */
+/** The same worker before and after all turns; milliseconds until all wait, and until all are answered. */
 async function measure(run: Measured): Promise<{
   parked: number;
   answered: number;

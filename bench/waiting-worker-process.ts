@@ -9,7 +9,7 @@ import { usedHeaps } from './thread-heaps.ts';
 const [address = '', socket = '', cached = ''] = process.argv.slice(2);
 
 export interface WaitingWorker {
-  /** Bytes: resident, and of all JavaScript heaps behind a full collection. */
+  /** Bytes: resident, and of all JavaScript heaps after a full collection. */
   resident: number;
   heap: number;
   /** Workflows that the worker has in its cache. */

@@ -11,7 +11,7 @@ const BEGINNING =
 
 const file = fileURLToPath(new URL(`../${DOCUMENT}`, import.meta.url));
 
-/** docs/adk.md: what is written there by hand, and behind it what becomes of each export of ADK. */
+/** docs/adk.md: its hand-written part, and after it the list of ADK's exports. */
 export function adkDocument(): string {
   const [byHand, ...others] = readFileSync(file, 'utf8').split(BEGINNING);
   if (byHand === undefined || others.length !== 1) throw new Error(`${DOCUMENT} has no line ${BEGINNING}`);

@@ -52,7 +52,7 @@ try {
   await browser.close();
   await desk.close();
 }
-// Temporal's worker leaves a thread behind.
+// Temporal's worker leaves a thread open.
 process.exit(0);
 
 type Page = Awaited<ReturnType<typeof visit>>['page'];

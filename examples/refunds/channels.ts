@@ -7,7 +7,7 @@ import { slackUserOf } from './slack.ts';
 /** How often it is looked whether something has come, milliseconds. */
 const PAUSE = 100;
 
-/** Slack, which a stand-in on this machine plays, and the approvers’ mailboxes, which are a file. */
+/** Slack, played by a mock server on this machine, and the approvers’ mailboxes, which are a file. */
 export class TheatreChannels implements AsyncDisposable {
   readonly #slack: SlackStandIn;
   readonly #mailbox: string;

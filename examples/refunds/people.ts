@@ -17,7 +17,7 @@ export function keyFileOf(name: string): string {
 }
 
 /**
- * The public halves: all that the app needs to believe a decision.
+ * The public halves: all that the app needs to trust a decision.
  *
  * @throws Error where there are no keys yet.
  */

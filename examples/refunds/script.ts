@@ -6,7 +6,7 @@ const PACE = { latencyMs: 120, chunkDelayMs: 20, wordsPerChunk: 2 };
 
 const REFUND = /€\s?(\d+(?:\.\d{2})?) (?:of|for|from) (B-\d{4})\b/gi;
 
-/** What the stand-in says while there is no key. It understands "Refund €80 of B-1001 and €340 of B-1002". */
+/** Answers of the mock Gemini server while there is no key. It understands "Refund €80 of B-1001 and €340 of B-1002". */
 export const refundsScript: GeminiScript = (_request, { functionResponses, userText }) => {
   if (functionResponses.length > 0) {
     return reply(text(functionResponses.map(({ response }) => outcome(response)).join('\n')), PACE);

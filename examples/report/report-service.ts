@@ -144,7 +144,7 @@ export class ReportService {
     });
   }
 
-  /** Tried again while nobody answers: whoever is called may be restarting. */
+  /** Tried again while there is no answer: the called process may be restarting. */
   async #callBack(
     { callbackUrl, token, stopped, number }: Report,
     what: string,

@@ -8,7 +8,7 @@ const MONTHS = [
   ...['july', 'august', 'september', 'october', 'november', 'december'],
 ];
 
-/** What the stand-in says while there is no key. It understands "Order the report of June 2026" and "€238 without 19 % VAT". */
+/** Answers of the mock Gemini server while there is no key. It understands "Order the report of June 2026" and "€238 without 19 % VAT". */
 export const reportScript: GeminiScript = (_request, { functionResponses, userText }) => {
   const [response] = functionResponses;
   if (response !== undefined) return said(outcome(response.response));

@@ -35,7 +35,7 @@ const NAME = /\b(?:of|by|from|for|did|has|customer)\s+(\p{Lu}[\p{L}-]+(?:\s+\p{L
 const DAY = /\b\d{4}-\d{2}-\d{2}\b/g;
 const PAGE = /\bpage (\d+)\b/i;
 const NEXT_PAGE = /\b(?:next page|more)\b/i;
-/** With its currency, with cents, or as what is to be refunded: whoever names an amount doesn't mean all that is left. */
+/** With its currency, with cents, or as what is to be refunded: a named amount doesn't mean all that is left. */
 const AMOUNT =
   /€\s?(\d+(?:[.,]\d{1,2})?)|\b(\d+(?:[.,]\d{1,2})?)\s?(?:€|EUR\b|euros?\b)|\b(\d+[.,]\d{2})\b|^\S+\s+(\d+)\s+(?:of|from|for|on)\b/i;
 const BACK_REFERENCE = /\b(?:it|its|that|this|they|them|both|one|second|first|latter|former|again)\b/i;

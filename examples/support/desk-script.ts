@@ -10,7 +10,7 @@ type Call = FunctionCall & { name: string };
 /** As fast as a model that is read along. */
 const PACE = { latencyMs: 120, chunkDelayMs: 20, wordsPerChunk: 2 };
 
-/** What the stand-in says while there is no key: the words are scripted, the tools and their numbers are real. */
+/** Answers of the mock Gemini server while there is no key: the words are scripted, the tools and their numbers are real. */
 export const deskScript: GeminiScript = (request) => {
   const wanted = deskRequest(messagesIn(request));
   const responses = responsesIn(request);
