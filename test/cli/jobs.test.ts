@@ -158,8 +158,8 @@ describe('a turn that waits for a job', () => {
   }
 });
 
-describe('a job that goes on without its turn', () => {
-  if (isDeep) {
+if (isDeep) {
+  describe('a job that goes on without its turn', () => {
     test('is told of at the end of the turn, and again by the next command, with what came of it [job.detach]', async () => {
       const ordered = await holdfast(runArgs('sand', 'order sand'), { cwd: work, env });
       expect(ordered).toMatchObject({ code: 0, stdout: expect.stringContaining('{"ordered":"sand"}') });
@@ -182,9 +182,7 @@ describe('a job that goes on without its turn', () => {
       dev.kill('SIGTERM');
       await dev.finished();
     });
-  }
 
-  if (isDeep) {
     test('shows its turn in the chat by itself, and is cancelled there [job.detach] [job.cancel]', async () => {
       const dev = new HoldfastProcess(['dev', agents, '--folder', folder, '--session', 'chat'], {
         cwd: work,
@@ -212,8 +210,8 @@ describe('a job that goes on without its turn', () => {
       expect((await dev.finished()).code).toBe(0);
       expect(effectsOf()).toContain('withdraw tiles');
     });
-  }
-});
+  });
+}
 
 describe('what can be typed wrong', () => {
   test('is told with what to type instead [job.cancel]', async () => {

@@ -131,8 +131,8 @@ describe('a callback ends the wait', () => {
   });
 });
 
-describe('a poll', () => {
-  if (isDeep) {
+if (isDeep) {
+  describe('a poll', () => {
     test('that finds nothing adds nothing to the history, however often [job.poll]', async () => {
       const once = await parked({ tool: 'report', job: HOURLY });
       const often = await parked({ tool: 'report', job: { ...HOURLY, looksEvery: 1 } });
@@ -145,8 +145,8 @@ describe('a poll', () => {
       }
       expect((await often.history()).length).toBe((await once.history()).length);
     });
-  }
-});
+  });
+}
 
 describe('a job that is out of time', () => {
   test('ends by it, and what comes later changes nothing [job.timeouts]', async () => {
