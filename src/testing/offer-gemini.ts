@@ -41,6 +41,6 @@ export async function offerGemini(
   if (!lacksGeminiKey(agents, env)) return undefined;
   const standIn = await startGeminiStandIn({ ...options, script: script ?? demoScript });
   Object.assign(env, standIn.env);
-  note('GEMINI_API_KEY is not set: a local stand-in answers in Gemini’s place; its words are scripted');
+  note('GEMINI_API_KEY is not set: a local mock Gemini server answers; its words are scripted');
   return standIn;
 }

@@ -78,7 +78,7 @@ describe('the chat of holdfast dev', () => {
 
   test('on start it shows what there is: agents, model, pages, store [cli.dev]', () => {
     expect(dev.stderr).toMatch(/agents {4}gardener \(gemini-2\.5-flash\), helper .*gardener answers/);
-    expect(dev.stderr).toMatch(/model {5}a local stand-in .*GEMINI_API_KEY is not set/);
+    expect(dev.stderr).toMatch(/model {5}a local mock Gemini server, .*GEMINI_API_KEY is not set/);
     expect(dev.stderr).toMatch(/Temporal {2}http:\/\/127\.0\.0\.1:\d+/);
     expect(dev.stderr).toMatch(
       /gateway {3}http:\/\/127\.0\.0\.1:\d+ {2}docs http:\/\/127\.0\.0\.1:\d+\/docs/,

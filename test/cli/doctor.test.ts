@@ -170,7 +170,7 @@ describe('the folder', () => {
 
 describe('the model', () => {
   test.each([
-    [{}, /^warn: no key for Gemini.*stand-in.* → set GEMINI_API_KEY/],
+    [{}, /^warn: no key for Gemini.*mock server.* → set GEMINI_API_KEY/],
     [{ GOOGLE_API_KEY: 'secret-word' }, /^ok: Gemini by the key of GOOGLE_API_KEY$/],
     [
       { GOOGLE_GENAI_USE_VERTEXAI: 'true' },

@@ -27,6 +27,6 @@ test('the first command of the README runs to its answer without a key, and link
     '→ refund',
   ]);
   expect(stdout).toContain('I have refunded €337.00 of FH-12529; the receipt is R-000001');
-  expect(stderr).toMatch(/a local stand-in answers in Gemini’s place; its words are scripted/);
+  expect(stderr).toMatch(/a local mock Gemini server answers; its words are scripted/);
   expect(stderr).toMatch(/Temporal UI http:\/\/127\.0\.0\.1:\d+\//);
 });

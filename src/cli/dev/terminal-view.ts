@@ -147,7 +147,7 @@ function agentsText({ agents, rootAgent }: LoadedAgents): string {
 }
 
 function modelText({ standIn, agents }: LoadedAgents): string {
-  if (standIn) return 'a local stand-in in Gemini’s place, scripted: GEMINI_API_KEY is not set';
+  if (standIn) return 'a local mock Gemini server, scripted: GEMINI_API_KEY is not set';
   return [...new Set(agents.flatMap(({ model }) => model ?? []))].join(', ') || 'none of their own';
 }
 

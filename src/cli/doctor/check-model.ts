@@ -33,13 +33,13 @@ function wayToGemini(env: NodeJS.ProcessEnv): Finding {
   if (base !== '') {
     return fail(
       'model',
-      'no key for Gemini, and no stand-in takes its place where GOOGLE_GEMINI_BASE_URL is set',
-      'set GEMINI_API_KEY to whatever that address takes, or unset GOOGLE_GEMINI_BASE_URL',
+      'no key for Gemini, and the mock server doesn’t answer where GOOGLE_GEMINI_BASE_URL is set',
+      'set GEMINI_API_KEY to a key of that address, or unset GOOGLE_GEMINI_BASE_URL',
     );
   }
   return warn(
     'model',
-    'no key for Gemini: in holdfast run and dev a local stand-in answers, with scripted words',
+    'no key for Gemini: in holdfast run and dev a local mock server answers, with scripted words',
     'set GEMINI_API_KEY; keys: https://aistudio.google.com/apikey',
   );
 }

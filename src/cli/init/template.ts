@@ -92,7 +92,7 @@ export const rootAgent = new LlmAgent({
   tools: [findOrder, refund],
 });
 
-/** What the local stand-in answers while there is no key for Gemini. */
+/** Answers of the local mock Gemini server while there is no key. */
 export const geminiScript: GeminiScript = (_request, { userText, functionResponses }) => {
   const id = /\\b[A-Z]-\\d+\\b/.exec(userText)?.[0] ?? 'A-1';
   const [answer] = functionResponses;
@@ -131,7 +131,7 @@ test('a refund is paid after a look at the order', async () => {
 
 const ENVIRONMENT = `# Copy this to .env, which \`npm run dev\` and \`npm start\` read. All are optional.
 
-# Without a key a local stand-in answers, scripted by agents.ts. Keys: https://aistudio.google.com/apikey
+# Without a key a local mock Gemini server answers, scripted by agents.ts. Keys: https://aistudio.google.com/apikey
 GEMINI_API_KEY=
 
 # A Temporal server of yours. Without one, Holdfast starts a local one.
@@ -159,6 +159,6 @@ npm run dev
 \`\`\`
 
 It needs Node 22.18 or newer. \`npm run dev\` starts all that is needed, and a chat: ask it "Where is A-2?". The agents are in
-\`agents.ts\`. Without a key for Gemini (\`.env.example\`) a local stand-in answers. \`npx tsc\` checks the types.
+\`agents.ts\`. Without a key for Gemini (\`.env.example\`) a local mock server answers. \`npx tsc\` checks the types.
 `;
 }

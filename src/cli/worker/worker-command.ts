@@ -128,7 +128,7 @@ async function modelOf(loaded: AgentsFile, { standIn }: WorkerCommandOptions, lo
   if (lacksGeminiKey(loaded.agents, process.env)) {
     logger.warn(
       'no variable has a key for Gemini: unless the agents file brings one, turns fail; set GEMINI_API_KEY, or let a local ' +
-        'stand-in answer with scripted words (--stand-in)',
+        'mock server answer with scripted words (--stand-in)',
     );
   }
   return undefined;
