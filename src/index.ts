@@ -102,6 +102,7 @@ export {
   UnsafeLocalCodeExecutor,
   type UnsafeLocalCodeExecutorOptions,
 } from './code-executors/unsafe-local-code-executor.ts';
+export type { GateKind, ListApprovals, RequestStatus } from './contract/approvals.ts';
 export { HoldfastError, type HoldfastErrorOptions } from './contract/error.ts';
 export type { ErrorCode } from './contract/error-codes.ts';
 export type { JobProgress, JobStatus } from './contract/jobs.ts';
@@ -229,7 +230,7 @@ export {
 } from './plugins/tool-failure-response.ts';
 export type { RanAgent } from './protocol/agent-run.ts';
 export { digestOf } from './protocol/canonical-json.ts';
-export type { DecisionReceipt, GateKind, OnExpiry, RequestStatus, Voter } from './protocol/gate.ts';
+export type { DecisionReceipt, OnExpiry, Voter } from './protocol/gate.ts';
 export type { JobEnder, JobReceipt, WaitingJob } from './protocol/job.ts';
 export { messageDigest } from './protocol/message.ts';
 export type { PublicJwk } from './protocol/public-jwk.ts';
@@ -254,12 +255,7 @@ export { createResumabilityConfig, type RunnerConfig } from './runner/runner-con
 export { type CompositeSessionKey, createSession, type Session } from './runner/session.ts';
 export { DefinitionError } from './schema/definition-error.ts';
 export { JsonValueError } from './schema/json-value.ts';
-export type {
-  ApprovalRow,
-  ApprovalTerms,
-  AuditedRequest,
-  ListApprovals,
-} from './store/approvals/approval-store.ts';
+export type { ApprovalRow, ApprovalTerms, AuditedRequest } from './store/approvals/approval-store.ts';
 export type { StoredCredential } from './store/credentials/credential-store.ts';
 export { type OpenStoreOptions, openStore } from './store/open-store.ts';
 export type { SessionNames } from './store/sessions/session-names.ts';

@@ -1,4 +1,5 @@
-import type { GateKind, RequestStatus, Voter } from '../protocol/gate.ts';
+import type { GateKind, RequestStatus } from '../contract/approvals.ts';
+import type { Voter } from '../protocol/gate.ts';
 import type { ApprovalTerms } from '../store/approvals/approval-store.ts';
 
 /** A request as people are told of it: what they need to decide, and no secrets. Sensitive arguments read `(sensitive)`. */

@@ -21,14 +21,31 @@ export function checkedInput<Of extends Operation>(
   { named = {}, Invalid = InvalidTurn }: { named?: object; Invalid?: InvalidClass } = {},
 ): { input: InputOf<Of>; caller: CallerOf<Of> } {
   const { name, input, caller } = operation;
-  if (!isObject(given)) throw new Invalid(`${name}: expected an object, got ${shapeOf(given)}`);
-  const of = (schema: z.ZodObject) => {
-    const { value, problem } = take(checkOf(schema), { ...given, ...named });
-    if (problem !== undefined) throw new Invalid(`${name}: ${problem.field}: ${problem.problem}`);
-    return value;
-  };
+  const of = (schema: z.ZodObject) =>
+    checkedFields(schema, { ...asObject(given, name, Invalid), ...named }, name, Invalid);
   return {
     input: of(input) as InputOf<Of>,
     caller: (caller === undefined ? {} : of(caller)) as CallerOf<Of>,
   };
+}
+
+/**
+ * The known fields of what a method was given.
+ *
+ * @throws as {@link checkedInput}
+ */
+export function checkedFields<Schema extends z.ZodObject>(
+  schema: Schema,
+  given: object,
+  method: string,
+  Invalid: InvalidClass = InvalidTurn,
+): Exact<z.output<Schema>> {
+  const { value, problem } = take<Exact<z.output<Schema>>>(checkOf(schema), asObject(given, method, Invalid));
+  if (problem !== undefined) throw new Invalid(`${method}: ${problem.field}: ${problem.problem}`);
+  return value;
+}
+
+function asObject(given: unknown, method: string, Invalid: InvalidClass): object {
+  if (isObject(given)) return given;
+  throw new Invalid(`${method}: expected an object, got ${shapeOf(given)}`);
 }

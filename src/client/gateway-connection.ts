@@ -1,5 +1,5 @@
-import { type Operation, requestOf } from '../contract/operation.ts';
-import { GatewayUnreachable } from './client-errors.ts';
+import { type Operation, placesOf, requestOf } from '../contract/operation.ts';
+import { GatewayUnreachable, InvalidTurn } from './client-errors.ts';
 import { Backoff } from './gateway-backoff.ts';
 import { errorOf, toldError } from './gateway-failure.ts';
 
@@ -154,6 +154,14 @@ export class GatewayConnection {
 }
 
 function sent(operation: Operation, input: Input, way: Way): [string, GatewayRequest] {
+  for (const { in: place, field } of placesOf(operation)) {
+    const value = input[field.join('.')];
+    // Every URL parser takes them for steps, encoded too.
+    if (place === 'path' && (value === '.' || value === '..')) {
+      const problem = '"." and ".." can’t stand in a path: use another name';
+      throw new InvalidTurn(`${operation.name}: ${field}: ${problem}`);
+    }
+  }
   const { path, ...request } = requestOf(operation, input);
   return [path, { ...request, ...way }];
 }

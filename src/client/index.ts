@@ -1,6 +1,13 @@
 export { HoldfastError } from '../contract/error.ts';
 export type { ErrorCode } from '../contract/error-codes.ts';
 export type {
+  ConfirmOptions,
+  ListApprovals,
+  ProvideCredentialOptions,
+  ProvideInputOptions,
+  RequestStatus,
+} from '../contract/approvals.ts';
+export type {
   CompleteJob,
   FailJob,
   JobAnswer,
@@ -20,7 +27,7 @@ export {
 export type { GivenCredentialKeys } from '../credentials/credential-keys.ts';
 export { type AuthCredential, AuthCredentialTypes } from '../events/auth-credential.ts';
 export { JobTokenRefused } from '../jobs/job-token-refused.ts';
-export type { DecisionReceipt, RequestStatus } from '../protocol/gate.ts';
+export type { DecisionReceipt } from '../protocol/gate.ts';
 export type { JobReceipt, WaitingJob } from '../protocol/job.ts';
 export type {
   CancelReceipt,
@@ -39,18 +46,11 @@ export type {
   TurnStatus,
   TurnUsage,
 } from '../protocol/turn.ts';
-export type { ApprovalRow, AuditedRequest, ListApprovals } from '../store/approvals/approval-store.ts';
+export type { ApprovalRow, AuditedRequest } from '../store/approvals/approval-store.ts';
 export type { StoredCredential } from '../store/credentials/credential-store.ts';
 export type { JobRow } from '../store/jobs/job-store.ts';
 export type { AuditRow } from '../store/sessions/session-store.ts';
-export type {
-  Approvals,
-  ConfirmOptions,
-  ProvideCredentialOptions,
-  ProvideInputOptions,
-  WhichAudit,
-  WhichRequest,
-} from './approvals/approvals.ts';
+export type { Approvals, WhichAudit, WhichRequest } from './approvals/approvals.ts';
 export type { HoldfastClientOptions, TemporalOptions } from './client-context.ts';
 export {
   AmbiguousRequest,

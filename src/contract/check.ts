@@ -137,9 +137,10 @@ class Reading {
     return Object.fromEntries(taken);
   }
 
-  /** Whether null says that there is nothing. */
-  #isNothing({ anyOf = [] }: Check): boolean {
-    return this.#options.nullIsAbsent === true || anyOf.some(({ type }) => type === 'null');
+  /** Whether null says that there is nothing; among any JSON it is a value. */
+  #isNothing({ type, anyOf = [], enum: values }: Check): boolean {
+    if (type === undefined && anyOf.length === 0 && values === undefined) return false;
+    return this.#options.nullIsAbsent === true || anyOf.some((each) => each.type === 'null');
   }
 
   #refuseUnknown(unknown: readonly string[], known: readonly string[], field: string): void {

@@ -1,3 +1,6 @@
+import type { Problem } from './check.ts';
+import { jsonBytes } from './json-bytes.ts';
+
 /** JSON bytes of what a decision gives the tool, at most: arguments and payload together, or response. */
 export const MOST_GIVEN_BYTES = 32 * 1024;
 
@@ -12,3 +15,24 @@ export const CREDENTIAL_REF = /^cr-[A-Za-z0-9_-]{22}$/;
 
 /** A reference to an answer that lies in the store. */
 export const RESPONSE_REF = /^ri-[A-Za-z0-9_-]{22}$/;
+
+/** What of a decision doesn't go together. */
+export function decisionProblem(decision: {
+  confirmed: boolean;
+  args?: unknown;
+  payload?: unknown;
+}): Problem | undefined {
+  const { confirmed, args, payload } = decision;
+  if (args !== undefined && !confirmed) {
+    return {
+      field: 'args',
+      problem: 'a rejection changes no arguments, since the call does not run: leave them out',
+    };
+  }
+  const bytes = (args === undefined ? 0 : jsonBytes(args)) + (payload === undefined ? 0 : jsonBytes(payload));
+  if (bytes <= MOST_GIVEN_BYTES) return undefined;
+  return {
+    field: 'args',
+    problem: `${bytes} bytes of JSON with the payload, at most ${MOST_GIVEN_BYTES} are allowed`,
+  };
+}

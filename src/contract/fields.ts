@@ -66,3 +66,25 @@ export const WHOSE = {
 
 /** What {@link WHOSE} is called on the wire. */
 export const WHOSE_ON_THE_WIRE = { userId: 'user', sessionId: 'session' };
+
+/** The session that a path names. */
+export const SESSION = {
+  app: name('The app. URI-encoded.'),
+  userId: name('The user. URI-encoded.'),
+  sessionId: name('The session. URI-encoded.'),
+};
+
+export const SESSION_PATH = '/v1/apps/{app}/users/{user}/sessions/{session}';
+
+/** What {@link SESSION} is called on the wire. */
+export const SESSION_ON_THE_WIRE = WHOSE_ON_THE_WIRE;
+
+/** Milliseconds, at most, that an answer is waited for. */
+export const LONGEST_TIMEOUT = 60_000;
+
+export const TIMEOUT = z
+  .int()
+  .min(0)
+  .max(LONGEST_TIMEOUT)
+  .optional()
+  .meta({ description: 'How long a worker is waited for, milliseconds.', default: 5_000 });

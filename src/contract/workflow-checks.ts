@@ -1,3 +1,4 @@
+import { CONFIRM_PAYLOAD, INPUT_PAYLOAD, REQUEST_NAME } from './approvals.ts';
 import { JOB_NAME, JOB_PROGRESSED, TOOL_JOB_START } from './jobs.ts';
 import { checkOf } from './operation.ts';
 
@@ -6,6 +7,9 @@ import { checkOf } from './operation.ts';
  * library stay outside of it.
  */
 export const WORKFLOW_CHECKS = {
+  confirm: checkOf(CONFIRM_PAYLOAD),
+  input: checkOf(INPUT_PAYLOAD),
+  requestName: checkOf(REQUEST_NAME),
   jobName: checkOf(JOB_NAME),
   jobProgressed: checkOf(JOB_PROGRESSED),
   toolJobStart: checkOf(TOOL_JOB_START),

@@ -1,8 +1,6 @@
+import type { GateKind, RequestStatus } from '../contract/approvals.ts';
 import type { ActingAgent } from './agent-run.ts';
 import type { Carried } from './carried.ts';
-
-/** What a request asks a person for. */
-export type GateKind = 'confirmation' | 'credential' | 'input';
 
 /** Decides about a request without an answer in time. */
 export type OnExpiry = 'reject' | 'approve' | 'escalate';
@@ -136,9 +134,6 @@ export interface Voter {
   /** Digest of the attestation, by which it is known again: one counts once. */
   attestation?: string;
 }
-
-/** How a request stands, or has ended. */
-export type RequestStatus = 'pending' | 'approved' | 'rejected' | 'answered' | 'expired' | 'cancelled';
 
 /**
  * Something that happened to a request, as the workflow has seen it: a row of the audit, and a change of the request's row.

@@ -1,5 +1,6 @@
+import type { RequestStatus } from '../contract/approvals.ts';
 import type { Content } from '../events/content.ts';
-import type { RequestStatus, Voter } from './gate.ts';
+import type { Voter } from './gate.ts';
 import type { MessagePolicy } from './message.ts';
 import type { AgentTurnStart, TurnResult } from './turn.ts';
 

@@ -1,9 +1,10 @@
 import type { Client } from '@temporalio/client';
-import type { ConfirmOptions, WhichRequest } from '../client/approvals/approvals.ts';
+import type { WhichRequest } from '../client/approvals/approvals.ts';
 import type { HoldfastClient } from '../client/holdfast-client.ts';
 import type { Confirmed } from '../client/turns/steering.ts';
 import { whenAtRest } from '../client/turns/turn-at-rest.ts';
 import type { TurnHandle } from '../client/turns/turn-handle.ts';
+import type { ConfirmOptions } from '../contract/approvals.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
 import type { DecisionReceipt } from '../protocol/gate.ts';
 import { EXPIRE_REQUEST } from '../protocol/names.ts';

@@ -3,13 +3,7 @@ import type { DecisionReceipt, RequestName } from '../../src/protocol/gate.ts';
 import { CONFIRM, EXPIRE_REQUEST, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../src/protocol/names.ts';
 import type { Forwarding } from '../children/forwarding.ts';
 import { isTestEnvironment } from '../test-environment.ts';
-import {
-  checkedConfirm,
-  checkedCredential,
-  checkedExpiry,
-  checkedInput,
-  type Decision,
-} from './decision-arguments.ts';
+import { checkedConfirm, checkedCredential, checkedExpiry, checkedInput, type Decision } from './decision.ts';
 import type { Requests } from './requests.ts';
 
 const WHICH = 'requestId, callKey or callId unless it is the only one';

@@ -13,7 +13,7 @@ import {
 import { VERIFY_DECISION } from '../../src/protocol/names.ts';
 import { turnPriority, type User, usable, verifyDecisionOptions } from '../activities.ts';
 import { failure } from '../arguments.ts';
-import { answerOf, type Decision, rawArgument, rawResponse, wordsOf } from './decision-arguments.ts';
+import { answerOf, type Decision, rawArgument, rawResponse, wordsOf } from './decision.ts';
 import type { ClosedRequest, PendingRequest, RequestEnding } from './request-book.ts';
 
 type Verified = Extract<VerifiedDecision, { counts: true }>;

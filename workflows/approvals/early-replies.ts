@@ -1,6 +1,6 @@
 import { callKeyOfRequest, REQUEST_PREFIX } from '../../src/protocol/gate.ts';
 import { stepKeyOf } from '../../src/protocol/identity.ts';
-import type { Decision } from './decision-arguments.ts';
+import type { Decision } from './decision.ts';
 
 const MOST_KEPT = 256;
 

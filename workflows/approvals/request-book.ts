@@ -1,9 +1,9 @@
+import type { RequestStatus } from '../../src/contract/approvals.ts';
 import {
   callKeyOfRequest,
   type Gate,
   type KnownVote,
   type RequestName,
-  type RequestStatus,
   type Voter,
   type WaitingRequest,
 } from '../../src/protocol/gate.ts';

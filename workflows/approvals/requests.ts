@@ -1,9 +1,9 @@
 import { ApplicationFailure, condition, workflowInfo } from '@temporalio/workflow';
+import type { GateKind } from '../../src/contract/approvals.ts';
 import { AS_SHOWN } from '../../src/protocol/decision-version.ts';
 import {
   type DecisionReceipt,
   type Gate,
-  type GateKind,
   type NotifyInput,
   REQUEST_PREFIX,
   type RequestEntry,
@@ -12,7 +12,7 @@ import {
 import type { PlannedCall } from '../../src/protocol/step.ts';
 import { failure } from '../arguments.ts';
 import { RequestNotices } from '../notices/notices.ts';
-import { type Decision, RAW_SECRET } from './decision-arguments.ts';
+import { type Decision, RAW_SECRET } from './decision.ts';
 import { type Answer, answeredBefore, bareReceipt, Decisions, namesOf } from './decisions.ts';
 import { EarlyReplies } from './early-replies.ts';
 import { EntryRecorder } from './entry-recorder.ts';

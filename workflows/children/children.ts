@@ -1,8 +1,8 @@
 import { CancellationScope, condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
+import type { GateKind } from '../../src/contract/approvals.ts';
 import { isObject, shapeOf } from '../../src/contract/check.ts';
 import { isUndecodable } from '../../src/contract/undecodable.ts';
 import type { ChildStart } from '../../src/protocol/agent-run.ts';
-import type { GateKind } from '../../src/protocol/gate.ts';
 import { childWorkflowIdOf } from '../../src/protocol/identity.ts';
 import { CHILD_STATE } from '../../src/protocol/names.ts';
 import type { AgentWait, ChildState, RunningChild, TurnState, TurnStatus } from '../../src/protocol/turn.ts';

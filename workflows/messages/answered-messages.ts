@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/workflow';
+import type { GateKind } from '../../src/contract/approvals.ts';
 import { shapeOf } from '../../src/contract/check.ts';
 import { RESPONSE_REF } from '../../src/contract/decision-limits.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
@@ -9,23 +10,13 @@ import {
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../../src/events/reserved-calls.ts';
 import { confirmationReplyOf } from '../../src/protocol/confirmation-reply.ts';
-import {
-  type DecisionReceipt,
-  type GateKind,
-  REQUEST_PREFIX,
-  type RequestName,
-} from '../../src/protocol/gate.ts';
+import { type DecisionReceipt, REQUEST_PREFIX, type RequestName } from '../../src/protocol/gate.ts';
 import { inputReplyOf, unwrappedReply } from '../../src/protocol/input-reply.ts';
 import type { JobMessage, JobReceipt } from '../../src/protocol/job.ts';
 import { type MessageReceipt, messageDigest, type SendMessage } from '../../src/protocol/message.ts';
 import { SEND_MESSAGE } from '../../src/protocol/names.ts';
 import type { AgentTurnStart } from '../../src/protocol/turn.ts';
-import {
-  checkedConfirm,
-  checkedCredential,
-  checkedInput,
-  type Decision,
-} from '../approvals/decision-arguments.ts';
+import { checkedConfirm, checkedCredential, checkedInput, type Decision } from '../approvals/decision.ts';
 import { bareReceipt } from '../approvals/decisions.ts';
 import type { Requests } from '../approvals/requests.ts';
 import { refusal } from '../arguments.ts';

@@ -1,6 +1,6 @@
 import { argumentsToRun, secretInEdit } from '../../approvals/edited-arguments.ts';
-import type { ConfirmOptions } from '../../client/approvals/approvals.ts';
 import type { Confirmed } from '../../client/turns/steering.ts';
+import type { ConfirmOptions } from '../../contract/approvals.ts';
 import { LONGEST_REASON } from '../../contract/decision-limits.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';

@@ -1,4 +1,4 @@
-import type { GateKind, RequestStatus } from '../../protocol/gate.ts';
+import type { GateKind, RequestStatus } from '../../contract/approvals.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';

@@ -1,5 +1,5 @@
 import { argumentsToRun } from '../../approvals/edited-arguments.ts';
-import type { GateKind } from '../../protocol/gate.ts';
+import type { GateKind } from '../../contract/approvals.ts';
 import { visibleExcerpt, visibleText } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { ago, clockTime } from '../sessions/shown-values.ts';

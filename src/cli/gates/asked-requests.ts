@@ -1,9 +1,9 @@
+import type { GateKind } from '../../contract/approvals.ts';
 import {
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../../events/reserved-calls.ts';
-import type { GateKind } from '../../protocol/gate.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { isRecord } from '../../schema/kind-of.ts';
 import type { StoredEvent } from '../../store/sessions/stored-event.ts';

@@ -1,14 +1,14 @@
 import type {
-  Confirm,
-  DecisionReceipt,
-  ProvideCredential,
-  ProvideInput,
-  RequestName,
-} from '../../protocol/gate.ts';
-import type { ApprovalRow, AuditedRequest, ListApprovals } from '../../store/approvals/approval-store.ts';
+  ConfirmOptions,
+  ListApprovals,
+  ProvideCredentialOptions,
+  ProvideInputOptions,
+} from '../../contract/approvals.ts';
+import type { DecisionReceipt, RequestName } from '../../protocol/gate.ts';
+import type { ApprovalRow, AuditedRequest } from '../../store/approvals/approval-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { AuditRow } from '../../store/sessions/session-store.ts';
-import type { AnswerOptions, Confirmed } from '../turns/steering.ts';
+import type { Confirmed } from '../turns/steering.ts';
 
 /**
  * Names a request: by its own id, with or without its session; or by its session, with the call where several requests are
@@ -17,42 +17,6 @@ import type { AnswerOptions, Confirmed } from '../turns/steering.ts';
 export type WhichRequest =
   | ({ requestId: string } & Partial<SessionNames>)
   | (SessionNames & Omit<RequestName, 'requestId'> & { requestId?: undefined });
-
-/** Which request somebody has seen: of which session, and with which arguments. Fields of `ApprovalRow`. */
-export type ShownRequest = Pick<ApprovalRow, 'session' | 'argsDigest'>;
-
-/** Part of the options of every answer to a request. */
-export interface AsShown {
-  /**
-   * The request as it was shown to its decider: another one that has its id by now, as in a session that was deleted and made
-   * again, or one with other arguments, is not decided. Defaults to the request as it is. Needs a store.
-   *
-   * @example
-   * await client.approvals.confirm({ requestId: row.requestId }, { confirmed: true, shown: row });
-   */
-  shown?: ShownRequest;
-}
-
-/** What {@link Approvals.confirm} takes. */
-export interface ConfirmOptions
-  extends AnswerOptions,
-    AsShown,
-    Pick<Confirm, 'confirmed' | 'args' | 'payload' | 'reason' | 'attestation'> {
-  /** Takes the voter's earlier decision back, while the request is pending; `confirmed` says which one. */
-  withdraw?: boolean;
-}
-
-/** What {@link Approvals.provideInput} takes. */
-export interface ProvideInputOptions
-  extends AnswerOptions,
-    AsShown,
-    Pick<ProvideInput, 'response' | 'attestation'> {}
-
-/** What {@link Approvals.provideCredential} takes. */
-export interface ProvideCredentialOptions
-  extends AnswerOptions,
-    AsShown,
-    Pick<ProvideCredential, 'credentialRef'> {}
 
 /** Names a session; one that was deleted by the store's id of it only. */
 export type WhichAudit = SessionNames | { session: string };
@@ -77,12 +41,15 @@ export interface Approvals {
    * Approves or rejects a call, or counts as one vote of several. With no worker up the decision is kept for the next one, and is
    * not confirmed.
    *
-   * @param options `args` run in place of those that were shown, where the request allows it; `withdraw` takes an earlier vote
-   * back; `attestation` proves who decides.
+   * @param options `args` run in place of those that were shown, where the request allows it: with `payload` at most 32 KiB of JSON;
+   * `reason` has at most 2,000 characters; `withdraw` takes an earlier vote back; `attestation` proves who decides. `timeout`:
+   * milliseconds, 5,000 by default. `shown`: the request as it was shown to whoever decides: another one that has its id by now, as
+   * in a session that was deleted and made again, or one with other arguments, is not decided. It needs a store.
    * @throws RequestNotFound, AmbiguousRequest, InvalidTurn
    * @throws RequestNotPending where it was answered otherwise, has expired, or its turn has ended.
    * @throws DecisionRefused where the decision doesn't count: it is not this person's, or not of these arguments.
    * @example
+   * await client.approvals.confirm({ requestId: row.requestId }, { confirmed: true, shown: row });
    * await client.approvals.confirm({ requestId }, { confirmed: false, reason: 'the order is older than a year' });
    */
   confirm(which: WhichRequest, options: ConfirmOptions): Promise<Confirmed<DecisionReceipt>>;

@@ -1,20 +1,6 @@
+import type { ShownRequest } from '../../contract/approvals.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
-import { DecisionRefused, InvalidTurn, StoreNeeded } from '../client-errors.ts';
-import type { ShownRequest } from './approvals.ts';
-
-/** @throws InvalidTurn where it is not `{ session, argsDigest }`. */
-export function checkedShown(
-  { shown }: { shown?: ShownRequest | undefined },
-  method: string,
-): { shown?: ShownRequest } {
-  const given: unknown = shown;
-  if (given === undefined) return {};
-  const { session, argsDigest } = (given ?? {}) as Record<string, unknown>;
-  if (typeof session !== 'string' || typeof argsDigest !== 'string') {
-    throw new InvalidTurn(`${method}: shown: expected { session, argsDigest } of the request, or nothing`);
-  }
-  return { shown: { session, argsDigest } };
-}
+import { DecisionRefused, StoreNeeded } from '../client-errors.ts';
 
 /**
  * A session that is deleted and made again repeats the ids of its requests.

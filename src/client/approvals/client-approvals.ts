@@ -1,25 +1,24 @@
+import type {
+  ConfirmOptions,
+  ListApprovals,
+  ProvideCredentialOptions,
+  ProvideInputOptions,
+} from '../../contract/approvals.ts';
+import { listApprovals } from '../../contract/approvals.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../protocol/names.ts';
-import type { ApprovalRow, AuditedRequest, ListApprovals } from '../../store/approvals/approval-store.ts';
+import type { ApprovalRow, AuditedRequest } from '../../store/approvals/approval-store.ts';
 import type { AuditRow } from '../../store/sessions/session-store.ts';
 import type { Store } from '../../store/store.ts';
 import { SessionNotFound } from '../../store/store-errors.ts';
+import { checkedInput } from '../checked-input.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { isSameJson } from '../same-json.ts';
 import type { Confirmed } from '../turns/steering.ts';
 import { checkText, sessionNamesOf } from '../turns/turn-names.ts';
-import type {
-  Approvals,
-  ConfirmOptions,
-  ProvideCredentialOptions,
-  ProvideInputOptions,
-  WhichAudit,
-  WhichRequest,
-} from './approvals.ts';
+import type { Approvals, WhichAudit, WhichRequest } from './approvals.ts';
 import { auditedSessions, readAudits, verifyAudits } from './audit-of-tree.ts';
-import { checkList } from './check-approval-list.ts';
-import { checkedConfirm, checkedCredential, checkedInput } from './check-decision.ts';
-import { checkedShown } from './check-shown.ts';
+import { checkedConfirm, checkedCredential, checkedResponse } from './check-decision.ts';
 import { decide } from './decide.ts';
 import { findRequest, namedRequest } from './find-request.ts';
 import { sealedInput, withoutSecrets } from './seal-decision.ts';
@@ -35,9 +34,8 @@ export class ClientApprovals implements Approvals {
 
   /** @throws StoreNeeded, InvalidTurn */
   async list(list: ListApprovals = {}): Promise<ApprovalRow[]> {
-    const store = this.#store('approvals.list');
-    checkList(list);
-    return (await store.approvals.list(list)).map(shownRequest);
+    const store = this.#store(listApprovals.name);
+    return (await store.approvals.list(checkedInput(listApprovals, list).input)).map(shownRequest);
   }
 
   /** @throws StoreNeeded, AmbiguousRequest, InvalidTurn */
@@ -53,12 +51,12 @@ export class ClientApprovals implements Approvals {
    * @throws RequestNotFound, RequestNotPending, AmbiguousRequest, DecisionRefused, InvalidTurn, StoreNeeded
    */
   async confirm(which: WhichRequest, options: ConfirmOptions): Promise<Confirmed<DecisionReceipt>> {
-    const decision = checkedConfirm(options);
+    const { shown, ...decision } = checkedConfirm(options);
     return await decide(this.#context, which, {
       method: 'approvals.confirm',
       order: CONFIRM,
       decision,
-      ...checkedShown(options, 'approvals.confirm'),
+      ...(shown === undefined ? {} : { shown }),
       sealed: (row) => withoutSecrets(row, decision, 'approvals.confirm'),
       timeout: options.timeout,
       isSame: ({ status, editedArgs }) =>
@@ -70,12 +68,12 @@ export class ClientApprovals implements Approvals {
 
   /** @throws as {@link confirm} */
   async provideInput(which: WhichRequest, options: ProvideInputOptions): Promise<Confirmed<DecisionReceipt>> {
-    const decision = checkedInput(options);
+    const { shown, ...decision } = checkedResponse(options);
     return await decide(this.#context, which, {
       method: 'approvals.provideInput',
       order: PROVIDE_INPUT,
       decision,
-      ...checkedShown(options, 'approvals.provideInput'),
+      ...(shown === undefined ? {} : { shown }),
       sealed: (row) => sealedInput(this.#context, row, { ...decision, isText: false }),
       timeout: options.timeout,
       isSame: ({ kind, status, response }) =>
@@ -88,12 +86,12 @@ export class ClientApprovals implements Approvals {
     which: WhichRequest,
     options: ProvideCredentialOptions,
   ): Promise<Confirmed<DecisionReceipt>> {
-    const decision = checkedCredential(options);
+    const { shown, ...decision } = checkedCredential(options);
     return await decide(this.#context, which, {
       method: 'approvals.provideCredential',
       order: PROVIDE_CREDENTIAL,
       decision,
-      ...checkedShown(options, 'approvals.provideCredential'),
+      ...(shown === undefined ? {} : { shown }),
       timeout: options.timeout,
       isSame: ({ credentialRef, status }) =>
         status === 'answered' && credentialRef === decision.credentialRef,

@@ -1,5 +1,6 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
+import type { ShownRequest } from '../../contract/approvals.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import { PROVIDE_CREDENTIAL } from '../../protocol/names.ts';
@@ -15,7 +16,7 @@ import {
 } from '../client-errors.ts';
 import { openRun } from '../turns/open-run.ts';
 import type { Confirmed } from '../turns/steering.ts';
-import type { ShownRequest, WhichRequest } from './approvals.ts';
+import type { WhichRequest } from './approvals.ts';
 import { checkIsShown } from './check-shown.ts';
 import { type Addressee, addresseeOf } from './find-request.ts';
 

@@ -1,23 +1,29 @@
-import type { DecisionReceipt } from '../../protocol/gate.ts';
-import type { ApprovalRow, AuditedRequest, ListApprovals } from '../../store/approvals/approval-store.ts';
-import type { SessionNames } from '../../store/sessions/session-names.ts';
-import type { AuditRow } from '../../store/sessions/session-store.ts';
-import { RequestNotFound } from '../client-errors.ts';
-import type { GatewayConnection } from '../gateway-connection.ts';
-import { auditPath, requestPath, sessionPath, withQuery } from '../gateway-paths.ts';
-import { answerQuery } from '../turns/gateway-turn.ts';
-import type { AnswerOptions, Confirmed } from '../turns/steering.ts';
 import type {
-  Approvals,
   ConfirmOptions,
+  ListApprovals,
   ProvideCredentialOptions,
   ProvideInputOptions,
-  WhichAudit,
-  WhichRequest,
-} from './approvals.ts';
-import { checkList } from './check-approval-list.ts';
-import { checkedConfirm, checkedCredential, checkedInput } from './check-decision.ts';
-import { checkedShown } from './check-shown.ts';
+} from '../../contract/approvals.ts';
+import {
+  confirmRequest,
+  getApproval,
+  getSessionApproval,
+  listApprovals,
+  provideCredential,
+  provideInput,
+} from '../../contract/approvals.ts';
+import type { Operation } from '../../contract/operation.ts';
+import type { DecisionReceipt } from '../../protocol/gate.ts';
+import type { ApprovalRow, AuditedRequest } from '../../store/approvals/approval-store.ts';
+import type { AuditRow } from '../../store/sessions/session-store.ts';
+import { checkedInput } from '../checked-input.ts';
+import { RequestNotFound } from '../client-errors.ts';
+import type { GatewayConnection } from '../gateway-connection.ts';
+import { auditPath } from '../gateway-paths.ts';
+import { answerQuery } from '../turns/gateway-turn.ts';
+import type { AnswerOptions, Confirmed } from '../turns/steering.ts';
+import type { Approvals, WhichAudit, WhichRequest } from './approvals.ts';
+import { checkedConfirm, checkedCredential, checkedResponse } from './check-decision.ts';
 import { type NamedRequest, namedRequest, requestNotFound } from './find-request.ts';
 
 /** `approvals` of a `GatewayClient`: as those of `HoldfastClient`. */
@@ -30,38 +36,23 @@ export class GatewayApprovals implements Approvals {
 
   /** @throws InvalidTurn */
   async list(list: ListApprovals = {}): Promise<ApprovalRow[]> {
-    checkList(list);
-    const { app, userId, sessionId, rootWorkflowId, kind, status, limit, order, after } = list;
-    const query = {
-      ...{ app, user: userId, session: sessionId, rootWorkflowId, kind, limit, order },
-      status: status?.join(','),
-      afterTime: after?.since,
-      afterRequest: after?.requestId,
-    };
-    const path = withQuery('/v1/approvals', query);
-    return (await this.#connection.ask<{ approvals: ApprovalRow[] }>(path)).approvals;
+    const { input } = checkedInput(listApprovals, list);
+    return (await this.#connection.call<{ approvals: ApprovalRow[] }>(listApprovals, input)).approvals;
   }
 
   /** @throws AmbiguousRequest, InvalidTurn */
   async get(which: WhichRequest): Promise<ApprovalRow | undefined> {
-    return await this.#find(namedRequest(which, 'approvals.get'), 'approvals.get');
+    return await this.#find(namedRequest(which, getApproval.name));
   }
 
   /** @throws RequestNotFound, RequestNotPending, AmbiguousRequest, DecisionRefused, InvalidTurn */
   async confirm(which: WhichRequest, options: ConfirmOptions): Promise<Confirmed<DecisionReceipt>> {
-    return await this.#decide(which, { method: 'approvals.confirm', order: 'confirm' }, options, {
-      ...checkedConfirm(options),
-      ...checkedShown(options, 'approvals.confirm'),
-    });
+    return await this.#decide(which, confirmRequest, checkedConfirm(options), options);
   }
 
   /** @throws as {@link confirm} */
   async provideInput(which: WhichRequest, options: ProvideInputOptions): Promise<Confirmed<DecisionReceipt>> {
-    const how = { method: 'approvals.provideInput', order: 'provide-input' };
-    return await this.#decide(which, how, options, {
-      ...checkedInput(options),
-      ...checkedShown(options, how.method),
-    });
+    return await this.#decide(which, provideInput, checkedResponse(options), options);
   }
 
   /** @throws as {@link confirm} */
@@ -69,11 +60,7 @@ export class GatewayApprovals implements Approvals {
     which: WhichRequest,
     options: ProvideCredentialOptions,
   ): Promise<Confirmed<DecisionReceipt>> {
-    const how = { method: 'approvals.provideCredential', order: 'provide-credential' };
-    return await this.#decide(which, how, options, {
-      ...checkedCredential(options),
-      ...checkedShown(options, how.method),
-    });
+    return await this.#decide(which, provideCredential, checkedCredential(options), options);
   }
 
   /** @throws SessionNotFound, InvalidTurn */
@@ -90,33 +77,29 @@ export class GatewayApprovals implements Approvals {
 
   async #decide(
     which: WhichRequest,
-    { method, order }: { method: string; order: string },
+    operation: Operation,
+    decision: object,
     options: AnswerOptions,
-    body: object,
   ): Promise<Confirmed<DecisionReceipt>> {
-    const request = namedRequest(which, method);
-    const { requestId } = await this.#named(request, method);
-    const path = withQuery(`${requestPath(requestId, method)}/${order}`, answerQuery(options));
-    return await this.#connection.ask(path, { method: 'POST', body });
+    const { name } = operation;
+    const { requestId } = await this.#named(namedRequest(which, name), name);
+    return await this.#connection.call(operation, { requestId, ...decision, ...answerQuery(options) });
   }
 
   /** What has an id of its own needs no looking up. */
   async #named(request: NamedRequest, method: string): Promise<{ requestId: string }> {
     const { requestId } = request.named;
     if (requestId !== undefined && request.names === undefined) return { requestId };
-    const row = await this.#find(request, method);
+    const row = await this.#find(request);
     if (row === undefined) throw requestNotFound(method, request);
     return row;
   }
 
-  async #find({ names, named }: NamedRequest, method: string): Promise<ApprovalRow | undefined> {
-    const { requestId, callKey, callId } = named;
-    const path =
-      names === undefined
-        ? requestPath(requestId ?? '', method)
-        : withQuery(`${sessionPath(names as SessionNames, method)}/approval`, { requestId, callKey, callId });
+  async #find({ names, named }: NamedRequest): Promise<ApprovalRow | undefined> {
     try {
-      return await this.#connection.ask<ApprovalRow>(path);
+      return names === undefined
+        ? await this.#connection.call<ApprovalRow>(getApproval, { ...named })
+        : await this.#connection.call<ApprovalRow>(getSessionApproval, { ...names, ...named });
     } catch (error) {
       if (error instanceof RequestNotFound) return undefined;
       throw error;

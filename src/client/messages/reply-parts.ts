@@ -1,3 +1,4 @@
+import type { GateKind } from '../../contract/approvals.ts';
 import type { Content, Part } from '../../events/content.ts';
 import {
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
@@ -5,7 +6,7 @@ import {
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../../events/reserved-calls.ts';
 import { confirmationReplyOf } from '../../protocol/confirmation-reply.ts';
-import { callKeyOfRequest, type GateKind } from '../../protocol/gate.ts';
+import { callKeyOfRequest } from '../../protocol/gate.ts';
 import { type InputReply, inputReplyOf } from '../../protocol/input-reply.ts';
 import { isRecord } from '../../protocol/is-record.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';

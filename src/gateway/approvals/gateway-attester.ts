@@ -3,11 +3,11 @@ import { type Decision, signDecision } from '../../approvals/decision-attestatio
 import { GATEWAY_ISSUER, gatewayKey } from '../../approvals/gateway-issuer.ts';
 import type { PrivateJwk } from '../../approvals/issuer.ts';
 import { signMessage } from '../../approvals/message-attestation.ts';
-import type { ConfirmOptions, ProvideInputOptions, ShownRequest } from '../../client/approvals/approvals.ts';
 import { isConcealed } from '../../client/approvals/shown-request.ts';
 import { RequestNotFound } from '../../client/client-errors.ts';
 import type { OutgoingMessage } from '../../client/messages/outgoing-turn.ts';
 import type { Confirmed } from '../../client/turns/steering.ts';
+import type { ConfirmOptions, ProvideInputOptions, ShownRequest } from '../../contract/approvals.ts';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import { digestOf } from '../../protocol/canonical-json.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';

@@ -1,7 +1,7 @@
 import type { Approvals } from '../../client/approvals/approvals.ts';
 import type { Jobs } from '../../client/jobs/jobs.ts';
+import type { GateKind, RequestStatus } from '../../contract/approvals.ts';
 import type { JobStatus } from '../../contract/jobs.ts';
-import type { GateKind, RequestStatus } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { JobRow } from '../../store/jobs/job-store.ts';
 import type { Permission, Principal, Reach } from '../access/access.ts';

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
+import type { GateKind, RequestStatus } from '../../contract/approvals.ts';
 import type { JobStatus } from '../../contract/jobs.ts';
-import type { GateKind, RequestStatus } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { Principal } from '../access/access.ts';
 import { errorAnswer } from '../error-answer.ts';

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { argumentsToRun } from '../../approvals/edited-arguments.ts';
-import type { GateKind, RequestStatus } from '../../protocol/gate.ts';
+import type { GateKind, RequestStatus } from '../../contract/approvals.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { type Html, shown, shownLines } from './shown-text.ts';

@@ -1,5 +1,4 @@
 import { linkUrl, signApprovalLink } from '../../approvals/approval-link.ts';
-import type { ConfirmOptions, ShownRequest } from '../../client/approvals/approvals.ts';
 import {
   DecisionRefused,
   InvalidTurn,
@@ -7,6 +6,7 @@ import {
   RequestNotPending,
 } from '../../client/client-errors.ts';
 import type { Confirmed } from '../../client/turns/steering.ts';
+import type { ConfirmOptions, ShownRequest } from '../../contract/approvals.ts';
 import { codedError, hasCode } from '../../contract/error.ts';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';

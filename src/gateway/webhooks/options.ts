@@ -1,7 +1,7 @@
-import type { ConfirmOptions } from '../../client/approvals/approvals.ts';
 import type { OutgoingMessage } from '../../client/messages/outgoing-turn.ts';
 import type { Confirmed } from '../../client/turns/steering.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
+import type { ConfirmOptions } from '../../contract/approvals.ts';
 import type { JobAnswer } from '../../contract/jobs.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 

@@ -1,5 +1,5 @@
+import type { GateKind, RequestStatus } from '../../contract/approvals.ts';
 import type { AuthConfig } from '../../events/event-actions.ts';
-import type { GateKind, RequestStatus } from '../../protocol/gate.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 import type { ApprovalRow, ApprovalTerms, RecordedEntry, StoredSignature } from './approval-store.ts';
 

@@ -1,5 +1,6 @@
+import type { GateKind, ListApprovals, RequestStatus } from '../../contract/approvals.ts';
 import type { AuthConfig } from '../../events/event-actions.ts';
-import type { GateKind, OnExpiry, RequestEntry, RequestStatus, Voter } from '../../protocol/gate.ts';
+import type { OnExpiry, RequestEntry, Voter } from '../../protocol/gate.ts';
 import type { PublicJwk } from '../../protocol/public-jwk.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 import type { DraftEvent } from '../sessions/stored-event.ts';
@@ -91,24 +92,6 @@ export interface KeptResponse {
 
 /** An entry without what the person gave. */
 export type RecordedEntry = Pick<RequestEntry, 'entryId' | 'kind' | 'at' | 'by' | 'confirmed' | 'reason'>;
-
-export interface ListApprovals {
-  app?: string;
-  userId?: string;
-  sessionId?: string;
-  /** All requests of a tree of turns. */
-  rootWorkflowId?: string;
-  /** What they ask for; all kinds by default. */
-  kind?: GateKind;
-  /** Defaults to `['pending']`. */
-  status?: readonly RequestStatus[];
-  /** Defaults to 100, at most 1,000. */
-  limit?: number;
-  /** Which come first. Defaults to `oldest`. */
-  order?: 'oldest' | 'newest';
-  /** Goes on after this one, the last of the page before. */
-  after?: { since: number; requestId: string };
-}
 
 /** A call that runs after a person was asked. */
 export interface BeginAnsweredCall extends BeginCall {

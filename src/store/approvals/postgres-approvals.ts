@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
+import type { RequestStatus } from '../../contract/approvals.ts';
 import { canonicalJson } from '../../protocol/canonical-json.ts';
-import type { RequestStatus } from '../../protocol/gate.ts';
 import { placeOfCall } from '../../protocol/identity.ts';
 import { checkWhole } from '../engine/arguments.ts';
 import type { Database } from '../engine/database.ts';

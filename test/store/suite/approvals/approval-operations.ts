@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import type { RequestEntry, RequestStatus } from '../../../../src/protocol/gate.ts';
+import type { RequestStatus } from '../../../../src/contract/approvals.ts';
+import type { RequestEntry } from '../../../../src/protocol/gate.ts';
 import { ADA, BOB } from './asking-turn.ts';
 
 /** Of calls 0 and 1; a request is named by its place among all that the turn has made, a call's attempt counts from its newest. */

@@ -1,0 +1,316 @@
+import { z } from 'zod';
+import {
+  CREDENTIAL_REF,
+  LONGEST_ATTESTATION,
+  LONGEST_REASON,
+  MOST_GIVEN_BYTES,
+  RESPONSE_REF,
+} from './decision-limits.ts';
+import {
+  idName,
+  jsonObject,
+  moment,
+  name,
+  PAGE,
+  SESSION,
+  SESSION_ON_THE_WIRE,
+  SESSION_PATH,
+  TIMEOUT,
+  version,
+  WHOSE,
+  WHOSE_ON_THE_WIRE,
+} from './fields.ts';
+import type { Exact, InputOf, Operation } from './operation.ts';
+
+/** What a request asks a person for. */
+export const GATE_KINDS = ['confirmation', 'credential', 'input'] as const;
+
+/** `pending`, or how a request has ended. */
+export const REQUEST_STATUSES = [
+  'pending',
+  'approved',
+  'rejected',
+  'answered',
+  'expired',
+  'cancelled',
+] as const;
+
+const requestId = name('The request, `rq-…`. URI-encoded.');
+const anyJson = (description: string) => z.unknown().meta({ description });
+
+/** Of fields of its own. */
+const anObject = z.custom<object>();
+
+const VOTER = z.looseObject({
+  principal: z.string().meta({ description: '`unverified` without an attestation.' }),
+  verified: z.boolean(),
+  channel: z.string().optional(),
+});
+
+const APPROVAL = z
+  .looseObject({
+    requestId: z.string(),
+    ...{ app: z.string(), userId: z.string(), sessionId: z.string() },
+    session: z.string().meta({
+      description:
+        'The store’s id of the session, which no other one ever has: what an attestation is over, and what an audit is read by.',
+    }),
+    invocationId: z.string().meta({ description: 'The turn that waits, or has waited.' }),
+    kind: z.enum(GATE_KINDS),
+    status: z.enum(REQUEST_STATUSES),
+    callKey: z.string(),
+    callId: z.string(),
+    tool: z.string(),
+    agent: z.string(),
+    path: z.array(z.string()).meta({ description: 'Agents from the root to the one that asks.' }),
+    hint: z.string(),
+    payload: anyJson('What the tool shows beside the hint.').optional(),
+    args: jsonObject('Those that the call is to run with; what is sensitive is masked.'),
+    argsDigest: z.string().meta({ description: 'Of the arguments, unmasked: what an attestation is over.' }),
+    terms: anObject.meta({ type: 'object', description: 'Who may decide, and until when.' }),
+    responseSchema: anyJson('Of an input: JSON Schema of the response.').optional(),
+    authConfig: anObject
+      .optional()
+      .meta({ type: 'object', description: 'Of a credential: without secrets.' }),
+    requester: z.string().optional().meta({ description: 'Attested sender of the message.' }),
+    since: moment(),
+    until: moment().optional(),
+    escalatedAt: moment().optional(),
+    decidedAt: moment().optional(),
+    votes: z.array(z.looseObject({ by: VOTER, confirmed: z.boolean(), at: moment() })),
+    reason: z.string().optional(),
+  })
+  .meta({ id: 'Approval', description: 'A request to a person, by now.' });
+
+const DECIDED = z
+  .looseObject({
+    confirmed: z.boolean().meta({
+      description: 'False: the decision is in the run’s history, and counts as soon as a worker takes it up.',
+    }),
+    requestId: z.string().optional(),
+    callKey: z.string().optional(),
+    status: z
+      .enum(['approved', 'rejected', 'answered', 'counted', 'withdrawn', 'duplicate', 'kept', 'forwarded'])
+      .optional()
+      .meta({ description: '`counted` is one vote of several; `duplicate` was said before.' }),
+    reason: z.string().optional(),
+    approvals: z.int().optional(),
+    quorum: z.int().optional(),
+  })
+  .meta({ id: 'Decision' });
+
+const given = {
+  'x-max-bytes': MOST_GIVEN_BYTES,
+  'x-instead': 'keep it elsewhere, and say where it is',
+  'x-flat': true,
+};
+
+const attestation = z
+  .string()
+  .min(1)
+  .max(LONGEST_ATTESTATION)
+  .meta({ description: 'A compact JWS that proves who decides.', 'x-expected': 'a compact JWS' })
+  .optional();
+
+/** What approves or rejects a call. {@link decisionProblem} tells of fields that don't go together. */
+const CONFIRMATION = {
+  confirmed: z.boolean().meta({
+    description: 'True approves, false rejects.',
+    'x-expected': 'true, which approves, or false, which rejects',
+  }),
+  withdraw: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Takes an earlier vote back; `confirmed` says which one.' }),
+  args: jsonObject('All arguments of the call, in place of those that were shown.').meta(given).optional(),
+  payload: anyJson('For the tool.').meta(given).optional(),
+  reason: z
+    .string()
+    .max(LONGEST_REASON)
+    .optional()
+    .meta({ description: 'Recorded; told to the model with a rejection.' }),
+  attestation,
+};
+
+const INPUT = {
+  response: z.unknown().meta({
+    ...given,
+    description: 'Checked by the request’s schema.',
+    'x-expected': 'JSON; null is a value, too',
+  }),
+  attestation,
+};
+
+const CREDENTIAL = {
+  credentialRef: z.string().regex(CREDENTIAL_REF).meta({
+    description: 'Of a stored credential.',
+    'x-expected': 'the credentialRef (cr-…) that credentials.put has given',
+  }),
+};
+
+const ASKED = {
+  shown: z
+    .object({ session: name('Its `session`.'), argsDigest: name('Its `argsDigest`.') })
+    .optional()
+    .meta({
+      description:
+        'The request as the decider has seen it: where another one has its id by now, or other arguments, the answer is a 409.',
+      'x-expected': '{ session, argsDigest } of the request',
+    }),
+  timeout: TIMEOUT,
+};
+
+/** What a person says to a request, by what it asks for. */
+export const CONFIRMED = z.object({ ...CONFIRMATION, shown: ASKED.shown });
+export const INPUT_GIVEN = z.object({ ...INPUT, shown: ASKED.shown });
+export const CREDENTIAL_GIVEN = z.object({ ...CREDENTIAL, shown: ASKED.shown });
+
+const ANSWERS = {
+  tag: 'Approvals',
+  method: 'post',
+  query: ['timeout'],
+  output: DECIDED,
+  errors: ['HOLDFAST_REQUEST_NOT_FOUND', 'HOLDFAST_REQUEST_NOT_PENDING', 'HOLDFAST_DECISION_REFUSED'],
+} as const;
+
+export const listApprovals = {
+  name: 'approvals.list',
+  id: 'listApprovals',
+  tag: 'Approvals',
+  summary: 'List requests to people',
+  description:
+    'The oldest first unless `order` says otherwise; the pending ones unless `status` says otherwise.',
+  method: 'get',
+  path: '/v1/approvals',
+  input: z.object({
+    ...WHOSE,
+    rootWorkflowId: name('Of this turn and the turns below it only.').optional(),
+    kind: z.enum(GATE_KINDS).optional().meta({ description: 'Of this kind only.' }),
+    status: z
+      .array(z.enum(REQUEST_STATUSES))
+      .optional()
+      .meta({
+        description: `Some of ${REQUEST_STATUSES.join(', ')}, separated by commas.`,
+        default: 'pending',
+        'x-expected': `a list of ${REQUEST_STATUSES.join(', ')}`,
+      }),
+    ...PAGE,
+    after: z
+      .object({
+        since: z.number().min(0).max(8.64e15).meta({
+          description: '`since` of the last request of the page before. Milliseconds since the epoch.',
+          'x-expected': 'milliseconds since the epoch',
+        }),
+        requestId: idName('`requestId` of the last request of the page before.'),
+      })
+      .optional(),
+  }),
+  wire: { ...WHOSE_ON_THE_WIRE, 'after.since': 'afterTime', 'after.requestId': 'afterRequest' },
+  output: z.object({ approvals: z.array(APPROVAL) }).meta({ id: 'ApprovalList' }),
+  answer: 'A page of them.',
+} as const satisfies Operation;
+
+export const getApproval = {
+  name: 'approvals.get',
+  id: 'getApproval',
+  tag: 'Approvals',
+  summary: 'Show a request',
+  method: 'get',
+  path: '/v1/approvals/{requestId}',
+  input: z.object({ requestId }),
+  output: APPROVAL,
+  answer: 'The request, by now.',
+} as const satisfies Operation;
+
+export const getSessionApproval = {
+  name: 'approvals.get',
+  id: 'getSessionApproval',
+  tag: 'Approvals',
+  summary: 'Show a session’s request',
+  description:
+    'The only pending one, or that of a call: its pending one, or the latest that it made. Several that fit are a 409 with their ids.',
+  method: 'get',
+  path: `${SESSION_PATH}/approval`,
+  input: z.object({
+    ...SESSION,
+    requestId: name('Names the request; or its call does.').optional(),
+    callKey: name('Key of the call that asks.').optional(),
+    callId: name('The wire’s id of the call.').optional(),
+  }),
+  wire: SESSION_ON_THE_WIRE,
+  output: APPROVAL,
+  answer: 'The request, by now.',
+  errors: ['HOLDFAST_AMBIGUOUS_REQUEST'],
+} as const satisfies Operation;
+
+export const confirmRequest = {
+  ...ANSWERS,
+  name: 'approvals.confirm',
+  id: 'confirmRequest',
+  summary: 'Approve or reject a call',
+  description: 'Or vote, where it takes several people. The same decision again changes nothing.',
+  path: '/v1/approvals/{requestId}/confirm',
+  input: z.object({ requestId, ...CONFIRMATION, ...ASKED }),
+  answer: 'What became of the decision.',
+} as const satisfies Operation;
+
+export const provideInput = {
+  ...ANSWERS,
+  name: 'approvals.provideInput',
+  id: 'provideInput',
+  summary: 'Answer a request for input',
+  path: '/v1/approvals/{requestId}/provide-input',
+  input: z.object({ requestId, ...INPUT, ...ASKED }),
+  answer: 'What became of the answer.',
+} as const satisfies Operation;
+
+export const provideCredential = {
+  ...ANSWERS,
+  name: 'approvals.provideCredential',
+  id: 'provideCredential',
+  summary: 'Answer a request for a credential',
+  description: 'With one that was stored before.',
+  path: '/v1/approvals/{requestId}/provide-credential',
+  input: z.object({ requestId, ...CREDENTIAL, ...ASKED }),
+  answer: 'What became of the answer.',
+} as const satisfies Operation;
+
+/** Names a request; no name at all fits the only one. */
+const REQUEST = {
+  v: version(),
+  requestId: idName().optional(),
+  callKey: idName().optional(),
+  callId: idName().optional(),
+};
+
+/** Payload of the update `expireRequest`, and of others what names the request. */
+export const REQUEST_NAME = z.object(REQUEST);
+
+const session = idName('The store’s id of the session whose request was shown.').optional();
+
+/** Payload of the signal and the update `confirm`. */
+export const CONFIRM_PAYLOAD = z.object({ ...REQUEST, session, ...CONFIRMATION });
+
+/** Payload of the signal and the update `provideInput`: one of the two is the answer. */
+export const INPUT_PAYLOAD = z.object({
+  ...REQUEST,
+  session,
+  ...INPUT,
+  response: INPUT.response.optional(),
+  responseRef: z
+    .string()
+    .regex(RESPONSE_REF)
+    .optional()
+    .meta({ 'x-expected': 'a reference to an answer in the store, ri-…, as the client makes it' }),
+});
+
+export type GateKind = (typeof GATE_KINDS)[number];
+export type RequestStatus = (typeof REQUEST_STATUSES)[number];
+/** What became of a decision that counts, or is in the run's history. */
+export type Decided = Exact<z.output<typeof DECIDED>>;
+export type ListApprovals = Partial<InputOf<typeof listApprovals>>;
+/** Which request somebody has seen: of which session, and with which arguments. Fields of `ApprovalRow`. */
+export type ShownRequest = Exact<NonNullable<z.output<typeof ASKED.shown>>>;
+export type ConfirmOptions = Omit<InputOf<typeof confirmRequest>, 'requestId'>;
+export type ProvideInputOptions = Omit<InputOf<typeof provideInput>, 'requestId'>;
+export type ProvideCredentialOptions = Omit<InputOf<typeof provideCredential>, 'requestId'>;
