@@ -36,7 +36,7 @@ const EMBEDDED_PARTS = '^src/runner/embedded-parts\\.ts$';
 
 /** Of the contracts: what they are checked with, and limits. */
 const FOR_THE_SANDBOX =
-  '^src/contract/(check|undecodable|json-bytes|version|(message|decision)-limits|error|error-codes)\\.ts$';
+  '^src/contract/(check|undecodable|json-bytes|version|lists|(message|decision)-limits|error|error-codes)\\.ts$';
 
 /** Which room may import which: DESIGN of the layout, checked. */
 module.exports = {

@@ -32,11 +32,6 @@ export function appSessionsPath(app: string, method: string): string {
 }
 
 /** @throws InvalidTurn */
-export function requestPath(requestId: string, method: string): string {
-  return pathOf`/v1/approvals/${inPath({ requestId }, method)}`;
-}
-
-/** @throws InvalidTurn */
 export function auditPath(which: SessionNames | { session: string }, method: string): string {
   if ('session' in which) return pathOf`/v1/audits/${inPath({ session: which.session }, method)}`;
   return `${sessionPath(which, method)}/audit`;

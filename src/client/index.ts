@@ -1,5 +1,3 @@
-export { HoldfastError } from '../contract/error.ts';
-export type { ErrorCode } from '../contract/error-codes.ts';
 export type {
   ConfirmOptions,
   ListApprovals,
@@ -7,6 +5,8 @@ export type {
   ProvideInputOptions,
   RequestStatus,
 } from '../contract/approvals.ts';
+export { HoldfastError } from '../contract/error.ts';
+export type { ErrorCode } from '../contract/error-codes.ts';
 export type {
   CompleteJob,
   FailJob,

@@ -13,27 +13,14 @@ import {
   name,
   PAGE,
   SESSION,
-  SESSION_ON_THE_WIRE,
   SESSION_PATH,
   TIMEOUT,
   version,
   WHOSE,
   WHOSE_ON_THE_WIRE,
 } from './fields.ts';
+import { GATE_KINDS, REQUEST_STATUSES } from './lists.ts';
 import type { Exact, InputOf, Operation } from './operation.ts';
-
-/** What a request asks a person for. */
-export const GATE_KINDS = ['confirmation', 'credential', 'input'] as const;
-
-/** `pending`, or how a request has ended. */
-export const REQUEST_STATUSES = [
-  'pending',
-  'approved',
-  'rejected',
-  'answered',
-  'expired',
-  'cancelled',
-] as const;
 
 const requestId = name('The request, `rq-…`. URI-encoded.');
 const anyJson = (description: string) => z.unknown().meta({ description });
@@ -237,7 +224,7 @@ export const getSessionApproval = {
     callKey: name('Key of the call that asks.').optional(),
     callId: name('The wire’s id of the call.').optional(),
   }),
-  wire: SESSION_ON_THE_WIRE,
+  wire: WHOSE_ON_THE_WIRE,
   output: APPROVAL,
   answer: 'The request, by now.',
   errors: ['HOLDFAST_AMBIGUOUS_REQUEST'],

@@ -1,8 +1,6 @@
 import { z } from 'zod';
+import { MOST_LISTED } from './lists.ts';
 import { PROTOCOL_VERSION } from './version.ts';
-
-/** Rows of one page of a list, at most. */
-export const MOST_LISTED = 1_000;
 
 /** Characters of what goes into ids of Temporal's, at most: it refuses the activity of a longer one for ever. */
 const LONGEST_ID_NAME = 1_000;
@@ -41,7 +39,7 @@ export function version() {
     .number()
     .max(PROTOCOL_VERSION)
     .optional()
-    .meta({ 'x-expected': `a version up to ${PROTOCOL_VERSION}, which this worker speaks,` });
+    .meta({ 'x-expected': `a version up to ${PROTOCOL_VERSION} (deploy a newer worker for a later one)` });
 }
 
 export function jsonObject(description: string) {
@@ -64,7 +62,7 @@ export const WHOSE = {
   sessionId: name('Of this session only.').optional(),
 };
 
-/** What {@link WHOSE} is called on the wire. */
+/** What {@link WHOSE} and {@link SESSION} are called on the wire. */
 export const WHOSE_ON_THE_WIRE = { userId: 'user', sessionId: 'session' };
 
 /** The session that a path names. */
@@ -75,9 +73,6 @@ export const SESSION = {
 };
 
 export const SESSION_PATH = '/v1/apps/{app}/users/{user}/sessions/{session}';
-
-/** What {@link SESSION} is called on the wire. */
-export const SESSION_ON_THE_WIRE = WHOSE_ON_THE_WIRE;
 
 /** Milliseconds, at most, that an answer is waited for. */
 export const LONGEST_TIMEOUT = 60_000;

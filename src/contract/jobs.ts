@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { duration, idName, jsonObject, moment, PAGE, version, WHOSE, WHOSE_ON_THE_WIRE } from './fields.ts';
+import { JOB_STATUSES } from './lists.ts';
 import type { Exact, InputOf, Operation } from './operation.ts';
-
-/** In the order in which a job comes to them. */
-export const JOB_STATUSES = ['running', 'completed', 'failed', 'cancelled', 'timed_out'] as const;
 
 /** JSON bytes of a job's result, at most. */
 export const MOST_RESULT_BYTES = 10 * 1024 * 1024;

@@ -196,7 +196,11 @@ describe.each([
     await refused(confirm({}), /approvals.confirm: confirmed: expected true/);
     await refused(confirm({ confirmed: 'yes' }), /confirmed: expected true/);
     await refused(confirm({ confirmed: true, args: [1] }), /args: expected an object/);
-    await refused(confirm({ confirmed: false, args: {} }), /args: a rejection has none/);
+    await refused(confirm({ confirmed: false, args: {} }), /args: a rejection changes no arguments/);
+    await refused(
+      confirm({ confirmed: true, reason: 'x'.repeat(2_001) }),
+      /reason: 2001 characters, at most 2000/,
+    );
     await refused(confirm({ confirmed: true, payload: 'x'.repeat(40_000) }), /bytes of JSON, at most 32768/);
     await refused(() => approvals.confirm({} as never, { confirmed: true }), /expected a requestId/);
     await refused(
@@ -208,13 +212,13 @@ describe.each([
     const raw = approvals.provideCredential({ requestId }, { credentialRef: secret });
     await expect(raw).rejects.toThrow(/credentialRef: expected the credentialRef/);
     await raw.catch((error: Error) => expect(error.message).not.toContain(secret));
-    await refused(() => approvals.list({ status: ['open' as never] }), /status: expected/);
+    await refused(() => approvals.list({ status: ['open' as never] }), /status\[0\]: expected 'pending'/);
     const attestation = 'x'.repeat(8_193);
     await refused(confirm({ confirmed: true, attestation }), /attestation: 8193 characters, at most 8192/);
     const message = { app: 'test', userId: 'ada', sessionId: 'unsent', message: 'hello', attestation };
     await refused(() => apiOf().sendMessage(message), /attestation: 8193 characters, at most 8192/);
     await refused(() => approvals.list({ limit: 0 }), /limit: expected/);
-    await refused(() => approvals.list({ kind: 'vote' as never }), /kind: expected one of confirmation/);
+    await refused(() => approvals.list({ kind: 'vote' as never }), /kind: expected 'confirmation'/);
     expect(await env.reject(turn)).toMatchObject({ status: 'rejected' });
   });
 

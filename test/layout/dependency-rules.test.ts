@@ -61,14 +61,6 @@ const BREACHES: Record<string, { path: string; content: string }> = {
     path: 'workflows/planted-schema.ts',
     content: "import { jobs } from '../src/contract/jobs.ts';\nexport const planted = jobs;\n",
   },
-  'contracts-know-no-runtime': {
-    path: 'src/contract/planted.ts',
-    content: "import { toJsonValue } from '../schema/json-value.ts';\nexport const planted = toJsonValue;\n",
-  },
-  'the-sandbox-has-no-schemas': {
-    path: 'workflows/planted-schema.ts',
-    content: "import { JOB_NAME } from '../src/contract/jobs.ts';\nexport const planted = JOB_NAME;\n",
-  },
   'workflows-see-protocol-and-events-only': {
     path: 'workflows/planted.ts',
     content:

@@ -195,9 +195,17 @@ describe('an answered request', () => {
 
 describe('a malformed decision changes nothing and says why', () => {
   test.for([
-    ['nothing said', {}, 'confirmed: expected true or false, got nothing'],
-    ['a word', { confirmed: 'yes' }, 'confirmed: expected true or false, got string'],
-    ['null', { confirmed: null }, 'confirmed: expected true or false, got null'],
+    ['nothing said', {}, 'confirmed: expected true, which approves, or false, which rejects, got nothing'],
+    [
+      'a word',
+      { confirmed: 'yes' },
+      'confirmed: expected true, which approves, or false, which rejects, got string',
+    ],
+    [
+      'null',
+      { confirmed: null },
+      'confirmed: expected true, which approves, or false, which rejects, got null',
+    ],
     ['a list of arguments', { confirmed: true, args: [] }, 'args: expected an object'],
     ['arguments that may not change', { confirmed: true, args: { to: 1 } }, 'takes no changed arguments'],
     [

@@ -133,7 +133,7 @@ export function wordsOf({ kind, confirm, input, credential, isText }: Decision):
 
 const TYPE = 'InvalidDecision';
 
-function typed(of: string): { of: string; type: string } {
+function typed(of: string): { of: string; type: 'InvalidDecision' } {
   return { of, type: TYPE };
 }
 

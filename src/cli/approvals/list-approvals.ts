@@ -1,4 +1,5 @@
-import type { GateKind, RequestStatus } from '../../contract/approvals.ts';
+import type { GateKind } from '../../contract/approvals.ts';
+import { MOST_LISTED, REQUEST_STATUSES } from '../../contract/lists.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
@@ -16,15 +17,6 @@ export interface ListApprovalsOptions extends RequestNaming {
   json?: boolean;
 }
 
-const EVERY_STATUS: readonly RequestStatus[] = [
-  'pending',
-  'approved',
-  'rejected',
-  'answered',
-  'expired',
-  'cancelled',
-];
-
 /** `holdfast approvals list`: requests that wait for people, the oldest first. */
 export async function listApprovals(
   options: ListApprovalsOptions & Pick<ConnectOptions, 'folder' | 'env'>,
@@ -38,7 +30,7 @@ export async function listApprovals(
       ...filter,
       ...(kind === undefined ? {} : { kind }),
       limit: Math.min(limit + 1, MOST_LISTED),
-      ...(all ? { status: EVERY_STATUS } : {}),
+      ...(all ? { status: REQUEST_STATUSES } : {}),
     };
     const found = await withProgress(output, 'reading requests', connected.approvals.list(list));
     const shown = found.slice(0, limit);
@@ -52,9 +44,6 @@ export async function listApprovals(
     await connected.close();
   }
 }
-
-/** Of one answer. */
-const MOST_LISTED = 1_000;
 
 const COLUMNS = [
   { title: 'REQUEST' },

@@ -1,4 +1,5 @@
 import type { Approvals } from '../../client/approvals/approvals.ts';
+import { MOST_LISTED } from '../../contract/lists.ts';
 import { callKeyOfRequest, REQUEST_PREFIX } from '../../protocol/gate.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
@@ -11,8 +12,6 @@ export interface RequestNaming {
   user?: string;
   session?: string;
 }
-
-const MOST_LISTED = 1_000;
 
 /** @throws CliError for text that no name can be. */
 export function requestFilter({ app, user, session }: RequestNaming): {

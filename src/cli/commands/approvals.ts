@@ -1,11 +1,12 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
+import { GATE_KINDS } from '../../contract/lists.ts';
 import type { AnswerRequestOptions } from '../approvals/answer-request.ts';
 import type { AuditOptions } from '../approvals/audit-target.ts';
 import type { DecideOptions, Decision } from '../approvals/decide-approval.ts';
 import type { ListApprovalsOptions } from '../approvals/list-approvals.ts';
 import type { ProvideCredentialOptions } from '../approvals/provide-credential.ts';
 import type { ShowApprovalOptions } from '../approvals/show-approval.ts';
-import { type AddCommand, FOLDER_OPTION } from './command.ts';
+import { type AddCommand, FOLDER_OPTION, LIMIT_OPTION } from './command.ts';
 
 type InFolder<Options> = Options & { folder: string };
 
@@ -15,10 +16,8 @@ export const approvals: AddCommand = (holdfast, exit) => {
   const group = holdfast.command('approvals').description('list, show and answer what waits for people');
 
   naming(group.command('list').description('requests that wait for people, the oldest first'))
-    .option('--limit <number>', 'so many at most, up to 1000', limitNumber, 100)
-    .addOption(
-      new Option('--kind <kind>', 'of this kind only').choices(['confirmation', 'credential', 'input']),
-    )
+    .option(...LIMIT_OPTION)
+    .addOption(new Option('--kind <kind>', 'of this kind only').choices([...GATE_KINDS]))
     .option('--all', 'those that have ended, too')
     .option('--json', 'one JSON value: { approvals }')
     .action(async (options: InFolder<ListApprovalsOptions>) => {
@@ -114,10 +113,4 @@ function audited(command: Command): Command {
     .option('--session <id>', 'the session, in place of the argument')
     .option('--store-id <id>', "the store's id of a session, where it was deleted")
     .option(...FOLDER_OPTION);
-}
-
-function limitNumber(text: string): number {
-  const number = Number(text);
-  if (/^\d+$/.test(text) && number >= 1 && number <= 1_000) return number;
-  throw new InvalidArgumentError('Expected a whole number of 1 to 1000.');
 }

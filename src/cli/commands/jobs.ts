@@ -1,20 +1,23 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
+import { JOB_STATUSES } from '../../contract/lists.ts';
 import type { CancelJobOptions, CompleteJobOptions, FailJobOptions } from '../jobs/end-job.ts';
 import type { ListJobsOptions } from '../jobs/list-jobs.ts';
 import type { ShowJobOptions } from '../jobs/show-job.ts';
-import { type AddCommand, FOLDER_OPTION } from './command.ts';
+import { type AddCommand, FOLDER_OPTION, LIMIT_OPTION } from './command.ts';
 
 type InFolder<Options> = Options & { folder: string };
 
 const ANSWER = 'one JSON value: { jobId, callKey, status, job, outcome, … }';
-const STATUSES = ['running', 'completed', 'failed', 'cancelled', 'timed_out', 'all'];
-
 export const jobs: AddCommand = (holdfast, exit) => {
   const group = holdfast.command('jobs').description('list, show and end the jobs of long-running tools');
 
   naming(group.command('list').description('jobs that go on, the oldest first'))
-    .addOption(new Option('--status <status>', 'those that stand so').choices(STATUSES).default('running'))
-    .option('--limit <number>', 'so many at most, up to 1000', limitNumber, 100)
+    .addOption(
+      new Option('--status <status>', 'those that stand so')
+        .choices([...JOB_STATUSES, 'all'])
+        .default('running'),
+    )
+    .option(...LIMIT_OPTION)
     .option('--json', 'one JSON value: { jobs }')
     .action(async (options: InFolder<ListJobsOptions>) => {
       const { listJobs } = await import('../jobs/list-jobs.ts');
@@ -63,10 +66,4 @@ function naming(command: Command): Command {
 
 function job(command: Command): Command {
   return naming(command.argument('<job>', "the job's id, or the id or key of its call"));
-}
-
-function limitNumber(text: string): number {
-  const number = Number(text);
-  if (/^\d+$/.test(text) && number >= 1 && number <= 1_000) return number;
-  throw new InvalidArgumentError('Expected a whole number of 1 to 1000.');
 }

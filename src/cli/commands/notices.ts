@@ -1,7 +1,6 @@
-import { InvalidArgumentError } from 'commander';
 import type { ChangeNoticeOptions, ResendNoticesOptions } from '../notices/change-notice.ts';
 import type { ListNoticesOptions } from '../notices/list-notices.ts';
-import { type AddCommand, FOLDER_OPTION } from './command.ts';
+import { type AddCommand, FOLDER_OPTION, LIMIT_OPTION } from './command.ts';
 
 const NOTICE = 'as holdfast notices list calls it, or the end of its id';
 
@@ -16,7 +15,7 @@ export const notices: AddCommand = (holdfast) => {
     .command('list')
     .description('notices that were given up, the oldest first')
     .option('--app <name>', 'of this app (default: of all)')
-    .option('--limit <number>', 'so many at most, up to 1000', limitNumber, 100)
+    .option(...LIMIT_OPTION)
     .option(
       '--after <place>',
       'those behind this place, which the page before has ended with, or behind a notice',
@@ -52,9 +51,3 @@ export const notices: AddCommand = (holdfast) => {
       await dropNotice(argument, { ...options, env: process.env });
     });
 };
-
-function limitNumber(text: string): number {
-  const number = Number(text);
-  if (/^\d+$/.test(text) && number >= 1 && number <= 1_000) return number;
-  throw new InvalidArgumentError('Expected a whole number of 1 to 1000.');
-}

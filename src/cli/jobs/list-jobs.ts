@@ -1,4 +1,5 @@
 import type { JobStatus } from '../../contract/jobs.ts';
+import { JOB_STATUSES, MOST_LISTED } from '../../contract/lists.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { JobRow } from '../../store/jobs/job-store.ts';
 import { requestFilter } from '../approvals/named-request.ts';
@@ -10,23 +11,11 @@ import { ago, tableLines } from '../sessions/shown-values.ts';
 import { progressWords, statusWords } from './job-text.ts';
 import type { JobNaming } from './named-job.ts';
 
-/** In the order in which a job comes to them. */
-export const JOB_STATUSES: readonly JobStatus[] = [
-  'running',
-  'completed',
-  'failed',
-  'cancelled',
-  'timed_out',
-];
-
 export interface ListJobsOptions extends JobNaming {
   limit: number;
   status: JobStatus | 'all';
   json?: boolean;
 }
-
-/** Of one answer. */
-const MOST_LISTED = 1_000;
 
 /** `holdfast jobs list`: the oldest first. */
 export async function listJobs(

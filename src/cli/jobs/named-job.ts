@@ -1,5 +1,5 @@
 import type { Jobs } from '../../client/jobs/jobs.ts';
-import type { ListJobs } from '../../contract/jobs.ts';
+import { JOB_STATUSES, MOST_LISTED } from '../../contract/lists.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { nearestName } from '../../schema/nearest-name.ts';
 import type { JobRow } from '../../store/jobs/job-store.ts';
@@ -11,15 +11,6 @@ import { assertText } from '../sessions/named-session.ts';
 export type JobNaming = RequestNaming;
 
 const JOB_ID = /^job-[\w-]{22}$/;
-const MOST_LISTED = 1_000;
-const EVERY_STATUS: NonNullable<ListJobs['status']> = [
-  'running',
-  'completed',
-  'failed',
-  'cancelled',
-  'timed_out',
-];
-
 /**
  * The job that an argument names: by its own id, or by the key or id of its call, of which it is the only one that goes on.
  *
@@ -53,7 +44,7 @@ async function unknownJob(
   filter: ReturnType<typeof requestFilter>,
   jobs: Pick<Jobs, 'list'>,
 ): Promise<CliError> {
-  const listed = await jobs.list({ ...filter, status: EVERY_STATUS, limit: MOST_LISTED });
+  const listed = await jobs.list({ ...filter, status: JOB_STATUSES, limit: MOST_LISTED });
   const names = argument.startsWith('job-')
     ? listed.map(({ jobId }) => jobId)
     : listed.flatMap(({ callKey, callId }) => [callKey, callId]);

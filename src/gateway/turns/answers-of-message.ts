@@ -1,14 +1,13 @@
 import { MOST_LOOKED_AT } from '../../client/approvals/find-request.ts';
 import type { OutgoingMessage } from '../../client/messages/outgoing-turn.ts';
 import { replyParts } from '../../client/messages/reply-parts.ts';
+import { JOB_STATUSES } from '../../contract/lists.ts';
 import { ownCallId } from '../../protocol/identity.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { Permission } from '../access/access.ts';
 import { demand, subjectOf } from '../access/screen.ts';
 import type { GatewayContext } from '../gateway-app.ts';
 import type { RouteSetting } from '../route-setting.ts';
-
-const STATUSES = ['running', 'completed', 'failed', 'cancelled', 'timed_out'] as const;
 
 /**
  * Who may send may not decide requests, nor end jobs, by the function responses of a message. What they may answer are calls that no
@@ -38,7 +37,12 @@ export async function demandAnswers(
     return found.length > 0;
   };
   forget(replies.map(({ id }) => id));
-  const jobs = await client.jobs.list({ ...names, status: STATUSES, order: 'newest', limit: MOST_LOOKED_AT });
+  const jobs = await client.jobs.list({
+    ...names,
+    status: JOB_STATUSES,
+    order: 'newest',
+    limit: MOST_LOOKED_AT,
+  });
   if (forget(jobs.flatMap(({ callId, callKey }) => [callId, ownCallId(callKey)]))) {
     demand(context, 'operate', subject);
   }

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { RequestStatus } from '../../contract/approvals.ts';
+import { MOST_LISTED } from '../../contract/lists.ts';
 import { canonicalJson } from '../../protocol/canonical-json.ts';
 import { placeOfCall } from '../../protocol/identity.ts';
 import { checkWhole } from '../engine/arguments.ts';
@@ -24,7 +25,6 @@ import type {
 } from './approval-store.ts';
 
 const DEFAULT_LIMIT = 100;
-const MOST_ROWS = 1_000;
 const PENDING: readonly RequestStatus[] = ['pending'];
 const ENDED: readonly RequestStatus[] = ['approved', 'rejected', 'answered', 'expired', 'cancelled'];
 
@@ -111,7 +111,7 @@ export function postgresApprovals(database: Database, live: LiveNotices): Approv
       const page = query
         .orderBy('a.since', direction)
         .orderBy('a.request_id', direction)
-        .limit(Math.min(limit, MOST_ROWS));
+        .limit(Math.min(limit, MOST_LISTED));
       const named = database.db
         .selectFrom(page.as('a'))
         .innerJoin('holdfast.sessions as o', 'o.id', 'a.session_id')

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { JobStatus } from '../../contract/jobs.ts';
+import { MOST_LISTED } from '../../contract/lists.ts';
 import type { Carried } from '../../protocol/carried.ts';
 import { checkWhole } from '../engine/arguments.ts';
 import type { Database } from '../engine/database.ts';
@@ -27,7 +28,6 @@ interface WriteAnswer {
 }
 
 const DEFAULT_LIMIT = 100;
-const MOST_ROWS = 1_000;
 const RUNNING: readonly JobStatus[] = ['running'];
 const ENDED: readonly JobStatus[] = ['completed', 'failed', 'cancelled', 'timed_out'];
 
@@ -191,7 +191,7 @@ export function postgresJobs(database: Database, live: LiveNotices): JobStore {
       const page = query
         .orderBy('j.since', direction)
         .orderBy('j.job_id', direction)
-        .limit(Math.min(limit, MOST_ROWS));
+        .limit(Math.min(limit, MOST_LISTED));
       const named = database.db
         .selectFrom(page.as('j'))
         .innerJoin('holdfast.sessions as o', 'o.id', 'j.session_id')

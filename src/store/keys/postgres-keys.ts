@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Selectable } from 'kysely';
+import { MOST_LISTED } from '../../contract/lists.ts';
 import type { Database } from '../engine/database.ts';
 import { jsonArray, jsonText, storableText } from '../engine/json-text.ts';
 import type { Tables } from '../engine/tables.ts';
@@ -75,7 +76,6 @@ interface SignInRow {
 
 type Taken = { at: number; outcome: string | null } | null;
 
-const MOST_LISTED = 1_000;
 const MINUTE = 60_000;
 
 /** A statement that is repeated after a lost connection may count twice: a count too many is better than none. */

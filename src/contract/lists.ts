@@ -1,0 +1,18 @@
+/** Rows of one page of a list, at most. */
+export const MOST_LISTED = 1_000;
+
+/** How a job stands, in the order in which it comes to that. */
+export const JOB_STATUSES = ['running', 'completed', 'failed', 'cancelled', 'timed_out'] as const;
+
+/** How a request to a person stands: it waits, or has ended. */
+export const REQUEST_STATUSES = [
+  'pending',
+  'approved',
+  'rejected',
+  'answered',
+  'expired',
+  'cancelled',
+] as const;
+
+/** What a request asks a person for. */
+export const GATE_KINDS = ['confirmation', 'credential', 'input'] as const;
