@@ -3,7 +3,7 @@ import { LONGEST_ATTESTATION } from '../contract/decision-limits.ts';
 import type { Voter } from '../protocol/gate.ts';
 import { sha256Digest } from '../protocol/identity.ts';
 import type { PublicJwk } from '../protocol/public-jwk.ts';
-import { isRecord } from '../schema/kind-of.ts';
+import { jsonRecordOf } from '../schema/json-value.ts';
 import { type Issuer, type PrivateJwk, publicHalf, signingAlgorithmOf } from './issuer.ts';
 
 /** Clocks of issuer and worker may differ by this much, seconds. */
@@ -163,21 +163,9 @@ function partsOf(jws: unknown): Parts | undefined {
   if (typeof jws !== 'string' || jws.length > LONGEST_ATTESTATION) return undefined;
   const [first, second, third, ...more] = jws.split('.');
   if (first === undefined || second === undefined || third === undefined || more.length > 0) return undefined;
-  const [header, claims] = [jsonOf(first), jsonOf(second)];
+  const [header, claims] = [jsonRecordOf(bytesOf(first)), jsonRecordOf(bytesOf(second))];
   if (header === undefined || claims === undefined || bytesOf(third) === undefined) return undefined;
   return { header, claims, signed: `${first}.${second}` };
-}
-
-function jsonOf(part: string): Record<string, unknown> | undefined {
-  const bytes = bytesOf(part);
-  if (bytes === undefined) return undefined;
-  try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    return isRecord(value) ? value : undefined;
-  } catch {
-    // What it holds instead is nobody's business.
-    return undefined;
-  }
 }
 
 /** Only as an encoder writes it: one signature has one text. */

@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import { compactVerify, errors } from 'jose';
-import { isRecord } from '../schema/kind-of.ts';
+import { jsonRecordOf } from '../schema/json-value.ts';
 import type { CredentialKey, CredentialKeys } from './credential-keys.ts';
 
 const ALGORITHM = 'HS256';
@@ -46,7 +46,7 @@ export async function readToken(
   if (key === undefined) return 'unknown key';
   try {
     const { payload } = await compactVerify(token, signingKey(use, key), { algorithms: [ALGORITHM] });
-    return jsonOf(payload) ?? 'malformed';
+    return jsonRecordOf(payload) ?? 'malformed';
   } catch (error) {
     if (error instanceof errors.JOSEError) return 'forged';
     throw error;
@@ -62,7 +62,7 @@ function keyIdOf(type: string, token: string): string | undefined {
   if (parts.length !== 3 || parts.some((part, index) => bytes[index]?.toString('base64url') !== part)) {
     return undefined;
   }
-  const { alg, typ, kid, ...more } = jsonOf(bytes[0]) ?? {};
+  const { alg, typ, kid, ...more } = jsonRecordOf(bytes[0]) ?? {};
   const isOurs = alg === ALGORITHM && typ === type && Object.keys(more).length === 0;
   return isOurs && typeof kid === 'string' ? kid : undefined;
 }
@@ -73,14 +73,4 @@ function signingKey(use: string, { bytes }: CredentialKey): Uint8Array {
 
 function textOf(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
-}
-
-function jsonOf(bytes: Uint8Array | undefined): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    return isRecord(value) ? value : undefined;
-  } catch {
-    // What it holds instead is nobody's business.
-    return undefined;
-  }
 }

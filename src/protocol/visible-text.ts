@@ -51,3 +51,8 @@ function escapesOf(found: string): string {
     .map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`)
     .join('');
 }
+
+/** A value as JSON by lines, with escapes in place of what can't be seen, which is the same JSON. */
+export function visibleJson(value: unknown): string {
+  return (JSON.stringify(value, undefined, 2) ?? 'null').split('\n').map(visibleText).join('\n');
+}

@@ -1,5 +1,6 @@
 import { codedError } from '../contract/error.ts';
 import { MOST_LEVELS, tooDeepText } from '../contract/message-limits.ts';
+import { isRecord } from '../protocol/is-record.ts';
 import { kindOf } from './kind-of.ts';
 import { formatPath, type Path } from './path.ts';
 
@@ -139,4 +140,14 @@ function kindOfThrown(thrown: unknown): string {
 
 function keyOf(path: Path): string {
   return path.length === 0 ? '' : String(path.at(-1));
+}
+
+/** The record that some bytes are the JSON of; undefined for anything else, whose text is told to nobody. */
+export function jsonRecordOf(bytes: Uint8Array | undefined): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,4 +1,4 @@
-import { visibleText } from '../protocol/visible-text.ts';
+import { visibleJson, visibleText } from '../protocol/visible-text.ts';
 import { isRecord } from '../schema/kind-of.ts';
 import { type Block, type InputBlock, type ModalView, plain } from './block-kit.ts';
 import { slackText } from './slack-text.ts';
@@ -157,7 +157,7 @@ function fieldsOf({ args, sensitive }: EditedRequest): Field[] {
     .map((name, index) => {
       const value = args[name];
       const kind = typeof value === 'string' && isPlain(value) ? 'text' : 'json';
-      const text = kind === 'text' ? String(value) : jsonOf(value);
+      const text = kind === 'text' ? String(value) : visibleJson(value);
       const initial = text.length > LONGEST_INPUT ? undefined : text;
       return { name, id: `${kind}:${index}`, kind, initial, value };
     });
@@ -166,11 +166,6 @@ function fieldsOf({ args, sensitive }: EditedRequest): Field[] {
 /** An input shows all of it. */
 function isPlain(text: string): boolean {
   return text.split('\n').every((line) => visibleText(line) === line);
-}
-
-/** With escapes in place of what can't be seen, which is the same JSON. */
-function jsonOf(value: unknown): string {
-  return (JSON.stringify(value, undefined, 2) ?? 'null').split('\n').map(visibleText).join('\n');
 }
 
 function parsed(text: string): { value: unknown } | { problem: true } {

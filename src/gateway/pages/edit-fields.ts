@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { canonicalJson } from '../../protocol/canonical-json.ts';
-import { visibleText } from '../../protocol/visible-text.ts';
+import { visibleJson } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { type Field, type Filled, parsedJson, parsedNumber } from './fields.ts';
 import { isPlain } from './shown-text.ts';
@@ -73,7 +73,7 @@ export function filledWith(request: Request, args: Record<string, unknown>): Map
     before.map(({ name, field }, index) => {
       const changed = after[index];
       // A changed kind has another field: JSON fits all.
-      const value = changed?.field.control === field.control ? changed.before : jsonOf(args[name]);
+      const value = changed?.field.control === field.control ? changed.before : visibleJson(args[name]);
       return [field.id, { value }] as const;
     }),
   );
@@ -109,10 +109,5 @@ function editField(name: string, id: string, value: unknown): EditField {
     typeof value === 'string'
       ? html`JSON, since it has characters that can’t be seen: they stand in it as \\u escapes.`
       : html`JSON`;
-  return { name, field: { id, label, hint, control: 'json' }, before: jsonOf(value), read: parsedJson };
-}
-
-/** With escapes in place of what can't be seen, which is the same JSON. */
-function jsonOf(value: unknown): string {
-  return JSON.stringify(value, undefined, 2).split('\n').map(visibleText).join('\n');
+  return { name, field: { id, label, hint, control: 'json' }, before: visibleJson(value), read: parsedJson };
 }
