@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { emptyDatabase } from '../setup/own-database.ts';
-import { isDeep } from '../setup/tier.ts';
 import { HoldfastProcess, holdfast } from './holdfast-process.ts';
 import { UserProject } from './user-project.ts';
 
@@ -89,16 +88,14 @@ describe('the export gateway of a file [auth.config]', () => {
     await expect.poll(() => statusOf(url, 'agents.example.com', key), { timeout: 60_000 }).toBe(200);
   });
 
-  if (isDeep) {
-    test('configures that of holdfast worker', async () => {
-      const worker = start(['worker', agents, '--stand-in', '--log', 'json']);
-      await worker.prints(/"message":"worker polls"/);
-      const { url } = devFile().gateway;
-      const key = await newKey();
-      expect(await statusOf(url, 'agents.example.com', key)).toBe(200);
-      expect(await statusOf(url, 'desk.example.com', key)).toBe(403);
-    });
-  }
+  test('configures that of holdfast worker', async () => {
+    const worker = start(['worker', agents, '--stand-in', '--log', 'json']);
+    await worker.prints(/"message":"worker polls"/);
+    const { url } = devFile().gateway;
+    const key = await newKey();
+    expect(await statusOf(url, 'agents.example.com', key)).toBe(200);
+    expect(await statusOf(url, 'desk.example.com', key)).toBe(403);
+  });
 
   test('lets holdfast gateway listen where other machines reach it, and nothing else does', async () => {
     const { url: store } = await emptyDatabase();

@@ -6,7 +6,6 @@ import { AesCodec } from '../setup/aes-codec.ts';
 import { filesBelow, leaksIn } from '../setup/planted-secrets.ts';
 import { type SecretKind, SecretTurns } from '../setup/secret-turns.ts';
 import { SHORT_RUNS } from '../setup/temporal-server.ts';
-import { isDeep } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const { HistoryEvent } = proto.temporal.api.history.v1;
@@ -113,15 +112,13 @@ describe('secrets of turns', () => {
     );
   });
 
-  if (isDeep) {
-    test('without one the search finds them in the database [worker.codec]', async () => {
-      const { turns, places } = await toldOf();
-      const database = Object.entries(places).filter(([name]) => name.startsWith('temporal.db'));
-      const found = new Set(
-        leaksIn(turns.secrets, Object.fromEntries(database)).map((leak) => leak.split(' ', 1)[0]),
-      );
-      const kinds = Object.keys(turns.secrets) as SecretKind[];
-      expect(kinds.filter((kind) => !found.has(kind))).toEqual(NEVER_THERE);
-    });
-  }
+  test('without one the search finds them in the database [worker.codec]', async () => {
+    const { turns, places } = await toldOf();
+    const database = Object.entries(places).filter(([name]) => name.startsWith('temporal.db'));
+    const found = new Set(
+      leaksIn(turns.secrets, Object.fromEntries(database)).map((leak) => leak.split(' ', 1)[0]),
+    );
+    const kinds = Object.keys(turns.secrets) as SecretKind[];
+    expect(kinds.filter((kind) => !found.has(kind))).toEqual(NEVER_THERE);
+  });
 });
