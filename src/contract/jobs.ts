@@ -6,9 +6,9 @@ import type { Exact, InputOf, Operation } from './operation.ts';
 /** JSON bytes of a job's result, at most. */
 export const MOST_RESULT_BYTES = 10 * 1024 * 1024;
 /** Characters of a job's error, at most. */
-const LONGEST_ERROR = 2_000;
+export const LONGEST_ERROR = 2_000;
 /** Characters of what a job says of its progress, or of why it is cancelled, at most. */
-const LONGEST_NOTE = 500;
+export const LONGEST_NOTE = 500;
 
 const status = z.enum(JOB_STATUSES);
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Jobs } from '../../client/jobs/jobs.ts';
-import type { JobAnswer } from '../../contract/jobs.ts';
+import { type JobAnswer, LONGEST_ERROR, LONGEST_NOTE } from '../../contract/jobs.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
@@ -29,9 +29,6 @@ export interface CancelJobOptions extends JobCommandOptions {
 
 type Placed<Options> = Options & Pick<ConnectOptions, 'folder' | 'env'>;
 
-/** Characters, as the client takes them. */
-const LONGEST_ERROR = 2_000;
-const LONGEST_REASON = 500;
 const LONGEST_OUTCOME = 400;
 const STANDARD_INPUT = 0;
 
@@ -67,7 +64,7 @@ export async function cancelJob(
   output: CommandOutput = processOutput(),
 ): Promise<number> {
   const given =
-    options.reason === undefined ? {} : { reason: textOption('--reason', options.reason, LONGEST_REASON) };
+    options.reason === undefined ? {} : { reason: textOption('--reason', options.reason, LONGEST_NOTE) };
   return await ended(argument, options, output, (jobs, jobId) => jobs.cancel(jobId, given));
 }
 
