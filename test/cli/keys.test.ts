@@ -48,7 +48,9 @@ describe('holdfast keys', () => {
     const out = join(work, 'odd.json');
     await createKey({ approver, out }, output);
     expect(new Function(`return [${output.lines.join('\n')}]`)()[0].approver).toBe(approver);
-    await expect(createKey({ approver: 'a\nb' }, capturedOutput())).rejects.toMatchObject({ exitCode: 2 });
+    await expect(createKey({ approver: 'a\nb' }, capturedOutput())).rejects.toMatchObject({
+      code: 'HOLDFAST_COMMAND_LINE',
+    });
   });
 
   test('show says what is wrong with a file, and never what is in it [approval.approvers]', () => {

@@ -49,7 +49,7 @@ describe('what the user says, on the command line', () => {
     const refused = () => givenMessage(options);
     expect(refused).toThrow(CliError);
     expect(refused).toThrow(
-      expect.objectContaining({ message: expect.stringContaining(message), exitCode: 2 }),
+      expect.objectContaining({ message: expect.stringContaining(message), code: 'HOLDFAST_COMMAND_LINE' }),
     );
     expect(refused).not.toThrow(/secret/);
   });

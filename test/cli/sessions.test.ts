@@ -192,7 +192,7 @@ describe('through the gateway of the process that has the folder', () => {
     ] as const) {
       const error = await namedSession(argument, {}, apps).catch((thrown) => thrown);
       expect(error).toBeInstanceOf(CliError);
-      expect(error).toMatchObject({ message: expect.stringMatching(problem), exitCode: 2 });
+      expect(error).toMatchObject({ message: expect.stringMatching(problem), code: 'HOLDFAST_COMMAND_LINE' });
     }
   });
 
@@ -236,7 +236,7 @@ describe('through the gateway of the process that has the folder', () => {
     await scene.client.sessions.create({ app: 'shop', userId: 'user', sessionId: 'old' });
     await expect(deleteSession('old', places(), capturedOutput())).rejects.toMatchObject({
       message: expect.stringContaining('--yes'),
-      exitCode: 2,
+      code: 'HOLDFAST_COMMAND_LINE',
     });
     const questions: string[] = [];
     const refused = capturedOutput((question) => questions.push(question) < 0);

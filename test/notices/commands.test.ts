@@ -105,7 +105,7 @@ test('notices that were given up are listed, told again, and dropped [notice.dea
 
   await dropNotice(second, place(), output);
   expect(await environment.store.notices.listDeadNotices()).toEqual([]);
-  await expect(dropNotice(second, place(), output)).rejects.toMatchObject({ exitCode: 2 });
+  await expect(dropNotice(second, place(), output)).rejects.toMatchObject({ code: 'HOLDFAST_COMMAND_LINE' });
   const empty = capturedOutput();
   await listNotices({ ...place(), limit: 10 }, empty);
   expect(empty.notes.join('\n')).toContain('no notice was given up');
@@ -141,12 +141,14 @@ test('many notices are read page by page, named by the end of their ids, and tol
     noticeId: `another-${end(all[1])}`,
   });
   await expect(dropNotice(end(all[1]), place(), output)).rejects.toThrow('several notices');
-  await expect(dropNotice('x', place(), output)).rejects.toMatchObject({ exitCode: 2 });
+  await expect(dropNotice('x', place(), output)).rejects.toMatchObject({ code: 'HOLDFAST_COMMAND_LINE' });
   await dropNotice(`another-${end(all[1])}`, place(), output);
 
-  await expect(resendNotice(undefined, place(), output)).rejects.toMatchObject({ exitCode: 2 });
+  await expect(resendNotice(undefined, place(), output)).rejects.toMatchObject({
+    code: 'HOLDFAST_COMMAND_LINE',
+  });
   await expect(resendNotice(all[1], { ...place(), all: true }, output)).rejects.toMatchObject({
-    exitCode: 2,
+    code: 'HOLDFAST_COMMAND_LINE',
   });
   gone = false;
   const before = told.length;
