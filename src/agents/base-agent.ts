@@ -8,6 +8,12 @@ import type { AfterAgentCallback, BeforeAgentCallback, SingleAgentCallback } fro
 
 const BASE_AGENT = Symbol.for('holdfast.baseAgent');
 
+declare module '../tools/invocation-context.ts' {
+  interface ContextTypes {
+    agent: BaseAgent;
+  }
+}
+
 /** More below one another are more likely to be endless than meant. */
 const DEEPEST = 16;
 

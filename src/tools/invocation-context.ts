@@ -21,6 +21,13 @@ export interface AgentView {
   findSubAgent(name: string): AgentView | undefined;
 }
 
+/** Types of rooms above that contexts show: `src/agents` adds its own, as in ADK, by declaration merging. */
+// biome-ignore lint/suspicious/noEmptyInterface: it is filled by declaration merging.
+export interface ContextTypes {}
+
+/** The agent of a context: a `BaseAgent`. */
+export type ContextAgent = ContextTypes extends { agent: infer Agent } ? Agent : AgentView;
+
 /** A session as user code sees it. Fields: `Session` of `@google/adk` 2.0.0. */
 export interface SessionView {
   readonly id: string;
@@ -126,7 +133,7 @@ export interface ContextInit {
   toolConfirmation?: ToolConfirmation;
   /** Left out outside of tool calls. */
   call?: CallInit;
-  agent?: AgentView;
+  agent?: ContextAgent;
   /** Number of transfers of the turn by now. Defaults to 0. */
   handedOn?: number;
   /** Where the `runAsyncImpl` of a ported agent runs: what becomes of the runs of its sub-agents. */
@@ -188,7 +195,7 @@ export class InvocationContext {
   }
 
   /** The agent that acts. */
-  get agent(): AgentView | undefined {
+  get agent(): ContextAgent | undefined {
     return this.#init.agent;
   }
 

@@ -221,3 +221,6 @@ expectTypeOf<keyof typeof ours.CodeExecutionLanguage>().toEqualTypeOf<
 >();
 expectTypeOf<adk.UnsafeLocalCodeExecutorOptions>().toExtend<ours.UnsafeLocalCodeExecutorOptions>();
 expectTypeOf<keyof ours.ResumabilityConfig>().toEqualTypeOf<keyof adk.ResumabilityConfig>();
+
+// A context's agent can be handed to whatever takes an agent, as in ADK.
+expectTypeOf<ours.InvocationContext['agent']>().toEqualTypeOf<ours.BaseAgent | undefined>();
