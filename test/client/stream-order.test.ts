@@ -23,12 +23,16 @@ class HeardStore {
   reads = 0;
   session = 'session-1';
 
-  asStore(): Store {
-    const sessions = {
+  readonly #store = {
+    sessions: {
       find: () => this.findSession(),
       readEvents: (read: { after?: number; limit?: number }) => this.readEvents(read),
-    };
-    return { sessions, live: this } as unknown as Store;
+    },
+    live: this,
+  } as unknown as Store;
+
+  asStore(): Store {
+    return this.#store;
   }
 
   append(kind: EventKind, step: number, runKey = RUN): StoreNotice {

@@ -35,7 +35,8 @@ test('a session that is deleted while another statement makes it is made again [
   const { rows } = await deleting.query('select * from holdfast.sessions where id = $1 for update', [
     turn.session,
   ]);
-  const made = making.query('select (holdfast.make_session($1)).id', [
+  const made = making.query('select (holdfast.make_session($1, $2)).id', [
+    rows[0]?.name_key,
     JSON.stringify({ ...rows[0], session: 'a-new-one' }),
   ]);
   await expect.poll(isWaiting).toBe(1);
