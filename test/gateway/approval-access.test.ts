@@ -46,7 +46,7 @@ function gatewayOfTwo() {
   } as unknown as Partial<HoldfastApi>;
   const { send } = stubGateway(client, {
     access: ownOnly,
-    records: { findClientCalls: async () => ['call_9'] } as never,
+    records: { turns: { findClientCalls: async () => ['call_9'] } } as never,
   });
   const as = async (who: string, path: string, body?: object) => {
     const headers = { authorization: who, 'content-type': 'application/json' };

@@ -1,12 +1,15 @@
 import type { Store } from '../../src/store/store.ts';
+import { type StoreOperation, wrappedStore } from './wrapped-store.ts';
+
+const LISTENING: readonly StoreOperation[] = ['live.onNotice', 'live.watch', 'live.watchTurns'];
 
 /** A store, and how many listen to it. */
 export function listenersOf(store: Store): { store: Store; count(): number } {
   let count = 0;
   const counted =
-    <Given extends unknown[]>(listen: (...given: Given) => () => void) =>
-    (...given: Given) => {
-      const stop = listen(...given);
+    (listen: (...given: never[]) => unknown) =>
+    (...given: never[]) => {
+      const stop = listen(...given) as () => void;
       let stopped = false;
       count += 1;
       return () => {
@@ -15,14 +18,8 @@ export function listenersOf(store: Store): { store: Store; count(): number } {
         stop();
       };
     };
-  const proxy = new Proxy(store, {
-    get(target, key) {
-      if (key === 'onNotice') return counted(target.live.onNotice.bind(target));
-      if (key === 'watch') return counted(target.live.watch.bind(target));
-      if (key === 'watchTurns') return counted(target.live.watchTurns.bind(target));
-      const value = Reflect.get(target, key);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
-  return { store: proxy, count: () => count };
+  const watched = wrappedStore(store, (operation, listen) =>
+    LISTENING.includes(operation) ? counted(listen) : undefined,
+  );
+  return { store: watched, count: () => count };
 }
