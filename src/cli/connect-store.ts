@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { Closing } from '../../worker/closing.ts';
 import { findStoreSocket } from '../../worker/local-gateway.ts';
 import { type OpenedStore, openStore } from '../store/open-store.ts';
 import { CliError } from './cli-error.ts';
 import { type ConnectOptions, nothingIn, openNamedStore } from './connect-folder.ts';
-import { Closing } from './environment/closing.ts';
 import { ownOrReach } from './environment/folder-access.ts';
 import { storeUrl } from './environment/places.ts';
 

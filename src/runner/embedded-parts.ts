@@ -11,7 +11,7 @@ export async function loadEmbeddedParts() {
   const [
     worker,
     ground,
-    ends,
+    closing,
     ending,
     progress,
     runtime,
@@ -26,7 +26,7 @@ export async function loadEmbeddedParts() {
   ] = await Promise.all([
     import('../../worker/index.ts'),
     import('../../worker/embedded/open-ground.ts'),
-    import('../../worker/embedded/ends.ts'),
+    import('../../worker/closing.ts'),
     import('../../worker/embedded/end-with-process.ts'),
     import('../../worker/embedded/slow-progress.ts'),
     import('../../worker/embedded/quiet-runtime.ts'),
@@ -43,7 +43,7 @@ export async function loadEmbeddedParts() {
     acquireFolder: worker.acquireFolder,
     createWorker: worker.createWorker,
     openGround: ground.openGround,
-    Ends: ends.Ends,
+    Closing: closing.Closing,
     endWithProcess: ending.endWithProcess,
     slowProgress: progress.slowProgress,
     quietRuntime: runtime.quietRuntime,

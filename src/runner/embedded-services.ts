@@ -72,15 +72,15 @@ export class EmbeddedServices {
   static async open(parts: EmbeddedParts, options: EmbeddedServicesOptions): Promise<EmbeddedServices> {
     const { folder, onProgress } = options;
     parts.quietRuntime();
-    const ends = new parts.Ends();
-    const close = () => ends.close();
+    const closing = new parts.Closing();
+    const close = () => closing.close();
     try {
       // A server that the environment names is others', and would keep what is to end with this process.
       const env = parts.withoutServer(setVariables());
-      const ground = await parts.openGround(ends, { folder, env, onProgress, keepsServer: true });
+      const ground = await parts.openGround(closing, { folder, env, onProgress, keepsServer: true });
       const services = new EmbeddedServices(parts, options, { ground, close });
       const gateway = await parts.openJobGateway(() => services.#gatewayOptions());
-      ends.push(() => gateway.close());
+      closing.add(() => gateway.close());
       services.#gateway = gateway;
       return services;
     } catch (error) {

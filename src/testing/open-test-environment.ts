@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
+import { Closing } from '../../worker/closing.ts';
 import { createTestWorker } from '../../worker/create-worker.ts';
 import { deploy } from '../../worker/deploy.ts';
 import { endWithProcess } from '../../worker/embedded/end-with-process.ts';
-import { Ends } from '../../worker/embedded/ends.ts';
 import { openGround } from '../../worker/embedded/open-ground.ts';
 import { quietRuntime } from '../../worker/embedded/quiet-runtime.ts';
 import { slowProgress } from '../../worker/embedded/slow-progress.ts';
@@ -51,21 +51,21 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
   deploy({ agents, apps, rootAgent: options.worker?.rootAgent });
   checkWorkerOptions(options.worker);
   quietRuntime();
-  const ends = new Ends();
-  const close = () => ends.close();
+  const closing = new Closing();
+  const close = () => closing.close();
   try {
     const ownership = acquireFolder(options.folder ?? mkdtempSync(join(tmpdir(), 'holdfast-test-')));
     const { folder } = ownership;
     const remove = options.folder === undefined;
-    if (remove) ends.push(() => rmSync(folder, { recursive: true, force: true }));
-    ends.push(
+    if (remove) closing.add(() => rmSync(folder, { recursive: true, force: true }));
+    closing.add(
       () => ownership.release(),
       () => progress.end(),
       endWithProcess(folder, { remove }),
     );
     const gemini = await startGeminiStandIn({ script });
-    ends.push(() => gemini.close(), holdVariables(gemini.env));
-    const { server, store, connection, native } = await openGround(ends, {
+    closing.add(() => gemini.close(), holdVariables(gemini.env));
+    const { server, store, connection, native } = await openGround(closing, {
       folder,
       onProgress: progress.tell,
     });
@@ -74,7 +74,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
     const searchAttributes = server.searchAttributes === 'registered';
     const { tracing, ...more } = options.worker ?? {};
     const spans = tracing && spansOfAllWorkers(tracing);
-    if (spans !== undefined) ends.push(() => spans.close());
+    if (spans !== undefined) closing.add(() => spans.close());
     const credentialKeys = more.credentialKeys ?? folderCredentialKeys(folder);
     let gatewayUrl: string | undefined;
     const worker = new RestartedWorker(gemini.env, () =>
@@ -93,7 +93,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
         ...(spans === undefined ? {} : { tracing: spans.tracing }),
       }),
     );
-    ends.push(() => worker.close());
+    closing.add(() => worker.close());
     await worker.restart();
     const { dataConverter } = more;
     const temporal = new Client({
@@ -123,14 +123,14 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
       credentialKeys,
       ...defined({ settings: options.gateway }),
     });
-    ends.push(() => gateway.close());
+    closing.add(() => gateway.close());
     gatewayUrl = gateway.url;
 
     const app = apps[0]?.name ?? 'test';
     /** By workflow id: a turn that is retried has another handle. */
     const sessions = new Map<string, SessionNames>();
     const send = async (given: TestMessage): Promise<TurnHandle> => {
-      ends.assertOpen();
+      closing.assertOpen();
       const message = typeof given === 'string' ? { message: given } : given;
       const names = {
         app: message.app ?? app,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { holdVariables } from '../../src/testing/process-variables.ts';
 import { RestartedWorker } from '../../src/testing/restarted-worker.ts';
-import { Ends } from '../../worker/embedded/ends.ts';
+import { Closing } from '../../worker/closing.ts';
 
 test('variables are the newest holder’s, and at the end the process’s own, whatever the order [testing.environment]', () => {
   const name = 'HOLDFAST_TEST_HELD';
@@ -22,17 +22,17 @@ test('variables are the newest holder’s, and at the end the process’s own, w
 
 test('what can’t be closed leaves nothing else open [testing.environment]', async () => {
   const closed: string[] = [];
-  const ends = new Ends();
-  ends.push(
+  const closing = new Closing();
+  closing.add(
     () => void closed.push('first'),
     () => Promise.reject(new Error('stuck')),
     () => void closed.push('last'),
   );
-  const opened = ends.of(Promise.resolve('server'), (server) => void closed.push(server));
+  const opened = closing.of(Promise.resolve('server'), (server) => void closed.push(server));
   await opened;
-  await expect(ends.close()).rejects.toThrow('stuck');
+  await expect(closing.close()).rejects.toThrow('stuck');
   expect(closed).toEqual(['server', 'last', 'first']);
-  expect(() => ends.assertOpen()).toThrow('closed: open another one');
+  expect(() => closing.assertOpen()).toThrow('closed: open another one');
 });
 
 test('restarts that come at once are one after another, and none comes after the end [testing.environment]', async () => {

@@ -3,10 +3,10 @@ import { Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { setVariables } from '../../src/environment.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
+import type { Closing } from '../closing.ts';
 import { defaultCacheFolder } from '../temporal/cache-folder.ts';
 import { openTemporal, type TemporalTarget } from '../temporal/connect.ts';
 import { retriesUntilClosed } from '../temporal/retries-until-closed.ts';
-import type { Ends } from './ends.ts';
 
 /** What an embedded environment stands on. */
 export interface Ground {
@@ -27,23 +27,23 @@ export interface GroundOptions {
 }
 
 /** Opens a Temporal server, a store that begins with a copy of a made one, and the connections to the server. */
-export async function openGround(ends: Ends, options: GroundOptions): Promise<Ground> {
+export async function openGround(closing: Closing, options: GroundOptions): Promise<Ground> {
   const { folder, onProgress, keepsServer = false } = options;
   const env = setVariables(options.env);
   const template = join(defaultCacheFolder(env), 'stores');
   const [server, store] = await all(
-    ends.of(openTemporal({ folder, env, onProgress }), (opened) =>
+    closing.of(openTemporal({ folder, env, onProgress }), (opened) =>
       keepsServer ? undefined : opened.stop?.(),
     ),
-    ends.of(openStore({ folder, template, onProgress }), (opened) => opened.close()),
+    closing.of(openStore({ folder, template, onProgress }), (opened) => opened.close()),
   );
   const connection = await Connection.connect({
     ...server.connectionOptions,
     interceptors: retriesUntilClosed(),
   });
-  ends.push(() => connection.close());
+  closing.add(() => connection.close());
   const native = await NativeConnection.connect(server.connectionOptions);
-  ends.push(() => native.close());
+  closing.add(() => native.close());
   return { server, store, connection, native };
 }
 

@@ -1,8 +1,8 @@
+import { Closing } from '../../../worker/closing.ts';
 import { workflowUrl } from '../../../worker/temporal/ui-link.ts';
 import { workflowIdOf } from '../../protocol/identity.ts';
 import { CliError } from '../cli-error.ts';
 import { withProgress } from '../command-output.ts';
-import { Closing } from '../environment/closing.ts';
 import { ownAlone } from '../environment/folder-access.ts';
 import { storeUrl } from '../environment/places.ts';
 import { agentsPath, chooseApp } from '../load-agents.ts';

@@ -1,3 +1,4 @@
+import type { Closing } from '../../../worker/closing.ts';
 import type { FolderOwnership } from '../../../worker/folder/lock.ts';
 import { type LocalGateway, openLocalGateway } from '../../../worker/local-gateway.ts';
 import type { HoldfastClient } from '../../client/holdfast-client.ts';
@@ -5,7 +6,6 @@ import { CliError } from '../cli-error.ts';
 import { withProgress } from '../command-output.ts';
 import { aboutProcess } from '../environment/about.ts';
 import { type Backend, openBackend } from '../environment/backend.ts';
-import type { Closing } from '../environment/closing.ts';
 import { lineLogger } from '../environment/line-logger.ts';
 import { gatewaySettingsFor, storeUrl, taskQueueFor } from '../environment/places.ts';
 import { readinessOf } from '../environment/readiness.ts';

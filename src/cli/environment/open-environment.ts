@@ -1,3 +1,4 @@
+import { Closing } from '../../../worker/closing.ts';
 import type { FolderOwnership, HoldfastLogger } from '../../../worker/index.ts';
 import { type LocalGateway, openLocalGateway } from '../../../worker/local-gateway.ts';
 import type { HoldfastClient } from '../../client/holdfast-client.ts';
@@ -5,7 +6,6 @@ import type { Readiness } from '../../gateway/health/readiness.ts';
 import type { AgentsFile } from '../load-agents.ts';
 import { aboutProcess } from './about.ts';
 import { type Backend, openBackend } from './backend.ts';
-import { Closing } from './closing.ts';
 import { gatewaySettingsFor, publicUrlFor, taskQueueFor } from './places.ts';
 import { readinessOf } from './readiness.ts';
 import { type RunningWorker, startWorker } from './running-worker.ts';

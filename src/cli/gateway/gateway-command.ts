@@ -1,9 +1,9 @@
+import { Closing } from '../../../worker/closing.ts';
 import { namesServer } from '../../../worker/temporal/client-config.ts';
 import { serveGateway } from '../../gateway/index.ts';
 import { CliError } from '../cli-error.ts';
 import { aboutProcess } from '../environment/about.ts';
 import { openBackend } from '../environment/backend.ts';
-import { Closing } from '../environment/closing.ts';
 import { type LogOptions, operatorLog } from '../environment/operator-log.ts';
 import { gatewaySettingsFor, storeUrl } from '../environment/places.ts';
 import { readinessOf } from '../environment/readiness.ts';

@@ -1,4 +1,5 @@
 import { Client, Connection } from '@temporalio/client';
+import { Closing } from '../../../worker/closing.ts';
 import { openTemporal, stopEmbedded } from '../../../worker/index.ts';
 import { retriesUntilClosed } from '../../../worker/temporal/retries-until-closed.ts';
 import { startNotice } from '../../approvals/start-notice.ts';
@@ -8,7 +9,6 @@ import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import type { ConnectOptions } from '../connect-folder.ts';
 import { connectStore } from '../connect-store.ts';
-import { Closing } from '../environment/closing.ts';
 import { shownNotice } from './list-notices.ts';
 import { namedNotice, shortId } from './named-notice.ts';
 

@@ -1,18 +1,18 @@
 type End = () => Promise<unknown> | unknown;
 
-/** Opened resources, closed in reverse order, each also if others fail. */
-export class Ends {
+/** Opened resources: the last one opened is closed first, each also where others fail. */
+export class Closing {
   readonly #ends: End[] = [];
   #closing: Promise<void> | undefined;
 
-  push(...ends: End[]): void {
+  add(...ends: End[]): void {
     this.#ends.push(...ends);
   }
 
   /** Of what is being opened beside something else that may fail meanwhile. */
   async of<T>(opening: Promise<T>, end: (opened: T) => Promise<unknown> | unknown): Promise<T> {
     const opened = await opening;
-    this.push(() => end(opened));
+    this.add(() => end(opened));
     return opened;
   }
 
