@@ -22,7 +22,8 @@ export function endWithProcess(folder: string, options: { remove: boolean }): ()
   return () => {
     if (!folders.delete(folder)) return;
     if (folders.size > 0) return tell();
-    watching?.kill('SIGKILL');
+    // A child that could not be started has no id, and Node would end this process's own group in its place.
+    if (watching?.pid !== undefined) watching.kill('SIGKILL');
     watching = undefined;
   };
 }

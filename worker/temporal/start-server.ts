@@ -69,7 +69,8 @@ export async function startServer(options: StartOptions): Promise<void> {
       }
       databaseIsComplete(folder);
     } catch (error) {
-      child.kill();
+      // A child that could not be started has no id, and Node would end this process's own group in its place.
+      if (child.pid !== undefined) child.kill();
       await terminateServers(folder);
       throw error;
     } finally {

@@ -87,7 +87,8 @@ export class WorkerChild {
   }
 
   kill(): void {
-    this.#process.kill('SIGKILL');
+    // A child that could not be started has no id, and Node would end this process's own group in its place.
+    if (this.#process.pid !== undefined) this.#process.kill('SIGKILL');
   }
 
   #tell(message: ToWorker): void {

@@ -83,7 +83,10 @@ async function passedOn(program: string, args: readonly string[], env: NodeJS.Pr
   // The first is told below; where it can't be ended either, there is another one.
   child.on('error', () => undefined);
   const untilItEnds = () => undefined;
-  const handOn = () => void child.kill('SIGTERM');
+  const handOn = () => {
+    // A child that could not be started has no id, and Node would end this process's own group in its place.
+    if (child.pid !== undefined) child.kill('SIGTERM');
+  };
   process.on('SIGINT', untilItEnds);
   process.on('SIGTERM', handOn);
   try {
