@@ -1,7 +1,7 @@
 import { AgentTool } from '../src/agents/agent-tool.ts';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
 import { LlmAgent } from '../src/agents/llm-agent.ts';
-import { ParallelAgent } from '../src/agents/parallel-agent.ts';
+import { ParallelAgent } from '../src/agents/workflow-agents.ts';
 import { BaseLlm } from '../src/models/base-llm.ts';
 import type { LlmResponse } from '../src/models/llm-response.ts';
 import type { LlmRequest } from '../src/tools/base-tool.ts';

@@ -15,8 +15,8 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
     ['src/agents/llm-agent-config.ts', 'LlmAgentConfig'],
     ['src/agents/llm-agent-config.ts', 'AgentDurableOptions'],
   ],
-  '`new ParallelAgent`': [['src/agents/parallel-agent.ts', 'ParallelAgentConfig']],
-  '`new LoopAgent`': [['src/agents/loop-agent.ts', 'LoopAgentConfig']],
+  '`new ParallelAgent`': [['src/agents/workflow-agents.ts', 'ParallelAgentConfig']],
+  '`new LoopAgent`': [['src/agents/workflow-agents.ts', 'LoopAgentConfig']],
   '`new AgentTool`': [['src/agents/agent-tool.ts', 'AgentToolConfig']],
   '`tool` and `new FunctionTool`': [
     ['src/tools/tool-types.ts', 'ToolOptions'],

@@ -1,11 +1,17 @@
-export { SubAgentFailed } from './agents/agent-result.ts';
-export { AgentTool, type AgentToolConfig, isAgentTool } from './agents/agent-tool.ts';
+export { AgentTool, type AgentToolConfig, isAgentTool, SubAgentFailed } from './agents/agent-tool.ts';
+export {
+  AgentTransferLlmRequestProcessor,
+  TransferToAgentTool,
+  TransferToTool,
+  transferToAgentTool,
+} from './agents/agent-transfer.ts';
 export { BaseAgent, type BaseAgentConfig, isBaseAgent } from './agents/base-agent.ts';
 export type { BudgetLimits, Budgets, ResolvedBudgetLimits, ResolvedBudgets } from './agents/budget-limits.ts';
-export { CallbackFailed, type CallbackFailedParams } from './agents/callback-failed.ts';
 export type * from './agents/callbacks.ts';
+export { CallbackFailed, type CallbackFailedParams } from './agents/callbacks.ts';
 export { CustomAgent, isCustomAgent, type NextOfAgent } from './agents/custom-agent.ts';
-export { MissingTemplateValue } from './agents/fill-template.ts';
+export type { StaticInstruction } from './agents/instructions.ts';
+export { MissingTemplateValue } from './agents/instructions.ts';
 export {
   type AgentDurableOptions,
   type InstructionProvider,
@@ -14,41 +20,35 @@ export {
   LlmAgent as Agent,
   type LlmAgentConfig,
 } from './agents/llm-agent.ts';
-export { isLoopAgent, LoopAgent, type LoopAgentConfig } from './agents/loop-agent.ts';
-export { isParallelAgent, ParallelAgent, type ParallelAgentConfig } from './agents/parallel-agent.ts';
-export { AgentTransferLlmRequestProcessor } from './agents/processors/agent-transfer-processor.ts';
+export { SchemaMismatch } from './agents/llm-agent-parts.ts';
 export { BaseLlmRequestProcessor, BaseLlmResponseProcessor } from './agents/processors/base-llm-processor.ts';
 export {
   BASIC_LLM_REQUEST_PROCESSOR,
   BasicLlmRequestProcessor,
-} from './agents/processors/basic-processor.ts';
-export {
   CODE_EXECUTION_REQUEST_PROCESSOR,
+  CONTENT_REQUEST_PROCESSOR,
   CodeExecutionRequestProcessor,
-} from './agents/processors/code-execution-processor.ts';
-export { CONTENT_REQUEST_PROCESSOR, ContentRequestProcessor } from './agents/processors/content-processor.ts';
-export { DEFAULT_REQUEST_PROCESSORS } from './agents/processors/default-processors.ts';
-export {
+  ContentRequestProcessor,
+  DEFAULT_REQUEST_PROCESSORS,
   IDENTITY_LLM_REQUEST_PROCESSOR,
   IdentityLlmRequestProcessor,
-} from './agents/processors/identity-processor.ts';
-export {
   INSTRUCTIONS_LLM_REQUEST_PROCESSOR,
   InstructionsLlmRequestProcessor,
-} from './agents/processors/instructions-processor.ts';
-export {
   PLANNING_REQUEST_PROCESSOR,
   PlanningRequestProcessor,
-} from './agents/processors/planning-processor.ts';
-export {
   TOOL_FILTER_REQUEST_PROCESSOR,
   ToolFilterRequestProcessor,
-} from './agents/processors/tool-filter-processor.ts';
-export { SchemaMismatch } from './agents/schema-mismatch.ts';
-export { isSequentialAgent, SequentialAgent } from './agents/sequential-agent.ts';
-export type { StaticInstruction } from './agents/static-instruction.ts';
-export { TransferToAgentTool, transferToAgentTool } from './agents/transfer/transfer-to-agent-tool.ts';
-export { TransferToTool } from './agents/transfer/transfer-to-tool.ts';
+} from './agents/processors/request-processors.ts';
+export {
+  isLoopAgent,
+  isParallelAgent,
+  isSequentialAgent,
+  LoopAgent,
+  type LoopAgentConfig,
+  ParallelAgent,
+  type ParallelAgentConfig,
+  SequentialAgent,
+} from './agents/workflow-agents.ts';
 export { App, type AppOptions, isApp, type ResumabilityConfig } from './app/app.ts';
 export { validateAppName } from './app/app-name.ts';
 export type { AppDurableOptions, AppSettings } from './app/app-settings.ts';
@@ -191,9 +191,13 @@ export {
   type ModelErrorKind,
   type ModelErrorParams,
 } from './models/model-errors.ts';
-export { BasePlanner } from './planners/base-planner.ts';
-export { BuiltInPlanner, type BuiltInPlannerOptions, isBuiltInPlanner } from './planners/built-in-planner.ts';
-export { PlanReActPlanner } from './planners/plan-re-act-planner.ts';
+export {
+  BasePlanner,
+  BuiltInPlanner,
+  type BuiltInPlannerOptions,
+  isBuiltInPlanner,
+  PlanReActPlanner,
+} from './planners/planners.ts';
 export { BasePlugin, isBasePlugin } from './plugins/base-plugin.ts';
 export { GlobalInstructionPlugin } from './plugins/global-instruction-plugin.ts';
 export { LoggingPlugin, type LoggingPluginOptions } from './plugins/logging-plugin.ts';

@@ -1,5 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
-import { CallbackFailed } from '../../src/agents/callback-failed.ts';
+import { CallbackFailed } from '../../src/agents/callbacks.ts';
 import type { FunctionCallOfStep } from '../../src/flows/plan-calls.ts';
 import type { PreparedCalls } from '../../src/flows/step-response.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';

@@ -1,5 +1,4 @@
-import { type AgentRunEnd, agentResult } from '../../src/agents/agent-result.ts';
-import { requestText } from '../../src/agents/agent-tool.ts';
+import { type AgentRunEnd, agentResult, requestText } from '../../src/agents/agent-tool.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import type { AgentToolPlan, CallOfAgent, EndedAgent } from '../../src/protocol/agent-run.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';

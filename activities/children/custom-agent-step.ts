@@ -1,6 +1,6 @@
-import { CallbackFailed } from '../../src/agents/callback-failed.ts';
+import { CallbackFailed } from '../../src/agents/callbacks.ts';
 import { type CustomAgent, isCustomAgent } from '../../src/agents/custom-agent.ts';
-import { MOST_SUB_AGENTS } from '../../src/agents/parallel-agent.ts';
+import { MOST_SUB_AGENTS } from '../../src/agents/workflow-agents.ts';
 import { hasCode } from '../../src/contract/error.ts';
 import { draftOf } from '../../src/flows/draft-event.ts';
 import { draftFromError, draftOfEnd, type StepDraft } from '../../src/flows/step-draft.ts';

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { SubAgentFailed } from '../../src/agents/agent-result.ts';
+import { SubAgentFailed } from '../../src/agents/agent-tool.ts';
 import { runOfImpl } from '../../src/agents/base-agent.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
 import { createEvent, type Event } from '../../src/events/event.ts';

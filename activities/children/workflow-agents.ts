@@ -1,8 +1,6 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { isLlmAgent } from '../../src/agents/llm-agent.ts';
-import { isLoopAgent } from '../../src/agents/loop-agent.ts';
-import { isParallelAgent } from '../../src/agents/parallel-agent.ts';
-import { isSequentialAgent } from '../../src/agents/sequential-agent.ts';
+import { isLoopAgent, isParallelAgent, isSequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { textOf } from '../../src/events/content.ts';
 import { draftFromError, draftOfEnd, type StepDraft } from '../../src/flows/step-draft.ts';
 import type { AgentPlan, PlannedAgent, RanAgent } from '../../src/protocol/agent-run.ts';

@@ -1,4 +1,4 @@
-import { CallbackFailed } from '../../src/agents/callback-failed.ts';
+import { CallbackFailed } from '../../src/agents/callbacks.ts';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
 import { type BuiltRequest, buildRequest, type RequestSite } from '../../src/flows/build-request.ts';

@@ -1,4 +1,4 @@
-import { CallbackFailed, callbackThrew } from '../../src/agents/callback-failed.ts';
+import { CallbackFailed, callbackThrew } from '../../src/agents/callbacks.ts';
 import { isBuiltInCodeExecutor } from '../../src/code-executors/built-in-code-executor.ts';
 import { hasFailedTooOften } from '../../src/code-executors/code-parts.ts';
 import { hasCode } from '../../src/contract/error.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
-import { CallbackFailed, callbackThrew } from '../../src/agents/callback-failed.ts';
+import { CallbackFailed, callbackThrew } from '../../src/agents/callbacks.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
 import type { Content } from '../../src/events/content.ts';
 import type { Event } from '../../src/events/event.ts';

@@ -1,5 +1,5 @@
+import { MOST_TRANSFERS } from '../../src/agents/agent-transfer.ts';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { MOST_TRANSFERS } from '../../src/agents/transfer/transfer-targets.ts';
 import type { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import type { AuthCredential } from '../../src/events/auth-credential.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';

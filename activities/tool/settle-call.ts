@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { CallbackFailed } from '../../src/agents/callback-failed.ts';
+import { CallbackFailed } from '../../src/agents/callbacks.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { carry } from '../../src/flows/size-rule.ts';
 import type { AwaitedJob } from '../../src/protocol/job.ts';

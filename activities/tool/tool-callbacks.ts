@@ -1,4 +1,4 @@
-import { CallbackFailed, callbackThrew } from '../../src/agents/callback-failed.ts';
+import { CallbackFailed, callbackThrew } from '../../src/agents/callbacks.ts';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { PluginManager } from '../../src/plugins/plugin-manager.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';

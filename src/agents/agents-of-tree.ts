@@ -2,8 +2,8 @@ import { agentOfTool } from '../tools/agent-of-tool.ts';
 import { isBaseToolset } from '../tools/base-toolset.ts';
 import { calledAgent } from './agent-tool.ts';
 import type { BaseAgent } from './base-agent.ts';
-import { agentWithModel } from './given-model.ts';
 import { isLlmAgent, type LlmAgent } from './llm-agent.ts';
+import { agentWithModel } from './llm-agent-view.ts';
 
 /** An agent and those below it, itself first. */
 export function agentsOfTree(agent: BaseAgent): BaseAgent[] {

@@ -2,9 +2,38 @@ import type { Event } from '../events/event.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { type AgentView, InvocationContext, isInvocationContext } from '../tools/invocation-context.ts';
-import { assertAgentName } from './agent-name.ts';
-import { callbackList } from './callback-list.ts';
-import type { AfterAgentCallback, BeforeAgentCallback, SingleAgentCallback } from './callbacks.ts';
+import {
+  type AfterAgentCallback,
+  type BeforeAgentCallback,
+  callbackList,
+  type SingleAgentCallback,
+} from './callbacks.ts';
+
+/** As in `@google/adk` 2.0.0, which takes hyphens too. */
+const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$_-]*$/u;
+
+/** Names stand in workflow summaries and search attributes. */
+const LONGEST = 128;
+
+/** @throws DefinitionError */
+export function assertAgentName(owner: string, name: unknown): asserts name is string {
+  const problem = nameProblem(name);
+  if (problem !== undefined) throw new DefinitionError({ owner, field: 'name', problem });
+}
+
+function nameProblem(name: unknown): string | undefined {
+  if (name === undefined) return 'required';
+  if (typeof name !== 'string') return `expected a string, got ${kindOf(name)}`;
+  if (!IDENTIFIER.test(name)) {
+    return (
+      'Agent name must be a valid identifier. It should start with a letter or an underscore (_), and can only ' +
+      'contain letters, digits (0-9), underscores, and hyphens.'
+    );
+  }
+  if (name.length > LONGEST) return `must have at most ${LONGEST} characters, has ${name.length}`;
+  if (name === 'user') return `Agent name cannot be 'user'. 'user' is reserved for end-user's input.`;
+  return undefined;
+}
 
 const BASE_AGENT = Symbol.for('holdfast.baseAgent');
 
@@ -238,7 +267,7 @@ function checkedSubAgents(owner: string, name: string, given: unknown = []): rea
   // By index, because an array may have holes.
   const subAgents = Array.from({ length: given.length }, (_, index): BaseAgent => {
     const subAgent: unknown = given[index];
-    const problem = problemOf(subAgent, name, taken);
+    const problem = subAgentProblem(subAgent, name, taken);
     return problem === undefined ? (subAgent as BaseAgent) : fail(`subAgents[${index}]`, problem);
   });
   const depth = 1 + Math.max(0, ...subAgents.map(depthOf));
@@ -250,7 +279,7 @@ function depthOf({ subAgents }: BaseAgent): number {
   return 1 + Math.max(0, ...subAgents.map(depthOf));
 }
 
-function problemOf(subAgent: unknown, parent: string, taken: Set<string>): string | undefined {
+function subAgentProblem(subAgent: unknown, parent: string, taken: Set<string>): string | undefined {
   if (!isBaseAgent(subAgent)) return whatItIs(subAgent);
   if (subAgent.parentAgent !== undefined) {
     return (

@@ -1,5 +1,9 @@
+import { codedError } from '../contract/error.ts';
 import type { Content } from '../events/content.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
+import { DefinitionError } from '../schema/definition-error.ts';
+import { kindOf } from '../schema/kind-of.ts';
+import { thrownMessage } from '../schema/thrown-message.ts';
 import type { BaseTool, LlmRequest } from '../tools/base-tool.ts';
 import type { Context } from '../tools/context.ts';
 
@@ -64,3 +68,72 @@ export type SingleOnToolErrorCallback = (params: {
   error: Error;
 }) => Maybe<Record<string, unknown>>;
 export type OnToolErrorCallback = OneOrMore<SingleOnToolErrorCallback>;
+
+/**
+ * The callbacks of a field that takes one or a list of them.
+ *
+ * @throws DefinitionError naming the field, and the place in the list.
+ */
+export function callbackList<Callback>(
+  owner: string,
+  field: string,
+  given: Callback | readonly Callback[] | undefined,
+): readonly Callback[] {
+  if (given === undefined) return [];
+  if (typeof given === 'function') return Object.freeze([given as Callback]);
+  if (!Array.isArray(given)) {
+    const problem = `expected a function or a list of functions, got ${kindOf(given)}`;
+    throw new DefinitionError({ owner, field, problem });
+  }
+  // By index, because an array may have holes.
+  for (let index = 0; index < given.length; index += 1) {
+    if (typeof given[index] === 'function') continue;
+    const problem = `expected a function, got ${kindOf(given[index])}`;
+    throw new DefinitionError({ owner, field: `${field}[${index}]`, problem });
+  }
+  return Object.freeze([...given]);
+}
+
+export interface CallbackFailedParams {
+  /** Name of the agent. */
+  agent: string;
+  /** As its configuration calls it: `beforeModelCallback[1]`, `request processor Redactor`. */
+  callback: string;
+  /** What went wrong, without what the callback was told. */
+  problem: string;
+  cause?: unknown;
+  /** Whether another attempt may succeed. */
+  retryable: boolean;
+}
+
+/** A callback or a processor of an agent threw, or returned what nothing can be made of. */
+export class CallbackFailed extends codedError('HOLDFAST_CALLBACK_FAILED') {
+  readonly agent: string;
+  readonly callback: string;
+
+  constructor({ agent, callback, problem, cause, retryable }: CallbackFailedParams) {
+    super(`${callback} of agent "${agent}" failed: ${problem}`, { cause, retryable });
+    this.agent = agent;
+    this.callback = callback;
+  }
+}
+
+/** What a callback threw; another attempt may succeed, unless it says no. */
+export function callbackThrew(agent: string, callback: string, thrown: unknown): CallbackFailed {
+  return new CallbackFailed({
+    agent,
+    callback,
+    problem: thrownMessage(thrown),
+    cause: thrown,
+    retryable: !saysNoRetry(thrown),
+  });
+}
+
+function saysNoRetry(thrown: unknown): boolean {
+  try {
+    return (thrown as { retryable?: unknown } | null | undefined)?.retryable === false;
+  } catch {
+    // A getter that throws says nothing.
+    return false;
+  }
+}

@@ -1,7 +1,7 @@
 import type { GenerateContentConfig } from '@google/genai';
 import type { BaseCodeExecutor } from '../code-executors/base-code-executor.ts';
 import type { BaseLlm } from '../models/base-llm.ts';
-import type { BasePlanner } from '../planners/base-planner.ts';
+import type { BasePlanner } from '../planners/planners.ts';
 import type { Duration } from '../schema/duration.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
 import type { ToolUnion } from '../tools/base-toolset.ts';
@@ -16,8 +16,8 @@ import type {
   OnModelErrorCallback,
   OnToolErrorCallback,
 } from './callbacks.ts';
+import type { StaticInstruction } from './instructions.ts';
 import type { BaseLlmRequestProcessor, BaseLlmResponseProcessor } from './processors/base-llm-processor.ts';
-import type { StaticInstruction } from './static-instruction.ts';
 
 /** Writes an agent's instruction; placeholders in it are not filled in. */
 export type InstructionProvider = (context: ReadonlyContext) => string | Promise<string>;

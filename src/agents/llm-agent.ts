@@ -4,7 +4,7 @@ import type { Part } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import { type BaseLlm, isBaseLlm } from '../models/base-llm.ts';
 import { LLMRegistry } from '../models/llm-registry.ts';
-import type { BasePlanner } from '../planners/base-planner.ts';
+import type { BasePlanner } from '../planners/planners.ts';
 import { isReservedKey, reservedKeyText } from '../protocol/reserved-state.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
 import type { CompiledSchema, JsonSchemaObject } from '../schema/compiled-schema.ts';
@@ -17,19 +17,18 @@ import type { BaseTool } from '../tools/base-tool.ts';
 import { isBaseToolset, type ToolUnion } from '../tools/base-toolset.ts';
 import type { ReadonlyContext } from '../tools/readonly-context.ts';
 import { resolveRetryOptions } from '../tools/retry-options.ts';
-import { checkedTools } from './agent-tools.ts';
+import { AGENT_TRANSFER_LLM_REQUEST_PROCESSOR } from './agent-transfer.ts';
 import { agentOwner, assertNotScripted, BaseAgent, runByWorkflow } from './base-agent.ts';
-import { callbackList } from './callback-list.ts';
-import type {
-  SingleAfterModelCallback,
-  SingleAfterToolCallback,
-  SingleBeforeModelCallback,
-  SingleBeforeToolCallback,
-  SingleOnModelErrorCallback,
-  SingleOnToolErrorCallback,
+import {
+  callbackList,
+  type SingleAfterModelCallback,
+  type SingleAfterToolCallback,
+  type SingleBeforeModelCallback,
+  type SingleBeforeToolCallback,
+  type SingleOnModelErrorCallback,
+  type SingleOnToolErrorCallback,
 } from './callbacks.ts';
-import { assertGenerateContentConfig } from './generate-content-config.ts';
-import { agentWithModel } from './given-model.ts';
+import { staticInstructionParts } from './instructions.ts';
 import {
   type InstructionProvider,
   LLM_AGENT_FIELDS,
@@ -37,13 +36,18 @@ import {
   type ResolvedAgentDurableOptions,
   UNSUPPORTED_AGENT_FIELDS,
 } from './llm-agent-config.ts';
-import { checkedCodeExecutor, checkedPlanner, checkedProcessors, namesTaken } from './llm-agent-parts.ts';
-import { asksModel, LLM_AGENT, type LlmAgentView } from './llm-agent-view.ts';
-import { AGENT_TRANSFER_LLM_REQUEST_PROCESSOR } from './processors/agent-transfer-processor.ts';
+import {
+  assertGenerateContentConfig,
+  checkedCodeExecutor,
+  checkedPlanner,
+  checkedProcessors,
+  checkedTools,
+  matched,
+  namesTaken,
+} from './llm-agent-parts.ts';
+import { agentWithModel, asksModel, LLM_AGENT, type LlmAgentView } from './llm-agent-view.ts';
 import type { BaseLlmRequestProcessor, BaseLlmResponseProcessor } from './processors/base-llm-processor.ts';
-import { DEFAULT_REQUEST_PROCESSORS } from './processors/default-processors.ts';
-import { matched } from './schema-mismatch.ts';
-import { staticInstructionParts } from './static-instruction.ts';
+import { DEFAULT_REQUEST_PROCESSORS } from './processors/request-processors.ts';
 
 export type {
   AgentDurableOptions,

@@ -1,7 +1,7 @@
-import { CallbackFailed } from '../agents/callback-failed.ts';
+import { transferToAgentTool } from '../agents/agent-transfer.ts';
+import { CallbackFailed } from '../agents/callbacks.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
-import { setSite, type ToolChoice } from '../agents/processors/request-site.ts';
-import { transferToAgentTool } from '../agents/transfer/transfer-to-agent-tool.ts';
+import { setSite, type ToolChoice } from '../agents/processors/base-llm-processor.ts';
 import { takesSchemaWithTools } from '../models/gemini-generation.ts';
 import { appendInstructions, appendTools, removeTools } from '../models/llm-request.ts';
 import type { PluginManager } from '../plugins/plugin-manager.ts';
@@ -24,7 +24,7 @@ import { RequestTools } from './request-tools.ts';
 import { resolveTools } from './resolve-tools.ts';
 import { runProcessors } from './run-processors.ts';
 
-export { InstructionFailed } from '../agents/processors/instructions-processor.ts';
+export { InstructionFailed } from '../agents/processors/request-processors.ts';
 
 export interface RequestSite {
   agent: LlmAgent;

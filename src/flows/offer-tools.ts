@@ -1,6 +1,6 @@
-import { callbackThrew } from '../agents/callback-failed.ts';
+import { transferToAgentTool } from '../agents/agent-transfer.ts';
+import { callbackThrew } from '../agents/callbacks.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
-import { transferToAgentTool } from '../agents/transfer/transfer-to-agent-tool.ts';
 import { appendTools } from '../models/llm-request.ts';
 import { thawRequest } from '../models/thaw-request.ts';
 import type { ToolEdit } from '../protocol/tool-edit.ts';

@@ -1,7 +1,6 @@
+import { transferTargets, transferToAgentTool } from '../agents/agent-transfer.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
 import { namesTaken } from '../agents/llm-agent-parts.ts';
-import { transferTargets } from '../agents/transfer/transfer-targets.ts';
-import { transferToAgentTool } from '../agents/transfer/transfer-to-agent-tool.ts';
 import { isBuiltInCodeExecutor } from '../code-executors/built-in-code-executor.ts';
 import { codeTool } from '../code-executors/code-tool.ts';
 import { codedError } from '../contract/error.ts';

@@ -1,9 +1,8 @@
-import { CallbackFailed, callbackThrew } from '../agents/callback-failed.ts';
-import { MissingTemplateValue } from '../agents/fill-template.ts';
+import { CallbackFailed, callbackThrew } from '../agents/callbacks.ts';
+import { MissingTemplateValue } from '../agents/instructions.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
-import type { BaseLlmRequestProcessor } from '../agents/processors/base-llm-processor.ts';
-import { isDirect } from '../agents/processors/direct-processor.ts';
-import { InstructionFailed } from '../agents/processors/instructions-processor.ts';
+import { type BaseLlmRequestProcessor, isDirect } from '../agents/processors/base-llm-processor.ts';
+import { InstructionFailed } from '../agents/processors/request-processors.ts';
 import { thawRequest } from '../models/thaw-request.ts';
 import { PluginFailed } from '../plugins/plugin-failed.ts';
 import { DefinitionError } from '../schema/definition-error.ts';

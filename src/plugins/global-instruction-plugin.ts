@@ -1,5 +1,5 @@
 import type { GenerateContentConfig } from '@google/genai';
-import { fillTemplate } from '../agents/fill-template.ts';
+import { fillTemplate } from '../agents/instructions.ts';
 import type { InstructionProvider } from '../agents/llm-agent-config.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';

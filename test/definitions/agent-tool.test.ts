@@ -1,11 +1,19 @@
 import * as adk from '@google/adk';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type AgentRunEnd, agentResult, answerText, SubAgentFailed } from '../../src/agents/agent-result.ts';
-import { AgentTool, type AgentToolConfig, isAgentTool, requestText } from '../../src/agents/agent-tool.ts';
+import {
+  type AgentRunEnd,
+  AgentTool,
+  type AgentToolConfig,
+  agentResult,
+  answerText,
+  isAgentTool,
+  requestText,
+  SubAgentFailed,
+} from '../../src/agents/agent-tool.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
-import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
+import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { agentOfTool } from '../../src/tools/agent-of-tool.ts';
 import { StaticToolset } from '../../src/tools/static-toolset.ts';
 import { InvalidArgumentsError } from '../../src/tools/tool-error.ts';

@@ -1,10 +1,9 @@
 import * as adk from '@google/adk';
 import type { Tool } from '@google/genai';
 import { describe, expect, test } from 'vitest';
+import { TransferToTool, transferToAgentTool } from '../../src/agents/agent-transfer.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { transferToAgentTool } from '../../src/agents/transfer/transfer-to-agent-tool.ts';
-import { TransferToTool } from '../../src/agents/transfer/transfer-to-tool.ts';
 import { createEventActions, type ToolConfirmation } from '../../src/events/event-actions.ts';
 import { BaseTool, type ToolProcessLlmRequest } from '../../src/tools/base-tool.ts';
 import { approvalTool } from '../../src/tools/built-in/approval-tool.ts';

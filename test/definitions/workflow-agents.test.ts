@@ -5,9 +5,14 @@ import { agentsWithin, llmAgentsOf } from '../../src/agents/agents-of-tree.ts';
 import { BaseAgent, type BaseAgentConfig, runOfImpl } from '../../src/agents/base-agent.ts';
 import { CustomAgent, isCustomAgent } from '../../src/agents/custom-agent.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { isLoopAgent, LoopAgent } from '../../src/agents/loop-agent.ts';
-import { isParallelAgent, ParallelAgent } from '../../src/agents/parallel-agent.ts';
-import { isSequentialAgent, SequentialAgent } from '../../src/agents/sequential-agent.ts';
+import {
+  isLoopAgent,
+  isParallelAgent,
+  isSequentialAgent,
+  LoopAgent,
+  ParallelAgent,
+  SequentialAgent,
+} from '../../src/agents/workflow-agents.ts';
 import { createEvent, type Event } from '../../src/events/event.ts';
 import { InvocationContext } from '../../src/tools/invocation-context.ts';
 import { refusal } from './refusal.ts';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
-import { LoopAgent } from '../../src/agents/loop-agent.ts';
+import { LoopAgent } from '../../src/agents/workflow-agents.ts';
 import { createEvent, type Event } from '../../src/events/event.ts';
 import { agentToRun, determineAgentForResumption, isRoutableLlmAgent } from '../../src/flows/agent-to-run.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { MissingTemplateValue } from '../../src/agents/fill-template.ts';
+import { MissingTemplateValue } from '../../src/agents/instructions.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
 import type { LlmRequest } from '../../src/tools/base-tool.ts';

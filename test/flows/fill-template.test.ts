@@ -2,7 +2,7 @@ import type { ReadonlyContext } from '@google/adk';
 import { injectSessionState } from '@google/adk/dist/web/agents/instructions.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fillTemplate, MissingTemplateValue } from '../../src/agents/fill-template.ts';
+import { fillTemplate, MissingTemplateValue } from '../../src/agents/instructions.ts';
 
 describe('an instruction', () => {
   const state = {

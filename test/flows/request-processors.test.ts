@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { BaseLlmRequestProcessor } from '../../src/agents/processors/base-llm-processor.ts';
-import { ContentRequestProcessor } from '../../src/agents/processors/content-processor.ts';
-import { DEFAULT_REQUEST_PROCESSORS } from '../../src/agents/processors/default-processors.ts';
+import {
+  ContentRequestProcessor,
+  DEFAULT_REQUEST_PROCESSORS,
+} from '../../src/agents/processors/request-processors.ts';
 import { createEvent, type Event } from '../../src/events/event.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';

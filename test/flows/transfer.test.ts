@@ -1,11 +1,10 @@
 import * as adk from '@google/adk';
 import { describe, expect, test } from 'vitest';
 import { ownTool } from '../../activities/tool/find-tool.ts';
+import { MOST_TRANSFERS, transferTargets, transferToAgentTool } from '../../src/agents/agent-transfer.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
-import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
-import { MOST_TRANSFERS, transferTargets } from '../../src/agents/transfer/transfer-targets.ts';
-import { transferToAgentTool } from '../../src/agents/transfer/transfer-to-agent-tool.ts';
+import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
 import { findTool } from '../../src/flows/resolve-tools.ts';
 import { Context } from '../../src/tools/context.ts';

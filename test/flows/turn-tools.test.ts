@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
 import { BaseLlmRequestProcessor } from '../../src/agents/processors/base-llm-processor.ts';
-import { DEFAULT_REQUEST_PROCESSORS } from '../../src/agents/processors/default-processors.ts';
+import { DEFAULT_REQUEST_PROCESSORS } from '../../src/agents/processors/request-processors.ts';
 import { BaseCodeExecutor } from '../../src/code-executors/base-code-executor.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
 import { findTool } from '../../src/flows/resolve-tools.ts';

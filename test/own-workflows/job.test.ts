@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
-import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
+import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { DEFAULT_TASK_QUEUE } from '../../src/protocol/names.ts';
 import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
 import { tool } from '../../src/tools/tool.ts';

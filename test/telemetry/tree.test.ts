@@ -1,7 +1,7 @@
 import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { afterEach, expect, test } from 'vitest';
 import { AgentTool } from '../../src/agents/agent-tool.ts';
-import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
+import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { freePort } from '../setup/postgres-server.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';

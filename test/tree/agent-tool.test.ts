@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { AgentTool } from '../../src/agents/agent-tool.ts';
-import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
+import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';

@@ -1,7 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { LoopAgent } from '../../src/agents/loop-agent.ts';
-import { ParallelAgent } from '../../src/agents/parallel-agent.ts';
-import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
+import { LoopAgent, ParallelAgent, SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
 import { SHORT_RUNS } from '../setup/temporal-server.ts';

@@ -1,8 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
-import { LoopAgent } from '../../src/agents/loop-agent.ts';
-import { ParallelAgent } from '../../src/agents/parallel-agent.ts';
-import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
+import { LoopAgent, ParallelAgent, SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';

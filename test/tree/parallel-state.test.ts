@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ParallelAgent } from '../../src/agents/parallel-agent.ts';
-import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
+import { ParallelAgent, SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { App } from '../../src/app/app.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { inTier } from '../setup/tier.ts';

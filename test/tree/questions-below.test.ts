@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { AgentTool } from '../../src/agents/agent-tool.ts';
-import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
+import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { GateKind } from '../../src/contract/approvals.ts';

@@ -1,9 +1,7 @@
 import { Worker } from '@temporalio/worker';
 import { expect, test } from 'vitest';
 import { AgentTool } from '../../src/agents/agent-tool.ts';
-import { LoopAgent } from '../../src/agents/loop-agent.ts';
-import { ParallelAgent } from '../../src/agents/parallel-agent.ts';
-import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
+import { LoopAgent, ParallelAgent, SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { bundlePath } from '../../worker/bundle.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
-import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
+import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { EXIT_LOOP } from '../../src/tools/built-in/exit-loop-tool.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';

@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
-import { LoopAgent } from '../../src/agents/loop-agent.ts';
-import { ParallelAgent } from '../../src/agents/parallel-agent.ts';
-import { SequentialAgent } from '../../src/agents/sequential-agent.ts';
+import { LoopAgent, ParallelAgent, SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { runKeyOfAgent } from '../../src/protocol/identity.ts';
 import { EXIT_LOOP } from '../../src/tools/built-in/exit-loop-tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';

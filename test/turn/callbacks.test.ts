@@ -5,7 +5,7 @@ import {
   BaseLlmRequestProcessor,
   BaseLlmResponseProcessor,
 } from '../../src/agents/processors/base-llm-processor.ts';
-import { DEFAULT_REQUEST_PROCESSORS } from '../../src/agents/processors/default-processors.ts';
+import { DEFAULT_REQUEST_PROCESSORS } from '../../src/agents/processors/request-processors.ts';
 import { createEvent, stringifyContent } from '../../src/events/event.ts';
 import { BaseLlm } from '../../src/models/base-llm.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';

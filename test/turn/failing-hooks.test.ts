@@ -5,7 +5,7 @@ import { App } from '../../src/app/app.ts';
 import type { Content } from '../../src/events/content.ts';
 import type { Event } from '../../src/events/event.ts';
 import { ModelError } from '../../src/models/model-errors.ts';
-import { BasePlanner } from '../../src/planners/base-planner.ts';
+import { BasePlanner } from '../../src/planners/planners.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import { tool } from '../../src/tools/tool.ts';
 import { type Callbacks, callingBack } from '../setup/called-back.ts';

@@ -7,7 +7,7 @@ import { App } from '../../src/app/app.ts';
 import { BaseCodeExecutor, type ExecuteCodeParams } from '../../src/code-executors/base-code-executor.ts';
 import type { Part } from '../../src/events/content.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
-import { BasePlanner } from '../../src/planners/base-planner.ts';
+import { BasePlanner } from '../../src/planners/planners.ts';
 import type { LlmRequest } from '../../src/tools/base-tool.ts';
 import { SET_MODEL_RESPONSE } from '../../src/tools/built-in/set-model-response-tool.ts';
 import type { Context } from '../../src/tools/context.ts';

@@ -3,7 +3,7 @@ import { agentOf, NotDeployedHere, reachAgents, treeOf } from '../../activities/
 import { AgentTool } from '../../src/agents/agent-tool.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
-import { ParallelAgent } from '../../src/agents/parallel-agent.ts';
+import { ParallelAgent } from '../../src/agents/workflow-agents.ts';
 import { App } from '../../src/app/app.ts';
 import type { AgentRef } from '../../src/protocol/agent-run.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';

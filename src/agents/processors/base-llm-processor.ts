@@ -1,6 +1,7 @@
 import type { Event } from '../../events/event.ts';
 import type { LlmResponse } from '../../models/llm-response.ts';
-import type { LlmRequest } from '../../tools/base-tool.ts';
+import type { BaseTool, LlmRequest } from '../../tools/base-tool.ts';
+import type { Context } from '../../tools/context.ts';
 import type { InvocationContext } from '../../tools/invocation-context.ts';
 
 /**
@@ -23,4 +24,45 @@ export abstract class BaseLlmResponseProcessor {
     invocationContext: InvocationContext,
     llmResponse: LlmResponse,
   ): AsyncGenerator<Event, void, void>;
+}
+
+const NO_EVENTS: readonly Event[] = [];
+
+/** A request processor that yields no events, so that a request need not wait for its generator. */
+export abstract class DirectProcessor extends BaseLlmRequestProcessor {
+  abstract process(invocationContext: InvocationContext, llmRequest: LlmRequest): void | Promise<void>;
+
+  override async *runAsync(invocationContext: InvocationContext, llmRequest: LlmRequest) {
+    await this.process(invocationContext, llmRequest);
+    yield* NO_EVENTS;
+  }
+}
+
+/** Whether calling `process` does what `runAsync` does: a subclass may have a `runAsync` of its own. */
+export function isDirect(processor: BaseLlmRequestProcessor): processor is DirectProcessor {
+  return processor.runAsync === DirectProcessor.prototype.runAsync;
+}
+
+type Tools = Readonly<Record<string, BaseTool>>;
+
+/** Gives the tools to offer, or undefined for all of them. */
+export type ToolChoice = (params: { callbackContext: Context; tools: Tools }) => Promise<Tools | undefined>;
+
+/** What the processors of a request need beside their invocation. */
+interface ProcessorSite {
+  /** Chooses among the tools of the request; absent where nobody wants to. */
+  chooseTools?: ToolChoice | undefined;
+  /** The invocation has added tools. */
+  addsTools: boolean;
+}
+
+const sites = new WeakMap<LlmRequest, ProcessorSite>();
+
+export function setSite(llmRequest: LlmRequest, site: ProcessorSite): void {
+  sites.set(llmRequest, site);
+}
+
+/** Undefined for a request that user code has made. */
+export function siteOf(llmRequest: LlmRequest): ProcessorSite | undefined {
+  return sites.get(llmRequest);
 }

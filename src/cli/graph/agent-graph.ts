@@ -1,9 +1,8 @@
 import { calledAgent } from '../../agents/agent-tool.ts';
 import type { BaseAgent } from '../../agents/base-agent.ts';
-import { nearestWithModel } from '../../agents/given-model.ts';
 import { isLlmAgent } from '../../agents/llm-agent.ts';
-import { isLoopAgent } from '../../agents/loop-agent.ts';
-import { isParallelAgent } from '../../agents/parallel-agent.ts';
+import { nearestWithModel } from '../../agents/llm-agent-view.ts';
+import { isLoopAgent, isParallelAgent } from '../../agents/workflow-agents.ts';
 import { isGemini } from '../../models/gemini.ts';
 import { formatDuration } from '../../schema/duration.ts';
 import { agentOfTool } from '../../tools/agent-of-tool.ts';
