@@ -74,7 +74,6 @@ function refusal(file: string, name: string, error: unknown): unknown {
     return new CliError(
       `${file}: its name gives the app's, and ${JSON.stringify(name)} can't be one (${error.problem}): rename it, or ` +
         'export an app: new App({ name, rootAgent, … })',
-      1,
       { cause: error },
     );
   }
@@ -82,10 +81,10 @@ function refusal(file: string, name: string, error: unknown): unknown {
     // ADK's own texts about a run config name no field.
     const isRunConfig = error.owner === 'runConfig' || (error.owner === '' && error.field === undefined);
     const field = [isRunConfig ? 'runConfig' : '', error.field ?? ''].filter(Boolean).join('.');
-    return new CliError(`${file}: ${field.replace(/^durable\./, '')}: ${error.problem}`, 1, { cause: error });
+    return new CliError(`${file}: ${field.replace(/^durable\./, '')}: ${error.problem}`, { cause: error });
   }
   return error instanceof Error
-    ? new CliError(`${file}: runConfig: ${error.message}`, 1, { cause: error })
+    ? new CliError(`${file}: runConfig: ${error.message}`, { cause: error })
     : error;
 }
 

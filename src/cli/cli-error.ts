@@ -3,17 +3,26 @@ import { type ErrorCode, entryOf } from '../contract/error-codes.ts';
 
 /** Something that the person at the terminal can mend; shown without a stack. */
 export class CliError extends HoldfastError {
-  /** @param exitCode 1, 2 where the command line itself is wrong, 130 where somebody interrupted. */
-  constructor(message: string, exitCode: keyof typeof CODE_OF = 1, options?: ErrorOptions) {
-    super(CODE_OF[exitCode], message, options);
+  constructor(message: string, options?: ErrorOptions, code: CommandCode = 'HOLDFAST_COMMAND_FAILED') {
+    super(code, message, options);
   }
 }
 
-const CODE_OF = {
-  1: 'HOLDFAST_COMMAND_FAILED',
-  2: 'HOLDFAST_COMMAND_LINE',
-  130: 'HOLDFAST_COMMAND_INTERRUPTED',
-} as const satisfies Record<number, ErrorCode>;
+/** The command line is wrong: nothing was done. */
+export class UsageError extends CliError {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options, 'HOLDFAST_COMMAND_LINE');
+  }
+}
+
+/** Somebody has interrupted the command. */
+export class Interrupted extends CliError {
+  constructor(message: string) {
+    super(message, undefined, 'HOLDFAST_COMMAND_INTERRUPTED');
+  }
+}
+
+type CommandCode = Extract<ErrorCode, `HOLDFAST_COMMAND_${string}`>;
 
 /** What a command ends with that has thrown. */
 export function exitCodeFor(error: unknown): number {

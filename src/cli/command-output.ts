@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { visibleLines } from '../protocol/visible-text.ts';
-import { CliError } from './cli-error.ts';
+import { Interrupted } from './cli-error.ts';
 import { painted, type Style, terminalText } from './terminal-text.ts';
 
 /** Where a command's answer goes, and where all else; tests give their own. */
@@ -53,7 +53,7 @@ export async function asked(
   } catch (error) {
     if (!(error instanceof Error && error.name === 'AbortError')) throw error;
     err.write('\n');
-    if (interrupted.signal.aborted) throw new CliError('interrupted', 130);
+    if (interrupted.signal.aborted) throw new Interrupted('interrupted');
     return false;
   } finally {
     terminal.close();

@@ -1,5 +1,5 @@
 import { visibleLines } from '../protocol/visible-text.ts';
-import { CliError } from './cli-error.ts';
+import { type CliError, Interrupted, UsageError } from './cli-error.ts';
 
 const LONGEST = 64 * 1024;
 
@@ -17,7 +17,7 @@ export async function readSecret(
 ): Promise<string> {
   const secret = input.isTTY ? await typedSecret(question, input, err, signal) : await pipedSecret(input);
   if (secret === '' && !mayBeEmpty)
-    throw new CliError('there is no secret on standard input: type it, or pipe it in', 2);
+    throw new UsageError('there is no secret on standard input: type it, or pipe it in');
   return secret;
 }
 
@@ -57,7 +57,7 @@ function typedSecret(
   const take = (chunk: Buffer) => {
     for (const key of chunk.toString('utf8')) {
       if (key === '\r' || key === '\n') return end(() => resolve(typed));
-      if (key === '\u0003') return end(() => reject(new CliError('interrupted', 130)));
+      if (key === '\u0003') return end(() => reject(new Interrupted('interrupted')));
       if (key === '\u0004') return end(() => resolve(''));
       if (key === '\u007f' || key === '\b') typed = Array.from(typed).slice(0, -1).join('');
       else if (key === '\u0015') typed = '';
@@ -76,5 +76,5 @@ function typedSecret(
 }
 
 function tooLong(): CliError {
-  return new CliError(`the secret is longer than ${LONGEST} bytes`, 2);
+  return new UsageError(`the secret is longer than ${LONGEST} bytes`);
 }

@@ -18,7 +18,7 @@ export async function importFile(
     const { href } = pathToFileURL(path);
     return await import(version === undefined ? href : `${href}?version=${version}`);
   } catch (error) {
-    throw new CliError(`${file} can't be loaded: ${reasonOf(error)}`, 1, { cause: error });
+    throw new CliError(`${file} can't be loaded: ${reasonOf(error)}`, { cause: error });
   }
 }
 

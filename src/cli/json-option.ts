@@ -1,5 +1,5 @@
 import { isRecord, kindOf } from '../schema/kind-of.ts';
-import { CliError } from './cli-error.ts';
+import { UsageError } from './cli-error.ts';
 
 /** @throws CliError naming the option and the place, never the text. */
 export function parsedOption(option: string, json: string): unknown {
@@ -8,9 +8,8 @@ export function parsedOption(option: string, json: string): unknown {
   } catch (error) {
     // JSON's own message quotes what it could not read.
     const place = error instanceof Error ? /\bat position \d+/.exec(error.message)?.[0] : undefined;
-    throw new CliError(
+    throw new UsageError(
       `${option}: expected JSON as one word of the shell${place === undefined ? '' : `; it is wrong ${place}`}`,
-      2,
     );
   }
 }
@@ -19,5 +18,5 @@ export function parsedOption(option: string, json: string): unknown {
 export function objectOption(option: string, json: string, what: string): Record<string, unknown> {
   const value = parsedOption(option, json);
   if (isRecord(value)) return value;
-  throw new CliError(`${option}: expected an object of ${what}, got ${kindOf(value)}`, 2);
+  throw new UsageError(`${option}: expected an object of ${what}, got ${kindOf(value)}`);
 }

@@ -25,7 +25,7 @@ export function metricsListening(port: number | undefined, install: () => void):
   } catch (error) {
     if (!(error instanceof Error) || !isPrometheusPortTaken(error.message)) throw error;
     const why = `nobody can listen at port ${port}: it is in use, or not this user's: end the program that listens there, or name another port with --metrics`;
-    throw new CliError(why, 1, { cause: error });
+    throw new CliError(why, { cause: error });
   }
 }
 
@@ -51,5 +51,5 @@ function listenProblem(option: string, error: unknown): CliError | undefined {
     EADDRNOTAVAIL: `${address} is no address of this machine: name another one with --host`,
     ENOTFOUND: `the address to listen on has no IP address: name another one with --host`,
   }[code];
-  return why === undefined ? undefined : new CliError(why, 1, { cause: error });
+  return why === undefined ? undefined : new CliError(why, { cause: error });
 }

@@ -9,7 +9,7 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import { didYouMean, nearestName } from '../schema/nearest-name.ts';
 import type { GeminiScript } from '../testing/gemini-stand-in.ts';
 import { appOfSettings, exportedApp } from './app-of-exports.ts';
-import { CliError } from './cli-error.ts';
+import { CliError, UsageError } from './cli-error.ts';
 import { gatewayOfExports } from './gateway-of-exports.ts';
 import { importFile } from './import-file.ts';
 
@@ -97,9 +97,8 @@ export function chooseAgent(
   const names = agents.map((agent) => agent.name);
   if (name === undefined) {
     if (rootAgent !== undefined) return rootAgent;
-    throw new CliError(
+    throw new UsageError(
       `${file} exports several agents and no rootAgent: choose one with --agent ${names.join('|')}`,
-      2,
     );
   }
   const roots = [...(rootAgent === undefined ? [] : [rootAgent]), ...agents];
@@ -108,10 +107,9 @@ export function chooseAgent(
   if (agent !== undefined) return agent;
   const all = [...new Set([...names, ...below.map((each) => each.name)])];
   const near = nearestName(name, all);
-  throw new CliError(
+  throw new UsageError(
     `${file} has no agent ${JSON.stringify(name)}${near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`} ` +
       `It has ${all.join(', ')}.`,
-    2,
   );
 }
 
@@ -130,12 +128,11 @@ export function chooseApp(
     validateAppName(given);
   } catch (error) {
     if (!(error instanceof DefinitionError)) throw error;
-    throw new CliError(`--app ${JSON.stringify(given)}: ${error.problem} The app of ${file} is ${app}`, 2);
+    throw new UsageError(`--app ${JSON.stringify(given)}: ${error.problem} The app of ${file} is ${app}`);
   }
   if (!isExported) return given;
-  throw new CliError(
+  throw new UsageError(
     `--app: ${file} has no app ${JSON.stringify(given)}${didYouMean(given, [app])}; it has ${app}`,
-    2,
   );
 }
 

@@ -39,7 +39,6 @@ function acquire(folder: string): FolderOwnership {
       `the folder ${error.folder} is in use by process ${pid} since ${since}, and its Temporal server with it. End that ` +
         `process first (Ctrl-C or /quit in its terminal, or: kill ${pid}), then run holdfast stop again; or let it stop the ` +
         'server itself at its end (--stop-server of holdfast dev and holdfast run)',
-      1,
       { cause: error },
     );
   }

@@ -218,8 +218,8 @@ export const ERROR_CODES = {
 
   // The command
   HOLDFAST_COMMAND_FAILED: { name: 'CliError' },
-  HOLDFAST_COMMAND_LINE: { name: 'CliError', exit: 2 },
-  HOLDFAST_COMMAND_INTERRUPTED: { name: 'CliError', exit: 130 },
+  HOLDFAST_COMMAND_LINE: { name: 'UsageError', exit: 2 },
+  HOLDFAST_COMMAND_INTERRUPTED: { name: 'Interrupted', exit: 130 },
 
   // Gateway
   HOLDFAST_GATEWAY_NOT_LOCAL: { name: 'GatewayNotLocal' },

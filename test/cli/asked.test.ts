@@ -20,7 +20,7 @@ test('only a yes is agreement, neither Ctrl-D nor an empty line is [cli.sessions
 
 test('Ctrl-C ends the command: 130, without a stack [cli.sessions]', async () => {
   await expect(answerTo('\u0003')).rejects.toMatchObject({
-    name: 'CliError',
+    name: 'Interrupted',
     code: 'HOLDFAST_COMMAND_INTERRUPTED',
   });
 });

@@ -1,4 +1,4 @@
-import { CliError } from '../cli-error.ts';
+import { UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
 import { parsedOption } from '../json-option.ts';
@@ -26,10 +26,9 @@ export async function answerRequest(
     const { approvals } = connected.api;
     const row = await withProgress(output, 'reading the request', namedRequest(argument, options, approvals));
     if (row.kind !== 'input') {
-      throw new CliError(
+      throw new UsageError(
         `${row.requestId} asks for ${row.kind === 'credential' ? 'a credential' : 'an approval'}, not for an answer: holdfast ` +
           `approvals show ${row.requestId} tells what to type`,
-        2,
       );
     }
     assertResponse(row, response);
@@ -47,9 +46,9 @@ export async function answerRequest(
 
 function givenResponse({ response, text }: AnswerRequestOptions): unknown {
   if ((response === undefined) === (text === undefined)) {
-    throw new CliError('say the answer: either --response <JSON>, or --text <text>', 2);
+    throw new UsageError('say the answer: either --response <JSON>, or --text <text>');
   }
   if (text !== undefined && !text.isWellFormed())
-    throw new CliError('--text: expected text, got malformed Unicode', 2);
+    throw new UsageError('--text: expected text, got malformed Unicode');
   return response === undefined ? text : parsedOption('--response', response);
 }

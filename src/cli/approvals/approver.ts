@@ -6,7 +6,7 @@ import type { OutgoingMessage } from '../../client/messages/outgoing-turn.ts';
 import { digestOf } from '../../protocol/canonical-json.ts';
 import { messageDigest } from '../../protocol/message.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError, UsageError } from '../cli-error.ts';
 
 /** The decider or sender, and the signing key. */
 export interface SigningOptions {
@@ -25,18 +25,16 @@ const CHANNEL = 'cli';
  */
 export function readApprover({ as, key: path }: SigningOptions): ApproverKey | undefined {
   if (as === undefined && path === undefined) return undefined;
-  if (as === undefined) throw new CliError('--key: say whose key it is with --as <name>', 2);
+  if (as === undefined) throw new UsageError('--key: say whose key it is with --as <name>');
   if (path === undefined) {
-    throw new CliError(
+    throw new UsageError(
       `--as ${as}: give the key that signs for ${as} with --key <file>; npx holdfast keys create --approver ${as} makes one`,
-      2,
     );
   }
   const key = readKeyFile(path);
   if (key.approver === as) return key;
-  throw new CliError(
+  throw new UsageError(
     `--key ${path} is the key of ${key.approver}: sign as ${key.approver}, or give another key`,
-    2,
   );
 }
 
@@ -46,13 +44,13 @@ export function readKeyFile(path: string): ApproverKey {
     return parseApproverKey(readFileSync(path, 'utf8'));
   } catch (error) {
     if (error instanceof InvalidApproverKey)
-      throw new CliError(`${path}: ${error.message}`, 1, { cause: error });
+      throw new CliError(`${path}: ${error.message}`, { cause: error });
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (code === 'ENOENT') {
       throw new CliError(`${path}: no such file; npx holdfast keys create --approver NAME makes a key`);
     }
     if (code === '') throw error;
-    throw new CliError(`${path} can't be read: ${code}`, 1, { cause: error });
+    throw new CliError(`${path} can't be read: ${code}`, { cause: error });
   }
 }
 

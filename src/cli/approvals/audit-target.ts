@@ -1,5 +1,5 @@
 import type { WhichAudit } from '../../client/approvals/approvals.ts';
-import { CliError } from '../cli-error.ts';
+import { UsageError } from '../cli-error.ts';
 import type { ConnectedSessions } from '../connect-folder.ts';
 import { type NamingOptions, namedSession } from '../sessions/named-session.ts';
 
@@ -20,7 +20,7 @@ export async function auditTarget(
   const given = [argument, options.session, options.storeId].filter((name) => name !== undefined);
   const [only] = given;
   if (only === undefined || given.length > 1) {
-    throw new CliError('name one session: as an argument, with --session, or with --store-id', 2);
+    throw new UsageError('name one session: as an argument, with --session, or with --store-id');
   }
   if (options.storeId !== undefined) return { which: { session: only }, shown: `session ${only}` };
   const names = await namedSession(only, options, apps);

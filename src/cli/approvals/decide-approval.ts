@@ -4,7 +4,7 @@ import type { ConfirmOptions } from '../../contract/approvals.ts';
 import { LONGEST_REASON } from '../../contract/decision-limits.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
-import { CliError } from '../cli-error.ts';
+import { UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
 import { objectOption, parsedOption } from '../json-option.ts';
@@ -74,12 +74,12 @@ interface GivenDecision {
 
 function givenDecision(decision: Decision, { args, payload, reason }: DecideOptions): GivenDecision {
   if (reason !== undefined && reason.length > LONGEST_REASON) {
-    throw new CliError(`--reason: ${reason.length} characters; it may have ${LONGEST_REASON}`, 2);
+    throw new UsageError(`--reason: ${reason.length} characters; it may have ${LONGEST_REASON}`);
   }
   if (reason !== undefined && !reason.isWellFormed()) {
-    throw new CliError('--reason: expected text, got malformed Unicode', 2);
+    throw new UsageError('--reason: expected text, got malformed Unicode');
   }
-  if (args !== undefined && decision !== 'approve') throw new CliError('--args: only an approval edits', 2);
+  if (args !== undefined && decision !== 'approve') throw new UsageError('--args: only an approval edits');
   return {
     ...(args === undefined ? {} : { args: objectOption('--args', args, 'arguments by name') }),
     ...(payload === undefined ? {} : { payload: parsedOption('--payload', payload) }),
@@ -91,27 +91,24 @@ function givenDecision(decision: Decision, { args, payload, reason }: DecideOpti
 function assertDecidable(row: ApprovalRow, { args }: GivenDecision): void {
   const { requestId, kind, terms } = row;
   if (kind === 'input') {
-    throw new CliError(
+    throw new UsageError(
       `${requestId} asks for an answer, not for an approval: holdfast approvals answer ${requestId} --response JSON`,
-      2,
     );
   }
   if (kind === 'credential') {
-    throw new CliError(
+    throw new UsageError(
       `${requestId} asks for a credential, not for an approval: holdfast approvals provide-credential ${requestId} ` +
         '--credential REF; holdfast approvals show tells where REF comes from',
-      2,
     );
   }
   if (args !== undefined && !terms.allowEdit) {
-    throw new CliError(
+    throw new UsageError(
       `--args: the arguments of ${requestId} may not be edited: its tool has no approval: { allowEdit: true }. Approve it as it ` +
         'is, or reject it with the reason',
-      2,
     );
   }
   const secret = args === undefined ? undefined : secretInEdit(row, args);
-  if (secret !== undefined) throw new CliError(`--args: ${secret}`, 2);
+  if (secret !== undefined) throw new UsageError(`--args: ${secret}`);
 }
 
 function decisionOf(decision: Decision, row: ApprovalRow, given: GivenDecision): ConfirmOptions {

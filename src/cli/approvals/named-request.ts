@@ -3,7 +3,7 @@ import { MOST_LISTED } from '../../contract/lists.ts';
 import { callKeyOfRequest, REQUEST_PREFIX } from '../../protocol/gate.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError, UsageError } from '../cli-error.ts';
 import { assertText } from '../sessions/named-session.ts';
 
 /** Whose requests a command is about, as options; none is assumed. */
@@ -42,9 +42,8 @@ export async function namedRequest(
   const filter = requestFilter(naming);
   if (argument.startsWith(REQUEST_PREFIX)) {
     if (callKeyOfRequest(argument) === undefined) {
-      throw new CliError(
+      throw new UsageError(
         `${visibleExcerpt(argument, 200)} is no request: expected ${REQUEST_PREFIX}<call key>.<n>, as holdfast approvals list shows it`,
-        2,
       );
     }
     const row = await approvals.get({ requestId: argument });
@@ -67,9 +66,8 @@ export async function namedRequest(
     );
   }
   if (others.length === 0) return row;
-  throw new CliError(
+  throw new UsageError(
     `several requests of calls with this id wait: name one of ${fitting.map(({ requestId }) => requestId).join(', ')}`,
-    2,
   );
 }
 

@@ -1,4 +1,4 @@
-import { CliError } from '../cli-error.ts';
+import { UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
 import { tellDecision } from './decide-approval.ts';
@@ -21,10 +21,9 @@ export async function provideCredential(
   const { folder, env, credential: credentialRef } = options;
   if (!REF.test(credentialRef)) {
     // Not repeated: it may be the secret itself.
-    throw new CliError(
+    throw new UsageError(
       '--credential: expected the reference of a stored credential, cr-…: holdfast credentials add stores one and prints it; ' +
         'a secret itself must not be given here',
-      2,
     );
   }
   const connected = await connectFolder({ folder, env, onProgress: output.note });
@@ -32,10 +31,9 @@ export async function provideCredential(
     const { approvals } = connected.api;
     const row = await withProgress(output, 'reading the request', namedRequest(argument, options, approvals));
     if (row.kind !== 'credential') {
-      throw new CliError(
+      throw new UsageError(
         `${row.requestId} asks for ${row.kind === 'input' ? 'an answer' : 'an approval'}, not for a credential: holdfast ` +
           `approvals show ${row.requestId} tells what to type`,
-        2,
       );
     }
     const sent = approvals.provideCredential({ requestId: row.requestId }, { credentialRef });

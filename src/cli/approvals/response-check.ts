@@ -2,7 +2,7 @@ import { readJsonSchema } from '../../schema/json-schema.ts';
 import { isRecord } from '../../schema/kind-of.ts';
 import { SchemaError } from '../../schema/schema-error.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
-import { CliError } from '../cli-error.ts';
+import { UsageError } from '../cli-error.ts';
 
 /** What is wrong with a response by the request's schema; undefined where nothing is. */
 export function responseProblem({ responseSchema }: ApprovalRow, response: unknown): string | undefined {
@@ -21,8 +21,7 @@ export function responseProblem({ responseSchema }: ApprovalRow, response: unkno
 export function assertResponse(row: ApprovalRow, response: unknown): void {
   const problem = responseProblem(row, response);
   if (problem === undefined) return;
-  throw new CliError(
+  throw new UsageError(
     `the answer does not fit what is asked: ${problem}. holdfast approvals show ${row.requestId} shows the schema`,
-    2,
   );
 }

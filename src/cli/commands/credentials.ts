@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { CliError } from '../cli-error.ts';
+import { UsageError } from '../cli-error.ts';
 import type { AddCredentialOptions } from '../credentials/add-credential.ts';
 import type { ListCredentialsOptions } from '../credentials/list-credentials.ts';
 import type { RemoveCredentialOptions } from '../credentials/remove-credential.ts';
@@ -57,9 +57,8 @@ function owned(command: Command): Command {
 
 /** Never repeats it. */
 function refuseSecret(): never {
-  throw new CliError(
+  throw new UsageError(
     '--secret: a command line is read by other processes and kept by the shell: leave it out, and type the secret where it is ' +
       'asked for, or pipe it in. The one that was given here is better changed',
-    2,
   );
 }

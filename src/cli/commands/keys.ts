@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { GrantRole } from '../../store/keys/key-store.ts';
-import { CliError } from '../cli-error.ts';
+import { UsageError } from '../cli-error.ts';
 import type { ListDenialsOptions } from '../keys/list-denials.ts';
 import { type AddCommand, FOLDER_OPTION } from './command.ts';
 import { milliseconds } from './setting.ts';
@@ -116,9 +116,8 @@ async function create(name: string | undefined, options: CreateOptions): Promise
   const { approver, out, json, app, role, user, expires, folder } = options;
   if (approver !== undefined) {
     if (name !== undefined || app !== undefined || role !== undefined || user !== undefined) {
-      throw new CliError(
+      throw new UsageError(
         '--approver makes a key that signs decisions: leave NAME, --app, --role and --user out',
-        2,
       );
     }
     const { createKey } = await import('../keys/create-key.ts');
@@ -129,10 +128,9 @@ async function create(name: string | undefined, options: CreateOptions): Promise
     });
   }
   if (name === undefined || app === undefined || role === undefined) {
-    throw new CliError(
+    throw new UsageError(
       'say who uses the key and what it may do: holdfast keys create NAME --app APP --role run,read; or make a key that signs ' +
         'decisions, with --approver NAME',
-      2,
     );
   }
   const { createApiKey } = await import('../keys/create-api-key.ts');

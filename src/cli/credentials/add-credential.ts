@@ -1,6 +1,6 @@
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { CredentialType } from '../approvals/next-commands.ts';
-import { CliError } from '../cli-error.ts';
+import { UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
 import { readSecret } from '../hidden-input.ts';
@@ -69,9 +69,9 @@ const QUESTIONS: Record<CredentialType, string> = {
 
 function assertUsername({ type, username }: AddCredentialOptions): void {
   if (type === 'basic' && username === undefined)
-    throw new CliError('--type basic: say whose password it is with --username <name>', 2);
+    throw new UsageError('--type basic: say whose password it is with --username <name>');
   if (type !== 'basic' && username !== undefined)
-    throw new CliError(`--username is for --type basic, not for ${type}`, 2);
+    throw new UsageError(`--username is for --type basic, not for ${type}`);
 }
 
 /** In ADK's words. */

@@ -1,7 +1,7 @@
 import { Closing } from '../../../worker/closing.ts';
 import { workflowUrl } from '../../../worker/temporal/ui-link.ts';
 import { workflowIdOf } from '../../protocol/identity.ts';
-import { CliError } from '../cli-error.ts';
+import { UsageError } from '../cli-error.ts';
 import { withProgress } from '../command-output.ts';
 import { ownAlone } from '../environment/folder-access.ts';
 import { storeUrl } from '../environment/places.ts';
@@ -61,7 +61,7 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
     };
     stopServer = backend.temporal.stop;
     if (options.agent !== undefined && !agents().includes(options.agent))
-      throw new CliError(`--agent: ${file} has no agent ${options.agent}; it has ${agents().join(', ')}`, 2);
+      throw new UsageError(`--agent: ${file} has no agent ${options.agent}; it has ${agents().join(', ')}`);
     const names = {
       app: chooseApp(file, { app: loaded().app, isExported: loaded().isApp === true }, options.app),
       userId: options.user,

@@ -4,7 +4,7 @@ import { PUBLIC_URL_FORM, publicUrlOf } from '../../gateway/access/public-url.ts
 import type { GatewaySettings } from '../../gateway/gateway-settings.ts';
 import { shortDigest } from '../../protocol/identity.ts';
 import { DEFAULT_TASK_QUEUE } from '../../protocol/names.ts';
-import { CliError } from '../cli-error.ts';
+import { UsageError } from '../cli-error.ts';
 
 /** The `postgres://` URL of the store; without one it is embedded in the folder. */
 export function storeUrl(env: NodeJS.ProcessEnv): string | undefined {
@@ -36,7 +36,7 @@ export function gatewaySettingsFor(
 ): GatewaySettings {
   const ofEnv = env.HOLDFAST_PUBLIC_URL?.trim();
   if (ofEnv !== undefined && publicUrlOf(ofEnv) === undefined) {
-    throw new CliError(`HOLDFAST_PUBLIC_URL: expected ${PUBLIC_URL_FORM}`, 2);
+    throw new UsageError(`HOLDFAST_PUBLIC_URL: expected ${PUBLIC_URL_FORM}`);
   }
   const publicUrl = ofEnv ?? given?.publicUrl;
   return { ...given, ...(publicUrl === undefined ? {} : { publicUrl }) };

@@ -8,7 +8,7 @@ import {
   type GatewaySettings,
   localAccess,
 } from '../../gateway/index.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError, UsageError } from '../cli-error.ts';
 
 export interface GatewayAccess {
   /** A token that was made for programs of this machine; undefined where there is another way in. */
@@ -47,7 +47,7 @@ function checked<Made>(env: NodeJS.ProcessEnv, make: () => Made): Made {
     if (!(error instanceof TypeError)) throw error;
     const isOfEnv = env.HOLDFAST_PUBLIC_URL && error.message.startsWith('networkAccess: publicUrl: ');
     const where = isOfEnv ? 'HOLDFAST_PUBLIC_URL: ' : '';
-    throw new CliError(`${where}${error.message.replace(/^networkAccess: (publicUrl: )?/, '')}`, 2);
+    throw new UsageError(`${where}${error.message.replace(/^networkAccess: (publicUrl: )?/, '')}`);
   }
 }
 

@@ -1,7 +1,7 @@
 import { Closing } from '../../../worker/closing.ts';
 import { namesServer } from '../../../worker/temporal/client-config.ts';
 import { serveGateway } from '../../gateway/index.ts';
-import { CliError } from '../cli-error.ts';
+import { UsageError } from '../cli-error.ts';
 import { aboutProcess } from '../environment/about.ts';
 import { openBackend } from '../environment/backend.ts';
 import { type LogOptions, operatorLog } from '../environment/operator-log.ts';
@@ -34,10 +34,9 @@ export async function gatewayCommand(options: GatewayCommandOptions): Promise<nu
   const logger = operatorLog(options);
   const access = gatewayAccess(env, settings, logger);
   if (storeUrl(env) === undefined || !namesServer(env)) {
-    throw new CliError(
+    throw new UsageError(
       'holdfast gateway serves a server and a store elsewhere: set TEMPORAL_ADDRESS and HOLDFAST_STORE. An embedded folder ' +
         'has its own gateway while holdfast dev or holdfast worker runs there: dev.json has its address and token',
-      2,
     );
   }
   const note = (line: string) => logger.info(line);

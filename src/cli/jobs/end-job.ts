@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Jobs } from '../../client/jobs/jobs.ts';
 import { type JobAnswer, LONGEST_ERROR, LONGEST_NOTE } from '../../contract/jobs.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import { CliError } from '../cli-error.ts';
+import { UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
 import { parsedOption } from '../json-option.ts';
@@ -111,8 +111,8 @@ function exitCodeOf({ status }: JobAnswer): number {
 }
 
 function textOption(option: string, text: string, longest: number): string {
-  if (text.trim() === '') throw new CliError(`${option}: expected text, got nothing`, 2);
-  if (!text.isWellFormed()) throw new CliError(`${option}: expected text, got malformed Unicode`, 2);
+  if (text.trim() === '') throw new UsageError(`${option}: expected text, got nothing`);
+  if (!text.isWellFormed()) throw new UsageError(`${option}: expected text, got malformed Unicode`);
   if (text.length <= longest) return text;
-  throw new CliError(`${option}: ${text.length} characters; it may have ${longest}`, 2);
+  throw new UsageError(`${option}: ${text.length} characters; it may have ${longest}`);
 }

@@ -4,7 +4,7 @@ import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { nearestName } from '../../schema/nearest-name.ts';
 import type { JobRow } from '../../store/jobs/job-store.ts';
 import { type RequestNaming, requestFilter } from '../approvals/named-request.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError, UsageError } from '../cli-error.ts';
 import { assertText } from '../sessions/named-session.ts';
 
 /** Whose jobs a command is about, as options; none is assumed. */
@@ -33,9 +33,8 @@ export async function namedJob(
   const [row, ...others] = fitting;
   if (row === undefined) throw await unknownJob(argument, filter, jobs);
   if (others.length === 0) return (await jobs.get(row.jobId)) ?? row;
-  throw new CliError(
+  throw new UsageError(
     `several jobs of calls with this id go on: name one of ${fitting.map(({ jobId }) => jobId).join(', ')}`,
-    2,
   );
 }
 

@@ -1,7 +1,7 @@
 import { newKeyText } from '../../gateway/access/key-text.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { ApiKeyRow, KeyStore } from '../../store/keys/key-store.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError, UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput } from '../command-output.ts';
 import type { ConnectOptions } from '../connect-folder.ts';
 import { connectStore } from '../connect-store.ts';
@@ -71,5 +71,5 @@ function oneOf(keys: readonly ApiKeyRow[], which: string): ApiKeyRow {
   }
   if (others.length === 0) return first;
   const ids = named.map(({ keyId }) => keyId).join(', ');
-  throw new CliError(`several keys have this name: give the id of one (${ids})`, 2);
+  throw new UsageError(`several keys have this name: give the id of one (${ids})`);
 }

@@ -1,7 +1,7 @@
 import { newKeyText } from '../../gateway/access/key-text.ts';
 import { problemOfName } from '../../schema/person-name.ts';
 import type { GrantRole } from '../../store/keys/key-store.ts';
-import { CliError } from '../cli-error.ts';
+import { UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import type { ConnectOptions } from '../connect-folder.ts';
 import { connectStore } from '../connect-store.ts';
@@ -27,7 +27,7 @@ export async function createApiKey(
 ): Promise<void> {
   const { folder, env, name, app, role, user, expires } = options;
   const problem = problemOfName(name);
-  if (problem !== undefined) throw new CliError(`the key's name: ${problem}`, 2);
+  if (problem !== undefined) throw new UsageError(`the key's name: ${problem}`);
   for (const each of app) assertText('--app', each);
   assertText('--user', user);
   const { store, close } = await connectStore({ folder, env, onProgress: output.note });

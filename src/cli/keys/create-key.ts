@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { createApproverKey, InvalidApproverKey } from '../../approvals/approver-key.ts';
 import type { Issuer } from '../../approvals/issuer.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError, UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput } from '../command-output.ts';
 import { shellWord } from '../shell-word.ts';
 
@@ -50,7 +50,7 @@ async function made(approver: string) {
     return await createApproverKey(approver);
   } catch (error) {
     if (error instanceof InvalidApproverKey)
-      throw new CliError(`--approver: ${error.message}`, 2, { cause: error });
+      throw new UsageError(`--approver: ${error.message}`, { cause: error });
     throw error;
   }
 }
@@ -66,6 +66,6 @@ function writeNew(path: string, text: string): void {
       );
     }
     if (code === '') throw error;
-    throw new CliError(`${path} can't be written: ${code}`, 1, { cause: error });
+    throw new CliError(`${path} can't be written: ${code}`, { cause: error });
   }
 }

@@ -5,7 +5,7 @@ import { retriesUntilClosed } from '../../../worker/temporal/retries-until-close
 import { startNotice } from '../../approvals/start-notice.ts';
 import type { DeadNotice } from '../../store/notices/notice-store.ts';
 import type { Store } from '../../store/store.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError, UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import type { ConnectOptions } from '../connect-folder.ts';
 import { connectStore } from '../connect-store.ts';
@@ -50,8 +50,8 @@ export async function resendNotice(
   { folder, env, json, all, app }: Placed & ResendNoticesOptions,
   output: CommandOutput = processOutput(),
 ): Promise<void> {
-  if ((argument === undefined) !== (all === true)) throw new CliError('name one notice, or say --all', 2);
-  if (app !== undefined && !all) throw new CliError('--app goes with --all', 2);
+  if ((argument === undefined) !== (all === true)) throw new UsageError('name one notice, or say --all');
+  if (app !== undefined && !all) throw new UsageError('--app goes with --all');
   const closing = new Closing();
   try {
     const { store, close } = await connectStore({ folder, env, onProgress: output.note });

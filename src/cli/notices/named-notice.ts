@@ -1,6 +1,6 @@
 import type { DeadNotice } from '../../store/notices/notice-store.ts';
 import type { Store } from '../../store/store.ts';
-import { CliError } from '../cli-error.ts';
+import { UsageError } from '../cli-error.ts';
 
 /** Of an end of an id, so that it means what was meant. */
 const FEWEST_CHARACTERS = 4;
@@ -19,18 +19,16 @@ export async function namedNotice(store: Pick<Store, 'notices'>, argument: strin
   const whole = await store.notices.findDeadNotice(argument);
   if (whole !== undefined) return whole;
   if (argument.length < FEWEST_CHARACTERS) {
-    throw new CliError(`name a notice by ${FEWEST_CHARACTERS} characters of the end of its id, or more`, 2);
+    throw new UsageError(`name a notice by ${FEWEST_CHARACTERS} characters of the end of its id, or more`);
   }
   const [found, other] = await store.notices.deadNoticesNamed(argument);
   if (found === undefined) {
-    throw new CliError(
+    throw new UsageError(
       `there is no notice ${argument}: holdfast notices list shows those that were given up`,
-      2,
     );
   }
   if (other === undefined) return found;
-  throw new CliError(
+  throw new UsageError(
     `several notices end in ${argument}: name one by more of its id, which --json lists whole`,
-    2,
   );
 }

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { CliError } from '../cli-error.ts';
+import { CliError, UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { readHistory } from './history-file.ts';
 import { type Divergence, replayer } from './replay-history.ts';
@@ -77,12 +77,12 @@ function hintFor({ kind }: Divergence): string {
 
 function filesOf(paths: readonly string[]): string[] {
   const files = paths.flatMap((path) => {
-    if (!existsSync(path)) throw new CliError(`${path}: no such file`, 2);
+    if (!existsSync(path)) throw new UsageError(`${path}: no such file`);
     if (!statSync(path).isDirectory()) return [path];
     const found = readdirSync(path)
       .filter((name) => name.endsWith('.json'))
       .sort();
-    if (found.length === 0) throw new CliError(`${path}: a folder without .json files`, 2);
+    if (found.length === 0) throw new UsageError(`${path}: a folder without .json files`);
     return found.map((name) => join(path, name));
   });
   return [...new Set(files)];

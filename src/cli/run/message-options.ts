@@ -1,6 +1,6 @@
 import type { Content } from '../../events/content.ts';
 import { isRecord, kindOf } from '../../schema/kind-of.ts';
-import { CliError } from '../cli-error.ts';
+import { UsageError } from '../cli-error.ts';
 import { objectOption, parsedOption } from '../json-option.ts';
 
 /** What the user says, as the command line has it. */
@@ -20,7 +20,7 @@ export interface GivenMessage {
 /** @throws CliError naming the option, and the field of a content. */
 export function givenMessage({ message, content, state }: MessageOptions): GivenMessage {
   if (message !== undefined && content !== undefined) {
-    throw new CliError('--message and --content: give one of the two', 2);
+    throw new UsageError('--message and --content: give one of the two');
   }
   return {
     message: content === undefined ? textOf(message) : contentOf(content),
@@ -30,9 +30,9 @@ export function givenMessage({ message, content, state }: MessageOptions): Given
 
 function textOf(message: string | undefined): string {
   if (message === undefined) {
-    throw new CliError('say what the user says: --message <text>, or --content <JSON>', 2);
+    throw new UsageError('say what the user says: --message <text>, or --content <JSON>');
   }
-  if (message.trim() === '') throw new CliError('--message is empty: say what the agent is to do', 2);
+  if (message.trim() === '') throw new UsageError('--message is empty: say what the agent is to do');
   return message;
 }
 
@@ -62,5 +62,5 @@ function contentOf(json: string): Content {
 }
 
 function fail(what: string, problem: string): never {
-  throw new CliError(`${what}: ${problem}`, 2);
+  throw new UsageError(`${what}: ${problem}`);
 }

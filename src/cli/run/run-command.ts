@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { llmAgentsOf } from '../../agents/agents-of-tree.ts';
 import { nameProblem } from '../../contract/message-limits.ts';
 import { attestMessage, readApprover } from '../approvals/approver.ts';
-import { CliError } from '../cli-error.ts';
+import { UsageError } from '../cli-error.ts';
 import { ownOrReach } from '../environment/folder-access.ts';
 import { ownerHasEnded } from '../environment/owner-has-ended.ts';
 import { needsFolder } from '../environment/places.ts';
@@ -21,14 +21,11 @@ function checkOptions(options: RunOptions): void {
   const { session, user, app, messageId } = options;
   for (const [name, value] of Object.entries({ session, user, app, 'message-id': messageId })) {
     if (value !== undefined && (value === '' || !value.isWellFormed())) {
-      throw new CliError(
-        `--${name}: expected text, got ${value === '' ? 'nothing' : 'malformed Unicode'}`,
-        2,
-      );
+      throw new UsageError(`--${name}: expected text, got ${value === '' ? 'nothing' : 'malformed Unicode'}`);
     }
   }
   const problem = messageId === undefined ? undefined : nameProblem(messageId);
-  if (problem !== undefined) throw new CliError(`--message-id: ${problem}`, 2);
+  if (problem !== undefined) throw new UsageError(`--message-id: ${problem}`);
 }
 
 /** Of a turn that waits for people or for a job, where the command doesn't. */

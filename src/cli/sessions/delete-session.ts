@@ -1,4 +1,4 @@
-import { CliError } from '../cli-error.ts';
+import { UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
 import { type NamingOptions, namedSession } from './named-session.ts';
@@ -18,7 +18,7 @@ export async function deleteSession(
 ): Promise<number> {
   const { folder, env, yes, withForks = false, cancelRunning = false } = options;
   if (!yes && output.confirm === undefined) {
-    throw new CliError('there is nobody to ask whether this session is to be deleted: say so with --yes', 2);
+    throw new UsageError('there is nobody to ask whether this session is to be deleted: say so with --yes');
   }
   const connected = await connectFolder({ folder, env, onProgress: output.note });
   try {

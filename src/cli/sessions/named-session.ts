@@ -1,6 +1,6 @@
 import { didYouMean } from '../../schema/nearest-name.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError, UsageError } from '../cli-error.ts';
 
 /** Whose sessions a command is about, as options. */
 export interface NamingOptions {
@@ -33,16 +33,14 @@ function fromPath(path: string): SessionNames {
   const parts = path.split('/');
   const [app, userId, sessionId] = parts;
   if (parts.length !== 3 || !app || !userId || !sessionId) {
-    throw new CliError(
+    throw new UsageError(
       `${path}: expected a session's id, or app/user/session with each part URI-encoded; for an id with slashes give --app and --user too`,
-      2,
     );
   }
   if (path.includes('~')) {
-    throw new CliError(
+    throw new UsageError(
       `${path}: a part of this workflow id is shortened, so that its name can't be read from it: give --app, --user and the ` +
         "session's id; the run's search attributes have them",
-      2,
     );
   }
   return { app: decoded(app, path), userId: decoded(userId, path), sessionId: decoded(sessionId, path) };
@@ -52,16 +50,16 @@ function decoded(part: string, path: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw new CliError(`${path}: ${part} is not URI-encoded: write % as %25`, 2);
+    throw new UsageError(`${path}: ${part} is not URI-encoded: write % as %25`);
   }
 }
 
 /** @throws CliError where several apps have sessions, or none. */
 export async function onlyApp(apps: () => Promise<readonly string[]>): Promise<string> {
   const [first, ...others] = await apps();
-  if (first === undefined) throw new CliError('there are no sessions; name the app with --app', 2);
+  if (first === undefined) throw new UsageError('there are no sessions; name the app with --app');
   if (others.length === 0) return first;
-  throw new CliError(`several apps have sessions: choose one with --app ${[first, ...others].join('|')}`, 2);
+  throw new UsageError(`several apps have sessions: choose one with --app ${[first, ...others].join('|')}`);
 }
 
 /**
@@ -86,6 +84,6 @@ export async function assertKnownApp(
 /** @throws CliError for text that no name can be. */
 export function assertText(what: string, value: string | undefined): void {
   if (value === undefined) return;
-  if (value === '') throw new CliError(`${what}: expected text, got nothing`, 2);
-  if (!value.isWellFormed()) throw new CliError(`${what}: expected text, got malformed Unicode`, 2);
+  if (value === '') throw new UsageError(`${what}: expected text, got nothing`);
+  if (!value.isWellFormed()) throw new UsageError(`${what}: expected text, got malformed Unicode`);
 }

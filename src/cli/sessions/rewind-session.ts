@@ -1,7 +1,7 @@
 import { visibleEvents } from '../../flows/visible-events.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { StoredEvent } from '../../store/sessions/stored-event.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError, UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectedFolder, type ConnectOptions, connectFolder } from '../connect-folder.ts';
 import { type NamingOptions, namedSession } from './named-session.ts';
@@ -22,7 +22,7 @@ export async function rewindSession(
 ): Promise<void> {
   const { folder, env, before, turns } = options;
   if ((before === undefined) === (turns === undefined)) {
-    throw new CliError('say either --before <invocation id> or --turns <number>', 2);
+    throw new UsageError('say either --before <invocation id> or --turns <number>');
   }
   const connected = await connectFolder({ folder, env, onProgress: output.note });
   try {
