@@ -6,7 +6,7 @@ import { App } from '../src/app/app.ts';
 import { HoldfastClient } from '../src/client/holdfast-client.ts';
 import { newKeyText } from '../src/gateway/access/key-text.ts';
 import { configuredAccess, type GatewaySettings, serveGateway } from '../src/gateway/index.ts';
-import { tool } from '../src/tools/tool.ts';
+import { tool } from '../src/tools/function-tool.ts';
 import type { BareTurn } from './bare-workflows.ts';
 import { FakeLlm } from './fake-llm.ts';
 import { BARE_QUEUE, HOLDFAST_QUEUE, openSetting } from './setting.ts';

@@ -4,7 +4,7 @@ import { LlmAgent } from '../src/agents/llm-agent.ts';
 import { App } from '../src/app/app.ts';
 import { workflowIdOf } from '../src/protocol/identity.ts';
 import type { TurnStatus } from '../src/protocol/turn.ts';
-import { tool } from '../src/tools/tool.ts';
+import { tool } from '../src/tools/function-tool.ts';
 import type { BareTurn } from './bare-workflows.ts';
 import { FakeLlm, type TurnShape } from './fake-llm.ts';
 import { BARE_QUEUE, openSetting } from './setting.ts';

@@ -14,7 +14,7 @@ import { invocationIdOf } from '../src/protocol/identity.ts';
 import type { PlannedCall } from '../src/protocol/step.ts';
 import type { SessionNames } from '../src/store/sessions/session-names.ts';
 import type { Store } from '../src/store/store.ts';
-import { tool } from '../src/tools/tool.ts';
+import { tool } from '../src/tools/function-tool.ts';
 import { FakeLlm } from './fake-llm.ts';
 
 const NO_PLUGINS = new PluginManager();

@@ -12,7 +12,7 @@ import { HoldfastClient } from '../src/client/holdfast-client.ts';
 import { type OpenedStore, openStore } from '../src/store/open-store.ts';
 import type { Store } from '../src/store/store.ts';
 import type { DurableOptions } from '../src/tools/durable-options.ts';
-import { tool } from '../src/tools/tool.ts';
+import { tool } from '../src/tools/function-tool.ts';
 import { acquireFolder, createWorker, openTemporal } from '../worker/index.ts';
 import type { BareTurn } from './bare-workflows.ts';
 import { FakeLlm } from './fake-llm.ts';

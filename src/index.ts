@@ -10,8 +10,7 @@ export type { BudgetLimits, Budgets, ResolvedBudgetLimits, ResolvedBudgets } fro
 export type * from './agents/callbacks.ts';
 export { CallbackFailed, type CallbackFailedParams } from './agents/callbacks.ts';
 export { CustomAgent, isCustomAgent, type NextOfAgent } from './agents/custom-agent.ts';
-export type { StaticInstruction } from './agents/instructions.ts';
-export { MissingTemplateValue } from './agents/instructions.ts';
+export { MissingTemplateValue, type StaticInstruction } from './agents/instructions.ts';
 export {
   type AgentDurableOptions,
   type InstructionProvider,
@@ -145,13 +144,11 @@ export {
   findEventByFunctionCallId,
   findEventByLastFunctionResponseId,
   findMatchingFunctionCall,
-} from './events/find-call.ts';
-export { originalCallFrom } from './events/original-call.ts';
-export {
+  originalCallFrom,
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
-} from './events/reserved-calls.ts';
+} from './events/request-calls.ts';
 export {
   type ActivityEvent,
   type CallCodeEvent,
@@ -179,8 +176,7 @@ export { InstructionFailed } from './flows/build-request.ts';
 export { ToolsetFailed } from './flows/resolve-tools.ts';
 export { ToolFactoryFailed } from './flows/tool-edits.ts';
 export { getLogger, type Logger, LogLevel, setLogger, setLogLevel } from './logger.ts';
-export { BaseLlm, isBaseLlm } from './models/base-llm.ts';
-export type { BaseLlmConnection } from './models/base-llm-connection.ts';
+export { BaseLlm, type BaseLlmConnection, isBaseLlm } from './models/base-llm.ts';
 export { Gemini, type GeminiParams, isGemini } from './models/gemini.ts';
 export { type BaseLlmType, LLMRegistry, UnknownModelError } from './models/llm-registry.ts';
 export { appendInstructions, appendTools, removeTools } from './models/llm-request.ts';
@@ -201,8 +197,7 @@ export {
 export { BasePlugin, isBasePlugin } from './plugins/base-plugin.ts';
 export { GlobalInstructionPlugin } from './plugins/global-instruction-plugin.ts';
 export { LoggingPlugin, type LoggingPluginOptions } from './plugins/logging-plugin.ts';
-export { PluginFailed } from './plugins/plugin-failed.ts';
-export type { PluginHook, PluginParams } from './plugins/plugin-hook.ts';
+export { PluginFailed, type PluginHook, type PluginParams } from './plugins/plugin-failed.ts';
 export type { PluginLogger } from './plugins/plugin-logger.ts';
 export { PluginManager } from './plugins/plugin-manager.ts';
 export {
@@ -231,7 +226,7 @@ export { ToolAuditPlugin, type ToolAuditRecord, type WriteToolAudit } from './pl
 export {
   REFLECT_AND_RETRY_RESPONSE_TYPE,
   type ToolFailureResponse,
-} from './plugins/tool-failure-response.ts';
+} from './plugins/withheld.ts';
 export type { RanAgent } from './protocol/agent-run.ts';
 export { digestOf } from './protocol/canonical-json.ts';
 export type { DecisionReceipt, OnExpiry, Voter } from './protocol/gate.ts';
@@ -296,31 +291,39 @@ export {
   Unstorable,
 } from './store/store-errors.ts';
 export type { ApprovalOptions, ResolvedApproval } from './tools/approval-options.ts';
-export type { LlmRequest, ToolFactory, TurnTools } from './tools/base-tool.ts';
 export {
   BaseTool,
   type BaseToolParams,
   isBaseTool,
+  type LlmRequest,
   type OnCollision,
   type RunAsyncToolRequest,
   type ToolChunk,
   type ToolDefinition,
   type ToolDescription,
+  type ToolFactory,
   type ToolProcessLlmRequest,
+  type TurnTools,
   toDefinition,
 } from './tools/base-tool.ts';
 export { BaseToolset, isBaseToolset, type ToolPredicate, type ToolUnion } from './tools/base-toolset.ts';
 export { type ApprovalToolOptions, approvalTool } from './tools/built-in/approval-tool.ts';
-export { CODE_EXECUTION, CodeExecutionTool } from './tools/built-in/code-execution-tool.ts';
-export { ENTERPRISE_WEB_SEARCH, EnterpriseWebSearchTool } from './tools/built-in/enterprise-search-tool.ts';
-export { ESCALATE, EscalateTool } from './tools/built-in/escalate-tool.ts';
-export { EXIT_LOOP, ExitLoopTool } from './tools/built-in/exit-loop-tool.ts';
-export { GeminiTool } from './tools/built-in/gemini-tool.ts';
-export { getUserChoiceTool } from './tools/built-in/get-user-choice-tool.ts';
-export { GOOGLE_MAPS_GROUNDING, GoogleMapsGroundingTool } from './tools/built-in/google-maps-tool.ts';
-export { GOOGLE_SEARCH, GoogleSearchTool } from './tools/built-in/google-search-tool.ts';
-export { requestInputTool } from './tools/built-in/request-input-tool.ts';
-export { URL_CONTEXT, UrlContextTool } from './tools/built-in/url-context-tool.ts';
+export {
+  CODE_EXECUTION,
+  CodeExecutionTool,
+  ENTERPRISE_WEB_SEARCH,
+  EnterpriseWebSearchTool,
+  GeminiTool,
+  GOOGLE_MAPS_GROUNDING,
+  GOOGLE_SEARCH,
+  GoogleMapsGroundingTool,
+  GoogleSearchTool,
+  URL_CONTEXT,
+  UrlContextTool,
+  VertexRagRetrievalTool,
+} from './tools/built-in/gemini-tools.ts';
+export { ESCALATE, EscalateTool, EXIT_LOOP, ExitLoopTool } from './tools/built-in/loop-control-tools.ts';
+export { getUserChoiceTool, requestInputTool } from './tools/built-in/question-tools.ts';
 export {
   type DataStoreParams,
   type SearchEngineParams,
@@ -329,8 +332,7 @@ export {
   VertexAiSearchTool,
   type VertexAiSearchToolParams,
 } from './tools/built-in/vertex-ai-search-tool.ts';
-export { VertexRagRetrievalTool } from './tools/built-in/vertex-rag-retrieval-tool.ts';
-export { NoJobError } from './tools/call-job.ts';
+export { type ContextJob, NoJobError } from './tools/call-job.ts';
 export {
   Context,
   Context as CallbackContext,
@@ -339,15 +341,9 @@ export {
   type ContextTask,
   NoCallError,
 } from './tools/context.ts';
-export type { ContextJob } from './tools/context-job.ts';
 export { type MemoryEntry, type SearchMemoryResponse, ServiceMissing } from './tools/context-services.ts';
 export type { DurableOptions, OnUnknownOutcome, ResolvedDurableOptions } from './tools/durable-options.ts';
-export {
-  filterToolset,
-  stringPredicate,
-  stringPredicate as allowedToolsPredicate,
-} from './tools/filter-toolset.ts';
-export { FunctionTool, isFunctionTool } from './tools/function-tool.ts';
+export { FunctionTool, isFunctionTool, LongRunningFunctionTool, tool } from './tools/function-tool.ts';
 export type {
   ConfirmationPredicate,
   ConfirmationQuestion,
@@ -360,19 +356,15 @@ export {
   InvocationContext,
   type Perspective,
   type SessionView,
+  type ToolCallRecord,
   TranscriptNotLoaded,
 } from './tools/invocation-context.ts';
 export type { JobOptions, JobView, ResolvedJobOptions } from './tools/job-options.ts';
-export { LongRunningFunctionTool } from './tools/long-running-function-tool.ts';
 export { isMedia, Media, type MediaParams } from './tools/media.ts';
 export { ReadonlyContext } from './tools/readonly-context.ts';
-export { ReservedStateKey } from './tools/reserved-state-key.ts';
 export type { RetryOptions } from './tools/retry-options.ts';
-export { State } from './tools/state.ts';
-export { StaticToolset, type StaticToolsetOptions } from './tools/static-toolset.ts';
+export { ReservedStateKey, State } from './tools/state.ts';
 export { TooManyChunks } from './tools/streamed-result.ts';
-export { tool } from './tools/tool.ts';
-export type { ToolCallRecord } from './tools/tool-call-record.ts';
 export {
   InvalidArgumentsError,
   InvalidResultError,
@@ -392,6 +384,13 @@ export type {
   ToolOptions,
   ToolOutputSchema,
 } from './tools/tool-types.ts';
+export {
+  filterToolset,
+  StaticToolset,
+  type StaticToolsetOptions,
+  stringPredicate,
+  stringPredicate as allowedToolsPredicate,
+} from './tools/toolsets.ts';
 export { type ConfirmationProvider, withConfirmation } from './tools/with-confirmation.ts';
 export {
   type WebhookEventType,

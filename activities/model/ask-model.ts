@@ -5,9 +5,9 @@ import { type BuiltRequest, buildRequest, type RequestSite } from '../../src/flo
 import { draftOf } from '../../src/flows/draft-event.ts';
 import { withoutDeepArguments } from '../../src/flows/left-out-arguments.ts';
 import { yieldedBy } from '../../src/flows/yielded-events.ts';
+import { thawRequest } from '../../src/models/llm-request.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import { ModelError } from '../../src/models/model-errors.ts';
-import { thawRequest } from '../../src/models/thaw-request.ts';
 import type { OwnCall } from '../../src/protocol/turn.ts';
 import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
 import type { LlmRequest } from '../../src/tools/base-tool.ts';

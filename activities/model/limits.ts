@@ -1,7 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import { isLlmAgent } from '../../src/agents/llm-agent.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
-import { limitKeyOf } from '../../src/models/limit-key.ts';
+import { limitKeyOf } from '../../src/models/base-llm.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
 import type { TurnSlot } from '../../src/store/turns/turn-store.ts';
 import { retryLater } from '../attempt.ts';

@@ -7,7 +7,7 @@ import { eventActionsOf } from '../../src/flows/event-actions-of.ts';
 import { draftFromError, draftOfEnd, type StepDraft } from '../../src/flows/step-draft.ts';
 import { draftFromResponse, type GivenResponse } from '../../src/flows/step-response.ts';
 import { NO_USAGE, ONE_CALL, usageOf } from '../../src/flows/step-usage.ts';
-import { limitKeyOf } from '../../src/models/limit-key.ts';
+import { limitKeyOf } from '../../src/models/base-llm.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
 import { CONFIRM_TOOL } from '../../src/protocol/names.ts';

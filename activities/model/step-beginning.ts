@@ -6,7 +6,7 @@ import { hasActed, type StepContext } from '../../src/flows/step-context.ts';
 import type { PluginManager } from '../../src/plugins/plugin-manager.ts';
 import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
 import type { Context } from '../../src/tools/context.ts';
-import type { ToolCallRecord } from '../../src/tools/tool-call-record.ts';
+import type { ToolCallRecord } from '../../src/tools/invocation-context.ts';
 import type { UserCode } from './user-code.ts';
 
 /** What user code said before a step asked its model. JSON: the step's ledger row keeps it over its attempts. */

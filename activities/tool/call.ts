@@ -15,7 +15,7 @@ import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Asked } from '../../src/tools/call-questions.ts';
 import { askedOf } from '../../src/tools/context.ts';
 import { resolveDurableOptions } from '../../src/tools/durable-options.ts';
-import { keptFromRunning } from '../../src/tools/unpassed-gate.ts';
+import { keptFromRunning } from '../../src/tools/tool-gate.ts';
 import { callerOf, NotDeployedHere } from '../agents.ts';
 import { askOfUnknown, CallAnswers } from '../approvals/call-answers.ts';
 import { recordClaims } from '../approvals/claimed-entries.ts';

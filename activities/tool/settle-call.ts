@@ -8,7 +8,7 @@ import type { Store } from '../../src/store/store.ts';
 import { Unstorable } from '../../src/store/store-errors.ts';
 import type { CallActions, SettleCall, SettledCall } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
-import { REJECTED } from '../../src/tools/unpassed-gate.ts';
+import { REJECTED } from '../../src/tools/tool-gate.ts';
 import type { Attempt } from '../attempt.ts';
 import { inTime } from '../deadline.ts';
 import { effectsOf } from './call-context.ts';

@@ -5,7 +5,7 @@ import type { Asked } from '../../src/tools/call-questions.ts';
 import { askedOf } from '../../src/tools/context.ts';
 import { toFunctionResponse } from '../../src/tools/function-response.ts';
 import { mediaOf } from '../../src/tools/media.ts';
-import { keptFromRunning } from '../../src/tools/unpassed-gate.ts';
+import { keptFromRunning } from '../../src/tools/tool-gate.ts';
 import type { Attempt } from '../attempt.ts';
 import { type Ending, whicheverComesFirst } from '../deadline.ts';
 import type { JobNotes } from '../jobs/job-notes.ts';

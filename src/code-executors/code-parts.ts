@@ -1,7 +1,7 @@
 import type { Language } from '@google/genai';
 import type { Content, Part } from '../events/content.ts';
 import { isRecord } from '../schema/kind-of.ts';
-import type { ToolCallRecord } from '../tools/tool-call-record.ts';
+import type { ToolCallRecord } from '../tools/invocation-context.ts';
 import type { BaseCodeExecutor } from './base-code-executor.ts';
 
 /** Beginning and end of a block. */

@@ -4,7 +4,7 @@ import {
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
-} from './reserved-calls.ts';
+} from './request-calls.ts';
 
 /** What a turn waits for. Values: `UserInputKind` of `@google/adk` 2.0.0. */
 export type UserInputKind = 'input' | 'credential' | 'confirmation';

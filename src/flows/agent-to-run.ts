@@ -1,7 +1,7 @@
 import type { BaseAgent } from '../agents/base-agent.ts';
 import { isLlmAgent } from '../agents/llm-agent.ts';
 import type { Event } from '../events/event.ts';
-import { findMatchingFunctionCall } from '../events/find-call.ts';
+import { findMatchingFunctionCall } from '../events/request-calls.ts';
 
 /**
  * The agent of a tree that acts in a turn without a named agent: the agent that asked for the message's answer, else the last

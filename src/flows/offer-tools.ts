@@ -1,8 +1,7 @@
 import { transferToAgentTool } from '../agents/agent-transfer.ts';
 import { callbackThrew } from '../agents/callbacks.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
-import { appendTools } from '../models/llm-request.ts';
-import { thawRequest } from '../models/thaw-request.ts';
+import { appendTools, thawRequest } from '../models/llm-request.ts';
 import type { ToolEdit } from '../protocol/tool-edit.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';

@@ -3,7 +3,7 @@ import { MissingTemplateValue } from '../agents/instructions.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
 import { type BaseLlmRequestProcessor, isDirect } from '../agents/processors/base-llm-processor.ts';
 import { InstructionFailed } from '../agents/processors/request-processors.ts';
-import { thawRequest } from '../models/thaw-request.ts';
+import { thawRequest } from '../models/llm-request.ts';
 import { PluginFailed } from '../plugins/plugin-failed.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { JsonValueError } from '../schema/json-value.ts';

@@ -2,7 +2,7 @@ import type { Part } from '../events/content.ts';
 import { callKeyOf } from '../protocol/identity.ts';
 import { freezeDeep } from '../schema/freeze-deep.ts';
 import type { StoredEvent } from '../store/sessions/stored-event.ts';
-import type { ToolCallRecord } from '../tools/tool-call-record.ts';
+import type { ToolCallRecord } from '../tools/invocation-context.ts';
 import { answeredCalls } from './call-responses.ts';
 import { stepKey } from './event-sight.ts';
 

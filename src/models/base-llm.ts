@@ -1,6 +1,21 @@
-import type { BaseLlmConnection } from './base-llm-connection.ts';
+import type { Blob, Content } from '@google/genai';
+import { shortDigest } from '../protocol/identity.ts';
 import type { ModelRequest } from './llm-request.ts';
 import type { LlmResponse } from './llm-response.ts';
+
+/**
+ * An open connection to a live model. Declared so that model classes of ADK programs compile, whose `connect` returns one;
+ * Holdfast never opens any. Methods: `BaseLlmConnection` of `@google/adk` 2.0.0.
+ */
+export interface BaseLlmConnection {
+  sendHistory(history: Content[]): Promise<void>;
+  sendContent(content: Content): Promise<void>;
+  sendRealtime(blob: Blob): Promise<void>;
+  sendActivityStart?(): Promise<void>;
+  sendActivityEnd?(): Promise<void>;
+  receive(): AsyncGenerator<LlmResponse, void, void>;
+  close(): Promise<void>;
+}
 
 const BASE_LLM = Symbol.for('google.adk.baseModel');
 
@@ -96,4 +111,18 @@ export abstract class BaseLlm {
 /** Whether `value` is a model: a {@link BaseLlm} of this or of another copy of the package, or one of `@google/adk`. */
 export function isBaseLlm(value: unknown): value is BaseLlm {
   return typeof value === 'object' && value !== null && BASE_LLM in value && value[BASE_LLM] === true;
+}
+
+const LONGEST_KEY = 200;
+
+/**
+ * Key under which the rate limit of what a model is asked for is kept.
+ *
+ * @param requested the request's model, where a callback may have named another one than the agent's.
+ */
+export function limitKeyOf(model: BaseLlm, requested: string = model.model): string {
+  // Models of `@google/adk` have none.
+  const own = (model.limitKey as string | undefined) ?? model.model;
+  const key = (requested === model.model ? own : requested).toWellFormed().replaceAll('\0', '\ufffd');
+  return key.length <= LONGEST_KEY ? key : `${key.slice(0, LONGEST_KEY).toWellFormed()}~${shortDigest(key)}`;
 }

@@ -1,6 +1,6 @@
 import type { GoogleGenAIOptions, HttpOptions } from '@google/genai';
 import { variable as variableOf } from '../environment.ts';
-import { geminiVariables } from './gemini-variables.ts';
+import { geminiVariables } from './gemini-exchange.ts';
 import { ModelError } from './model-errors.ts';
 
 /** How {@link Gemini} reaches the provider. What isn't given is read from the environment at the first call. */

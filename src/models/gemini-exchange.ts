@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Fetch } from '@google/genai';
 import { type FailedCall, ModelError } from './model-errors.ts';
 
@@ -62,4 +63,18 @@ function assertHttp(input: Parameters<Fetch>[0]): void {
       `The base URL of the model has the scheme ${JSON.stringify(url.protocol)}: let GOOGLE_GEMINI_BASE_URL ` +
       '(GOOGLE_VERTEX_BASE_URL on Vertex AI) or `httpOptions.baseUrl` begin with "https://" or "http://".',
   });
+}
+
+/** Variables that say how Gemini is reached. */
+export type GeminiVariables = Readonly<Record<string, string | undefined>>;
+
+const given = new AsyncLocalStorage<GeminiVariables>();
+
+/** Runs work whose models find Gemini by these variables instead of the process's, beside other work that doesn't. */
+export function withGeminiVariables<T>(variables: GeminiVariables, work: () => T): T {
+  return given.run(variables, work);
+}
+
+export function geminiVariables(): GeminiVariables {
+  return given.getStore() ?? process.env;
 }

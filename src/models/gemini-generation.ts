@@ -1,3 +1,4 @@
+import { DefinitionError } from '../schema/definition-error.ts';
 import type { BaseLlm } from './base-llm.ts';
 
 const VERTEX_RESOURCE = /^projects\/[^/]+\/locations\/[^/]+\/publishers\/[^/]+\/models\/(.+)$/;
@@ -6,8 +7,7 @@ const VERSION = /^gemini-(\d+)(\.\d+)*(-|$)/;
 /** Semantics: `isGemini2OrAbove` of `@google/adk` 2.0.0, for which names without a version (`gemini-flash-latest`) are not. */
 export function isGemini2OrAbove(model: string | undefined): boolean {
   if (model === undefined) return false;
-  const name = VERTEX_RESOURCE.exec(model)?.[1] ?? model;
-  return Number(VERSION.exec(name)?.[1] ?? 0) >= 2;
+  return Number(VERSION.exec(nameIn(model))?.[1] ?? 0) >= 2;
 }
 
 /**
@@ -16,4 +16,22 @@ export function isGemini2OrAbove(model: string | undefined): boolean {
  */
 export function takesSchemaWithTools(model: BaseLlm): boolean {
   return 'vertexai' in model && model.vertexai === true && isGemini2OrAbove(model.model);
+}
+
+/** Semantics: those of `@google/adk` 2.0.0. */
+export function isGeminiModel(model: string): boolean {
+  return nameIn(model).startsWith('gemini-');
+}
+
+export function isGemini1Model(model: string): boolean {
+  return nameIn(model).startsWith('gemini-1');
+}
+
+/** A tool of Gemini that the agent's model can't be sent. */
+export function unfitModel(tool: string, problem: string): DefinitionError {
+  return new DefinitionError({ owner: `tool "${tool}"`, problem });
+}
+
+function nameIn(model: string): string {
+  return VERTEX_RESOURCE.exec(model)?.[1] ?? model;
 }

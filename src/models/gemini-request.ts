@@ -9,10 +9,9 @@ import type {
 } from '@google/genai';
 import { secretHeaders } from './gemini-connection.ts';
 import type { ModelRequest } from './llm-request.ts';
-import { verbatimBody } from './verbatim-contents.ts';
 
 /** What one call adds to a request. */
-export interface GeminiCall {
+interface GeminiCall {
   model: string;
   /** It goes to Vertex AI, and not to the Gemini API. */
   vertexai: boolean;
@@ -113,4 +112,50 @@ function wholeCalls(toolConfig: ToolConfig | undefined): ToolConfig | undefined 
   if (!toolConfig?.functionCallingConfig?.streamFunctionCallArguments) return toolConfig;
   const { streamFunctionCallArguments: _, ...functionCallingConfig } = toolConfig.functionCallingConfig;
   return { ...toolConfig, functionCallingConfig };
+}
+
+/** Fields of a part that `@google/genai` 3.1.0 sends; it leaves out all others. */
+const SENT_PART_FIELDS: ReadonlySet<string> = new Set<keyof Part>([
+  'audioTranscription',
+  'codeExecutionResult',
+  'executableCode',
+  'fileData',
+  'functionCall',
+  'functionResponse',
+  'inlineData',
+  'mediaProcessing',
+  'mediaResolution',
+  'partMetadata',
+  'speechMetadata',
+  'text',
+  'thought',
+  'thoughtSignature',
+  'toolCall',
+  'toolResponse',
+  'videoMetadata',
+]);
+
+const SENT_CALL_FIELDS: ReadonlySet<string> = new Set(['id', 'name', 'args', 'partialArgs', 'willContinue']);
+
+/**
+ * A body for `httpOptions.extraBody` that makes the SDK send `contents` as they are, where it would drop fields
+ * that are newer than itself. The provider may refuse parts that come back without a field it had sent, as it did
+ * when thought signatures were new.
+ *
+ * @returns undefined where the SDK sends everything anyway.
+ */
+function verbatimBody(contents: Content[]): { contents: Content[] } | undefined {
+  const loses = contents.some((content) => content.parts?.some(losesFields));
+  return loses ? { contents } : undefined;
+}
+
+function losesFields(part: Part): boolean {
+  return (
+    hasOtherFields(part, SENT_PART_FIELDS) ||
+    (part.functionCall !== undefined && hasOtherFields(part.functionCall, SENT_CALL_FIELDS))
+  );
+}
+
+function hasOtherFields(value: object, known: ReadonlySet<string>): boolean {
+  return Object.keys(value).some((field) => !known.has(field));
 }

@@ -9,14 +9,12 @@ import {
   type ResolvedConnection,
   resolveConnection,
 } from './gemini-connection.ts';
-import { GeminiExchange } from './gemini-exchange.ts';
+import { GeminiExchange, type GeminiVariables, geminiVariables } from './gemini-exchange.ts';
 import { geminiParameters, requestSecrets } from './gemini-request.ts';
-import { type GeminiVariables, geminiVariables } from './gemini-variables.ts';
 import type { ModelRequest } from './llm-request.ts';
 import { createLlmResponse, type LlmResponse } from './llm-response.ts';
 import { ModelError, toModelError } from './model-errors.ts';
-import { namingSchema } from './refused-schema.ts';
-import { namingTools } from './refused-tools.ts';
+import { namingSchema, namingTools } from './refused-tools.ts';
 import { StreamAggregator } from './stream-aggregator.ts';
 
 const GEMINI = Symbol.for('google.adk.geminiModel');

@@ -1,5 +1,4 @@
 import type {
-  Content,
   ContentUnion,
   FunctionDeclaration,
   GenerateContentConfig,
@@ -7,12 +6,14 @@ import type {
   Part,
   Tool as ProviderTool,
 } from '@google/genai';
+import type { Content } from '../events/content.ts';
+import { copyPlain, isPlain } from '../schema/copy-plain.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 
 /** A tool as far as a request tells a model of it. */
-export interface OfferedTool {
+interface OfferedTool {
   readonly name: string;
   /** Undefined for a tool that the model doesn't call. */
   _getDeclaration(): FunctionDeclaration | undefined;
@@ -173,4 +174,30 @@ function withoutDeclarations(tool: Tools[number], names: readonly string[]): Too
   const left = functionDeclarations.filter(({ name }) => name === undefined || !names.includes(name));
   if (left.length > 0) return [{ ...rest, functionDeclarations: left }];
   return Object.keys(rest).length > 0 ? [rest] : [];
+}
+
+const own = new WeakSet<Content>();
+
+/**
+ * Contents and declarations of a request are frozen and shared with other requests, which costs an agent nothing that has no
+ * user code about its requests. User code may edit them in place, as ADK programs do: it is given copies, which are this
+ * request's own.
+ */
+export function thawRequest({ contents, config }: ModelRequest): void {
+  for (const [index, content] of contents.entries()) {
+    if (own.has(content)) continue;
+    const copy = thawed(content);
+    own.add(copy);
+    contents[index] = copy;
+  }
+  if (config?.tools !== undefined) config.tools = config.tools.map(thawed);
+}
+
+function thawed<T>(value: T): T {
+  return holdsFrozen(value) ? copyPlain(value) : value;
+}
+
+function holdsFrozen(value: unknown): boolean {
+  if (!Array.isArray(value) && !isPlain(value)) return false;
+  return Object.isFrozen(value) || Object.values(value).some(holdsFrozen);
 }

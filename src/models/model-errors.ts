@@ -1,8 +1,6 @@
 import { HoldfastError } from '../contract/error.ts';
 import { entryOf } from '../contract/error-codes.ts';
-import { parseProviderError } from './provider-error.ts';
-import { redactSecrets } from './redact-secrets.ts';
-import { retryAfterMs } from './retry-after.ts';
+import { parseProviderError, redactSecrets, retryAfterMs } from './provider-error.ts';
 
 /** Why a model call failed. */
 export type ModelErrorKind =

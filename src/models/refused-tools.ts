@@ -1,6 +1,5 @@
 import type { GenerateContentConfig } from '@google/genai';
-import type { ModelError } from './model-errors.ts';
-import { withAdvice } from './refused-schema.ts';
+import { ModelError } from './model-errors.ts';
 
 const FLAG = /include_server_side_tool_invocations/i;
 const MIXED = /tool use with function calling is unsupported|cannot be combined in the same request/i;
@@ -50,4 +49,60 @@ function offered(config: GenerateContentConfig | undefined): { builtIns: string;
 function listed(names: readonly string[]): string {
   const others = names.length > MOST_NAMES ? ' and others' : '';
   return `${names.slice(0, MOST_NAMES).join(', ')}${others}`;
+}
+
+const PATH = String.raw`((?:\.[\w$]+|\[[^\][]*\])*)`;
+const DECLARATION = new RegExp(String.raw`tools\[(\d+)\]\.function_?declarations\[(\d+)\]${PATH}`, 'i');
+const RESPONSE = new RegExp(String.raw`generation_?config\.response_?(?:json_?)?schema${PATH}`, 'i');
+/** The tool by which an agent with tools answers by its `outputSchema`. */
+const ANSWER = 'set_model_response';
+/** Of what the API says, in characters. */
+const LONGEST_LINE = 2_000;
+const UNKNOWN_NAME = /Unknown name "([^"]+)"/;
+
+/**
+ * An error that names the tool, or the agent's `outputSchema`, and the keyword, where Gemini has refused a request for one of
+ * its schemas: the API tells positions only. Any other error as it is.
+ */
+export function namingSchema(error: ModelError, config: GenerateContentConfig | undefined): ModelError {
+  if (error.kind !== 'bad_request') return error;
+  const lines = error.message.split('\n').map((each) => each.slice(0, LONGEST_LINE));
+  const line = lines.find((each) => DECLARATION.test(each) || RESPONSE.test(each)) ?? '';
+  const culprit = culpritOf(line, config);
+  return culprit === undefined ? error : withAdvice(error, culprit);
+}
+
+/** The error with a sentence of ours before the provider's. */
+function withAdvice(error: ModelError, advice: string): ModelError {
+  const { kind, message, status, retryable, retryAfterMs } = error;
+  return new ModelError({ kind, status, retryable, retryAfterMs, message: `${advice}. ${message}` });
+}
+
+function culpritOf(line: string, config: GenerateContentConfig | undefined): string | undefined {
+  const [declared, tool, declaration, path] = DECLARATION.exec(line) ?? [];
+  if (declared !== undefined) {
+    const name = declarationName(config, Number(tool), Number(declaration));
+    if (name === undefined) return undefined;
+    const what = name === ANSWER ? `outputSchema (sent as the tool "${name}")` : `tool "${name}"`;
+    return `Change the ${what}${at(path, line)}`;
+  }
+  const [response, responsePath] = RESPONSE.exec(line) ?? [];
+  return response === undefined ? undefined : `Change the outputSchema${at(responsePath, line)}`;
+}
+
+function declarationName(
+  config: GenerateContentConfig | undefined,
+  tool: number,
+  declaration: number,
+): string | undefined {
+  const entry = config?.tools?.[tool];
+  if (entry === undefined || !('functionDeclarations' in entry)) return undefined;
+  return entry.functionDeclarations?.[declaration]?.name;
+}
+
+/** Where in the schema, and by which keyword: the name that the API doesn't know, else the last one of the path. */
+function at(path = '', line: string): string {
+  const place = path.replace(/^\./, '');
+  const keyword = UNKNOWN_NAME.exec(line)?.[1] ?? /(?<![\w$])([\w$]+)(?:\[[^\][]*\])*$/.exec(place)?.[1];
+  return `${place === '' ? '' : ` at ${place}`}${keyword === undefined ? '' : ` (keyword "${keyword}")`}`;
 }

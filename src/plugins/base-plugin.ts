@@ -4,8 +4,7 @@ import type { Event } from '../events/event.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
 import type { BaseTool, LlmRequest } from '../tools/base-tool.ts';
 import type { Context } from '../tools/context.ts';
-import type { InvocationContext } from '../tools/invocation-context.ts';
-import type { ToolCallRecord } from '../tools/tool-call-record.ts';
+import type { InvocationContext, ToolCallRecord } from '../tools/invocation-context.ts';
 
 const BASE_PLUGIN = Symbol.for('holdfast.basePlugin');
 

@@ -6,7 +6,7 @@ import { kindOf } from '../schema/kind-of.ts';
 import type { Context } from '../tools/context.ts';
 import { ReadonlyContext } from '../tools/readonly-context.ts';
 import { BasePlugin } from './base-plugin.ts';
-import type { PluginParams } from './plugin-hook.ts';
+import type { PluginParams } from './plugin-failed.ts';
 
 type SystemInstruction = NonNullable<GenerateContentConfig['systemInstruction']>;
 

@@ -6,9 +6,8 @@ import type { BaseTool } from '../tools/base-tool.ts';
 import type { Context } from '../tools/context.ts';
 import type { AgentView } from '../tools/invocation-context.ts';
 import { BasePlugin } from './base-plugin.ts';
-import type { PluginParams } from './plugin-hook.ts';
-import { LINES, neverFailing, type PluginLogger } from './plugin-logger.ts';
-import { shownJson } from './shown-json.ts';
+import type { PluginParams } from './plugin-failed.ts';
+import { LINES, neverFailing, type PluginLogger, shownJson } from './plugin-logger.ts';
 import {
   discretionOf,
   isResultWithheld,

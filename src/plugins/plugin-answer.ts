@@ -2,7 +2,7 @@ import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { presentFields } from '../schema/present-fields.ts';
 import { isBaseTool } from '../tools/base-tool.ts';
-import type { PluginHook } from './plugin-hook.ts';
+import type { PluginHook } from './plugin-failed.ts';
 
 type Check = (answer: unknown) => string | undefined;
 

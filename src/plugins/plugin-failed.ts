@@ -1,7 +1,18 @@
 import { codedError } from '../contract/error.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
+import type { BasePlugin } from './base-plugin.ts';
 
-export interface PluginFailedParams {
+/** A hook of {@link BasePlugin}. */
+export type PluginHook = Exclude<keyof BasePlugin, 'name' | 'close' | symbol>;
+
+/**
+ * What a hook is given.
+ *
+ * @example override async onEventCallback({ event }: PluginParams<'onEventCallback'>) { … }
+ */
+export type PluginParams<Hook extends PluginHook> = Parameters<BasePlugin[Hook]>[0];
+
+interface PluginFailedParams {
   /** Name of the plugin. */
   plugin: string;
   hook: string;

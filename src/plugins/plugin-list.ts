@@ -1,7 +1,7 @@
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { BasePlugin, isBasePlugin } from './base-plugin.ts';
-import type { PluginHook } from './plugin-hook.ts';
+import type { PluginHook } from './plugin-failed.ts';
 
 /**
  * The plugins of a definition, checked.

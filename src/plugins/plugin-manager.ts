@@ -1,7 +1,6 @@
 import type { BasePlugin } from './base-plugin.ts';
 import { readAnswer } from './plugin-answer.ts';
-import { PluginFailed, pluginThrew } from './plugin-failed.ts';
-import type { PluginHook, PluginParams } from './plugin-hook.ts';
+import { PluginFailed, type PluginHook, type PluginParams, pluginThrew } from './plugin-failed.ts';
 import { checkedPlugins } from './plugin-list.ts';
 
 export type { PluginHook };

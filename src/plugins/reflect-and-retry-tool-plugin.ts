@@ -3,10 +3,15 @@ import { OptionReader } from '../schema/option-reader.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import { askedOf, type Context } from '../tools/context.ts';
 import { BasePlugin } from './base-plugin.ts';
-import type { PluginParams } from './plugin-hook.ts';
-import { shownJson } from './shown-json.ts';
-import { REFLECT_AND_RETRY_RESPONSE_TYPE, type ToolFailureResponse } from './tool-failure-response.ts';
-import { discretionOf, shownArguments, withoutWithheld } from './withheld.ts';
+import type { PluginParams } from './plugin-failed.ts';
+import { shownJson } from './plugin-logger.ts';
+import {
+  discretionOf,
+  REFLECT_AND_RETRY_RESPONSE_TYPE,
+  shownArguments,
+  type ToolFailureResponse,
+  withoutWithheld,
+} from './withheld.ts';
 
 const LONGEST_ARGUMENTS = 2_000;
 

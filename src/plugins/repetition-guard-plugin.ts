@@ -6,7 +6,7 @@ import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import type { Context } from '../tools/context.ts';
 import { BasePlugin } from './base-plugin.ts';
-import type { PluginParams } from './plugin-hook.ts';
+import type { PluginParams } from './plugin-failed.ts';
 
 export interface RepetitionGuardPluginOptions {
   /** @default 'repetition_guard' */

@@ -3,7 +3,7 @@ import { thrownMessage } from '../schema/thrown-message.ts';
 import { Context } from '../tools/context.ts';
 import { ServiceMissing } from '../tools/context-services.ts';
 import { BasePlugin } from './base-plugin.ts';
-import type { PluginParams } from './plugin-hook.ts';
+import type { PluginParams } from './plugin-failed.ts';
 import { LINES, neverFailing, type PluginLogger } from './plugin-logger.ts';
 
 export interface SaveFilesAsArtifactsPluginOptions {

@@ -1,12 +1,12 @@
 import type { FunctionCall } from '../events/content.ts';
 import { type Event, getFunctionCalls } from '../events/event.ts';
-import { REQUEST_CONFIRMATION_FUNCTION_CALL_NAME } from '../events/reserved-calls.ts';
+import { REQUEST_CONFIRMATION_FUNCTION_CALL_NAME } from '../events/request-calls.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import { BasePlugin } from './base-plugin.ts';
-import type { PluginParams } from './plugin-hook.ts';
+import type { PluginParams } from './plugin-failed.ts';
 
 /** What a policy says of a call. Values: `PolicyOutcome` of `@google/adk` 2.0.0. */
 export const PolicyOutcome = { DENY: 'DENY', CONFIRM: 'CONFIRM', ALLOW: 'ALLOW' } as const;

@@ -5,9 +5,9 @@ import { kindOf } from '../schema/kind-of.ts';
 import { isBaseTool } from '../tools/base-tool.ts';
 import { type BaseToolset, isBaseToolset } from '../tools/base-toolset.ts';
 import type { Context } from '../tools/context.ts';
-import type { ToolCallRecord } from '../tools/tool-call-record.ts';
+import type { ToolCallRecord } from '../tools/invocation-context.ts';
 import { BasePlugin } from './base-plugin.ts';
-import type { PluginParams } from './plugin-hook.ts';
+import type { PluginParams } from './plugin-failed.ts';
 import {
   type Discretion,
   discretionOf,

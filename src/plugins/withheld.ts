@@ -3,7 +3,6 @@ import { isRecord } from '../schema/kind-of.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import type { ResolvedDurableOptions } from '../tools/durable-options.ts';
 import type { AgentView } from '../tools/invocation-context.ts';
-import { REFLECT_AND_RETRY_RESPONSE_TYPE } from './tool-failure-response.ts';
 
 /** What a tool, or its agent, keeps to itself. */
 export interface Discretion {
@@ -108,4 +107,15 @@ function withoutSecrets(value: unknown, secrets: readonly string[]): unknown {
 
 function withoutSecretsIn(text: string, secrets: readonly string[]): string {
   return secrets.reduce((shown, secret) => shown.replaceAll(secret, WITHHELD), text);
+}
+
+export const REFLECT_AND_RETRY_RESPONSE_TYPE = 'ERROR_HANDLED_BY_REFLECT_AND_RETRY_PLUGIN';
+
+/** What the model is told of a failure. Wire names: `ToolFailureResponse` of adk-python. */
+export interface ToolFailureResponse {
+  response_type: typeof REFLECT_AND_RETRY_RESPONSE_TYPE;
+  error_type: string;
+  error_details: string;
+  retry_count: number;
+  reflection_guidance: string;
 }

@@ -4,7 +4,7 @@ import {
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
-} from '../events/reserved-calls.ts';
+} from '../events/request-calls.ts';
 
 const RESERVED: readonly unknown[] = [
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Event } from '../events/event.ts';
 import { BasePlugin } from '../plugins/base-plugin.ts';
-import type { PluginParams } from '../plugins/plugin-hook.ts';
+import type { PluginParams } from '../plugins/plugin-failed.ts';
 import { isSensitiveAgent } from '../plugins/withheld.ts';
 import { type Block, plain } from './block-kit.ts';
 import type { DrawnMessage } from './request-message.ts';

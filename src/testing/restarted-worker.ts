@@ -1,5 +1,5 @@
 import type { Worker } from '@temporalio/worker';
-import { type GeminiVariables, withGeminiVariables } from '../models/gemini-variables.ts';
+import { type GeminiVariables, withGeminiVariables } from '../models/gemini-exchange.ts';
 
 /** One worker after another: orders wait for those before them. */
 export class RestartedWorker {

@@ -2,7 +2,22 @@ import { codedError } from '../contract/error.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
 import type { AuthConfig } from '../events/event-actions.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
+import { isRecord, kindOf } from '../schema/kind-of.ts';
 import type { ResolvedApproval } from './approval-options.ts';
+
+/** The part of an auth config that events, histories and requests may have: the scheme, and the name of the credential. */
+export function withoutSecrets({ authScheme, credentialKey }: AuthConfig): AuthConfig {
+  return { authScheme: structuredClone(authScheme), credentialKey };
+}
+
+/** @throws TypeError */
+export function assertCredentialKey(member: string, authConfig: unknown): asserts authConfig is AuthConfig {
+  const key = isRecord(authConfig) ? authConfig.credentialKey : undefined;
+  if (typeof key === 'string' && key !== '') return;
+  throw new TypeError(
+    `${member}: authConfig.credentialKey must be a name, got ${key === '' ? "''" : kindOf(key)}`,
+  );
+}
 
 /** Answers of people to a call by now. */
 export interface CallAnswers {
@@ -27,7 +42,7 @@ export type Asked =
   | { kind: 'input'; message: string; responseSchema?: JsonSchemaObject; payload?: unknown };
 
 /** The tool's run ends here, and begins anew once a person has answered. */
-export class InputPending extends codedError('HOLDFAST_INPUT_PENDING') {
+class InputPending extends codedError('HOLDFAST_INPUT_PENDING') {
   constructor() {
     super('the call waits for a person: it runs again with the answer');
   }

@@ -9,17 +9,18 @@ import {
 import { defined } from '../protocol/defined.ts';
 import { toJsonValue } from '../schema/json-value.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
-import { assertCredentialKey, withoutSecrets } from './auth-config.ts';
-import { CallJob, NoJobError } from './call-job.ts';
-import { type Asked, CallQuestions } from './call-questions.ts';
-import type { ContextJob } from './context-job.ts';
+import { CallJob, type ContextJob, NoJobError } from './call-job.ts';
+import { type Asked, assertCredentialKey, CallQuestions, withoutSecrets } from './call-questions.ts';
 import { type SearchMemoryResponse, ServiceMissing } from './context-services.ts';
-import { answerOf, type InputAnswer, type InputRequest } from './input-request.ts';
-import type { CallInit, ContextInit } from './invocation-context.ts';
-import { InvocationContext, isInvocationContext } from './invocation-context.ts';
-import { onceResult } from './once-result.ts';
+import { onceResult } from './function-response.ts';
+import { answerOf, type InputAnswer, type InputRequest, shortHint } from './input-request.ts';
+import {
+  type CallInit,
+  type ContextInit,
+  InvocationContext,
+  isInvocationContext,
+} from './invocation-context.ts';
 import { ReadonlyContext, stateWith } from './readonly-context.ts';
-import { shortHint } from './short-hint.ts';
 import { State } from './state.ts';
 import { ToolError } from './tool-error.ts';
 

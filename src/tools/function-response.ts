@@ -1,6 +1,8 @@
+import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { isRecord } from '../schema/kind-of.ts';
-import { InvalidResultError } from './tool-error.ts';
+import { withObjectRoot } from '../schema/object-root.ts';
+import { InvalidResultError, ToolError } from './tool-error.ts';
 
 /**
  * What the model gets as the response of a call: a JSON object as it is; anything else, arrays too, as
@@ -25,4 +27,32 @@ export function jsonResult(value: unknown): unknown {
       cause: error,
     });
   }
+}
+
+/** The result of an action of `Context.once`, as JSON carries it. */
+export function onceResult(key: string, value: unknown): unknown {
+  try {
+    return toJsonValue(value);
+  } catch (error) {
+    if (!(error instanceof JsonValueError)) throw error;
+    // The action has happened: another attempt would repeat it.
+    throw new ToolError(`once(${JSON.stringify(key)}): the result can't be recorded: ${error.message}`, {
+      code: 'HOLDFAST_ONCE_RESULT',
+      retryable: false,
+      cause: error,
+    });
+  }
+}
+
+/** The schema of a response whose result fits this one: results that are no objects are sent as `{ result }`. */
+export function responseSchema(jsonSchema: JsonSchemaObject): JsonSchemaObject {
+  const object = withObjectRoot(jsonSchema);
+  if (object !== undefined) return object;
+  const { $defs, ...result } = jsonSchema;
+  return {
+    type: 'object',
+    properties: { result },
+    required: ['result'],
+    ...($defs === undefined ? {} : { $defs }),
+  };
 }

@@ -3,7 +3,7 @@ import { defined } from '../protocol/defined.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { type ApprovalOptions, type ResolvedApproval, resolveApproval } from './approval-options.ts';
-import { withoutSecrets } from './auth-config.ts';
+import { withoutSecrets } from './call-questions.ts';
 import type { Context } from './context.ts';
 
 /** The question to a person: words for people, and JSON that goes with them. */

@@ -4,7 +4,6 @@ import { toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import type { SchemaLike, SchemaOutput } from '../schema/schema-types.ts';
 import type { CallQuestions } from './call-questions.ts';
-import { shortHint } from './short-hint.ts';
 import { ToolError } from './tool-error.ts';
 
 /** A question to a person. */
@@ -52,4 +51,11 @@ export async function answerOf(
     code: 'HOLDFAST_INPUT_MISMATCH',
     retryable: false,
   });
+}
+
+const LONGEST_HINT = 2_000;
+
+/** A question as people are shown it: at most 2,000 characters. */
+export function shortHint(text: string): string {
+  return text.length <= LONGEST_HINT ? text : `${text.slice(0, LONGEST_HINT - 1).toWellFormed()}…`;
 }

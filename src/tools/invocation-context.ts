@@ -3,8 +3,27 @@ import type { Event } from '../events/event.ts';
 import type { EventActions, ToolConfirmation } from '../events/event-actions.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import type { CallQuestions } from './call-questions.ts';
-import type { ToolCallRecord } from './tool-call-record.ts';
 import { ToolError } from './tool-error.ts';
+
+/** A call of the turn that has its outcome. It is never run again: guards, counters and audits read it. */
+export interface ToolCallRecord {
+  /** Holdfast's name of the call, unique for ever. */
+  callKey: string;
+  /** Id on the wire; `''` for code that the model wrote. */
+  callId: string;
+  /** The tool's name. */
+  name: string;
+  /** Of the agent that called it. */
+  agent: string;
+  /** The model's. */
+  args: Record<string, unknown>;
+  /** What the model was told. */
+  response: Record<string, unknown>;
+  /** The response is an error. */
+  failed: boolean;
+  /** Of the model, from 1. */
+  step: number;
+}
 
 /** An agent as those see it who are given a context. {@link isLlmAgent} tells whether it is an `LlmAgent`. */
 export interface AgentView {
@@ -26,7 +45,7 @@ export interface AgentView {
 export interface ContextTypes {}
 
 /** The agent of a context: a `BaseAgent`. */
-export type ContextAgent = ContextTypes extends { agent: infer Agent } ? Agent : AgentView;
+type ContextAgent = ContextTypes extends { agent: infer Agent } ? Agent : AgentView;
 
 /** A session as user code sees it. Fields: `Session` of `@google/adk` 2.0.0. */
 export interface SessionView {
@@ -65,7 +84,7 @@ export interface TranscriptView {
 }
 
 /** Where a call's `once` results are kept over its attempts. */
-export interface OnceRecords {
+interface OnceRecords {
   /** What {@link OnceRecords.put} got for this key in this or an earlier attempt, else undefined; may be a promise. */
   get(key: string): unknown;
   /**
@@ -110,10 +129,7 @@ export interface CallInit {
 }
 
 /** A run of an agent by its parent's `runAsyncImpl`: yields its events once it has finished. */
-export type RunSubAgent = (
-  agent: AgentView,
-  parentContext: InvocationContext,
-) => AsyncGenerator<Event, void, void>;
+type RunSubAgent = (agent: AgentView, parentContext: InvocationContext) => AsyncGenerator<Event, void, void>;
 
 /** Everything that a context is made of. */
 export interface ContextInit {

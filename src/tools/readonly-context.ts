@@ -1,8 +1,12 @@
 import type { Content } from '../events/content.ts';
-import type { ContextInit } from './invocation-context.ts';
-import { InvocationContext, isInvocationContext, TranscriptNotLoaded } from './invocation-context.ts';
+import {
+  type ContextInit,
+  InvocationContext,
+  isInvocationContext,
+  type ToolCallRecord,
+  TranscriptNotLoaded,
+} from './invocation-context.ts';
 import { State } from './state.ts';
-import type { ToolCallRecord } from './tool-call-record.ts';
 
 /**
  * What instructions and predicates get to know of the invocation. Fields: `ReadonlyContext` of `@google/adk` 2.0.0; ours

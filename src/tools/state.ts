@@ -1,7 +1,16 @@
 import type { InspectOptions, inspect as nodeInspect } from 'node:util';
-import { isReservedKey } from '../protocol/reserved-state.ts';
+import { isReservedKey, reservedKeyText } from '../protocol/reserved-state.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
-import { ReservedStateKey } from './reserved-state-key.ts';
+import { ToolError } from './tool-error.ts';
+
+/** A key of the state was written that is reserved for Holdfast. */
+export class ReservedStateKey extends ToolError {
+  override readonly name = 'ReservedStateKey';
+
+  constructor(key: string) {
+    super(`state.set: ${reservedKeyText(key)}`, { code: 'HOLDFAST_RESERVED_STATE_KEY', retryable: false });
+  }
+}
 
 type StateRecord = Record<string, unknown>;
 

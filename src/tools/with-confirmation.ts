@@ -9,10 +9,9 @@ import type { BaseToolset } from './base-toolset.ts';
 import type { Context } from './context.ts';
 import type { ConfirmationPredicate, ConfirmationQuestion, GateOptions } from './gate-options.ts';
 import { jobOptionsOf } from './job-options.ts';
-import { hintOf, questionOf } from './tool-gate.ts';
+import { hintOf, keptFromRunning, questionOf } from './tool-gate.ts';
 import { assertNameOf, RESERVED_NAME } from './tool-name.ts';
-import { keptFromRunning } from './unpassed-gate.ts';
-import { WrappedToolset } from './wrapped-toolset.ts';
+import { WrappedToolset } from './toolsets.ts';
 
 /** Whether a call waits for a person's approval, and what the person is asked; the arguments are a copy. */
 export type ConfirmationProvider = (

@@ -17,7 +17,7 @@ import { messageDigest } from '../../src/protocol/message.ts';
 import type { PublicJwk } from '../../src/protocol/public-jwk.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { ForeignWorker } from '../setup/foreign-worker.ts';
 import { stepCalls } from '../setup/scripts.ts';

@@ -18,7 +18,7 @@ import {
 import { SecurityPlugin } from '../../src/plugins/security-plugin.ts';
 import { callKeyOf } from '../../src/protocol/identity.ts';
 import type { AppTerms } from '../../src/protocol/run-terms.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { deploy } from '../../worker/deploy.ts';
 import { gatewayOf } from '../channels/named-access.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';

@@ -9,7 +9,7 @@ import type { CallModelInput, StepOutcome, ToolCallInput } from '../../src/proto
 import type { OwnCall } from '../../src/protocol/turn.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Context } from '../../src/tools/context.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { ForeignWorker } from '../setup/foreign-worker.ts';
 import { stepCalls } from '../setup/scripts.ts';

@@ -9,7 +9,7 @@ import { invocationIdOf } from '../../src/protocol/identity.ts';
 import { messageDigest } from '../../src/protocol/message.ts';
 import type { TurnIdentity } from '../../src/protocol/step.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { ForeignWorker } from '../setup/foreign-worker.ts';
 import { stepCalls } from '../setup/scripts.ts';

@@ -10,7 +10,7 @@ import { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { Confirm } from '../../src/protocol/gate.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { databaseWithStore } from '../setup/own-database.ts';
 import { OwnModel } from '../setup/own-model.ts';
 import { until } from '../setup/until.ts';

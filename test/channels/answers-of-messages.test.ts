@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FunctionResponse } from '../../src/events/content.ts';
 import { type Access, type Permission, type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
 import { ownCallId } from '../../src/protocol/identity.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { jobTool, openJobEnvironment, startJobTurn } from '../setup/job-turns.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import type { TurnEnvironment } from '../setup/turn-environment.ts';

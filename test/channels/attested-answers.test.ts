@@ -7,7 +7,7 @@ import { GATEWAY_ISSUER, gatewayKey } from '../../src/approvals/gateway-issuer.t
 import { credentialKeysOf } from '../../src/credentials/credential-keys.ts';
 import { type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { untilAsked } from '../setup/until-asked.ts';

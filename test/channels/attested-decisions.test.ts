@@ -4,7 +4,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import type { GivenCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { untilAsked } from '../setup/until-asked.ts';

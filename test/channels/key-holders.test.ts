@@ -13,7 +13,7 @@ import {
   serveGateway,
 } from '../../src/gateway/index.ts';
 import type { Grant, NewApiKey } from '../../src/store/keys/key-store.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { untilAsked } from '../setup/until-asked.ts';

@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { VARIABLE_NAMES } from '../../src/cli/variables.ts';
 import { setVariables, variable } from '../../src/environment.ts';
 import { resolveConnection } from '../../src/models/gemini-connection.ts';
-import { withGeminiVariables } from '../../src/models/gemini-variables.ts';
+import { withGeminiVariables } from '../../src/models/gemini-exchange.ts';
 import { lacksGeminiKey } from '../../src/testing/offer-gemini.ts';
 import { configuredServer } from '../../worker/temporal/client-config.ts';
 import { root, textOf } from '../docs/documents.ts';
@@ -91,7 +91,7 @@ describe('an empty variable counts as not set [cli.empty]', () => {
         // These hand it on to what reads by `variable`, or write to it.
         'src/runner/embedded-services.ts',
         'src/models/gemini-connection.ts',
-        'src/models/gemini-variables.ts',
+        'src/models/gemini-exchange.ts',
         'src/testing/process-variables.ts',
         // The environment of `ps`.
         'worker/temporal/server-process.ts',

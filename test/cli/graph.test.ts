@@ -11,8 +11,7 @@ import { mermaid } from '../../src/cli/graph/mermaid.ts';
 import { BaseCodeExecutor } from '../../src/code-executors/base-code-executor.ts';
 import { BaseTool } from '../../src/tools/base-tool.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
-import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { LongRunningFunctionTool, tool } from '../../src/tools/function-tool.ts';
 import { capturedOutput } from './captured-output.ts';
 
 const agentsFile = fileURLToPath(new URL('./agents/orders.ts', import.meta.url));

@@ -19,7 +19,7 @@ import { workflowIdOf } from '../../src/protocol/identity.ts';
 import type { Session } from '../../src/store/sessions/session-store.ts';
 import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { capturedOutput } from './captured-output.ts';
 import { openSessionScene, type SessionScene, TASK_QUEUE } from './session-scene.ts';
 

@@ -16,7 +16,7 @@ import {
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { SessionNotFound } from '../../src/store/store-errors.ts';
 import { call, calls, type GeminiScript, type TestEnvironment, text } from '../../src/testing/index.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { checkedFetch, DocumentCheck, fetchDocument } from '../gateway/document-check.ts';
 import { openPlacedEnvironment } from '../setup/placed-environment.ts';
 

@@ -9,7 +9,7 @@ import { invocationIdOf } from '../../src/protocol/identity.ts';
 import type { TurnRunConfig } from '../../src/protocol/run-terms.ts';
 import type { AgentTurnStart, TurnStatus } from '../../src/protocol/turn.ts';
 import { error, text } from '../../src/testing/gemini-reply.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 

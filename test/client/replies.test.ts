@@ -16,7 +16,7 @@ import {
 import type { Content, FunctionResponse } from '../../src/events/content.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, calls, type GeminiScript, type TestEnvironment, text } from '../../src/testing/index.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { checkedFetch, DocumentCheck, fetchDocument } from '../gateway/document-check.ts';
 import { textOf } from '../setup/history-facts.ts';
 import { openPlacedEnvironment } from '../setup/placed-environment.ts';

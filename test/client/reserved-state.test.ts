@@ -9,7 +9,7 @@ import { invocationIdOf, workflowIdOf } from '../../src/protocol/identity.ts';
 import { AGENT_TURN, SEND_MESSAGE } from '../../src/protocol/names.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 

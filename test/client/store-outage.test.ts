@@ -5,7 +5,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
-import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
+import { LongRunningFunctionTool } from '../../src/tools/function-tool.ts';
 import { createWorker } from '../../worker/index.ts';
 import { stubGateway } from '../gateway/gateway-stub.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';

@@ -14,8 +14,8 @@ import { BaseLlm } from '../../src/models/base-llm.ts';
 import { BuiltInPlanner } from '../../src/planners/planners.ts';
 import { InMemoryRunner } from '../../src/runner/in-memory-runner.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import type { InvocationContext } from '../../src/tools/invocation-context.ts';
-import { tool } from '../../src/tools/tool.ts';
 import { refusal } from './refusal.ts';
 
 const named = (name: string) => tool({ name, description: '', execute: () => 1 });

@@ -4,7 +4,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App, type AppOptions, isApp } from '../../src/app/app.ts';
 import { type AppDurableOptions, DEFAULT_APP_SETTINGS, runConfigOf } from '../../src/app/app-settings.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { refusal } from './refusal.ts';
 
 const rootAgent = new LlmAgent({ name: 'support', model: 'gemini-2.5-flash' });

@@ -7,18 +7,18 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { createEventActions, type ToolConfirmation } from '../../src/events/event-actions.ts';
 import { BaseTool, type ToolProcessLlmRequest } from '../../src/tools/base-tool.ts';
 import { approvalTool } from '../../src/tools/built-in/approval-tool.ts';
-import { CODE_EXECUTION } from '../../src/tools/built-in/code-execution-tool.ts';
-import { ENTERPRISE_WEB_SEARCH } from '../../src/tools/built-in/enterprise-search-tool.ts';
-import { ESCALATE } from '../../src/tools/built-in/escalate-tool.ts';
-import { EXIT_LOOP } from '../../src/tools/built-in/exit-loop-tool.ts';
-import { GeminiTool } from '../../src/tools/built-in/gemini-tool.ts';
-import { getUserChoiceTool } from '../../src/tools/built-in/get-user-choice-tool.ts';
-import { GOOGLE_MAPS_GROUNDING } from '../../src/tools/built-in/google-maps-tool.ts';
-import { GOOGLE_SEARCH } from '../../src/tools/built-in/google-search-tool.ts';
-import { requestInputTool } from '../../src/tools/built-in/request-input-tool.ts';
-import { URL_CONTEXT } from '../../src/tools/built-in/url-context-tool.ts';
+import {
+  CODE_EXECUTION,
+  ENTERPRISE_WEB_SEARCH,
+  GeminiTool,
+  GOOGLE_MAPS_GROUNDING,
+  GOOGLE_SEARCH,
+  URL_CONTEXT,
+  VertexRagRetrievalTool,
+} from '../../src/tools/built-in/gemini-tools.ts';
+import { ESCALATE, EXIT_LOOP } from '../../src/tools/built-in/loop-control-tools.ts';
+import { getUserChoiceTool, requestInputTool } from '../../src/tools/built-in/question-tools.ts';
 import { VertexAiSearchTool } from '../../src/tools/built-in/vertex-ai-search-tool.ts';
-import { VertexRagRetrievalTool } from '../../src/tools/built-in/vertex-rag-retrieval-tool.ts';
 import { CallQuestions } from '../../src/tools/call-questions.ts';
 import { askedOf, type Context } from '../../src/tools/context.ts';
 import { questionOf, termsOf } from '../../src/tools/tool-gate.ts';

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import type { ApprovalOptions } from '../../src/tools/approval-options.ts';
 import { CallQuestions } from '../../src/tools/call-questions.ts';
 import { askedOf } from '../../src/tools/context.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import type { GateOptions } from '../../src/tools/gate-options.ts';
-import { StaticToolset } from '../../src/tools/static-toolset.ts';
-import { tool } from '../../src/tools/tool.ts';
 import { gateDigestOf, questionOf } from '../../src/tools/tool-gate.ts';
+import { StaticToolset } from '../../src/tools/toolsets.ts';
 import { withConfirmation } from '../../src/tools/with-confirmation.ts';
 import { callOf, contextWith } from './tool-context.ts';
 

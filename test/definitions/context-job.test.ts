@@ -1,12 +1,10 @@
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { getUserChoiceTool } from '../../src/tools/built-in/get-user-choice-tool.ts';
-import { requestInputTool } from '../../src/tools/built-in/request-input-tool.ts';
+import { getUserChoiceTool, requestInputTool } from '../../src/tools/built-in/question-tools.ts';
 import { CallQuestions } from '../../src/tools/call-questions.ts';
 import { Context } from '../../src/tools/context.ts';
+import { LongRunningFunctionTool, tool } from '../../src/tools/function-tool.ts';
 import type { JobInit } from '../../src/tools/invocation-context.ts';
-import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
-import { tool } from '../../src/tools/tool.ts';
 import { InvalidResultError } from '../../src/tools/tool-error.ts';
 import { callOf, contextWith } from './tool-context.ts';
 

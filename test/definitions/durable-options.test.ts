@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type DurableOptions, resolveDurableOptions } from '../../src/tools/durable-options.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { refusal } from './refusal.ts';
 
 const pay = (options: object) => tool({ name: 'pay', description: '', execute: () => 1, ...options }).durable;

@@ -4,8 +4,7 @@ import { z } from 'zod';
 import { z as z3 } from 'zod/v3';
 import { BaseTool, isBaseTool, type RunAsyncToolRequest } from '../../src/tools/base-tool.ts';
 import { Context } from '../../src/tools/context.ts';
-import { FunctionTool, isFunctionTool } from '../../src/tools/function-tool.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { FunctionTool, isFunctionTool, tool } from '../../src/tools/function-tool.ts';
 import {
   InvalidArgumentsError,
   InvalidResultError,

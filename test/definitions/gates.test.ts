@@ -4,8 +4,8 @@ import type { ApprovalOptions } from '../../src/tools/approval-options.ts';
 import { BaseTool } from '../../src/tools/base-tool.ts';
 import { CallQuestions } from '../../src/tools/call-questions.ts';
 import { askedOf } from '../../src/tools/context.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import type { GateOptions } from '../../src/tools/gate-options.ts';
-import { tool } from '../../src/tools/tool.ts';
 import { gateDigestOf, questionOf, termsOf } from '../../src/tools/tool-gate.ts';
 import { callOf, contextWith } from './tool-context.ts';
 

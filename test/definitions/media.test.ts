@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { toFunctionResponse } from '../../src/tools/function-response.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { isMedia, Media, type MediaResult, mediaOf } from '../../src/tools/media.ts';
-import { tool } from '../../src/tools/tool.ts';
 import { InvalidResultError } from '../../src/tools/tool-error.ts';
 import { contextWith } from './tool-context.ts';
 

@@ -2,7 +2,7 @@ import * as adk from '@google/adk';
 import { describe, expect, test } from 'vitest';
 import type { FunctionCall, Part } from '../../src/events/content.ts';
 import { createEvent, type Event } from '../../src/events/event.ts';
-import { originalCallFrom } from '../../src/events/original-call.ts';
+import { originalCallFrom } from '../../src/events/request-calls.ts';
 import {
   getPendingUserInputRequests,
   getUserInputRequests,

@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { callActionsOf } from '../../src/flows/call-actions.ts';
-import { ReservedStateKey } from '../../src/tools/reserved-state-key.ts';
-import { State } from '../../src/tools/state.ts';
+import { ReservedStateKey, State } from '../../src/tools/state.ts';
 import { outgoingTurn } from '../../src/workflow/outgoing-turn.ts';
 
 /** In any case of its letters. */

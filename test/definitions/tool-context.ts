@@ -1,7 +1,7 @@
 import type { BaseToolParams, LlmRequest } from '../../src/tools/base-tool.ts';
 import { Context } from '../../src/tools/context.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
-import { tool } from '../../src/tools/tool.ts';
 
 export const INIT: ContextInit = {
   appName: 'shop',

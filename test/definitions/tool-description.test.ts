@@ -2,10 +2,8 @@ import { Type } from '@google/genai';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { BaseTool, toDefinition } from '../../src/tools/base-tool.ts';
-import { GOOGLE_SEARCH } from '../../src/tools/built-in/google-search-tool.ts';
-import { FunctionTool } from '../../src/tools/function-tool.ts';
-import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { GOOGLE_SEARCH } from '../../src/tools/built-in/gemini-tools.ts';
+import { FunctionTool, LongRunningFunctionTool, tool } from '../../src/tools/function-tool.ts';
 import { refusal } from './refusal.ts';
 import { contextWith, named } from './tool-context.ts';
 

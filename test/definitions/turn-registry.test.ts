@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { appendTools, removeTools } from '../../src/models/llm-request.ts';
 import type { BaseTool, ToolFactory } from '../../src/tools/base-tool.ts';
-import { GOOGLE_SEARCH } from '../../src/tools/built-in/google-search-tool.ts';
+import { GOOGLE_SEARCH } from '../../src/tools/built-in/gemini-tools.ts';
 import { TurnRegistry } from '../../src/tools/turn-registry.ts';
 import { refusal } from './refusal.ts';
 import { contextWith, declared, emptyRequest, named } from './tool-context.ts';

@@ -4,8 +4,8 @@ import { MissingTemplateValue } from '../../src/agents/instructions.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
 import type { LlmRequest } from '../../src/tools/base-tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import type { ReadonlyContext } from '../../src/tools/readonly-context.ts';
-import { tool } from '../../src/tools/tool.ts';
 import { MESSAGE, type Scene, siteOf } from './request-scene.ts';
 
 const add = tool({

@@ -13,10 +13,9 @@ import { UnsafeLocalCodeExecutor } from '../../src/code-executors/unsafe-local-c
 import type { Content, Part } from '../../src/events/content.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
 import { Context } from '../../src/tools/context.ts';
-import type { ContextInit } from '../../src/tools/invocation-context.ts';
+import { tool } from '../../src/tools/function-tool.ts';
+import type { ContextInit, ToolCallRecord } from '../../src/tools/invocation-context.ts';
 import { mediaOf } from '../../src/tools/media.ts';
-import { tool } from '../../src/tools/tool.ts';
-import type { ToolCallRecord } from '../../src/tools/tool-call-record.ts';
 import { refusal } from '../definitions/refusal.ts';
 import { siteOf } from './request-scene.ts';
 

@@ -6,7 +6,7 @@ import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { type Gate, requestIdOf } from '../../src/protocol/gate.ts';
 import { INLINE_LIMIT, PAYLOAD_LIMIT, SUMMARY_LIMIT } from '../../src/protocol/sizes.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { inTier } from '../setup/tier.ts';
 
 const RUN = 'e-AAAAAAAAAAAAAAAAAAAAAA';

@@ -6,7 +6,7 @@ import { buildRequest } from '../../src/flows/build-request.ts';
 import { answerBySchema } from '../../src/flows/model-output.ts';
 import { Gemini } from '../../src/models/gemini.ts';
 import type { LlmRequest } from '../../src/tools/base-tool.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { type Scene, siteOf } from './request-scene.ts';
 
 const base = { name: 'support', model: 'gemini-2.5-flash' };

@@ -10,8 +10,8 @@ import { buildRequest } from '../../src/flows/build-request.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import type { LlmRequest } from '../../src/tools/base-tool.ts';
 import { BaseTool } from '../../src/tools/base-tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import type { InvocationContext } from '../../src/tools/invocation-context.ts';
-import { tool } from '../../src/tools/tool.ts';
 import { siteOf } from './request-scene.ts';
 
 const base = { name: 'support', model: 'gemini-2.5-flash' };

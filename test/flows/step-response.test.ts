@@ -9,7 +9,7 @@ import { draftFromResponse, type GivenResponse } from '../../src/flows/step-resp
 import { usageOf } from '../../src/flows/step-usage.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import { INLINE_LIMIT } from '../../src/protocol/sizes.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 
 const pay = tool({ name: 'pay', description: 'pays', execute: () => 1 });
 const agent = new LlmAgent({ name: 'support', model: 'gemini-2.5-flash', tools: [pay], maxParallelCalls: 7 });

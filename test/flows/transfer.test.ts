@@ -8,8 +8,8 @@ import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
 import { findTool } from '../../src/flows/resolve-tools.ts';
 import { Context } from '../../src/tools/context.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
-import { tool } from '../../src/tools/tool.ts';
 import { siteOf } from './request-scene.ts';
 
 type Config = Partial<Omit<LlmAgentConfig, 'subAgents'>>;

@@ -8,12 +8,11 @@ import { findTool } from '../../src/flows/resolve-tools.ts';
 import type { ToolEdit } from '../../src/protocol/tool-edit.ts';
 import type { BaseTool, LlmRequest, TurnTools } from '../../src/tools/base-tool.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
-import { GOOGLE_SEARCH } from '../../src/tools/built-in/google-search-tool.ts';
-import { URL_CONTEXT } from '../../src/tools/built-in/url-context-tool.ts';
+import { GOOGLE_SEARCH, URL_CONTEXT } from '../../src/tools/built-in/gemini-tools.ts';
 import type { Context } from '../../src/tools/context.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import type { InvocationContext } from '../../src/tools/invocation-context.ts';
 import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
-import { tool } from '../../src/tools/tool.ts';
 import { type Scene, siteOf } from './request-scene.ts';
 
 const named = (name: string, description = '') => tool({ name, description, execute: () => 1 });

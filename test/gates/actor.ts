@@ -11,7 +11,7 @@ import {
   UnknownCall,
 } from '../../src/client/client-errors.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
-import { REQUEST_CONFIRMATION_FUNCTION_CALL_NAME } from '../../src/events/reserved-calls.ts';
+import { REQUEST_CONFIRMATION_FUNCTION_CALL_NAME } from '../../src/events/request-calls.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { Confirm, DecisionReceipt } from '../../src/protocol/gate.ts';
 import { requestIdOf } from '../../src/protocol/gate.ts';

@@ -1,5 +1,5 @@
 import { getFunctionCalls } from '../../src/events/event.ts';
-import { REQUEST_CONFIRMATION_FUNCTION_CALL_NAME } from '../../src/events/reserved-calls.ts';
+import { REQUEST_CONFIRMATION_FUNCTION_CALL_NAME } from '../../src/events/request-calls.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { LIMIT } from '../setup/gated-apps.ts';
 import { Findings, type Violation } from '../soak/violation.ts';

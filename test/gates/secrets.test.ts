@@ -11,7 +11,7 @@ import type { Content, FunctionResponse } from '../../src/events/content.ts';
 import { Runner } from '../../src/runner/runner.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import type { Context } from '../../src/tools/context.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { textOf } from '../setup/history-facts.ts';
 import { filesBelow, leaksIn, plantedSecrets } from '../setup/planted-secrets.ts';

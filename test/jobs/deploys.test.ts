@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { jobWorkflowIdOf } from '../../src/protocol/identity.ts';
 import { type GeminiStandIn, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
-import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
+import { LongRunningFunctionTool } from '../../src/tools/function-tool.ts';
 import type { ToolOptions } from '../../src/tools/tool-types.ts';
 import { DeploySite } from '../setup/deploy-site.ts';
 import { jobOf, responsesOf } from '../setup/job-turns.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { jobIdOf } from '../../src/protocol/identity.ts';
 import { EXPIRE_JOB } from '../../src/protocol/names.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { type JobTool, jobTool, openJobEnvironment, responsesOf, startJobTurn } from '../setup/job-turns.ts';
 import type { TurnEnvironment } from '../setup/turn-environment.ts';
 import { until } from '../setup/until.ts';

@@ -3,7 +3,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { Gemini } from '../../src/models/gemini.ts';
 import { isGemini2OrAbove, takesSchemaWithTools } from '../../src/models/gemini-generation.ts';
 import { ModelError } from '../../src/models/model-errors.ts';
-import { namingSchema } from '../../src/models/refused-schema.ts';
+import { namingSchema } from '../../src/models/refused-tools.ts';
 import { text } from '../../src/testing/gemini-reply.ts';
 import { startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
 import { ask, failure, geminiAt, request } from './ask.ts';

@@ -7,7 +7,7 @@ import type { Notifier } from '../../src/approvals/notifier.ts';
 import { dropNotice, resendNotice } from '../../src/cli/notices/change-notice.ts';
 import { listNotices } from '../../src/cli/notices/list-notices.ts';
 import type { DeadNotice } from '../../src/store/notices/notice-store.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import type { FolderOwnership } from '../../worker/index.ts';
 import { openLocalGateway } from '../../worker/local-gateway.ts';
 import { capturedOutput } from '../cli/captured-output.ts';

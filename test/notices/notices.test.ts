@@ -11,7 +11,7 @@ import type { Confirm, DeliverNotice } from '../../src/protocol/gate.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { text } from '../../src/testing/gemini-reply.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { isDeep } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';

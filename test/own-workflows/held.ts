@@ -1,4 +1,4 @@
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 
 /** A tool that runs until it is told to end. */
 export class Held {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { DEFAULT_TASK_QUEUE } from '../../src/protocol/names.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
 import { isDeep } from '../setup/tier.ts';
 import { calling, Speaking } from '../tree/speaking.ts';

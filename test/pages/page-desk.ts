@@ -18,8 +18,7 @@ import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import type { Grant } from '../../src/store/keys/key-store.ts';
 import { calls, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
-import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { LongRunningFunctionTool, tool } from '../../src/tools/function-tool.ts';
 import { ABOUT, collecting, type LoggedLine } from '../gateway/gateway-stub.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 

@@ -3,9 +3,8 @@ import { createEventActions } from '../../src/events/event-actions.ts';
 import type { PluginLogger } from '../../src/plugins/plugin-logger.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { Context } from '../../src/tools/context.ts';
-import type { ContextInit } from '../../src/tools/invocation-context.ts';
-import { tool } from '../../src/tools/tool.ts';
-import type { ToolCallRecord } from '../../src/tools/tool-call-record.ts';
+import { tool } from '../../src/tools/function-tool.ts';
+import type { ContextInit, ToolCallRecord } from '../../src/tools/invocation-context.ts';
 import { OwnModel } from '../setup/own-model.ts';
 
 export const findOrder = tool({ name: 'find_order', description: 'finds', execute: () => ({ found: true }) });

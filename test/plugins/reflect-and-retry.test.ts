@@ -5,7 +5,7 @@ import {
   type ReflectAndRetryToolPluginOptions,
   TrackingScope,
 } from '../../src/plugins/reflect-and-retry-tool-plugin.ts';
-import { REFLECT_AND_RETRY_RESPONSE_TYPE } from '../../src/plugins/tool-failure-response.ts';
+import { REFLECT_AND_RETRY_RESPONSE_TYPE } from '../../src/plugins/withheld.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Context } from '../../src/tools/context.ts';
 import { ToolExecutionError } from '../../src/tools/tool-error.ts';

@@ -3,12 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { RepetitionGuardPlugin } from '../../src/plugins/repetition-guard-plugin.ts';
 import { ToolAuditPlugin, type ToolAuditRecord } from '../../src/plugins/tool-audit-plugin.ts';
-import { REFLECT_AND_RETRY_RESPONSE_TYPE } from '../../src/plugins/tool-failure-response.ts';
+import { REFLECT_AND_RETRY_RESPONSE_TYPE } from '../../src/plugins/withheld.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
-import { TranscriptNotLoaded } from '../../src/tools/invocation-context.ts';
-import { tool } from '../../src/tools/tool.ts';
-import type { ToolCallRecord } from '../../src/tools/tool-call-record.ts';
+import { tool } from '../../src/tools/function-tool.ts';
+import { type ToolCallRecord, TranscriptNotLoaded } from '../../src/tools/invocation-context.ts';
 import { OwnModel } from '../setup/own-model.ts';
 import {
   callContextOf,

@@ -2,7 +2,7 @@ import { appendFileSync, existsSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import type { ToolOptions } from '../../src/tools/tool-types.ts';
 
 /** Files through which the tools of a worker process are seen, and held, from outside. */

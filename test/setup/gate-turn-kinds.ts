@@ -16,7 +16,7 @@ import { NOTIFY } from '../../src/protocol/names.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { stepCalls } from './scripts.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
 import type { TurnKind } from './turn-kinds.ts';

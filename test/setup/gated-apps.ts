@@ -3,7 +3,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import type { Issuer } from '../../src/approvals/issuer.ts';
 import type { Context } from '../../src/tools/context.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import type { ToolOptions } from '../../src/tools/tool-types.ts';
 import type { Doom } from './doom.ts';
 import type { GatedEffects } from './gated-effects.ts';

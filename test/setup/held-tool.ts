@@ -1,4 +1,4 @@
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { beating } from './beating.ts';
 
 /** A tool whose calls wait until a test lets them go. */

@@ -3,9 +3,8 @@ import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import type { Context } from '../../src/tools/context.ts';
+import { LongRunningFunctionTool, tool } from '../../src/tools/function-tool.ts';
 import type { JobView } from '../../src/tools/job-options.ts';
-import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
-import { tool } from '../../src/tools/tool.ts';
 import type { Doom } from './doom.ts';
 import type { JobNote, JobService } from './job-service.ts';
 

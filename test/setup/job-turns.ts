@@ -8,8 +8,8 @@ import type { JobRow } from '../../src/store/jobs/job-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Context } from '../../src/tools/context.ts';
+import { LongRunningFunctionTool } from '../../src/tools/function-tool.ts';
 import type { JobView } from '../../src/tools/job-options.ts';
-import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
 import type { ToolOptions } from '../../src/tools/tool-types.ts';
 import { stepCalls } from './scripts.ts';
 import {

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
-import type { PluginParams } from '../../src/plugins/plugin-hook.ts';
+import type { PluginParams } from '../../src/plugins/plugin-failed.ts';
 import type { Context } from '../../src/tools/context.ts';
 import type { DurableOptions } from '../../src/tools/durable-options.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import type { SoakEffects } from './soak-effects.ts';
 import { fillerOf } from './soak-random.ts';
 

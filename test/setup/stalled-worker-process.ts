@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { createWorker, jsonLogger } from '../../worker/index.ts';
 import { OwnModel, saying } from './own-model.ts';
 import type { TemporalPlace } from './own-namespace.ts';

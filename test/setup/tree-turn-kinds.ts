@@ -15,8 +15,8 @@ import {
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, error, type GeminiReply, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
-import { EXIT_LOOP } from '../../src/tools/built-in/exit-loop-tool.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { EXIT_LOOP } from '../../src/tools/built-in/loop-control-tools.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { SHORT_RUNS } from './temporal-server.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
 import type { TurnKind } from './turn-kinds.ts';

@@ -6,10 +6,10 @@ import {
   type ExecuteCodeParams,
 } from '../../src/code-executors/base-code-executor.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
-import type { PluginParams } from '../../src/plugins/plugin-hook.ts';
+import type { PluginParams } from '../../src/plugins/plugin-failed.ts';
 import { ReflectAndRetryToolPlugin } from '../../src/plugins/reflect-and-retry-tool-plugin.ts';
 import type { Context } from '../../src/tools/context.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import type { Witness } from './witness.ts';
 
 const MODEL = 'gemini-2.5-flash';

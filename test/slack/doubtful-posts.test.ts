@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { EndedRequest, NoticeContext } from '../../src/approvals/notifier.ts';
-import type { PluginParams } from '../../src/plugins/plugin-hook.ts';
+import type { PluginParams } from '../../src/plugins/plugin-failed.ts';
 import { SlackApp } from '../../src/slack/slack-app.ts';
 import { SlackNotifier } from '../../src/slack/slack-notifier.ts';
 import { SlackPlugin } from '../../src/slack/slack-plugin.ts';

@@ -4,7 +4,7 @@ import { App } from '../../src/app/app.ts';
 import { defineGateway } from '../../src/gateway/index.ts';
 import { slack } from '../../src/slack/index.ts';
 import { call, createTestEnvironment, startSlackStandIn, text } from '../../src/testing/index.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 
 test('the example of docs/slack.md: a test environment with Slack [slack.approve]', async () => {
   await using standIn = await startSlackStandIn();

@@ -13,7 +13,7 @@ import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { startSlackStandIn } from '../../src/testing/slack-stand-in.ts';
 import type { SlackMessage } from '../../src/testing/slack-state.ts';
 import type { SlackStandIn } from '../../src/testing/slack-workspace.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { gatewayOf } from '../channels/named-access.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { until } from '../setup/until.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { error, reply, text } from '../../src/testing/gemini-reply.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { freePort } from '../setup/postgres-server.ts';
 import { stepCalls } from '../setup/scripts.ts';

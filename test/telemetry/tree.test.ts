@@ -2,7 +2,7 @@ import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-tr
 import { afterEach, expect, test } from 'vitest';
 import { AgentTool } from '../../src/agents/agent-tool.ts';
 import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { freePort } from '../setup/postgres-server.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { calling, Speaking } from '../tree/speaking.ts';

@@ -19,7 +19,7 @@ import {
   type TestEnvironment,
   text,
 } from '../../src/testing/index.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { findServers } from '../../worker/temporal/server-process.ts';
 import { isDeep } from '../setup/tier.ts';
 

@@ -4,7 +4,7 @@ import { App } from '../../src/app/app.ts';
 import { createApproverKey } from '../../src/approvals/approver-key.ts';
 import { signDecision } from '../../src/approvals/decision-attestation.ts';
 import { call, createTestEnvironment, text } from '../../src/testing/index.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 
 test('those who are asked next may decide once a test lets the time run out [approval.expiry] [approval.proven]', async () => {
   const { key, issuer } = await createApproverKey('zoe');

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { AgentTool, type AgentToolConfig } from '../../src/agents/agent-tool.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { App } from '../../src/app/app.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { createWorker } from '../../worker/index.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
 import { isDeep } from '../setup/tier.ts';

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { AgentTool } from '../../src/agents/agent-tool.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { type OpenShared, shareEnvironment } from '../setup/shared-environment.ts';
 import { SHORT_RUNS } from '../setup/temporal-server.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { AgentTool, type AgentToolConfig } from '../../src/agents/agent-tool.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
 import { isDeep } from '../setup/tier.ts';
 import { TreeScene } from './scene.ts';

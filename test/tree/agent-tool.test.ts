@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { AgentTool } from '../../src/agents/agent-tool.ts';
 import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
 import type { RanTurn, TurnEnvironment } from '../setup/turn-environment.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';

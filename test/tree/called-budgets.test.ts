@@ -3,7 +3,7 @@ import { AgentTool } from '../../src/agents/agent-tool.ts';
 import type { BudgetLimits } from '../../src/agents/budget-limits.ts';
 import { App } from '../../src/app/app.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
 import { TreeScene } from './scene.ts';
 import { calling, Speaking } from './speaking.ts';

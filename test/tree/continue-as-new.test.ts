@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { LoopAgent, ParallelAgent, SequentialAgent } from '../../src/agents/workflow-agents.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
 import { SHORT_RUNS } from '../setup/temporal-server.ts';
 import { TreeScene } from './scene.ts';

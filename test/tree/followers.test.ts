@@ -13,7 +13,7 @@ import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { NotARootSession } from '../../src/store/store-errors.ts';
 import { call, text as geminiText } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { CuttingProxy } from '../gateway/cutting-proxy.ts';
 import { TOKEN } from '../gateway/gateway-stub.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';

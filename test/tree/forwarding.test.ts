@@ -9,14 +9,14 @@ import { App } from '../../src/app/app.ts';
 import { createApproverKey } from '../../src/approvals/approver-key.ts';
 import { decisionOf, signDecision } from '../../src/approvals/decision-attestation.ts';
 import type { Issuer } from '../../src/approvals/issuer.ts';
-import { REQUEST_CONFIRMATION_FUNCTION_CALL_NAME } from '../../src/events/reserved-calls.ts';
+import { REQUEST_CONFIRMATION_FUNCTION_CALL_NAME } from '../../src/events/request-calls.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { DecisionReceipt } from '../../src/protocol/gate.ts';
 import { callKeyOf, childWorkflowIdOf, runKeyOfCallKey } from '../../src/protocol/identity.ts';
 import type { CancelReceipt, MessageReceipt } from '../../src/protocol/message.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
 import { calling, Speaking } from './speaking.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { AgentTool } from '../../src/agents/agent-tool.ts';
 import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
-import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
+import { LongRunningFunctionTool } from '../../src/tools/function-tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';
 

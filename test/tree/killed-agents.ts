@@ -6,7 +6,7 @@ import { LoopAgent, ParallelAgent, SequentialAgent } from '../../src/agents/work
 import { App } from '../../src/app/app.ts';
 import { calls, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 
 export const TREE_APP = 'tree';
 export const ROUNDS = 2;

@@ -10,7 +10,7 @@ import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import type { DecisionReceipt } from '../../src/protocol/gate.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
 import { inTier } from '../setup/tier.ts';
 import { TreeScene } from './scene.ts';

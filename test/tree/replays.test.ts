@@ -2,7 +2,7 @@ import { Worker } from '@temporalio/worker';
 import { expect, test } from 'vitest';
 import { AgentTool } from '../../src/agents/agent-tool.ts';
 import { LoopAgent, ParallelAgent, SequentialAgent } from '../../src/agents/workflow-agents.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { bundlePath } from '../../worker/bundle.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
 import { SHORT_RUNS } from '../setup/temporal-server.ts';

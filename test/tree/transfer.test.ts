@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
-import { EXIT_LOOP } from '../../src/tools/built-in/exit-loop-tool.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { EXIT_LOOP } from '../../src/tools/built-in/loop-control-tools.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { ParallelAgent, SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
 import { isDeep } from '../setup/tier.ts';
 import { calling, Speaking } from './speaking.ts';

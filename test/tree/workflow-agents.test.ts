@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { LoopAgent, ParallelAgent, SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { runKeyOfAgent } from '../../src/protocol/identity.ts';
-import { EXIT_LOOP } from '../../src/tools/built-in/exit-loop-tool.ts';
+import { EXIT_LOOP } from '../../src/tools/built-in/loop-control-tools.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';
 

@@ -17,7 +17,7 @@ import { messageDigest } from '../../src/protocol/message.ts';
 import { INTERRUPT, STATUS_QUERY } from '../../src/protocol/names.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { textOf } from '../setup/history-facts.ts';
 import { stepCalls } from '../setup/scripts.ts';

@@ -3,7 +3,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import { call, hang, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { isDeep } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';

@@ -10,7 +10,7 @@ import { STATUS_QUERY } from '../../src/protocol/names.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import type { RunAsyncToolRequest } from '../../src/tools/base-tool.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';

@@ -5,7 +5,7 @@ import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.t
 import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { hang, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { settledCalls } from '../setup/settled-calls.ts';

@@ -3,7 +3,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { BaseLlm } from '../../src/models/base-llm.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import type { LlmRequest } from '../../src/tools/base-tool.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 

@@ -8,8 +8,8 @@ import type {
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
-import { tool } from '../../src/tools/tool.ts';
-import type { ToolCallRecord } from '../../src/tools/tool-call-record.ts';
+import { tool } from '../../src/tools/function-tool.ts';
+import type { ToolCallRecord } from '../../src/tools/invocation-context.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { beating } from '../setup/beating.ts';
 import { contentsOf, stepCalls } from '../setup/scripts.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const add = tool({ name: 'add', description: 'adds', execute: () => ({ sum: 2 }) });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { EXPIRE_JOB, EXPIRE_REQUEST } from '../../src/protocol/names.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { type JobTool, jobTool, openJobEnvironment, startJobTurn } from '../setup/job-turns.ts';
 import { stepCalls } from '../setup/scripts.ts';

@@ -7,7 +7,7 @@ import type { Event } from '../../src/events/event.ts';
 import { ModelError } from '../../src/models/model-errors.ts';
 import { BasePlanner } from '../../src/planners/planners.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { type Callbacks, callingBack } from '../setup/called-back.ts';
 import { never, OwnModel, saying } from '../setup/own-model.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { fairnessKeyOf } from '../../src/protocol/identity.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { OwnModel, saying } from '../setup/own-model.ts';
 import { type History, openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 

@@ -5,7 +5,7 @@ import type { Content } from '../../src/events/content.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { Conversation } from '../setup/conversation.ts';
 import { type SeededRandom, seededRandom } from '../setup/soak-random.ts';
 import { SHORT_RUNS } from '../setup/temporal-server.ts';

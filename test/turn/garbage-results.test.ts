@@ -8,7 +8,7 @@ import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { jobWorkflowIdOf } from '../../src/protocol/identity.ts';
 import * as names from '../../src/protocol/names.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { bundlePath } from '../../worker/bundle.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { ForeignWorker } from '../setup/foreign-worker.ts';

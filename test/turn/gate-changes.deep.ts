@@ -5,7 +5,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { idleWorkflow } from '../setup/idle-workflow.ts';
 import { quickenRetries } from '../setup/quicken-retries.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { SHORT_RUNS } from '../setup/temporal-server.ts';

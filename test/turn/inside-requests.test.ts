@@ -4,7 +4,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { Event } from '../../src/events/event.ts';
 import { getFunctionCalls } from '../../src/events/event.ts';
 import type { Context } from '../../src/tools/context.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { ToolError } from '../../src/tools/tool-error.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { stepCalls } from '../setup/scripts.ts';

@@ -6,8 +6,7 @@ import type { MessageReceipt } from '../../src/protocol/message.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
-import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { LongRunningFunctionTool, tool } from '../../src/tools/function-tool.ts';
 import { SHORT_RUNS } from '../setup/temporal-server.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { Context } from '@temporalio/activity';
 import { expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { OwnModel, saying } from '../setup/own-model.ts';
 import { openTurnEnvironment } from '../setup/turn-environment.ts';
 

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import { text } from '../../src/testing/gemini-reply.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { DELETE_SOON } from '../setup/delete-soon.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { stepCalls } from '../setup/scripts.ts';

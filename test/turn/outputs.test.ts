@@ -11,8 +11,7 @@ import { BasePlanner } from '../../src/planners/planners.ts';
 import type { LlmRequest } from '../../src/tools/base-tool.ts';
 import { SET_MODEL_RESPONSE } from '../../src/tools/built-in/set-model-response-tool.ts';
 import type { Context } from '../../src/tools/context.ts';
-import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { LongRunningFunctionTool, tool } from '../../src/tools/function-tool.ts';
 import { OwnModel, saying } from '../setup/own-model.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 

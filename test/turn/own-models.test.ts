@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { textOf } from '../setup/history-facts.ts';
 import { never, OwnModel, saying } from '../setup/own-model.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';

@@ -10,9 +10,8 @@ import { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import type { LlmRequest } from '../../src/tools/base-tool.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import type { Context } from '../../src/tools/context.ts';
-import type { InvocationContext } from '../../src/tools/invocation-context.ts';
-import { tool } from '../../src/tools/tool.ts';
-import type { ToolCallRecord } from '../../src/tools/tool-call-record.ts';
+import { tool } from '../../src/tools/function-tool.ts';
+import type { InvocationContext, ToolCallRecord } from '../../src/tools/invocation-context.ts';
 import { OwnModel, saying } from '../setup/own-model.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 

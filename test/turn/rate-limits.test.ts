@@ -6,7 +6,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import { ModelError } from '../../src/models/model-errors.ts';
 import { error, text } from '../../src/testing/gemini-reply.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { createWorker } from '../../worker/index.ts';
 import { OwnModel, saying } from '../setup/own-model.ts';
 import { isDeep } from '../setup/tier.ts';

@@ -7,7 +7,7 @@ import type { Event } from '../../src/events/event.ts';
 import { getFunctionCalls } from '../../src/events/event.ts';
 import type { AuthConfig } from '../../src/events/event-actions.ts';
 import type { Context } from '../../src/tools/context.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';

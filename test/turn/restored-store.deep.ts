@@ -16,7 +16,7 @@ import {
   type GeminiStandIn,
   startGeminiStandIn,
 } from '../../src/testing/gemini-stand-in.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { createWorker } from '../../worker/index.ts';
 import { putStore } from '../setup/made-store.ts';
 import { ownNamespace } from '../setup/own-namespace.ts';

@@ -5,7 +5,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import { PAYLOAD_LIMIT, WORKFLOW_TASK_LIMIT } from '../../src/protocol/sizes.ts';
 import type { Context } from '../../src/tools/context.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { payloadSizes, textOf, workflowTaskSizes } from '../setup/history-facts.ts';
 import { leaksIn, plantedSecrets } from '../setup/planted-secrets.ts';
 import { stepCalls } from '../setup/scripts.ts';

@@ -4,7 +4,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import { PAYLOAD_LIMIT, WORKFLOW_TASK_LIMIT } from '../../src/protocol/sizes.ts';
 import { text } from '../../src/testing/gemini-reply.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { payloadSizes, scheduledActivities, workflowTaskSizes } from '../setup/history-facts.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type RanTurn, type TurnEnvironment } from '../setup/turn-environment.ts';

@@ -19,7 +19,7 @@ import { CALL_MODEL, SETTLE_STEP } from '../../src/protocol/names.ts';
 import type { StepOutcome } from '../../src/protocol/step.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import type { Context } from '../../src/tools/context.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { deploy } from '../../worker/deploy.ts';
 import { putStore } from '../setup/made-store.ts';
 import { OwnModel } from '../setup/own-model.ts';

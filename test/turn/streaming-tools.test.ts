@@ -6,7 +6,7 @@ import type { StreamItem } from '../../src/client/stream/stream-item.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import { createGateway, localAccess, type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
 import type { Context } from '../../src/tools/context.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { ABOUT, collecting, TOKEN } from '../gateway/gateway-stub.ts';
 import { beating } from '../setup/beating.ts';
 import { never } from '../setup/own-model.ts';

@@ -12,7 +12,7 @@ import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.t
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { Context } from '../../src/tools/context.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { never } from '../setup/own-model.ts';
 import { stepCalls } from '../setup/scripts.ts';

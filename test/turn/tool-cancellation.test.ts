@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ToolCancellation } from '../../activities/tool/tool-cancellation.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { never } from '../setup/own-model.ts';
 
 beforeEach(() => {

@@ -12,9 +12,9 @@ import { getFunctionResponses } from '../../src/events/event.ts';
 import { call, raw, text } from '../../src/testing/gemini-reply.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { Media } from '../../src/tools/media.ts';
 import type { ReadonlyContext } from '../../src/tools/readonly-context.ts';
-import { tool } from '../../src/tools/tool.ts';
 import { contentsOf, stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type RanTurn, type TurnEnvironment } from '../setup/turn-environment.ts';
 

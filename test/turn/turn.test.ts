@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import { blocked, call, error, stopped, text } from '../../src/testing/gemini-reply.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { ToolError } from '../../src/tools/tool-error.ts';
 import { beating } from '../setup/beating.ts';
 import { scheduledActivities, textOf } from '../setup/history-facts.ts';

@@ -5,7 +5,7 @@ import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { bundlePath } from '../../worker/bundle.ts';
 import { AesCodec } from '../setup/aes-codec.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';

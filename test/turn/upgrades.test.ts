@@ -6,7 +6,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import { text } from '../../src/testing/gemini-reply.ts';
 import { type GeminiStandIn, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { DeploySite } from '../setup/deploy-site.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { quickenRetries } from '../setup/quicken-retries.ts';

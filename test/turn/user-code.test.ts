@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../../src/store/store-errors.ts';
 import { text } from '../../src/testing/gemini-reply.ts';
 import { BaseTool, type RunAsyncToolRequest } from '../../src/tools/base-tool.ts';
 import type { Context } from '../../src/tools/context.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { never } from '../setup/own-model.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type RanTurn, type TurnEnvironment } from '../setup/turn-environment.ts';

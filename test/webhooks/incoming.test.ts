@@ -13,8 +13,7 @@ import {
 } from '../../src/gateway/index.ts';
 import { WebhookNotReady } from '../../src/gateway/webhooks/webhook-not-ready.ts';
 import { signWebhook, webhookSecret } from '../../src/net/signatures.ts';
-import { LongRunningFunctionTool } from '../../src/tools/long-running-function-tool.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { LongRunningFunctionTool, tool } from '../../src/tools/function-tool.ts';
 import { gatewayOf } from '../channels/named-access.ts';
 import { collecting, type LoggedLine } from '../gateway/gateway-stub.ts';
 import { stepCalls } from '../setup/scripts.ts';

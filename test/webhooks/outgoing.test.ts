@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { retryAfterOf } from '../../src/webhooks/retry-after.ts';
 import { webhookNotifier } from '../../src/webhooks/webhook-notifier.ts';
 import { stepCalls } from '../setup/scripts.ts';

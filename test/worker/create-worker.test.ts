@@ -11,7 +11,7 @@ import { App } from '../../src/app/app.ts';
 import { DEFAULT_APP_SETTINGS } from '../../src/app/app-settings.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
 import type { Store } from '../../src/store/store.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { currentStamp, formatStamp } from '../../worker/bundle.ts';
 import { createWorker, type WorkerOptions } from '../../worker/create-worker.ts';
 import { deploy } from '../../worker/deploy.ts';

@@ -7,7 +7,7 @@ import { getFunctionResponses } from '../../src/events/event.ts';
 import { ModelError } from '../../src/models/model-errors.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
 import type { Store } from '../../src/store/store.ts';
-import { tool } from '../../src/tools/tool.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { createWorker, type WorkerOptions } from '../../worker/create-worker.ts';
 import { jsonLogger } from '../../worker/json-logger.ts';
 import { AesCodec } from '../setup/aes-codec.ts';

@@ -8,7 +8,7 @@ import {
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
-} from '../../src/events/reserved-calls.ts';
+} from '../../src/events/request-calls.ts';
 import { confirmationReplyOf } from '../../src/protocol/confirmation-reply.ts';
 import { type DecisionReceipt, REQUEST_PREFIX, type RequestName } from '../../src/protocol/gate.ts';
 import { inputReplyOf, unwrappedReply } from '../../src/protocol/input-reply.ts';

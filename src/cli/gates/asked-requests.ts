@@ -3,7 +3,7 @@ import {
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
-} from '../../events/reserved-calls.ts';
+} from '../../events/request-calls.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { isRecord } from '../../schema/kind-of.ts';
 import type { StoredEvent } from '../../store/sessions/stored-event.ts';

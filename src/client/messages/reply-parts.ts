@@ -4,7 +4,7 @@ import {
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
-} from '../../events/reserved-calls.ts';
+} from '../../events/request-calls.ts';
 import { confirmationReplyOf } from '../../protocol/confirmation-reply.ts';
 import { callKeyOfRequest } from '../../protocol/gate.ts';
 import { type InputReply, inputReplyOf } from '../../protocol/input-reply.ts';

@@ -1,11 +1,11 @@
+import { isGemini1Model, isGeminiModel, unfitModel } from '../../models/gemini-generation.ts';
 import { defined } from '../../protocol/defined.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
 import type { ToolProcessLlmRequest } from '../base-tool.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
-import { isGemini1Model, isGeminiModel, unfitModel } from './gemini-model-name.ts';
-import { NativeTool } from './native-tool.ts';
+import { NativeTool } from './gemini-tools.ts';
 
 export interface VertexAISearchDataStoreSpec {
   dataStore?: string;

@@ -1,4 +1,10 @@
 import type { FunctionCall } from './content.ts';
+import { type Event, getFunctionCalls, getFunctionResponses } from './event.ts';
+
+/** Names of the calls by which a turn asks a person, and that a client answers by function responses; those of `@google/adk`. */
+export const REQUEST_CONFIRMATION_FUNCTION_CALL_NAME = 'adk_request_confirmation';
+export const REQUEST_CREDENTIAL_FUNCTION_CALL_NAME = 'adk_request_credential';
+export const REQUEST_INPUT_FUNCTION_CALL_NAME = 'adk_request_input';
 
 const KEY = 'originalFunctionCall';
 
@@ -54,4 +60,31 @@ function isObjectOrNone(value: unknown): boolean {
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
+}
+
+/**
+ * The latest event with a call of this id. Semantics: `findEventByFunctionCallId` of `@google/adk` 2.0.0.
+ *
+ * @param end only events before this index are looked at. Defaults to all.
+ */
+export function findEventByFunctionCallId(
+  events: readonly Event[],
+  functionCallId: string,
+  end: number = events.length,
+): Event | undefined {
+  return events
+    .slice(0, Math.max(0, end))
+    .findLast((event) => getFunctionCalls(event).some(({ id }) => id === functionCallId));
+}
+
+/** The event with the call that the last event's first response answers. Semantics: as in `@google/adk` 2.0.0. */
+export function findMatchingFunctionCall(events: readonly Event[]): Event | undefined {
+  const last = events.at(-1);
+  const id = last && getFunctionResponses(last)[0]?.id;
+  return id ? findEventByFunctionCallId(events, id, events.length - 1) : undefined;
+}
+
+/** As {@link findMatchingFunctionCall}, null where there is none. Semantics: as in `@google/adk` 2.0.0. */
+export function findEventByLastFunctionResponseId(events: readonly Event[]): Event | null {
+  return findMatchingFunctionCall(events) ?? null;
 }
