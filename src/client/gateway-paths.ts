@@ -32,12 +32,6 @@ export function appSessionsPath(app: string, method: string): string {
 }
 
 /** @throws InvalidTurn */
-export function auditPath(which: SessionNames | { session: string }, method: string): string {
-  if ('session' in which) return pathOf`/v1/audits/${inPath({ session: which.session }, method)}`;
-  return `${sessionPath(which, method)}/audit`;
-}
-
-/** @throws InvalidTurn */
 export function credentialsPath(
   { app, userId, credentialRef }: { app: string; userId?: string; credentialRef?: string },
   method: string,

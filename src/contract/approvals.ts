@@ -262,6 +262,85 @@ export const provideCredential = {
   answer: 'What became of the answer.',
 } as const satisfies Operation;
 
+const below = z.string().optional().meta({
+  description: 'Of the session that an agent’s tool has made below: its id. It has a chain of its own.',
+});
+
+const AUDIT = z
+  .object({
+    rows: z.array(
+      z.looseObject({
+        ...{ n: z.int(), at: moment(), kind: z.string(), facts: z.record(z.string(), z.unknown()) },
+        hash: z.string().meta({ description: 'SHA-256 over the row before and this one.' }),
+        sessionId: below,
+      }),
+    ),
+  })
+  .meta({ id: 'Audit' });
+
+const AUDIT_PROBLEMS = z.array(z.object({ n: z.int(), problem: z.string(), sessionId: below }));
+
+const AUDITED = z
+  .object({
+    ...{ ok: z.boolean(), rows: z.int(), problems: AUDIT_PROBLEMS },
+    unchecked: AUDIT_PROBLEMS.optional().meta({
+      description: 'Signatures whose key is unknown by now; left out where there are none.',
+    }),
+  })
+  .meta({ id: 'AuditVerification' });
+
+const READS_AUDIT = {
+  name: 'approvals.audit',
+  tag: 'Approvals',
+  method: 'get',
+  output: AUDIT,
+  answer: 'Its rows, in order.',
+} as const;
+
+const VERIFIES_AUDIT = {
+  name: 'approvals.verifyAudit',
+  tag: 'Approvals',
+  method: 'get',
+  output: AUDITED,
+  answer: 'Whether the chain holds, and where it does not.',
+} as const;
+
+const OF_SESSION = { input: z.object(SESSION), wire: WHOSE_ON_THE_WIRE } as const;
+
+const BY_STORE_ID = {
+  input: z.object({ session: name('The store’s id of a session, which may be deleted.') }),
+  wire: { session: 'id' },
+} as const;
+
+export const getAudit = {
+  ...{ ...READS_AUDIT, ...OF_SESSION },
+  id: 'getAudit',
+  summary: 'Read a session’s audit',
+  description: 'A chain of hashes: each request, vote, edit and expiry is a row.',
+  path: `${SESSION_PATH}/audit`,
+} as const satisfies Operation;
+
+export const verifyAudit = {
+  ...{ ...VERIFIES_AUDIT, ...OF_SESSION },
+  id: 'verifyAudit',
+  summary: 'Verify a session’s audit',
+  path: `${SESSION_PATH}/audit/verification`,
+} as const satisfies Operation;
+
+export const getAuditById = {
+  ...{ ...READS_AUDIT, ...BY_STORE_ID },
+  id: 'getAuditById',
+  summary: 'Read the audit of a session that may be deleted',
+  path: '/v1/audits/{id}',
+} as const satisfies Operation;
+
+export const verifyAuditById = {
+  ...{ ...VERIFIES_AUDIT, ...BY_STORE_ID },
+  id: 'verifyAuditById',
+  summary: 'Verify the audit of a session that may be deleted',
+  path: '/v1/audits/{id}/verification',
+} as const satisfies Operation;
+
 /** Names a request; no name at all fits the only one. */
 const REQUEST = {
   v: version(),

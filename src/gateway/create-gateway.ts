@@ -4,7 +4,6 @@ import { CallerLimits } from './access/caller-limits.ts';
 import { PUBLIC_URL_FORM, publicUrlOf } from './access/public-url.ts';
 import { screen } from './access/screen.ts';
 import { approvalRoutes } from './approvals/approval-routes.ts';
-import { auditRoutes } from './approvals/audit-routes.ts';
 import { GatewayAttester } from './approvals/gateway-attester.ts';
 import { credentialRoutes } from './credentials/credential-routes.ts';
 import { documentRoutes } from './document/document-routes.ts';
@@ -85,7 +84,6 @@ export function createGateway(given: GatewayOptions): Gateway {
   eventRoutes(app, setting);
   steeringRoutes(app, setting);
   approvalRoutes(app, setting);
-  auditRoutes(app, setting);
   credentialRoutes(app, setting);
   jobRoutes(app, setting);
   webhookRoutes(app, setting);

@@ -4,18 +4,17 @@ import type {
   ProvideCredentialOptions,
   ProvideInputOptions,
 } from '../../contract/approvals.ts';
-import { listApprovals } from '../../contract/approvals.ts';
+import { getAudit, getAuditById, listApprovals, verifyAudit } from '../../contract/approvals.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../protocol/names.ts';
 import type { ApprovalRow, AuditedRequest } from '../../store/approvals/approval-store.ts';
 import type { AuditRow } from '../../store/sessions/session-store.ts';
 import type { Store } from '../../store/store.ts';
 import { SessionNotFound } from '../../store/store-errors.ts';
-import { checkedInput } from '../checked-input.ts';
+import { checkedFields, checkedInput } from '../checked-input.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { isSameJson } from '../same-json.ts';
 import type { Confirmed } from '../turns/steering.ts';
-import { checkText, sessionNamesOf } from '../turns/turn-names.ts';
 import type { Approvals, WhichAudit, WhichRequest } from './approvals.ts';
 import { auditedSessions, readAudits, verifyAudits } from './audit-of-tree.ts';
 import { checkedConfirm, checkedCredential, checkedResponse } from './check-decision.ts';
@@ -100,7 +99,7 @@ export class ClientApprovals implements Approvals {
 
   /** @throws StoreNeeded, SessionNotFound, InvalidTurn */
   async audit(which: WhichAudit): Promise<AuditRow[]> {
-    const method = 'approvals.audit';
+    const method = getAudit.name;
     const store = this.#store(method);
     const session = await sessionIdOf(store, which, method);
     const sessions = await auditedSessions(store, which, session);
@@ -111,7 +110,7 @@ export class ClientApprovals implements Approvals {
 
   /** @throws StoreNeeded, SessionNotFound, InvalidTurn */
   async verifyAudit(which: WhichAudit): Promise<AuditedRequest> {
-    const method = 'approvals.verifyAudit';
+    const method = verifyAudit.name;
     const store = this.#store(method);
     const session = await sessionIdOf(store, which, method);
     const sessions = await auditedSessions(store, which, session);
@@ -128,10 +127,9 @@ export class ClientApprovals implements Approvals {
 /** The store's id of a session, which its audit is kept under for ever. */
 async function sessionIdOf(store: Store, which: WhichAudit, method: string): Promise<string> {
   if ('session' in which) {
-    checkText({ session: which.session }, method);
-    return which.session;
+    return checkedFields(getAuditById.input, which, method).session;
   }
-  const found = await store.sessions.find(sessionNamesOf(which, method));
+  const found = await store.sessions.find(checkedFields(getAudit.input, which, method));
   if (found === undefined) throw noAudit(method, which);
   return found.session;
 }

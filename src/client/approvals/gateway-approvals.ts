@@ -7,10 +7,14 @@ import type {
 import {
   confirmRequest,
   getApproval,
+  getAudit,
+  getAuditById,
   getSessionApproval,
   listApprovals,
   provideCredential,
   provideInput,
+  verifyAudit,
+  verifyAuditById,
 } from '../../contract/approvals.ts';
 import type { Operation } from '../../contract/operation.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
@@ -19,7 +23,6 @@ import type { AuditRow } from '../../store/sessions/session-store.ts';
 import { checkedInput } from '../checked-input.ts';
 import { RequestNotFound } from '../client-errors.ts';
 import type { GatewayConnection } from '../gateway-connection.ts';
-import { auditPath } from '../gateway-paths.ts';
 import { answerQuery } from '../turns/gateway-turn.ts';
 import type { AnswerOptions, Confirmed } from '../turns/steering.ts';
 import type { Approvals, WhichAudit, WhichRequest } from './approvals.ts';
@@ -65,14 +68,14 @@ export class GatewayApprovals implements Approvals {
 
   /** @throws SessionNotFound, InvalidTurn */
   async audit(which: WhichAudit): Promise<AuditRow[]> {
-    const path = auditPath(which, 'approvals.audit');
-    return (await this.#connection.ask<{ rows: AuditRow[] }>(path)).rows;
+    const [operation, input] = auditOf(which, getAudit, getAuditById);
+    return (await this.#connection.call<{ rows: AuditRow[] }>(operation, input)).rows;
   }
 
   /** @throws SessionNotFound, InvalidTurn */
   async verifyAudit(which: WhichAudit): Promise<AuditedRequest> {
-    const path = auditPath(which, 'approvals.verifyAudit');
-    return await this.#connection.ask<AuditedRequest>(`${path}/verification`);
+    const [operation, input] = auditOf(which, verifyAudit, verifyAuditById);
+    return await this.#connection.call<AuditedRequest>(operation, input);
   }
 
   async #decide(
@@ -105,4 +108,10 @@ export class GatewayApprovals implements Approvals {
       throw error;
     }
   }
+}
+
+/** The operation of the two that takes such a name. */
+function auditOf(which: WhichAudit, named: Operation, byId: Operation): [Operation, Record<string, unknown>] {
+  const operation = 'session' in which ? byId : named;
+  return [operation, checkedInput(operation, which).input];
 }

@@ -5,10 +5,14 @@ import {
   confirmRequest,
   type Decided,
   getApproval,
+  getAudit,
+  getAuditById,
   getSessionApproval,
   listApprovals,
   provideCredential,
   provideInput,
+  verifyAudit,
+  verifyAuditById,
 } from '../../contract/approvals.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import { guarded } from '../access/guarded.ts';
@@ -20,7 +24,7 @@ import { serve } from '../serve.ts';
 /** A decider has to see the request. */
 const SEES = ['read', 'approve'] as const;
 
-/** Requests to people: listed, shown and answered. */
+/** Requests to people: listed, shown and answered; and the record of it. */
 export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { attester } = setting;
   const { approvals } = setting.options.client;
@@ -56,6 +60,13 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
   serve(app, provideCredential, decides, async ({ requestId, ...answer }) =>
     decided(approvals.provideCredential({ requestId }, answer)),
   );
+  const reads = guarded(setting, 'read');
+  for (const operation of [getAudit, getAuditById]) {
+    serve(app, operation, reads, async (which) => ({ rows: await approvals.audit(which) }));
+  }
+  for (const operation of [verifyAudit, verifyAuditById]) {
+    serve(app, operation, reads, async (which) => approvals.verifyAudit(which));
+  }
 }
 
 /** What is refused was thrown. */
