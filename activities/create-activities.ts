@@ -1,5 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
-import { ToolFactoryFailed } from '../src/flows/tool-edits.ts';
+import { ToolFactoryFailed } from '../src/flows/request-tools.ts';
 import type { ActingAgent, CallOfAgent, ToolOfAgent } from '../src/protocol/agent-run.ts';
 import { canonicalJson } from '../src/protocol/canonical-json.ts';
 import type {

@@ -173,8 +173,8 @@ export {
 } from './events/user-input-request.ts';
 export { determineAgentForResumption, isRoutableLlmAgent } from './flows/agent-to-run.ts';
 export { InstructionFailed } from './flows/build-request.ts';
+export { ToolFactoryFailed } from './flows/request-tools.ts';
 export { ToolsetFailed } from './flows/resolve-tools.ts';
-export { ToolFactoryFailed } from './flows/tool-edits.ts';
 export { getLogger, type Logger, LogLevel, setLogger, setLogLevel } from './logger.ts';
 export { BaseLlm, type BaseLlmConnection, isBaseLlm } from './models/base-llm.ts';
 export { Gemini, type GeminiParams, isGemini } from './models/gemini.ts';

@@ -8,10 +8,9 @@ import {
 import { resultProblem, UNUSABLE } from '../src/protocol/activity-results.ts';
 import { fairnessKeyOf } from '../src/protocol/identity.ts';
 import type { AwaitedJob } from '../src/protocol/job.ts';
-import { LONGEST_NOTICE_TIME } from '../src/protocol/notice-limits.ts';
 import type { ToolSchedule } from '../src/protocol/run-terms.ts';
 import type { Shape } from '../src/protocol/shape.ts';
-import { SUMMARY_LIMIT } from '../src/protocol/sizes.ts';
+import { LONGEST_NOTICE_TIME, SUMMARY_LIMIT } from '../src/protocol/sizes.ts';
 import type { PlannedCall } from '../src/protocol/step.ts';
 import { DEFAULT_PRIORITY } from '../src/protocol/turn.ts';
 

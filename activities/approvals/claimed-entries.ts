@@ -1,7 +1,11 @@
 import { type Approved, proveApproval, signerOf } from '../../src/approvals/approval-proof.ts';
 import { needsAttestation } from '../../src/approvals/voting.ts';
-import { versionOf } from '../../src/protocol/decision-version.ts';
-import { callKeyOfRequest, type RecordEntriesInput, type RequestEntry } from '../../src/protocol/gate.ts';
+import {
+  callKeyOfRequest,
+  type RecordEntriesInput,
+  type RequestEntry,
+  versionOf,
+} from '../../src/protocol/gate.ts';
 import type { ApprovalRow, Evidence } from '../../src/store/approvals/approval-store.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf, trustedIssuers } from '../deployment.ts';

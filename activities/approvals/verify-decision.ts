@@ -8,14 +8,14 @@ import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { CredentialKeyMissing, CredentialUnreadable } from '../../src/credentials/credential-errors.ts';
 import { isResultWithheld } from '../../src/plugins/withheld.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
-import { versionOf } from '../../src/protocol/decision-version.ts';
-import type {
-  ProvideCredential,
-  ProvideInput,
-  RequestEntry,
-  VerifiedDecision,
-  VerifyDecisionInput,
-  Voter,
+import {
+  type ProvideCredential,
+  type ProvideInput,
+  type RequestEntry,
+  type VerifiedDecision,
+  type VerifyDecisionInput,
+  type Voter,
+  versionOf,
 } from '../../src/protocol/gate.ts';
 import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
 import { compileSchema } from '../../src/schema/compile-schema.ts';

@@ -1,7 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import { hasCode } from '../../src/contract/error.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
-import { awaitedJob } from '../../src/flows/awaited-job.ts';
+import { awaitedJob } from '../../src/flows/plan-calls.ts';
 import { signJobToken } from '../../src/jobs/job-token.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';

@@ -3,7 +3,7 @@ import { isBuiltInCodeExecutor } from '../../src/code-executors/built-in-code-ex
 import { hasFailedTooOften } from '../../src/code-executors/code-parts.ts';
 import { hasCode } from '../../src/contract/error.ts';
 import type { EventActions } from '../../src/events/event-actions.ts';
-import { eventActionsOf } from '../../src/flows/event-actions-of.ts';
+import { eventActionsOf } from '../../src/flows/call-actions.ts';
 import { draftFromError, draftOfEnd, type StepDraft } from '../../src/flows/step-draft.ts';
 import { draftFromResponse, type GivenResponse } from '../../src/flows/step-response.ts';
 import { NO_USAGE, ONE_CALL, usageOf } from '../../src/flows/step-usage.ts';
@@ -11,7 +11,7 @@ import { limitKeyOf } from '../../src/models/base-llm.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
 import { CONFIRM_TOOL } from '../../src/protocol/names.ts';
-import type { ToolEdit } from '../../src/protocol/tool-edit.ts';
+import type { ToolEdit } from '../../src/protocol/run-terms.ts';
 import { isRecord, kindOf } from '../../src/schema/kind-of.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';

@@ -1,7 +1,7 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import type { Content } from '../../src/events/content.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
-import { eventActionsOf } from '../../src/flows/event-actions-of.ts';
+import { eventActionsOf } from '../../src/flows/call-actions.ts';
 import { hasActed, type StepContext } from '../../src/flows/step-context.ts';
 import type { PluginManager } from '../../src/plugins/plugin-manager.ts';
 import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';

@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../src/contract/error.ts';
 import type { DeliverNotice, NotifyInput } from '../../src/protocol/gate.ts';
-import { LONGEST_NOTICE_TIME, MOST_NOTICE_REQUESTS } from '../../src/protocol/notice-limits.ts';
+import { LONGEST_NOTICE_TIME, MOST_NOTICE_REQUESTS } from '../../src/protocol/sizes.ts';
 import { kindOf } from '../../src/schema/kind-of.ts';
 
 const NAMES = ['app', 'userId', 'sessionId', 'session', 'workflowId'] as const;

@@ -4,7 +4,7 @@ import { NoticeFailed } from '../../src/approvals/notice-failed.ts';
 import { hasCode } from '../../src/contract/error.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { DeliveredNotice, DeliverNotice } from '../../src/protocol/gate.ts';
-import { LONGEST_NOTICE_TIME } from '../../src/protocol/notice-limits.ts';
+import { LONGEST_NOTICE_TIME } from '../../src/protocol/sizes.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
 import { StoreError } from '../../src/store/store-errors.ts';
 import { type Attempt, retryLater } from '../attempt.ts';

@@ -2,7 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import { NoticeFailed } from '../../src/approvals/notice-failed.ts';
 import { noticeIdOf } from '../../src/approvals/start-notice.ts';
 import type { DeliverNotice } from '../../src/protocol/gate.ts';
-import { LONGEST_NOTICE_TIME } from '../../src/protocol/notice-limits.ts';
+import { LONGEST_NOTICE_TIME } from '../../src/protocol/sizes.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger } from '../logging.ts';

@@ -4,7 +4,7 @@ import type { Notifier } from '../../src/approvals/notifier.ts';
 import { startNotice } from '../../src/approvals/start-notice.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
 import type { DeliverNotice, NotifyInput } from '../../src/protocol/gate.ts';
-import { LONGEST_NOTICE_TIME } from '../../src/protocol/notice-limits.ts';
+import { LONGEST_NOTICE_TIME } from '../../src/protocol/sizes.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
 import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';

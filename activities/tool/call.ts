@@ -1,7 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
-import { awaitedJob } from '../../src/flows/awaited-job.ts';
+import { awaitedJob } from '../../src/flows/plan-calls.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';
 import type { AwaitedJob, EndedDetachedJob, JobEnded } from '../../src/protocol/job.ts';
 import { TOOL_FAILED } from '../../src/protocol/names.ts';

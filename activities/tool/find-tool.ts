@@ -4,7 +4,7 @@ import { isBuiltInCodeExecutor } from '../../src/code-executors/built-in-code-ex
 import { codeTool } from '../../src/code-executors/code-tool.ts';
 import { TIMEOUT_MARGIN } from '../../src/flows/plan-calls.ts';
 import { findTool, ToolsetFailed, transferToolOf } from '../../src/flows/resolve-tools.ts';
-import type { ToolEdit } from '../../src/protocol/tool-edit.ts';
+import type { ToolEdit } from '../../src/protocol/run-terms.ts';
 import { type BaseTool, isBaseTool } from '../../src/tools/base-tool.ts';
 import { isBaseToolset } from '../../src/tools/base-toolset.ts';
 import type { ContextInit } from '../../src/tools/invocation-context.ts';

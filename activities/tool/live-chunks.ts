@@ -1,4 +1,4 @@
-import { cutToBytes } from '../../src/flows/cut-to-bytes.ts';
+import { cutToBytes } from '../../src/flows/size-rule.ts';
 import { JsonValueError, toJsonValue } from '../../src/schema/json-value.ts';
 import { isRecord } from '../../src/schema/kind-of.ts';
 import type { LiveFeed, ToolChunk as ToldChunk } from '../../src/store/live/live-feed.ts';

@@ -1,8 +1,8 @@
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { Event } from '../../src/events/event.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
+import type { ToolEdit } from '../../src/protocol/run-terms.ts';
 import type { SettleStepInput, UnsettledCall } from '../../src/protocol/step.ts';
-import type { ToolEdit } from '../../src/protocol/tool-edit.ts';
 import type { KnownCall } from '../../src/store/turns/call-store.ts';
 import type { SettleStep } from '../../src/store/turns/step-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';

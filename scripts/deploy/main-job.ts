@@ -2,7 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { app } from '../../examples/support/agents.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
-import { SEARCH_ATTRIBUTES } from '../../src/protocol/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/protocol/names.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { until } from './native-process.ts';
 

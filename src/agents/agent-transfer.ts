@@ -1,6 +1,6 @@
 import type { FunctionDeclaration } from '../events/content.ts';
 import { appendInstructions, appendTools } from '../models/llm-request.ts';
-import { didYouMean } from '../schema/nearest-name.ts';
+import { didYouMean } from '../schema/known-fields.ts';
 import { BaseTool, isBaseTool, type LlmRequest, type RunAsyncToolRequest } from '../tools/base-tool.ts';
 import type { Context } from '../tools/context.ts';
 import { FunctionTool } from '../tools/function-tool.ts';

@@ -1,6 +1,6 @@
 import { type Budgets, type ResolvedBudgets, resolveBudgets } from '../agents/budget-limits.ts';
 import type { Notifier } from '../approvals/notifier.ts';
-import { defined } from '../protocol/defined.ts';
+import { defined } from '../protocol/record.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import type { Duration } from '../schema/duration.ts';

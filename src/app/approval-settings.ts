@@ -1,6 +1,6 @@
 import { type Issuer, publicHalf, signingAlgorithmOf } from '../approvals/issuer.ts';
 import type { Notifier } from '../approvals/notifier.ts';
-import { defined } from '../protocol/defined.ts';
+import { defined } from '../protocol/record.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';

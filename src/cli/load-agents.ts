@@ -6,7 +6,7 @@ import type { App } from '../app/app.ts';
 import { validateAppName } from '../app/app-name.ts';
 import type { GatewayDefinition } from '../gateway/gateway-settings.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
-import { didYouMean, nearestName } from '../schema/nearest-name.ts';
+import { didYouMean, nearestName } from '../schema/known-fields.ts';
 import type { GeminiScript } from '../testing/gemini-stand-in.ts';
 import { appOfSettings, exportedApp } from './app-of-exports.ts';
 import { CliError, UsageError } from './cli-error.ts';

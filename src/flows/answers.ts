@@ -1,10 +1,46 @@
 import type { Content, Part } from '../events/content.ts';
 import type { Perspective } from '../tools/invocation-context.ts';
-import { isFunctionResponse, splitAtAnswers } from './answer-parts.ts';
-import { isBlank, isEmptyText } from './empty-part.ts';
-import { authorOf, hasCalls, hasCode, sightOf, stepKey, type TranscriptEvent } from './event-sight.ts';
-import { retoldResponse } from './foreign-event.ts';
-import { isReservedPart } from './reserved-calls.ts';
+import {
+  authorOf,
+  hasCalls,
+  hasCode,
+  isBlank,
+  isEmptyText,
+  isReservedPart,
+  retoldResponse,
+  sightOf,
+  stepKey,
+  type TranscriptEvent,
+} from './event-sight.ts';
+
+/** A response, and the parts after it up to the next one: its media. */
+interface Answer {
+  readonly answer: Part;
+  readonly behind: readonly Part[];
+}
+
+function isFunctionResponse({ functionResponse }: Part): boolean {
+  return functionResponse !== undefined;
+}
+
+/** What merged responses hold one of for each call. */
+export function isAnswer({ functionResponse, codeExecutionResult }: Part): boolean {
+  return functionResponse !== undefined || codeExecutionResult !== undefined;
+}
+
+/** The parts of a content by the answers in it. */
+export function splitAtAnswers(
+  { parts = [] }: Content,
+  isOne: (part: Part) => boolean,
+): { before: readonly Part[]; answers: readonly Answer[] } {
+  const before: Part[] = [];
+  const answers: { answer: Part; behind: Part[] }[] = [];
+  for (const part of parts) {
+    if (isOne(part)) answers.push({ answer: part, behind: [] });
+    else (answers.at(-1)?.behind ?? before).push(part);
+  }
+  return { before, answers };
+}
 
 /** Answers of later events to the calls of one event: the latest response by the call's place, with the media after it. */
 export type LateAnswers = ReadonlyMap<number, readonly Part[]>;

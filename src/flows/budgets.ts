@@ -5,7 +5,7 @@ import type { BudgetAbove, RunBudget, RunTerms, TurnRunConfig } from '../protoco
 import type { TurnError } from '../protocol/turn.ts';
 import { formatDuration } from '../schema/duration.ts';
 import type { SessionUsage, StepUsage } from '../store/turns/usage.ts';
-import { priceOf } from './prices.ts';
+import { priceOf } from './step-usage.ts';
 
 const DEFAULT_MAX_LLM_CALLS = 500;
 

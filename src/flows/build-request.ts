@@ -5,7 +5,7 @@ import { setSite, type ToolChoice } from '../agents/processors/base-llm-processo
 import { takesSchemaWithTools } from '../models/gemini-generation.ts';
 import { appendInstructions, appendTools, removeTools } from '../models/llm-request.ts';
 import type { PluginManager } from '../plugins/plugin-manager.ts';
-import type { ToolEdit } from '../protocol/tool-edit.ts';
+import type { ToolEdit } from '../protocol/run-terms.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import type { DraftEvent } from '../store/sessions/stored-event.ts';
@@ -19,10 +19,9 @@ import type { ContextInit } from '../tools/invocation-context.ts';
 import { InvocationContext } from '../tools/invocation-context.ts';
 import { ReadonlyContext } from '../tools/readonly-context.ts';
 import { assertLasting, namesOf, offerTools } from './offer-tools.ts';
-import { assertWhole } from './request-shape.ts';
 import { RequestTools } from './request-tools.ts';
 import { resolveTools } from './resolve-tools.ts';
-import { runProcessors } from './run-processors.ts';
+import { assertWhole, runProcessors } from './run-processors.ts';
 
 export { InstructionFailed } from '../agents/processors/request-processors.ts';
 

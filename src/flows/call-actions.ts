@@ -1,4 +1,4 @@
-import type { EventActions } from '../events/event-actions.ts';
+import { createEventActions, type EventActions } from '../events/event-actions.ts';
 import { reservedKeyIn, reservedKeyText } from '../protocol/reserved-state.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
@@ -21,13 +21,14 @@ export function callActionsOf(actions: EventActions): CallActions {
   const artifactDelta = recordOf('artifactDelta', actions.artifactDelta);
   for (const [name, version] of Object.entries(artifactDelta)) {
     if (!Number.isSafeInteger(version))
-      throw invalid(`artifactDelta[${JSON.stringify(name)}]`, 'a whole number', version);
+      throw invalid(`actions.artifactDelta[${JSON.stringify(name)}]`, 'a whole number', version);
   }
   for (const [name, flag] of Object.entries({ skipSummarization, escalate })) {
-    if (flag !== undefined && typeof flag !== 'boolean') throw invalid(name, 'true or false', flag);
+    if (flag !== undefined && typeof flag !== 'boolean')
+      throw invalid(`actions.${name}`, 'true or false', flag);
   }
   if (transferToAgent !== undefined && typeof transferToAgent !== 'string') {
-    throw invalid('transferToAgent', 'the name of an agent', transferToAgent);
+    throw invalid('actions.transferToAgent', 'the name of an agent', transferToAgent);
   }
   return {
     ...(Object.keys(stateDelta).length > 0 ? { stateDelta } : {}),
@@ -51,10 +52,31 @@ function jsonOf(stateDelta: unknown): unknown {
 
 function recordOf(action: string, value: unknown): Record<string, unknown> {
   if (value === undefined || value === null) return {};
-  if (!isRecord(value)) throw invalid(action, 'an object', value);
+  if (!isRecord(value)) throw invalid(`actions.${action}`, 'an object', value);
   return value;
 }
 
-function invalid(action: string, wanted: string, value: unknown): InvalidResultError {
-  return new InvalidResultError(`context.actions.${action}: expected ${wanted}, got ${kindOf(value)}`);
+function invalid(place: string, wanted: string, value: unknown): InvalidResultError {
+  return new InvalidResultError(`context.${place}: expected ${wanted}, got ${kindOf(value)}`);
+}
+
+/**
+ * The actions of an event as JSON carries them. They are user code's to write: what the store could not keep, or merge, is
+ * refused here.
+ *
+ * @throws InvalidResultError naming the action.
+ */
+export function eventActionsOf(actions: EventActions): EventActions {
+  if (!isRecord(actions)) throw invalid('actions', 'an object', actions);
+  callActionsOf(actions);
+  for (const name of ['requestedAuthConfigs', 'requestedToolConfirmations', 'agentState'] as const) {
+    const value: unknown = actions[name];
+    if (value !== undefined && value !== null && !isRecord(value))
+      throw invalid(`actions.${name}`, 'an object', value);
+  }
+  const json: Partial<EventActions> = {};
+  for (const [name, value] of Object.entries(toJsonValue(actions) as object)) {
+    if (value !== null) Object.assign(json, { [name]: value });
+  }
+  return createEventActions(json);
 }

@@ -1,6 +1,5 @@
 import type { Content, Part } from '../events/content.ts';
-import { isAnswer, splitAtAnswers } from './answer-parts.ts';
-import type { LateAnswers } from './answers.ts';
+import { isAnswer, type LateAnswers, splitAtAnswers } from './answers.ts';
 import { withParts } from './call-ids.ts';
 
 /** The response of an unanswered call, beside an answered one, for the model. */

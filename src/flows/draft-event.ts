@@ -1,12 +1,16 @@
+import type {
+  BaseLlmRequestProcessor,
+  BaseLlmResponseProcessor,
+} from '../agents/processors/base-llm-processor.ts';
 import type { Event } from '../events/event.ts';
 import { createEventActions } from '../events/event-actions.ts';
-import { defined } from '../protocol/defined.ts';
+import { defined } from '../protocol/record.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { presentFields } from '../schema/present-fields.ts';
 import type { DraftEvent } from '../store/sessions/stored-event.ts';
 import type { InvocationContext } from '../tools/invocation-context.ts';
-import { eventActionsOf } from './event-actions-of.ts';
+import { eventActionsOf } from './call-actions.ts';
 
 const TEXTS = ['author', 'branch', 'isolationScope', 'errorCode', 'errorMessage'] as const;
 
@@ -66,4 +70,30 @@ function assertReadable(event: Record<string, unknown>): void {
 function hasParts({ parts }: Record<string, unknown>): boolean {
   if (parts === undefined) return true;
   return Array.isArray(parts) && parts.every((part) => isRecord(part) && Object.keys(part).length > 0);
+}
+
+const MOST_EVENTS = 1_000;
+
+/**
+ * What a processor yields for one request or response. An endless one would hold its worker, and not only its
+ * turn: what is yielded without waiting lets no timer fire.
+ *
+ * @throws TypeError for what is no generator.
+ * @throws RangeError after 1,000 events.
+ */
+export async function* yieldedBy(
+  processor: BaseLlmRequestProcessor | BaseLlmResponseProcessor,
+  events: AsyncIterable<unknown>,
+): AsyncGenerator<unknown, void> {
+  if (typeof events?.[Symbol.asyncIterator] !== 'function') {
+    throw new TypeError(
+      `runAsync of ${processor.constructor.name} must be an async generator (async *runAsync)`,
+    );
+  }
+  let count = 0;
+  for await (const event of events) {
+    count += 1;
+    if (count > MOST_EVENTS) throw new RangeError(`it yielded more than ${MOST_EVENTS} events`);
+    yield event;
+  }
 }

@@ -1,10 +1,103 @@
-import type { Content } from '../events/content.ts';
+import type { Content, Part } from '../events/content.ts';
 import { stepKeyOf } from '../protocol/identity.ts';
 import type { EventKind } from '../store/sessions/stored-event.ts';
 import type { Perspective } from '../tools/invocation-context.ts';
-import { isBlank, isEmptyText } from './empty-part.ts';
-import { isTellable } from './foreign-event.ts';
-import { isReservedPart } from './reserved-calls.ts';
+
+/**
+ * The events of a transcript that agents see, in order. A rewind, an event with `hidesAfter`, takes the transcript back:
+ * visible are the events that were visible at the seq `hidesAfter`, and later ones. So a rewind that a later
+ * one takes back hides nothing any more. Linear in the number of events. Semantics: the contents of adk-python after `Runner.rewind_async`.
+ *
+ * @param events in seq order; a part of a transcript is taken as what there is.
+ * @example visibleEvents([{ seq: 1 }, { seq: 2 }, { seq: 3, hidesAfter: 1 }, { seq: 4 }]); // seq 1 and 4
+ */
+export function visibleEvents<E extends { seq: number; hidesAfter?: number }>(events: readonly E[]): E[] {
+  const visible: E[] = [];
+  let reach = Number.POSITIVE_INFINITY;
+  for (let index = events.length - 1; index >= 0; index -= 1) {
+    const event = events[index] as E;
+    if (event.seq > reach) continue;
+    if (event.hidesAfter === undefined) visible.push(event);
+    else reach = event.hidesAfter;
+  }
+  return visible.reverse();
+}
+
+/** Of text alone, and no text. With a signature it isn't alone. */
+export function isEmptyText(part: Part): boolean {
+  return part.text === '' && saysNothing(part);
+}
+
+/** Without any data: providers refuse every request with such a part. User code, and models of one's own, may make them. */
+export function isBlank(part: Part): boolean {
+  return typeof part.text !== 'string' && saysNothing(part);
+}
+
+function saysNothing(part: Part): boolean {
+  return Object.entries(part).every(
+    ([field, value]) => field === 'text' || field === 'thought' || value === undefined || value === null,
+  );
+}
+
+/** Calls that ask a person, and not a tool. Names: `framework_function_calls` of `@google/adk` 2.0.0. */
+const RESERVED_CALL_NAMES: ReadonlySet<string> = new Set([
+  'adk_request_confirmation',
+  'adk_request_credential',
+  'adk_request_input',
+]);
+
+/** Whether the part asks a person, or is a person's answer. */
+export function isReservedPart({ functionCall, functionResponse }: Part): boolean {
+  const name = functionCall?.name ?? functionResponse?.name;
+  return name !== undefined && RESERVED_CALL_NAMES.has(name);
+}
+
+const HEADER: Part = { text: 'For context:' };
+
+/**
+ * What another agent said, called and got, as it is told to an agent: a user's content. Media stays; thoughts, which
+ * `@google/adk` 2.0.0 passes on as the agent's own, and empty texts are left out. Undefined where nothing is left. Texts:
+ * `convertForeignEvent` there.
+ */
+export function retoldContent(author: string, { parts = [] }: Content): Content | undefined {
+  const retold = parts.flatMap((part) => retoldPart(author, part));
+  return retold.length === 0 ? undefined : { role: 'user', parts: [HEADER, ...retold] };
+}
+
+/** The answer to another agent's call that came with a message. */
+export function retoldResponse(author: string, response: Part): Part[] {
+  return [HEADER, ...retoldPart(author, response)];
+}
+
+/** Whether {@link retoldContent} has something to tell. */
+function isTellable({ parts = [] }: Content): boolean {
+  return parts.some((part) => !part.thought && !isEmpty(part));
+}
+
+function retoldPart(author: string, part: Part): Part[] {
+  const { text, functionCall, functionResponse } = part;
+  if (part.thought || isEmpty(part)) return [];
+  if (text) return [{ text: `[${author}] said: ${text}` }];
+  if (functionCall !== undefined) {
+    const args = json(functionCall.args);
+    return [{ text: `[${author}] called tool \`${functionCall.name}\` with parameters: ${args}` }];
+  }
+  if (functionResponse !== undefined) {
+    const response = json(functionResponse.response);
+    return [{ text: `[${author}] tool \`${functionResponse.name}\` returned result: ${response}` }];
+  }
+  // A signature is only good with the model that gave it, and in its own content.
+  const { thoughtSignature: _signature, ...media } = part;
+  return [part.thoughtSignature === undefined ? part : media];
+}
+
+function isEmpty(part: Part): boolean {
+  return part.text === '' || isBlank(part);
+}
+
+function json(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? {});
+}
 
 /** An event as the contents need it. */
 export interface TranscriptEvent {

@@ -2,7 +2,7 @@ import { transferToAgentTool } from '../agents/agent-transfer.ts';
 import { callbackThrew } from '../agents/callbacks.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
 import { appendTools, thawRequest } from '../models/llm-request.ts';
-import type { ToolEdit } from '../protocol/tool-edit.ts';
+import type { ToolEdit } from '../protocol/run-terms.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import type { LlmRequest } from '../tools/base-tool.ts';
@@ -11,8 +11,8 @@ import { BaseToolset } from '../tools/base-toolset.ts';
 import { Context } from '../tools/context.ts';
 import type { ContextInit } from '../tools/invocation-context.ts';
 import { processedBy } from '../tools/passive-tools.ts';
-import { assertWhole } from './request-shape.ts';
 import { type ToolGroup, ToolsetFailed } from './resolve-tools.ts';
+import { assertWhole } from './run-processors.ts';
 
 export interface Offer {
   agent: LlmAgent;

@@ -1,22 +1,84 @@
 import type { Content } from '../events/content.ts';
-import { freezeDeep } from '../schema/freeze-deep.ts';
+import { freezeDeep } from '../schema/copy-plain.ts';
 import type { Perspective } from '../tools/invocation-context.ts';
 import { Answers } from './answers.ts';
-import { type CallIds, withoutOwnCallIds } from './call-ids.ts';
+import { CallIds, withoutOwnCallIds } from './call-ids.ts';
 import { responsesTo } from './call-responses.ts';
-import { beginsTurn, currentTurnOf } from './current-turn.ts';
-import { isBlank } from './empty-part.ts';
 import {
   authorOf,
   hasCalls,
   hasCode,
+  isBlank,
+  retoldContent,
   type Sight,
   sightOf,
   stepKey,
   type TranscriptEvent,
+  visibleEvents,
 } from './event-sight.ts';
-import { retoldContent } from './foreign-event.ts';
-import { visibleEvents } from './visible-events.ts';
+
+/**
+ * What an agent of `includeContents: 'none'` sees of the visible events: what came since the latest message, or since the
+ * latest event of another agent, with the calls that are answered there. Semantics: `getCurrentTurnContents` of `@google/adk`
+ * 2.0.0, which begins with those calls; here their turn's own beginning comes first, as no request can begin with a call.
+ */
+function currentTurnOf(
+  events: readonly TranscriptEvent[],
+  perspective: Perspective,
+): readonly TranscriptEvent[] {
+  const answers = new Answers(events, perspective);
+  let start = latestPivot(events, events.length, answers, perspective);
+  while (start > 0) {
+    const asked = earliestAsked(events, start, answers);
+    if (asked === undefined || asked >= start) break;
+    start = isPivot(events[asked] as TranscriptEvent, answers, perspective)
+      ? asked
+      : latestPivot(events, asked, answers, perspective);
+  }
+  return events.slice(start);
+}
+
+/** Whether the event begins a turn for an agent. */
+function beginsTurn(event: TranscriptEvent, sight: Sight): boolean {
+  return sight === 'foreign' || (sight !== 'hidden' && authorOf(event) === 'user');
+}
+
+/** 0 where there is none. */
+function latestPivot(
+  events: readonly TranscriptEvent[],
+  before: number,
+  answers: Answers,
+  perspective: Perspective,
+): number {
+  for (let index = before - 1; index > 0; index -= 1) {
+    if (isPivot(events[index] as TranscriptEvent, answers, perspective)) return index;
+  }
+  return 0;
+}
+
+function isPivot(event: TranscriptEvent, answers: Answers, perspective: Perspective): boolean {
+  if (event.kind === 'responses') {
+    const asked = answers.askedBy(event);
+    return asked !== undefined && sightOf(asked, perspective) === 'foreign';
+  }
+  const sight = sightOf(event, perspective);
+  if (!beginsTurn(event, sight)) return false;
+  return sight !== 'answers' || answers.answeredBy(event).length > 0 || answers.restOf(event).length > 0;
+}
+
+/** The first event with calls that are answered from an event on. */
+function earliestAsked(
+  events: readonly TranscriptEvent[],
+  from: number,
+  answers: Answers,
+): number | undefined {
+  let earliest = Number.POSITIVE_INFINITY;
+  for (const event of events.slice(from)) {
+    for (const { seq } of answers.answeredBy(event)) earliest = Math.min(earliest, seq);
+  }
+  const index = events.findIndex(({ seq }) => seq === earliest);
+  return index === -1 ? undefined : index;
+}
 
 const REFERENCE = 8;
 
@@ -208,4 +270,21 @@ function withRole(event: TranscriptEvent): Content {
     : given;
   if (content.role !== undefined) return content;
   return { role: authorOf(event) === 'user' ? 'user' : 'model', ...content };
+}
+
+/**
+ * An agent's view of a transcript: the content of each visible event in order, calls with their responses right after them. Merged
+ * responses belong to their calls by run, step and position, never by wire id; of several of one step the last visible one counts.
+ * Responses that come later, with a message, belong to them by wire id, and take the place of earlier ones: the calls of their
+ * event stand where the latest of them came. An event whose calls nobody has answered is left out: its step is still open, or was
+ * never merged. What models said right after each other is one content. What other agents said is retold. Unchanged contents are
+ * those of the events themselves.
+ */
+export function contentsOf(events: readonly TranscriptEvent[], perspective: Perspective): Content[] {
+  const callIds = new CallIds();
+  for (const { seq, event } of events) callIds.note(seq, event.content);
+  const contents = new PerspectiveContents(perspective, callIds);
+  contents.extend(events, events.length);
+  const { list, length } = contents.now;
+  return list.slice(0, length);
 }

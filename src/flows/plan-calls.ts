@@ -1,8 +1,9 @@
 import type { Part } from '../events/content.ts';
 import type { AgentRef, ToolOfAgent } from '../protocol/agent-run.ts';
-import { defined } from '../protocol/defined.ts';
 import type { Gate } from '../protocol/gate.ts';
 import { callKeyOf } from '../protocol/identity.ts';
+import type { AwaitedJob } from '../protocol/job.ts';
+import { defined } from '../protocol/record.ts';
 import type { AppTerms, RunTerms, ToolSchedule } from '../protocol/run-terms.ts';
 import { PAYLOAD_LIMIT, SUMMARY_LIMIT } from '../protocol/sizes.ts';
 import type { PlannedCall } from '../protocol/step.ts';
@@ -13,9 +14,7 @@ import { agentOfTool } from '../tools/agent-of-tool.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import { howItWasMade } from '../tools/turn-registry.ts';
 import { termsOfCall } from './budgets.ts';
-import { cutToBytes } from './cut-to-bytes.ts';
-import { carry, referenceTo } from './size-rule.ts';
-import { unknownToolText } from './unknown-tool.ts';
+import { carry, cutToBytes, referenceTo } from './size-rule.ts';
 
 /** More calls in one response than this are answered with an error: their plan would not fit one payload. */
 const MOST_CALLS = 128;
@@ -257,5 +256,45 @@ function scheduleOf({ durable }: BaseTool): ToolSchedule {
     heartbeat: durable.heartbeatTimeout,
     ...(durable.execution === 'local' ? { local: true } : {}),
     ...(durable.isConcurrencySafe ? {} : { exclusive: true }),
+  };
+}
+
+/** What the model is told about a tool that its agent doesn't have; ADK's text. */
+export function unknownToolText(name: string, available: readonly string[]): string {
+  return [
+    `tool '${name.slice(0, 128)}' not found.`,
+    `Available tools: ${available.join(', ') || '(none)'}`,
+    '',
+    'Possible causes:',
+    '  1. LLM hallucinated the function name - review agent instruction clarity',
+    '  2. Tool not registered - verify agent.tools list',
+    '  3. Name mismatch - check for typos',
+    '',
+    'Suggested fixes:',
+    '  - Call one of the available tools by its exact name',
+    '  - Answer without a tool if none of them fits',
+  ].join('\n');
+}
+
+/** One look at a job that nobody polls reads a row, milliseconds. A worker that dies meanwhile costs as much. */
+const LOOK_TIMEOUT = 60_000;
+
+/**
+ * A job as a workflow waits for it.
+ *
+ * @param tool undefined where it isn't known here.
+ * @param timeLeft until its deadline, milliseconds.
+ */
+export function awaitedJob(
+  tool: Pick<BaseTool, 'job' | 'durable'> | undefined,
+  jobId: string,
+  timeLeft: number,
+): AwaitedJob {
+  if (tool?.job.poll === undefined) return { jobId, timeLeft, look: { startToClose: LOOK_TIMEOUT } };
+  const { timeout, heartbeatTimeout } = tool.durable;
+  return {
+    jobId,
+    timeLeft,
+    look: { startToClose: timeout + TIMEOUT_MARGIN, heartbeat: heartbeatTimeout },
   };
 }

@@ -4,7 +4,7 @@ import { namesTaken } from '../agents/llm-agent-parts.ts';
 import { isBuiltInCodeExecutor } from '../code-executors/built-in-code-executor.ts';
 import { codeTool } from '../code-executors/code-tool.ts';
 import { codedError } from '../contract/error.ts';
-import type { ToolEdit } from '../protocol/tool-edit.ts';
+import type { ToolEdit } from '../protocol/run-terms.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
@@ -13,7 +13,7 @@ import { type BaseTool, isBaseTool } from '../tools/base-tool.ts';
 import { type BaseToolset, isBaseToolset } from '../tools/base-toolset.ts';
 import type { ReadonlyContext } from '../tools/readonly-context.ts';
 import { assertNameOf } from '../tools/tool-name.ts';
-import { editedTool } from './tool-edits.ts';
+import { editedTool } from './request-tools.ts';
 
 /** What an agent's tools depend on. */
 export interface ToolSite {

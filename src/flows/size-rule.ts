@@ -1,6 +1,5 @@
 import { digestOf } from '../protocol/canonical-json.ts';
-import type { Carried, Reference } from '../protocol/carried.ts';
-import { INLINE_LIMIT } from '../protocol/sizes.ts';
+import { type Carried, INLINE_LIMIT, type Reference } from '../protocol/sizes.ts';
 
 const GIST_CHARACTERS = 60;
 
@@ -28,4 +27,18 @@ export function referenceTo(key: string, value: unknown, json: string, sensitive
 
 function excerptOf(json: string): string {
   return json.length <= GIST_CHARACTERS ? json : `${json.slice(0, GIST_CHARACTERS).toWellFormed()}…`;
+}
+
+/** The longest beginning of `text` that has at most `limit` bytes of UTF-8, well-formed, with `…` where it was cut. */
+export function cutToBytes(text: string, limit: number): string {
+  const whole = text.slice(0, limit + 1).toWellFormed();
+  if (whole.length === text.length && Buffer.byteLength(whole) <= limit) return whole;
+  let bytes = Buffer.byteLength('…');
+  let kept = '';
+  for (const character of whole) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > limit) break;
+    kept += character;
+  }
+  return `${kept}…`;
 }

@@ -4,17 +4,15 @@ import { textOf } from '../events/content.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
 import type { AgentPlan, AgentRef } from '../protocol/agent-run.ts';
 import { digestOf } from '../protocol/canonical-json.ts';
-import { defined } from '../protocol/defined.ts';
 import { stepKeyOf } from '../protocol/identity.ts';
-import type { AppTerms, RunTerms } from '../protocol/run-terms.ts';
-import type { ToolEdit } from '../protocol/tool-edit.ts';
+import { defined } from '../protocol/record.ts';
+import type { AppTerms, RunTerms, ToolEdit } from '../protocol/run-terms.ts';
 import type { InvocationOutcome, TurnError } from '../protocol/turn.ts';
 import type { NewRequest } from '../store/approvals/approval-store.ts';
 import type { CommitStep, NewEvent } from '../store/turns/step-store.ts';
 import type { StepUsage } from '../store/turns/usage.ts';
-import { cutToBytes } from './cut-to-bytes.ts';
 import type { CallPlan } from './plan-calls.ts';
-import { carry } from './size-rule.ts';
+import { carry, cutToBytes } from './size-rule.ts';
 import { addUsage, NO_USAGE } from './step-usage.ts';
 
 /** Messages of a turn's end go into the history, in bytes. */

@@ -6,7 +6,7 @@ import type { FunctionCall, Part } from '../events/content.ts';
 import { textOf } from '../events/content.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
-import type { ToolEdit } from '../protocol/tool-edit.ts';
+import type { ToolEdit } from '../protocol/run-terms.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { presentFields } from '../schema/present-fields.ts';

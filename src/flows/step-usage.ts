@@ -1,9 +1,48 @@
-import type { ResolvedPriceTable } from '../app/price-table.ts';
+import type { ModelPrice, ResolvedPriceTable } from '../app/price-table.ts';
+import type { GenerateContentResponseUsageMetadata } from '../events/content.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
-import { defined } from '../protocol/defined.ts';
+import { defined } from '../protocol/record.ts';
 import type { StepUsage } from '../store/turns/usage.ts';
-import { costOf } from './prices.ts';
-import { tokenCount } from './token-count.ts';
+
+/** A model's own figure, which may be anything; one that is no number of tokens counts as none. */
+function tokenCount(count: unknown): number {
+  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : 0;
+}
+
+const UNIT = 1_000_000;
+
+/**
+ * What one model call cost, in the currency of the prices. `undefined` where it isn't known: the model has no price, or
+ * its response tells no usage.
+ */
+export function costOf(
+  prices: ResolvedPriceTable,
+  model: string,
+  usage: GenerateContentResponseUsageMetadata | undefined,
+): number | undefined {
+  const price = priceOf(prices, model);
+  if (price === undefined || typeof usage !== 'object' || usage === null) return undefined;
+  const prompt = tokenCount(usage.promptTokenCount);
+  const cached = Math.min(tokenCount(usage.cachedContentTokenCount), prompt);
+  const input = prompt - cached + tokenCount(usage.toolUsePromptTokenCount);
+  const output = tokenCount(usage.candidatesTokenCount) + tokenCount(usage.thoughtsTokenCount);
+  return (input * price.input + cached * price.cachedInput + output * price.output) / UNIT;
+}
+
+/** The price of the exact name, else of the longest beginning. */
+export function priceOf(
+  prices: ResolvedPriceTable,
+  model: string,
+): Readonly<Required<ModelPrice>> | undefined {
+  if (Object.hasOwn(prices, model) && !model.endsWith('*')) return prices[model];
+  let longest = '';
+  for (const name of Object.keys(prices)) {
+    if (name.endsWith('*') && model.startsWith(name.slice(0, -1)) && name.length > longest.length) {
+      longest = name;
+    }
+  }
+  return prices[longest];
+}
 
 export const NO_USAGE: StepUsage = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
 

@@ -1,13 +1,12 @@
 import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
-import { freezeDeep } from '../schema/freeze-deep.ts';
+import { freezeDeep } from '../schema/copy-plain.ts';
 import type { StoredEvent } from '../store/sessions/stored-event.ts';
 import type { Perspective, ToolCallRecord, TranscriptView } from '../tools/invocation-context.ts';
 import { CallIds, type TakenCallIds } from './call-ids.ts';
+import { visibleEvents } from './event-sight.ts';
 import { type ContentsAt, PerspectiveContents } from './perspective-contents.ts';
 import { TurnToolCalls } from './turn-tool-calls.ts';
-import { unmatchedResponses } from './unmatched-responses.ts';
-import { visibleEvents } from './visible-events.ts';
 
 /** Agents and branches that take part at a time are few; one more is made anew each time. */
 const MOST_PERSPECTIVES = 16;
@@ -190,4 +189,26 @@ function keyOf({ agent, branch, include }: Perspective): string {
 
 function lastMessageOf(events: readonly StoredEvent[]): StoredEvent | undefined {
   return visibleEvents(events).findLast(({ kind }) => kind === 'message');
+}
+
+/** Ids of a message's responses that answer no call before it; `''` for a response without an id. */
+export function unmatchedResponses(
+  events: readonly StoredEvent[],
+  message: StoredEvent | undefined,
+): readonly string[] {
+  const parts = message?.event.content?.parts ?? [];
+  // A client may write anything there: a value that is no text answers nothing.
+  const answered = parts.flatMap(({ functionResponse }) =>
+    functionResponse === undefined
+      ? []
+      : [typeof functionResponse?.id === 'string' ? functionResponse.id : ''],
+  );
+  if (message === undefined || answered.length === 0) return Object.freeze([]);
+  const called = new Set<string>();
+  for (const { seq, event } of visibleEvents(events)) {
+    if (seq >= message.seq) break;
+    for (const { functionCall } of event.content?.parts ?? [])
+      if (functionCall?.id) called.add(functionCall.id);
+  }
+  return Object.freeze(answered.filter((id) => !called.has(id)));
 }

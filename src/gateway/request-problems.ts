@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type { ZodError } from 'zod';
-import { didYouMean } from '../schema/nearest-name.ts';
+import { didYouMean } from '../schema/known-fields.ts';
 import { RequestRefused } from './gateway-errors.ts';
 
 type Issue = ZodError['issues'][number];

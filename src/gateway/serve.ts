@@ -9,7 +9,7 @@ import {
   type Operation,
   placesOf,
 } from '../contract/operation.ts';
-import { didYouMean } from '../schema/nearest-name.ts';
+import { didYouMean } from '../schema/known-fields.ts';
 import type { GatewayContext, GatewayHono, GatewayMiddleware } from './gateway-app.ts';
 import { RequestRefused } from './gateway-errors.ts';
 import { type ErrorCode, problems } from './schemas/answers.ts';

@@ -3,7 +3,7 @@ import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } fr
 import { Agent, type RequestOptions, request as tlsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { HoldfastError, hasCode } from '../contract/error.ts';
-import { checkAddresses, checkedUrl, type Destination } from './checked-url.ts';
+import { checkAddresses, checkedUrl, type Destination } from './public-address.ts';
 
 const DEFAULT_TIMEOUT = 10_000;
 const DEFAULT_MOST_BYTES = 64 * 1024;

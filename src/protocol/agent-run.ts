@@ -1,5 +1,5 @@
-import type { Carried } from './carried.ts';
 import type { RunTerms } from './run-terms.ts';
+import type { Carried } from './sizes.ts';
 
 /** How an invocation stands. */
 export type InvocationStatus = 'running' | 'completed' | 'failed' | 'interrupted';

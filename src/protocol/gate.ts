@@ -1,6 +1,7 @@
 import type { GateKind, RequestStatus } from '../contract/approvals.ts';
 import type { ActingAgent } from './agent-run.ts';
-import type { Carried } from './carried.ts';
+import { digestOf } from './canonical-json.ts';
+import type { Carried } from './sizes.ts';
 
 /** Decides about a request without an answer in time. */
 export type OnExpiry = 'reject' | 'approve' | 'escalate';
@@ -287,3 +288,11 @@ export function callKeyOfRequest(requestId: string): string | undefined {
   const found = /^rq-(.+\.\d+\.\d+)\.\d+$/.exec(requestId);
   return found?.[1];
 }
+
+/** Equal for approvals of the same arguments with the same payload: only those add up. */
+export function versionOf({ args, payload }: Pick<Confirm, 'args' | 'payload'>, confirmed = true): string {
+  return digestOf([confirmed, args ?? null, payload ?? null]);
+}
+
+/** Of an approval of what was shown, as it was shown. */
+export const AS_SHOWN = versionOf({});

@@ -1,7 +1,7 @@
 import type { JobProgress, JobStatus } from '../contract/jobs.ts';
 import type { ActingAgent } from './agent-run.ts';
-import type { Carried } from './carried.ts';
 import type { ToolSchedule } from './run-terms.ts';
+import type { Carried } from './sizes.ts';
 
 /** Who has ended a job. `turn`: the call that waited for it was cut off, alone or with its turn. */
 export type JobEnder = 'tool' | 'callback' | 'message' | 'poll' | 'operator' | 'timeout' | 'turn';

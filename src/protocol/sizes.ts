@@ -1,3 +1,18 @@
+/** What stands in the history for content that stays in the ledger. */
+export interface Reference {
+  /** Ledger key of the content: a call key, or a step's. */
+  key: string;
+  /** SHA-256 of the content's canonical JSON, base64url. */
+  digest: string;
+  /** Size of the content's JSON in bytes. */
+  bytes: number;
+  /** A short excerpt for the reader of the history; says only the size where the content is sensitive. */
+  gist: string;
+}
+
+/** A value that crosses Temporal: itself while it is small, else a reference into the ledger. */
+export type Carried<T = unknown> = { value: T } | { ref: Reference };
+
 /** Arguments and results up to this many bytes of JSON ride along in the history, where an operator reads them. */
 export const INLINE_LIMIT = 4 * 1024;
 
@@ -12,3 +27,8 @@ export const WORKFLOW_TASK_LIMIT = 1024 * 1024;
 
 /** Longest summary of an activity, in bytes of UTF-8: what the Temporal UI shows without cutting. */
 export const SUMMARY_LIMIT = 200;
+
+/** Milliseconds for which a notice is tried at most. No notifier and no starter can exceed it. */
+export const LONGEST_NOTICE_TIME = 30 * 86_400_000;
+/** A model's answer has at most 128 calls, each of which may ask several times. */
+export const MOST_NOTICE_REQUESTS = 1_000;

@@ -8,10 +8,10 @@ import type {
   EndedAgent,
   RanAgent,
 } from './agent-run.ts';
-import type { Carried } from './carried.ts';
 import type { Gate, RequestEntry } from './gate.ts';
 import type { AwaitedJob, JobTask } from './job.ts';
 import type { ToolSchedule, TurnRunConfig } from './run-terms.ts';
+import type { Carried } from './sizes.ts';
 import type { InvocationOutcome, OwnCall, TurnUsage } from './turn.ts';
 
 /** The app, user and session of a turn; sent with its first step only, later ones name the store's session. */

@@ -1,11 +1,11 @@
 import type { JobProgress } from '../contract/jobs.ts';
 import type { Content } from '../events/content.ts';
 import type { ChildEnd, ChildStart, InvocationStatus } from './agent-run.ts';
-import type { Carried, Reference } from './carried.ts';
 import type { WaitingRequest } from './gate.ts';
 import type { WaitingJob } from './job.ts';
 import type { StoredMessage } from './message.ts';
 import type { TurnRunConfig } from './run-terms.ts';
+import type { Carried, Reference } from './sizes.ts';
 
 /** Temporal's own, of 1 to 5. */
 export const DEFAULT_PRIORITY = 3;

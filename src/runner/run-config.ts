@@ -7,7 +7,7 @@ import type {
   SpeechConfig,
 } from '@google/genai';
 import { getLogger } from '../logger.ts';
-import { defined } from '../protocol/defined.ts';
+import { defined } from '../protocol/record.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';

@@ -1,12 +1,16 @@
 import { messageOf } from '../protocol/message-of.ts';
-import type { CompiledSchema, JsonSchemaObject, SchemaSite } from './compiled-schema.ts';
+import {
+  type CompiledSchema,
+  type JsonSchemaObject,
+  SchemaError,
+  type SchemaSite,
+} from './compiled-schema.ts';
 import { DefinitionError } from './definition-error.ts';
 import { readJsonSchema } from './json-schema.ts';
 import { isRecord, kindOf } from './kind-of.ts';
-import { rootOf, withObjectRoot } from './object-root.ts';
+import { didYouMean } from './known-fields.ts';
 import { formatPath } from './path.ts';
-import { assertRequiredExist } from './required-properties.ts';
-import { SchemaError } from './schema-error.ts';
+import { mapSubschemas, rootOf, withObjectRoot } from './subschemas.ts';
 import { isZod3Schema, validateWithZod3, zod3ToJsonSchema } from './zod3-schema.ts';
 import { isZod4Schema, validateWithZod4, zod4ToJsonSchema } from './zod4-schema.ts';
 
@@ -101,4 +105,33 @@ function frozen<T>(value: T): T {
     Object.freeze(value);
   }
   return value;
+}
+
+/** Of these a schema states a part of what another states, whose properties may stand there. */
+const PARTS = new Set(['allOf', 'oneOf', 'if', 'then', 'else', 'not', 'dependentSchemas', '$defs']);
+
+/**
+ * Refuses `required` names that no property has: Gemini refuses the request for them, and they are most often typos.
+ *
+ * @throws SchemaError
+ */
+function assertRequiredExist(schema: JsonSchemaObject, path: readonly PropertyKey[] = []): void {
+  const { required, properties = {}, allOf, anyOf, oneOf, $ref } = schema;
+  const isComposed = [allOf, anyOf, oneOf, $ref].some((keyword) => keyword !== undefined);
+  if (Array.isArray(required) && isRecord(properties) && !isComposed) {
+    const names = Object.keys(properties);
+    for (const [index, name] of required.entries()) {
+      if (names.includes(name)) continue;
+      const hint = didYouMean(String(name), names) || '; declare it in properties';
+      throw new SchemaError([...path, 'required', index], `no property has the name "${name}"${hint}`);
+    }
+  }
+  mapSubschemas(schema, (subschema, at) => {
+    if (isRecord(subschema) && !PARTS.has(String(at[0]))) assertRequiredExist(subschema, [...path, ...at]);
+    return subschema;
+  });
+}
+
+export function isZodSchema(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && (isZod4Schema(value) || isZod3Schema(value));
 }

@@ -1,4 +1,16 @@
-import type { Validation } from './validation.ts';
+import { codedError } from '../contract/error.ts';
+import { formatPath } from './path.ts';
+import { describeProblems, type Problem } from './problems.ts';
+
+/** A schema is wrong at `path`. Callers know whose schema it is and say so in a `DefinitionError`. */
+export class SchemaError extends codedError('HOLDFAST_SCHEMA') {
+  readonly path: readonly PropertyKey[];
+
+  constructor(path: readonly PropertyKey[], problem: string, options?: ErrorOptions) {
+    super(problem, options);
+    this.path = path;
+  }
+}
 
 /** A schema of any kind, ready for use. */
 export interface CompiledSchema {
@@ -22,4 +34,23 @@ export interface SchemaSite {
    * engine that backtracks, and to check a value has an end. Zod schemas are code, and nobody else's.
    */
   isOutside?: boolean;
+}
+
+export type Validation =
+  | { ok: true; value: unknown }
+  | {
+      ok: false;
+      /** Names each path and what is wanted there; no values. */
+      message: string;
+      problems: readonly Problem[];
+    };
+
+export function refused(problems: readonly Problem[]): Validation {
+  const ofKind = new Set(
+    problems.filter(({ expectedKinds }) => expectedKinds).map(({ path }) => formatPath(path)),
+  );
+  // Of a value of the wrong kind nothing else is worth saying; zod checks the length of a list where text is wanted.
+  const told = problems.filter(({ path, expectedKinds }) => expectedKinds || !ofKind.has(formatPath(path)));
+  const found = told.length > 0 ? told : [{ path: [], text: 'is not valid' }];
+  return { ok: false, message: describeProblems(found), problems: found };
 }

@@ -1,18 +1,21 @@
+import { Ajv, type ErrorObject, type Options } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { fullFormats } from 'ajv-formats/dist/formats.js';
 import { isTooDeep, tooDeepText } from '../contract/message-limits.ts';
+import { canonicalJson } from '../protocol/canonical-json.ts';
 import { messageOf } from '../protocol/message-of.ts';
 import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
 import { ajvProblems } from './ajv-problems.ts';
-import type { JsonSchemaObject } from './compiled-schema.ts';
+import { type JsonSchemaObject, refused, SchemaError, type Validation } from './compiled-schema.ts';
 import { inlineReferences } from './inline-references.ts';
-import { compileJsonSchema, compileOutsideSchema, dialectOf } from './json-schema-validator.ts';
 import { JsonValueError, toJsonValue } from './json-value.ts';
 import { isRecord } from './kind-of.ts';
-import { assertBounded } from './outside-schema.ts';
+import { linearPattern } from './linear-pattern.ts';
+import { assertBounded, checkable, WORK_KEYWORD, type Work, workFor } from './outside-schema.ts';
 import { isProviderSchema, providerToJsonSchema } from './provider-schema.ts';
-import { SchemaError } from './schema-error.ts';
-import { refused, type Validation } from './validation.ts';
 
-export interface ReadJsonSchema {
+interface ReadJsonSchema {
   jsonSchema: JsonSchemaObject;
   validate(value: unknown): Validation;
 }
@@ -67,4 +70,140 @@ function compiled(schema: JsonSchemaObject, dialect: string, isOutside: boolean)
     const reason = messageOf(cause);
     throw new SchemaError([], `not a valid JSON Schema (${dialect}): ${reason}`, { cause });
   }
+}
+
+type JsonSchemaValidator = (value: unknown) => readonly ErrorObject[];
+type BoundedValidator = (value: unknown) => readonly ErrorObject[] | 'too much work';
+
+/** Characters of a text and steps of a pattern, comparisons and values looked at: about a fifth of a second. */
+const MOST_WORK = 20_000_000;
+
+const LONGEST_URL = 2_048;
+
+const OPTIONS: Options = {
+  allErrors: true,
+  strict: false,
+  logger: false,
+  addUsedSchema: false,
+  code: {
+    regExp: Object.assign((source: string) => linearPattern(source) ?? nativePattern(source), {
+      code: 'linearPattern',
+    }),
+  },
+};
+
+/** For developers' own patterns: a schema from outside has none left that the other engine can't do. */
+function nativePattern(source: string): RegExp {
+  try {
+    return new RegExp(source, 'u');
+  } catch {
+    // Patterns written for other engines often escape what Unicode mode doesn't let them.
+    return new RegExp(source);
+  }
+}
+
+const dialects: Record<string, { Engine: typeof Ajv; ofSchemas?: Ajv }> = {
+  'draft-07': { Engine: Ajv },
+  '2020-12': { Engine: Ajv2020 },
+};
+
+/** Which of the dialects that Holdfast knows `$schema` names; undefined for one that it doesn't. */
+function dialectOf($schema: unknown): string | undefined {
+  if ($schema === undefined) return '2020-12';
+  return Object.keys(dialects).find((dialect) => typeof $schema === 'string' && $schema.includes(dialect));
+}
+
+/**
+ * Compiles a JSON Schema of a developer: about 1 ms, and once 30 ms for the schema of schemas. Nothing of it is kept.
+ *
+ * @param schema without `$schema`.
+ * @throws Error what ajv says about an invalid schema.
+ */
+function compileJsonSchema(schema: object, dialect: string): JsonSchemaValidator {
+  assertSchema(dialect, schema);
+  return compiledBy(dialect, schema, { left: Number.POSITIVE_INFINITY });
+}
+
+/**
+ * {@link compileJsonSchema} for a schema of another party: a check of a value always ends, with any schema.
+ * Patterns that need an engine that backtracks are annotations.
+ *
+ * @throws Error what ajv says about an invalid schema. SchemaError for one that is beyond the bounds.
+ */
+function compileOutsideSchema(schema: object, dialect: string): BoundedValidator {
+  assertSchema(dialect, schema);
+  const budget = { left: 0 };
+  const check = compiledBy(dialect, checkable(schema), budget);
+  return (value) => {
+    budget.left = MOST_WORK;
+    try {
+      return check(value);
+    } catch (error) {
+      // The other one is of a schema whose reference leads back to itself for the same value.
+      if (error instanceof RangeError) return 'too much work';
+      throw error;
+    }
+  };
+}
+
+interface Budget {
+  left: number;
+}
+
+function compiledBy(dialect: string, schema: object, budget: Budget): JsonSchemaValidator {
+  // An instance keeps the patterns and values of all that it has compiled.
+  const ajv = engine(dialect, { ...OPTIONS, meta: false, validateSchema: false }, budget);
+  const validate = ajv.compile(schema);
+  return (value) => (validate(value) ? [] : [...(validate.errors ?? [])]);
+}
+
+function assertSchema(dialect: string, schema: object): void {
+  const known = dialectNamed(dialect);
+  known.ofSchemas ??= engine(dialect, OPTIONS, { left: Number.POSITIVE_INFINITY });
+  known.ofSchemas.validateSchema(schema, true);
+}
+
+function dialectNamed(dialect: string) {
+  const known = dialects[dialect];
+  if (known === undefined) throw new Error(`no JSON Schema dialect ${dialect}`);
+  return known;
+}
+
+function engine(dialect: string, options: Options, budget: Budget): Ajv {
+  const { Engine } = dialectNamed(dialect);
+  const ajv = addFormats.default(new Engine(options));
+  // Its time grows with the square of the text.
+  const isUrl = fullFormats.url as RegExp;
+  ajv.addFormat('url', (text: string) => text.length <= LONGEST_URL && isUrl.test(text));
+  const spend = (work: number) => {
+    budget.left -= work;
+    if (budget.left < 0) throw new RangeError('too much work');
+    return true;
+  };
+  ajv.addKeyword({
+    keyword: WORK_KEYWORD,
+    schemaType: 'object',
+    errors: false,
+    validate: (work: Work, value: unknown) => spend(workFor(work, value)),
+  });
+  ajv.removeKeyword('uniqueItems');
+  ajv.addKeyword({
+    keyword: 'uniqueItems',
+    type: 'array',
+    schemaType: 'boolean',
+    errors: false,
+    // Ajv compares each item with each other one.
+    validate: (isUnique: boolean, items: unknown[]) => !isUnique || areUnique(items, spend),
+  });
+  return ajv;
+}
+
+function areUnique(items: readonly unknown[], spend: (work: number) => boolean): boolean {
+  const seen = new Set<string>();
+  for (const item of items) {
+    const text = canonicalJson(item);
+    spend(text.length);
+    seen.add(text);
+  }
+  return seen.size === items.length;
 }

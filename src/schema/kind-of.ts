@@ -1,4 +1,4 @@
-export { isRecord } from '../protocol/is-record.ts';
+export { isRecord } from '../protocol/record.ts';
 
 /** What kind of value this is, in the words of JSON where it has one; never the value itself. */
 export function kindOf(value: unknown): string {

@@ -1,7 +1,7 @@
 import { DefinitionError } from './definition-error.ts';
 import { readDuration } from './duration.ts';
 import { kindOf } from './kind-of.ts';
-import { didYouMean } from './nearest-name.ts';
+import { didYouMean } from './known-fields.ts';
 
 /** Reads the options of one definition: a default for what is left out, a {@link DefinitionError} for what is wrong. */
 export class OptionReader {

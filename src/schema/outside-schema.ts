@@ -1,8 +1,8 @@
 import { isTooDeep, tooDeepText } from '../contract/message-limits.ts';
 import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
+import { SchemaError } from './compiled-schema.ts';
 import { isRecord } from './kind-of.ts';
 import { type LinearPattern, linearPattern } from './linear-pattern.ts';
-import { SchemaError } from './schema-error.ts';
 import { mapSubschemas } from './subschemas.ts';
 
 /** Bounds of a schema that a model, a server or a person may have written. */

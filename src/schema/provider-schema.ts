@@ -1,5 +1,5 @@
+import { SchemaError } from './compiled-schema.ts';
 import { isRecord, kindOf } from './kind-of.ts';
-import { SchemaError } from './schema-error.ts';
 import { mapSubschemas } from './subschemas.ts';
 
 type SchemaObject = Record<string, unknown>;

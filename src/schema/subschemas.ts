@@ -1,3 +1,6 @@
+import type { JsonSchemaObject } from './compiled-schema.ts';
+import { isRecord } from './kind-of.ts';
+
 type SchemaObject = Record<string, unknown>;
 
 const MAPS = new Set([
@@ -51,4 +54,39 @@ function mapKeyword(
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [name, replace(member, [keyword, name])]),
   );
+}
+
+const OBJECT_KEYWORDS = [
+  'properties',
+  'required',
+  'patternProperties',
+  'additionalProperties',
+  'minProperties',
+];
+
+/**
+ * The schema with `type: 'object'` at its root, which Gemini asks for, or undefined where other values than objects
+ * fit it too.
+ */
+export function withObjectRoot(schema: JsonSchemaObject): JsonSchemaObject | undefined {
+  if (!admitsObjectsOnly(schema)) return undefined;
+  return schema.type === 'object' ? schema : { ...schema, type: 'object' };
+}
+
+function admitsObjectsOnly(schema: unknown): boolean {
+  if (!isRecord(schema)) return false;
+  const { type, allOf, anyOf, oneOf } = schema;
+  if (type !== undefined)
+    return type === 'object' || (Array.isArray(type) && type.every((name) => name === 'object'));
+  if (Array.isArray(allOf) && allOf.some(admitsObjectsOnly)) return true;
+  const branches = anyOf ?? oneOf;
+  if (Array.isArray(branches)) return branches.length > 0 && branches.every(admitsObjectsOnly);
+  return OBJECT_KEYWORDS.some((keyword) => schema[keyword] !== undefined);
+}
+
+/** What stands at the root instead of an object, for an error message. */
+export function rootOf({ type, anyOf, oneOf }: JsonSchemaObject): string {
+  if (typeof type === 'string') return `type "${type}"`;
+  if (Array.isArray(type)) return `types ${type.map((name) => `"${name}"`).join(' and ')}`;
+  return anyOf !== undefined || oneOf !== undefined ? 'a union with other branches than objects' : 'no type';
 }

@@ -1,10 +1,9 @@
 import type { NotifiedRequest } from '../approvals/notifier.ts';
-import { defined } from '../protocol/defined.ts';
 import type { Voter } from '../protocol/gate.ts';
+import { defined } from '../protocol/record.ts';
 import { visibleExcerpt } from '../protocol/visible-text.ts';
-import { argumentBlocks } from './argument-blocks.ts';
-import { type Block, type Button, mrkdwn, plain } from './block-kit.ts';
-import { slackText } from './slack-text.ts';
+import { type Block, type Button, mrkdwn, plain, type SectionBlock } from './block-kit.ts';
+import { slackExcerpt, slackText } from './slack-text.ts';
 
 /** A request, from whichever side it is seen. */
 export interface AskedRequest
@@ -30,7 +29,7 @@ export interface AskedRequest
 }
 
 /** How a request has ended. */
-export interface Outcome {
+interface Outcome {
   status: string;
   /** Milliseconds since the epoch. */
   at?: number;
@@ -40,7 +39,7 @@ export interface Outcome {
 }
 
 /** What a message needs to know beside its request. */
-export interface MessageTerms {
+interface MessageTerms {
   /** People can open the request elsewhere, and see all of it there. */
   opens: boolean;
   /** Slack's ids of those who are called by this message. */
@@ -63,7 +62,7 @@ export const ACTIONS = {
   withdraw: 'holdfast.withdraw',
 } as const;
 
-export type ActionName = keyof typeof ACTIONS;
+type ActionName = keyof typeof ACTIONS;
 
 /** Undefined for the id of no button here. */
 export function actionOf(actionId: unknown): ActionName | undefined {
@@ -217,4 +216,60 @@ function notice(name: string, text: string): Block {
 
 function shownTime(at: number): string {
   return `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+/** Characters of names and of values, as they are sent. */
+const LONGEST_ARGUMENT_NAME = 200;
+const LONGEST_VALUE = 1_500;
+/** Slack takes about 13,000 characters of all blocks together. */
+const LONGEST_TOGETHER = 3_500;
+
+const MOST = 20;
+const IN_A_SECTION = 5;
+
+interface DrawnArguments {
+  blocks: SectionBlock[];
+  /** Something of them isn't shown. */
+  isCut: boolean;
+}
+
+/**
+ * Arguments as a table of names and values, in JSON: two columns, drawn by us. A model's text is plain text in them, never markup.
+ *
+ * @param name of the blocks, unique in their message.
+ */
+function argumentBlocks(args: Readonly<Record<string, unknown>>, name: string): DrawnArguments {
+  const entries = Object.entries(args);
+  let left = LONGEST_TOGETHER;
+  let isCut = false;
+  const rows: [string, string][] = [];
+  for (const [argument, value] of entries) {
+    const json = JSON.stringify(value) ?? 'undefined';
+    const shownName = slackExcerpt(
+      argument.trim() === '' ? JSON.stringify(argument) : argument,
+      LONGEST_ARGUMENT_NAME,
+    );
+    const shownValue = slackExcerpt(json, LONGEST_VALUE);
+    left -= shownName.text.length + shownValue.text.length;
+    if (rows.length === MOST || left < 0) {
+      isCut = true;
+      break;
+    }
+    isCut ||= shownName.isCut || shownValue.isCut;
+    rows.push([shownName.text, shownValue.text]);
+  }
+  const blocks: SectionBlock[] = [];
+  for (let from = 0; from < rows.length; from += IN_A_SECTION) {
+    const fields = rows.slice(from, from + IN_A_SECTION).flatMap((row) => row.map(plain));
+    blocks.push({ type: 'section', block_id: `${name}_${blocks.length}`, fields });
+  }
+  const missing = entries.length - rows.length;
+  if (missing > 0) {
+    blocks.push({
+      type: 'section',
+      block_id: `${name}_more`,
+      text: plain(`and ${missing} more ${missing === 1 ? 'argument' : 'arguments'}, not shown here`),
+    });
+  }
+  return { blocks, isCut };
 }

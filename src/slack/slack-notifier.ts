@@ -7,7 +7,7 @@ import type {
   Notifier,
 } from '../approvals/notifier.ts';
 import { digestOf } from '../protocol/canonical-json.ts';
-import { defined } from '../protocol/defined.ts';
+import { defined } from '../protocol/record.ts';
 import { isRecord } from '../schema/kind-of.ts';
 import { plain } from './block-kit.ts';
 import { actionOf, callOf, type DrawnMessage, endedMessage, pendingMessage } from './request-message.ts';
@@ -19,9 +19,8 @@ import {
   readPosting,
   shownDigest,
 } from './request-note.ts';
-import { SEEN_AFTER, type SlackPlace } from './slack-api.ts';
+import { SEEN_AFTER, SlackFailed, type SlackPlace } from './slack-api.ts';
 import type { SlackApp } from './slack-app.ts';
-import { SlackFailed } from './slack-error.ts';
 import { isThreadName, type SlackThread, threadOfSession } from './thread-session.ts';
 
 /** Characters of a hint that are kept to draw it again. */

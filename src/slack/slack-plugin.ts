@@ -5,9 +5,8 @@ import type { PluginParams } from '../plugins/plugin-failed.ts';
 import { isSensitiveAgent } from '../plugins/withheld.ts';
 import { type Block, plain } from './block-kit.ts';
 import type { DrawnMessage } from './request-message.ts';
-import { SEEN_AFTER } from './slack-api.ts';
+import { SEEN_AFTER, SlackFailed } from './slack-api.ts';
 import type { SlackApp } from './slack-app.ts';
-import { SlackFailed } from './slack-error.ts';
 import { slackLines, slackText } from './slack-text.ts';
 import { isThreadName, threadOfSession } from './thread-session.ts';
 

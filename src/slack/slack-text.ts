@@ -3,7 +3,7 @@ import { visibleText } from '../protocol/visible-text.ts';
 /** With these alone Slack's markup begins: links, mentions, dates, entities. */
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-export interface SlackExcerpt {
+interface SlackExcerpt {
   text: string;
   isCut: boolean;
 }
@@ -47,4 +47,25 @@ function excerpt(text: string, longest: number, draw: (character: string) => str
 
 function escaped(text: string): string {
   return text.replace(/[&<>]/g, (found) => ESCAPES[found] ?? found);
+}
+
+/**
+ * What somebody has typed, as Slack sends it, as text: its entities are characters again, and its links and mentions what they say.
+ */
+export function plainMessage(text: string): string {
+  return text
+    .replace(/<([@#!])([^<>|]*)(?:\|([^<>]*))?>/g, (_, sign: string, id: string, label?: string) =>
+      sign === '#' ? `#${label || id}` : `@${label || id}`,
+    )
+    .replace(/<([^<>|]+)\|([^<>]*)>/g, (_, url: string, label: string) => linkText(url, label))
+    .replace(/<([^<>|]+)>/g, '$1')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+}
+
+function linkText(url: string, label: string): string {
+  return label === '' || url === label || url.endsWith(`://${label}`) || url === `mailto:${label}`
+    ? url.replace(/^mailto:/, '')
+    : `${label} (${url})`;
 }

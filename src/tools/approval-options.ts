@@ -1,5 +1,5 @@
-import { defined } from '../protocol/defined.ts';
 import type { OnExpiry } from '../protocol/gate.ts';
+import { defined } from '../protocol/record.ts';
 import type { Duration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';

@@ -1,6 +1,6 @@
 import type { FunctionDeclaration } from '../events/content.ts';
 import { appendTools, type ModelRequest } from '../models/llm-request.ts';
-import { defined } from '../protocol/defined.ts';
+import { defined } from '../protocol/record.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';

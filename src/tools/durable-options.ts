@@ -1,4 +1,4 @@
-import { defined } from '../protocol/defined.ts';
+import { defined } from '../protocol/record.ts';
 import { type Duration, formatDuration } from '../schema/duration.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { OptionReader } from '../schema/option-reader.ts';

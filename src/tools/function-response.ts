@@ -1,7 +1,7 @@
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { isRecord } from '../schema/kind-of.ts';
-import { withObjectRoot } from '../schema/object-root.ts';
+import { withObjectRoot } from '../schema/subschemas.ts';
 import { InvalidResultError, ToolError } from './tool-error.ts';
 
 /**

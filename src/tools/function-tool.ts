@@ -1,14 +1,12 @@
 import type { FunctionDeclaration } from '../events/content.ts';
-import { compileObjectSchema, compileSchema } from '../schema/compile-schema.ts';
+import { compileObjectSchema, compileSchema, isZodSchema } from '../schema/compile-schema.ts';
 import type { CompiledSchema, JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
-import { assertKnownFields } from '../schema/known-fields.ts';
-import { didYouMean } from '../schema/nearest-name.ts';
+import { assertKnownFields, didYouMean } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { formatPath } from '../schema/path.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
-import { isZodSchema } from '../schema/zod-schema.ts';
 import {
   BaseTool,
   type BaseToolParams,

@@ -1,5 +1,5 @@
 import type { AuthConfig } from '../events/event-actions.ts';
-import { defined } from '../protocol/defined.ts';
+import { defined } from '../protocol/record.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { type ApprovalOptions, type ResolvedApproval, resolveApproval } from './approval-options.ts';

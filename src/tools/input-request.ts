@@ -1,4 +1,4 @@
-import { defined } from '../protocol/defined.ts';
+import { defined } from '../protocol/record.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
 import { toJsonValue } from '../schema/json-value.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';

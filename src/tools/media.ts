@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { types } from 'node:util';
 import type { Part } from '../events/content.ts';
-import { defined } from '../protocol/defined.ts';
+import { defined } from '../protocol/record.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { InvalidResultError } from './tool-error.ts';
 

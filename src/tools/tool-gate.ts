@@ -1,6 +1,6 @@
 import { coversTerms } from '../approvals/edited-terms.ts';
 import { digestOf } from '../protocol/canonical-json.ts';
-import { defined } from '../protocol/defined.ts';
+import { defined } from '../protocol/record.ts';
 import { toJsonValue } from '../schema/json-value.ts';
 import { isRecord } from '../schema/kind-of.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';

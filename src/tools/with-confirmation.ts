@@ -1,5 +1,5 @@
 import type { FunctionDeclaration } from '../events/content.ts';
-import { defined } from '../protocol/defined.ts';
+import { defined } from '../protocol/record.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { isRecord, kindOf } from '../schema/kind-of.ts';
 import { AGENT_OF_TOOL, type AgentOfTool } from './agent-of-tool.ts';

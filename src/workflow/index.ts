@@ -1,7 +1,7 @@
 export type { Content, Part } from '../events/content.ts';
-export type { Reference } from '../protocol/carried.ts';
 export type { MessagePolicy } from '../protocol/message.ts';
 export type { TurnRunConfig } from '../protocol/run-terms.ts';
+export type { Reference } from '../protocol/sizes.ts';
 export type { TurnError, TurnUsage } from '../protocol/turn.ts';
 export type { AgentAnswer } from './agent-answer.ts';
 export {

@@ -1,6 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { ErrorCode } from '../contract/error-codes.ts';
-import type { Reference } from '../protocol/carried.ts';
+import type { Reference } from '../protocol/sizes.ts';
 import type { AgentTurn } from './outgoing-turn.ts';
 import { type OwnCallPlace, responseOf, runOwnCall } from './own-call.ts';
 

@@ -1,7 +1,7 @@
 import { sleep, uuid4 } from '@temporalio/workflow';
-import type { Reference } from '../protocol/carried.ts';
-import { isRecord } from '../protocol/is-record.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
+import { isRecord } from '../protocol/record.ts';
+import type { Reference } from '../protocol/sizes.ts';
 import type { OwnCall, TurnResult } from '../protocol/turn.ts';
 import { readAnswer } from './agent-answer.ts';
 import { assertCompleted } from './agent-turn-errors.ts';

@@ -12,7 +12,7 @@ import { checkStore } from '../../src/cli/doctor/check-store.ts';
 import { checkTemporal } from '../../src/cli/doctor/check-temporal.ts';
 import { deleteSession } from '../../src/cli/sessions/delete-session.ts';
 import { showSession } from '../../src/cli/sessions/show-session.ts';
-import { SEARCH_ATTRIBUTES } from '../../src/protocol/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/protocol/names.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { answers } from '../../worker/temporal/probe.ts';
 import { findPgBouncer, startPgBouncer } from '../setup/pgbouncer.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { awaitedJob } from '../../src/flows/awaited-job.ts';
-import { planCalls } from '../../src/flows/plan-calls.ts';
+import { awaitedJob, planCalls } from '../../src/flows/plan-calls.ts';
 import { BaseTool } from '../../src/tools/base-tool.ts';
 import { LongRunningFunctionTool, tool } from '../../src/tools/function-tool.ts';
 import type { JobOptions, JobView } from '../../src/tools/job-options.ts';

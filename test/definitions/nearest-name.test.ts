@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nearestName } from '../../src/schema/nearest-name.ts';
+import { nearestName } from '../../src/schema/known-fields.ts';
 
 test.each<[string, string | undefined]>([
   ['timeout', 'timeout'],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { compileSchema } from '../../src/schema/compile-schema.ts';
-import type { Validation } from '../../src/schema/validation.ts';
+import type { Validation } from '../../src/schema/compiled-schema.ts';
 import { processorTime } from '../setup/processor-time.ts';
 
 /** As a model, a server or a person could have written it. */

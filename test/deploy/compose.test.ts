@@ -23,7 +23,7 @@ import {
 } from '../../scripts/deploy/compose-file.ts';
 import { holdfastProgram } from '../../src/cli/program.ts';
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
-import { SEARCH_ATTRIBUTES } from '../../src/protocol/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/protocol/names.ts';
 import { configuredServer } from '../../worker/temporal/client-config.ts';
 import { startArguments } from '../../worker/temporal/start-flags.ts';
 import { configuredUiUrl } from '../../worker/temporal/ui-link.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Content, Part } from '../../src/events/content.ts';
 import type { Event } from '../../src/events/event.ts';
-import { contentsOf } from '../../src/flows/contents.ts';
+import { contentsOf } from '../../src/flows/perspective-contents.ts';
 import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { inLateOrder } from '../adk/late-order.ts';
 import { inTier } from '../setup/tier.ts';

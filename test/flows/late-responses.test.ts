@@ -2,9 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Content, Part } from '../../src/events/content.ts';
 import { CallIds } from '../../src/flows/call-ids.ts';
-import { contentsOf as contentsAtOnce } from '../../src/flows/contents.ts';
 import type { TranscriptEvent } from '../../src/flows/event-sight.ts';
-import { PerspectiveContents } from '../../src/flows/perspective-contents.ts';
+import { contentsOf as contentsAtOnce, PerspectiveContents } from '../../src/flows/perspective-contents.ts';
 import type { Perspective } from '../../src/tools/invocation-context.ts';
 
 const ROOT = { agent: 'root', include: 'default' } as const;

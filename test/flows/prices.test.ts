@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type PriceTable, resolvePriceTable } from '../../src/app/price-table.ts';
-import { costOf } from '../../src/flows/prices.ts';
+import { costOf } from '../../src/flows/step-usage.ts';
 
 const prices = (table: PriceTable) => resolvePriceTable('App "shop"', 'durable.prices', table);
 const MILLION = 1_000_000;

@@ -5,7 +5,7 @@ import type { RequestSite } from '../../src/flows/build-request.ts';
 import { TranscriptLog, transcriptView } from '../../src/flows/transcript.ts';
 import type { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import { PluginManager } from '../../src/plugins/plugin-manager.ts';
-import type { ToolEdit } from '../../src/protocol/tool-edit.ts';
+import type { ToolEdit } from '../../src/protocol/run-terms.ts';
 import type { EventKind, StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { ToolFactory } from '../../src/tools/base-tool.ts';
 import { InvocationContext, type TranscriptView } from '../../src/tools/invocation-context.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createEventActions } from '../../src/events/event-actions.ts';
-import { contentsOf } from '../../src/flows/contents.ts';
+import { contentsOf } from '../../src/flows/perspective-contents.ts';
 import { type Transcript, TranscriptLog, transcriptView } from '../../src/flows/transcript.ts';
 import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { inTier } from '../setup/tier.ts';

@@ -5,7 +5,7 @@ import { DEFAULT_REQUEST_PROCESSORS } from '../../src/agents/processors/request-
 import { BaseCodeExecutor } from '../../src/code-executors/base-code-executor.ts';
 import { buildRequest } from '../../src/flows/build-request.ts';
 import { findTool } from '../../src/flows/resolve-tools.ts';
-import type { ToolEdit } from '../../src/protocol/tool-edit.ts';
+import type { ToolEdit } from '../../src/protocol/run-terms.ts';
 import type { BaseTool, LlmRequest, TurnTools } from '../../src/tools/base-tool.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import { GOOGLE_SEARCH, URL_CONTEXT } from '../../src/tools/built-in/gemini-tools.ts';

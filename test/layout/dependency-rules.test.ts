@@ -64,7 +64,7 @@ const BREACHES: Record<string, { path: string; content: string }> = {
   'workflows-see-protocol-and-events-only': {
     path: 'workflows/planted.ts',
     content:
-      "import { cutToBytes } from '../src/flows/cut-to-bytes.ts';\nexport const planted = cutToBytes('', 1);\n",
+      "import { cutToBytes } from '../src/flows/size-rule.ts';\nexport const planted = cutToBytes('', 1);\n",
   },
   'what-users-workflows-import-is-fit-for-the-sandbox': {
     path: 'src/workflow/planted.ts',

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { InputBlock, ModalView } from '../../src/slack/block-kit.ts';
-import { plainMessage } from '../../src/slack/plain-message.ts';
 import {
   editModal,
   editProblems,
@@ -11,6 +10,7 @@ import {
   readSubject,
   rejectModal,
 } from '../../src/slack/request-modals.ts';
+import { plainMessage } from '../../src/slack/slack-text.ts';
 import { sessionOfThread, threadOfSession } from '../../src/slack/thread-session.ts';
 import { viewProblems } from '../../src/testing/slack-block-check.ts';
 

@@ -8,7 +8,7 @@ import { boundedly } from '../../activities/model/step-failures.ts';
 import type { OpenStep } from '../../activities/model/step-parts.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { AskedStep } from '../../src/flows/step-draft.ts';
-import { unmatchedResponses } from '../../src/flows/unmatched-responses.ts';
+import { unmatchedResponses } from '../../src/flows/transcript.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
 import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';

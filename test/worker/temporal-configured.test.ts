@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { SEARCH_ATTRIBUTES } from '../../src/protocol/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/protocol/names.ts';
 import { configuredServer } from '../../worker/temporal/client-config.ts';
 import { openTemporal } from '../../worker/temporal/connect.ts';
 import { TemporalConfigInvalid, TemporalUnreachable } from '../../worker/temporal/errors.ts';

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { Client, Connection } from '@temporalio/client';
 import { defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { SEARCH_ATTRIBUTES } from '../../src/protocol/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/protocol/names.ts';
 import { openTemporal, type TemporalTarget } from '../../worker/temporal/connect.ts';
 import { stopEmbedded } from '../../worker/temporal/embedded.ts';
 import { TemporalStartFailed } from '../../worker/temporal/errors.ts';

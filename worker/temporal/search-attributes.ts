@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Connection, isGrpcServiceError } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { messageOf } from '../../src/protocol/message-of.ts';
-import { SEARCH_ATTRIBUTES } from '../../src/protocol/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/protocol/names.ts';
 
 const KEYWORD = proto.temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
 const CALL_TIMEOUT = 5_000;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { SEARCH_ATTRIBUTES } from '../../src/protocol/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/protocol/names.ts';
 import { DATABASE_FILE } from './database-file.ts';
 
 export const REQUIRED_FLAGS = [

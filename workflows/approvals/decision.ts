@@ -3,8 +3,13 @@ import type { GateKind } from '../../src/contract/approvals.ts';
 import { CREDENTIAL_REF, decisionProblem } from '../../src/contract/decision-limits.ts';
 import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
-import { versionOf } from '../../src/protocol/decision-version.ts';
-import type { Confirm, ProvideCredential, ProvideInput, RequestName } from '../../src/protocol/gate.ts';
+import {
+  type Confirm,
+  type ProvideCredential,
+  type ProvideInput,
+  type RequestName,
+  versionOf,
+} from '../../src/protocol/gate.ts';
 import { CONFIRM, EXPIRE_REQUEST, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../src/protocol/names.ts';
 import { refusal, taken } from '../arguments.ts';
 

@@ -1,7 +1,6 @@
 import { CancellationScope, scheduleActivity } from '@temporalio/workflow';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
-import { versionOf } from '../../src/protocol/decision-version.ts';
 import {
   callKeyOfRequest,
   type DecisionReceipt,
@@ -9,6 +8,7 @@ import {
   type VerifiedDecision,
   type VerifyDecisionInput,
   type Voter,
+  versionOf,
 } from '../../src/protocol/gate.ts';
 import { VERIFY_DECISION } from '../../src/protocol/names.ts';
 import { turnPriority, type User, usable, verifyDecisionOptions } from '../activities.ts';

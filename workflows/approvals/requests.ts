@@ -1,7 +1,7 @@
 import { ApplicationFailure, condition, workflowInfo } from '@temporalio/workflow';
 import type { GateKind } from '../../src/contract/approvals.ts';
-import { AS_SHOWN } from '../../src/protocol/decision-version.ts';
 import {
+  AS_SHOWN,
   type DecisionReceipt,
   type Gate,
   type NotifyInput,

@@ -1,6 +1,6 @@
 import { CancellationScope } from '@temporalio/workflow';
-import type { Carried } from '../../src/protocol/carried.ts';
 import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
+import type { Carried } from '../../src/protocol/sizes.ts';
 import type { PlannedCall, StepOutcome, UnsettledCall } from '../../src/protocol/step.ts';
 import type { Turn } from '../turn/turn.ts';
 import { type InvocationState, runKeyOf } from '../turn/turn-state.ts';

@@ -9,12 +9,11 @@ import {
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../../src/events/request-calls.ts';
-import { confirmationReplyOf } from '../../src/protocol/confirmation-reply.ts';
 import { type DecisionReceipt, REQUEST_PREFIX, type RequestName } from '../../src/protocol/gate.ts';
-import { inputReplyOf, unwrappedReply } from '../../src/protocol/input-reply.ts';
 import type { JobMessage, JobReceipt } from '../../src/protocol/job.ts';
 import { type MessageReceipt, messageDigest, type SendMessage } from '../../src/protocol/message.ts';
 import { SEND_MESSAGE } from '../../src/protocol/names.ts';
+import { confirmationReplyOf, inputReplyOf, unwrappedReply } from '../../src/protocol/replies.ts';
 import type { AgentTurnStart } from '../../src/protocol/turn.ts';
 import { checkedConfirm, checkedCredential, checkedInput, type Decision } from '../approvals/decision.ts';
 import { bareReceipt } from '../approvals/decisions.ts';

@@ -10,7 +10,7 @@ import {
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { DeliveredNotice, DeliverNotice, NotifyInput } from '../../src/protocol/gate.ts';
 import { DELIVER_NOTICE, DELIVER_NOTICE_WORKFLOW, NOTIFY } from '../../src/protocol/names.ts';
-import { LONGEST_NOTICE_TIME } from '../../src/protocol/notice-limits.ts';
+import { LONGEST_NOTICE_TIME } from '../../src/protocol/sizes.ts';
 import { deliverNoticeOptions, notifyOptions, turnPriority } from '../activities.ts';
 import type { PendingRequest } from '../approvals/request-book.ts';
 import { checkArguments } from '../arguments.ts';

@@ -1,6 +1,6 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { CancellationScope, condition, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
-import { SEARCH_ATTRIBUTES, searchAttributeValues } from '../../src/protocol/search-attributes.ts';
+import { SEARCH_ATTRIBUTES, searchAttributeValues } from '../../src/protocol/names.ts';
 import type { FirstStep } from '../../src/protocol/step.ts';
 import type { AgentTurnStart, TurnState } from '../../src/protocol/turn.ts';
 import type { ChainState, InvocationState } from './turn-state.ts';

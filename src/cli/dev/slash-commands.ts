@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { visibleEvents } from '../../flows/visible-events.ts';
+import { visibleEvents } from '../../flows/event-sight.ts';
 import { callKeyOf } from '../../protocol/identity.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
-import { nearestName } from '../../schema/nearest-name.ts';
+import { nearestName } from '../../schema/known-fields.ts';
 import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import { spanText } from '../approvals/span-text.ts';
 import { CliError } from '../cli-error.ts';

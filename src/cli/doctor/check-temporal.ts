@@ -9,8 +9,7 @@ import { type ConfiguredServer, configuredServer } from '../../../worker/tempora
 import { connectConfigured } from '../../../worker/temporal/configured.ts';
 import { findExecutable } from '../../../worker/temporal/executable.ts';
 import { GatewayClient } from '../../client/gateway-client.ts';
-import { DEFAULT_TASK_QUEUE } from '../../protocol/names.ts';
-import { SEARCH_ATTRIBUTES } from '../../protocol/search-attributes.ts';
+import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTES } from '../../protocol/names.ts';
 import { alivePollers } from './alive-pollers.ts';
 import { type Finding, fail, failed, messageOf, ok, type Surroundings, warn } from './finding.ts';
 

@@ -1,7 +1,7 @@
 import type { Jobs } from '../../client/jobs/jobs.ts';
 import { JOB_STATUSES, MOST_LISTED } from '../../contract/lists.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import { nearestName } from '../../schema/nearest-name.ts';
+import { nearestName } from '../../schema/known-fields.ts';
 import type { JobRow } from '../../store/jobs/job-store.ts';
 import { type RequestNaming, requestFilter } from '../approvals/named-request.ts';
 import { CliError, UsageError } from '../cli-error.ts';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../../schema/nearest-name.ts';
+import { didYouMean } from '../../schema/known-fields.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 

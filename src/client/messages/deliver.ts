@@ -5,8 +5,7 @@ import {
 } from '@temporalio/common';
 import { fairnessKeyOf, turnSummary } from '../../protocol/identity.ts';
 import type { MessageReceipt, SendMessage } from '../../protocol/message.ts';
-import { AGENT_TURN, SEND_MESSAGE } from '../../protocol/names.ts';
-import { searchAttributeValues } from '../../protocol/search-attributes.ts';
+import { AGENT_TURN, SEND_MESSAGE, searchAttributeValues } from '../../protocol/names.ts';
 import type { AgentTurnStart } from '../../protocol/turn.ts';
 import { ANSWER_TIMEOUT, aboutWorkers, ask } from '../ask-workflow.ts';
 import type { ClientContext } from '../client-context.ts';

@@ -5,10 +5,9 @@ import {
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../../events/request-calls.ts';
-import { confirmationReplyOf } from '../../protocol/confirmation-reply.ts';
 import { callKeyOfRequest } from '../../protocol/gate.ts';
-import { type InputReply, inputReplyOf } from '../../protocol/input-reply.ts';
-import { isRecord } from '../../protocol/is-record.ts';
+import { isRecord } from '../../protocol/record.ts';
+import { confirmationReplyOf, type InputReply, inputReplyOf } from '../../protocol/replies.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { isSameJson } from '../same-json.ts';
 

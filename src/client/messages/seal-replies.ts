@@ -1,8 +1,8 @@
 import { CREDENTIAL_REF } from '../../contract/decision-limits.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { Content } from '../../events/content.ts';
-import { inputReplyOf } from '../../protocol/input-reply.ts';
-import { isRecord } from '../../protocol/is-record.ts';
+import { isRecord } from '../../protocol/record.ts';
+import { inputReplyOf } from '../../protocol/replies.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { answeredRequest } from '../approvals/find-request.ts';

@@ -27,8 +27,8 @@ import {
   rejectModal,
 } from '../../slack/request-modals.ts';
 import { placeOf, type RequestNote, readNote, readPosting, shownDigest } from '../../slack/request-note.ts';
+import { SlackFailed } from '../../slack/slack-api.ts';
 import type { SlackApp } from '../../slack/slack-app.ts';
-import { SlackFailed } from '../../slack/slack-error.ts';
 import type { SlackUser } from '../../slack/slack-options.ts';
 import { slackText } from '../../slack/slack-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';

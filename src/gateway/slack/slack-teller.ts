@@ -1,7 +1,7 @@
 import { mrkdwn, plain } from '../../slack/block-kit.ts';
 import type { DrawnMessage } from '../../slack/request-message.ts';
+import { SlackFailed } from '../../slack/slack-api.ts';
 import type { SlackApp } from '../../slack/slack-app.ts';
-import { SlackFailed } from '../../slack/slack-error.ts';
 import { slackText } from '../../slack/slack-text.ts';
 import type { GatewayLogger } from '../gateway-logger.ts';
 

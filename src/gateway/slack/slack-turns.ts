@@ -1,11 +1,10 @@
 import { hasCode } from '../../contract/error.ts';
 import { plain } from '../../slack/block-kit.ts';
-import { plainMessage } from '../../slack/plain-message.ts';
 import { callOf, type DrawnMessage } from '../../slack/request-message.ts';
+import { SlackFailed } from '../../slack/slack-api.ts';
 import type { SlackApp } from '../../slack/slack-app.ts';
-import { SlackFailed } from '../../slack/slack-error.ts';
 import type { SlackUser } from '../../slack/slack-options.ts';
-import { slackLines, slackText } from '../../slack/slack-text.ts';
+import { plainMessage, slackLines, slackText } from '../../slack/slack-text.ts';
 import { sessionOfThread } from '../../slack/thread-session.ts';
 import type { StoredThread } from '../../store/messages/message-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';

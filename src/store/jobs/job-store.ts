@@ -1,6 +1,6 @@
 import type { JobProgress, JobStatus, ListJobs } from '../../contract/jobs.ts';
-import type { Carried } from '../../protocol/carried.ts';
 import type { DeliveredJob, JobEnder, JobMessage } from '../../protocol/job.ts';
+import type { Carried } from '../../protocol/sizes.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 
 /** The activity that waits for a job: the job's end completes it. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { JobStatus } from '../../contract/jobs.ts';
 import { MOST_LISTED } from '../../contract/lists.ts';
-import type { Carried } from '../../protocol/carried.ts';
+import type { Carried } from '../../protocol/sizes.ts';
 import { checkWhole } from '../engine/arguments.ts';
 import type { Database } from '../engine/database.ts';
 import { jsonText, storableText } from '../engine/json-text.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Carried } from '../../protocol/carried.ts';
 import { requestIdOf } from '../../protocol/gate.ts';
 import { type CallPlace, callKeyOf, placeOfCall, retryIdOf } from '../../protocol/identity.ts';
+import type { Carried } from '../../protocol/sizes.ts';
 import type { PlannedCall, StepOutcome } from '../../protocol/step.ts';
 import { shownName } from '../engine/arguments.ts';
 import type { Database } from '../engine/database.ts';

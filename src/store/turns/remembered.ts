@@ -1,4 +1,4 @@
-import type { ToolEdit } from '../../protocol/tool-edit.ts';
+import type { ToolEdit } from '../../protocol/run-terms.ts';
 
 /** What Holdfast remembers of a run for itself. It has columns: no `stateDelta` reaches it, and user code doesn't see it. */
 export interface Remembered {

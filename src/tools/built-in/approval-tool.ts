@@ -1,4 +1,4 @@
-import { defined } from '../../protocol/defined.ts';
+import { defined } from '../../protocol/record.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { isRecord, kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';

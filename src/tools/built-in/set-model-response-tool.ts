@@ -1,6 +1,6 @@
 import type { FunctionDeclaration } from '../../events/content.ts';
 import type { JsonSchemaObject } from '../../schema/compiled-schema.ts';
-import { withObjectRoot } from '../../schema/object-root.ts';
+import { withObjectRoot } from '../../schema/subschemas.ts';
 import { BaseTool, type RunAsyncToolRequest } from '../base-tool.ts';
 
 /** Name of the tool by which an agent with tools answers by its `outputSchema`. */

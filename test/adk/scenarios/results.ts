@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { unknownToolText } from '../../../src/flows/unknown-tool.ts';
+import { unknownToolText } from '../../../src/flows/plan-calls.ts';
 import { agentOf, askWeather, toolOf, weatherOf } from '../cast.ts';
 import { NO_OUTPUT, replaced } from '../differences.ts';
 import type { Scenario } from '../scenario.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createEventActions } from '../../../../src/events/event-actions.ts';
-import { contentsOf } from '../../../../src/flows/contents.ts';
-import { visibleEvents } from '../../../../src/flows/visible-events.ts';
+import { visibleEvents } from '../../../../src/flows/event-sight.ts';
+import { contentsOf } from '../../../../src/flows/perspective-contents.ts';
 import { retryIdOf } from '../../../../src/protocol/identity.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
 import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
