@@ -8,7 +8,7 @@ import type { GivenCredentialKeys } from '../src/credentials/credential-keys.ts'
 import type { GatewayRecords } from '../src/gateway/gateway-records.ts';
 import type { GatewaySettings } from '../src/gateway/gateway-settings.ts';
 import type { Readiness } from '../src/gateway/health/readiness.ts';
-import { defined } from '../src/protocol/record.ts';
+import { defined } from '../src/protocol/json.ts';
 import { readDevEntry, writeDevEntry } from './folder/dev-file.ts';
 import { readLockOwner } from './folder/exclusive.ts';
 import type { FolderOwnership } from './folder/lock.ts';

@@ -3,8 +3,8 @@ import type { DataConverter } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
 import type { App } from '../src/app/app.ts';
 import { PROTOCOL_VERSION } from '../src/contract/version.ts';
+import { defined } from '../src/protocol/json.ts';
 import { RETAIN_SESSIONS } from '../src/protocol/names.ts';
-import { defined } from '../src/protocol/record.ts';
 import { type RetainSessions, retentionId } from '../src/protocol/retention.ts';
 
 const DAY = 24 * 60 * 60 * 1000;

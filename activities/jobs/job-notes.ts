@@ -1,6 +1,6 @@
 import type { Part } from '../../src/events/content.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
-import { isRecord } from '../../src/schema/kind-of.ts';
+import { isRecord } from '../../src/protocol/json.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { CallActions } from '../../src/store/turns/call-store.ts';
 

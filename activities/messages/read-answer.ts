@@ -10,9 +10,9 @@ import {
 } from '../../src/plugins/withheld.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { runKeyOfCallKey } from '../../src/protocol/identity.ts';
+import { isRecord } from '../../src/protocol/json.ts';
 import type { ReadAnswer, ReadAnswerInput } from '../../src/protocol/own-workflow.ts';
 import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
-import { isRecord } from '../../src/schema/kind-of.ts';
 import { knownCaller } from '../agents.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { type Deployment, rootAgentOf } from '../deployment.ts';

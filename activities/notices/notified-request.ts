@@ -2,7 +2,7 @@ import { withFixed } from '../../src/approvals/edited-arguments.ts';
 import type { EndedRequest, NotifiedRequest } from '../../src/approvals/notifier.ts';
 import { shownArguments, WITHHELD, withoutWithheld } from '../../src/plugins/withheld.ts';
 import type { Voter } from '../../src/protocol/gate.ts';
-import { isRecord } from '../../src/schema/kind-of.ts';
+import { isRecord } from '../../src/protocol/json.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { ActivityDependencies } from '../dependencies.ts';

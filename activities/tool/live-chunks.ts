@@ -1,6 +1,6 @@
 import { cutToBytes } from '../../src/flows/size-rule.ts';
+import { isRecord } from '../../src/protocol/json.ts';
 import { JsonValueError, toJsonValue } from '../../src/schema/json-value.ts';
-import { isRecord } from '../../src/schema/kind-of.ts';
 import type { LiveFeed, ToolChunk as ToldChunk } from '../../src/store/live/live-feed.ts';
 import type { ToolChunk } from '../../src/tools/base-tool.ts';
 

@@ -1,9 +1,10 @@
 import { type Content, type FunctionDeclaration, textOf } from '../events/content.ts';
 import type { EndedAgent } from '../protocol/agent-run.ts';
+import { isRecord } from '../protocol/json.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import type { Duration } from '../schema/duration.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { rootOf, withObjectRoot } from '../schema/subschemas.ts';

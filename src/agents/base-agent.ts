@@ -1,6 +1,7 @@
 import type { Event } from '../events/event.ts';
+import { isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { type AgentView, InvocationContext, isInvocationContext } from '../tools/invocation-context.ts';
 import {
   type AfterAgentCallback,

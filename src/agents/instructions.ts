@@ -1,8 +1,9 @@
 import type { ContentUnion } from '@google/genai';
 import { codedError } from '../contract/error.ts';
 import type { Content, Part } from '../events/content.ts';
+import { isRecord } from '../protocol/json.ts';
 import { copyPlain, freezeDeep } from '../schema/copy-plain.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import type { OptionReader } from '../schema/option-reader.ts';
 import type { LlmRequest } from '../tools/base-tool.ts';
 

@@ -2,9 +2,10 @@ import { type BaseCodeExecutor, isBaseCodeExecutor } from '../code-executors/bas
 import { isBuiltInCodeExecutor } from '../code-executors/built-in-code-executor.ts';
 import { codedError } from '../contract/error.ts';
 import { type BasePlanner, isBuiltInPlanner } from '../planners/planners.ts';
+import { isRecord } from '../protocol/json.ts';
 import type { CompiledSchema } from '../schema/compiled-schema.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import type { OptionReader } from '../schema/option-reader.ts';
 import type { Problem } from '../schema/problems.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';

@@ -1,11 +1,11 @@
 import { type Budgets, type ResolvedBudgets, resolveBudgets } from '../agents/budget-limits.ts';
 import type { Notifier } from '../approvals/notifier.ts';
-import { defined } from '../protocol/record.ts';
+import { defined, isRecord } from '../protocol/json.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import type { Duration } from '../schema/duration.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import type { ToolFactory } from '../tools/base-tool.ts';

@@ -1,8 +1,8 @@
 import { type Issuer, publicHalf, signingAlgorithmOf } from '../approvals/issuer.ts';
 import type { Notifier } from '../approvals/notifier.ts';
-import { defined } from '../protocol/record.ts';
+import { defined, isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { problemOfName } from '../schema/person-name.ts';

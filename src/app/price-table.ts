@@ -1,5 +1,6 @@
+import { isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 
 /** What a model costs per million tokens, in any currency: all prices of an app, and its cost budgets, are in one. */

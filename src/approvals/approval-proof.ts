@@ -1,6 +1,6 @@
 import { digestOf } from '../protocol/canonical-json.ts';
 import type { RequestEntry, Voter } from '../protocol/gate.ts';
-import { defined } from '../protocol/record.ts';
+import { defined } from '../protocol/json.ts';
 import type { ApprovalRow, StoredSignature } from '../store/approvals/approval-store.ts';
 import type { Attested } from './attestation.ts';
 import { verifyDecisionAttestation } from './decision-attestation.ts';

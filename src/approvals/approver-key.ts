@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair } from 'jose';
 import { codedError } from '../contract/error.ts';
-import { defined } from '../protocol/record.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { defined, isRecord } from '../protocol/json.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { isName, keyIdOf } from './attestation.ts';
 import { type Issuer, type PrivateJwk, publicHalf, signingAlgorithmOf } from './issuer.ts';
 

@@ -1,5 +1,5 @@
+import { defined } from '../protocol/json.ts';
 import type { PublicJwk } from '../protocol/public-jwk.ts';
-import { defined } from '../protocol/record.ts';
 
 /** The whole key; nobody but its owner has it. */
 export interface PrivateJwk extends PublicJwk {

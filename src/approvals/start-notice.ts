@@ -1,8 +1,8 @@
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { DeliverNotice } from '../protocol/gate.ts';
 import { shortDigest } from '../protocol/identity.ts';
+import { defined } from '../protocol/json.ts';
 import { DELIVER_NOTICE_WORKFLOW } from '../protocol/names.ts';
-import { defined } from '../protocol/record.ts';
 
 /** Where and when a notice is told beside its turn. */
 export interface NoticeStart {

@@ -1,9 +1,9 @@
 import type { BaseAgent } from '../agents/base-agent.ts';
 import { App, isApp } from '../app/app.ts';
 import { checkedPlugins } from '../plugins/plugin-list.ts';
+import { isRecord } from '../protocol/json.ts';
 import { type RunConfig, turnRunConfig } from '../runner/run-config.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
-import { isRecord } from '../schema/kind-of.ts';
 import { CliError } from './cli-error.ts';
 
 const ADK_APP = Symbol.for('google.adk.app');

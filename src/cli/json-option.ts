@@ -1,4 +1,5 @@
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { isRecord } from '../protocol/json.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { UsageError } from './cli-error.ts';
 
 /** @throws CliError naming the option and the place, never the text. */

@@ -1,6 +1,6 @@
 import type { Language } from '@google/genai';
 import type { Content, Part } from '../events/content.ts';
-import { isRecord } from '../schema/kind-of.ts';
+import { isRecord } from '../protocol/json.ts';
 import type { ToolCallRecord } from '../tools/invocation-context.ts';
 import type { BaseCodeExecutor } from './base-code-executor.ts';
 

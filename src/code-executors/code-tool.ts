@@ -1,4 +1,5 @@
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { isRecord } from '../protocol/json.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { BaseTool, type RunAsyncToolRequest } from '../tools/base-tool.ts';
 import { Media, ResponseWithMedia } from '../tools/media.ts';
 import { InvalidResultError } from '../tools/tool-error.ts';

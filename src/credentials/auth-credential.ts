@@ -1,4 +1,5 @@
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { isRecord } from '../protocol/json.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { invalidCredential } from './credential-errors.ts';
 
 /**

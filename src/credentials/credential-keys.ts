@@ -1,5 +1,6 @@
 import { variable } from '../environment.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { isRecord } from '../protocol/json.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { InvalidCredentialKeys } from './credential-errors.ts';
 
 /** 32 bytes under a name, which stands beside what it has encrypted. */

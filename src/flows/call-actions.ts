@@ -1,7 +1,8 @@
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
+import { isRecord } from '../protocol/json.ts';
 import { reservedKeyIn, reservedKeyText } from '../protocol/reserved-state.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import type { CallActions } from '../store/turns/call-store.ts';
 import { InvalidResultError } from '../tools/tool-error.ts';
 

@@ -4,9 +4,9 @@ import type {
 } from '../agents/processors/base-llm-processor.ts';
 import type { Event } from '../events/event.ts';
 import { createEventActions } from '../events/event-actions.ts';
-import { defined } from '../protocol/record.ts';
+import { defined, isRecord } from '../protocol/json.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { presentFields } from '../schema/present-fields.ts';
 import type { DraftEvent } from '../store/sessions/stored-event.ts';
 import type { InvocationContext } from '../tools/invocation-context.ts';

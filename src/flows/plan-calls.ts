@@ -3,7 +3,7 @@ import type { AgentRef, ToolOfAgent } from '../protocol/agent-run.ts';
 import type { Gate } from '../protocol/gate.ts';
 import { callKeyOf } from '../protocol/identity.ts';
 import type { AwaitedJob } from '../protocol/job.ts';
-import { defined } from '../protocol/record.ts';
+import { defined } from '../protocol/json.ts';
 import type { AppTerms, RunTerms, ToolSchedule } from '../protocol/run-terms.ts';
 import { PAYLOAD_LIMIT, SUMMARY_LIMIT } from '../protocol/sizes.ts';
 import type { PlannedCall } from '../protocol/step.ts';

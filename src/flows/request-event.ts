@@ -5,7 +5,7 @@ import {
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../events/request-calls.ts';
-import { defined } from '../protocol/record.ts';
+import { defined } from '../protocol/json.ts';
 import type { NewRequest } from '../store/approvals/approval-store.ts';
 import type { DraftEvent } from '../store/sessions/stored-event.ts';
 

@@ -5,9 +5,10 @@ import { type BaseLlmRequestProcessor, isDirect } from '../agents/processors/bas
 import { InstructionFailed } from '../agents/processors/request-processors.ts';
 import { thawRequest } from '../models/llm-request.ts';
 import { PluginFailed } from '../plugins/plugin-failed.ts';
+import { isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { JsonValueError } from '../schema/json-value.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import type { DraftEvent } from '../store/sessions/stored-event.ts';
 import type { LlmRequest } from '../tools/base-tool.ts';
 import type { ContextInit, InvocationContext } from '../tools/invocation-context.ts';

@@ -1,7 +1,7 @@
 import type { BaseAgent } from '../agents/base-agent.ts';
 import type { Content } from '../events/content.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
-import { defined } from '../protocol/record.ts';
+import { defined } from '../protocol/json.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import { Context } from '../tools/context.ts';

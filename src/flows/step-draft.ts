@@ -5,7 +5,7 @@ import { createEventActions, type EventActions } from '../events/event-actions.t
 import type { AgentPlan, AgentRef } from '../protocol/agent-run.ts';
 import { digestOf } from '../protocol/canonical-json.ts';
 import { stepKeyOf } from '../protocol/identity.ts';
-import { defined } from '../protocol/record.ts';
+import { defined } from '../protocol/json.ts';
 import type { AppTerms, RunTerms, ToolEdit } from '../protocol/run-terms.ts';
 import type { InvocationOutcome, TurnError } from '../protocol/turn.ts';
 import type { NewRequest } from '../store/approvals/approval-store.ts';

@@ -1,7 +1,7 @@
 import type { ModelPrice, ResolvedPriceTable } from '../app/price-table.ts';
 import type { GenerateContentResponseUsageMetadata } from '../events/content.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
-import { defined } from '../protocol/record.ts';
+import { defined } from '../protocol/json.ts';
 import type { StepUsage } from '../store/turns/usage.ts';
 
 /** A model's own figure, which may be anything; one that is no number of tokens counts as none. */

@@ -1,5 +1,5 @@
 import { variable } from '../environment.ts';
-import { isRecord } from '../schema/kind-of.ts';
+import { isRecord } from '../protocol/json.ts';
 
 /** The error object of a Google API: `google.rpc.Status` in JSON. */
 interface ProviderError {

@@ -1,7 +1,8 @@
 import type { ThinkingConfig } from '@google/genai';
 import type { Part } from '../events/content.ts';
+import { isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import type { LlmRequest } from '../tools/base-tool.ts';
 import type { Context } from '../tools/context.ts';

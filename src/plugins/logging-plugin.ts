@@ -1,6 +1,6 @@
 import type { Content, GenerateContentConfig, Part } from '@google/genai';
 import { getFunctionCalls, getFunctionResponses, isFinalResponse } from '../events/event.ts';
-import { defined } from '../protocol/record.ts';
+import { defined } from '../protocol/json.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import type { Context } from '../tools/context.ts';

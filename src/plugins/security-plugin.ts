@@ -1,8 +1,8 @@
 import type { FunctionCall } from '../events/content.ts';
 import { type Event, getFunctionCalls } from '../events/event.ts';
 import { REQUEST_CONFIRMATION_FUNCTION_CALL_NAME } from '../events/request-calls.ts';
+import { isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
-import { isRecord } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import { BasePlugin } from './base-plugin.ts';

@@ -1,5 +1,5 @@
 import { isLlmAgent } from '../agents/llm-agent.ts';
-import { isRecord } from '../schema/kind-of.ts';
+import { isRecord } from '../protocol/json.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import type { ResolvedDurableOptions } from '../tools/durable-options.ts';
 import type { AgentView } from '../tools/invocation-context.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from './record.ts';
+import { isRecord } from './json.ts';
 
 /** What a function response in the form of `@google/adk` says to a question. */
 export interface InputReply {

@@ -1,4 +1,4 @@
-import { isRecord } from './record.ts';
+import { isRecord } from './json.ts';
 /**
  * What of a value can't be what it is taken for: the field, and what stands there. Never the value itself, which may be anybody's.
  * Undefined where nothing is wrong.

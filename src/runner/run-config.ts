@@ -7,10 +7,10 @@ import type {
   SpeechConfig,
 } from '@google/genai';
 import { getLogger } from '../logger.ts';
-import { defined } from '../protocol/record.ts';
+import { defined, isRecord } from '../protocol/json.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 
 /** How answers come. Values: `StreamingMode` of `@google/adk` 2.0.0. */
 export const StreamingMode = {

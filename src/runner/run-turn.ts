@@ -6,7 +6,7 @@ import { whenAtRest } from '../client/turns/turn-at-rest.ts';
 import type { TurnHandle } from '../client/turns/turn-handle.ts';
 import type { Content } from '../events/content.ts';
 import { createEvent, type Event } from '../events/event.ts';
-import { defined } from '../protocol/record.ts';
+import { defined } from '../protocol/json.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import type { TurnError, TurnStatus } from '../protocol/turn.ts';
 import type { PartialText } from '../store/live/live-feed.ts';

@@ -5,7 +5,7 @@ import { InvalidTurn } from '../client/client-errors.ts';
 import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import { PluginManager } from '../plugins/plugin-manager.ts';
-import { defined } from '../protocol/record.ts';
+import { defined } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import type { BaseSessionService } from './base-session-service.ts';
 import { HoldfastSessionService } from './holdfast-session-service.ts';

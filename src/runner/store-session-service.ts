@@ -2,7 +2,7 @@ import { InvalidTurn } from '../client/client-errors.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 import type { ClientSessions } from '../client/sessions/client-sessions.ts';
 import type { Event } from '../events/event.ts';
-import { defined } from '../protocol/record.ts';
+import { defined } from '../protocol/json.ts';
 import {
   type AppendEventRequest,
   BaseSessionService,

@@ -1,3 +1,4 @@
+import { isRecord } from '../protocol/json.ts';
 import { messageOf } from '../protocol/message-of.ts';
 import {
   type CompiledSchema,
@@ -7,7 +8,7 @@ import {
 } from './compiled-schema.ts';
 import { DefinitionError } from './definition-error.ts';
 import { readJsonSchema } from './json-schema.ts';
-import { isRecord, kindOf } from './kind-of.ts';
+import { kindOf } from './kind-of.ts';
 import { didYouMean } from './known-fields.ts';
 import { formatPath } from './path.ts';
 import { mapSubschemas, rootOf, withObjectRoot } from './subschemas.ts';

@@ -1,5 +1,5 @@
+import { isRecord } from '../protocol/json.ts';
 import { SchemaError } from './compiled-schema.ts';
-import { isRecord } from './kind-of.ts';
 import { mapSubschemas } from './subschemas.ts';
 
 type SchemaObject = Record<string, unknown>;

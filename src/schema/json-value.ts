@@ -1,6 +1,6 @@
 import { codedError } from '../contract/error.ts';
 import { MOST_LEVELS, tooDeepText } from '../contract/message-limits.ts';
-import { isRecord } from '../protocol/record.ts';
+import { isRecord } from '../protocol/json.ts';
 import { kindOf } from './kind-of.ts';
 import { formatPath, type Path } from './path.ts';
 

@@ -1,5 +1,3 @@
-export { isRecord } from '../protocol/record.ts';
-
 /** What kind of value this is, in the words of JSON where it has one; never the value itself. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';

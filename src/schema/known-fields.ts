@@ -1,5 +1,6 @@
+import { isRecord } from '../protocol/json.ts';
 import { DefinitionError } from './definition-error.ts';
-import { isRecord, kindOf } from './kind-of.ts';
+import { kindOf } from './kind-of.ts';
 
 /**
  * Refuses anything but an object that has known fields only: a mistyped option would otherwise do nothing.

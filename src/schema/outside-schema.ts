@@ -1,7 +1,7 @@
 import { isTooDeep, tooDeepText } from '../contract/message-limits.ts';
+import { isRecord } from '../protocol/json.ts';
 import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
 import { SchemaError } from './compiled-schema.ts';
-import { isRecord } from './kind-of.ts';
 import { type LinearPattern, linearPattern } from './linear-pattern.ts';
 import { mapSubschemas } from './subschemas.ts';
 

@@ -1,5 +1,6 @@
+import { isRecord } from '../protocol/json.ts';
 import { SchemaError } from './compiled-schema.ts';
-import { isRecord, kindOf } from './kind-of.ts';
+import { kindOf } from './kind-of.ts';
 import { mapSubschemas } from './subschemas.ts';
 
 type SchemaObject = Record<string, unknown>;

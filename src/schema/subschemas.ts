@@ -1,5 +1,5 @@
+import { isRecord } from '../protocol/json.ts';
 import type { JsonSchemaObject } from './compiled-schema.ts';
-import { isRecord } from './kind-of.ts';
 
 type SchemaObject = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 import type { NotifiedRequest } from '../approvals/notifier.ts';
 import type { Voter } from '../protocol/gate.ts';
-import { defined } from '../protocol/record.ts';
+import { defined } from '../protocol/json.ts';
 import { visibleExcerpt } from '../protocol/visible-text.ts';
 import { type Block, type Button, mrkdwn, plain, type SectionBlock } from './block-kit.ts';
 import { slackExcerpt, slackText } from './slack-text.ts';

@@ -1,5 +1,5 @@
+import { isRecord } from '../protocol/json.ts';
 import { visibleJson, visibleText } from '../protocol/visible-text.ts';
-import { isRecord } from '../schema/kind-of.ts';
 import { type Block, type InputBlock, type ModalView, plain } from './block-kit.ts';
 import { slackText } from './slack-text.ts';
 

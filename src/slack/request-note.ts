@@ -1,5 +1,5 @@
 import { digestOf } from '../protocol/canonical-json.ts';
-import { isRecord } from '../schema/kind-of.ts';
+import { isRecord } from '../protocol/json.ts';
 import type { AskedRequest } from './request-message.ts';
 
 /** What the notifier keeps of a request: where its message stands. */

@@ -1,6 +1,5 @@
 import { codedError } from '../contract/error.ts';
-import { defined } from '../protocol/record.ts';
-import { isRecord } from '../schema/kind-of.ts';
+import { defined, isRecord } from '../protocol/json.ts';
 import type { ModalView } from './block-kit.ts';
 import type { DrawnMessage } from './request-message.ts';
 

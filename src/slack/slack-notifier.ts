@@ -7,8 +7,7 @@ import type {
   Notifier,
 } from '../approvals/notifier.ts';
 import { digestOf } from '../protocol/canonical-json.ts';
-import { defined } from '../protocol/record.ts';
-import { isRecord } from '../schema/kind-of.ts';
+import { defined, isRecord } from '../protocol/json.ts';
 import { plain } from './block-kit.ts';
 import { actionOf, callOf, type DrawnMessage, endedMessage, pendingMessage } from './request-message.ts';
 import {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { defined } from '../protocol/record.ts';
+import { defined } from '../protocol/json.ts';
 import { isObject, type Json, listOf } from './gemini-json.ts';
 import { blockProblems, viewProblems } from './slack-block-check.ts';
 import { type SlackMessage, SlackRefusal, type SlackState } from './slack-state.ts';

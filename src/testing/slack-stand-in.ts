@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { outliveErrors } from '../net/outlive-errors.ts';
-import { defined } from '../protocol/record.ts';
+import { defined } from '../protocol/json.ts';
 import { isObject, type Json, listOf } from './gemini-json.ts';
 import { contentOf, SLACK_METHODS, STAND_IN_APP, shownMessage } from './slack-methods.ts';
 import { type SlackForgery, slackHeaders } from './slack-sign.ts';

@@ -1,5 +1,5 @@
 import type { OnExpiry } from '../protocol/gate.ts';
-import { defined } from '../protocol/record.ts';
+import { defined } from '../protocol/json.ts';
 import type { Duration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';

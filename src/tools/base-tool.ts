@@ -1,9 +1,9 @@
 import type { FunctionDeclaration } from '../events/content.ts';
 import { appendTools, type ModelRequest } from '../models/llm-request.ts';
-import { defined } from '../protocol/record.ts';
+import { defined, isRecord } from '../protocol/json.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { isProviderSchema, providerToJsonSchema } from '../schema/provider-schema.ts';

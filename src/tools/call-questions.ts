@@ -1,8 +1,9 @@
 import { codedError } from '../contract/error.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
 import type { AuthConfig } from '../events/event-actions.ts';
+import { isRecord } from '../protocol/json.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import type { ResolvedApproval } from './approval-options.ts';
 
 /** The part of an auth config that events, histories and requests may have: the scheme, and the name of the credential. */

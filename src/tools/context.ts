@@ -6,7 +6,7 @@ import {
   type EventActions,
   ToolConfirmation,
 } from '../events/event-actions.ts';
-import { defined } from '../protocol/record.ts';
+import { defined } from '../protocol/json.ts';
 import { toJsonValue } from '../schema/json-value.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
 import { CallJob, type ContextJob, NoJobError } from './call-job.ts';

@@ -1,6 +1,6 @@
-import { defined } from '../protocol/record.ts';
+import { defined, isRecord } from '../protocol/json.ts';
 import { type Duration, formatDuration } from '../schema/duration.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import type { ToolGate } from './gate-options.ts';
 import { type ResolvedRetryOptions, type RetryOptions, resolveRetryOptions } from './retry-options.ts';

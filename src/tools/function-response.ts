@@ -1,6 +1,6 @@
+import { isRecord } from '../protocol/json.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
-import { isRecord } from '../schema/kind-of.ts';
 import { withObjectRoot } from '../schema/subschemas.ts';
 import { InvalidResultError, ToolError } from './tool-error.ts';
 

@@ -1,8 +1,9 @@
 import type { FunctionDeclaration } from '../events/content.ts';
+import { isRecord } from '../protocol/json.ts';
 import { compileObjectSchema, compileSchema, isZodSchema } from '../schema/compile-schema.ts';
 import type { CompiledSchema, JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields, didYouMean } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { formatPath } from '../schema/path.ts';

@@ -1,6 +1,6 @@
 import type { AuthConfig } from '../events/event-actions.ts';
-import { defined } from '../protocol/record.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { defined, isRecord } from '../protocol/json.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { type ApprovalOptions, type ResolvedApproval, resolveApproval } from './approval-options.ts';
 import { withoutSecrets } from './call-questions.ts';

@@ -1,7 +1,7 @@
-import { defined } from '../protocol/record.ts';
+import { defined, isRecord } from '../protocol/json.ts';
 import { compileSchema } from '../schema/compile-schema.ts';
 import { toJsonValue } from '../schema/json-value.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import type { SchemaLike, SchemaOutput } from '../schema/schema-types.ts';
 import type { CallQuestions } from './call-questions.ts';
 import { ToolError } from './tool-error.ts';

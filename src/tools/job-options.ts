@@ -1,5 +1,5 @@
 import type { JobProgress } from '../contract/jobs.ts';
-import { defined } from '../protocol/record.ts';
+import { defined } from '../protocol/json.ts';
 import { type Duration, formatDuration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { OptionReader } from '../schema/option-reader.ts';

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { types } from 'node:util';
 import type { Part } from '../events/content.ts';
-import { defined } from '../protocol/record.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { defined, isRecord } from '../protocol/json.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { InvalidResultError } from './tool-error.ts';
 
 const MEDIA = Symbol.for('holdfast.media');

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { types } from 'node:util';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { isRecord } from '../protocol/json.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import type { ToolChunk } from './base-tool.ts';
 import { jsonResult } from './function-response.ts';
 import { isMediaResult, mediaCopy } from './media.ts';

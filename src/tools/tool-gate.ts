@@ -1,8 +1,7 @@
 import { coversTerms } from '../approvals/edited-terms.ts';
 import { digestOf } from '../protocol/canonical-json.ts';
-import { defined } from '../protocol/record.ts';
+import { defined, isRecord } from '../protocol/json.ts';
 import { toJsonValue } from '../schema/json-value.ts';
-import { isRecord } from '../schema/kind-of.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import { type ResolvedApproval, resolveApproval } from './approval-options.ts';
 import type { BaseTool, RunAsyncToolRequest } from './base-tool.ts';

@@ -1,5 +1,6 @@
+import { isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { type BaseTool, isBaseTool } from './base-tool.ts';
 
 const TOOL_REGISTRY = Symbol.for('holdfast.toolRegistry');

@@ -1,9 +1,10 @@
 import { appendTools, removeTools } from '../models/llm-request.ts';
 import { canonicalJson } from '../protocol/canonical-json.ts';
+import { isRecord } from '../protocol/json.ts';
 import type { ToolEdit } from '../protocol/run-terms.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { didYouMean } from '../schema/known-fields.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import { agentOfTool } from './agent-of-tool.ts';

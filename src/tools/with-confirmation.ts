@@ -1,7 +1,7 @@
 import type { FunctionDeclaration } from '../events/content.ts';
-import { defined } from '../protocol/record.ts';
+import { defined, isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
-import { isRecord, kindOf } from '../schema/kind-of.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { AGENT_OF_TOOL, type AgentOfTool } from './agent-of-tool.ts';
 import type { ApprovalOptions } from './approval-options.ts';
 import { BaseTool, type RunAsyncToolRequest, type ToolProcessLlmRequest } from './base-tool.ts';

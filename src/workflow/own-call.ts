@@ -1,6 +1,6 @@
 import { sleep, uuid4 } from '@temporalio/workflow';
+import { isRecord } from '../protocol/json.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
-import { isRecord } from '../protocol/record.ts';
 import type { Reference } from '../protocol/sizes.ts';
 import type { OwnCall, TurnResult } from '../protocol/turn.ts';
 import { readAnswer } from './agent-answer.ts';

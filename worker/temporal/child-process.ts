@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { access, constants, stat } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { defined } from '../../src/protocol/record.ts';
+import { defined } from '../../src/protocol/json.ts';
 
 export interface RunResult {
   /** Undefined if it couldn't be started or was ended by a signal. */

@@ -7,7 +7,7 @@ import {
 } from '@temporalio/envconfig';
 import type { NativeConnectionOptions } from '@temporalio/worker';
 import { setVariables } from '../../src/environment.ts';
-import { defined } from '../../src/protocol/record.ts';
+import { defined } from '../../src/protocol/json.ts';
 import { TemporalConfigInvalid } from './errors.ts';
 
 const SELECTORS = ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'];

@@ -5,7 +5,7 @@ import type { Content } from '../../events/content.ts';
 import { takesSchemaWithTools } from '../../models/gemini-generation.ts';
 import { appendInstructions, thawRequest } from '../../models/llm-request.ts';
 import { isBuiltInPlanner } from '../../planners/planners.ts';
-import { defined } from '../../protocol/record.ts';
+import { defined } from '../../protocol/json.ts';
 import { copyPlain } from '../../schema/copy-plain.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';

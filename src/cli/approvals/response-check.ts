@@ -1,6 +1,6 @@
+import { isRecord } from '../../protocol/json.ts';
 import { SchemaError } from '../../schema/compiled-schema.ts';
 import { readJsonSchema } from '../../schema/json-schema.ts';
-import { isRecord } from '../../schema/kind-of.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { UsageError } from '../cli-error.ts';
 

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { readLockOwner } from '../../../worker/folder/exclusive.ts';
 import { findLocalGateway } from '../../../worker/local-gateway.ts';
 import { namesServer } from '../../../worker/temporal/client-config.ts';
-import { isRecord } from '../../schema/kind-of.ts';
+import { isRecord } from '../../protocol/json.ts';
 import { type Finding, fail, failed, messageOf, ok, type Surroundings, warn } from './finding.ts';
 
 const GIB = 2 ** 30;

@@ -3,7 +3,7 @@ import { argumentsToRun, secretInEdit } from '../../approvals/edited-arguments.t
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { Confirmed } from '../../client/turns/steering.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
-import { isRecord } from '../../schema/kind-of.ts';
+import { isRecord } from '../../protocol/json.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { attestDecision } from '../approvals/approver.ts';
 import { credentialTypeOf, needsAttestation, nextCommands } from '../approvals/next-commands.ts';

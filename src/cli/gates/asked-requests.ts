@@ -4,8 +4,8 @@ import {
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../../events/request-calls.ts';
+import { isRecord } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import { isRecord } from '../../schema/kind-of.ts';
 import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 
 /** A request as its event tells it. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ownVersion } from '../../own-version.ts';
-import { isRecord } from '../../schema/kind-of.ts';
+import { isRecord } from '../../protocol/json.ts';
 
 /** The package's folder, of sources and of what is built of them alike. */
 const FOLDER = resolve(import.meta.dirname, import.meta.url.endsWith('.js') ? '../../../..' : '../../..');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { workflowIdOf } from '../../protocol/identity.ts';
+import { isRecord } from '../../protocol/json.ts';
 import { AGENT_TURN, RETAIN_SESSIONS, TOOL_JOB } from '../../protocol/names.ts';
-import { isRecord } from '../../schema/kind-of.ts';
 import { CliError } from '../cli-error.ts';
 
 /** A history as JSON, the form of Temporal's own tools. */

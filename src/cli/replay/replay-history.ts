@@ -1,8 +1,8 @@
 import { IllegalStateError } from '@temporalio/common';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { testWorkflowBundle, workflowBundle } from '../../../worker/bundle.ts';
+import { isRecord } from '../../protocol/json.ts';
 import { EXPIRE_JOB, EXPIRE_REQUEST } from '../../protocol/names.ts';
-import { isRecord } from '../../schema/kind-of.ts';
 import type { HistoryEvent, RecordedHistory } from './history-file.ts';
 
 /** Where a history and the workflow code part. */

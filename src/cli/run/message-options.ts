@@ -1,5 +1,6 @@
 import type { Content } from '../../events/content.ts';
-import { isRecord, kindOf } from '../../schema/kind-of.ts';
+import { isRecord } from '../../protocol/json.ts';
+import { kindOf } from '../../schema/kind-of.ts';
 import { UsageError } from '../cli-error.ts';
 import { objectOption, parsedOption } from '../json-option.ts';
 

@@ -1,6 +1,6 @@
 import type { Operation } from '../../contract/operation.ts';
+import { isRecord } from '../../protocol/json.ts';
 import { JsonValueError, toJsonValue } from '../../schema/json-value.ts';
-import { isRecord } from '../../schema/kind-of.ts';
 import { problemOfName } from '../../schema/person-name.ts';
 import { checkedInput } from '../checked-input.ts';
 import { InvalidJob } from '../client-errors.ts';

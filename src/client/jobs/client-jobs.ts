@@ -19,7 +19,7 @@ import {
 } from '../../contract/jobs.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { verifyJobToken } from '../../jobs/job-token.ts';
-import { isRecord } from '../../schema/kind-of.ts';
+import { isRecord } from '../../protocol/json.ts';
 import type { EndedJob, EndJob, JobClaims, JobOutcome, JobRow } from '../../store/jobs/job-store.ts';
 import type { Store } from '../../store/store.ts';
 import { checkedInput } from '../checked-input.ts';

@@ -6,7 +6,7 @@ import {
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../../events/request-calls.ts';
 import { callKeyOfRequest } from '../../protocol/gate.ts';
-import { isRecord } from '../../protocol/record.ts';
+import { isRecord } from '../../protocol/json.ts';
 import { confirmationReplyOf, type InputReply, inputReplyOf } from '../../protocol/replies.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { isSameJson } from '../same-json.ts';

@@ -1,7 +1,7 @@
 import { CREDENTIAL_REF } from '../../contract/decision-limits.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { Content } from '../../events/content.ts';
-import { isRecord } from '../../protocol/record.ts';
+import { isRecord } from '../../protocol/json.ts';
 import { inputReplyOf } from '../../protocol/replies.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';

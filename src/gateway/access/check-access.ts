@@ -1,5 +1,5 @@
+import { isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
-import { isRecord } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
 import { ACCESS_SETTINGS } from './access-settings.ts';

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
+import { isRecord } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
-import { isRecord } from '../../schema/kind-of.ts';
 import { IssuerUnreachable } from './issuer-unreachable.ts';
 import { isSafeUrl, type TrustedIssuer } from './trusted-issuer.ts';
 

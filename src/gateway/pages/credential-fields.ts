@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { PutCredential } from '../../client/credentials/credentials.ts';
-import { isRecord } from '../../schema/kind-of.ts';
+import { isRecord } from '../../protocol/json.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { Field, Filled } from './fields.ts';
 import type { Form } from './take-form.ts';

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { isRecord } from '../../schema/kind-of.ts';
+import { isRecord } from '../../protocol/json.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { type Field, type Filled, parsedJson, parsedNumber } from './fields.ts';
 import { type Html, shown } from './shown-text.ts';

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { isRecord } from '../../schema/kind-of.ts';
+import { isRecord } from '../../protocol/json.ts';
 import { type Html, shown, shownLines } from './shown-text.ts';
 
 /** Characters that a row shows in its line; longer texts have a box that scrolls. */

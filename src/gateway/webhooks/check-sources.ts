@@ -1,6 +1,7 @@
 import { webhookSecret } from '../../net/signatures.ts';
+import { isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
-import { isRecord, kindOf } from '../../schema/kind-of.ts';
+import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import { problemOfName } from '../../schema/person-name.ts';
 import type { WebhookSource, WebhookSources } from './options.ts';

@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { HoldfastError } from '../../contract/error.ts';
 import { jsonBytes } from '../../contract/json-bytes.ts';
 import { verifyWebhook, webhookSecret } from '../../net/signatures.ts';
-import { isRecord } from '../../schema/kind-of.ts';
+import { isRecord } from '../../protocol/json.ts';
 import type { WebhookAnswered, WebhookDelivery } from '../../store/messages/message-store.ts';
 import type { GatewayAttester } from '../approvals/gateway-attester.ts';
 import { RequestRefused } from '../gateway-errors.ts';

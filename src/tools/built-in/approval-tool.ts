@@ -1,6 +1,6 @@
-import { defined } from '../../protocol/record.ts';
+import { defined, isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
-import { isRecord, kindOf } from '../../schema/kind-of.ts';
+import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import type { ApprovalOptions } from '../approval-options.ts';
 import { FunctionTool } from '../function-tool.ts';

@@ -5,8 +5,9 @@ import {
   isGeminiModel,
   unfitModel,
 } from '../../models/gemini-generation.ts';
+import { isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
-import { isRecord, kindOf } from '../../schema/kind-of.ts';
+import { kindOf } from '../../schema/kind-of.ts';
 import { BaseTool, type LlmRequest, type ToolProcessLlmRequest, toolOwner } from '../base-tool.ts';
 
 /** A tool that the provider runs by itself: it stands in the request, and no call of it ever comes. */

@@ -1,6 +1,6 @@
 import { REQUEST_INPUT_FUNCTION_CALL_NAME } from '../../events/request-calls.ts';
+import { isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
-import { isRecord } from '../../schema/kind-of.ts';
 import { LongRunningFunctionTool } from '../function-tool.ts';
 import { ToolError } from '../tool-error.ts';
 import { withReservedName } from '../tool-name.ts';

@@ -1,5 +1,5 @@
 import { isGemini1Model, isGeminiModel, unfitModel } from '../../models/gemini-generation.ts';
-import { defined } from '../../protocol/record.ts';
+import { defined } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
