@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { STORE_SCHEMA } from '../../src/store/schema/store-schema.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const ROOMS = ['src', 'workflows', 'activities', 'worker'];
@@ -55,6 +56,17 @@ test('only the public entry points and the bundle re-export [layout.files]', () 
       'workflows/index.ts',
     ].sort(),
   );
+});
+
+test('each SQL function is defined once, and the schema has it [store.schema]', () => {
+  const sql = pathsOf('src/store').filter((path) => path.endsWith('.sql'));
+  const defined = sql.flatMap((path) =>
+    [...readFileSync(join(root, path), 'utf8').matchAll(/^\s*create\s.*\bfunction\s+holdfast\.(\w+)/gim)].map(
+      ([, name = '']) => name,
+    ),
+  );
+  expect(defined.length).toBeGreaterThan(20);
+  expect(defined.toSorted()).toEqual([...STORE_SCHEMA.functions.keys()].toSorted());
 });
 
 test('nothing is left undone in the sources [layout.files]', () => {
