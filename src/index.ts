@@ -102,6 +102,7 @@ export {
   type UnsafeLocalCodeExecutorOptions,
 } from './code-executors/unsafe-local-code-executor.ts';
 export type { GateKind, ListApprovals, RequestStatus } from './contract/approvals.ts';
+export type { StoredCredential } from './contract/credentials.ts';
 export { HoldfastError, type HoldfastErrorOptions } from './contract/error.ts';
 export type { ErrorCode } from './contract/error-codes.ts';
 export type { JobProgress, JobStatus } from './contract/jobs.ts';
@@ -255,7 +256,6 @@ export { type CompositeSessionKey, createSession, type Session } from './runner/
 export { DefinitionError } from './schema/definition-error.ts';
 export { JsonValueError } from './schema/json-value.ts';
 export type { ApprovalRow, ApprovalTerms, AuditedRequest } from './store/approvals/approval-store.ts';
-export type { StoredCredential } from './store/credentials/credential-store.ts';
 export { type OpenStoreOptions, openStore } from './store/open-store.ts';
 export type { SessionNames } from './store/sessions/session-names.ts';
 export type {

@@ -1,4 +1,4 @@
-import { type Operation, placesOf, requestOf } from '../contract/operation.ts';
+import { type Operation, pathPartProblem, placesOf, requestOf } from '../contract/operation.ts';
 import { GatewayUnreachable, InvalidTurn } from './client-errors.ts';
 import { Backoff } from './gateway-backoff.ts';
 import { errorOf, toldError } from './gateway-failure.ts';
@@ -154,16 +154,14 @@ export class GatewayConnection {
 }
 
 function sent(operation: Operation, input: Input, way: Way): [string, GatewayRequest] {
-  for (const { in: place, field } of placesOf(operation)) {
+  for (const { in: place, field, check } of placesOf(operation)) {
     const value = input[field.join('.')];
-    // Every URL parser takes them for steps, encoded too.
-    if (place === 'path' && (value === '.' || value === '..')) {
-      const problem = '"." and ".." can’t stand in a path: use another name';
-      throw new InvalidTurn(`${operation.name}: ${field}: ${problem}`);
-    }
+    const isPart = place === 'path' || check['x-path-part'] === true;
+    const problem = isPart && typeof value === 'string' ? pathPartProblem(value) : undefined;
+    if (problem !== undefined) throw new InvalidTurn(`${operation.name}: ${field}: ${problem}`);
   }
-  const { path, ...request } = requestOf(operation, input);
-  return [path, { ...request, ...way }];
+  const { path, headers, ...request } = requestOf(operation, input);
+  return [path, { ...request, ...way, headers: { ...headers, ...way.headers } }];
 }
 
 /** Whether the same request may get another answer later. */

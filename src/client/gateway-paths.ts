@@ -31,16 +31,6 @@ export function appSessionsPath(app: string, method: string): string {
   return pathOf`/v1/apps/${inPath({ app }, method)}/sessions`;
 }
 
-/** @throws InvalidTurn */
-export function credentialsPath(
-  { app, userId, credentialRef }: { app: string; userId?: string; credentialRef?: string },
-  method: string,
-): string {
-  const user = userId === undefined ? '' : pathOf`/users/${inPath({ userId }, method)}`;
-  const ref = credentialRef === undefined ? '' : pathOf`/${inPath({ credentialRef }, method)}`;
-  return `${pathOf`/v1/apps/${inPath({ app }, method)}`}${user}/credentials${ref}`;
-}
-
 export function withQuery(path: string, query: Query): string {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value));

@@ -5,6 +5,7 @@ export type {
   ProvideInputOptions,
   RequestStatus,
 } from '../contract/approvals.ts';
+export type { PutCredential, StoredCredential } from '../contract/credentials.ts';
 export { HoldfastError } from '../contract/error.ts';
 export type { ErrorCode } from '../contract/error-codes.ts';
 export type {
@@ -47,7 +48,6 @@ export type {
   TurnUsage,
 } from '../protocol/turn.ts';
 export type { ApprovalRow, AuditedRequest } from '../store/approvals/approval-store.ts';
-export type { StoredCredential } from '../store/credentials/credential-store.ts';
 export type { JobRow } from '../store/jobs/job-store.ts';
 export type { AuditRow } from '../store/sessions/session-store.ts';
 export type { Approvals, WhichAudit, WhichRequest } from './approvals/approvals.ts';
@@ -71,7 +71,7 @@ export {
   TurnRunning,
   UnknownCall,
 } from './client-errors.ts';
-export type { Credentials, PutCredential } from './credentials/credentials.ts';
+export type { Credentials } from './credentials/credentials.ts';
 export { GatewayClient, type GatewayClientOptions } from './gateway-client.ts';
 export type { HoldfastApi, SentMessage } from './holdfast-api.ts';
 export { HoldfastClient } from './holdfast-client.ts';

@@ -34,6 +34,12 @@ export interface Check {
   readonly 'x-max-bytes'?: number;
   /** Objects and lists in it are nested as deep as every side can walk them. */
   readonly 'x-flat'?: true;
+  /** A name that paths of the gateway have later. */
+  readonly 'x-path-part'?: true;
+  /** What the OpenAPI document calls it. */
+  readonly 'x-name'?: string;
+  /** What the document says of it at this place only. */
+  readonly 'x-here'?: object;
 }
 
 /** A field, `after.since` or `parts[0]`, empty for the value itself; and what is wrong with it, never the value. */

@@ -8,12 +8,18 @@ const LONGEST_ID_NAME = 1_000;
 /** No database keeps NUL, and no JSON a lone surrogate. */
 const STORABLE = /^[^\p{Cs}\0]+$/u;
 
-/** What names something, of any length. */
-export function name(description: string) {
-  return z.string().min(1).regex(STORABLE).meta({
+/** What names something, of any length unless `most` bounds it. */
+export function name(description: string, most = Number.POSITIVE_INFINITY) {
+  const text = z.string().min(1).regex(STORABLE);
+  return (Number.isFinite(most) ? text.max(most) : text).meta({
     description,
     'x-expected': 'a non-empty string of well-formed Unicode without NUL characters',
   });
+}
+
+/** What names something that a path of the gateway has to name later. */
+export function newName(description: string) {
+  return name(description).meta({ 'x-path-part': true });
 }
 
 /** A name that goes into ids of Temporal's. */
@@ -26,6 +32,21 @@ export function idName(description?: string) {
 export function moment(description?: string) {
   const unit = 'Milliseconds since the epoch.';
   return z.number().meta({ description: description === undefined ? unit : `${description} ${unit}` });
+}
+
+/** The last moment of a `Date`. */
+const LATEST = 8.64e15;
+
+/** A moment that somebody says, with a fraction or without. */
+export function time(description: string) {
+  return z
+    .number()
+    .min(0)
+    .max(LATEST)
+    .meta({
+      description: `${description} Milliseconds since the epoch.`,
+      'x-expected': 'milliseconds since the epoch',
+    });
 }
 
 /** How long something may take. */
@@ -65,14 +86,17 @@ export const WHOSE = {
 /** What {@link WHOSE} and {@link SESSION} are called on the wire. */
 export const WHOSE_ON_THE_WIRE = { userId: 'user', sessionId: 'session' };
 
-/** The session that a path names. */
-export const SESSION = {
-  app: name('The app. URI-encoded.'),
-  userId: name('The user. URI-encoded.'),
-  sessionId: name('The session. URI-encoded.'),
-};
+/** The app that a path names. */
+export const APP = { app: name('The app. URI-encoded.') };
 
-export const SESSION_PATH = '/v1/apps/{app}/users/{user}/sessions/{session}';
+/** The user that a path names. */
+export const USER = { ...APP, userId: name('The user. URI-encoded.') };
+
+/** The session that a path names. */
+export const SESSION = { ...USER, sessionId: name('The session. URI-encoded.') };
+
+export const USER_PATH = '/v1/apps/{app}/users/{user}';
+export const SESSION_PATH = `${USER_PATH}/sessions/{session}`;
 
 /** Milliseconds, at most, that an answer is waited for. */
 export const LONGEST_TIMEOUT = 60_000;

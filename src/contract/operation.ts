@@ -24,11 +24,16 @@ export interface Operation<Input extends z.ZodObject = z.ZodObject, Output exten
   readonly wire?: Readonly<Record<string, string>>;
   /** Fields of a `post` that go in the query. */
   readonly query?: readonly string[];
+  /** Fields that go in headers. */
+  readonly headers?: readonly string[];
+  /** `z.never()` where the answer is a stream in any case. */
   readonly output: Output;
   /** What the output is, in the OpenAPI document. */
   readonly answer: string;
+  /** What the server-sent events are that a caller may accept in place of the output. */
+  readonly stream?: string;
   /** @default 200 */
-  readonly status?: 200 | 201;
+  readonly status?: 200 | 201 | 202;
   /** Codes of errors beside those that every operation may answer with. */
   readonly errors?: readonly ErrorCode[];
 }
@@ -54,16 +59,31 @@ const CHECKS = new WeakMap<z.ZodType, Check>();
 export function checkOf(schema: z.ZodType): Check {
   const known = CHECKS.get(schema);
   if (known !== undefined) return known;
-  const { $schema: _of, ...check } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-  CHECKS.set(schema, check as Check);
-  return check as Check;
+  const {
+    $schema: _of,
+    $defs = {},
+    ...json
+  } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  const check = inlined(json, $defs) as Check;
+  CHECKS.set(schema, check);
+  return check;
+}
+
+/** Named schemas stand wherever they are used, so that nothing has to be looked up; their names are for the document. */
+function inlined(schema: unknown, named: Readonly<Record<string, object>>): unknown {
+  if (Array.isArray(schema)) return schema.map((each) => inlined(each, named));
+  if (!isObject(schema)) return schema;
+  const { $ref, ...here } = schema;
+  const name = typeof $ref === 'string' ? $ref.slice('#/$defs/'.length) : undefined;
+  const whole = name === undefined ? schema : { ...named[name], 'x-name': name, 'x-here': here };
+  return Object.fromEntries(Object.entries(whole).map(([field, of]) => [field, inlined(of, named)]));
 }
 
 /** A field of an operation's input, and where it stands in a request. */
 interface Place {
   /** Names from the input's root: `after`, `since`. */
   field: readonly string[];
-  in: 'path' | 'query' | 'body';
+  in: 'path' | 'query' | 'header' | 'body';
   /** On the wire. */
   name: string;
   check: Check;
@@ -76,7 +96,7 @@ const PLACES = new WeakMap<Operation, readonly Place[]>();
 export function placesOf(operation: Operation): readonly Place[] {
   const known = PLACES.get(operation);
   if (known !== undefined) return known;
-  const { path, method, wire = {}, query = [], input } = operation;
+  const { path, method, wire = {}, query = [], headers = [], input } = operation;
   const inner = Object.keys(wire).filter((field) => field.includes('.'));
   const placed = (field: readonly string[], check: Check, isRequired: boolean): Place[] => {
     const text = field.join('.');
@@ -87,9 +107,12 @@ export function placesOf(operation: Operation): readonly Place[] {
       );
     }
     const name = wire[text] ?? text;
-    const isQuery = method !== 'post' || query.includes(text);
-    const place = path.includes(`{${name}}`) ? 'path' : isQuery ? 'query' : 'body';
-    return [{ field, in: place, name, check, isRequired }];
+    return [{ field, in: placeOf(text, name), name, check, isRequired }];
+  };
+  const placeOf = (field: string, name: string): Place['in'] => {
+    if (path.includes(`{${name}}`)) return 'path';
+    if (headers.includes(field)) return 'header';
+    return method !== 'post' || query.includes(field) ? 'query' : 'body';
   };
   const { properties = {}, required = [] } = checkOf(input);
   const places = Object.entries(properties).flatMap(([name, of]) =>
@@ -103,30 +126,52 @@ export function placesOf(operation: Operation): readonly Place[] {
 export function requestOf(
   operation: Operation,
   input: Readonly<Record<string, unknown>>,
-): { method: 'GET' | 'POST' | 'DELETE'; path: string; body?: Record<string, unknown> } {
+): {
+  method: 'GET' | 'POST' | 'DELETE';
+  path: string;
+  headers: Record<string, string>;
+  body?: Record<string, unknown>;
+} {
   let { path } = operation;
   const query = new URLSearchParams();
+  const headers: Record<string, string> = {};
   const body: Record<string, unknown> = {};
   for (const { field, in: place, name } of placesOf(operation)) {
     const value = field.reduce<unknown>((at, part) => (isObject(at) ? at[part] : undefined), input);
     if (value === undefined) continue;
     if (place === 'body') body[name] = value;
     else if (place === 'query') query.set(name, String(value));
+    else if (place === 'header') headers[name] = String(value);
     else path = path.replace(`{${name}}`, () => encodeURIComponent(String(value)));
   }
   const method = operation.method.toUpperCase() as 'GET' | 'POST' | 'DELETE';
   return {
     method,
     path: query.size === 0 ? path : `${path}?${query}`,
+    headers,
     ...(method === 'POST' ? { body } : {}),
   };
 }
 
-/** What came in a request, by the names on the wire; texts of path and query are not read yet. */
+/** What came in a request, by the names on the wire; texts of path, query and headers are not read yet. */
 export interface Received {
   path: Readonly<Record<string, unknown>>;
   query: Readonly<Record<string, unknown>>;
+  /** By their names in lower case. */
+  header: Readonly<Record<string, unknown>>;
   body: Readonly<Record<string, unknown>>;
+}
+
+/** Bytes of a name in a path: four of them are less than the headers that the gateway takes. */
+const LONGEST_IN_PATH = 15_000;
+
+/** What is wrong with a name that has to stand in a path; undefined where nothing is. */
+export function pathPartProblem(name: string): string | undefined {
+  // Every URL parser takes them for steps, encoded too.
+  if (name === '.' || name === '..') return '"." and ".." can’t stand in a path: use another name';
+  return encodeURIComponent(name.toWellFormed()).length > LONGEST_IN_PATH
+    ? `expected a name of at most ${LONGEST_IN_PATH} bytes when it is URI-encoded`
+    : undefined;
 }
 
 /** The input that a request carries, to be checked yet. */

@@ -1,26 +1,24 @@
 import { randomBytes } from 'node:crypto';
-import type { CredentialStore, StoredCredential } from '../store/credentials/credential-store.ts';
+import { take } from '../contract/check.ts';
+import {
+  CREDENTIAL_NAMES,
+  type ListCredentials,
+  type PutCredential,
+  type RemoveCredential,
+  type StoredCredential,
+} from '../contract/credentials.ts';
+import { checkOf } from '../contract/operation.ts';
+import type { CredentialStore } from '../store/credentials/credential-store.ts';
 import { type AuthCredential, readAuthCredential } from './auth-credential.ts';
 import { CredentialKeyMissing, invalidCredential } from './credential-errors.ts';
 import type { CredentialKeys } from './credential-keys.ts';
 import { seal, unseal } from './seal.ts';
 
-const LONGEST_NAME = 512;
-const LONGEST_LABEL = 200;
 /** Others who put the same credential at the same moment are few. */
 const MOST_SWAPS = 20;
 
-/** What {@link CredentialVault.put} takes. */
-export interface CredentialToKeep {
-  app: string;
-  userId: string;
-  /** `credentialKey` of the tool's `authConfig`. */
-  credentialKey: string;
-  /** In ADK's form; checked. */
-  credential: unknown;
-  /** For people, at most 200 characters; no secret. */
-  label?: string | undefined;
-}
+/** What {@link CredentialVault.put} takes; all of it is checked. */
+export type CredentialToKeep = Omit<PutCredential, 'credential'> & { credential: unknown };
 
 /** A credential that may have to go again. */
 export interface PutForNow {
@@ -95,25 +93,24 @@ export class CredentialVault {
   }
 
   /** Without the secrets. */
-  list(list: { app: string; userId?: string }): Promise<StoredCredential[]> {
+  list(list: ListCredentials): Promise<StoredCredential[]> {
     return this.#store.list(list);
   }
 
   /** Whether there was one. */
-  remove(remove: { app: string; userId: string; credentialRef: string }): Promise<boolean> {
+  remove(remove: RemoveCredential): Promise<boolean> {
     return this.#store.remove(remove);
   }
 
-  #sealed({ app, userId, credentialKey, credential, label }: CredentialToKeep) {
-    const names = { app, userId, credentialKey };
-    for (const [field, value] of Object.entries(names)) assertName(field, value);
+  #sealed({ credential, ...given }: CredentialToKeep) {
+    const { label, ...names } = namesOf(given);
     const read = readAuthCredential(credential);
     const place = { ...names, credentialRef: `cr-${randomBytes(16).toString('base64url')}` };
     const key = this.#ownKeys().sealing();
     return {
       ...place,
       authType: read.authType,
-      ...(label === undefined ? {} : { label: labelOf(label) }),
+      ...(label === undefined ? {} : { label }),
       keyId: key.id,
       sealed: seal(read, place, key),
     };
@@ -125,12 +122,8 @@ export class CredentialVault {
   }
 }
 
-function assertName(field: string, value: unknown): void {
-  const isName = typeof value === 'string' && value !== '' && value.length <= LONGEST_NAME;
-  if (!isName) throw invalidCredential(field, `expected text of 1 to ${LONGEST_NAME} characters`);
-}
-
-function labelOf(label: unknown): string {
-  if (typeof label === 'string' && label.length <= LONGEST_LABEL) return label;
-  throw invalidCredential('label', `expected text of at most ${LONGEST_LABEL} characters`);
+function namesOf(given: object): Omit<PutCredential, 'credential'> {
+  const { value, problem } = take<Omit<PutCredential, 'credential'>>(checkOf(CREDENTIAL_NAMES), given);
+  if (problem !== undefined) throw invalidCredential(problem.field, problem.problem);
+  return value;
 }

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type Check, isObject, shapeOf, takeAll } from '../contract/check.ts';
+import { type Check, isObject, type Problem, shapeOf, takeAll } from '../contract/check.ts';
 import { entryOf } from '../contract/error-codes.ts';
 import {
   checkOf,
@@ -7,6 +7,7 @@ import {
   type InputOf,
   inputFrom,
   type Operation,
+  pathPartProblem,
   placesOf,
 } from '../contract/operation.ts';
 import { didYouMean } from '../schema/known-fields.ts';
@@ -24,18 +25,24 @@ export interface Guard {
 /** At most so many problems are told at once. */
 const MOST_TOLD = 5;
 
+/** The answer to an operation; where it has a stream, that may be one. */
+type AnswerOf<Of extends Operation> =
+  | Exact<z.output<Of['output']>>
+  | (Of['stream'] extends string ? Response : never);
+
 /** Makes an operation a route of the gateway and a part of its document. */
 export function serve<Of extends Operation>(
   app: GatewayHono,
   operation: Of,
   guard: Guard,
-  handle: (input: InputOf<Of>, context: GatewayContext) => Promise<Exact<z.output<Of['output']>>>,
+  handle: (input: InputOf<Of>, context: GatewayContext) => Promise<AnswerOf<Of>>,
 ): void {
   describe(app, operation, guard);
   const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
   app.on([operation.method.toUpperCase()], [path], ...guard.middleware, async (context) => {
     const input = await inputOf(operation, context);
-    return context.json((await handle(input, context)) as object, operation.status ?? 200);
+    const answer: unknown = await handle(input, context);
+    return answer instanceof Response ? answer : context.json(answer as object, operation.status ?? 200);
   });
 }
 
@@ -49,7 +56,7 @@ async function inputOf<Of extends Operation>(operation: Of, context: GatewayCont
       more.length === 0 ? value : [value, ...more],
     ]),
   );
-  const given = inputFrom(operation, { path: req.param(), query, body });
+  const given = inputFrom(operation, { path: req.param(), query, header: req.header(), body });
   const places = placesOf(operation);
   const { taken, problems: found } = takeAll(checkOf(operation.input), given, {
     isStrict: true,
@@ -62,7 +69,7 @@ async function inputOf<Of extends Operation>(operation: Of, context: GatewayCont
       const shown = name.slice(0, 100);
       return `body: there is no field ${JSON.stringify(shown)}${didYouMean(shown, known)}`;
     }),
-    ...found.flatMap(({ field, problem }) => {
+    ...[...found, ...pathProblems(places, given)].flatMap(({ field, problem }) => {
       const place = places.find(({ field: names }) => isWithin(field, names.join('.')));
       // What a path names is the client's affair: it says of each what it is.
       if (place?.in === 'path') return [];
@@ -76,6 +83,16 @@ async function inputOf<Of extends Operation>(operation: Of, context: GatewayCont
     throw new RequestRefused('HOLDFAST_GATEWAY_BAD_REQUEST', told.slice(0, MOST_TOLD).join('; ') + more);
   }
   return taken as InputOf<Of>;
+}
+
+/** Of names that are given, and that paths are to have. */
+function pathProblems(places: ReturnType<typeof placesOf>, given: Record<string, unknown>): Problem[] {
+  return places.flatMap(({ field: [field = ''], check }) => {
+    const value = given[field];
+    const problem =
+      check['x-path-part'] === true && typeof value === 'string' ? pathPartProblem(value) : undefined;
+    return problem === undefined ? [] : [{ field, problem }];
+  });
 }
 
 function isWithin(field: string, place: string): boolean {
@@ -105,6 +122,7 @@ function describe(app: GatewayHono, operation: Operation, guard: Guard): void {
     path,
     output,
     answer,
+    stream,
     status = 200,
     errors = [],
   } = operation;
@@ -120,23 +138,28 @@ function describe(app: GatewayHono, operation: Operation, guard: Guard): void {
     summary,
     ...(description === undefined ? {} : { description }),
     ...security,
-    ...(places.length > inBody.length ? { parameters: parametersOf(operation) } : {}),
+    ...(places.length > inBody.length ? { parameters: parametersOf(app, operation) } : {}),
     ...(inBody.length > 0 ? { requestBody: requestBodyOf(app, operation) } : {}),
     responses: {
       [status]: {
         description: answer,
-        content: { 'application/json': { schema: shared(app, checkOf(output)) } },
+        content: {
+          ...(output.type === 'never' ? {} : { 'application/json': { schema: shown(app, checkOf(output)) } }),
+          ...(stream === undefined
+            ? {}
+            : { 'text/event-stream': { schema: { type: 'string', description: stream } } }),
+        },
       },
-      ...problems(...statuses, ...(method === 'post' ? ([413, 415] as const) : [])),
+      ...problems(...statuses, ...(method === 'get' ? [] : ([413, 415] as const))),
     },
   } as Parameters<typeof app.openAPIRegistry.registerPath>[0]);
 }
 
-function parametersOf(operation: Operation): object[] {
+function parametersOf(app: GatewayHono, operation: Operation): object[] {
   return placesOf(operation)
     .filter((place) => place.in !== 'body')
     .map(({ name, in: place, check, isRequired }) => {
-      const { description, ...schema } = shown(check) as Check;
+      const { description, ...schema } = shown(app, check) as Check;
       return {
         name,
         in: place,
@@ -169,7 +192,7 @@ function requestBodyOf(app: GatewayHono, operation: Operation): object {
   const named = operation.id.charAt(0).toUpperCase() + operation.id.slice(1);
   return {
     required: required.length > 0,
-    content: { 'application/json': { schema: component(app, named, schema) } },
+    content: { 'application/json': { schema: component(app, named, shown(app, schema) as object) } },
   };
 }
 
@@ -189,24 +212,22 @@ function strict(check: Check): Check {
   };
 }
 
-/** A schema of the document, with what it names among the document's own. */
-function shared(app: GatewayHono, check: Check & { $defs?: Record<string, object> }): object {
-  const { $defs = {}, ...schema } = check;
-  for (const [name, of] of Object.entries($defs)) component(app, name, of);
-  return shown(schema);
+/** What is there for checks and errors only. */
+const UNSHOWN = new Set(['x-expected', 'x-instead', 'x-flat', 'x-path-part', 'x-name', 'x-here']);
+
+/** A schema as the document has it: what has a name stands among the document's own. */
+function shown(app: GatewayHono, schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map((each) => shown(app, each));
+  if (!isObject(schema)) return schema;
+  const { 'x-name': name, 'x-here': here } = schema;
+  const fields = Object.entries(schema).filter(([field]) => !UNSHOWN.has(field));
+  const own = Object.fromEntries(fields.map(([field, of]) => [field, shown(app, of)]));
+  return typeof name === 'string' ? { ...component(app, name, own), ...(here as object) } : own;
 }
 
-function component(app: GatewayHono, name: string, schema: object): object {
+function component(app: GatewayHono, name: string, schema: object): { $ref: string } {
   const { definitions } = app.openAPIRegistry;
   const isKnown = definitions.some((each) => each.type === 'component' && each.name === name);
-  if (!isKnown) app.openAPIRegistry.registerComponent('schemas', name, shown(schema));
+  if (!isKnown) app.openAPIRegistry.registerComponent('schemas', name, schema);
   return { $ref: `#/components/schemas/${name}` };
-}
-
-/** What is meant for errors only is left out, and references lead into the document. */
-function shown(schema: object): object {
-  const json = JSON.stringify(schema, (key, value) =>
-    /^x-(expected|instead|flat)$/.test(key) ? undefined : value,
-  );
-  return JSON.parse(json.replaceAll('"#/$defs/', '"#/components/schemas/'));
 }

@@ -125,7 +125,7 @@ describe('the vault of credentials [credential.secret]', () => {
     }
     const label = 'l'.repeat(201);
     await expect(vault(K1).put({ ...place, credential: API_KEY, label })).rejects.toThrow(
-      'label: expected text',
+      'label: 201 characters, at most 200 are allowed',
     );
   });
 });

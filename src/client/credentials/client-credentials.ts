@@ -1,8 +1,17 @@
+import {
+  CREDENTIAL_NAMES,
+  type ListCredentials,
+  listOfCredentials,
+  type PutCredential,
+  putCredential,
+  type RemoveCredential,
+  removeCredential,
+  type StoredCredential,
+} from '../../contract/credentials.ts';
 import { CredentialVault } from '../../credentials/credential-vault.ts';
-import type { StoredCredential } from '../../store/credentials/credential-store.ts';
+import { checkedFields, checkedInput } from '../checked-input.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
-import { checkText } from '../turns/turn-names.ts';
-import type { Credentials, PutCredential } from './credentials.ts';
+import type { Credentials } from './credentials.ts';
 
 /** `credentials` of a `HoldfastClient`. */
 export class ClientCredentials implements Credentials {
@@ -13,26 +22,22 @@ export class ClientCredentials implements Credentials {
   }
 
   /** @throws StoreNeeded, InvalidCredential, CredentialKeyMissing, InvalidCredentialKeys, InvalidTurn */
-  async put({ app, userId, credentialKey, credential, label }: PutCredential): Promise<StoredCredential> {
-    const vault = this.#vault('credentials.put');
-    checkText({ app, userId, credentialKey }, 'credentials.put');
-    return await vault.put({ app, userId, credentialKey, credential, label });
+  async put(put: PutCredential): Promise<StoredCredential> {
+    const { name } = putCredential;
+    const vault = this.#vault(name);
+    return await vault.put({ ...checkedFields(CREDENTIAL_NAMES, put, name), credential: put.credential });
   }
 
   /** @throws StoreNeeded, InvalidTurn */
-  async list({ app, userId }: { app: string; userId?: string }): Promise<StoredCredential[]> {
-    const vault = this.#vault('credentials.list');
-    const user = userId === undefined ? {} : { userId };
-    checkText({ app, ...user }, 'credentials.list');
-    return await vault.list({ app, ...user });
+  async list(list: ListCredentials): Promise<StoredCredential[]> {
+    const operation = listOfCredentials(list);
+    return await this.#vault(operation.name).list(checkedInput(operation, list).input);
   }
 
   /** @throws StoreNeeded, InvalidTurn */
-  async remove(remove: { app: string; userId: string; credentialRef: string }): Promise<boolean> {
-    const vault = this.#vault('credentials.remove');
-    const { app, userId, credentialRef } = remove;
-    checkText({ app, userId, credentialRef }, 'credentials.remove');
-    return await vault.remove({ app, userId, credentialRef });
+  async remove(remove: RemoveCredential): Promise<boolean> {
+    const vault = this.#vault(removeCredential.name);
+    return await vault.remove(checkedInput(removeCredential, remove).input);
   }
 
   #vault(what: string): CredentialVault {

@@ -1,23 +1,18 @@
-import type { AuthCredential } from '../../events/auth-credential.ts';
-import type { StoredCredential } from '../../store/credentials/credential-store.ts';
-
-/** What {@link Credentials.put} takes. */
-export interface PutCredential {
-  app: string;
-  userId: string;
-  /** `credentialKey` of the tool's `authConfig`. */
-  credentialKey: string;
-  /** An API key, or HTTP's `bearer` or `basic`. */
-  credential: AuthCredential;
-  /** For people, up to 200 characters; no secret. */
-  label?: string;
-}
+import type {
+  ListCredentials,
+  PutCredential,
+  RemoveCredential,
+  StoredCredential,
+} from '../../contract/credentials.ts';
 
 /** Secrets of users, encrypted in the store: they are put there and used by tools, and nobody reads them again. */
 export interface Credentials {
   /**
    * Encrypts a credential into the store; the one of the same app, user and key is replaced. Its `credentialRef` is no secret.
    *
+   * @param put.credentialKey `credentialKey` of the tool's `authConfig`.
+   * @param put.credential an API key, or HTTP's `bearer` or `basic`.
+   * @param put.label for people, up to 200 characters; no secret.
    * @throws InvalidCredential naming the field; InvalidTurn
    * @throws CredentialKeyMissing where nothing is there to encrypt it with.
    * @example
@@ -26,7 +21,7 @@ export interface Credentials {
    */
   put(put: PutCredential): Promise<StoredCredential>;
   /** Without the secrets. */
-  list(list: { app: string; userId?: string }): Promise<StoredCredential[]>;
+  list(list: ListCredentials): Promise<StoredCredential[]>;
   /** Whether there was one. */
-  remove(remove: { app: string; userId: string; credentialRef: string }): Promise<boolean>;
+  remove(remove: RemoveCredential): Promise<boolean>;
 }

@@ -1,7 +1,16 @@
-import type { StoredCredential } from '../../store/credentials/credential-store.ts';
+import {
+  CREDENTIAL_NAMES,
+  type ListCredentials,
+  listOfCredentials,
+  type PutCredential,
+  putCredential,
+  type RemoveCredential,
+  removeCredential,
+  type StoredCredential,
+} from '../../contract/credentials.ts';
+import { checkedFields, checkedInput } from '../checked-input.ts';
 import type { GatewayConnection } from '../gateway-connection.ts';
-import { credentialsPath } from '../gateway-paths.ts';
-import type { Credentials, PutCredential } from './credentials.ts';
+import type { Credentials } from './credentials.ts';
 
 /** `credentials` of a `GatewayClient`: as those of `HoldfastClient`. The gateway encrypts what it is given. */
 export class GatewayCredentials implements Credentials {
@@ -11,23 +20,22 @@ export class GatewayCredentials implements Credentials {
     this.#connection = connection;
   }
 
-  /** @throws InvalidTurn */
-  async put({ app, userId, credentialKey, credential, label }: PutCredential): Promise<StoredCredential> {
-    const path = credentialsPath({ app, userId }, 'credentials.put');
-    const body = { credentialKey, credential, label };
-    return await this.#connection.ask<StoredCredential>(path, { method: 'POST', body });
+  /** @throws InvalidCredential, InvalidTurn */
+  async put(put: PutCredential): Promise<StoredCredential> {
+    const names = checkedFields(CREDENTIAL_NAMES, put, putCredential.name);
+    return await this.#connection.call(putCredential, { ...names, credential: put.credential });
   }
 
   /** @throws InvalidTurn */
-  async list({ app, userId }: { app: string; userId?: string }): Promise<StoredCredential[]> {
-    const path = credentialsPath(userId === undefined ? { app } : { app, userId }, 'credentials.list');
-    return (await this.#connection.ask<{ credentials: StoredCredential[] }>(path)).credentials;
+  async list(list: ListCredentials): Promise<StoredCredential[]> {
+    const operation = listOfCredentials(list);
+    const { input } = checkedInput(operation, list);
+    return (await this.#connection.call<{ credentials: StoredCredential[] }>(operation, input)).credentials;
   }
 
   /** @throws InvalidTurn */
-  async remove(remove: { app: string; userId: string; credentialRef: string }): Promise<boolean> {
-    const path = credentialsPath(remove, 'credentials.remove');
-    const { removed } = await this.#connection.ask<{ removed: boolean }>(path, { method: 'DELETE' });
-    return removed;
+  async remove(remove: RemoveCredential): Promise<boolean> {
+    const { input } = checkedInput(removeCredential, remove);
+    return (await this.#connection.call<{ removed: boolean }>(removeCredential, input)).removed;
   }
 }

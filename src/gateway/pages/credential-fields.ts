@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import type { PutCredential } from '../../client/credentials/credentials.ts';
+import type { PutCredential } from '../../contract/credentials.ts';
 import { isRecord } from '../../protocol/json.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { Field, Filled } from './fields.ts';

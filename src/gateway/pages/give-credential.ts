@@ -1,6 +1,6 @@
 import { RequestNotFound, RequestNotPending } from '../../client/client-errors.ts';
-import type { PutCredential } from '../../client/credentials/credentials.ts';
 import type { Confirmed } from '../../client/turns/steering.ts';
+import type { PutCredential } from '../../contract/credentials.ts';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import { CredentialVault } from '../../credentials/credential-vault.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';

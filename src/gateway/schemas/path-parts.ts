@@ -8,15 +8,12 @@ const app = part('app', 'The app.');
 const user = part('user', 'The user.');
 const session = part('session', 'The session.');
 const messageId = part('messageId', 'The id of the message that the turn answers.');
-const credentialRef = part('credentialRef', 'What names the credential, `cr-…`.');
 
 export const APP_PATH = z.object({ app });
 export const USER_PATH = z.object({ app, user });
 export const SESSION_PATH = z.object({ app, user, session });
 export const TURN_PATH = z.object({ app, user, session, messageId });
-export const CREDENTIAL_PATH = z.object({ app, user, credentialRef });
 
-export const USER_CREDENTIALS = '/v1/apps/{app}/users/{user}/credentials';
 export const USER_SESSIONS = '/v1/apps/{app}/users/{user}/sessions';
 export const SESSION = `${USER_SESSIONS}/{session}` as const;
 export const TURN = `${SESSION}/turns/{messageId}` as const;

@@ -1,17 +1,4 @@
-/** A secret that is kept encrypted; see `src/credentials`. */
-export interface StoredCredential {
-  credentialRef: string;
-  app: string;
-  userId: string;
-  /** `AuthConfig.credentialKey`. */
-  credentialKey: string;
-  /** `apiKey`, `http`, … as in ADK's `AuthCredential.authType`. */
-  authType: string;
-  /** For people. */
-  label?: string;
-  /** Milliseconds since the epoch. */
-  createdAt: number;
-}
+import type { ListCredentials, RemoveCredential, StoredCredential } from '../../contract/credentials.ts';
 
 /** As it lies in the store. */
 export interface SealedCredential extends StoredCredential {
@@ -39,7 +26,7 @@ export interface CredentialStore {
     find: { app: string; userId: string } & ({ credentialRef: string } | { credentialKey: string }),
   ): Promise<SealedCredential | undefined>;
   /** By user and key. */
-  list(list: { app: string; userId?: string }): Promise<StoredCredential[]>;
+  list(list: ListCredentials): Promise<StoredCredential[]>;
   /** Whether there was one. */
-  remove(remove: { app: string; userId: string; credentialRef: string }): Promise<boolean>;
+  remove(remove: RemoveCredential): Promise<boolean>;
 }

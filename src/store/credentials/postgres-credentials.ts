@@ -1,9 +1,10 @@
 import type { Selectable } from 'kysely';
+import type { StoredCredential } from '../../contract/credentials.ts';
 import type { Database } from '../engine/database.ts';
 import { storableText } from '../engine/json-text.ts';
 import type { Tables } from '../engine/tables.ts';
 import { sessionKeys } from '../sessions/session-names.ts';
-import type { CredentialStore, SealedCredential, StoredCredential } from './credential-store.ts';
+import type { CredentialStore, SealedCredential } from './credential-store.ts';
 
 const PUT = `insert into holdfast.credentials as c (user_key, key_digest, app_key, app, user_id, credential_key,
   credential_ref, auth_type, label, key_id, sealed)

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import type { AuthCredential } from '../events/auth-credential.ts';
+import { APP, moment, name, USER, USER_PATH, WHOSE_ON_THE_WIRE } from './fields.ts';
+import type { Exact, InputOf, Operation } from './operation.ts';
+
+/** Characters of the names of a credential, at most. */
+const LONGEST_NAME = 512;
+/** Characters of what a credential is labelled with, at most. */
+const LONGEST_LABEL = 200;
+
+const LABELLED = {
+  credentialKey: name('`credentialKey` of the tools’ `authConfig`, by which they ask for it.', LONGEST_NAME),
+  label: z.string().max(LONGEST_LABEL).optional().meta({ description: 'For people; no secret.' }),
+};
+
+/** Names and label of a credential: all of it but the secret. */
+export const CREDENTIAL_NAMES = z.object({
+  app: name('The app.', LONGEST_NAME),
+  userId: name('The user.', LONGEST_NAME),
+  ...LABELLED,
+});
+
+/** The vault checks its fields, and quotes none of them. */
+const CREDENTIAL = z
+  .looseObject({
+    authType: z.enum(['apiKey', 'http']),
+    apiKey: z.string().optional(),
+    http: z
+      .looseObject({
+        scheme: z.string().meta({ 'x-expected': "'bearer' or 'basic'" }),
+        credentials: z.looseObject({}),
+      })
+      .optional(),
+  })
+  .meta({
+    id: 'Credential',
+    description:
+      'An API key, or HTTP’s `bearer` (token) or `basic` (username, password); as ADK’s AuthCredential.',
+  }) as unknown as z.ZodType<AuthCredential>;
+
+const STORED_CREDENTIAL = z
+  .looseObject({
+    credentialRef: z.string().meta({ description: 'Names it; no secret.' }),
+    app: z.string(),
+    userId: z.string(),
+    credentialKey: z.string(),
+    authType: z.string(),
+    label: z.string().optional(),
+    createdAt: moment(),
+  })
+  .meta({ id: 'StoredCredential' });
+
+const LISTED = {
+  name: 'credentials.list',
+  tag: 'Credentials',
+  method: 'get',
+  output: z.object({ credentials: z.array(STORED_CREDENTIAL) }).meta({ id: 'CredentialList' }),
+  answer: 'Without the secrets.',
+} as const;
+
+export const putCredential = {
+  name: 'credentials.put',
+  id: 'putCredential',
+  tag: 'Credentials',
+  summary: 'Store a credential',
+  description: 'Encrypted, in place of the user’s one of the same key. It can’t be read again.',
+  method: 'post',
+  path: `${USER_PATH}/credentials`,
+  input: z.object({ ...USER, ...LABELLED, credential: CREDENTIAL }),
+  wire: WHOSE_ON_THE_WIRE,
+  output: STORED_CREDENTIAL,
+  answer: 'What names it.',
+  status: 201,
+  errors: ['HOLDFAST_INVALID_CREDENTIAL'],
+} as const satisfies Operation;
+
+export const listUserCredentials = {
+  ...LISTED,
+  id: 'listUserCredentials',
+  summary: 'List a user’s credentials',
+  path: `${USER_PATH}/credentials`,
+  input: z.object(USER),
+  wire: WHOSE_ON_THE_WIRE,
+} as const satisfies Operation;
+
+export const listAppCredentials = {
+  ...LISTED,
+  id: 'listAppCredentials',
+  summary: 'List an app’s credentials, of all users',
+  path: '/v1/apps/{app}/credentials',
+  input: z.object(APP),
+} as const satisfies Operation;
+
+/** Of one user, or of all. */
+export function listOfCredentials({ userId }: ListCredentials) {
+  return userId === undefined ? listAppCredentials : listUserCredentials;
+}
+
+export const removeCredential = {
+  name: 'credentials.remove',
+  id: 'removeCredential',
+  tag: 'Credentials',
+  summary: 'Remove a credential',
+  description: 'Removing again is no error.',
+  method: 'delete',
+  path: `${USER_PATH}/credentials/{credentialRef}`,
+  input: z.object({ ...USER, credentialRef: name('What names the credential, `cr-…`. URI-encoded.') }),
+  wire: WHOSE_ON_THE_WIRE,
+  output: z
+    .object({ removed: z.boolean().meta({ description: 'Whether there was one.' }) })
+    .meta({ id: 'RemovedCredential' }),
+  answer: 'It is gone.',
+} as const satisfies Operation;
+
+/** A secret that is kept encrypted, without the secret. */
+export type StoredCredential = Exact<z.output<typeof STORED_CREDENTIAL>>;
+export type PutCredential = InputOf<typeof putCredential>;
+export type ListCredentials = InputOf<typeof listAppCredentials> &
+  Partial<Pick<InputOf<typeof listUserCredentials>, 'userId'>>;
+export type RemoveCredential = InputOf<typeof removeCredential>;
