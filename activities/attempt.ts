@@ -6,6 +6,7 @@ import {
   CompleteAsyncError,
 } from '@temporalio/activity';
 import { ApplicationFailureCategory, TemporalFailure } from '@temporalio/common';
+import { excerpt } from '../src/protocol/visible-text.ts';
 import { thrownMessage } from '../src/schema/thrown-message.ts';
 import { LONGEST_TIMER } from './deadline.ts';
 
@@ -120,7 +121,7 @@ export function retryLater(
   const failure = withoutStack(
     ApplicationFailure.create({
       type,
-      message: shortened(message),
+      message: excerpt(message, LONGEST_MESSAGE),
       ...(options.delay === undefined ? {} : { nextRetryDelay: options.delay }),
       ...(options.benign ? { category: ApplicationFailureCategory.BENIGN } : {}),
     }),
@@ -152,7 +153,9 @@ function failureOf(error: Error, message = error.message): Error {
   // A stable code leads from the Temporal UI to its section of the documents.
   const type = codeOf(error) ?? error.name;
   const nonRetryable = 'retryable' in error && error.retryable === false;
-  return withoutStack(ApplicationFailure.create({ type, message: shortened(message), nonRetryable }));
+  return withoutStack(
+    ApplicationFailure.create({ type, message: excerpt(message, LONGEST_MESSAGE), nonRetryable }),
+  );
 }
 
 function errorOf(thrown: unknown): Error {
@@ -179,8 +182,4 @@ function codeOf(error: Error): string | undefined {
 export function withoutStack<Failure extends Error>(failure: Failure): Failure {
   failure.stack = '';
   return failure;
-}
-
-function shortened(message: string): string {
-  return message.length <= LONGEST_MESSAGE ? message : `${message.slice(0, LONGEST_MESSAGE).toWellFormed()}…`;
 }

@@ -45,12 +45,12 @@ export function lookAhead(payload: LookedAt): unknown {
 
 function encodingOf({ metadata }: Payload): string | undefined {
   const encoding = metadata?.encoding;
-  const name = encoding === undefined || encoding === null ? '' : textOf(encoding);
+  const name = encoding === undefined || encoding === null ? '' : printableText(encoding);
   return name === '' ? undefined : name;
 }
 
 /** Any bytes may stand there, of which letters of ASCII are kept; a field without a value comes as an array. */
-function textOf(bytes: ArrayLike<number>): string {
+function printableText(bytes: ArrayLike<number>): string {
   return Array.from(bytes)
     .slice(0, LONGEST_ENCODING)
     .map((byte) => (byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : ''))

@@ -142,7 +142,7 @@ export async function heardOutcome(heard: HeardOutcome): Promise<CallOutcome> {
     }
   }
   if (failed) {
-    const thrown = recordedFailure(textOf(response));
+    const thrown = recordedFailure(errorText(response));
     return await outcomeOfFailure(callbacks, { call, thrown, unanswered: response, time, current });
   }
   const unheard = { response, failed, actions: effectsOf(call.context) };
@@ -172,7 +172,7 @@ async function checkedResponse(
   }
 }
 
-function textOf({ error, ...more }: Record<string, unknown>): string {
+function errorText({ error, ...more }: Record<string, unknown>): string {
   if (typeof error === 'string' && Object.keys(more).length === 0) return error;
   return JSON.stringify({ error, ...more });
 }

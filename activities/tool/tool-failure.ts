@@ -2,7 +2,7 @@ import { HoldfastError } from '../../src/contract/error.ts';
 import type { ErrorCode } from '../../src/contract/error-codes.ts';
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
-import { thrownMessage } from '../../src/schema/thrown-message.ts';
+import { thrownField, thrownMessage } from '../../src/schema/thrown-message.ts';
 import { StoreError } from '../../src/store/store-errors.ts';
 import type { BegunCall } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
@@ -71,11 +71,11 @@ const DEEPEST_CAUSE = 8;
 
 /** What was thrown by a tool: it may be anything, with getters that throw. */
 export function describeFailure(thrown: unknown): ToolFailure {
-  const stack = read(read(thrown, 'cause'), 'stack') ?? read(thrown, 'stack');
+  const stack = thrownField(thrownField(thrown, 'cause'), 'stack') ?? thrownField(thrown, 'stack');
   return {
     message: thrownMessage(thrown),
     stack: typeof stack === 'string' && stack !== '' ? stack : undefined,
-    retryable: read(thrown, 'retryable') !== false,
+    retryable: thrownField(thrown, 'retryable') !== false,
   };
 }
 
@@ -89,7 +89,7 @@ export function storeErrorIn(thrown: unknown): StoreError | undefined {
   let error = thrown;
   for (let depth = 0; depth < DEEPEST_CAUSE; depth++) {
     if (isA(StoreError, error)) return error;
-    error = read(error, 'cause');
+    error = thrownField(error, 'cause');
   }
   return undefined;
 }
@@ -104,16 +104,6 @@ function isA<T>(type: abstract new (...args: never[]) => T, value: unknown): val
     return value instanceof type;
   } catch {
     return false;
-  }
-}
-
-function read(value: unknown, field: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined;
-  try {
-    return (value as Record<string, unknown>)[field];
-  } catch {
-    // A getter that throws hides its field and nothing more.
-    return undefined;
   }
 }
 

@@ -3,7 +3,7 @@ import type { Content } from '../events/content.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { thrownMessage } from '../schema/thrown-message.ts';
+import { thrownField, thrownMessage } from '../schema/thrown-message.ts';
 import type { BaseTool, LlmRequest } from '../tools/base-tool.ts';
 import type { Context } from '../tools/context.ts';
 
@@ -125,15 +125,6 @@ export function callbackThrew(agent: string, callback: string, thrown: unknown):
     callback,
     problem: thrownMessage(thrown),
     cause: thrown,
-    retryable: !saysNoRetry(thrown),
+    retryable: thrownField(thrown, 'retryable') !== false,
   });
-}
-
-function saysNoRetry(thrown: unknown): boolean {
-  try {
-    return (thrown as { retryable?: unknown } | null | undefined)?.retryable === false;
-  } catch {
-    // A getter that throws says nothing.
-    return false;
-  }
 }

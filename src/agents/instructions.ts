@@ -66,7 +66,7 @@ export function fillTemplate(
     if (!NAME.test(key)) return placeholder;
     // Own properties only: an inherited `constructor` is no value of the state.
     const state = states.find((each) => Object.hasOwn(each, key));
-    if (state !== undefined) return textOf(state[key]);
+    if (state !== undefined) return valueText(state[key]);
     if (optional) return '';
     throw new MissingTemplateValue(
       `Context variable not found: \`${key}\`. Set it in the state, or write {${key}?} in the instruction.`,
@@ -74,7 +74,7 @@ export function fillTemplate(
   });
 }
 
-function textOf(value: unknown): string {
+function valueText(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
 }
 

@@ -1,4 +1,5 @@
 import { isRecord } from '../protocol/json.ts';
+import { excerpt } from '../protocol/visible-text.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
@@ -80,5 +81,5 @@ function resolvePrice(
 }
 
 function quoted(model: string): string {
-  return JSON.stringify(model.length <= 128 ? model : `${model.slice(0, 128).toWellFormed()}…`);
+  return JSON.stringify(excerpt(model, 128));
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
-import { readToken, signToken, type TokenFlaw, type TokenKind } from '../credentials/signed-token.ts';
+import { isTime, readToken, signToken, type TokenFlaw, type TokenKind } from '../credentials/signed-token.ts';
 
 const KIND: TokenKind = { type: 'holdfast-link+jwt', use: 'holdfast approval links' };
 /** However long its request waits, milliseconds. */
@@ -67,8 +67,4 @@ export function linkUrl(publicUrl: string, token: string): string {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
-}
-
-function isTime(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }

@@ -1,5 +1,6 @@
 import { CompactSign, calculateJwkThumbprint, compactVerify, errors, importJWK, type JWK } from 'jose';
 import { LONGEST_ATTESTATION } from '../contract/decision-limits.ts';
+import { isTime } from '../credentials/signed-token.ts';
 import type { Voter } from '../protocol/gate.ts';
 import { sha256Digest } from '../protocol/identity.ts';
 import type { PublicJwk } from '../protocol/public-jwk.ts';
@@ -219,8 +220,4 @@ function refusalOfTime({ iat, exp, nbf }: Record<string, unknown>, now: number):
     return 'the attestation is not yet valid: the clock of its issuer may be wrong';
   }
   return exp < seconds - CLOCK_TOLERANCE ? 'the attestation has expired' : undefined;
-}
-
-function isTime(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }

@@ -56,7 +56,7 @@ export class CredentialKeyRing implements CredentialKeys {
  */
 export function parseCredentialKeys(text: string): CredentialKeyRing {
   const trimmed = text.trim();
-  if (trimmed.startsWith('{')) return ringOf(jsonOf(trimmed));
+  if (trimmed.startsWith('{')) return ringOf(parsedKeys(trimmed));
   return new CredentialKeyRing(
     trimmed.split(',').map((entry, index) => {
       const at = entry.indexOf(':');
@@ -94,7 +94,7 @@ function isKeys(given: object): given is CredentialKeys {
   return 'sealing' in given && typeof given.sealing === 'function';
 }
 
-function jsonOf(text: string): Record<string, unknown> {
+function parsedKeys(text: string): Record<string, unknown> {
   try {
     return JSON.parse(text);
   } catch {

@@ -25,7 +25,7 @@ export function signToken(
   claims: Readonly<Record<string, unknown>>,
 ): string {
   const key = keys.sealing();
-  const signed = `${textOf({ alg: ALGORITHM, typ: type, kid: key.id })}.${textOf(claims)}`;
+  const signed = `${base64Json({ alg: ALGORITHM, typ: type, kid: key.id })}.${base64Json(claims)}`;
   return `${signed}.${createHmac('sha256', signingKey(use, key)).update(signed).digest('base64url')}`;
 }
 
@@ -71,6 +71,11 @@ function signingKey(use: string, { bytes }: CredentialKey): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', bytes, '', use, KEY_BYTES));
 }
 
-function textOf(value: object): string {
+function base64Json(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+/** Whether a claim is a point in time: a number, 0 or more. */
+export function isTime(claim: unknown): claim is number {
+  return typeof claim === 'number' && Number.isFinite(claim) && claim >= 0;
 }

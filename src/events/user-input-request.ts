@@ -42,7 +42,7 @@ export function getUserInputRequests(event: Event): UserInputRequest[] {
     if (name === undefined || read === undefined) return [];
     const fields = fieldsOf(given);
     const args = name === REQUEST_CREDENTIAL_FUNCTION_CALL_NAME ? (inCamelCase(fields) as Fields) : fields;
-    const interruptId = id ?? textOf(args.interruptId) ?? textOf(args.functionCallId);
+    const interruptId = id ?? stringOf(args.interruptId) ?? stringOf(args.functionCallId);
     if (!interruptId) return [];
     const { author } = event;
     const request = { interruptId, functionCallName: name, author, ...read(args) };
@@ -78,7 +78,7 @@ const readers: ReadonlyMap<string | undefined, Read> = new Map<string, Read>([
     REQUEST_INPUT_FUNCTION_CALL_NAME,
     (args) => ({
       kind: 'input',
-      message: textOf(args.message),
+      message: stringOf(args.message),
       payload: args.payload ?? undefined,
       // Others write it in camel case.
       responseSchema: args.response_schema ?? args.responseSchema ?? undefined,
@@ -88,7 +88,7 @@ const readers: ReadonlyMap<string | undefined, Read> = new Map<string, Read>([
     REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
     (args) => ({
       kind: 'credential',
-      message: textOf(args.message),
+      message: stringOf(args.message),
       authConfig: (args.authConfig as AuthConfig | undefined | null) ?? undefined,
     }),
   ],
@@ -98,9 +98,9 @@ const readers: ReadonlyMap<string | undefined, Read> = new Map<string, Read>([
       const { hint, payload } = fieldsOf(toolConfirmation);
       return {
         kind: 'confirmation',
-        message: textOf(hint)?.trim() ? textOf(hint) : undefined,
+        message: stringOf(hint)?.trim() ? stringOf(hint) : undefined,
         payload: payload ?? undefined,
-        toolName: textOf(fieldsOf(originalFunctionCall).name),
+        toolName: stringOf(fieldsOf(originalFunctionCall).name),
       };
     },
   ],
@@ -110,7 +110,7 @@ function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
-function textOf(value: unknown): string | undefined {
+function stringOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 

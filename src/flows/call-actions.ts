@@ -14,7 +14,7 @@ import { InvalidResultError } from '../tools/tool-error.ts';
  */
 export function callActionsOf(actions: EventActions): CallActions {
   const { skipSummarization, transferToAgent, escalate } = actions;
-  const stateDelta = recordOf('stateDelta', jsonOf(actions.stateDelta));
+  const stateDelta = recordOf('stateDelta', jsonState(actions.stateDelta));
   const reserved = reservedKeyIn(stateDelta);
   if (reserved !== undefined) {
     throw new InvalidResultError(`context.actions.stateDelta: ${reservedKeyText(reserved)}`);
@@ -42,7 +42,7 @@ export function callActionsOf(actions: EventActions): CallActions {
   };
 }
 
-function jsonOf(stateDelta: unknown): unknown {
+function jsonState(stateDelta: unknown): unknown {
   try {
     return toJsonValue(stateDelta);
   } catch (error) {

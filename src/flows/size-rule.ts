@@ -1,5 +1,6 @@
 import { digestOf } from '../protocol/canonical-json.ts';
 import { type Carried, INLINE_LIMIT, type Reference } from '../protocol/sizes.ts';
+import { excerpt } from '../protocol/visible-text.ts';
 
 const GIST_CHARACTERS = 60;
 
@@ -21,12 +22,8 @@ export function referenceTo(key: string, value: unknown, json: string, sensitive
     // A digest of a short secret can be guessed by trying; the key already names the content.
     digest: sensitive ? '' : digestOf(value),
     bytes: Buffer.byteLength(json),
-    gist: sensitive ? '(sensitive)' : excerptOf(json),
+    gist: sensitive ? '(sensitive)' : excerpt(json, GIST_CHARACTERS),
   };
-}
-
-function excerptOf(json: string): string {
-  return json.length <= GIST_CHARACTERS ? json : `${json.slice(0, GIST_CHARACTERS).toWellFormed()}…`;
 }
 
 /** The longest beginning of `text` that has at most `limit` bytes of UTF-8, well-formed, with `…` where it was cut. */

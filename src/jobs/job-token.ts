@@ -1,5 +1,5 @@
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
-import { readToken, signToken, type TokenKind } from '../credentials/signed-token.ts';
+import { isTime, readToken, signToken, type TokenKind } from '../credentials/signed-token.ts';
 import type { JobClaims } from '../store/jobs/job-store.ts';
 import { jobTokenRefused } from './job-token-refused.ts';
 
@@ -59,8 +59,4 @@ function readClaims({ exp, ...said }: Record<string, unknown>): { claims: JobCla
   );
   if (!isWhole || !isTime(exp)) throw jobTokenRefused('malformed');
   return { claims: Object.fromEntries(entries) as unknown as JobClaims, exp };
-}
-
-function isTime(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0;
 }

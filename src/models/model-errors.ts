@@ -90,7 +90,7 @@ export interface FailedCall {
  */
 export function toModelError(error: unknown, call: FailedCall = {}): ModelError {
   if (error instanceof ModelError) return error;
-  const text = textOf(error);
+  const text = textOfCauses(error);
   const said = parseProviderError(text);
   const status = call.response?.status ?? statusOf(error);
   const kind = kindOf(error, { call, status, text });
@@ -165,7 +165,7 @@ function causes(error: unknown, depth = 0): unknown[] {
   ];
 }
 
-function textOf(error: unknown): string {
+function textOfCauses(error: unknown): string {
   return [...new Set(causes(error).map(wordsOf))].join(': ');
 }
 

@@ -1,5 +1,5 @@
 import { variable } from '../environment.ts';
-import { isRecord } from '../protocol/json.ts';
+import { isRecord, parsedJson } from '../protocol/json.ts';
 
 /** The error object of a Google API: `google.rpc.Status` in JSON. */
 interface ProviderError {
@@ -17,19 +17,10 @@ interface ProviderError {
  * @returns undefined where the text isn't such an error.
  */
 export function parseProviderError(text: string): ProviderError | undefined {
-  const error = errorOf(parsed(text.slice(Math.max(0, text.search(/[[{]/)))));
+  const error = errorOf(parsedJson(text.slice(Math.max(0, text.search(/[[{]/)))));
   if (!error) return undefined;
   const inner = typeof error.message === 'string' ? parseProviderError(error.message) : undefined;
   return inner ?? error;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Bodies of gateways are often HTML or plain text: what they say is then the text itself.
-    return undefined;
-  }
 }
 
 function errorOf(body: unknown): ProviderError | undefined {

@@ -45,13 +45,13 @@ export class GlobalInstructionPlugin extends BasePlugin {
   async #resolve(context: Context): Promise<string> {
     const { globalInstruction } = this;
     if (typeof globalInstruction === 'function') {
-      return textOf(await globalInstruction(new ReadonlyContext(context.invocationContext)));
+      return instructionText(await globalInstruction(new ReadonlyContext(context.invocationContext)));
     }
     return fillTemplate(globalInstruction, context.state.toRecord());
   }
 }
 
-function textOf(provided: unknown): string {
+function instructionText(provided: unknown): string {
   if (provided === undefined || provided === null) return '';
   if (typeof provided === 'string') return provided;
   throw new TypeError(`the instruction's function returned no text, but ${kindOf(provided)}`);

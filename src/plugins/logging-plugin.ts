@@ -109,7 +109,7 @@ export class LoggingPlugin extends BasePlugin {
     callbackContext,
     llmRequest: { model, config, toolsDict },
   }: PluginParams<'beforeModelCallback'>): Promise<undefined> {
-    const instruction = textOf(config?.systemInstruction);
+    const instruction = instructionText(config?.systemInstruction);
     const { agent } = callbackContext.invocationContext;
     this.#log('LLM REQUEST', {
       ...placeOf(callbackContext),
@@ -159,7 +159,10 @@ export class LoggingPlugin extends BasePlugin {
     ...call
   }: PluginParams<'afterToolCallback'>): Promise<undefined> {
     const shown = shownResponse(discretionIn(call), toolArgs, result);
-    this.#log('TOOL COMPLETED', { ...callOf(call), result: shown === WITHHELD ? WITHHELD : jsonOf(shown) });
+    this.#log('TOOL COMPLETED', {
+      ...callOf(call),
+      result: shown === WITHHELD ? WITHHELD : shortJson(shown),
+    });
   }
 
   override async onToolErrorCallback({
@@ -197,7 +200,7 @@ function discretionIn({ tool, toolContext }: ToolParams) {
 
 function argumentsOf(call: ToolParams, args: Record<string, unknown>): string {
   const shown = shownArguments(discretionIn(call), args);
-  return shown === WITHHELD ? WITHHELD : jsonOf(shown);
+  return shown === WITHHELD ? WITHHELD : shortJson(shown);
 }
 
 function contentOf(agent: AgentView | undefined, content: Content | undefined): string {
@@ -214,15 +217,15 @@ function partText(part: Part): string {
   return 'other_part';
 }
 
-function textOf(instruction: GenerateContentConfig['systemInstruction']): string | undefined {
+function instructionText(instruction: GenerateContentConfig['systemInstruction']): string | undefined {
   if (instruction === undefined || typeof instruction === 'string') return instruction;
-  if (Array.isArray(instruction)) return instruction.map((each) => textOf(each) ?? '').join('\n\n');
+  if (Array.isArray(instruction)) return instruction.map((each) => instructionText(each) ?? '').join('\n\n');
   if ('text' in instruction) return instruction.text;
-  if ('parts' in instruction) return textOf(instruction.parts);
+  if ('parts' in instruction) return instructionText(instruction.parts);
   return undefined;
 }
 
-function jsonOf(value: unknown): string {
+function shortJson(value: unknown): string {
   return cut(shownJson(value), LONGEST_JSON) ?? '';
 }
 

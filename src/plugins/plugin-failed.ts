@@ -1,5 +1,5 @@
 import { codedError } from '../contract/error.ts';
-import { thrownMessage } from '../schema/thrown-message.ts';
+import { thrownField, thrownMessage } from '../schema/thrown-message.ts';
 import type { BasePlugin } from './base-plugin.ts';
 
 /** A hook of {@link BasePlugin}. */
@@ -40,25 +40,17 @@ export function pluginThrew(plugin: string, hook: string, thrown: unknown): Plug
   return new PluginFailed({
     plugin,
     hook,
-    problem: textOf(thrown),
+    problem: thrownText(thrown),
     cause: thrown,
-    retryable: read(thrown, 'retryable') !== false,
+    retryable: thrownField(thrown, 'retryable') !== false,
   });
 }
 
 /** As a string template writes an error, which upstream does; anything may have been thrown. */
-function textOf(thrown: unknown): string {
+function thrownText(thrown: unknown): string {
   const message = thrownMessage(thrown);
-  const name = read(thrown, 'name');
-  const isNamed = typeof name === 'string' && name !== '' && typeof read(thrown, 'message') === 'string';
+  const name = thrownField(thrown, 'name');
+  const isNamed =
+    typeof name === 'string' && name !== '' && typeof thrownField(thrown, 'message') === 'string';
   return isNamed && message !== name ? `${name}: ${message}` : message;
-}
-
-function read(thrown: unknown, field: string): unknown {
-  try {
-    return (thrown as Record<string, unknown> | null | undefined)?.[field];
-  } catch {
-    // A getter that throws hides its field and nothing more.
-    return undefined;
-  }
 }

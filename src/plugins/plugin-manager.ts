@@ -179,13 +179,13 @@ function throwAll(failures: readonly PluginFailed[]): void {
   throw new PluginFailed({
     plugin: first.plugin,
     hook: first.hook,
-    problem: [messageOf(first), ...others.map(({ message }) => message)].join('; '),
+    problem: [ownMessage(first), ...others.map(({ message }) => message)].join('; '),
     cause: new AggregateError(failures),
     retryable: failures.every(({ retryable }) => retryable),
   });
 }
 
-function messageOf({ message, plugin, hook }: PluginFailed): string {
+function ownMessage({ message, plugin, hook }: PluginFailed): string {
   return message.replace(`Error in plugin '${plugin}' during '${hook}' callback: `, '');
 }
 

@@ -1,3 +1,4 @@
+import { excerpt } from '../protocol/visible-text.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
@@ -155,7 +156,7 @@ export class ReflectAndRetryToolPlugin extends BasePlugin {
       retry_count: retryCount,
       reflection_guidance:
         `The tool \`${tool.name}\` failed.\nError: ${type}: ${details}\n` +
-        `Arguments: ${args.length <= LONGEST_ARGUMENTS ? args : `${args.slice(0, LONGEST_ARGUMENTS).toWellFormed()}…`}\n\n${advice}`,
+        `Arguments: ${excerpt(args, LONGEST_ARGUMENTS)}\n\n${advice}`,
     };
   }
 }

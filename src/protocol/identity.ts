@@ -168,3 +168,8 @@ export function placeOfCall(callKey: string): CallPlace {
   if (runKey === undefined) throw new TypeError(`callKey: ${JSON.stringify(callKey)} is no call's key`);
   return { runKey, step: Number(step), index: Number(index) };
 }
+
+/** A call's step and index, as people are shown it; its run is clear from where it is shown. */
+export function shortCallKey(callKey: string): string {
+  return callKey.split('.').slice(-2).join('.');
+}

@@ -1,4 +1,4 @@
-import { isRecord } from './json.ts';
+import { isRecord, parsedJson } from './json.ts';
 
 /** What a function response in the form of `@google/adk` says to a question. */
 export interface InputReply {
@@ -25,14 +25,6 @@ export function unwrappedReply(response: Record<string, unknown>): {
   const { response: text } = response;
   const parsed = typeof text === 'string' ? parsedJson(text) : text;
   return isRecord(parsed) ? { given: parsed, isMalformed: false } : { given: response, isMalformed: true };
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** What a function response in the form of `@google/adk` says to an approval. */

@@ -40,6 +40,11 @@ export function visiblePieces(text: string): { text: string; isEscape: boolean }
   return pieces;
 }
 
+/** The text itself, or its first characters and `…` where it has more than `longest`. */
+export function excerpt(text: string, longest: number): string {
+  return text.length <= longest ? text : `${text.slice(0, longest).toWellFormed()}…`;
+}
+
 /** As {@link visibleText}, cut where it is long, with its size. */
 export function visibleExcerpt(text: string, longest: number): string {
   if (text.length <= longest) return visibleText(text);

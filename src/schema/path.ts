@@ -1,3 +1,4 @@
+import { excerpt } from '../protocol/visible-text.ts';
 export type Path = readonly PropertyKey[];
 
 const PLAIN_NAME = /^[\p{ID_Start}$_][\p{ID_Continue}$-]*$/u;
@@ -13,14 +14,10 @@ export function formatPath(path: Path): string {
   for (const key of path) {
     if (typeof key === 'number') text += `[${key}]`;
     else if (typeof key === 'symbol') text += `[${String(key)}]`;
-    else if (PLAIN_NAME.test(key)) text += `${text === '' ? '' : '.'}${shortened(key)}`;
-    else text += `[${JSON.stringify(shortened(key))}]`;
+    else if (PLAIN_NAME.test(key)) text += `${text === '' ? '' : '.'}${excerpt(key, LONGEST_NAME)}`;
+    else text += `[${JSON.stringify(excerpt(key, LONGEST_NAME))}]`;
   }
   return text;
-}
-
-function shortened(name: string): string {
-  return name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME).toWellFormed()}…`;
 }
 
 /** The value at `path` of `root`, or undefined. */

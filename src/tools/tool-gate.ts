@@ -39,7 +39,7 @@ export async function questionOf(
     when === 'always' ? true : await asked(tool, option, args, (copy) => when(copy as never, context));
   if (answer === false) return undefined;
   const { hint, payload, approval }: Record<string, unknown> = isRecord(answer) ? answer : {};
-  const json = payload === undefined ? undefined : jsonOf(tool, `${option}: payload`, payload);
+  const json = payload === undefined ? undefined : jsonOption(tool, `${option}: payload`, payload);
   return {
     hint: shortHint(typeof hint === 'string' && hint !== '' ? hint : await hintOf(tool, args)),
     ...defined({ payload: json }),
@@ -108,7 +108,7 @@ async function asked(
   }
 }
 
-function jsonOf(tool: BaseTool, option: string, value: unknown): unknown {
+function jsonOption(tool: BaseTool, option: string, value: unknown): unknown {
   try {
     return toJsonValue(value);
   } catch (error) {

@@ -23,6 +23,7 @@ import type {
   WaitingMessage,
 } from '../../src/protocol/step.ts';
 import { isTraceparent } from '../../src/protocol/traceparent.ts';
+import { excerpt } from '../../src/protocol/visible-text.ts';
 import { keepMessagesOptions, turnPriority, usable } from '../activities.ts';
 
 /** What a chain carries of its messages. */
@@ -393,5 +394,5 @@ export function arrivalOf(message: Partial<QueuedMessage> = {}): Partial<QueuedM
 
 /** A message's id, for people. */
 export function shown(messageId: string): string {
-  return messageId.length <= 40 ? messageId : `${messageId.slice(0, 40).toWellFormed()}…`;
+  return excerpt(messageId, 40);
 }

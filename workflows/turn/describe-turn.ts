@@ -1,7 +1,8 @@
 import type { JobProgress } from '../../src/contract/jobs.ts';
+import { shortCallKey } from '../../src/protocol/identity.ts';
 import type { WaitingJob } from '../../src/protocol/job.ts';
 import type { RunningCall, RunningChild, TurnStatus, TurnUsage } from '../../src/protocol/turn.ts';
-import { visibleText } from '../../src/protocol/visible-text.ts';
+import { excerpt, visibleText } from '../../src/protocol/visible-text.ts';
 import type { PendingRequest } from '../approvals/request-book.ts';
 import { WAITS } from '../children/children.ts';
 import type { Mailbox } from '../messages/mailbox.ts';
@@ -76,7 +77,7 @@ function requestsText(pending: readonly PendingRequest[]): string {
     const { gate, call, since, until, votes } = request;
     const { summary = '' } = call;
     return [
-      `- ${code(call.tool)} ${placeOf(call.callKey)}${sinceText(since)}${timeText(' until', until)}`,
+      `- ${code(call.tool)} ${shortCallKey(call.callKey)}${sinceText(since)}${timeText(' until', until)}`,
       ...(gate.hint === '' ? [] : [plain(gate.hint)]),
       ...(summary === '' ? [] : [plain(summary)]),
       ...(votes.quorum > 1 ? [`${votes.approvals} of ${votes.quorum} have approved`] : []),
@@ -95,7 +96,7 @@ function jobsText(jobs: readonly WaitingJob[]): string {
 
 function runningText(running: readonly RunningCall[]): string {
   const shown = running.slice(0, MOST_CALLS).map(({ tool, callKey, since, progress }) => {
-    const what = `- ${code(tool)} ${placeOf(callKey)}${sinceText(since)}`;
+    const what = `- ${code(tool)} ${shortCallKey(callKey)}${sinceText(since)}`;
     return [what, ...progressLines(progress)].join('  \n  ');
   });
   const more = running.length - shown.length;
@@ -158,7 +159,7 @@ function waitingText({ waiting, state }: Pick<Mailbox, 'waiting' | 'state'>): st
 /** Lines of Markdown: what the job is, how far it has got, and how an operator sees more of it. */
 export function jobLines({ jobId, tool, callKey, since, until, progress }: WaitingJob): string[] {
   return [
-    `job of ${code(tool)} ${placeOf(callKey)}${sinceText(since)}${timeText(' until', until)}`,
+    `job of ${code(tool)} ${shortCallKey(callKey)}${sinceText(since)}${timeText(' until', until)}`,
     ...progressLines(progress),
     code(`holdfast jobs show ${jobId}`),
   ];
@@ -190,14 +191,9 @@ export function timeText(what: string, time: number | undefined): string {
   return `${what} ${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** Step and place of a call within the turn: the end of its key. */
-export function placeOf(callKey: string): string {
-  return callKey.split('.').slice(-2).join('.');
-}
-
 /** What clients and models wrote makes no links, no pictures and no other paragraphs, turns nothing round and hides nothing. */
 export function plain(text: string): string {
-  const short = text.length <= LONGEST_TEXT ? text : `${text.slice(0, LONGEST_TEXT).toWellFormed()}…`;
+  const short = excerpt(text, LONGEST_TEXT);
   return visibleText(short.replace(/\s+/g, ' ')).replace(/[\\`*[\]<>]/g, '\\$&');
 }
 

@@ -2,6 +2,7 @@ import { CancellationScope } from '@temporalio/workflow';
 import { isObject, shapeOf } from '../../src/contract/check.ts';
 import type { CancelCall } from '../../src/protocol/message.ts';
 import type { StepEnding } from '../../src/protocol/step.ts';
+import { excerpt } from '../../src/protocol/visible-text.ts';
 import { refusal } from '../arguments.ts';
 
 /** How an invocation ends that somebody ended before its time. */
@@ -133,5 +134,5 @@ export class Steering {
 /** Follows what was done, and is cut: the model is told it again with every later step. */
 export function reasonText(reason: unknown): string {
   if (typeof reason !== 'string' || reason === '') return '';
-  return `: ${reason.length <= LONGEST_REASON ? reason : `${reason.slice(0, LONGEST_REASON).toWellFormed()}…`}`;
+  return `: ${excerpt(reason, LONGEST_REASON)}`;
 }

@@ -76,7 +76,7 @@ export class InstructionsLlmRequestProcessor extends DirectProcessor {
     const { rootAgent, staticInstruction: parts } = agent;
     const contents = [];
     if (asksModel(rootAgent) && rootAgent.globalInstruction !== '') {
-      append(llmRequest, await textOf(rootAgent, 'globalInstruction', invocationContext));
+      append(llmRequest, await instructionText(rootAgent, 'globalInstruction', invocationContext));
     }
     if (parts.length > 0) {
       const { text, referred } = staticInstruction(parts);
@@ -84,7 +84,7 @@ export class InstructionsLlmRequestProcessor extends DirectProcessor {
       contents.push(...referred);
     }
     if (agent.instruction !== '') {
-      const text = await textOf(agent, 'instruction', invocationContext);
+      const text = await instructionText(agent, 'instruction', invocationContext);
       if (parts.length === 0) append(llmRequest, text);
       else if (text !== '') contents.push({ role: 'user', parts: [{ text }] });
     }
@@ -105,7 +105,7 @@ function append(llmRequest: LlmRequest, text: string): void {
   if (text !== '') appendInstructions(llmRequest, [text]);
 }
 
-async function textOf(
+async function instructionText(
   agent: LlmAgentView,
   field: 'instruction' | 'globalInstruction',
   invocationContext: InvocationContext,

@@ -1,5 +1,6 @@
 import type { StreamItem } from '../../client/stream/stream-item.ts';
 import type { Part } from '../../events/content.ts';
+import { shortCallKey } from '../../protocol/identity.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import { askedLine, askedRequests } from '../gates/asked-requests.ts';
 import { JobLines } from '../jobs/job-lines.ts';
@@ -107,16 +108,16 @@ export class TurnText {
 
   #callStarted({ callKey, tool, attempt }: Of<'call started'>): void {
     this.#started.set(callKey, Date.now());
-    if (attempt > 1) this.#note(`  · ${tool} ${placeOf(callKey)} started, attempt ${attempt}`);
-    else if (Date.now() - this.#planned > SOON) this.#note(`  · ${tool} ${placeOf(callKey)} started`);
+    if (attempt > 1) this.#note(`  · ${tool} ${shortCallKey(callKey)} started, attempt ${attempt}`);
+    else if (Date.now() - this.#planned > SOON) this.#note(`  · ${tool} ${shortCallKey(callKey)} started`);
   }
 
   #callSettled({ callKey, tool, failed }: Of<'call settled'>): void {
     this.#chunks.settled(callKey);
     const started = this.#started.get(callKey);
     const took = started === undefined ? '' : ` in ${durationText(Date.now() - started)}`;
-    if (failed) this.#note(`  ✗ ${tool} ${placeOf(callKey)} failed${took}`, 'red');
-    else this.#note(`  ✓ ${tool} ${placeOf(callKey)} settled${took}`, 'green');
+    if (failed) this.#note(`  ✗ ${tool} ${shortCallKey(callKey)} failed${took}`, 'red');
+    else this.#note(`  ✓ ${tool} ${shortCallKey(callKey)} settled${took}`, 'green');
   }
 
   #drawOver(text: string): void {
@@ -140,9 +141,4 @@ export function durationText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
   return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
-}
-
-/** Step and place of a call within the turn: the end of its key. */
-function placeOf(callKey: string): string {
-  return callKey.split('.').slice(-2).join('.');
 }

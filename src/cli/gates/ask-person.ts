@@ -3,7 +3,7 @@ import { argumentsToRun, secretInEdit } from '../../approvals/edited-arguments.t
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { Confirmed } from '../../client/turns/steering.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
-import { isRecord } from '../../protocol/json.ts';
+import { isRecord, parsedJson } from '../../protocol/json.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { attestDecision } from '../approvals/approver.ts';
 import { credentialTypeOf, needsAttestation, nextCommands } from '../approvals/next-commands.ts';
@@ -100,7 +100,7 @@ async function editedArguments(
   const wanted = isOpen ? 'all arguments, as JSON: ' : 'all arguments that are not sensitive, as JSON: ';
   const json = typed || (await person.ask(wanted, JSON.stringify(Object.fromEntries(open))));
   if (json === undefined || json.trim() === '') return undefined;
-  const args = parsed(json);
+  const args = parsedJson(json);
   if (!isRecord(args)) {
     person.tell('arguments are a JSON object: { "name": value, … }');
     return undefined;
@@ -132,7 +132,7 @@ async function inputOf(row: ApprovalRow, person: Person, { api }: AskOptions): P
 /** What is typed is text where text is wanted, else JSON. */
 export function responseOf(row: ApprovalRow, said: string): unknown {
   if (responseProblem(row, said) === undefined) return said;
-  return parsed(said) ?? said;
+  return parsedJson(said) ?? said;
 }
 
 async function secretOf(row: ApprovalRow, person: Person, { api }: AskOptions): Promise<Answer> {
@@ -151,13 +151,4 @@ async function secretOf(row: ApprovalRow, person: Person, { api }: AskOptions): 
     credential: credentialOf({ type, username }, secret),
   });
   return await api.approvals.provideCredential({ requestId }, { credentialRef, shown: row });
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    // The caller says what is wanted in its place.
-    return undefined;
-  }
 }

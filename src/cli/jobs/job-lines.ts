@@ -1,5 +1,6 @@
 import type { StreamItem } from '../../client/stream/stream-item.ts';
 import type { JobProgress } from '../../contract/jobs.ts';
+import { shortCallKey } from '../../protocol/identity.ts';
 import { progressWords, statusWords } from './job-text.ts';
 
 type JobItem = Extract<StreamItem, { type: 'job' }>;
@@ -43,7 +44,7 @@ export class JobLines {
     const before = this.#known.get(jobId);
     const job: Known = {
       tool,
-      place: placeOf(callKey),
+      place: shortCallKey(callKey),
       mode,
       status,
       progress: progress ?? before?.progress,
@@ -115,9 +116,4 @@ function barText({ tool, progress = { at: 0 } }: Known): string {
 
 function shortText({ tool, place, progress = { at: 0 } }: Known): string {
   return `${tool} ${place} ${progressWords(progress)}`;
-}
-
-/** Step and place of a call within the turn: the end of its key. */
-function placeOf(callKey: string): string {
-  return callKey.split('.').slice(-2).join('.');
 }

@@ -1,6 +1,7 @@
 import type { FollowedEvent, StreamItem } from '../../client/stream/stream-item.ts';
 import type { Content } from '../../events/content.ts';
 import { textOf } from '../../events/content.ts';
+import { shortCallKey } from '../../protocol/identity.ts';
 import type { InvocationOutcome, TurnUsage } from '../../protocol/turn.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
@@ -191,16 +192,11 @@ function usageLine({ modelCalls, totalTokens, ...usage }: TurnUsage): string {
 }
 
 function startedLine({ tool, callKey, attempt }: { tool: string; callKey: string; attempt: number }): string {
-  return `${tool} ${placeOf(callKey)} started${attempt > 1 ? `, attempt ${attempt}` : ''}`;
+  return `${tool} ${shortCallKey(callKey)} started${attempt > 1 ? `, attempt ${attempt}` : ''}`;
 }
 
 function settledLine({ tool, callKey, failed }: { tool: string; callKey: string; failed: boolean }): string {
-  return `${tool} ${placeOf(callKey)} ${failed ? 'failed' : 'settled'}`;
-}
-
-/** Step and place of a call within the turn: the end of its key. */
-function placeOf(callKey: string): string {
-  return callKey.split('.').slice(-2).join('.');
+  return `${tool} ${shortCallKey(callKey)} ${failed ? 'failed' : 'settled'}`;
 }
 
 /** What the model has said, without its thoughts. */

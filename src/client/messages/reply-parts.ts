@@ -6,7 +6,7 @@ import {
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../../events/request-calls.ts';
 import { callKeyOfRequest } from '../../protocol/gate.ts';
-import { isRecord } from '../../protocol/json.ts';
+import { isRecord, parsedJson } from '../../protocol/json.ts';
 import { confirmationReplyOf, type InputReply, inputReplyOf } from '../../protocol/replies.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { isSameJson } from '../same-json.ts';
@@ -63,14 +63,6 @@ export function unwrappedResponse(response: Record<string, unknown>): unknown {
   const { response: text } = response;
   if (typeof text !== 'string' || Object.keys(response).length !== 1) return response;
   return parsedJson(text);
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Whether a request that has ended was answered by the same. */

@@ -1,5 +1,5 @@
-import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { isSameBytes } from '../../net/signatures.ts';
 import type { KeyStore, KnownApiKey } from '../../store/keys/key-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { GatewayLogger } from '../gateway-logger.ts';
@@ -107,7 +107,9 @@ export class ApiKeys {
 function isGood({ expiresAt, revokedAt, ...secrets }: KnownApiKey, given: Uint8Array, now: number): boolean {
   if (revokedAt !== undefined || (expiresAt !== undefined && expiresAt <= now)) return false;
   const { digest, oldDigest, oldUntil = 0 } = secrets;
-  return isSame(digest, given) || (oldDigest !== undefined && oldUntil > now && isSame(oldDigest, given));
+  return (
+    isSameBytes(digest, given) || (oldDigest !== undefined && oldUntil > now && isSameBytes(oldDigest, given))
+  );
 }
 
 function principalOf({ keyId, name, userId, grants }: KnownApiKey): Principal {
@@ -118,8 +120,4 @@ function principalOf({ keyId, name, userId, grants }: KnownApiKey): Principal {
     keyId,
     grants,
   });
-}
-
-function isSame(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && timingSafeEqual(one, other);
 }

@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { HoldfastError } from '../../contract/error.ts';
 import { jsonBytes } from '../../contract/json-bytes.ts';
 import { verifyWebhook, webhookSecret } from '../../net/signatures.ts';
-import { isRecord } from '../../protocol/json.ts';
+import { isRecord, parsedJson } from '../../protocol/json.ts';
 import type { WebhookAnswered, WebhookDelivery } from '../../store/messages/message-store.ts';
 import type { GatewayAttester } from '../approvals/gateway-attester.ts';
 import { RequestRefused } from '../gateway-errors.ts';
@@ -136,18 +136,9 @@ function secretsOf({ secrets = [] }: WebhookSource): string[] {
 
 function eventOf(id: string, request: WebhookRequest): WebhookEvent {
   const text = Buffer.from(request.body).toString('utf8');
-  const json = jsonOf(text);
+  const json = parsedJson(text);
   const type = isRecord(json) ? json.type : undefined;
   return { id, ...(typeof type === 'string' ? { type } : {}), headers: shownHeaders(request), json, text };
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Some send forms, or nothing at all: their handlers have the text.
-    return undefined;
-  }
 }
 
 function answeredBy(name: string, answer: unknown): WebhookAnswered {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JobProgress } from '../../contract/jobs.ts';
+import { parsedJson } from '../../protocol/json.ts';
 import type { StoreNotice } from './live-feed.ts';
 import { type Topic, topicText } from './live-feed.ts';
 
@@ -55,21 +56,12 @@ export function encodeNotice(notice: StoreNotice, origin: string): string | unde
 /** Undefined for what is no notice that this release knows: another one's, or somebody else's. */
 export function decodeNotice(payload: string): Received | undefined {
   const end = payload.indexOf('\n');
-  const head = end < 0 ? undefined : parsed(payload.slice(0, end));
+  const head = end < 0 ? undefined : parsedJson(payload.slice(0, end));
   if (typeof head !== 'object' || head === null) return undefined;
   const { origin, ...fields } = head as Record<string, unknown>;
   if (typeof origin !== 'string') return undefined;
   const notice = { ...fields, ...(fields.type === 'text' ? { text: payload.slice(end + 1) } : {}) };
   return isNotice(notice) ? { origin, notice } : undefined;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Anybody may send to a channel.
-    return undefined;
-  }
 }
 
 const FIELDS: { [Type in StoreNotice['type']]: Readonly<Record<string, 'string' | 'number' | 'boolean'>> } = {

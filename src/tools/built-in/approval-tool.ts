@@ -1,4 +1,5 @@
 import { defined, isRecord } from '../../protocol/json.ts';
+import { excerpt } from '../../protocol/visible-text.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
@@ -97,8 +98,5 @@ function assertFieldNames(owner: string, names: unknown): void {
 
 /** As JSON, so that nothing in it passes for words of ours. */
 function quoted(text: unknown): string {
-  const said = String(text);
-  return JSON.stringify(
-    said.length <= LONGEST_QUOTE ? said : `${said.slice(0, LONGEST_QUOTE).toWellFormed()}…`,
-  );
+  return JSON.stringify(excerpt(String(text), LONGEST_QUOTE));
 }
