@@ -144,7 +144,7 @@ export class GatewayConnection {
     const told = isObject ? toldError((body as { error?: unknown }).error) : undefined;
     if (told === undefined)
       throw this.unreachable(undefined, `has answered ${answer.status}, and no gateway does so`);
-    throw errorOf(told, answer.status);
+    throw await errorOf(told, answer.status);
   }
 
   unreachable(cause: unknown, reason?: string): GatewayUnreachable {

@@ -1,5 +1,3 @@
-import { WorkflowFailedError } from '@temporalio/client';
-import { ApplicationFailure, CancelledFailure, RetryState, TerminatedFailure } from '@temporalio/common';
 import type { HoldfastError, HoldfastErrorOptions } from '../contract/error.ts';
 import {
   CredentialKeyMissing,
@@ -85,20 +83,28 @@ const CLASSES: readonly ToldClass[] = [
 ];
 const CLASS_OF: ReadonlyMap<string, ToldClass> = new Map(CLASSES.map((each) => [each.code, each]));
 
+type Common = typeof import('@temporalio/common');
+
 /** How a run ended that has no result, by the gateway's code of it. */
-const RUN_ENDS: ReadonlyMap<string, (message: string) => Error> = new Map([
-  ['HOLDFAST_RUN_CANCELLED', (message) => new CancelledFailure(message)],
-  ['HOLDFAST_RUN_TERMINATED', (message) => new TerminatedFailure(message)],
-  ['HOLDFAST_RUN_FAILED', (message) => ApplicationFailure.nonRetryable(message)],
+const RUN_ENDS: ReadonlyMap<string, (common: Common, message: string) => Error> = new Map([
+  ['HOLDFAST_RUN_CANCELLED', ({ CancelledFailure }, message) => new CancelledFailure(message)],
+  ['HOLDFAST_RUN_TERMINATED', ({ TerminatedFailure }, message) => new TerminatedFailure(message)],
+  ['HOLDFAST_RUN_FAILED', ({ ApplicationFailure }, message) => ApplicationFailure.nonRetryable(message)],
 ]);
 
 /** The error that the client of the gateway has thrown, in its own class where there is one. */
-export function errorOf({ code, message, details }: ToldError, status: number): Error {
+export async function errorOf({ code, message, details }: ToldError, status: number): Promise<Error> {
   const known = CLASS_OF.get(code);
   if (known !== undefined) return new known(message, { details });
-  const cause = RUN_ENDS.get(code)?.(message);
-  if (cause !== undefined) return new WorkflowFailedError(message, cause, RetryState.NON_RETRYABLE_FAILURE);
-  return new GatewayError(code, message, status);
+  const causeOf = RUN_ENDS.get(code);
+  if (causeOf === undefined) return new GatewayError(code, message, status);
+  // Few programs that speak to a gateway ever need Temporal's client: it is loaded with the first such end.
+  const [{ WorkflowFailedError }, common] = await Promise.all([
+    import('@temporalio/client'),
+    import('@temporalio/common'),
+  ]);
+  const { NON_RETRYABLE_FAILURE } = common.RetryState;
+  return new WorkflowFailedError(message, causeOf(common, message), NON_RETRYABLE_FAILURE);
 }
 
 /** What an error answer's body, or an error event, tells; undefined where it is none of the gateway's. */

@@ -1,4 +1,4 @@
-import { msToNumber } from '@temporalio/common';
+import { msToNumber } from '@temporalio/common/lib/time.js';
 import { kindOf } from './kind-of.ts';
 
 type Unit =

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { storedApprovals } from '../../src/cli/approvals/stored-approvals.ts';
+import { storedApi } from '../../src/cli/stored-api.ts';
 import {
   DecisionRefused,
   GatewayClient,
@@ -212,7 +212,7 @@ describe.each([
     expect(audit.map(({ content }) => content?.response)).toContain('(sensitive)');
     expect(await approvals.verifyAudit(names)).toMatchObject({ ok: true });
     // Commands that find nobody who owns the folder read the store themselves.
-    expect(await storedApprovals(env.store).audit(names)).toEqual(audit);
+    expect(await storedApi(env.store).approvals.audit(names)).toEqual(audit);
   });
 
   test('a secret in a reply reaches the tool, and no history [credential.secret]', async () => {

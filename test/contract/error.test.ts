@@ -92,15 +92,15 @@ describe('an error that the gateway has told', () => {
     ([, { name, status }]) => status !== undefined && name !== undefined && !OTHERS.includes(name),
   );
 
-  test.each(told)('%s has the class that HoldfastClient throws', (code, { name, status }) => {
-    const error = errorOf({ code, message: 'field: why', details: {} }, status ?? 0);
+  test.each(told)('%s has the class that HoldfastClient throws', async (code, { name, status }) => {
+    const error = await errorOf({ code, message: 'field: why', details: {} }, status ?? 0);
     expect(error).toBeInstanceOf(HoldfastError);
     expect(error).toMatchObject({ code, status, message: 'field: why' });
     expect(error.constructor.name).toBe(name);
   });
 
-  test('has no class of its own where the client has none of the code', () => {
-    const error = errorOf({ code: 'HOLDFAST_LATER', message: 'new', details: {} }, 418);
+  test('has no class of its own where the client has none of the code', async () => {
+    const error = await errorOf({ code: 'HOLDFAST_LATER', message: 'new', details: {} }, 418);
     expect(error).toBeInstanceOf(GatewayError);
     expect(error).toMatchObject({ code: 'HOLDFAST_LATER', status: 418, docs: undefined });
   });

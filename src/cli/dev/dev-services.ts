@@ -105,8 +105,7 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
   };
   try {
     const backend = await opening;
-    const { client, temporal, close } = await openClient(backend, taskQueue);
-    closing.add(close);
+    const { client, temporal } = await openClient(backend, taskQueue, closing);
     // Before the store, which they have joined.
     closing.add(endWorkers);
     const serving = openLocalGateway({

@@ -1,4 +1,3 @@
-import { defaultCacheFolder } from '../../../worker/temporal/cache-folder.ts';
 import { openTemporal, type TemporalTarget } from '../../../worker/temporal/connect.ts';
 import type { CredentialKeys } from '../../credentials/credential-keys.ts';
 import { type OpenedStore, openStore } from '../../store/open-store.ts';
@@ -26,8 +25,7 @@ export interface BackendOptions {
 export async function openBackend({ folder, env, onProgress }: BackendOptions): Promise<Backend> {
   const url = storeUrl(env);
   const credentialKeys = credentialKeysFor(env, folder);
-  const place =
-    url === undefined ? { folder, cacheFolder: defaultCacheFolder(env) } : { url, ...listenUrl(env) };
+  const place = url === undefined ? { folder } : { url, ...listenUrl(env) };
   const storing = openStore({ ...place, onProgress }).catch(aboutVariable);
   // A wrong address is told before a server is started for nothing.
   if (url !== undefined) await storing;

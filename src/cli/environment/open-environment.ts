@@ -63,8 +63,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
     closing.add(() => (stopServer ? temporal.stop?.() : undefined));
     closing.add(() => store.close());
     const taskQueue = options.taskQueue ?? taskQueueFor(env, folder, file);
-    const opened = await openClient(backend, taskQueue);
-    closing.add(() => opened.close());
+    const opened = await openClient(backend, taskQueue, closing);
     let localUrl: string | undefined;
     const publicUrl = publicUrlFor(env, loaded.gateway, () => localUrl);
     const worker = await startWorker({ ...options, temporal, store, credentialKeys, taskQueue, publicUrl });

@@ -1,30 +1,25 @@
 import { Client, Connection } from '@temporalio/client';
+import type { Closing } from '../../../worker/closing.ts';
 import { retriesUntilClosed } from '../../../worker/temporal/retries-until-closed.ts';
 import { HoldfastClient } from '../../client/holdfast-client.ts';
+import { defined } from '../../protocol/json.ts';
 import type { Backend } from './backend.ts';
 
-export interface OpenedClient {
-  client: HoldfastClient;
-  temporal: Client;
-  close(): Promise<void>;
-}
-
+/** @param taskQueue of turns that are started, or what asks Temporal for it. */
 export async function openClient(
-  { temporal, store, credentialKeys }: Backend,
-  taskQueue: string,
-): Promise<OpenedClient> {
-  const connection = await Connection.connect({
-    ...temporal.connectionOptions,
-    interceptors: retriesUntilClosed(),
-  });
-  const own = new Client({ connection, namespace: temporal.namespace });
-  const searchAttributes = temporal.searchAttributes === 'registered';
+  { temporal: { connectionOptions, namespace, searchAttributes }, store, credentialKeys }: Backend,
+  taskQueue: string | ((temporal: Client) => Promise<string>),
+  closing: Closing,
+): Promise<{ client: HoldfastClient; temporal: Client }> {
+  const connection = await Connection.connect({ ...connectionOptions, interceptors: retriesUntilClosed() });
+  closing.add(() => connection.close());
+  const temporal = new Client({ connection, namespace });
   const client = new HoldfastClient({
-    temporal: own,
+    temporal,
     store,
-    taskQueue,
-    searchAttributes,
-    ...(credentialKeys === undefined ? {} : { credentialKeys }),
+    taskQueue: typeof taskQueue === 'string' ? taskQueue : await taskQueue(temporal),
+    searchAttributes: searchAttributes === 'registered',
+    ...defined({ credentialKeys }),
   });
-  return { client, temporal: own, close: () => connection.close() };
+  return { client, temporal };
 }

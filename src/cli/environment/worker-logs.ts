@@ -8,7 +8,7 @@ import {
   Runtime,
 } from '@temporalio/worker';
 import type { HoldfastLogger } from '../../../activities/logging.ts';
-import { histogramBuckets } from '../../../worker/index.ts';
+import { histogramBuckets } from '../../../worker/histogram-buckets.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
 
 /**

@@ -52,8 +52,7 @@ export async function gatewayCommand(options: GatewayCommandOptions): Promise<nu
     if (backend === undefined) return 0;
     const { temporal, store, credentialKeys } = backend;
     closing.add(() => store.close());
-    const opened = await openClient(backend, options.taskQueue);
-    closing.add(() => opened.close());
+    const opened = await openClient(backend, options.taskQueue, closing);
     const serving = serveGateway({
       gateway: {
         client: opened.client,

@@ -4,7 +4,7 @@ import type { ApiKeyRow, KeyStore } from '../../store/keys/key-store.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput } from '../command-output.ts';
 import type { ConnectOptions } from '../connect-folder.ts';
-import { connectStore } from '../connect-store.ts';
+import { connectStore } from '../connect-folder.ts';
 import { clockTime } from '../sessions/shown-values.ts';
 import { statusOf } from './api-key-lines.ts';
 

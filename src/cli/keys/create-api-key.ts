@@ -4,7 +4,7 @@ import type { GrantRole } from '../../store/keys/key-store.ts';
 import { UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import type { ConnectOptions } from '../connect-folder.ts';
-import { connectStore } from '../connect-store.ts';
+import { connectStore } from '../connect-folder.ts';
 import { assertText } from '../sessions/named-session.ts';
 import { grantsText, statusOf } from './api-key-lines.ts';
 

@@ -1,6 +1,6 @@
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import type { ConnectOptions } from '../connect-folder.ts';
-import { connectStore } from '../connect-store.ts';
+import { connectStore } from '../connect-folder.ts';
 import { apiKeyLines } from './api-key-lines.ts';
 
 /** `holdfast keys list`: API keys, without their secrets. */

@@ -1,7 +1,7 @@
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import type { ConnectOptions } from '../connect-folder.ts';
-import { connectStore } from '../connect-store.ts';
+import { connectStore } from '../connect-folder.ts';
 import { clockTime, tableLines } from '../sessions/shown-values.ts';
 
 export interface ListDenialsOptions {

@@ -1,6 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { Closing } from '../../../worker/closing.ts';
-import { openTemporal, stopEmbedded } from '../../../worker/index.ts';
+import { openTemporal } from '../../../worker/temporal/connect.ts';
+import { stopEmbedded } from '../../../worker/temporal/embedded.ts';
 import { retriesUntilClosed } from '../../../worker/temporal/retries-until-closed.ts';
 import { startNotice } from '../../approvals/start-notice.ts';
 import type { DeadNotice } from '../../store/notices/notice-store.ts';
@@ -8,7 +9,7 @@ import type { Store } from '../../store/store.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import type { ConnectOptions } from '../connect-folder.ts';
-import { connectStore } from '../connect-store.ts';
+import { connectStore } from '../connect-folder.ts';
 import { shownNotice } from './list-notices.ts';
 import { namedNotice, shortId } from './named-notice.ts';
 

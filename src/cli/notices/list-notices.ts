@@ -2,7 +2,7 @@ import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { DeadNotice } from '../../store/notices/notice-store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import type { ConnectOptions } from '../connect-folder.ts';
-import { connectStore } from '../connect-store.ts';
+import { connectStore } from '../connect-folder.ts';
 import { ago, tableLines } from '../sessions/shown-values.ts';
 import { shortId } from './named-notice.ts';
 import { placeOf, shownPlace } from './notice-place.ts';

@@ -104,7 +104,7 @@ async function* readOnce(
       const { id, event, data } = next.value;
       if (event === 'end') return { kind: 'ended' };
       const content = contentOf(connection, data);
-      if (event === 'error') throw toldIn(content, after ?? 0);
+      if (event === 'error') throw await toldIn(content, after ?? 0);
       const item = itemOf(event, content, id);
       if (item?.type === 'event') after = item.place ?? item.seq;
       if (item !== undefined) yield item;
@@ -132,13 +132,13 @@ function contentOf(connection: GatewayConnection, data: string): unknown {
   }
 }
 
-function toldIn(content: unknown, after: number | string): Error {
+async function toldIn(content: unknown, after: number | string): Promise<Error> {
   const told = toldError(content) ?? {
     code: 'HOLDFAST_GATEWAY_ERROR',
     message: 'the stream has failed',
     details: {},
   };
-  return told.code === TOO_SLOW ? new FollowerTooSlow(after) : errorOf(told, 0);
+  return told.code === TOO_SLOW ? new FollowerTooSlow(after) : await errorOf(told, 0);
 }
 
 /** Undefined for what only a later gateway knows of. */

@@ -1,0 +1,61 @@
+import type { Client } from '@temporalio/client';
+import type { Closing } from '../../worker/closing.ts';
+import { stopEmbedded } from '../../worker/temporal/embedded.ts';
+import type { UiTarget } from '../../worker/temporal/ui-link.ts';
+import type { HoldfastApi } from '../client/holdfast-api.ts';
+import { latestRun } from '../client/turns/open-run.ts';
+import { workflowIdOf } from '../protocol/identity.ts';
+import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
+import type { OpenedStore } from '../store/open-store.ts';
+import type { SessionNames } from '../store/sessions/session-names.ts';
+import { CliError } from './cli-error.ts';
+import { type BackendOptions, openBackend } from './environment/backend.ts';
+import { storeUrl } from './environment/places.ts';
+import { openClient } from './environment/turn-client.ts';
+import { appsOf, isBelow } from './stored-api.ts';
+
+export interface DirectApiOptions extends BackendOptions {
+  /**
+   * Names a session whose turn is to be started without an agents file: it gets the task queue of the session's last run,
+   * which the workers that know its agents poll.
+   */
+  session?: (apps: DirectApi['apps']) => Promise<SessionNames>;
+}
+
+export interface DirectApi {
+  api: HoldfastApi;
+  /** Names of the apps that have sessions. */
+  apps(): Promise<string[]>;
+  /** Where pages of the Temporal UI are. */
+  ui(): Promise<UiTarget>;
+}
+
+/** Turns and sessions by the server and the store themselves. An embedded server that this has started is stopped at the end. */
+export async function openDirectApi(options: DirectApiOptions, closing: Closing): Promise<DirectApi> {
+  const backend = await openBackend(options);
+  const { store, temporal } = backend;
+  closing.add(() => store.close());
+  if (temporal.startedHere) closing.add(() => stopEmbedded(options.folder));
+  const { client } = await openClient(backend, (temporal) => taskQueueOf(temporal, store, options), closing);
+  return { api: client, apps: () => appsOf(store), ui: async () => temporal };
+}
+
+/** An embedded store's turns run on queues of their own, one for each agents file. */
+async function taskQueueOf(
+  client: Client,
+  store: OpenedStore,
+  { env, session }: DirectApiOptions,
+): Promise<string> {
+  if (env.HOLDFAST_TASK_QUEUE) return env.HOLDFAST_TASK_QUEUE;
+  if (session === undefined) return DEFAULT_TASK_QUEUE;
+  const { app, userId, sessionId } = await session(() => appsOf(store));
+  const run = await latestRun(client, workflowIdOf(app, userId, sessionId));
+  if (run !== undefined) return run.taskQueue;
+  // What is wanted of the session of an agent that a call has run is refused by the store, which says why.
+  if (storeUrl(env) !== undefined || (await isBelow(store, { app, userId, sessionId })))
+    return DEFAULT_TASK_QUEUE;
+  throw new CliError(
+    `Temporal has no history of session ${sessionId} any more, so that its workers' task queue is not known: run its agents ` +
+      'file in this folder (holdfast dev), and repeat this, or set HOLDFAST_TASK_QUEUE',
+  );
+}
