@@ -9,6 +9,7 @@ import { made } from '../src/flows/request-tools.ts';
 import { ToolsetFailed, toolsOf } from '../src/flows/resolve-tools.ts';
 import type { Transcript } from '../src/flows/transcript.ts';
 import type { ActingAgent, AgentRef, ToolOfAgent } from '../src/protocol/agent-run.ts';
+import { defined } from '../src/protocol/json.ts';
 import { CONFIRM_AGENT } from '../src/protocol/names.ts';
 import type { CallModelInput } from '../src/protocol/step.ts';
 import type { OpenedStep } from '../src/store/turns/step-store.ts';
@@ -260,8 +261,7 @@ function refOf(
 ): AgentRef {
   return {
     name,
-    ...(root === undefined ? {} : { root }),
-    ...(within === undefined ? {} : { within }),
+    ...defined({ root, within }),
   };
 }
 

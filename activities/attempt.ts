@@ -6,6 +6,7 @@ import {
   CompleteAsyncError,
 } from '@temporalio/activity';
 import { ApplicationFailureCategory, TemporalFailure } from '@temporalio/common';
+import { defined } from '../src/protocol/json.ts';
 import { excerpt } from '../src/protocol/visible-text.ts';
 import { thrownMessage } from '../src/schema/thrown-message.ts';
 import { LONGEST_TIMER } from './deadline.ts';
@@ -122,7 +123,7 @@ export function retryLater(
     ApplicationFailure.create({
       type,
       message: excerpt(message, LONGEST_MESSAGE),
-      ...(options.delay === undefined ? {} : { nextRetryDelay: options.delay }),
+      ...defined({ nextRetryDelay: options.delay }),
       ...(options.benign ? { category: ApplicationFailureCategory.BENIGN } : {}),
     }),
   );

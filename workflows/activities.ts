@@ -8,6 +8,7 @@ import {
 import { resultProblem, UNUSABLE } from '../src/protocol/activity-results.ts';
 import { fairnessKeyOf } from '../src/protocol/identity.ts';
 import type { AwaitedJob } from '../src/protocol/job.ts';
+import { defined } from '../src/protocol/json.ts';
 import type { ToolSchedule } from '../src/protocol/run-terms.ts';
 import type { Shape } from '../src/protocol/shape.ts';
 import { LONGEST_NOTICE_TIME, SUMMARY_LIMIT } from '../src/protocol/sizes.ts';
@@ -133,7 +134,7 @@ export function waitOptions(
     activityId: `${call.callKey}/wait`,
     startToCloseTimeout: look.startToClose,
     scheduleToCloseTimeout: Math.max(timeLeft, 1),
-    ...(look.heartbeat === undefined ? {} : { heartbeatTimeout: look.heartbeat }),
+    ...defined({ heartbeatTimeout: look.heartbeat }),
     cancellationType: 'TRY_CANCEL',
     retry: { ...RETRY, maximumInterval: 5 * 60_000 },
     summary: cutSummary(jobSummary(call, 'job')),
@@ -235,5 +236,5 @@ export function turnPriority({ app, userId }: User, priority?: number): Priority
   const fairnessKey = fairnessKeyOf(app, userId);
   const inherited = workflowInfo().priority?.priorityKey;
   const priorityKey = priority ?? (inherited ? DEFAULT_PRIORITY : undefined);
-  return { fairnessKey, ...(priorityKey === undefined ? {} : { priorityKey }) };
+  return { fairnessKey, ...defined({ priorityKey }) };
 }

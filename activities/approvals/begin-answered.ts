@@ -1,6 +1,7 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { HoldfastError, hasCode } from '../../src/contract/error.ts';
 import { callKeyOfRequest, type RequestEntry } from '../../src/protocol/gate.ts';
+import { defined } from '../../src/protocol/json.ts';
 import type { AnsweredGate } from '../../src/protocol/step.ts';
 import type {
   ApprovalRow,
@@ -114,8 +115,7 @@ async function assertApproved(
     const args = status === 'approved' ? editedArgs : said?.args;
     const payload = status === 'approved' ? answerPayload : said?.payload;
     const approved = {
-      ...(args === undefined ? {} : { args }),
-      ...(payload === undefined ? {} : { payload }),
+      ...defined({ args, payload }),
     };
     const problem = await refusalOfApproval(dependencies, request, approved, evidence);
     if (problem !== undefined) throw approvalNotProven(`${requestId}: ${problem}`);

@@ -2,7 +2,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { BaseLlm } from '../../src/models/base-llm.ts';
 import { shownArguments } from '../../src/plugins/withheld.ts';
-import { isRecord } from '../../src/protocol/json.ts';
+import { defined, isRecord } from '../../src/protocol/json.ts';
 import { CONFIRM_AGENT, CONFIRM_TOOL } from '../../src/protocol/names.ts';
 import type { ReadDecision, ReadDecisionInput } from '../../src/protocol/own-workflow.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
@@ -68,8 +68,7 @@ export async function readDecision(
     v: PROTOCOL_VERSION,
     status,
     by: voters.length > 0 || decided === undefined ? voters : [decided],
-    ...(reason === undefined ? {} : { reason }),
-    ...(answerPayload === undefined ? {} : { payload: answerPayload }),
+    ...defined({ reason, payload: answerPayload }),
     ...(isRecord(shown) ? { args: shown } : {}),
   };
 }

@@ -4,7 +4,7 @@ import type { FunctionCallOfStep } from '../../src/flows/plan-calls.ts';
 import type { PreparedCalls } from '../../src/flows/step-response.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { callKeyOf, stepKeyOf } from '../../src/protocol/identity.ts';
-import { isRecord } from '../../src/protocol/json.ts';
+import { defined, isRecord } from '../../src/protocol/json.ts';
 import { toJsonValue } from '../../src/schema/json-value.ts';
 import type { NewRequest } from '../../src/store/approvals/approval-store.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
@@ -207,7 +207,7 @@ function askedBefore({ tool, context }: CalledTool): Question | undefined {
     throw new ToolError(text, { code: 'HOLDFAST_GATE_FAILED', retryable: false });
   }
   const { hint, payload } = asked;
-  return { hint: hint || defaultHint(tool.name), ...(payload === undefined ? {} : { payload }) };
+  return { hint: hint || defaultHint(tool.name), ...defined({ payload }) };
 }
 
 /** As callbacks have left them: they are shown to people, stored, and run in another process. */

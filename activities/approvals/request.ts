@@ -5,6 +5,7 @@ import { discretionOf, isResultWithheld, shownArguments } from '../../src/plugin
 import type { ActingAgent } from '../../src/protocol/agent-run.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { type Gate, requestIdOf } from '../../src/protocol/gate.ts';
+import { defined } from '../../src/protocol/json.ts';
 import type { StepOutcome } from '../../src/protocol/step.ts';
 import type { ApprovalTerms, NewRequest } from '../../src/store/approvals/approval-store.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
@@ -80,9 +81,7 @@ export function gateOf(
       ...(allowEdit ? { allowEdit } : {}),
       ...(allowEdit && Array.isArray(sensitive) && sensitive.length > 0 ? { fixed: sensitive } : {}),
       ...(kind === 'input' && isResultWithheld({ sensitive }, false) ? { concealed: true } : {}),
-      ...(expiresIn === undefined ? {} : { expiresIn }),
-      ...(onExpiry === undefined ? {} : { onExpiry }),
-      ...(escalateAfter === undefined ? {} : { escalateAfter }),
+      ...defined({ expiresIn, onExpiry, escalateAfter }),
       ...(notifiers.length === 0 ? {} : { notifies: true }),
       ...(notifiers.some(({ ended }) => ended !== undefined) ? { notifiesEnd: true } : {}),
     },
@@ -101,14 +100,14 @@ function questionOf(
   const payload = asked.payload === undefined ? {} : { payload: asked.payload };
   if (asked.kind === 'confirmation') return { hint: asked.hint || defaultHint(tool.name), ...payload };
   const { message, responseSchema } = asked;
-  return { hint: message, ...payload, ...(responseSchema === undefined ? {} : { responseSchema }) };
+  return { hint: message, ...payload, ...defined({ responseSchema }) };
 }
 
 /** Approvers do not restrict the answers to a question: only its expiry comes from the same terms. */
 function termsFor({ tool, terms = termsOf(tool) }: AskingCall, asked: Asked): ApprovalTerms {
   if (asked.kind === 'confirmation') return asked.terms ?? terms;
   const { expiresIn } = terms;
-  return expiresIn === undefined ? {} : { expiresIn };
+  return defined({ expiresIn });
 }
 
 /** @param run of the run that it acts in: from the turn's root, also through the tools whose agents it is below. */

@@ -17,6 +17,7 @@ import {
   type Voter,
   versionOf,
 } from '../../src/protocol/gate.ts';
+import { defined } from '../../src/protocol/json.ts';
 import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
 import { compileSchema } from '../../src/schema/compile-schema.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
@@ -49,7 +50,7 @@ export async function verifyDecision(
   const entry = entryOf(input, verdict);
   const signed = signedOf(input, verdict, cameAt);
   if (signed !== undefined) {
-    await store.approvals.recordSigned({ session, signed, ...(entry === undefined ? {} : { entry }) });
+    await store.approvals.recordSigned({ session, signed, ...defined({ entry }) });
   } else if (entry !== undefined) await store.approvals.recordEntries({ session, entries: [entry] });
   return answerOf(verdict);
 }
@@ -81,7 +82,7 @@ function entryOf(
     ...{ entryId, requestId, kind: verdict.kind, at, by },
     ...said,
     ...(reason === undefined ? {} : { reason: reason.slice(0, LONGEST_REASON).toWellFormed() }),
-    ...(verdict.args === undefined ? {} : { args: verdict.args }),
+    ...defined({ args: verdict.args }),
     ...(payload === undefined || verdict.kind === 'withdrawn' ? {} : { payload }),
     ...(verdict.kind === 'voted' ? { of: versionOf(confirm) } : {}),
   };
@@ -117,7 +118,7 @@ function answerOf(verdict: Verdict): VerifiedDecision {
   }
   return {
     ...{ v, counts: true, by },
-    ...(by.attestation === undefined ? {} : { attestation: by.attestation }),
+    ...defined({ attestation: by.attestation }),
     ...('response' in verdict ? { response: verdict.response } : {}),
     ...('args' in verdict && verdict.args !== undefined ? { args: { value: verdict.args } } : {}),
   };
@@ -159,7 +160,7 @@ async function attestedBy(
   const issuers = trustedIssuers(dependencies, app, attestation);
   const attested = await verifyDecisionAttestation(attestation, expected, issuers, cameAt);
   const { by = NOBODY, signature } = attested;
-  const so = { by, ...(signature === undefined ? {} : { signature }) };
+  const so = { by, ...defined({ signature }) };
   return attested.ok || attested.by === undefined ? so : { counts: false, reason: attested.reason, ...so };
 }
 

@@ -3,6 +3,7 @@ import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import type { AgentToolPlan, CallOfAgent, EndedAgent } from '../../src/protocol/agent-run.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
 import { runKeyOfCall } from '../../src/protocol/identity.ts';
+import { defined } from '../../src/protocol/json.ts';
 import type { CallModelInput, ToolCallInput } from '../../src/protocol/step.ts';
 import { asStored, storableText } from '../../src/store/engine/json-text.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -97,7 +98,7 @@ export function parentOf({
     ...(call === undefined
       ? {}
       : { parent: { session: call.session, runKey: call.runKey, callKey: call.callKey, path: path ?? [] } }),
-    ...(plannedBy === undefined ? {} : { plannedBy }),
+    ...defined({ plannedBy }),
   };
 }
 

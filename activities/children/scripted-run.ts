@@ -6,7 +6,7 @@ import { createEvent, type Event } from '../../src/events/event.ts';
 import { visibleEvents } from '../../src/flows/event-sight.ts';
 import { applyStateDelta } from '../../src/flows/step-context.ts';
 import { type Transcript, TranscriptLog } from '../../src/flows/transcript.ts';
-import { isRecord } from '../../src/protocol/json.ts';
+import { defined, isRecord } from '../../src/protocol/json.ts';
 import type { DraftEvent, StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { AgentView, ContextInit } from '../../src/tools/invocation-context.ts';
 import { InvocationContext } from '../../src/tools/invocation-context.ts';
@@ -94,7 +94,7 @@ export class ScriptedRun {
             {
               ...last,
               temp: temporaryBehind(step.context.init.state, beginning, parts),
-              ...(failed === undefined ? {} : { failed }),
+              ...defined({ failed }),
             },
           ];
     this.#began = began;

@@ -4,6 +4,7 @@ import { isLoopAgent, isParallelAgent, isSequentialAgent } from '../../src/agent
 import { textOf } from '../../src/events/content.ts';
 import { draftFromError, draftOfEnd, type StepDraft } from '../../src/flows/step-draft.ts';
 import type { AgentPlan, PlannedAgent, RanAgent } from '../../src/protocol/agent-run.ts';
+import { defined } from '../../src/protocol/json.ts';
 import type { TurnError } from '../../src/protocol/turn.ts';
 import type { NewEvent } from '../../src/store/turns/step-store.ts';
 import type { StepParts } from '../model/step-parts.ts';
@@ -60,7 +61,7 @@ function planOf(step: StepParts, agent: BaseAgent): AgentPlan | undefined {
 /** A workflow agent has come to its end: its answer is the last one that was given meanwhile. */
 export function endOfAgents(step: StepParts, before: NewEvent[]): StepDraft {
   const answer = lastAnswer(step);
-  return { ...draftOfEnd(step.asked, before), ...(answer === undefined ? {} : { answer }) };
+  return { ...draftOfEnd(step.asked, before), ...defined({ answer }) };
 }
 
 /** Texts: `failed to run sub-agent` of adk-go. */
@@ -81,9 +82,7 @@ export function plannedAgent(
     : input.branch;
   return {
     name,
-    ...(root === undefined ? {} : { root }),
-    ...(within === undefined ? {} : { within }),
-    ...(branch === undefined ? {} : { branch }),
+    ...defined({ root, within, branch }),
   };
 }
 

@@ -6,6 +6,7 @@ import { signJobToken } from '../../src/jobs/job-token.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';
 import type { AwaitedJob, JobProgressed } from '../../src/protocol/job.ts';
+import { defined } from '../../src/protocol/json.ts';
 import { JOB_PROGRESS } from '../../src/protocol/names.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { JsonValueError, toJsonValue } from '../../src/schema/json-value.ts';
@@ -158,7 +159,7 @@ export class JobOfCall {
         ? await store.jobs.park({
             ...place,
             attempt: this.#call.begun.attempt,
-            ...(response === undefined ? {} : { intermediate: response }),
+            ...defined({ intermediate: response }),
           })
         : await store.jobs.detach({ ...place, intermediate: response });
     } catch (error) {
@@ -267,7 +268,7 @@ export function jobInit(dependencies: ActivityDependencies, parts: JobParts): Jo
     },
     until,
     longRunning,
-    ...(details === undefined ? {} : { details }),
+    ...defined({ details }),
     callbackUrl() {
       const url = publicUrl();
       return url === undefined ? undefined : `${url}/v1/jobs/${claims().jobId}`;
@@ -279,7 +280,7 @@ export function jobInit(dependencies: ActivityDependencies, parts: JobParts): Jo
     },
     async progress(value, message) {
       await parts.opened();
-      const told = { jobId: claims().jobId, value, ...(message === undefined ? {} : { message }) };
+      const told = { jobId: claims().jobId, value, ...defined({ message }) };
       const { job, tells } = await store.jobs.progress(told);
       if (tells) await tellProgress(dependencies, job);
     },

@@ -1,6 +1,7 @@
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
 import { placeOfCall } from '../../src/protocol/identity.ts';
+import { defined } from '../../src/protocol/json.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import type { JobRow } from '../../src/store/jobs/job-store.ts';
 import type { CallActions, KnownCall } from '../../src/store/turns/call-store.ts';
@@ -114,8 +115,7 @@ export class JobScene {
       args,
       since,
       until,
-      ...(intermediate === undefined ? {} : { intermediate }),
-      ...(progress === undefined ? {} : { progress }),
+      ...defined({ intermediate, progress }),
     };
   }
 
@@ -144,7 +144,7 @@ export class JobScene {
       heartbeat: () => undefined,
       questions: new CallQuestions({
         inputs: [],
-        ...(credential === undefined ? {} : { credential }),
+        ...defined({ credential }),
         credentialOf: (key) => credentials.get(key),
         passed: tool.gate,
         terms: undefined,

@@ -6,6 +6,7 @@ import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { OutgoingMessage } from '../../src/client/messages/outgoing-turn.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
+import { defined } from '../../src/protocol/json.ts';
 import type { AwaitTurnInput } from '../../src/protocol/own-workflow.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import { type Attempt, retryLater } from '../attempt.ts';
@@ -51,7 +52,7 @@ async function sent(
   try {
     const known = activityInfo().attempt === 1 ? undefined : await client.turn(names);
     if (known !== undefined) return known;
-    const outgoing = { ...names, ...message, ...(policy === undefined ? {} : { policy }) };
+    const outgoing = { ...names, ...message, ...defined({ policy }) };
     return await client.sendMessage(outgoing as OutgoingMessage);
   } catch (error) {
     throw refusalIn(error);

@@ -2,6 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import { type AttestedMessage, verifyMessageAttestation } from '../../src/approvals/message-attestation.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
+import { defined } from '../../src/protocol/json.ts';
 import { messageDigest } from '../../src/protocol/message.ts';
 import type { KeepMessagesInput, KeepMessagesResult } from '../../src/protocol/step.ts';
 import type { OwnCall } from '../../src/protocol/turn.ts';
@@ -34,7 +35,7 @@ async function withRequester(
   const digest = message === undefined || stored ? kept.digest : messageDigest(message, stateDelta);
   const arrived = { app, userId, sessionId, messageId, messageDigest: digest, invocationId, attestation };
   const requester = await requesterOf(dependencies, arrived);
-  return { ...kept, digest, ...(requester === undefined ? {} : { requester }) };
+  return { ...kept, digest, ...defined({ requester }) };
 }
 
 /** A message that has come, and what Temporal says that it begins. */

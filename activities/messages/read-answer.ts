@@ -10,7 +10,7 @@ import {
 } from '../../src/plugins/withheld.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { runKeyOfCallKey } from '../../src/protocol/identity.ts';
-import { isRecord } from '../../src/protocol/json.ts';
+import { defined, isRecord } from '../../src/protocol/json.ts';
 import type { ReadAnswer, ReadAnswerInput } from '../../src/protocol/own-workflow.ts';
 import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
 import { knownCaller } from '../agents.ts';
@@ -42,8 +42,7 @@ export async function readAnswer(
   const content = withContent ? whatFits(await lastContent()) : undefined;
   return {
     v: PROTOCOL_VERSION,
-    ...(value === undefined ? {} : { value }),
-    ...(content === undefined ? {} : { content }),
+    ...defined({ value, content }),
   };
 
   async function referredTo(wanted: string): Promise<unknown> {

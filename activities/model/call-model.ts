@@ -7,6 +7,7 @@ import { NO_USAGE } from '../../src/flows/step-usage.ts';
 import type { KnownTranscript } from '../../src/flows/transcript-cache.ts';
 import { tellWaiting } from '../../src/jobs/tell-waiting.ts';
 import type { AgentRef, ChainFence } from '../../src/protocol/agent-run.ts';
+import { defined } from '../../src/protocol/json.ts';
 import type { CallModelInput, FirstStep, StepOutcome, SupersededStep } from '../../src/protocol/step.ts';
 import type { InvocationOutcome } from '../../src/protocol/turn.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
@@ -83,12 +84,10 @@ class CallModel {
         ...position,
         ...known.ask,
         ...given,
-        ...(requester === undefined ? {} : { requester }),
+        ...defined({ requester }),
         ...parentOf(this.#input),
         asked: {
-          ...(position.agent === undefined ? {} : { agent: position.agent }),
-          ...(position.rootAgent === undefined ? {} : { rootAgent: position.rootAgent }),
-          ...(runConfig === undefined ? {} : { runConfig }),
+          ...defined({ agent: position.agent, rootAgent: position.rootAgent, runConfig }),
         },
       });
     } catch (error) {
@@ -215,7 +214,7 @@ class CallModel {
     } catch (error) {
       if (!(error instanceof Unstorable)) throw error;
       const { root } = recorded.outcome;
-      const ref = { name: recorded.agent, ...(root === undefined ? {} : { root }) };
+      const ref = { name: recorded.agent, ...defined({ root }) };
       const asked = this.#asked(opened, ref, recorded.outcome.model);
       recorded = this.#concealed(recordOf(draftFromError(asked, error, { usage: recorded.usage })));
       committed = await commit(recorded);
@@ -240,7 +239,7 @@ class CallModel {
     return {
       ...(searchAttributes ? { searchAttributes: true } : {}),
       ...(opened.inbox.length > 0 ? { inbox: opened.inbox } : {}),
-      ...(left === undefined ? {} : { timeLeft: left }),
+      ...defined({ timeLeft: left }),
       ...(fence.startedAt === own.startedAt ? {} : { startedAt: fence.startedAt }),
       ...(transcriptUrl === undefined ? {} : { transcript: transcriptUrl(identity) }),
     };
@@ -276,15 +275,10 @@ class CallModel {
     return {
       ...{ app: names.app, session, invocationId, runKey, step, agent, model, usage, prices },
       terms: {
-        ...(budget === undefined ? {} : { budget }),
-        ...(above === undefined ? {} : { above }),
-        ...(appTerms === undefined ? {} : { appTerms }),
-        ...(timeLeft === undefined ? {} : { timeLeft }),
+        ...defined({ budget, above, appTerms, timeLeft }),
       },
       appTerms: termsOfApp(settings),
-      ...(root === undefined ? {} : { root }),
-      ...(within === undefined ? {} : { within }),
-      ...(branch === undefined ? {} : { branch }),
+      ...defined({ root, within, branch }),
     };
   }
 

@@ -13,6 +13,7 @@ import type { KnownTranscript } from '../../src/flows/transcript-cache.ts';
 import { readAnswer } from '../../src/plugins/plugin-answer.ts';
 import { PluginFailed } from '../../src/plugins/plugin-failed.ts';
 import type { ChainFence } from '../../src/protocol/agent-run.ts';
+import { defined } from '../../src/protocol/json.ts';
 import { messageDigest } from '../../src/protocol/message.ts';
 import type { TurnRunConfig } from '../../src/protocol/run-terms.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
@@ -149,8 +150,7 @@ async function firstInput(site: Site): Promise<StepInput> {
     step,
     fence,
     mayGiveWay,
-    ...(messageDigest === undefined ? {} : { messageDigest }),
-    ...(sent === undefined ? {} : { message: sent }),
+    ...defined({ messageDigest, message: sent }),
   });
   // Plugins see it when its turn comes.
   if (peeked.behind !== undefined) return { behind: peeked.behind };
@@ -288,7 +288,7 @@ async function contextOf(
     names,
     invocationId,
     agent,
-    ...(input.branch === undefined ? {} : { branch: input.branch }),
+    ...defined({ branch: input.branch }),
     state,
     userContent: userContent ?? given.content,
     runConfig: runConfigOf(settingsOf(deployment, names.app, input.appTerms), input.runConfig),
@@ -331,7 +331,7 @@ export function messageOf(
       invocationId,
       author: 'user',
       content: { ...content, role: 'user' },
-      ...(customMetadata === undefined ? {} : { customMetadata }),
+      ...defined({ customMetadata }),
       actions: createEventActions({ stateDelta: stateDelta ?? {} }),
     },
     messageDigest: messageDigest(message, stateDelta),

@@ -14,6 +14,7 @@ import { NO_USAGE } from '../../src/flows/step-usage.ts';
 import { type Transcript, transcriptView } from '../../src/flows/transcript.ts';
 import type { ChainFence } from '../../src/protocol/agent-run.ts';
 import { runKeyOfCallKey } from '../../src/protocol/identity.ts';
+import { defined } from '../../src/protocol/json.ts';
 import type {
   StepEnding as GivenEnding,
   SettleStepInput,
@@ -65,7 +66,7 @@ export async function settleStep(
   }
   const { cutOff = [], ...settled } = await store.turns.settleStep({
     ...step,
-    ...(ending === undefined ? {} : { ending }),
+    ...defined({ ending }),
   });
   if (!told) reportEnd(dependencies.telemetry, input, settled.outcome);
   if (place.session === input.session) {
@@ -153,7 +154,7 @@ function givenEnding({ ending, invocationId, agent, branch }: SettleStepInput): 
   const { error } = outcome;
   return {
     outcome,
-    ...(cutOff === undefined ? {} : { cutOff }),
+    ...defined({ cutOff }),
     ...(error === undefined
       ? {}
       : { events: onBranch(branch, [errorEvent({ invocationId, agent }, error)]) }),
@@ -221,7 +222,7 @@ async function askedEnding(heard: HeardEnding): Promise<Ending> {
     names,
     invocationId,
     agent,
-    ...(input.branch === undefined ? {} : { branch: input.branch }),
+    ...defined({ branch: input.branch }),
     state,
     userContent: peeked.userContent ?? before.message,
     runConfig: runConfigOf(settings, asked?.runConfig),
@@ -250,7 +251,7 @@ async function askedEnding(heard: HeardEnding): Promise<Ending> {
     ],
     usage: NO_USAGE,
     ...(peeked.remembered.ends || told.end !== undefined ? { cut: 'agent' as const } : {}),
-    ...(error === undefined ? {} : { error }),
+    ...defined({ error }),
   };
   const { handedOnBy: earlier, isRoot } = endingAgents(deployment, input);
   const parts = {
@@ -267,12 +268,11 @@ async function askedEnding(heard: HeardEnding): Promise<Ending> {
         ? {
             status: 'completed',
             ...answerOf(place, text, output),
-            ...(ending.output === undefined ? {} : { output: ending.output }),
+            ...defined({ output: ending.output }),
             usage: ending.usage,
           }
         : { status: 'failed', error: concealed(heard, ended.error), usage: ending.usage },
-    ...(ending.cutOff === undefined ? {} : { cutOff: ending.cutOff }),
-    ...(seen.responses === undefined ? {} : { responses: seen.responses }),
+    ...defined({ cutOff: ending.cutOff, responses: seen.responses }),
     ...(ended.events.length === 0 ? {} : { events: onBranch(input.branch, ended.events) }),
   };
 }

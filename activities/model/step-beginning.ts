@@ -4,6 +4,7 @@ import { createEventActions } from '../../src/events/event-actions.ts';
 import { eventActionsOf } from '../../src/flows/call-actions.ts';
 import { hasActed, type StepContext } from '../../src/flows/step-context.ts';
 import type { PluginManager } from '../../src/plugins/plugin-manager.ts';
+import { defined } from '../../src/protocol/json.ts';
 import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
 import type { Context } from '../../src/tools/context.ts';
 import type { ToolCallRecord } from '../../src/tools/invocation-context.ts';
@@ -128,7 +129,7 @@ export async function eventOfCallback(
   return {
     invocationId,
     author: code.agent.name,
-    ...(branch === undefined ? {} : { branch }),
+    ...defined({ branch }),
     ...(content === undefined ? {} : { content: asModel(content) }),
     actions: kept,
   };

@@ -5,6 +5,7 @@ import { StepContext, type StepScene } from '../../src/flows/step-context.ts';
 import { draftFromError, errorEvent, goesOn, type StepDraft, shortened } from '../../src/flows/step-draft.ts';
 import { type Transcript, transcriptView } from '../../src/flows/transcript.ts';
 import type { PluginManager } from '../../src/plugins/plugin-manager.ts';
+import { defined } from '../../src/protocol/json.ts';
 import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { NewEvent } from '../../src/store/turns/step-store.ts';
 import type { InvocationContext } from '../../src/tools/invocation-context.ts';
@@ -176,7 +177,7 @@ export class StepEnding {
 }
 
 function cutOf({ cut }: StepDraft): Pick<StepDraft, 'cut'> {
-  return cut === undefined ? {} : { cut };
+  return defined({ cut });
 }
 
 function storedAs({ kind, event }: NewEvent, place: Pick<StoredEvent, 'runKey' | 'step'>) {

@@ -7,6 +7,7 @@ import { StepContext, type StepScene } from '../../src/flows/step-context.ts';
 import type { AskedStep } from '../../src/flows/step-draft.ts';
 import { type Transcript, transcriptView } from '../../src/flows/transcript.ts';
 import type { PluginManager } from '../../src/plugins/plugin-manager.ts';
+import { defined } from '../../src/protocol/json.ts';
 import type { RunTerms, ToolEdit, TurnRunConfig } from '../../src/protocol/run-terms.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
 import type { OpenedStep } from '../../src/store/turns/step-store.ts';
@@ -80,7 +81,7 @@ export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): Ste
   const scene: StepScene = {
     names,
     agent,
-    ...(branch === undefined ? {} : { branch }),
+    ...defined({ branch }),
     state,
     invocationId,
     userContent: transcript.message,

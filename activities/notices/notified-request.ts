@@ -2,7 +2,7 @@ import { withFixed } from '../../src/approvals/edited-arguments.ts';
 import type { EndedRequest, NotifiedRequest } from '../../src/approvals/notifier.ts';
 import { shownArguments, WITHHELD, withoutWithheld } from '../../src/plugins/withheld.ts';
 import type { Voter } from '../../src/protocol/gate.ts';
-import { isRecord } from '../../src/protocol/json.ts';
+import { defined, isRecord } from '../../src/protocol/json.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
@@ -20,9 +20,7 @@ export function notifiedRequest(
     hint: isOpen ? row.hint : hintOf(row),
     args: argumentsOf(row),
     ...(payload === undefined || !isOpen ? {} : { payload }),
-    ...(requester === undefined ? {} : { requester }),
-    ...(until === undefined ? {} : { until }),
-    ...(responseSchema === undefined ? {} : { responseSchema }),
+    ...defined({ requester, until, responseSchema }),
     ...(authConfig === undefined ? {} : { credentialKey: authConfig.credentialKey }),
     commands: commandsOf(row),
     links: transcriptUrl === undefined ? {} : { transcript: transcriptUrl({ app, userId, sessionId }) },
@@ -62,7 +60,7 @@ export function endedRequest(
   return {
     ...notifiedRequest(row, transcriptUrl),
     ...{ status, decidedAt, by: votersOf(row) },
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ reason }),
     ...(isRecord(edited) ? { editedArgs: edited } : {}),
   };
 }

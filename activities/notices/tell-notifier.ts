@@ -4,6 +4,7 @@ import { NoteRefused } from '../../src/approvals/notice-failed.ts';
 import type { NoticeContext, Notifier } from '../../src/approvals/notifier.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
 import type { NotifyInput } from '../../src/protocol/gate.ts';
+import { defined } from '../../src/protocol/json.ts';
 import { kindOf } from '../../src/schema/kind-of.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { jsonText } from '../../src/store/engine/json-text.ts';
@@ -184,7 +185,7 @@ function noticeContext(
         address,
         signApprovalLink(
           credentialKeys,
-          { ...{ session, requestId, approver }, ...(until === undefined ? {} : { expiresAt: until }) },
+          { ...{ session, requestId, approver }, ...defined({ expiresAt: until }) },
           begunAt,
         ),
       );
@@ -200,7 +201,7 @@ function noticeContext(
         throw new NoteRefused(`place: expected text of 1 to ${LONGEST_PLACE} characters`);
       }
       const note = { notifier, session, requestId, value };
-      if (await store.notices.keepNote({ ...note, ...(place === undefined ? {} : { place }) })) return;
+      if (await store.notices.keepNote({ ...note, ...defined({ place }) })) return;
       throw new NoteRefused('place: another request has it, or its session was deleted');
     },
   };

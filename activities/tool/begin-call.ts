@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { activityInfo } from '@temporalio/activity';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
+import { defined } from '../../src/protocol/json.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
@@ -151,9 +152,7 @@ function isBy(
   // Older releases kept no place.
   if (name !== said || (place !== undefined && place !== digestOf(within ?? []))) return false;
   if (root === undefined || root === saidRoot) return true;
-  return (
-    knownCaller(deployment, { agent: name, root, ...(within === undefined ? {} : { within }) }) === agent
-  );
+  return knownCaller(deployment, { agent: name, root, ...defined({ within }) }) === agent;
 }
 
 /** The model's, or what callbacks have made of them when the call was planned. */

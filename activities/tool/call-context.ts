@@ -4,6 +4,7 @@ import type { CredentialVault } from '../../src/credentials/credential-vault.ts'
 import type { AuthCredential } from '../../src/events/auth-credential.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { callActionsOf } from '../../src/flows/call-actions.ts';
+import { defined } from '../../src/protocol/json.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { BegunCall, CallActions } from '../../src/store/turns/call-store.ts';
@@ -64,9 +65,7 @@ export function contextInitOf(scene: CallScene): ContextInit {
     agent,
     state,
     abortSignal,
-    ...(userContent === undefined ? {} : { userContent }),
-    ...(transcript === undefined ? {} : { transcript }),
-    ...(handedOn === undefined ? {} : { handedOn }),
+    ...defined({ userContent, transcript, handedOn }),
   };
 }
 

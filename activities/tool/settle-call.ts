@@ -3,6 +3,7 @@ import { CallbackFailed } from '../../src/agents/callbacks.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { carry } from '../../src/flows/size-rule.ts';
 import type { AwaitedJob } from '../../src/protocol/job.ts';
+import { defined } from '../../src/protocol/json.ts';
 import type { ToolCallResult } from '../../src/protocol/step.ts';
 import type { Store } from '../../src/store/store.ts';
 import { Unstorable } from '../../src/store/store-errors.ts';
@@ -98,7 +99,7 @@ export async function outcomeOfFailure(
   callbacks: ToolCallbacks,
   { call, thrown, unanswered: response, time, current }: FailedCall,
 ): Promise<CallOutcome> {
-  const unanswered = { ...errorOutcome(thrown), ...(response === undefined ? {} : { response }) };
+  const unanswered = { ...errorOutcome(thrown), ...defined({ response }) };
   if (!callbacks.hearFailures) return unanswered;
   const late = () => callbackTooLate(call, 'onToolErrorCallback or afterToolCallback', time);
   try {
@@ -121,7 +122,7 @@ export function errorOutcome(thrown: unknown): CallOutcome {
     response: { error: message },
     failed: true,
     actions: {},
-    ...(stack === undefined ? {} : { stack }),
+    ...defined({ stack }),
   };
 }
 
@@ -136,5 +137,5 @@ export function callbackTooLate(
 
 /** What the model is told of a call that people have not let run. */
 export function rejection(reason: string | undefined): Pick<CallOutcome, 'response' | 'failed'> {
-  return { response: { error: REJECTED, ...(reason === undefined ? {} : { reason }) }, failed: true };
+  return { response: { error: REJECTED, ...defined({ reason }) }, failed: true };
 }

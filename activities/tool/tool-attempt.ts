@@ -1,4 +1,5 @@
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
+import { defined } from '../../src/protocol/json.ts';
 import type { CallActions } from '../../src/store/turns/call-store.ts';
 import type { RunAsyncToolRequest, ToolChunk } from '../../src/tools/base-tool.ts';
 import type { Asked } from '../../src/tools/call-questions.ts';
@@ -147,7 +148,7 @@ function runTool({
       args,
       toolContext: context,
       leftSignal: left.signal,
-      ...(onChunk === undefined ? {} : { onChunk }),
+      ...defined({ onChunk }),
     };
     const work = tool.runAsync(request);
     try {

@@ -2,6 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { hasCode } from '../../src/contract/error.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
+import { defined } from '../../src/protocol/json.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
@@ -178,7 +179,7 @@ export class ToolRun {
     const credential = this.#credentials.get(tool.gate?.authConfig?.credentialKey ?? '');
     const questions = new CallQuestions({
       inputs: answers.inputs,
-      ...(credential === undefined ? {} : { credential }),
+      ...defined({ credential }),
       credentialOf: (key) => this.#credentials.get(key),
       passed: answers.hasPassed(tool) ? tool.gate : undefined,
       terms: answers.terms,

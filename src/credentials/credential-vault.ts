@@ -8,6 +8,7 @@ import {
   type StoredCredential,
 } from '../contract/credentials.ts';
 import { checkOf } from '../contract/operation.ts';
+import { defined } from '../protocol/json.ts';
 import type { CredentialStore } from '../store/credentials/credential-store.ts';
 import { type AuthCredential, readAuthCredential } from './auth-credential.ts';
 import { CredentialKeyMissing, invalidCredential } from './credential-errors.ts';
@@ -110,7 +111,7 @@ export class CredentialVault {
     return {
       ...place,
       authType: read.authType,
-      ...(label === undefined ? {} : { label }),
+      ...defined({ label }),
       keyId: key.id,
       sealed: seal(read, place, key),
     };

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../contract/error-codes.ts';
+import { defined } from './json.ts';
 
 /** Task queue that workers poll and clients start turns on unless told otherwise. */
 export const DEFAULT_TASK_QUEUE = 'holdfast';
@@ -100,7 +101,7 @@ export function searchAttributeValues(turn: {
     HoldfastUser: turn.userId,
     HoldfastSession: turn.sessionId,
     HoldfastStatus: 'running',
-    ...(turn.agent === undefined ? {} : { HoldfastAgent: turn.agent }),
+    ...defined({ HoldfastAgent: turn.agent }),
   };
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, value.slice(0, LONGEST_KEYWORD)]),

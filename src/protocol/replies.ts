@@ -1,4 +1,4 @@
-import { isRecord, parsedJson } from './json.ts';
+import { defined, isRecord, parsedJson } from './json.ts';
 
 /** What a function response in the form of `@google/adk` says to a question. */
 export interface InputReply {
@@ -57,5 +57,5 @@ export function confirmationReplyOf(
       problem: `expected true or false in { confirmed, payload? }, got ${got}`,
     };
   }
-  return { confirmed, ...(payload === undefined ? {} : { payload }) };
+  return { confirmed, ...defined({ payload }) };
 }

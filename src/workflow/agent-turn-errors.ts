@@ -1,6 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { ErrorCode } from '../contract/error-codes.ts';
 import { RESULTS } from '../protocol/activity-results.ts';
+import { defined } from '../protocol/json.ts';
 import { AGENT_TURN } from '../protocol/names.ts';
 import type { TurnError, TurnResult, TurnUsage } from '../protocol/turn.ts';
 import { usable } from './activities.ts';
@@ -53,7 +54,7 @@ export function assertCompleted(result: TurnResult): void {
   const turn = usable(`workflow ${AGENT_TURN}`, RESULTS.turn, result);
   const { invocationId, status, events, usage, error } = turn;
   if (status === 'completed') return;
-  const ended = { invocationId, status, usage, events, ...(error === undefined ? {} : { error }) };
+  const ended = { invocationId, status, usage, events, ...defined({ error }) };
   throw status === 'failed' ? new AgentTurnFailed(ended) : new AgentTurnInterrupted(ended);
 }
 

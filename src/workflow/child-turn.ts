@@ -17,6 +17,7 @@ import {
 } from '@temporalio/workflow';
 import { PROTOCOL_VERSION } from '../contract/version.ts';
 import { fairnessKeyOf, turnSummary } from '../protocol/identity.ts';
+import { defined } from '../protocol/json.ts';
 import { AGENT_TURN, INTERRUPT, TURN_ENDED } from '../protocol/names.ts';
 import type { TurnResult } from '../protocol/turn.ts';
 import { AgentTurnFailed, AgentTurnInterrupted } from './agent-turn-errors.ts';
@@ -39,7 +40,7 @@ export async function runChild(
   const begin = () =>
     startChild<TurnWorkflow & Workflow>(AGENT_TURN, {
       workflowId,
-      ...(taskQueue === undefined ? {} : { taskQueue }),
+      ...defined({ taskQueue }),
       args: [start],
       memo: { invocationId, messageId },
       parentClosePolicy,
@@ -47,7 +48,7 @@ export async function runChild(
       staticSummary: turnSummary({ app, sessionId, agent }),
       priority: {
         fairnessKey: fairnessKeyOf(app, userId),
-        ...(priority === undefined ? {} : { priorityKey: priority }),
+        ...defined({ priorityKey: priority }),
       },
     });
   try {

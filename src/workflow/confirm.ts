@@ -17,6 +17,7 @@ import {
   type Voter,
 } from '../protocol/gate.ts';
 import { callKeyOf, runKeyOfCallKey } from '../protocol/identity.ts';
+import { defined } from '../protocol/json.ts';
 import { CONFIRM, CONFIRM_AGENT, CONFIRM_TOOL, READ_DECISION } from '../protocol/names.ts';
 import type { ReadDecision, ReadDecisionInput } from '../protocol/own-workflow.ts';
 import type { ApprovalOptions } from '../tools/approval-options.ts';
@@ -68,8 +69,7 @@ export async function confirm(given: Question): Promise<Confirmation> {
   }
   const question = {
     hint,
-    ...(payload === undefined ? {} : { payload }),
-    ...(approval === undefined ? {} : { approval }),
+    ...defined({ payload, approval }),
   };
   const turn = { agent: CONFIRM_AGENT, message: hint };
   const ran = await runOwnCall(given, turn, { tool: CONFIRM_TOOL, args, question }, whileAsking);

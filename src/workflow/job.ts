@@ -1,5 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { ErrorCode } from '../contract/error-codes.ts';
+import { defined } from '../protocol/json.ts';
 import type { Reference } from '../protocol/sizes.ts';
 import type { AgentTurn } from './outgoing-turn.ts';
 import { type OwnCallPlace, responseOf, runOwnCall } from './own-call.ts';
@@ -55,8 +56,7 @@ export async function job<Result = Record<string, unknown>>(given: ToolJob): Pro
   const { tool, args = {}, agent, message = tool, stateDelta } = given;
   const turn = {
     message,
-    ...(agent === undefined ? {} : { agent }),
-    ...(stateDelta === undefined ? {} : { stateDelta }),
+    ...defined({ agent, stateDelta }),
   };
   const ran = await runOwnCall(given, turn, { tool, args });
   const { sessionId, result } = ran;

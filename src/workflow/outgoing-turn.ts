@@ -5,6 +5,7 @@ import { isTooDeep, nameProblem, tooDeepText } from '../contract/message-limits.
 import { PROTOCOL_VERSION } from '../contract/version.ts';
 import type { Content } from '../events/content.ts';
 import { invocationIdOf, workflowIdOf } from '../protocol/identity.ts';
+import { defined } from '../protocol/json.ts';
 import type { MessagePolicy } from '../protocol/message.ts';
 import { reservedKeyIn, reservedKeyText } from '../protocol/reserved-state.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
@@ -118,14 +119,7 @@ export function outgoingTurn(given: AgentTurn, ownCall?: OwnCall): OutgoingTurn 
     start: {
       v: PROTOCOL_VERSION,
       ...{ app, userId, sessionId, messageId, message },
-      ...(agent === undefined ? {} : { agent }),
-      ...(rootAgent === undefined ? {} : { rootAgent }),
-      ...(stateDelta === undefined ? {} : { stateDelta }),
-      ...(runConfig === undefined ? {} : { runConfig }),
-      ...(attestation === undefined ? {} : { attestation }),
-      ...(priority === undefined ? {} : { priority }),
-      ...(traceparent === undefined ? {} : { traceparent }),
-      ...(ownCall === undefined ? {} : { ownCall }),
+      ...defined({ agent, rootAgent, stateDelta, runConfig, attestation, priority, traceparent, ownCall }),
     },
   };
 }

@@ -1,5 +1,5 @@
 import { sleep, uuid4 } from '@temporalio/workflow';
-import { isRecord } from '../protocol/json.ts';
+import { defined, isRecord } from '../protocol/json.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import type { Reference } from '../protocol/sizes.ts';
 import type { OwnCall, TurnResult } from '../protocol/turn.ts';
@@ -70,7 +70,7 @@ export async function responseOf(
   const { value, content } = await readAnswer(place, result, reference);
   const response = value ?? content?.parts?.[0]?.functionResponse?.response;
   if (isRecord(response)) return { response };
-  return reference === undefined ? {} : { reference };
+  return defined({ reference });
 }
 
 /** What a tool keeps to itself has no digest: that of a short secret could be guessed by trying. */

@@ -7,6 +7,7 @@ import {
   scheduleActivity,
 } from '@temporalio/workflow';
 import { PROTOCOL_VERSION } from '../contract/version.ts';
+import { defined } from '../protocol/json.ts';
 import type { Interrupt } from '../protocol/message.ts';
 import { AWAIT_TURN, DEFAULT_TASK_QUEUE, INTERRUPT } from '../protocol/names.ts';
 import type { AwaitTurnInput } from '../protocol/own-workflow.ts';
@@ -42,7 +43,7 @@ async function joinQueue(turn: OutgoingTurn, { policy }: AgentTurn, taskQueue: s
   const input: AwaitTurnInput = {
     v: PROTOCOL_VERSION,
     turn: start,
-    ...(policy === undefined ? {} : { policy }),
+    ...defined({ policy }),
   };
   const options = turnActivityOptions({ ...start, taskQueue }, `turn of ${start.sessionId}`);
   try {

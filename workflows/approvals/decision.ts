@@ -10,6 +10,7 @@ import {
   type RequestName,
   versionOf,
 } from '../../src/protocol/gate.ts';
+import { defined } from '../../src/protocol/json.ts';
 import { CONFIRM, EXPIRE_REQUEST, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../src/protocol/names.ts';
 import { refusal, taken } from '../arguments.ts';
 
@@ -152,14 +153,12 @@ function nameOf({
   callId,
 }: Partial<Record<keyof RequestName, string | undefined>>): RequestName {
   return {
-    ...(requestId === undefined ? {} : { requestId }),
-    ...(callKey === undefined ? {} : { callKey }),
-    ...(callId === undefined ? {} : { callId }),
+    ...defined({ requestId, callKey, callId }),
   };
 }
 
 function ofSession(session: string | undefined): { session?: string } {
-  return session === undefined ? {} : { session };
+  return defined({ session });
 }
 
 /** Null counts as absent, as other languages' serialisers write it. */

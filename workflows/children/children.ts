@@ -4,6 +4,7 @@ import { isObject, shapeOf } from '../../src/contract/check.ts';
 import { isUndecodable } from '../../src/contract/undecodable.ts';
 import type { ChildStart } from '../../src/protocol/agent-run.ts';
 import { childWorkflowIdOf } from '../../src/protocol/identity.ts';
+import { defined } from '../../src/protocol/json.ts';
 import { CHILD_STATE } from '../../src/protocol/names.ts';
 import type { AgentWait, ChildState, RunningChild, TurnState, TurnStatus } from '../../src/protocol/turn.ts';
 import type { Requests } from '../approvals/requests.ts';
@@ -71,7 +72,7 @@ export class Children {
       workflowId: childWorkflowIdOf(this.#rootWorkflowId, runKey),
       status: 'running',
       since: Date.now(),
-      ...(callKey === undefined ? {} : { callKey }),
+      ...defined({ callKey }),
     });
     this.#hasChanged();
   }

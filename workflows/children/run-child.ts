@@ -15,6 +15,7 @@ import {
 import { RESULTS, resultProblem, UNUSABLE } from '../../src/protocol/activity-results.ts';
 import type { ChildStart } from '../../src/protocol/agent-run.ts';
 import { childWorkflowIdOf } from '../../src/protocol/identity.ts';
+import { defined } from '../../src/protocol/json.ts';
 import { AGENT_TURN } from '../../src/protocol/names.ts';
 import type {
   AgentTurnStart,
@@ -77,7 +78,7 @@ export async function runChild(
           staticSummary: path.join(' / ').slice(0, 200),
           typedSearchAttributes: labelsOfChild(agent.name),
           priority: turnPriority(start, priority),
-          ...(taskQueue === undefined ? {} : { taskQueue }),
+          ...defined({ taskQueue }),
         });
         return endOf(result);
       } catch (error) {

@@ -11,6 +11,7 @@ import {
 } from '../../src/events/request-calls.ts';
 import { type DecisionReceipt, REQUEST_PREFIX, type RequestName } from '../../src/protocol/gate.ts';
 import type { JobMessage, JobReceipt } from '../../src/protocol/job.ts';
+import { defined } from '../../src/protocol/json.ts';
 import { type MessageReceipt, messageDigest, type SendMessage } from '../../src/protocol/message.ts';
 import { SEND_MESSAGE } from '../../src/protocol/names.ts';
 import { confirmationReplyOf, inputReplyOf, unwrappedReply } from '../../src/protocol/replies.ts';
@@ -323,7 +324,7 @@ export function withoutResponses(
 }
 
 function restField<Rest>(rest: Rest | undefined): { rest?: Rest } {
-  return rest === undefined ? {} : { rest };
+  return defined({ rest });
 }
 
 function replyOf(

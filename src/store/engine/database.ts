@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type CompiledQuery, Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { defined } from '../../protocol/json.ts';
 import {
   Fenced,
   MessageConflict,
@@ -128,7 +129,7 @@ export class Database {
       const { rows } = await client.query({
         text,
         values: values as unknown[],
-        ...(name === undefined ? {} : { name }),
+        ...defined({ name }),
       });
       client.release();
       return { rows };

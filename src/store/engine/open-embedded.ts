@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '../../protocol/json.ts';
 import type { PostgresStore } from '../postgres-store.ts';
 import { type EmbeddedPostgresOptions, startEmbeddedPostgres } from './embedded-postgres.ts';
 import { APPLICATION_NAME, openPool, type PoolTimeouts, pgliteConfig } from './open-pool.ts';
@@ -32,7 +33,7 @@ export async function openEmbedded(
       : undefined;
   return await openFolder(folder, timeouts, {
     onProgress,
-    ...(copied === undefined ? {} : { template: copied }),
+    ...defined({ template: copied }),
   });
 }
 

@@ -1,6 +1,7 @@
 import type { Content } from '../../events/content.ts';
 import { textOf } from '../../events/content.ts';
 import { placeOfCall, stepKeyOf } from '../../protocol/identity.ts';
+import { defined } from '../../protocol/json.ts';
 import type { Database } from '../engine/database.ts';
 import { jsonText, storableText } from '../engine/json-text.ts';
 import type { LiveNotices } from '../live/live-notices.ts';
@@ -196,8 +197,7 @@ export async function findPlannedCall(
     ...call,
     by: {
       agent,
-      ...(root === undefined ? {} : { root }),
-      ...(place === undefined ? {} : { place }),
+      ...defined({ root, place }),
     },
   };
 }
