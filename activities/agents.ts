@@ -166,7 +166,7 @@ export interface Actors {
   /** Root of the tree that it is in. */
   root: string;
   /** Those that have transferred the turn, the first one first. */
-  handedOnBy: readonly BaseAgent[];
+  transferredBy: readonly BaseAgent[];
 }
 
 /** @throws NotDeployedHere */
@@ -196,7 +196,7 @@ export function knownCaller(deployment: Deployment, named: NamedAgent): LlmAgent
 }
 
 /** Those that have transferred a turn, the first one first. */
-export function handedOnBy(
+export function transferredBy(
   deployment: Deployment,
   {
     handedOnBy: names = [],
@@ -228,7 +228,7 @@ export function actorsOf(
     const isGone = named === undefined && !isOfApp(deployment, names.app, { agent: known, root: known });
     const root = isGone ? tree : known;
     assertOfApp(deployment, names.app, { agent: root, root });
-    return { agent: agentToRun(treeOf(deployment, root), transcript.events()), root, handedOnBy: [] };
+    return { agent: agentToRun(treeOf(deployment, root), transcript.events()), root, transferredBy: [] };
   }
   const { within } = input;
   // The message of a turn may name any agent that serves its app: those of the app's own tree come first.
@@ -236,7 +236,7 @@ export function actorsOf(
   const place = { ...input, agent: name, root };
   assertOfApp(deployment, names.app, place);
   const agent = agentOf(deployment, refOf(name, { root, within }));
-  return { agent, root, handedOnBy: handedOnBy(deployment, place) };
+  return { agent, root, transferredBy: transferredBy(deployment, place) };
 }
 
 /** The session's agent before a workflow asked people in it. */
@@ -284,7 +284,7 @@ export function notDeployedHere(
 }
 
 /** Whether no worker has it, as far as anybody can know by now. */
-export function isHadByNobody(error: unknown): error is NotDeployedHere {
+export function isDeployedNowhere(error: unknown): error is NotDeployedHere {
   return error instanceof NotDeployedHere && (!error.retryable || isLastRefusal());
 }
 

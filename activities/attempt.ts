@@ -15,7 +15,7 @@ import { LONGEST_TIMER } from './deadline.ts';
 const BEATS_PER_TIMEOUT = 3;
 
 /** Milliseconds that an attempt needs to say why it has failed. */
-const LAST_WORDS = 1_000;
+const FAILURE_MARGIN = 1_000;
 
 const LONGEST_MESSAGE = 1_000;
 const REFUSALS = 7;
@@ -52,7 +52,7 @@ export async function attempt<T>(
 ): Promise<T> {
   const context = ActivityContext.current();
   const { heartbeatTimeoutMs, startToCloseTimeoutMs } = context.info;
-  const ends = performance.now() + startToCloseTimeoutMs - LAST_WORDS;
+  const ends = performance.now() + startToCloseTimeoutMs - FAILURE_MARGIN;
   let details: unknown;
   const beat = () => context.heartbeat(details);
   const timer =

@@ -24,7 +24,7 @@ export function afterTime(time: number): Deadline {
 export type Ending = readonly [signal: AbortSignal, failure: () => Error];
 
 /** Waits for user code that may not heed its signal: it must not hold the attempt, nor the worker. */
-export async function whicheverComesFirst<T>(work: Promise<T>, endings: readonly Ending[]): Promise<T> {
+export async function raceEndings<T>(work: Promise<T>, endings: readonly Ending[]): Promise<T> {
   const { promise: ended, reject } = Promise.withResolvers<never>();
   const listeners = endings.map(([signal, failure]) => ({ signal, fires: () => reject(failure()) }));
   for (const { signal, fires } of listeners) {
@@ -59,7 +59,7 @@ export async function inTime<T>(
   const endings: Ending[] = [[deadline.signal, late]];
   if (current !== undefined) endings.unshift([current.signal, current.aborted]);
   try {
-    return await whicheverComesFirst(work(deadline.signal), endings);
+    return await raceEndings(work(deadline.signal), endings);
   } catch (error) {
     if (current?.signal.aborted) throw current.aborted();
     throw error;

@@ -41,7 +41,7 @@ export function withLastingStore(
   current: Attempt,
   place: CallPlace,
 ): ActivityDependencies {
-  const waits = toldOnce((reason) =>
+  const waits = onlyOnce((reason) =>
     callLogger(dependencies, place).warn('an attempt waits for the store', { reason: reason.message }),
   );
   const { store } = dependencies;
@@ -88,10 +88,10 @@ export async function untilBack<T>(work: () => Promise<T>, current: Attempt, wai
   }
 }
 
-function toldOnce(tell: Waits): Waits {
-  let isTold = false;
+function onlyOnce(tell: Waits): Waits {
+  let isReported = false;
   return (reason) => {
-    if (!isTold) tell(reason);
-    isTold = true;
+    if (!isReported) tell(reason);
+    isReported = true;
   };
 }

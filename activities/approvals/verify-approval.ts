@@ -2,7 +2,7 @@ import { type Signature, UNVERIFIED } from '../../src/approvals/attestation.ts';
 import { decisionOf, verifyDecisionAttestation } from '../../src/approvals/decision-attestation.ts';
 import { secretInEdit, withFixed } from '../../src/approvals/edited-arguments.ts';
 import { coversTerms } from '../../src/approvals/edited-terms.ts';
-import { endOf, hasEscalated, refusalOfVoter, standingOf } from '../../src/approvals/voting.ts';
+import { endOf, hasEscalated, refusalOfVoter, voteStatus } from '../../src/approvals/voting.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { Confirm, RequestEntry, VerifyDecisionInput, Voter } from '../../src/protocol/gate.ts';
@@ -15,7 +15,7 @@ import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Context } from '../../src/tools/context.ts';
 import { isToolError } from '../../src/tools/tool-error.ts';
 import { questionOf, termsOf } from '../../src/tools/tool-gate.ts';
-import { assertOfApp, callerOf, isHadByNobody, type NamedAgent, NotDeployedHere } from '../agents.ts';
+import { assertOfApp, callerOf, isDeployedNowhere, type NamedAgent, NotDeployedHere } from '../agents.ts';
 import type { Attempt } from '../attempt.ts';
 import { inTime } from '../deadline.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
@@ -84,7 +84,7 @@ async function verdictOn(verify: DecisionToVerify, confirm: Confirm, by: Voter):
   const refusal = refusalOfVoter(request, by, rules);
   if (refusal !== undefined) return { counts: false, reason: refusal, by };
   const { entryId, at } = input;
-  const standing = standingOf(request, {
+  const standing = voteStatus(request, {
     ...{ by, decision, confirmed: confirm.confirmed },
     entry: { entryId, at },
   });
@@ -156,7 +156,7 @@ async function refusalOfEdit(edit: EditToCheck, given: Record<string, unknown>):
     return await inTime((signal) => check(edit, args, signal), { time: CHECK_TIME, late, current });
   } catch (error) {
     if (current.signal.aborted || storeErrorIn(error) !== undefined) throw error;
-    if (error instanceof NotDeployedHere && !isHadByNobody(error)) throw error;
+    if (error instanceof NotDeployedHere && !isDeployedNowhere(error)) throw error;
     const { dependencies, request } = edit;
     const { message } = describeFailure(error);
     const { app, sessionId, invocationId, callKey, agent, tool } = request;

@@ -16,7 +16,7 @@ import type { ContextInit } from '../../src/tools/invocation-context.ts';
 import { approvalNotProven } from '../approvals/begin-answered.ts';
 import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
-import { heardOutcome } from '../jobs/job-outcomes.ts';
+import { outcomeByHooks } from '../jobs/job-outcomes.ts';
 import { callLogger } from '../logging.ts';
 import type { CallReport } from '../telemetry/reports.ts';
 import { errorType } from '../telemetry/turn-metrics.ts';
@@ -199,5 +199,5 @@ async function outcomeOfAgent(
     return await outcomeOfFailure(heard.callbacks, { ...heard, thrown });
   }
   // Its schema has been looked at.
-  return await heardOutcome({ ...heard, outcome: { response, failed: false }, isIntermediate: true });
+  return await outcomeByHooks({ ...heard, outcome: { response, failed: false }, isIntermediate: true });
 }

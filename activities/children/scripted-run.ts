@@ -93,7 +93,7 @@ export class ScriptedRun {
             ...parts.slice(0, -1),
             {
               ...last,
-              temp: temporaryBehind(step.context.init.state, beginning, parts),
+              temp: temporaryStateAfter(step.context.init.state, beginning, parts),
               ...defined({ failed }),
             },
           ];
@@ -198,7 +198,7 @@ export class ScriptedRun {
   #aheadOf({ seq, ahead }: ScriptBeginning): Event[] {
     const { input, transcript } = this.#step;
     return transcript
-      .behind(seq)
+      .eventsAfter(seq)
       .filter(
         ({ runKey, kind, step }) => runKey === input.runKey && kind === 'callback' && step === this.#began,
       )
@@ -210,7 +210,7 @@ export class ScriptedRun {
   #ownEvents(): (Event | undefined)[] {
     const { input, transcript } = this.#step;
     const own = transcript
-      .behind(this.#parts[0]?.after ?? transcript.seq)
+      .eventsAfter(this.#parts[0]?.after ?? transcript.seq)
       .filter(({ runKey, kind }) => runKey === input.runKey && kind === 'callback');
     return this.#parts.flatMap(({ said }, index) => {
       const count = said - (this.#parts[index - 1]?.said ?? 0);
@@ -229,7 +229,7 @@ export class ScriptedRun {
       branch === input.branch ||
       branch?.startsWith(`${input.branch}.`) === true;
     return transcript
-      .behind(after)
+      .eventsAfter(after)
       .filter(
         ({ seq, runKey, event }) =>
           seq <= until &&
@@ -242,7 +242,7 @@ export class ScriptedRun {
 }
 
 /** What is no more as the parts before the last one have left it. */
-function temporaryBehind(
+function temporaryStateAfter(
   state: Readonly<Record<string, unknown>>,
   beginning: ScriptBeginning,
   parts: readonly ScriptedPart[],
@@ -333,7 +333,7 @@ class ScriptedView {
   }
 
   #before(): readonly StoredEvent[] {
-    return this.#transcript.behind(0).slice(0, this.#beginning.seq);
+    return this.#transcript.eventsAfter(0).slice(0, this.#beginning.seq);
   }
 
   #events(): readonly Event[] {

@@ -88,7 +88,7 @@ export function plannedAgent(
 
 /** Of the last event with a text, among those that were written since the run began, on its branch and those below. */
 function lastAnswer({ input, opened, transcript }: StepParts): StepDraft['answer'] {
-  const last = transcript.behind(opened.from - 1).findLast(({ kind, event }) => {
+  const last = transcript.eventsAfter(opened.from - 1).findLast(({ kind, event }) => {
     const isBelow =
       input.branch === undefined ||
       event.branch === input.branch ||

@@ -10,7 +10,7 @@ import type {
 } from '../../src/protocol/step.ts';
 import type { EndJob, JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';
 import type { CallActions } from '../../src/store/turns/call-store.ts';
-import { isHadByNobody } from '../agents.ts';
+import { isDeployedNowhere } from '../agents.ts';
 import { type Attempt, retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger } from '../logging.ts';
@@ -27,7 +27,7 @@ import {
   timeoutError,
 } from './job-hooks.ts';
 import { outcomeNotesIn } from './job-notes.ts';
-import { heardOutcome } from './job-outcomes.ts';
+import { outcomeByHooks } from './job-outcomes.ts';
 import { JobScene } from './job-scene.ts';
 
 type EndOfJob = Extract<JobTask, { do: 'end' }>;
@@ -49,7 +49,7 @@ export async function endJob(
   try {
     scene = await JobScene.open(dependencies, input, row, current);
   } catch (error) {
-    if (!isHadByNobody(error)) throw error;
+    if (!isDeployedNowhere(error)) throw error;
     loggerOfJob(dependencies, row).warn(`a job ends without its tool: ${error.message}`);
   }
   const job = { dependencies, input, task, row, scene, current };
@@ -106,7 +106,7 @@ async function settle(job: JobToEnd, outcome: JobOutcome): Promise<ToolCallResul
   const { dependencies, input, row, scene } = job;
   const { session, callKey, agent } = input;
   const heard =
-    scene === undefined ? { ...outcome, actions: {} } : await heardBy(scene, outcome, job.current);
+    scene === undefined ? { ...outcome, actions: {} } : await outcomeInScene(scene, outcome, job.current);
   const { telemetry, store } = dependencies;
   const { app, tool } = row;
   const settled = await settleCall(store, { session, callKey, tool }, heard, {});
@@ -114,12 +114,12 @@ async function settle(job: JobToEnd, outcome: JobOutcome): Promise<ToolCallResul
   return callResult(callKey, scene?.tool, settled, heard.answersError === true);
 }
 
-async function heardBy(scene: JobScene, outcome: JobOutcome, current: Attempt): Promise<CallOutcome> {
+async function outcomeInScene(scene: JobScene, outcome: JobOutcome, current: Attempt): Promise<CallOutcome> {
   const { tool, callbacks, args, notes, once } = scene;
   const { parts, actions } = outcomeNotesIn(once, outcome.response);
   await scene.openCredentials();
   const context = scene.context(current.signal, merged(notes.actions, actions));
-  const heard = await heardOutcome({
+  const heard = await outcomeByHooks({
     ...{ callbacks, outcome, call: { tool, args: structuredClone(args), context } },
     time: hookTime(tool),
     current,

@@ -131,7 +131,7 @@ function isEmpty(actions: CallActions): boolean {
   return Object.keys(actions).length === 0;
 }
 
-const TOLD = 'holdfast:job-cancelled';
+const CANCEL_HOOK_DONE = 'holdfast:job-cancelled';
 const NOT_TOLD = 'holdfast:job-not-cancelled';
 
 /**
@@ -148,7 +148,7 @@ export async function tellCancelled(
   const { once, tool, row } = scene;
   const { session, callKey } = row;
   const { cancel } = tool.job;
-  if (cancel === undefined || Object.hasOwn(once, TOLD)) return undefined;
+  if (cancel === undefined || Object.hasOwn(once, CANCEL_HOOK_DONE)) return undefined;
   try {
     await askHook(scene, 'cancel', cancel, current);
   } catch (error) {
@@ -163,6 +163,6 @@ export async function tellCancelled(
     if (failures >= maximumAttempts) return undefined;
     return Math.min(initialInterval * backoffCoefficient ** (failures - 1), maximumInterval);
   }
-  await store.turns.recordOnce({ session, callKey, key: TOLD, value: true });
+  await store.turns.recordOnce({ session, callKey, key: CANCEL_HOOK_DONE, value: true });
   return undefined;
 }

@@ -1,5 +1,5 @@
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
-import { tellWaiting } from '../../src/jobs/tell-waiting.ts';
+import { completeWait } from '../../src/jobs/complete-wait.ts';
 import {
   type DeliveredJob,
   type DeliverJobInput,
@@ -55,7 +55,7 @@ async function ended(
     by: 'message',
   });
   // An earlier end may not have told the waiting activity.
-  await tellWaiting(temporal(), job);
+  await completeWait(temporal(), job);
   return { status: repeated ? 'duplicate' : first ? 'ended' : 'known', job: job.status };
 }
 

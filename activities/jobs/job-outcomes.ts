@@ -108,7 +108,7 @@ export class JobOutcomes {
   ): Promise<CallOutcome> {
     const { callbacks } = this.#call;
     const call = this.#called(actions);
-    return await heardOutcome({
+    return await outcomeByHooks({
       ...{ callbacks, call, outcome, current: this.#current, time: hookTime(call.tool) },
       ...(isIntermediate ? { isIntermediate } : {}),
     });
@@ -116,7 +116,7 @@ export class JobOutcomes {
 }
 
 /** The outcome of a call's job, for listeners of responses. */
-interface HeardOutcome {
+interface OutcomeForHooks {
   callbacks: ToolCallbacks;
   call: CalledTool;
   outcome: JobOutcome;
@@ -128,7 +128,7 @@ interface HeardOutcome {
 }
 
 /** What a call is settled with whose outcome is its job's: checked as the tool's own result, and as callbacks have it. */
-export async function heardOutcome(heard: HeardOutcome): Promise<CallOutcome> {
+export async function outcomeByHooks(heard: OutcomeForHooks): Promise<CallOutcome> {
   const { callbacks, call, isIntermediate, current } = heard;
   const time = Math.max(heard.time, LEAST_CALLBACK_TIME);
   const { failed } = heard.outcome;
@@ -145,8 +145,8 @@ export async function heardOutcome(heard: HeardOutcome): Promise<CallOutcome> {
     const thrown = recordedFailure(errorText(response));
     return await outcomeOfFailure(callbacks, { call, thrown, unanswered: response, time, current });
   }
-  const unheard = { response, failed, actions: effectsOf(call.context) };
-  if (!callbacks.has('afterToolCallback')) return unheard;
+  const asItCame = { response, failed, actions: effectsOf(call.context) };
+  if (!callbacks.has('afterToolCallback')) return asItCame;
   const late = () => callbackTooLate(call, 'afterToolCallback', time);
   try {
     const after = await inTime(() => callbacks.after(call, response), { time, late, current });

@@ -5,7 +5,7 @@ import { timeLeft } from '../../src/flows/budgets.ts';
 import { type AskedStep, draftFromError, recordOf, type StepResponse } from '../../src/flows/step-draft.ts';
 import { NO_USAGE } from '../../src/flows/step-usage.ts';
 import type { KnownTranscript } from '../../src/flows/transcript-cache.ts';
-import { tellWaiting } from '../../src/jobs/tell-waiting.ts';
+import { completeWait } from '../../src/jobs/complete-wait.ts';
 import type { AgentRef, ChainFence } from '../../src/protocol/agent-run.ts';
 import { defined } from '../../src/protocol/json.ts';
 import type { CallModelInput, FirstStep, StepOutcome, SupersededStep } from '../../src/protocol/step.ts';
@@ -162,7 +162,7 @@ class CallModel {
     const ended = jobs.filter((job) => job.ended);
     for (const job of ended) {
       try {
-        await tellWaiting(this.#dependencies.temporal(), job);
+        await completeWait(this.#dependencies.temporal(), job);
       } catch (error) {
         callLogger(this.#dependencies, this.#place).warn('nobody was told of the end of a job', {
           jobId: job.jobId,
@@ -305,7 +305,7 @@ class CallModel {
       const name = this.#input.agent ?? opened.asked.agent ?? rootAgentOf(deployment, opened.names.app);
       return recordOf(draftFromError(this.#asked(opened, { name }), error));
     }
-    const { agent, root, handedOnBy } = actors;
+    const { agent, root, transferredBy } = actors;
     const model = isLlmAgent(agent) ? agent.canonicalModel.model : '';
     const asked = this.#asked(opened, { name: agent.name, root }, model);
     const usedAbove = this.#input.above === undefined ? [] : await store.turns.usageOfRuns(this.#input.above);
@@ -320,7 +320,7 @@ class CallModel {
         usedAbove,
         agent,
         settings: this.#settings(opened),
-        handedOnBy,
+        transferredBy,
         asked,
         transcript,
         live,

@@ -24,7 +24,7 @@ import { askingTool, isConfirmAgent } from '../approvals/confirm-agent.ts';
 import { mayWait, prepareCalls } from '../approvals/gate-calls.ts';
 import { AnswerLost, type ModelAnswer, ModelCallbacks, ModelExchange } from './ask-model.ts';
 import { checkRateLimit, hasAnswered, ModelRateLimited, rateLimitedStep, sharedLimit } from './limits.ts';
-import { failureOf, logFailed, retriedUnlessLast, toldOf } from './step-failures.ts';
+import { failureOf, logFailed, retriedUnlessLast, turnErrorOf } from './step-failures.ts';
 import type { ModelStepParts } from './step-parts.ts';
 
 /**
@@ -171,7 +171,7 @@ async function draftFromFailure(
     } catch (thrown) {
       if (step.time.isOver) throw thrown;
       if (thrown instanceof AnswerLost) return lost(step, before, thrown);
-      const told = toldOf(thrown);
+      const told = turnErrorOf(thrown);
       const message = `${told.message} (asked about: ${failure.message})`;
       return draftFromError(asked, { ...told, message }, { usage, events: before, ...actedBy(step) });
     }

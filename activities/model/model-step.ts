@@ -10,7 +10,7 @@ import {
 import {
   draftFromError,
   draftOfEnd,
-  goesOn,
+  hasNextStep,
   recordOf,
   type StepDraft,
   type StepResponse,
@@ -60,8 +60,8 @@ export async function responseOf(given: GivenStep): Promise<StepResponse> {
   const step = stepParts(given);
   try {
     const draft = await draftOf(step);
-    const isHeard = hasEnding({ ...step, ...step.begins }, step.plugins, !goesOn(draft));
-    return await recorded(step, isHeard ? await heard(step, draft) : draft);
+    const hasHooks = hasEnding({ ...step, ...step.begins }, step.plugins, !hasNextStep(draft));
+    return await recorded(step, hasHooks ? await heard(step, draft) : draft);
   } catch (error) {
     if (step.current.signal.aborted) throw step.current.aborted();
     throw error;
@@ -190,8 +190,8 @@ function usedUp(step: StepParts): TurnError | undefined {
 }
 
 /** How often the agent has asked its model in this run. */
-function asksOf({ agent, handedOnBy, input, transcript }: ModelStepParts): number {
-  if (handedOnBy.length === 0) return input.step - 1;
+function asksOf({ agent, transferredBy, input, transcript }: ModelStepParts): number {
+  if (transferredBy.length === 0) return input.step - 1;
   return transcript
     .events()
     .filter(
@@ -217,10 +217,10 @@ function withLost({ usage: own, treeUsage: usage = own, sessionUsage, age, lost 
 
 /** As plugins and the callbacks of the agent's end have it. The turn's time no longer counts. */
 async function heard(step: StepParts, draft: StepDraft): Promise<StepDraft> {
-  const { agent, begins, context, current, handedOnBy, input, plugins, scene, transcript } = step;
+  const { agent, begins, context, current, transferredBy, input, plugins, scene, transcript } = step;
   const ending = new StepEnding({
     plugins,
-    handedOnBy,
+    transferredBy,
     isRoot: begins.isRoot,
     scene,
     transcript,
@@ -234,7 +234,12 @@ async function heard(step: StepParts, draft: StepDraft): Promise<StepDraft> {
 
 async function recorded(step: StepParts, draft: StepDraft): Promise<StepResponse> {
   const { agent, code, time } = step;
-  if (!isLlmAgent(agent) || agent.outputSchema === undefined || goesOn(draft) || draft.error !== undefined) {
+  if (
+    !isLlmAgent(agent) ||
+    agent.outputSchema === undefined ||
+    hasNextStep(draft) ||
+    draft.error !== undefined
+  ) {
     return recordOf(draft);
   }
   const output = await outputOf(code, textOfEvents(draft.events), (error) => {

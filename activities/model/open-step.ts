@@ -21,7 +21,7 @@ import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
 import type { Store } from '../../src/store/store.ts';
 import { Fenced, Unstorable } from '../../src/store/store-errors.ts';
 import type { OpenedStep, OpenStep, PeekedStep } from '../../src/store/turns/step-store.ts';
-import { agentNamed, assertOfApp, isHadByNobody, rootOf } from '../agents.ts';
+import { agentNamed, assertOfApp, isDeployedNowhere, rootOf } from '../agents.ts';
 import { type Attempt, retryLater, withoutStack } from '../attempt.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf, rootAgentOf, settingsOf } from '../deployment.ts';
@@ -138,9 +138,9 @@ async function firstInput(site: Site): Promise<StepInput> {
   const app = identity?.app ?? '';
   const { customMetadata } = runConfigOf(settingsOf(deployment, app), input.runConfig);
   const given = checkedMessageOf(input, customMetadata);
-  const isHeard = pluginsOf(deployment, app).has(HOOK);
+  const hasHook = pluginsOf(deployment, app).has(HOOK);
   const isMarked = given.message === undefined && customMetadata !== undefined;
-  if (identity === undefined || (!isHeard && !isMarked)) return given;
+  if (identity === undefined || (!hasHook && !isMarked)) return given;
   const { fence, mayGiveWay = false } = input;
   const { message: sent, messageDigest } = given;
   const peeked = await store.turns.peekStep({
@@ -156,14 +156,15 @@ async function firstInput(site: Site): Promise<StepInput> {
   if (peeked.behind !== undefined) return { behind: peeked.behind };
   // A retry has its message already.
   if (peeked.begun) return given;
-  const original = sent === undefined ? waiting(input, peeked, customMetadata) : asHeard(given, sent, peeked);
+  const original =
+    sent === undefined ? waiting(input, peeked, customMetadata) : withContent(given, sent, peeked);
   const { message } = original;
-  if (!isHeard || message?.content === undefined) return original;
-  return { ...original, message: await heardMessage(site, peeked, message, message.content) };
+  if (!hasHook || message?.content === undefined) return original;
+  return { ...original, message: await messageByPlugins(site, peeked, message, message.content) };
 }
 
 /** For jobs that have ended otherwise, it has their outcomes. */
-function asHeard(given: StepInput, sent: DraftEvent, { message: content }: PeekedStep): StepInput {
+function withContent(given: StepInput, sent: DraftEvent, { message: content }: PeekedStep): StepInput {
   return content === undefined ? given : { ...given, message: { ...sent, content } };
 }
 
@@ -183,7 +184,7 @@ function waiting(
   };
 }
 
-async function heardMessage(
+async function messageByPlugins(
   site: Site,
   peeked: PeekedStep,
   message: DraftEvent,
@@ -268,7 +269,7 @@ function actingAgent({ dependencies, input }: Site, { names }: PeekedStep): Base
     assertOfApp(deployment, names.app, named);
     return agentNamed(deployment, named);
   } catch (error) {
-    if (isHadByNobody(error)) return undefined;
+    if (isDeployedNowhere(error)) return undefined;
     throw error;
   }
 }

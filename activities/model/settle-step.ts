@@ -23,7 +23,7 @@ import type {
 import type { TurnError } from '../../src/protocol/turn.ts';
 import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
 import type { NewEvent, SettleStep } from '../../src/store/turns/step-store.ts';
-import { agentNamed, assertOfApp, handedOnBy, isHadByNobody } from '../agents.ts';
+import { agentNamed, assertOfApp, isDeployedNowhere, transferredBy } from '../agents.ts';
 import type { Attempt } from '../attempt.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { type Deployment, pluginsOf, settingsOf } from '../deployment.ts';
@@ -33,7 +33,7 @@ import { settleUnsettled } from '../tool/settle-unsettled.ts';
 import { checkedMessageOf, openStep } from './open-step.ts';
 import { NO_BEGINNING, tellCalls } from './step-beginning.ts';
 import { type EndingAgents, hasEnding, outputOf, StepEnding } from './step-ending.ts';
-import { logFailed, toldOf } from './step-failures.ts';
+import { logFailed, turnErrorOf } from './step-failures.ts';
 import { StepTime, seenEvent, UserCode } from './user-code.ts';
 
 /** `holdfast.settleStep`: settles calls that no attempt lived to settle, and ends a turn that asks no model again. */
@@ -56,13 +56,13 @@ export async function settleStep(
   const told = await hasEnded(dependencies, input);
   const { store } = dependencies;
   const step = { ...position, ...place, unsettled: await settleUnsettled(dependencies, input) };
-  const agent = told ? undefined : hearingAgent(dependencies, input);
+  const agent = told ? undefined : agentWithHooks(dependencies, input);
   let ending = givenEnding(input);
   if (agent !== undefined && input.ending !== undefined) {
     // They see outcomes, and no call that is yet to have one.
     if (step.unsettled.length > 0) await store.turns.settleStep(step);
     step.unsettled = [];
-    ending = await heardEnding({ dependencies, input, ending: input.ending, ...place, agent, current });
+    ending = await endingByHooks({ dependencies, input, ending: input.ending, ...place, agent, current });
   }
   const { cutOff = [], ...settled } = await store.turns.settleStep({
     ...step,
@@ -130,7 +130,7 @@ async function hasEnded(
 type Ending = NonNullable<SettleStep['ending']>;
 
 /** An ending that user code has a say in. */
-interface HeardEnding {
+interface EndingForHooks {
   dependencies: ActivityDependencies;
   input: SettleStepInput;
   ending: GivenEnding;
@@ -142,7 +142,7 @@ interface HeardEnding {
 function endingAgents(deployment: Deployment, input: SettleStepInput): EndingAgents {
   return {
     agent: agentNamed(deployment, input),
-    handedOnBy: handedOnBy(deployment, input),
+    transferredBy: transferredBy(deployment, input),
     isRoot: input.path === undefined,
   };
 }
@@ -167,7 +167,7 @@ function givenEnding({ ending, invocationId, agent, branch }: SettleStepInput): 
  *
  * @throws NotDeployedHere while another worker may have the agent.
  */
-function hearingAgent({ deployment }: ActivityDependencies, input: SettleStepInput): BaseAgent | undefined {
+function agentWithHooks({ deployment }: ActivityDependencies, input: SettleStepInput): BaseAgent | undefined {
   const { ending, ended, agent: name } = input;
   if (ending === undefined || ending.status === 'interrupted') return undefined;
   if (ended === undefined || name === '') return undefined;
@@ -175,10 +175,10 @@ function hearingAgent({ deployment }: ActivityDependencies, input: SettleStepInp
     assertOfApp(deployment, ended.app, input);
     const agents = endingAgents(deployment, input);
     const plugins = pluginsOf(deployment, ended.app);
-    const isHeard = hasEnding(agents, plugins, true) || plugins.has('onToolCallCompleted');
-    return isHeard ? agents.agent : undefined;
+    const hasHooks = hasEnding(agents, plugins, true) || plugins.has('onToolCallCompleted');
+    return hasHooks ? agents.agent : undefined;
   } catch (error) {
-    if (isHadByNobody(error)) return undefined;
+    if (isDeployedNowhere(error)) return undefined;
     throw error;
   }
 }
@@ -189,17 +189,17 @@ function hearingAgent({ deployment }: ActivityDependencies, input: SettleStepInp
  *
  * @throws what has the attempt tried again.
  */
-async function heardEnding(heard: HeardEnding): Promise<Ending> {
+async function endingByHooks(heard: EndingForHooks): Promise<Ending> {
   const { current } = heard;
   try {
-    return await askedEnding(heard);
+    return await endingOfHooks(heard);
   } catch (error) {
     if (current.signal.aborted) throw current.aborted();
     throw error;
   }
 }
 
-async function askedEnding(heard: HeardEnding): Promise<Ending> {
+async function endingOfHooks(heard: EndingForHooks): Promise<Ending> {
   const { dependencies, input, ending, session, agent, current } = heard;
   const { deployment, store } = dependencies;
   const { invocationId, runKey, step } = input;
@@ -253,10 +253,10 @@ async function askedEnding(heard: HeardEnding): Promise<Ending> {
     ...(peeked.remembered.ends || told.end !== undefined ? { cut: 'agent' as const } : {}),
     ...defined({ error }),
   };
-  const { handedOnBy: earlier, isRoot } = endingAgents(deployment, input);
+  const { transferredBy: earlier, isRoot } = endingAgents(deployment, input);
   const parts = {
     ...{ plugins, time, scene, transcript, place, failed, isRoot },
-    handedOnBy: earlier,
+    transferredBy: earlier,
     invocation: context.invocation,
   };
   const ended = await new StepEnding(parts).of(draft);
@@ -293,7 +293,7 @@ async function seenResponses(
     return { responses: await seenEvent(code, invocation, responses) };
   } catch (error) {
     failed(error);
-    return { responses, error: shortened(toldOf(error)) };
+    return { responses, error: shortened(turnErrorOf(error)) };
   }
 }
 
@@ -306,7 +306,7 @@ function responsesAt(place: { runKey: string; step: number }, event: DraftEvent)
 }
 
 /** Texts of user code are kept where they are encoded; the workflow's own may be told. */
-function concealed({ dependencies, ending }: HeardEnding, error: TurnError): TurnError {
+function concealed({ dependencies, ending }: EndingForHooks, error: TurnError): TurnError {
   if (!dependencies.conceal || error === ending.error) return error;
   return { ...error, concealed: true };
 }

@@ -2,7 +2,13 @@ import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { isLlmAgent } from '../../src/agents/llm-agent.ts';
 import { modelOutputOf } from '../../src/flows/model-output.ts';
 import { StepContext, type StepScene } from '../../src/flows/step-context.ts';
-import { draftFromError, errorEvent, goesOn, type StepDraft, shortened } from '../../src/flows/step-draft.ts';
+import {
+  draftFromError,
+  errorEvent,
+  hasNextStep,
+  type StepDraft,
+  shortened,
+} from '../../src/flows/step-draft.ts';
 import { type Transcript, transcriptView } from '../../src/flows/transcript.ts';
 import type { PluginManager } from '../../src/plugins/plugin-manager.ts';
 import { defined } from '../../src/protocol/json.ts';
@@ -17,27 +23,27 @@ export interface EndingAgents {
   /** The one that acts. */
   agent: BaseAgent;
   /** Those that have transferred the turn, the first one first: their ends come after its own, the first one's last. */
-  handedOnBy: readonly BaseAgent[];
+  transferredBy: readonly BaseAgent[];
   /** The run is the turn's own, and no child's. */
   isRoot: boolean;
 }
 
 /** Whether user code is asked about a step's events, or about the end of its run. */
 export function hasEnding(
-  { agent, handedOnBy, isRoot }: EndingAgents,
+  { agent, transferredBy, isRoot }: EndingAgents,
   plugins: PluginManager,
   ends: boolean,
 ): boolean {
   if (plugins.has('onEventCallback')) return true;
   if (!ends) return false;
   return (
-    [agent, ...handedOnBy].some(({ canonicalAfterAgentCallbacks: callbacks }) => callbacks.length > 0) ||
+    [agent, ...transferredBy].some(({ canonicalAfterAgentCallbacks: callbacks }) => callbacks.length > 0) ||
     plugins.has('afterAgentCallback') ||
     (isRoot && plugins.has('afterRunCallback'))
   );
 }
 
-interface StepEndingParts extends Pick<EndingAgents, 'handedOnBy' | 'isRoot'> {
+interface StepEndingParts extends Pick<EndingAgents, 'transferredBy' | 'isRoot'> {
   plugins: PluginManager;
   time: StepTime;
   scene: Omit<StepScene, 'transcript'>;
@@ -65,7 +71,7 @@ export class StepEnding {
   async of(draft: StepDraft): Promise<StepDraft> {
     this.#parts.time.renew();
     const seen = await this.#seen(draft);
-    if (goesOn(seen) || seen.cut === 'run') return seen;
+    if (hasNextStep(seen) || seen.cut === 'run') return seen;
     const ended = seen.cut === undefined ? await this.#afterAgents(seen) : seen;
     if (this.#parts.isRoot) await this.#afterRun(ended.events);
     return ended;
@@ -93,9 +99,9 @@ export class StepEnding {
   }
 
   async #afterAgents(given: StepDraft): Promise<StepDraft> {
-    const { plugins, time, handedOnBy } = this.#parts;
+    const { plugins, time, transferredBy } = this.#parts;
     let draft = await this.#afterAgent(given, this.#code);
-    for (const agent of handedOnBy.toReversed()) {
+    for (const agent of transferredBy.toReversed()) {
       draft = await this.#afterAgent(draft, new UserCode(agent, plugins, time));
     }
     return draft;

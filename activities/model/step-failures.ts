@@ -108,7 +108,7 @@ export function logFailed(
   { dependencies, place, agent }: Pick<Place, 'dependencies' | 'place' | 'agent'>,
   error: unknown,
 ): void {
-  const { code, message } = toldOf(error);
+  const { code, message } = turnErrorOf(error);
   const { conceal } = dependencies;
   const text = conceal ? `user code failed: ${code}` : message;
   callLogger(dependencies, { ...place, agent: agent.name }).warn(text, {
@@ -133,7 +133,7 @@ function whereItFailed(error: unknown, conceal: boolean): { stack?: string } {
 }
 
 /** What a turn's error says of a failure. */
-export function toldOf(error: unknown): { code: string; message: string } {
+export function turnErrorOf(error: unknown): { code: string; message: string } {
   const isCoded = error instanceof Error && 'code' in error && typeof error.code === 'string';
   return {
     code: isCoded ? (error.code as string) : 'HOLDFAST_CALLBACK_FAILED',

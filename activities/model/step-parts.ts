@@ -38,7 +38,7 @@ export interface GivenStep<Agent extends BaseAgent = BaseAgent> {
   agent: Agent;
   settings: AppSettings;
   /** Those that have transferred the turn, the first one first. */
-  handedOnBy: readonly BaseAgent[];
+  transferredBy: readonly BaseAgent[];
   asked: AskedStep;
   transcript: Transcript;
   live: LiveText;

@@ -13,7 +13,7 @@ import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import type { DraftEvent, EventKind } from '../../src/store/sessions/stored-event.ts';
 import type { InvocationContext } from '../../src/tools/invocation-context.ts';
 import type { Attempt } from '../attempt.ts';
-import { afterTime, type Deadline, type Ending, LONGEST_TIMER, whicheverComesFirst } from '../deadline.ts';
+import { afterTime, type Deadline, type Ending, LONGEST_TIMER, raceEndings } from '../deadline.ts';
 
 type Params<Hook extends PluginHook> = Parameters<BasePlugin[Hook]>[0];
 type Answer<Hook extends PluginHook> = Awaited<ReturnType<BasePlugin[Hook]>>;
@@ -171,7 +171,7 @@ export class StepTime {
       ...(this.#outOfTime === undefined ? [] : ([[this.#outOfTime.signal, outOfTime]] as const)),
       [timeout, () => late(problem)],
     ];
-    return await whicheverComesFirst(work, endings);
+    return await raceEndings(work, endings);
   }
 
   get #longest(): number {

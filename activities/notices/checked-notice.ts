@@ -40,14 +40,14 @@ export function checkedDelivery(
   return {
     ...input,
     notifier,
-    since: firstToldAt(since, scheduledAt),
-    failedAt: firstToldAt(failedAt, scheduledAt),
+    since: noticeTime(since, scheduledAt),
+    failedAt: noticeTime(failedAt, scheduledAt),
     retryFor: Math.min(timeOf('retryFor', retryFor), LONGEST_NOTICE_TIME),
   };
 }
 
 /** A time of a notice: nothing is older than one is tried, or of the time to come. */
-export function firstToldAt(since: number | undefined, scheduledAt: number): number {
+export function noticeTime(since: number | undefined, scheduledAt: number): number {
   if (since === undefined) return scheduledAt;
   return Math.min(Math.max(timeOf('since', since), scheduledAt - LONGEST_NOTICE_TIME), scheduledAt);
 }

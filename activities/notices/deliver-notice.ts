@@ -11,9 +11,9 @@ import { type Attempt, retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
+import { callNotifier, rowsOf } from './call-notifier.ts';
 import { checkedDelivery } from './checked-notice.ts';
 import { delayOf, keepDeadLetter, problemOf } from './notice-failure.ts';
-import { rowsOf, tellNotifier } from './tell-notifier.ts';
 
 /** What earlier attempts have come to, in the heartbeat's details, which Temporal gives to the next attempt. */
 interface Asked {
@@ -62,7 +62,7 @@ export async function deliverNotice(
       // It is sent before a notifier can take the worker with it, or keep it busy.
       await setImmediate();
     };
-    await tellNotifier(dependencies, notifier, { input, rows, since: input.since, asking }, current);
+    await callNotifier(dependencies, notifier, { input, rows, since: input.since, asking }, current);
     return { v, status: 'told' };
   } catch (error) {
     if (current.signal.aborted) {

@@ -10,9 +10,9 @@ import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
-import { checkNotice, firstToldAt } from './checked-notice.ts';
+import { callNotifier, type NoticeToSend, rowsOf } from './call-notifier.ts';
+import { checkNotice, noticeTime } from './checked-notice.ts';
 import { DEFAULT_RETRY_TIME, delayOf, keepDeadLetter, problemOf } from './notice-failure.ts';
-import { type NoticeToTell, rowsOf, tellNotifier } from './tell-notifier.ts';
 
 /**
  * `holdfast.notify`: tells people of requests by each of the app's notifiers. A notice that one of them can't take goes on in a
@@ -27,19 +27,19 @@ export async function notify(
 ): Promise<void> {
   checkNotice(input);
   const { app, why } = input;
-  const done = toldBefore();
+  const done = notifiedBefore();
   const isLeft = ({ name, ended }: Notifier) => !done.has(name) && (why !== 'ended' || ended !== undefined);
   const left = settingsOf(dependencies.deployment, app).notifiers.filter(isLeft);
   const rows = await rowsOf(dependencies, input);
   if (rows.length === 0) return;
-  const notice = { input, rows, since: firstToldAt(input.since, activityInfo().scheduledTimestampMs) };
+  const notice = { input, rows, since: noticeTime(input.since, activityInfo().scheduledTimestampMs) };
   // Each beat replaces what the one before has told, those of earlier attempts among them.
   if (done.size > 0) current.heartbeat({ told: [...done] });
   const failed: string[] = [];
   await Promise.all(
     left.map(async (notifier) => {
       try {
-        await tellOrHandOver(dependencies, notifier, notice, current);
+        await notifyOrDeliverLater(dependencies, notifier, notice, current);
         done.add(notifier.name);
         current.heartbeat({ told: [...done] });
       } catch {
@@ -56,32 +56,32 @@ export async function notify(
 }
 
 /** @throws where it is neither told, nor goes on being told. */
-async function tellOrHandOver(
+async function notifyOrDeliverLater(
   dependencies: ActivityDependencies,
   notifier: Notifier,
-  notice: NoticeToTell,
+  notice: NoticeToSend,
   current: Attempt,
 ): Promise<void> {
   try {
-    await tellNotifier(dependencies, notifier, notice, current);
+    await callNotifier(dependencies, notifier, notice, current);
   } catch (error) {
     if (current.signal.aborted) throw error;
     warn(dependencies, notice.input, notifier, error);
-    await handOver(dependencies, notifier, notice, error);
+    await deliverLater(dependencies, notifier, notice, error);
   }
 }
 
 /** Each request by itself: one of them may end while another one waits, and what is in vain for one of them is so for it alone. */
-async function handOver(
+async function deliverLater(
   dependencies: ActivityDependencies,
   notifier: Notifier,
-  { input, rows, since }: NoticeToTell,
+  { input, rows, since }: NoticeToSend,
   error: unknown,
 ): Promise<void> {
   const { taskQueue } = activityInfo();
   const retryFor = Math.min(notifier.retryFor ?? DEFAULT_RETRY_TIME, LONGEST_NOTICE_TIME);
   const wanted = rows.filter(({ status }) => input.why === 'ended' || status === 'pending');
-  const isInVain = error instanceof NoticeFailed && error.final && wanted.length === 1;
+  const isFinal = error instanceof NoticeFailed && error.final && wanted.length === 1;
   const delay = Math.min(delayOf(1, error), retryFor);
   try {
     await Promise.all(
@@ -94,7 +94,7 @@ async function handOver(
           failedAt: activityInfo().currentAttemptScheduledTimestampMs,
           retryFor,
         };
-        if (isInVain) await keepDeadLetter(dependencies, start, { error, attempts: 1 });
+        if (isFinal) await keepDeadLetter(dependencies, start, { error, attempts: 1 });
         else await startNotice(dependencies.temporal(), start, { taskQueue, delay });
       }),
     );
@@ -105,7 +105,7 @@ async function handOver(
 }
 
 /** Names of the notifiers that earlier attempts have finished with. */
-function toldBefore(): Set<string> {
+function notifiedBefore(): Set<string> {
   const { heartbeatDetails } = activityInfo();
   const names: unknown = isRecord(heartbeatDetails) ? heartbeatDetails.told : undefined;
   return new Set(Array.isArray(names) ? names.filter((name) => typeof name === 'string') : []);

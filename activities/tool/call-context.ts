@@ -25,18 +25,18 @@ interface CallScene extends Pick<StartedCall, 'names' | 'invocationId'> {
   /** Left out where nobody has asked for it. */
   transcript?: TranscriptView | undefined;
   /** How often the turn was transferred by now. */
-  handedOn?: number | undefined;
+  transfers?: number | undefined;
 }
 
 /** Tools that transfer by the model's word look at the rules; user code knows what it does, as in `@google/adk` 2.0.0. */
 function assertTransfers({ transferToAgent: name }: CallActions, context: InvocationContext): void {
   if (name === undefined) return;
-  const { agent, handedOn = 0 } = InvocationContext.initOf(context);
+  const { agent, transfers = 0 } = InvocationContext.initOf(context);
   const problem =
-    handedOn < MOST_TRANSFERS
+    transfers < MOST_TRANSFERS
       ? agent?.rootAgent.findAgent(name) === undefined &&
         `unknown agent ${JSON.stringify(name.slice(0, 128))}`
-      : `the turn was handed on ${handedOn} times, and at most ${MOST_TRANSFERS} times it is`;
+      : `the turn was transferred ${transfers} times, and at most ${MOST_TRANSFERS} transfers are allowed`;
   if (problem) throw new InvalidResultError(`context.actions.transferToAgent: ${problem}`);
 }
 
@@ -48,14 +48,14 @@ export function sceneOf(
     userContent,
     state,
   }: Pick<CallScene, 'names' | 'invocationId' | 'userContent' | 'state'>,
-  more: Pick<CallScene, 'agent' | 'abortSignal' | 'handedOn'>,
+  more: Pick<CallScene, 'agent' | 'abortSignal' | 'transfers'>,
 ): CallScene {
   return { names, invocationId, userContent, state, ...more };
 }
 
 /** What all contexts of a call are made of, and those of the toolsets that have its tool. */
 export function contextInitOf(scene: CallScene): ContextInit {
-  const { names, invocationId, agent, userContent, state, abortSignal, transcript, handedOn } = scene;
+  const { names, invocationId, agent, userContent, state, abortSignal, transcript, transfers } = scene;
   return {
     appName: names.app,
     userId: names.userId,
@@ -65,7 +65,7 @@ export function contextInitOf(scene: CallScene): ContextInit {
     agent,
     state,
     abortSignal,
-    ...defined({ userContent, transcript, handedOn }),
+    ...defined({ userContent, transcript, transfers }),
   };
 }
 

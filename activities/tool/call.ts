@@ -200,7 +200,7 @@ class Call {
     try {
       const { deployment } = this.#dependencies;
       const current = this.#current;
-      const init = contextInitOf(sceneOf(begun, { agent, abortSignal: current.signal, handedOn }));
+      const init = contextInitOf(sceneOf(begun, { agent, abortSignal: current.signal, transfers: handedOn }));
       const search = {
         deployment,
         agent,

@@ -10,7 +10,7 @@ import { isOfApp, knownCaller } from '../agents.ts';
 import { beginAnswered } from '../approvals/begin-answered.ts';
 import { CallAnswers } from '../approvals/call-answers.ts';
 import type { Attempt } from '../attempt.ts';
-import { afterTime, whicheverComesFirst } from '../deadline.ts';
+import { afterTime, raceEndings } from '../deadline.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
@@ -90,7 +90,7 @@ class ClosedCall {
     const late = afterTime(CALLBACK_TIME);
     try {
       const call = await this.#called(begun, agent, late.signal);
-      const { response } = await whicheverComesFirst(callbacks.after(call, unheard.response), [
+      const { response } = await raceEndings(callbacks.after(call, unheard.response), [
         [this.#current.signal, this.#current.aborted],
         [late.signal, () => callbackTooLate(call, 'afterToolCallback', CALLBACK_TIME)],
       ]);

@@ -8,7 +8,7 @@ import { toFunctionResponse } from '../../src/tools/function-response.ts';
 import { mediaOf } from '../../src/tools/media.ts';
 import { keptFromRunning } from '../../src/tools/tool-gate.ts';
 import type { Attempt } from '../attempt.ts';
-import { type Ending, whicheverComesFirst } from '../deadline.ts';
+import { type Ending, raceEndings } from '../deadline.ts';
 import type { JobNotes } from '../jobs/job-notes.ts';
 import type { EndedOtherwise, JobOfCall, LeftJob } from '../jobs/job-of-call.ts';
 import type { CallReport } from '../telemetry/reports.ts';
@@ -152,7 +152,7 @@ function runTool({
     };
     const work = tool.runAsync(request);
     try {
-      return await whicheverComesFirst(work, [
+      return await raceEndings(work, [
         [current.signal, current.aborted],
         [timeout, () => toolTimeout(tool)],
       ]);
@@ -186,7 +186,7 @@ function untilLate<T>(attempt: ToolAttempt, callback: string, work: Promise<T>):
         [current.signal, current.aborted],
         [timeout, late(call.tool.durable.timeout)],
       ];
-  return whicheverComesFirst(work, endings);
+  return raceEndings(work, endings);
 }
 
 function isCancelled({ signal, movesOn }: Attempt): boolean {

@@ -112,7 +112,7 @@ export class ToolRun {
     const { names, invocationId } = begun;
     const plugins = pluginsOf(dependencies.deployment, names.app);
     const callbacks = callId === '' ? ToolCallbacks.none(agent) : new ToolCallbacks(agent, plugins);
-    const scene = sceneOf(begun, { agent, abortSignal: current.signal, handedOn });
+    const scene = sceneOf(begun, { agent, abortSignal: current.signal, transfers: handedOn });
     if (!callbacks.isEmpty || tool.durable.needsTranscript) {
       const transcript = await beforeRun(dependencies, call, () =>
         currentTranscript(dependencies, session, names),

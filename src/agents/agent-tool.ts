@@ -58,7 +58,7 @@ export function answerText(content: Content | undefined): string | undefined {
  */
 export async function agentResult(agent: AgentView, end: AgentRunEnd): Promise<Record<string, unknown>> {
   const { status, text } = end;
-  if (status !== 'completed') throw subAgentFailed(agent.name, end.error ?? WITHOUT_A_WORD[status]);
+  if (status !== 'completed') throw subAgentFailed(agent.name, end.error ?? DEFAULT_ERRORS[status]);
   if (text === undefined || text === '') return {};
   if (!isLlmAgent(agent) || agent.outputSchema === undefined) return { result: text };
   try {
@@ -70,7 +70,7 @@ export async function agentResult(agent: AgentView, end: AgentRunEnd): Promise<R
   }
 }
 
-const WITHOUT_A_WORD: Record<
+const DEFAULT_ERRORS: Record<
   Exclude<EndedAgent['status'], 'completed'>,
   { code: string; message: string }
 > = {

@@ -33,8 +33,8 @@ export function transferTargets(agent: AgentView): readonly AgentView[] {
  * @returns what the model is told: that it is queued, or an error that it can recover from.
  */
 function transferTo(name: string, { invocationContext, actions }: Context): unknown {
-  const { agent, handedOn = 0 } = InvocationContext.initOf(invocationContext);
-  const problem = transferProblem(agent, name, handedOn);
+  const { agent, transfers = 0 } = InvocationContext.initOf(invocationContext);
+  const problem = transferProblem(agent, name, transfers);
   if (problem !== undefined) return { error: problem };
   actions.transferToAgent = name;
   return 'Transfer queued';
@@ -43,16 +43,16 @@ function transferTo(name: string, { invocationContext, actions }: Context): unkn
 /**
  * Why the turn is not transferred to an agent of this name; undefined if it may be.
  *
- * @param handedOn number of transfers by now.
+ * @param transfers number of transfers by now.
  */
-function transferProblem(agent: AgentView | undefined, name: string, handedOn: number): string | undefined {
+function transferProblem(agent: AgentView | undefined, name: string, transfers: number): string | undefined {
   const allowed = agent === undefined ? [] : transferTargets(agent).map((target) => target.name);
   if (!allowed.includes(name)) {
     const others = allowed.length === 0 ? 'there is no other agent' : `agents are ${allowed.join(', ')}`;
     return `unknown agent "${name.slice(0, 128)}"; ${others}${didYouMean(name, allowed)}`;
   }
-  if (handedOn < MOST_TRANSFERS) return undefined;
-  return `this turn was handed on ${handedOn} times, and at most ${MOST_TRANSFERS} times it is: answer it yourself`;
+  if (transfers < MOST_TRANSFERS) return undefined;
+  return `this turn was transferred ${transfers} times, and at most ${MOST_TRANSFERS} transfers are allowed: answer it yourself`;
 }
 
 /**

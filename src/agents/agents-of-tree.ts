@@ -20,7 +20,7 @@ export function agentsWithin(roots: Iterable<BaseAgent>): BaseAgent[] {
     if (seen.has(agent)) return;
     seen.add(agent);
     for (const subAgent of agent.subAgents) add(subAgent);
-    for (const behind of agentsOfTools(agent)) add(behind.rootAgent);
+    for (const called of agentsOfTools(agent)) add(called.rootAgent);
   };
   for (const root of roots) add(root);
   return [...seen];

@@ -52,7 +52,7 @@ export function resolveApprovals(owner: string, field: string, options: unknown 
   for (const [index, issuer] of issuers.entries()) {
     if (!issuers.slice(0, index).some((other) => isSameKey(issuer, other))) continue;
     const problem =
-      'another entry of this issuer has this key, or names its key the same: only one of them would ever be believed';
+      'another entry of this issuer has this key, or names its key the same: only one of them would ever be trusted';
     throw new DefinitionError({ owner, field: `${field}.issuers[${index}].key`, problem });
   }
   return Object.freeze({

@@ -19,7 +19,7 @@ export interface CastVote {
   entry: Pick<RequestEntry, 'entryId' | 'at'>;
 }
 
-type Standing = { counts: true; recorded: boolean } | { counts: false; reason: string; duplicate?: true };
+type VoteStatus = { counts: true; recorded: boolean } | { counts: false; reason: string; duplicate?: true };
 
 type Asked = Pick<ApprovalRow, 'terms' | 'requester'>;
 
@@ -80,10 +80,10 @@ export function refusalOfVoter(
  * What a decision is beside those that are recorded: one attestation counts once, one person has one vote, and it is taken back
  * before it is changed. An attempt that recorded this very decision and died changes nothing of that.
  */
-export function standingOf(
+export function voteStatus(
   { votes, history }: Pick<ApprovalRow, 'votes' | 'history'>,
   cast: CastVote,
-): Standing {
+): VoteStatus {
   const { by, decision, confirmed } = cast;
   const vote = votes.find((other) => isSame(other.by, by));
   const recorded = history.some((entry) => isRecordOf(entry, cast));

@@ -16,7 +16,7 @@ import {
 /** A response, and the parts after it up to the next one: its media. */
 interface Answer {
   readonly answer: Part;
-  readonly behind: readonly Part[];
+  readonly following: readonly Part[];
 }
 
 function isFunctionResponse({ functionResponse }: Part): boolean {
@@ -34,10 +34,10 @@ export function splitAtAnswers(
   isOne: (part: Part) => boolean,
 ): { before: readonly Part[]; answers: readonly Answer[] } {
   const before: Part[] = [];
-  const answers: { answer: Part; behind: Part[] }[] = [];
+  const answers: { answer: Part; following: Part[] }[] = [];
   for (const part of parts) {
-    if (isOne(part)) answers.push({ answer: part, behind: [] });
-    else (answers.at(-1)?.behind ?? before).push(part);
+    if (isOne(part)) answers.push({ answer: part, following: [] });
+    else (answers.at(-1)?.following ?? before).push(part);
   }
   return { before, answers };
 }
@@ -128,22 +128,22 @@ export class Answers {
     const rest: Part[] = [];
     const { before, answers } = splitAtAnswers(event.event.content ?? {}, isFunctionResponse);
     rest.push(...before);
-    for (const { answer: response, behind } of answers) {
+    for (const { answer: response, following } of answers) {
       const call = calls.get(response.functionResponse?.id ?? '');
       if (call === undefined || isReservedPart(response)) {
-        rest.push(...behind);
+        rest.push(...following);
         continue;
       }
       asked.add(call.event);
       if (!call.isOwn) {
-        rest.push(...retoldResponse(authorOf(call.event) ?? '', response), ...behind);
+        rest.push(...retoldResponse(authorOf(call.event) ?? '', response), ...following);
         continue;
       }
       const responses = this.#lateOf(call.event);
       if (!isOutdated(response, responses.get(call.place)?.[0])) {
-        responses.set(call.place, [response, ...behind.filter(isMedia)]);
+        responses.set(call.place, [response, ...following.filter(isMedia)]);
       }
-      rest.push(...behind.filter((part) => !isMedia(part)));
+      rest.push(...following.filter((part) => !isMedia(part)));
       this.#latest.set(call.event, event);
     }
     this.#asked.set(event, [...asked]);

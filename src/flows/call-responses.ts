@@ -68,7 +68,7 @@ function withLate(places: readonly Part[], merged: Content | undefined, late: La
       if (response !== undefined) return [responseTo(place, response), ...media];
       if (known === undefined) return [responseTo(place, { functionResponse: unanswered() })];
     }
-    return known === undefined ? [] : [known.answer, ...known.behind];
+    return known === undefined ? [] : [known.answer, ...known.following];
   });
   return { role: 'user', ...merged, parts: [...before, ...answered] };
 }

@@ -75,7 +75,7 @@ export type StepResponse = Pick<
 >;
 
 /** Whether the run has another step. */
-export function goesOn({ plan, agents }: Pick<StepDraft, 'plan' | 'agents'>): boolean {
+export function hasNextStep({ plan, agents }: Pick<StepDraft, 'plan' | 'agents'>): boolean {
   return plan !== undefined || agents !== undefined;
 }
 

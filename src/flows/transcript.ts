@@ -27,7 +27,7 @@ export interface Transcript {
   /** Visible ones in order, frozen. */
   events(): readonly Event[];
   /** All events after `seq`, in order, with their places; hidden ones, too. */
-  behind(seq: number): readonly StoredEvent[];
+  eventsAfter(seq: number): readonly StoredEvent[];
   /** What a model sees: a new array of frozen contents, to be replaced and not edited. */
   contents(perspective: Perspective): Content[];
   /** The invocation's calls that have their outcome, in call order, those of the last step included; frozen. */
@@ -133,7 +133,7 @@ export class TranscriptLog {
         visible ??= Object.freeze(visibleEvents(events.slice(0, seq)).map(({ event }) => event));
         return visible;
       },
-      behind: (last) => events.slice(last, seq),
+      eventsAfter: (last) => events.slice(last, seq),
       contents(perspective) {
         const { list, length } = contentsAt(perspective);
         return list.slice(0, length);

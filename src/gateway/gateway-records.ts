@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 import type { TurnStore } from '../store/turns/turn-store.ts';
 
 type ChannelOperations =
-  | 'hearSlack'
+  | 'claimSlackDelivery'
   | 'keepThread'
   | 'findThread'
   | 'takeDelivery'

@@ -10,7 +10,7 @@ export interface PluginLogger {
   warn: Write;
 }
 
-const ofNobody = getLogger();
+const defaultLogger = getLogger();
 
 /**
  * Lines of `message name=value …` for the logger that the program has set (`setLogger`), else on standard error: standard
@@ -23,7 +23,7 @@ function lines(level: keyof PluginLogger): Write {
     const pairs = Object.entries(attributes).map(([name, value]) => ` ${name}=${shown(value)}`);
     const line = visibleText(`${message}${pairs.join('')}`);
     const logger = getLogger();
-    if (logger === ofNobody) process.stderr.write(`${line}\n`);
+    if (logger === defaultLogger) process.stderr.write(`${line}\n`);
     else logger[level](line);
   };
 }

@@ -151,7 +151,7 @@ export interface ContextInit {
   call?: CallInit;
   agent?: ContextAgent;
   /** Number of transfers of the turn by now. Defaults to 0. */
-  handedOn?: number;
+  transfers?: number;
   /** Where the `runAsyncImpl` of a ported agent runs: what becomes of the runs of its sub-agents. */
   runSubAgent?: RunSubAgent;
   branch?: string;

@@ -70,7 +70,7 @@ describe('who is told of requests [approval.notify]', () => {
 
 describe('refuses, naming the field [define.refuse]', () => {
   const ONE_KEY =
-    'another entry of this issuer has this key, or names its key the same: only one of them would ever be believed';
+    'another entry of this issuer has this key, or names its key the same: only one of them would ever be trusted';
   const WANTED = "expected a public JWK of Ed25519 (kty: 'OKP') or P-256 (kty: 'EC')";
   const keyOf = (key: unknown) => ({ approval: { issuers: [{ issuer: 'desk', key }] } });
   test.each<[object, string, string]>([

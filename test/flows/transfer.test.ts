@@ -94,10 +94,10 @@ describe('to whom a turn may be handed on [transfer.to]', () => {
 });
 
 describe('what the tool answers [transfer.unknown]', () => {
-  const run = (agent: LlmAgent, agentName: string, handedOn?: number) => {
+  const run = (agent: LlmAgent, agentName: string, transfers?: number) => {
     const { init } = siteOf(agent);
     delete init.invocation;
-    const toolContext = new Context({ ...init, ...(handedOn === undefined ? {} : { handedOn }) });
+    const toolContext = new Context({ ...init, ...(transfers === undefined ? {} : { transfers }) });
     return transferToAgentTool
       .runAsync({ args: { agentName }, toolContext })
       .then((answer) => ({ answer, to: toolContext.actions.transferToAgent }));
@@ -128,7 +128,9 @@ describe('what the tool answers [transfer.unknown]', () => {
   test('agents that hand a turn to each other come to an end', async () => {
     expect(await run(tree(), 'billing', MOST_TRANSFERS - 1)).toMatchObject({ to: 'billing' });
     expect(await run(tree(), 'billing', MOST_TRANSFERS)).toEqual({
-      answer: { error: 'this turn was handed on 32 times, and at most 32 times it is: answer it yourself' },
+      answer: {
+        error: 'this turn was transferred 32 times, and at most 32 transfers are allowed: answer it yourself',
+      },
       to: undefined,
     });
   });

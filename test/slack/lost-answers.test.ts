@@ -58,7 +58,7 @@ describe('Slack does what it is asked for, and its answer is lost', () => {
       return kept;
     });
     const keep = (value: unknown, place: string) =>
-      store.notices.keepNote({ notifier: 'slack', requestId, session: found.session, value, place });
+      store.notices.saveNote({ notifier: 'slack', requestId, session: found.session, value, place });
     await keep({ posting: { at: Date.now(), isOver: true } }, 'nowhere');
     // Longer ago than a click waits for the note.
     message.ts = `${Math.floor(Date.now() / 1_000) - 120}.000001`;

@@ -148,7 +148,7 @@ function waitsIn(given: ChildState['waits']): AgentWait[] {
 }
 
 /** What a child does, and waits for. */
-export interface ToldWork {
+export interface ChildWork {
   state: TurnStatus['status'];
   requests: Pick<Requests, 'pending'>;
   jobs: Pick<Jobs, 'waiting'>;
@@ -156,13 +156,13 @@ export interface ToldWork {
 }
 
 /** Tells the workflow that waits for this one whenever it begins to wait for people or jobs, when it goes on, and what waits below it. */
-export async function tellParent(child: ChildStart, work: ToldWork): Promise<void> {
+export async function signalParent(child: ChildStart, work: ChildWork): Promise<void> {
   const { parent } = workflowInfo();
   if (parent === undefined) return;
   let told = 'running';
   await CancellationScope.nonCancellable(async () => {
     for (;;) {
-      await condition(() => isToTell(work.state) && keyOf(stateOf(child, work)) !== told);
+      await condition(() => isReported(work.state) && keyOf(stateOf(child, work)) !== told);
       const given: ChildState = { ...stateOf(child, work), since: Date.now() };
       told = keyOf(given);
       try {
@@ -174,11 +174,11 @@ export async function tellParent(child: ChildStart, work: ToldWork): Promise<voi
   });
 }
 
-function isToTell(state: TurnStatus['status']): state is TurnState {
+function isReported(state: TurnStatus['status']): state is TurnState {
   return state === 'running' || isWaiting(state);
 }
 
-function stateOf(child: ChildStart, work: ToldWork): Omit<ChildState, 'since'> {
+function stateOf(child: ChildStart, work: ChildWork): Omit<ChildState, 'since'> {
   const waits = waitsOf(child, work);
   const more = work.children.more + Math.max(waits.length - MOST_WAITS, 0);
   return {
@@ -198,7 +198,7 @@ function keyOf({ status, waits = [], more }: Omit<ChildState, 'since'>): string 
 
 function waitsOf(
   { runKey, path, rootWorkflowId }: ChildStart,
-  { requests, jobs, children }: ToldWork,
+  { requests, jobs, children }: ChildWork,
 ): AgentWait[] {
   const own = { runKey, workflowId: childWorkflowIdOf(rootWorkflowId, runKey), path };
   return [

@@ -9,7 +9,7 @@ import { isTestEnvironment } from '../test-environment.ts';
 type Progress = Pick<JobProgressed, 'jobId' | 'progress'>;
 
 /** What is told of jobs that a workflow waits for. */
-export interface ToldOfJobs {
+export interface JobListener {
   progressed(given: Progress): void;
   /** @throws ApplicationFailure of type `NotPending`, or `AmbiguousJob` */
   check(name: JobName): void;
@@ -18,7 +18,7 @@ export interface ToldOfJobs {
 }
 
 /** @param noted carries out what nobody is told the failure of. */
-export function handleJobs(jobs: ToldOfJobs, noted: (handle: () => void) => void): void {
+export function handleJobs(jobs: JobListener, noted: (handle: () => void) => void): void {
   setHandler(
     defineSignal<[JobProgressed]>(JOB_PROGRESS),
     (given) => noted(() => jobs.progressed(checkedProgress(given))),

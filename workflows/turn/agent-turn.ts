@@ -8,7 +8,7 @@ import {
 import { TURN_ENDED } from '../../src/protocol/names.ts';
 import type { AgentTurnStart, TurnResult } from '../../src/protocol/turn.ts';
 import { checkedChild, isChild } from '../children/child-arguments.ts';
-import { tellParent } from '../children/children.ts';
+import { signalParent } from '../children/children.ts';
 import { withoutReplies } from '../messages/answered-messages.ts';
 import { handleTurn } from './handlers.ts';
 import { CancelledInvocation, runInvocation } from './invocation.ts';
@@ -41,7 +41,7 @@ export async function agentTurn(given: AgentTurnStart, carriedOver?: ChainState)
   for (;;) {
     const current = chain.current ?? (await nextInvocation(turn));
     if (current === undefined) break;
-    const ended = await carryOut(turn, current);
+    const ended = await runCurrent(turn, current);
     if ('inbox' in ended) {
       supersede(chain);
       mailbox.takeUp(ended.inbox, current);
@@ -61,7 +61,7 @@ export async function agentTurn(given: AgentTurnStart, carriedOver?: ChainState)
     }
     mailbox.ended(current.invocationId, current.digest);
     endInvocation(chain, ended);
-    if (mailbox.waiting > 0 && chain.first === ended) await tellStarter(ended);
+    if (mailbox.waiting > 0 && chain.first === ended) await signalStarter(ended);
     if (mailbox.waiting > 0 && !isCancelled()) await turn.continueWhereSuggested();
   }
   if (chain.first === undefined) throw missingMessage();
@@ -80,7 +80,7 @@ function beginTurn(given: AgentTurnStart, carriedOver: ChainState | undefined): 
     const turn = new Turn(start, carried ?? childChain(start));
     handleTurn(turn);
     void keepLabelled(turn.chain, () => turn.label);
-    void tellParent(start.child, turn);
+    void signalParent(start.child, turn);
     return turn;
   }
   const { start, inVain } = withoutReplies(checkedStart(given, info));
@@ -104,7 +104,7 @@ async function nextInvocation(turn: Turn): Promise<InvocationState | undefined> 
   return next && beginInvocation(chain, next);
 }
 
-async function carryOut(turn: Turn, current: InvocationState) {
+async function runCurrent(turn: Turn, current: InvocationState) {
   const { chain } = turn;
   const cutOff = chain.withdrawn?.[current.invocationId];
   if (cutOff !== undefined) turn.steering.end({ status: 'interrupted', cutOff });
@@ -121,7 +121,7 @@ async function carryOut(turn: Turn, current: InvocationState) {
 }
 
 /** The workflow that has started the run need not wait for the turns of others, which follow. */
-async function tellStarter(result: TurnResult): Promise<void> {
+async function signalStarter(result: TurnResult): Promise<void> {
   const { parent } = workflowInfo();
   if (parent === undefined) return;
   try {

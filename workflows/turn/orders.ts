@@ -21,12 +21,12 @@ export class Orders {
   }
 
   /** Carries an order out, or answers one that was carried out before. */
-  once<Receipt>(given: unknown, carryOut: () => Receipt): Receipt {
+  once<Receipt>(given: unknown, apply: () => Receipt): Receipt {
     const id = idOf(given);
-    if (id === undefined) return carryOut();
+    if (id === undefined) return apply();
     const { orders = {} } = this.#book;
     if (Object.hasOwn(orders, id)) return orders[id] as Receipt;
-    const receipt = carryOut();
+    const receipt = apply();
     orders[id] = receipt;
     const ids = Object.keys(orders);
     for (const old of ids.slice(0, Math.max(0, ids.length - MOST_ORDERS))) delete orders[old];

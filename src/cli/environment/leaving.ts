@@ -1,6 +1,6 @@
 import type { WorkerInterceptors } from '@temporalio/worker';
 import { retryLater } from '../../../activities/attempt.ts';
-import { whicheverComesFirst } from '../../../activities/deadline.ts';
+import { raceEndings } from '../../../activities/deadline.ts';
 
 /**
  * A worker's way out before its grace time is over: running activities are left where they are, and their next attempts
@@ -18,7 +18,7 @@ export class Leaving {
           execute: async (input, next) => {
             this.#running += 1;
             try {
-              return await whicheverComesFirst(next(input), [
+              return await raceEndings(next(input), [
                 [
                   this.#left.signal,
                   () =>

@@ -83,12 +83,12 @@ async function passedOn(program: string, args: readonly string[], env: NodeJS.Pr
   // The first is told below; where it can't be ended either, there is another one.
   child.on('error', () => undefined);
   const untilItEnds = () => undefined;
-  const handOn = () => {
+  const forwardSignal = () => {
     // A child that could not be started has no id, and Node would end this process's own group in its place.
     if (child.pid !== undefined) child.kill('SIGTERM');
   };
   process.on('SIGINT', untilItEnds);
-  process.on('SIGTERM', handOn);
+  process.on('SIGTERM', forwardSignal);
   try {
     const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
     return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
@@ -96,6 +96,6 @@ async function passedOn(program: string, args: readonly string[], env: NodeJS.Pr
     throw new CliError(`${program} can't be run: ${messageOf(error)}`);
   } finally {
     process.off('SIGINT', untilItEnds);
-    process.off('SIGTERM', handOn);
+    process.off('SIGTERM', forwardSignal);
   }
 }

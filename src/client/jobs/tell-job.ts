@@ -1,5 +1,5 @@
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
-import { tellWaiting } from '../../jobs/tell-waiting.ts';
+import { completeWait } from '../../jobs/complete-wait.ts';
 import { getLogger } from '../../logger.ts';
 import type { JobProgressed } from '../../protocol/job.ts';
 import { messageOf } from '../../protocol/message-of.ts';
@@ -17,7 +17,7 @@ export async function tellOfEnd(context: ClientContext, store: Store, job: JobRo
   // Its session was told.
   if (job.deliveredSeq !== undefined) return;
   await patiently(context, `that job ${job.jobId} has ended`, async () => {
-    const isTold = await tellWaiting(context.temporal, job);
+    const isTold = await completeWait(context.temporal, job);
     if (!isTold && job.mode === 'detached') await deliverDetached(context, store, job);
   });
 }
@@ -27,7 +27,7 @@ export async function tellGivenUp(context: ClientContext, jobs: readonly JobOfMe
   await Promise.all(
     jobs.map((job) =>
       patiently(context, `that job ${job.jobId} has ended`, async () => {
-        await tellWaiting(context.temporal, job);
+        await completeWait(context.temporal, job);
       }),
     ),
   );

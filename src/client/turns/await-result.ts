@@ -14,7 +14,7 @@ import type { ClientContext } from '../client-context.ts';
 import { MessageRejected, NoAnswer } from '../client-errors.ts';
 import { type Delivery, isAccepted, rejected, sendAgain } from '../messages/deliver.ts';
 import type { OutgoingTurn } from '../messages/outgoing-turn.ts';
-import { wasTaken } from '../messages/was-taken.ts';
+import { wasProcessed } from '../messages/was-processed.ts';
 import { readWhenBack } from '../store-outage.ts';
 import { SessionNews } from '../stream/session-news.ts';
 import { endsSoon, latestRun, openRun } from './open-run.ts';
@@ -225,7 +225,7 @@ async function wasLast(
   const run = await latestRun(context.temporal, workflowId);
   if (run === undefined) return false;
   const handle = context.temporal.workflow.getHandle(workflowId, run.runId);
-  if (!(await wasTaken(context, handle, messageId))) return false;
+  if (!(await wasProcessed(context, handle, messageId))) return false;
   try {
     const status = await queryStatus(context, run, ANSWER_TIMEOUT);
     return status === undefined || status.invocationId === invocationId;

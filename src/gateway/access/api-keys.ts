@@ -14,8 +14,8 @@ export interface ApiKeysOptions {
 }
 
 /** How long an answer of the store is trusted, milliseconds: a revocation holds within 5 seconds, everywhere. */
-const BELIEVED = 4_000;
-const MOST_BELIEVED = 10_000;
+const CACHE_TIME = 4_000;
+const MOST_CACHED = 10_000;
 /** How often the store is asked for keys that nobody has seen, milliseconds: anybody may make them up. */
 const UNSEEN_EVERY = 20;
 /** How often the use of a key is noted, milliseconds. */
@@ -34,12 +34,12 @@ interface Look {
 export class ApiKeys {
   readonly #store: ApiKeysOptions['store'];
   readonly #logger: ApiKeysOptions['logger'];
-  readonly #seen = new LRUCache<string, Look>({ max: MOST_BELIEVED });
+  readonly #seen = new LRUCache<string, Look>({ max: MOST_CACHED });
   /** When it was that the store had none of this id. */
-  readonly #missing = new LRUCache<string, number>({ max: MOST_BELIEVED });
+  readonly #missing = new LRUCache<string, number>({ max: MOST_CACHED });
   readonly #lookups: BatchedLookups<KnownApiKey>;
   readonly #unseenLookups: BatchedLookups<KnownApiKey>;
-  readonly #noted = new LRUCache<string, number>({ max: MOST_BELIEVED });
+  readonly #noted = new LRUCache<string, number>({ max: MOST_CACHED });
 
   constructor({ store, logger }: ApiKeysOptions) {
     this.#store = store;
@@ -83,9 +83,9 @@ export class ApiKeys {
   async #find(keyId: string): Promise<KnownApiKey | undefined> {
     const now = performance.now();
     const seen = this.#seen.get(keyId);
-    if (seen !== undefined && now - seen.at < BELIEVED) return seen.row;
+    if (seen !== undefined && now - seen.at < CACHE_TIME) return seen.row;
     const missing = this.#missing.get(keyId);
-    if (missing !== undefined && now - missing < BELIEVED) return undefined;
+    if (missing !== undefined && now - missing < CACHE_TIME) return undefined;
     const row = await (seen === undefined ? this.#unseenLookups : this.#lookups).find(keyId);
     if (row === undefined) {
       this.#seen.delete(keyId);

@@ -11,9 +11,9 @@ const REST = 5_000;
 /** How often a key that isn't there is asked for again, milliseconds. */
 const COOLDOWN = 30_000;
 /** How long keys are trusted, milliseconds: a withdrawn key is good no longer. */
-const KEYS_BELIEVED = 10 * 60_000;
+const KEYS_CACHE_TIME = 10 * 60_000;
 /** How long it is believed where they are, milliseconds. */
-const PLACE_BELIEVED = 60 * 60_000;
+const KEYS_URL_CACHE_TIME = 60 * 60_000;
 const MOST_BYTES = 1_048_576;
 
 /** Keys of an issuer: given, or asked for when a token needs them. */
@@ -29,7 +29,7 @@ export class IssuerKeys {
   /** @throws IssuerUnreachable, here and in what it gives. */
   async get(): Promise<JWTVerifyGetKey> {
     const now = performance.now();
-    if (this.#found === undefined || now - this.#found.at > PLACE_BELIEVED) {
+    if (this.#found === undefined || now - this.#found.at > KEYS_URL_CACHE_TIME) {
       this.#found = { at: now, keys: this.#find() };
     }
     const found = this.#found;
@@ -47,7 +47,7 @@ export class IssuerKeys {
     return createRemoteJWKSet(new URL(jwksUri ?? (await this.#discover())), {
       timeoutDuration: TIMEOUT,
       cooldownDuration: COOLDOWN,
-      cacheMaxAge: KEYS_BELIEVED,
+      cacheMaxAge: KEYS_CACHE_TIME,
       [customFetch]: async (url) => await this.#ask(url),
     });
   }

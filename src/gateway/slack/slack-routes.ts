@@ -5,7 +5,7 @@ import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { Background } from './background.ts';
-import { HeardOnce } from './heard-once.ts';
+import { SlackDeduplication } from './deduplication.ts';
 import { SlackDecisions } from './slack-decisions.ts';
 import {
   type ClickPayload,
@@ -46,7 +46,7 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
   const teller = new SlackTeller(slack, logger);
   const parts = () => {
     if (records === undefined) throw new StoreNeeded('this gateway has no store');
-    const once = new HeardOnce({ records, background, teller });
+    const once = new SlackDeduplication({ records, background, teller });
     return { all: { app: slack, setting, records, teller }, once };
   };
 

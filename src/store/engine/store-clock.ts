@@ -12,7 +12,7 @@ export interface StoreClock {
 }
 
 /** Milliseconds: two machines' seconds part by less than a millisecond in that time. */
-const BELIEVED = 60_000;
+const CACHE_TIME = 60_000;
 
 const NOW = 'select holdfast.now_ms() as now';
 
@@ -27,8 +27,8 @@ export class CountedClock implements StoreClock {
   }
 
   async now(): Promise<number> {
-    const passed = this.#known === undefined ? BELIEVED : performance.now() - this.#known.at;
-    if (this.#known !== undefined && passed < BELIEVED) return Math.floor(this.#known.now + passed);
+    const passed = this.#known === undefined ? CACHE_TIME : performance.now() - this.#known.at;
+    if (this.#known !== undefined && passed < CACHE_TIME) return Math.floor(this.#known.now + passed);
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined;
     });

@@ -71,7 +71,7 @@ export interface MessageStore {
    * @param heard `holder`: random, of this one attempt.
    * @returns false where another attempt has heard of it.
    */
-  hearSlack(heard: { id: string; holder: string }): Promise<boolean>;
+  claimSlackDelivery(heard: { id: string; holder: string }): Promise<boolean>;
   /** A thread is a session from now on. */
   keepThread(thread: StoredThread, names: SessionNames): Promise<void>;
   /** Undefined for a thread that is no session. */

@@ -123,7 +123,7 @@ export function postgresMessages(database: Database): MessageStore {
         invocationIdOf(app, userId, sessionId, messageId),
       ]);
     },
-    async hearSlack({ id, holder }) {
+    async claimSlackDelivery({ id, holder }) {
       const [row] = await database.query<{ heard: boolean }>('select holdfast.hear_slack($1, $2) as heard', [
         storableText(id),
         storableText(holder),

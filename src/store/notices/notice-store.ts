@@ -6,7 +6,7 @@ export interface NoteName {
   requestId: string;
 }
 
-export interface NoteToKeep extends NoteName {
+export interface NewNote extends NoteName {
   /** The store's internal id. */
   session: string;
   /** JSON. */
@@ -51,7 +51,7 @@ export interface NoticeStore {
   /** Undefined where nothing is kept. */
   noteOf(name: NoteName): Promise<unknown>;
   /** @returns false where another request's note has the place, or there is no such session. */
-  keepNote(note: NoteToKeep): Promise<boolean>;
+  saveNote(note: NewNote): Promise<boolean>;
   /** By its place. */
   findNote(
     notifier: string,
@@ -63,15 +63,15 @@ export interface NoticeStore {
    * @param time milliseconds, after which nobody is told any more.
    * @returns false where they were told of its end, or are about to be.
    */
-  beginTelling(name: NoteName & { session: string; time: number }): Promise<boolean>;
+  beginNotifying(name: NoteName & { session: string; time: number }): Promise<boolean>;
   /** They were told, or were not. */
-  endTelling(name: NoteName): Promise<void>;
+  endNotifying(name: NoteName): Promise<void>;
   /**
    * They are about to be told of its end: of the request itself nobody is told from now on.
    *
    * @returns false where they are just being told of the request.
    */
-  beginTellingEnd(name: NoteName & { session: string }): Promise<boolean>;
+  beginNotifyingEnd(name: NoteName & { session: string }): Promise<boolean>;
   /** In the place of the one of this id. */
   addDeadNotice(notice: Omit<DeadNotice, 'diedAt'>): Promise<void>;
   /** Oldest first. */

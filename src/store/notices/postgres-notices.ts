@@ -27,7 +27,7 @@ select $1, $2, s.id, true from holdfast.sessions s where s.id = $3
 on conflict on constraint notice_notes_pkey do update set ended = true
 returning coalesce(n.telling_until > clock_timestamp(), false) as telling`;
 
-const BURY = `insert into holdfast.dead_notices as d
+const INSERT_DEAD_LETTER = `insert into holdfast.dead_notices as d
   (notice_id, notifier, app, session_id, request_id, why, error, attempts, input)
 select $1, $2, $3, s.id, $5, $6, $7, $8, $9 from holdfast.sessions s where s.id = $4
 on conflict (notice_id) do update set error = excluded.error, attempts = excluded.attempts, input = excluded.input,
@@ -60,7 +60,7 @@ export function postgresNotices(database: Database): NoticeStore {
       );
       return row?.value ?? undefined;
     },
-    async keepNote({ notifier, requestId, session, value, place }) {
+    async saveNote({ notifier, requestId, session, value, place }) {
       const kept = await database.query(KEEP, [
         storableText(notifier),
         storableText(requestId),
@@ -81,7 +81,7 @@ export function postgresNotices(database: Database): NoticeStore {
       );
       return row && { session: row.session_id, requestId: row.request_id, value: row.value };
     },
-    async beginTelling({ notifier, requestId, session, time }) {
+    async beginNotifying({ notifier, requestId, session, time }) {
       const begun = await database.query(BEGIN, [
         storableText(notifier),
         storableText(requestId),
@@ -90,10 +90,10 @@ export function postgresNotices(database: Database): NoticeStore {
       ]);
       return begun.length > 0;
     },
-    async endTelling({ notifier, requestId }) {
+    async endNotifying({ notifier, requestId }) {
       await database.query(END, [storableText(notifier), storableText(requestId)]);
     },
-    async beginTellingEnd({ notifier, requestId, session }) {
+    async beginNotifyingEnd({ notifier, requestId, session }) {
       const [row] = await database.query<{ telling: boolean }>(BEGIN_END, [
         storableText(notifier),
         storableText(requestId),
@@ -103,7 +103,7 @@ export function postgresNotices(database: Database): NoticeStore {
     },
     async addDeadNotice(notice) {
       const { noticeId, notifier, app, session, requestId, why, error, attempts, input, taskQueue } = notice;
-      await database.query(BURY, [
+      await database.query(INSERT_DEAD_LETTER, [
         ...[noticeId, storableText(notifier), storableText(app), session, storableText(requestId)],
         ...[why, storableText(error), attempts, jsonText({ notice: input, taskQueue })],
       ]);

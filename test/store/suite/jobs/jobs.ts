@@ -248,7 +248,7 @@ export function jobSuite(store: () => PostgresStore): void {
     await turn.calling();
     await turn.parked(0);
     const jobId = turn.jobId(0);
-    const toldBefore = async (age: number, told: number) => {
+    const notifiedBefore = async (age: number, told: number) => {
       const now = Date.now();
       await store()
         .db.updateTable('holdfast.jobs')
@@ -257,10 +257,10 @@ export function jobSuite(store: () => PostgresStore): void {
         .execute();
       return (await store().jobs.progress({ jobId, value: 0.5 })).tells;
     };
-    expect(await toldBefore(10_000, 4_000)).toBe(false);
-    expect(await toldBefore(10_000, 6_000)).toBe(true);
-    expect(await toldBefore(HOUR, 5 * 60_000)).toBe(false);
-    expect(await toldBefore(HOUR, 7 * 60_000)).toBe(true);
+    expect(await notifiedBefore(10_000, 4_000)).toBe(false);
+    expect(await notifiedBefore(10_000, 6_000)).toBe(true);
+    expect(await notifiedBefore(HOUR, 5 * 60_000)).toBe(false);
+    expect(await notifiedBefore(HOUR, 7 * 60_000)).toBe(true);
   });
 
   test('polls that say not yet and polls that fail are counted apart [job.poll]', async () => {

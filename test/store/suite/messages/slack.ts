@@ -9,21 +9,21 @@ export function slackSuite(store: () => PostgresStore): void {
     const heard = await Promise.all(
       Array.from({ length: 20 }, async (_one, index) => {
         const holder = String(index);
-        return { holder, isFirst: await store().messages.hearSlack({ id, holder }) };
+        return { holder, isFirst: await store().messages.claimSlackDelivery({ id, holder }) };
       }),
     );
     const [first, ...others] = heard.filter(({ isFirst }) => isFirst);
     expect(others).toEqual([]);
     for (const { holder } of heard) {
-      expect(await store().messages.hearSlack({ id, holder })).toBe(holder === first?.holder);
+      expect(await store().messages.claimSlackDelivery({ id, holder })).toBe(holder === first?.holder);
     }
-    expect(await store().messages.hearSlack({ id: randomUUID(), holder: '1' })).toBe(true);
+    expect(await store().messages.claimSlackDelivery({ id: randomUUID(), holder: '1' })).toBe(true);
   });
 
   test('a click is not lost where the store’s answer is [slack.replay]', async () => {
     const id = randomUUID();
-    expect(await losingAnswers(() => store().messages.hearSlack({ id, holder: 'a' }))).toBe(true);
-    expect(await losingAnswers(() => store().messages.hearSlack({ id, holder: 'b' }))).toBe(false);
+    expect(await losingAnswers(() => store().messages.claimSlackDelivery({ id, holder: 'a' }))).toBe(true);
+    expect(await losingAnswers(() => store().messages.claimSlackDelivery({ id, holder: 'b' }))).toBe(false);
   });
 
   test('a thread is the session that it was first, until that is deleted [slack.thread]', async () => {

@@ -19,8 +19,8 @@ export function keptNoticeSuite(store: () => PostgresStore): void {
     const [notifier, place] = [randomUUID(), randomUUID()];
     const name = { notifier, requestId };
     expect(await store().notices.noteOf(name)).toBeUndefined();
-    expect(await store().notices.keepNote({ ...name, session: id, value: { ts: 1 }, place })).toBe(true);
-    expect(await store().notices.keepNote({ ...name, session: id, value: { ts: 2 } })).toBe(true);
+    expect(await store().notices.saveNote({ ...name, session: id, value: { ts: 1 }, place })).toBe(true);
+    expect(await store().notices.saveNote({ ...name, session: id, value: { ts: 2 } })).toBe(true);
     expect(await store().notices.noteOf(name)).toEqual({ ts: 2 });
     expect(await store().notices.findNote(notifier, place)).toEqual({
       session: id,
@@ -29,34 +29,34 @@ export function keptNoticeSuite(store: () => PostgresStore): void {
     });
     expect(await store().notices.findNote(randomUUID(), place)).toBeUndefined();
     // The place is taken by this notifier's other request only.
-    expect(await store().notices.keepNote({ notifier, requestId: other, session: id, value: 1, place })).toBe(
+    expect(await store().notices.saveNote({ notifier, requestId: other, session: id, value: 1, place })).toBe(
       false,
     );
     expect(await store().notices.noteOf({ notifier, requestId: other })).toBeUndefined();
     const elsewhere = { notifier: randomUUID(), requestId: other, session: id, value: 1, place };
-    expect(await store().notices.keepNote(elsewhere)).toBe(true);
+    expect(await store().notices.saveNote(elsewhere)).toBe(true);
     await store().sessions.delete(names);
     expect(await store().notices.noteOf(name)).toBeUndefined();
-    expect(await store().notices.keepNote({ ...name, session: id, value: 1 })).toBe(false);
+    expect(await store().notices.saveNote({ ...name, session: id, value: 1 })).toBe(false);
   });
 
   test('nobody is told that a request waits once they are told of its end [notice.ended]', async () => {
     const { session: id } = await session();
     const name = { notifier: 'pager', requestId: request() };
     const telling = { ...name, session: id, time: 60_000 };
-    expect(await store().notices.beginTelling(telling)).toBe(true);
-    expect(await store().notices.beginTellingEnd({ ...name, session: id })).toBe(false);
+    expect(await store().notices.beginNotifying(telling)).toBe(true);
+    expect(await store().notices.beginNotifyingEnd({ ...name, session: id })).toBe(false);
     // Another attempt of either.
-    expect(await store().notices.beginTelling(telling)).toBe(false);
-    expect(await store().notices.beginTellingEnd({ ...name, session: id })).toBe(false);
-    await store().notices.endTelling(name);
-    expect(await store().notices.beginTellingEnd({ ...name, session: id })).toBe(true);
-    expect(await store().notices.beginTellingEnd({ ...name, session: id })).toBe(true);
-    expect(await store().notices.beginTelling(telling)).toBe(false);
+    expect(await store().notices.beginNotifying(telling)).toBe(false);
+    expect(await store().notices.beginNotifyingEnd({ ...name, session: id })).toBe(false);
+    await store().notices.endNotifying(name);
+    expect(await store().notices.beginNotifyingEnd({ ...name, session: id })).toBe(true);
+    expect(await store().notices.beginNotifyingEnd({ ...name, session: id })).toBe(true);
+    expect(await store().notices.beginNotifying(telling)).toBe(false);
     // Who tells, and dies, holds nobody up for ever.
     const lost = { notifier: 'pager', requestId: request(), session: id };
-    expect(await store().notices.beginTelling({ ...lost, time: 0 })).toBe(true);
-    expect(await store().notices.beginTellingEnd(lost)).toBe(true);
+    expect(await store().notices.beginNotifying({ ...lost, time: 0 })).toBe(true);
+    expect(await store().notices.beginNotifyingEnd(lost)).toBe(true);
   });
 
   test('dead notices are read page by page, whatever becomes of the last one of a page [notice.dead]', async () => {

@@ -9,7 +9,7 @@ import type { JobRow } from '../store/jobs/job-store.ts';
  * @returns false where nobody waits: the activity has ended, its run is closed, or it was never begun.
  * @throws ActivityCompletionError, or the error of the connection, where Temporal can't be asked.
  */
-export async function tellWaiting(
+export async function completeWait(
   { activity }: Pick<Client, 'activity'>,
   { jobId, address }: Pick<JobRow, 'jobId' | 'address'>,
 ): Promise<boolean> {

@@ -20,7 +20,7 @@ export interface Done {
 }
 
 /** Does once what somebody has done in Slack, behind Slack's answer; they hear of it where it takes long, or can't be done. */
-export class HeardOnce {
+export class SlackDeduplication {
   readonly #records: GatewayRecords;
   readonly #background: Background;
   readonly #teller: SlackTeller;
@@ -51,7 +51,7 @@ export class HeardOnce {
     { listener, nothing }: Pick<Done, 'listener' | 'nothing'>,
   ): Promise<boolean> {
     try {
-      return await this.#background.patiently(() => this.#records.messages.hearSlack(heard));
+      return await this.#background.patiently(() => this.#records.messages.claimSlackDelivery(heard));
     } catch (error) {
       if (listener !== undefined) {
         await this.#teller.tell(listener, `${nothing}: Holdfast can’t be reached now. Try again later.`);

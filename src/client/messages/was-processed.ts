@@ -4,7 +4,7 @@ import { SEND_MESSAGE } from '../../protocol/names.ts';
 import type { ClientContext } from '../client-context.ts';
 
 /** Whether a worker has taken up what a closed run was sent: a message that came after the last completed task was never seen. */
-export async function wasTaken(
+export async function wasProcessed(
   { temporal }: ClientContext,
   run: WorkflowHandle,
   messageId: string,

@@ -22,7 +22,7 @@ const NOTIFIER_TIME = 60_000;
 const FIRST_LOOK = 50;
 const LAST_LOOK = 2_000;
 
-export interface NoticeToTell {
+export interface NoticeToSend {
   input: NotifyInput;
   /** Those of its requests that the store has. */
   rows: readonly ApprovalRow[];
@@ -51,16 +51,16 @@ export async function rowsOf(
  *
  * @throws whatever it throws; also where it takes too long.
  */
-export async function tellNotifier(
+export async function callNotifier(
   dependencies: ActivityDependencies,
   notifier: Notifier,
-  notice: NoticeToTell,
+  notice: NoticeToSend,
   current: Attempt,
 ): Promise<void> {
   const begunAt = await dependencies.store.now();
   const { since } = notice;
   const { session, why } = notice.input;
-  const tell = why === 'ended' ? tellEnd : tellOpen;
+  const tell = why === 'ended' ? notifyEnded : notifyOpen;
   const work = (over: AbortSignal) => {
     const signal = AbortSignal.any([current.signal, over]);
     const context = { notifier: notifier.name, session, since, signal, begunAt };
@@ -70,10 +70,10 @@ export async function tellNotifier(
   await inTime(work, { time: NOTIFIER_TIME, late, current });
 }
 
-async function tellOpen(
+async function notifyOpen(
   dependencies: ActivityDependencies,
   notifier: Notifier,
-  { input, rows, asking }: NoticeToTell,
+  { input, rows, asking }: NoticeToSend,
   context: NoticeContext,
 ): Promise<void> {
   const { session, why } = input;
@@ -81,10 +81,15 @@ async function tellOpen(
   const { store, transcriptUrl } = dependencies;
   const known = why === 'escalated' ? await recordedRows(dependencies, input, rows, context.signal) : rows;
   const pending = known.filter(({ status }) => status === 'pending');
-  const isTold = async ({ requestId }: ApprovalRow) =>
+  const mayNotify = async ({ requestId }: ApprovalRow) =>
     notifier.ended === undefined ||
-    (await store.notices.beginTelling({ notifier: notifier.name, requestId, session, time: NOTIFIER_TIME }));
-  const begun = await Promise.all(pending.map(isTold));
+    (await store.notices.beginNotifying({
+      notifier: notifier.name,
+      requestId,
+      session,
+      time: NOTIFIER_TIME,
+    }));
+  const begun = await Promise.all(pending.map(mayNotify));
   const told = pending
     .filter((_row, index) => begun[index])
     .map((row) => notifiedRequest(row, transcriptUrl));
@@ -98,7 +103,7 @@ async function tellOpen(
     if (notifier.ended !== undefined) {
       const names = told.map(({ requestId }) => ({ notifier: notifier.name, requestId }));
       // What keeps the store from knowing is no failure of the notifier: by and by it takes it to be over.
-      const ended = await Promise.allSettled(names.map((name) => store.notices.endTelling(name)));
+      const ended = await Promise.allSettled(names.map((name) => store.notices.endNotifying(name)));
       const failure = ended.find((each) => each.status === 'rejected');
       if (failure !== undefined) {
         const { app, sessionId, requestIds: requests } = input;
@@ -112,10 +117,10 @@ async function tellOpen(
   }
 }
 
-async function tellEnd(
+async function notifyEnded(
   dependencies: ActivityDependencies,
   notifier: Notifier,
-  { input, rows, asking }: NoticeToTell,
+  { input, rows, asking }: NoticeToSend,
   context: NoticeContext,
 ): Promise<void> {
   if (notifier.ended === undefined || rows.length === 0) return;
@@ -125,7 +130,7 @@ async function tellEnd(
   const { session } = input;
   const free = await Promise.all(
     ended.map(({ requestId }) =>
-      store.notices.beginTellingEnd({ notifier: notifier.name, requestId, session }),
+      store.notices.beginNotifyingEnd({ notifier: notifier.name, requestId, session }),
     ),
   );
   if (free.includes(false))
@@ -201,7 +206,7 @@ function noticeContext(
         throw new NoteRefused(`place: expected text of 1 to ${LONGEST_PLACE} characters`);
       }
       const note = { notifier, session, requestId, value };
-      if (await store.notices.keepNote({ ...note, ...defined({ place }) })) return;
+      if (await store.notices.saveNote({ ...note, ...defined({ place }) })) return;
       throw new NoteRefused('place: another request has it, or its session was deleted');
     },
   };
