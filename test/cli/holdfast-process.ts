@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { isDeep } from '../setup/tier.ts';
 
 export interface Finished {
   code: number | null;
@@ -12,6 +13,9 @@ export const binary = fileURLToPath(new URL('../../bin/holdfast.js', import.meta
 
 /** Milliseconds that an agent's tool may be silent where its process is killed: the default of 10 s would be waited for. */
 export const KILLED_SOON = '5000';
+
+/** Workflows run in their worker's thread, but for `npm run test:deep`: another thread takes longer to start than most turns last. */
+const IN_ONE_THREAD: Record<string, string> = isDeep ? {} : { TEMPORAL_DEBUG: '1' };
 
 /** A process of the built command, or of a program, without a key for Gemini. */
 export class HoldfastProcess {
@@ -29,7 +33,7 @@ export class HoldfastProcess {
     const { GEMINI_API_KEY: _gemini, GOOGLE_API_KEY: _google, ...env } = process.env;
     this.#child = spawn(process.execPath, [options.program ?? binary, ...args], {
       cwd: options.cwd,
-      env: { ...env, NO_COLOR: '1', ...options.env },
+      env: { ...env, ...IN_ONE_THREAD, NO_COLOR: '1', ...options.env },
       stdio: [options.typed ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     });
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
