@@ -72,8 +72,8 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
 };
 
 /** docs/configuration.md, from the variables, the commands and the options' interfaces. */
-export function configurationDocument(): string {
-  const program = holdfastProgram();
+export async function configurationDocument(): Promise<string> {
+  const program = await holdfastProgram();
   return `${[
     '# Configuration',
     '<!-- Made by `npm run document` from the code: change it there. -->',
@@ -189,5 +189,5 @@ function shownDefault(text: string): string {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(fileURLToPath(new URL(`../${DOCUMENT}`, import.meta.url)), configurationDocument());
+  writeFileSync(fileURLToPath(new URL(`../${DOCUMENT}`, import.meta.url)), await configurationDocument());
 }

@@ -36,9 +36,11 @@ export async function main(args: readonly string[]): Promise<never> {
 export async function exitCodeOf(args: readonly string[]): Promise<number> {
   let code = 0;
   try {
-    await holdfastProgram((given) => {
+    const exit = (given: number) => {
       code = given;
-    }).parseAsync(args, { from: 'user' });
+    };
+    const holdfast = await holdfastProgram({ words: args, exit });
+    await holdfast.parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;

@@ -2,8 +2,18 @@ import { Command } from 'commander';
 import { ownVersion } from '../own-version.ts';
 import { COMMANDS } from './commands/all.ts';
 
+interface ProgramOptions {
+  /** Words of a command line: groups of commands that none of them names stay empty. Defaults to all groups being filled. */
+  words?: readonly string[];
+  /** Is told the exit code where it isn't 0. */
+  exit?: (code: number) => void;
+}
+
 /** The `holdfast` command with all that it can do. */
-export function holdfastProgram(exit: (code: number) => void = () => undefined): Command {
+export async function holdfastProgram({
+  words,
+  exit = () => undefined,
+}: ProgramOptions = {}): Promise<Command> {
   const holdfast = new Command('holdfast')
     .description('Durable agents on Temporal')
     .version(ownVersion())
@@ -11,6 +21,16 @@ export function holdfastProgram(exit: (code: number) => void = () => undefined):
     // Words after holdfast temporal are for that program.
     .enablePositionalOptions()
     .exitOverride();
-  for (const add of COMMANDS) add(holdfast, exit);
+  // A script of completions has them all.
+  const isAll = words?.includes('completion') ?? true;
+  for (const add of COMMANDS) {
+    if (typeof add === 'function') {
+      add(holdfast, exit);
+      continue;
+    }
+    const { name, description, load } = add;
+    const group = holdfast.command(name).description(description);
+    if (isAll || words?.includes(name)) (await load())(group, exit);
+  }
   return holdfast;
 }

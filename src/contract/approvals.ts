@@ -122,7 +122,7 @@ const CONFIRMATION = {
 const INPUT = {
   response: z.unknown().meta({
     ...given,
-    description: 'Checked by the request’s schema.',
+    description: 'The answer; the request’s schema says what it may be.',
     'x-expected': 'JSON; null is a value, too',
   }),
   attestation,
@@ -130,7 +130,7 @@ const INPUT = {
 
 const CREDENTIAL = {
   credentialRef: z.string().regex(CREDENTIAL_REF).meta({
-    description: 'Of a stored credential.',
+    description: 'Names a stored credential, `cr-…`.',
     'x-expected': 'the credentialRef (cr-…) that credentials.put has given',
   }),
 };

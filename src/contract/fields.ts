@@ -49,9 +49,13 @@ export function time(description: string) {
     });
 }
 
-/** How long something may take. */
-export function duration() {
-  return z.number().gt(0).meta({ 'x-expected': 'milliseconds, more than 0' });
+/** How long something may take, in milliseconds. */
+export function duration(description?: string) {
+  const of = description === undefined ? {} : { description };
+  return z
+    .number()
+    .gt(0)
+    .meta({ ...of, 'x-expected': 'milliseconds, more than 0' });
 }
 
 /** `v` of what crosses Temporal. */

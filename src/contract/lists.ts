@@ -16,3 +16,6 @@ export const REQUEST_STATUSES = [
 
 /** What a request asks a person for. */
 export const GATE_KINDS = ['confirmation', 'credential', 'input'] as const;
+
+/** Why people are told of a request. */
+export const NOTICE_CAUSES = ['opened', 'escalated', 'ended'] as const;

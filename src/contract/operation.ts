@@ -2,22 +2,31 @@ import { z } from 'zod';
 import { type Check, isObject } from './check.ts';
 import type { ErrorCode } from './error-codes.ts';
 
-/**
- * What clients ask of Holdfast, in one definition: both clients check by it what they are told, the gateway's route and its place
- * in the OpenAPI document are made of it, and so is the request of a `GatewayClient`.
- */
-export interface Operation<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodType = z.ZodType> {
+/** What is asked of Holdfast, and answered, in one definition: by it clients and commands check what they are told. */
+export interface Contract<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodType = z.ZodType> {
   /** The method of a client, `jobs.complete`. */
   readonly name: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly input: Input;
+  /** `z.never()` where the answer is a stream in any case. */
+  readonly output: Output;
+  /** Codes of errors beside those that every operation may answer with. */
+  readonly errors?: readonly ErrorCode[];
+}
+
+/**
+ * What the gateway takes, too: its route and its place in the OpenAPI document are made of it, and so is the request of a
+ * `GatewayClient`.
+ */
+export interface Operation<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodType = z.ZodType>
+  extends Contract<Input, Output> {
   /** `operationId` of the OpenAPI document; with a capital letter the name of its body there. */
   readonly id: string;
   readonly tag: string;
-  readonly summary: string;
-  readonly description?: string;
   readonly method: 'get' | 'post' | 'delete';
   /** Fields of the input stand in braces. Others go in the query of `get` and `delete`, and in the body of `post`. */
   readonly path: string;
-  readonly input: Input;
   /** What a caller says of itself, which goes another way: the header, or not at all. */
   readonly caller?: z.ZodObject;
   /** What fields are called on the wire, where that is not their name: `{ 'after.since': 'afterTime' }`. */
@@ -26,16 +35,12 @@ export interface Operation<Input extends z.ZodObject = z.ZodObject, Output exten
   readonly query?: readonly string[];
   /** Fields that go in headers. */
   readonly headers?: readonly string[];
-  /** `z.never()` where the answer is a stream in any case. */
-  readonly output: Output;
   /** What the output is, in the OpenAPI document. */
   readonly answer: string;
   /** What the server-sent events are that a caller may accept in place of the output. */
   readonly stream?: string;
   /** @default 200 */
   readonly status?: 200 | 201 | 202;
-  /** Codes of errors beside those that every operation may answer with. */
-  readonly errors?: readonly ErrorCode[];
 }
 
 /** Optional fields are absent, never `undefined`; fields that aren't known are no part of it. */
@@ -51,7 +56,7 @@ type Known<T> = {
   [Field in keyof T as string extends Field ? never : Field]: Exact<Exclude<T[Field], undefined>>;
 };
 
-export type InputOf<Of extends Operation> = Exact<z.output<Of['input']>>;
+export type InputOf<Of extends Contract> = Exact<z.output<Of['input']>>;
 
 const CHECKS = new WeakMap<z.ZodType, Check>();
 
@@ -191,8 +196,8 @@ export function inputFrom(operation: Operation, received: Received): Record<stri
 const WHOLE = /^\d{1,16}$/;
 const NUMBER = /^\d{1,16}(\.\d{1,20})?$/;
 
-/** Text of a query as what its field takes; as it is where it can't be that. */
-function readText({ type }: Check, given: unknown): unknown {
+/** Text of a query, or of an option, as what its field takes; as it is where it can't be that. */
+export function readText({ type }: Check, given: unknown): unknown {
   if (typeof given !== 'string') return given;
   if (type === 'integer') return WHOLE.test(given) ? Number(given) : given;
   if (type === 'number') return NUMBER.test(given) ? Number(given) : given;

@@ -1,7 +1,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import { OpenAPIHono } from '@hono/zod-openapi';
 import type { Context, MiddlewareHandler } from 'hono';
-import type { DeniedKind } from '../store/keys/key-store.ts';
+import type { DeniedKind } from '../contract/keys.ts';
 import type { Principal } from './access/access.ts';
 import { refuseInvalid } from './request-problems.ts';
 

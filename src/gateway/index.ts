@@ -1,9 +1,9 @@
 export type { GatewayAbout } from '../contract/about.ts';
+export type { Permission } from '../contract/keys.ts';
 export type {
   Access,
   AccessRequest,
   Need,
-  Permission,
   Principal,
   Refusal,
   Verdict,

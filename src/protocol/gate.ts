@@ -1,4 +1,5 @@
 import type { GateKind, RequestStatus } from '../contract/approvals.ts';
+import type { NoticeCause } from '../contract/notices.ts';
 import type { ActingAgent } from './agent-run.ts';
 import { digestOf } from './canonical-json.ts';
 import type { Carried } from './sizes.ts';
@@ -234,7 +235,7 @@ export interface NotifyInput {
   sessionId: string;
   /** The workflow that waits. */
   workflowId: string;
-  why: 'opened' | 'escalated' | 'ended';
+  why: NoticeCause;
   requestIds: string[];
   /** When it was to be told first, milliseconds since the epoch. Defaults to now. */
   since?: number;

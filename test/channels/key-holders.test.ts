@@ -3,6 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
+import type { Grant } from '../../src/contract/keys.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import {
   configuredAccess,
@@ -12,7 +13,7 @@ import {
   type ServedGateway,
   serveGateway,
 } from '../../src/gateway/index.ts';
-import type { Grant, NewApiKey } from '../../src/store/keys/key-store.ts';
+import type { NewApiKey } from '../../src/store/keys/key-store.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';

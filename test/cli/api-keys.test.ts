@@ -122,7 +122,7 @@ describe('holdfast keys, of API keys', () => {
     ['both kinds', ['create', 'ada', '--approver', 'ada'], 'signs decisions: leave NAME'],
     ['no name', ['create', ' ada', '--app', 'a', '--role', 'run'], 'begin or end with a space'],
   ])('create refuses %s [auth.keys]', async (_what, args, message) => {
-    const program = holdfastProgram();
+    const program = await holdfastProgram();
     await expect(program.parseAsync(['keys', ...args], { from: 'user' })).rejects.toThrow(message);
   });
 

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answerRequest } from '../../src/cli/approvals/answer-request.ts';
 import { type DecideOptions, decideApproval } from '../../src/cli/approvals/decide-approval.ts';
-import { provideCredential } from '../../src/cli/approvals/provide-credential.ts';
 import { showApproval } from '../../src/cli/approvals/show-approval.ts';
 import type { CommandOutput } from '../../src/cli/command-output.ts';
 import type { Event } from '../../src/events/event.ts';
@@ -154,7 +153,7 @@ describe('a turn that waits for an approval', () => {
     const approving: [name: string, options: Partial<DecideOptions>, problem: RegExp][] = [
       ['call-9', {}, /no request of the call call-9 waits for an answer: see holdfast approvals list/],
       [request, { session: 'other' }, /there is no request/],
-      [request, { args: '[1]' }, /--args: expected an object of arguments by name, got array/],
+      [request, { args: '[1]' }, /--args: expected an object, got a list of 1/],
       [request, { payload: '{' }, /--payload: expected JSON/],
       [request, { as: 'mira' }, /--as mira: give the key.*keys create --approver mira/],
       [request, { as: 'otto', key: join(work, 'mira.key.json') }, /is the key of mira/],
@@ -166,9 +165,12 @@ describe('a turn that waits for an approval', () => {
     await expect(here(answerRequest, request, { text: 'hi' })).rejects.toThrow(
       /asks for an approval, not for an answer/,
     );
-    const refused = await here(provideCredential, request, { credential: SECRET }).catch((error) => error);
-    expect(refused.message).toMatch(/expected the reference of a stored credential/);
-    expect(refused.message).not.toContain(SECRET);
+    const refused = await command('approvals', 'provide-credential', request, '--credential', SECRET);
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/expected the credentialRef \(cr-…\)/),
+    });
+    expect(refused.stderr).not.toContain(SECRET);
     await command('approvals', 'reject', request);
     expect(answered(await run.finished()).code).toBe(0);
     expect(await requestsOf('shown')).toEqual([]);

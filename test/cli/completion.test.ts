@@ -11,7 +11,8 @@ import { holdfastProgram } from '../../src/cli/program.ts';
 const work = mkdtempSync(join(tmpdir(), 'holdfast-completion-'));
 afterAll(() => rmSync(work, { recursive: true, force: true }));
 const script = join(work, 'holdfast.bash');
-writeFileSync(script, completionScript('bash', holdfastProgram()));
+const holdfast = await holdfastProgram();
+writeFileSync(script, completionScript('bash', holdfast));
 writeFileSync(join(work, 'agents.ts'), '');
 mkdirSync(join(work, 'agents of mine'));
 
@@ -30,7 +31,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
 
 describe.skipIf(!has('bash'))('in bash', () => {
   test('every command, and every option of each, is offered at its place', () => {
-    for (const { path, subcommands, options } of placesOf(holdfastProgram())) {
+    for (const { path, subcommands, options } of placesOf(holdfast)) {
       const words = path === '' ? [] : path.split(' ');
       if (subcommands.length > 0) {
         expect(offered(...words, '')).toEqual(subcommands.map(({ name }) => name));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { completeJob, failJob } from '../../src/cli/jobs/end-job.ts';
+import { completeJob } from '../../src/cli/jobs/end-job.ts';
 import { showJob } from '../../src/cli/jobs/show-job.ts';
 import type { JobRow } from '../../src/store/jobs/job-store.ts';
 import { endServer } from '../setup/end-server.ts';
@@ -226,12 +226,13 @@ describe('what can be typed wrong', () => {
     await expect(completeJob(none, { ...place, result: '-' }, capturedOutput(), () => '{')).rejects.toThrow(
       /standard input \(--result -\): expected JSON/,
     );
-    await expect(failJob(none, { ...place, error: ' ' }, capturedOutput())).rejects.toThrow(
-      /--error: expected text, got nothing/,
-    );
-    await expect(failJob(none, { ...place, error: 'x'.repeat(2_001) }, capturedOutput())).rejects.toThrow(
-      /--error: 2001 characters; it may have 2000/,
-    );
+    for (const [error, problem] of [
+      [' ', /--error: expected text that tells the model what went wrong/],
+      ['x'.repeat(2_001), /--error: 2001 characters, at most 2000 are allowed/],
+    ] as const) {
+      const refused = await command('jobs', 'fail', none, '--error', error);
+      expect(refused).toMatchObject({ code: 2, stderr: expect.stringMatching(problem) });
+    }
     const status = await command('jobs', 'list', '--status', 'done');
     expect(status).toMatchObject({ code: 2, stderr: expect.stringMatching(/running, completed, failed/) });
   });

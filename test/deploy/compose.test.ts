@@ -73,9 +73,11 @@ const inCode = [
   ),
 ].map(([, property, asked, quoted]) => property ?? asked ?? quoted ?? '');
 
+const { commands } = await holdfastProgram();
+
 /** Variables that a command takes for options. */
 function ofCommand(name: string): string[] {
-  const command = holdfastProgram().commands.find((candidate) => candidate.name() === name);
+  const command = commands.find((candidate) => candidate.name() === name);
   if (command === undefined) throw new Error(`there is no command ${name}`);
   return command.options.flatMap(({ envVar }) => envVar ?? []);
 }

@@ -6,6 +6,7 @@ import { holdfastProgram } from '../../src/cli/program.ts';
 import { VARIABLE_GROUPS, type Variable } from '../../src/cli/variables.ts';
 import { root, textOf } from './documents.ts';
 
+const holdfast = await holdfastProgram();
 const listed = new Map<string, Variable>(
   VARIABLE_GROUPS.flatMap(({ variables }) => Object.entries(variables)),
 );
@@ -23,9 +24,7 @@ function readByCode(): Set<string> {
   const inCode = [...code.matchAll(LOOKED_UP)].map(
     (match) => match.slice(1).find((name) => name !== undefined) ?? '',
   );
-  const ofOptions = holdfastProgram().commands.flatMap(({ options }) =>
-    options.flatMap(({ envVar }) => envVar ?? []),
-  );
+  const ofOptions = holdfast.commands.flatMap(({ options }) => options.flatMap(({ envVar }) => envVar ?? []));
   return new Set([...inCode, ...ofOptions]);
 }
 
@@ -54,13 +53,13 @@ test('what other packages read is in them under these names [docs.configuration]
   }
 });
 
-test(`${DOCUMENT} is what the code says: else run npm run document [docs.configuration]`, () => {
-  expect(textOf(DOCUMENT)).toBe(configurationDocument());
+test(`${DOCUMENT} is what the code says: else run npm run document [docs.configuration]`, async () => {
+  expect(textOf(DOCUMENT)).toBe(await configurationDocument());
 });
 
 test('it has a row for each option of each command, and of what code is given [docs.configuration]', () => {
   const page = textOf(DOCUMENT);
-  for (const { path, options, subcommands } of placesOf(holdfastProgram())) {
+  for (const { path, options, subcommands } of placesOf(holdfast)) {
     if (subcommands.length > 0) continue;
     const section = page.split(`### \`holdfast ${path}\`\n`)[1]?.split('\n### ')[0] ?? '';
     for (const { flags } of options.filter(({ flags: [long] }) => long !== '--help')) {

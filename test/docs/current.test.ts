@@ -25,9 +25,11 @@ test('dev.md has every command of the chat, and no other [docs.current]', () => 
   expect([...new Set(named)].sort()).toEqual(COMMANDS.map(({ name }) => name).sort());
 });
 
+const holdfast = await holdfastProgram();
+
 describe('cli.md', () => {
   const text = textOf('docs/cli.md');
-  const places = placesOf(holdfastProgram());
+  const places = placesOf(holdfast);
   const leaves = places.filter(({ subcommands }) => subcommands.length === 0);
 
   test('has no command and no option that there is not [docs.current]', () => {

@@ -3,9 +3,10 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import type { FollowOptions } from '../../src/client/stream/follow-events.ts';
+import type { Grant } from '../../src/contract/keys.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import { ApiKeys, type GatewayOptions, jwtCheck, networkAccess } from '../../src/gateway/index.ts';
-import type { Grant, KnownApiKey } from '../../src/store/keys/key-store.ts';
+import type { KnownApiKey } from '../../src/store/keys/key-store.ts';
 import { StoreUnavailable } from '../../src/store/store-errors.ts';
 import { codeOf, collecting, HOST, stubGateway, stubTurn } from './gateway-stub.ts';
 

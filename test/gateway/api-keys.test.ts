@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { Grant } from '../../src/contract/keys.ts';
 import { newKeyText, readKeyText } from '../../src/gateway/access/key-text.ts';
 import { ApiKeys, configuredAccess, networkAccess, type Principal } from '../../src/gateway/index.ts';
-import type { Grant, KnownApiKey } from '../../src/store/keys/key-store.ts';
+import type { KnownApiKey } from '../../src/store/keys/key-store.ts';
 import { collecting, HOST, type LoggedLine, stubGateway } from './gateway-stub.ts';
 
 /** A store of one key, whose row a test may change. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Denial } from '../../src/contract/keys.ts';
 import { callerAddress, networkOf } from '../../src/gateway/access/caller-address.ts';
 import { DenialLog } from '../../src/gateway/access/denial-log.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
@@ -10,7 +11,7 @@ import {
   type GatewaySettings,
   networkAccess,
 } from '../../src/gateway/index.ts';
-import type { Denial, KnownApiKey } from '../../src/store/keys/key-store.ts';
+import type { KnownApiKey } from '../../src/store/keys/key-store.ts';
 import { StoreFailed, StoreUnavailable } from '../../src/store/store-errors.ts';
 import { collecting, HOST, type LoggedLine, stubGateway, TOKEN } from './gateway-stub.ts';
 

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
+import type { Grant } from '../../src/contract/keys.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import { ApiKeys, networkAccess } from '../../src/gateway/index.ts';
-import type { Grant, KnownApiKey } from '../../src/store/keys/key-store.ts';
+import type { KnownApiKey } from '../../src/store/keys/key-store.ts';
 import { type Document, readDocument } from './document-check.ts';
 import { collecting, HOST, stubGateway } from './gateway-stub.ts';
 

@@ -5,6 +5,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import { linkUrl, signApprovalLink } from '../../src/approvals/approval-link.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
+import type { Grant } from '../../src/contract/keys.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import { GatewayAttester } from '../../src/gateway/approvals/gateway-attester.ts';
@@ -15,7 +16,6 @@ import {
   serveGateway,
 } from '../../src/gateway/index.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
-import type { Grant } from '../../src/store/keys/key-store.ts';
 import { calls, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
 import { LongRunningFunctionTool, tool } from '../../src/tools/function-tool.ts';

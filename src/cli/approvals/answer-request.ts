@@ -1,7 +1,8 @@
+import { provideInput } from '../../contract/approvals.ts';
 import { UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
-import { parsedOption } from '../json-option.ts';
+import { jsonField } from '../field-option.ts';
 import { tellDecision } from './decide-approval.ts';
 import { namedRequest, type RequestNaming } from './named-request.ts';
 import { assertResponse } from './response-check.ts';
@@ -50,5 +51,5 @@ function givenResponse({ response, text }: AnswerRequestOptions): unknown {
   }
   if (text !== undefined && !text.isWellFormed())
     throw new UsageError('--text: expected text, got malformed Unicode');
-  return response === undefined ? text : parsedOption('--response', response);
+  return response === undefined ? text : jsonField(provideInput, 'response', '--response', response);
 }

@@ -1,13 +1,12 @@
 import { argumentsToRun, secretInEdit } from '../../approvals/edited-arguments.ts';
 import type { Confirmed } from '../../client/turns/steering.ts';
-import type { ConfirmOptions } from '../../contract/approvals.ts';
-import { LONGEST_REASON } from '../../contract/decision-limits.ts';
+import { type ConfirmOptions, confirmRequest } from '../../contract/approvals.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
-import { objectOption, parsedOption } from '../json-option.ts';
+import { jsonField } from '../field-option.ts';
 import { attestDecision, readApprover, type SigningOptions } from './approver.ts';
 import { namedRequest, type RequestNaming } from './named-request.ts';
 import { needsAttestation } from './next-commands.ts';
@@ -73,16 +72,10 @@ interface GivenDecision {
 }
 
 function givenDecision(decision: Decision, { args, payload, reason }: DecideOptions): GivenDecision {
-  if (reason !== undefined && reason.length > LONGEST_REASON) {
-    throw new UsageError(`--reason: ${reason.length} characters; it may have ${LONGEST_REASON}`);
-  }
-  if (reason !== undefined && !reason.isWellFormed()) {
-    throw new UsageError('--reason: expected text, got malformed Unicode');
-  }
   if (args !== undefined && decision !== 'approve') throw new UsageError('--args: only an approval edits');
   return {
-    ...(args === undefined ? {} : { args: objectOption('--args', args, 'arguments by name') }),
-    ...(payload === undefined ? {} : { payload: parsedOption('--payload', payload) }),
+    ...(args === undefined ? {} : { args: jsonField(confirmRequest, 'args', '--args', args) }),
+    ...(payload === undefined ? {} : { payload: jsonField(confirmRequest, 'payload', '--payload', payload) }),
     ...(reason === undefined ? {} : { reason }),
   };
 }

@@ -1,6 +1,7 @@
 import type { Approvals } from '../../client/approvals/approvals.ts';
 import { MOST_LISTED } from '../../contract/lists.ts';
 import { callKeyOfRequest, REQUEST_PREFIX } from '../../protocol/gate.ts';
+import { defined } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { CliError, UsageError } from '../cli-error.ts';
@@ -13,19 +14,12 @@ export interface RequestNaming {
   session?: string;
 }
 
-/** @throws CliError for text that no name can be. */
 export function requestFilter({ app, user, session }: RequestNaming): {
   app?: string;
   userId?: string;
   sessionId?: string;
 } {
-  for (const [name, value] of Object.entries({ '--app': app, '--user': user, '--session': session }))
-    assertText(name, value);
-  return {
-    ...(app === undefined ? {} : { app }),
-    ...(user === undefined ? {} : { userId: user }),
-    ...(session === undefined ? {} : { sessionId: session }),
-  };
+  return defined({ app, userId: user, sessionId: session });
 }
 
 /**

@@ -10,8 +10,6 @@ export interface ProvideCredentialOptions extends RequestNaming {
   json?: boolean;
 }
 
-const REF = /^cr-[\w-]{22}$/;
-
 /** `holdfast approvals provide-credential`. Returns the exit code. */
 export async function provideCredential(
   argument: string,
@@ -19,13 +17,6 @@ export async function provideCredential(
   output: CommandOutput = processOutput(),
 ): Promise<number> {
   const { folder, env, credential: credentialRef } = options;
-  if (!REF.test(credentialRef)) {
-    // Not repeated: it may be the secret itself.
-    throw new UsageError(
-      '--credential: expected the reference of a stored credential, cr-…: holdfast credentials add stores one and prints it; ' +
-        'a secret itself must not be given here',
-    );
-  }
   const connected = await connectFolder({ folder, env, onProgress: output.note });
   try {
     const { approvals } = connected.api;

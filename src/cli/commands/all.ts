@@ -1,33 +1,58 @@
-import { approvals } from './approvals.ts';
-import type { AddCommand } from './command.ts';
+import type { AddCommand, AddToGroup } from './command.ts';
 import { completion } from './completion.ts';
-import { credentials } from './credentials.ts';
 import { dev } from './dev.ts';
 import { doctor } from './doctor.ts';
 import { gateway } from './gateway.ts';
 import { graph } from './graph.ts';
 import { init } from './init.ts';
-import { jobs } from './jobs.ts';
-import { keys } from './keys.ts';
-import { notices } from './notices.ts';
 import { replay } from './replay.ts';
 import { run } from './run.ts';
-import { sessions } from './sessions.ts';
 import { stop } from './stop.ts';
 import { temporal } from './temporal.ts';
 import { worker } from './worker.ts';
 
+/** Commands of one noun. Their options come from its contract, which is loaded when one of them is named. */
+export interface CommandGroup {
+  name: string;
+  description: string;
+  load(): Promise<AddToGroup>;
+}
+
 /** In the order in which `holdfast --help` shows them. */
-export const COMMANDS: readonly AddCommand[] = [
+export const COMMANDS: readonly (AddCommand | CommandGroup)[] = [
   init,
   dev,
   run,
-  sessions,
-  approvals,
-  jobs,
-  notices,
-  credentials,
-  keys,
+  {
+    name: 'sessions',
+    description: 'list, read and change sessions',
+    load: async () => (await import('./sessions.ts')).sessions,
+  },
+  {
+    name: 'approvals',
+    description: 'list, show and answer what waits for people',
+    load: async () => (await import('./approvals.ts')).approvals,
+  },
+  {
+    name: 'jobs',
+    description: 'list, show and end the jobs of long-running tools',
+    load: async () => (await import('./jobs.ts')).jobs,
+  },
+  {
+    name: 'notices',
+    description: 'what notifiers could not tell anybody: list, send again, drop',
+    load: async () => (await import('./notices.ts')).notices,
+  },
+  {
+    name: 'credentials',
+    description: 'store secrets for tools, encrypted',
+    load: async () => (await import('./credentials.ts')).credentials,
+  },
+  {
+    name: 'keys',
+    description: 'API keys for the gateway, and keys that approvers sign their decisions with',
+    load: async () => (await import('./keys.ts')).keys,
+  },
   graph,
   doctor,
   replay,

@@ -1,28 +1,27 @@
-import { type Command, Option } from 'commander';
-import { GATE_KINDS } from '../../contract/lists.ts';
+import type { Command } from 'commander';
+import { confirmRequest, listApprovals, provideCredential, provideInput } from '../../contract/approvals.ts';
 import type { AnswerRequestOptions } from '../approvals/answer-request.ts';
 import type { AuditOptions } from '../approvals/audit-target.ts';
 import type { DecideOptions, Decision } from '../approvals/decide-approval.ts';
 import type { ListApprovalsOptions } from '../approvals/list-approvals.ts';
 import type { ProvideCredentialOptions } from '../approvals/provide-credential.ts';
 import type { ShowApprovalOptions } from '../approvals/show-approval.ts';
-import { type AddCommand, FOLDER_OPTION, LIMIT_OPTION } from './command.ts';
+import { fieldOption } from '../field-option.ts';
+import { type AddToGroup, FOLDER_OPTION } from './command.ts';
 
 type InFolder<Options> = Options & { folder: string };
 
 const RECEIPT = 'one JSON value: the receipt { requestId, callKey, status, confirmed, … }';
 
-export const approvals: AddCommand = (holdfast, exit) => {
-  const group = holdfast.command('approvals').description('list, show and answer what waits for people');
-
+export const approvals: AddToGroup = (group, exit) => {
   naming(group.command('list').description('requests that wait for people, the oldest first'))
-    .option(...LIMIT_OPTION)
-    .addOption(new Option('--kind <kind>', 'of this kind only').choices([...GATE_KINDS]))
+    .addOption(fieldOption(listApprovals, 'limit', '--limit <number>'))
+    .addOption(fieldOption(listApprovals, 'kind', '--kind <kind>'))
     .option('--all', 'those that have ended, too')
     .option('--json', 'one JSON value: { approvals }')
     .action(async (options: InFolder<ListApprovalsOptions>) => {
-      const { listApprovals } = await import('../approvals/list-approvals.ts');
-      await listApprovals({ ...options, env: process.env });
+      const commands = await import('../approvals/list-approvals.ts');
+      await commands.listApprovals({ ...options, env: process.env });
     });
 
   request(group.command('show').description('what a request asks, of whom, and what has become of it'))
@@ -34,8 +33,12 @@ export const approvals: AddCommand = (holdfast, exit) => {
 
   const decision = (command: Command, word: Decision) =>
     command
-      .option('--payload <JSON>', 'for the tool: toolConfirmation.payload')
-      .option('--reason <text>', 'why; the model is told of a rejection')
+      .addOption(
+        fieldOption(confirmRequest, 'payload', '--payload <JSON>', {
+          help: 'it is toolConfirmation.payload',
+        }),
+      )
+      .addOption(fieldOption(confirmRequest, 'reason', '--reason <text>'))
       .option('--as <name>', 'approver who signs the decision')
       .option('--key <file.json>', "the approver's key, of holdfast keys create")
       .option('--json', RECEIPT)
@@ -43,9 +46,8 @@ export const approvals: AddCommand = (holdfast, exit) => {
         const { decideApproval } = await import('../approvals/decide-approval.ts');
         exit(await decideApproval(word, argument, { ...options, env: process.env }));
       });
-  const approve = request(group.command('approve').description('let a call run')).option(
-    '--args <JSON>',
-    'arguments in place of those that were shown: all of them',
+  const approve = request(group.command('approve').description('let a call run')).addOption(
+    fieldOption(confirmRequest, 'args', '--args <JSON>'),
   );
   decision(approve, 'approve');
   decision(
@@ -58,7 +60,7 @@ export const approvals: AddCommand = (holdfast, exit) => {
   );
 
   request(group.command('answer').description('answer what a tool or model has asked'))
-    .option('--response <JSON>', 'the answer, as the schema of the request has it')
+    .addOption(fieldOption(provideInput, 'response', '--response <JSON>'))
     .option('--text <text>', 'in its place, an answer that is text')
     .option('--json', RECEIPT)
     .action(async (argument: string, options: InFolder<AnswerRequestOptions>) => {
@@ -69,11 +71,15 @@ export const approvals: AddCommand = (holdfast, exit) => {
   request(
     group.command('provide-credential').description('give a stored credential to a call that waits for one'),
   )
-    .requiredOption('--credential <ref>', 'cr-…, as holdfast credentials add prints it; never the secret')
+    .addOption(
+      fieldOption(provideCredential, 'credentialRef', '--credential <ref>', {
+        help: 'holdfast credentials add prints it; never the secret itself',
+      }).makeOptionMandatory(),
+    )
     .option('--json', RECEIPT)
     .action(async (argument: string, options: InFolder<ProvideCredentialOptions>) => {
-      const { provideCredential } = await import('../approvals/provide-credential.ts');
-      exit(await provideCredential(argument, { ...options, env: process.env }));
+      const commands = await import('../approvals/provide-credential.ts');
+      exit(await commands.provideCredential(argument, { ...options, env: process.env }));
     });
 
   const audit = group
@@ -95,9 +101,9 @@ export const approvals: AddCommand = (holdfast, exit) => {
 
 function naming(command: Command): Command {
   return command
-    .option('--app <name>', 'of this app (default: of all)')
-    .option('--user <id>', 'of this user (default: of all)')
-    .option('--session <id>', 'of this session (default: of all)')
+    .addOption(fieldOption(listApprovals, 'app', '--app <name>'))
+    .addOption(fieldOption(listApprovals, 'userId', '--user <id>'))
+    .addOption(fieldOption(listApprovals, 'sessionId', '--session <id>'))
     .option(...FOLDER_OPTION);
 }
 

@@ -3,13 +3,11 @@ import { UsageError } from '../cli-error.ts';
 import type { AddCredentialOptions } from '../credentials/add-credential.ts';
 import type { ListCredentialsOptions } from '../credentials/list-credentials.ts';
 import type { RemoveCredentialOptions } from '../credentials/remove-credential.ts';
-import { type AddCommand, FOLDER_OPTION } from './command.ts';
+import { type AddToGroup, FOLDER_OPTION } from './command.ts';
 
 type InFolder<Options> = Options & { folder: string };
 
-export const credentials: AddCommand = (holdfast) => {
-  const group = holdfast.command('credentials').description('store secrets for tools, encrypted');
-
+export const credentials: AddToGroup = (group) => {
   owned(group.command('add').description('store a secret, typed hidden or piped in, and print its reference'))
     .requiredOption('--name <key>', "the credentialKey of the tool's authConfig")
     .addOption(

@@ -1,11 +1,9 @@
-import { InvalidArgumentError, Option } from 'commander';
-import type { GrantRole } from '../../store/keys/key-store.ts';
+import { createKey, listDenials, type Permission, revokeKey, rotateKey } from '../../contract/keys.ts';
 import { UsageError } from '../cli-error.ts';
+import { fieldArgument, fieldOption } from '../field-option.ts';
 import type { ListDenialsOptions } from '../keys/list-denials.ts';
-import { type AddCommand, FOLDER_OPTION } from './command.ts';
+import { type AddToGroup, FOLDER_OPTION } from './command.ts';
 import { milliseconds } from './setting.ts';
-
-const ROLES: readonly GrantRole[] = ['run', 'read', 'approve', 'operate'];
 
 /** Milliseconds: for those who use the old text to get the new one. */
 const GRACE = 86_400_000;
@@ -14,34 +12,23 @@ interface CreateOptions {
   approver?: string;
   out?: string;
   app?: readonly string[];
-  role?: readonly GrantRole[];
+  role?: readonly Permission[];
   user?: string;
   expires?: number;
   json?: boolean;
   folder: string;
 }
 
-export const keys: AddCommand = (holdfast) => {
-  const group = holdfast
-    .command('keys')
-    .description('API keys for the gateway, and keys that approvers sign their decisions with');
-
+export const keys: AddToGroup = (group) => {
   group
     .command('create')
     .description('make an API key, shown this once; or with --approver a key that signs decisions')
-    .argument('[name]', 'who uses the API key: as whom its owner decides and sends')
-    .option('--app <name>', 'app that it may use, `*` for all; may be repeated', repeated)
+    .addArgument(fieldArgument(createKey, 'name', '[name]'))
+    .addOption(fieldOption(createKey, 'apps', '--app <name>', { read: repeated }))
+    .addOption(fieldOption(createKey, 'roles', '--role <roles>', { read: repeatedWords }))
+    .addOption(fieldOption(createKey, 'userId', '--user <id>'))
     .addOption(
-      new Option(
-        '--role <roles>',
-        `what it may do there: ${ROLES.join(', ')}, separated by commas`,
-      ).argParser(rolesOf),
-    )
-    .option('--user <id>', 'the only user in whose name it may act (default: all of the app)')
-    .option(
-      '--expires <duration>',
-      'for how long it is good, 90d (default: until it is revoked)',
-      milliseconds,
+      fieldOption(createKey, 'expiresIn', '--expires <duration>', { read: milliseconds, help: 'as 90d' }),
     )
     .option('--approver <name>', 'makes a key that this approver signs with, without a store')
     .option(
@@ -75,7 +62,7 @@ export const keys: AddCommand = (holdfast) => {
   group
     .command('revoke')
     .description('end an API key: no gateway takes it any more, 5 seconds later at most')
-    .argument('<key>', 'its id, or its name where one key has it')
+    .addArgument(fieldArgument(revokeKey, 'key', '<key>'))
     .option('--json', 'one JSON value: the key')
     .option(...FOLDER_OPTION)
     .action(async (key: string, options: { json?: boolean; folder: string }) => {
@@ -86,11 +73,9 @@ export const keys: AddCommand = (holdfast) => {
   group
     .command('rotate')
     .description('give an API key another text, shown this once')
-    .argument('<key>', 'its id, or its name where one key has it')
+    .addArgument(fieldArgument(rotateKey, 'key', '<key>'))
     .addOption(
-      new Option('--grace <duration>', 'for how long the text before stays good')
-        .default(GRACE, '1d')
-        .argParser(milliseconds),
+      fieldOption(rotateKey, 'grace', '--grace <duration>', { read: milliseconds }).default(GRACE, '1d'),
     )
     .option('--json', 'one JSON value: { key, keyId, … }')
     .option(...FOLDER_OPTION)
@@ -103,12 +88,12 @@ export const keys: AddCommand = (holdfast) => {
     .command('denials')
     .description('what gateways have refused in the last 30 days')
     .option('--since <duration>', 'of so long ago at most, 1h', milliseconds)
-    .option('--limit <number>', 'so many lines at most', wholeNumber, 100)
+    .addOption(fieldOption(listDenials, 'limit', '--limit <number>'))
     .option('--json', 'one JSON value: { denials }')
     .option(...FOLDER_OPTION)
     .action(async (options: ListDenialsOptions & { folder: string }) => {
-      const { listDenials } = await import('../keys/list-denials.ts');
-      await listDenials({ ...options, env: process.env });
+      const commands = await import('../keys/list-denials.ts');
+      await commands.listDenials({ ...options, env: process.env });
     });
 };
 
@@ -142,20 +127,10 @@ async function create(name: string | undefined, options: CreateOptions): Promise
   });
 }
 
-function repeated(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
+function repeated(text: string, before: unknown): readonly unknown[] {
+  return [...((before as readonly unknown[] | undefined) ?? []), text];
 }
 
-/** @throws InvalidArgumentError */
-function rolesOf(text: string, before: readonly GrantRole[] = []): readonly GrantRole[] {
-  const roles = text.split(',').map((each) => ROLES.find((role) => role === each.trim()));
-  if (roles.includes(undefined)) throw new InvalidArgumentError(`expected some of ${ROLES.join(', ')}`);
-  return [...before, ...roles.filter((role) => role !== undefined)];
-}
-
-/** @throws InvalidArgumentError */
-function wholeNumber(text: string): number {
-  const number = Number(text);
-  if (/^\d+$/.test(text) && number >= 1 && number <= 1_000) return number;
-  throw new InvalidArgumentError('expected a whole number of 1 to 1000');
+function repeatedWords(text: string, before: unknown): unknown {
+  return text.split(',').reduce((words: unknown, word) => repeated(word.trim(), words), before);
 }

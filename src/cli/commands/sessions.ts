@@ -5,13 +5,11 @@ import type { ListOptions } from '../sessions/list-sessions.ts';
 import type { RetryOptions } from '../sessions/retry-session.ts';
 import type { RewindOptions } from '../sessions/rewind-session.ts';
 import type { ShowOptions } from '../sessions/show-session.ts';
-import { type AddCommand, FOLDER_OPTION } from './command.ts';
+import { type AddToGroup, FOLDER_OPTION } from './command.ts';
 
 type InFolder<Options> = Options & { folder: string };
 
-export const sessions: AddCommand = (holdfast, exit) => {
-  const group = holdfast.command('sessions').description('list, read and change sessions');
-
+export const sessions: AddToGroup = (group, exit) => {
   group
     .command('list')
     .description('the sessions of an app, or of all, by their last update')

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import type { Jobs } from '../../client/jobs/jobs.ts';
-import { type JobAnswer, LONGEST_ERROR, LONGEST_NOTE } from '../../contract/jobs.ts';
+import { completeJob as completed, type JobAnswer } from '../../contract/jobs.ts';
+import { defined } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import { UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
-import { parsedOption } from '../json-option.ts';
+import { jsonField } from '../field-option.ts';
 import { cutJson } from '../sessions/shown-values.ts';
 import { statusWords } from './job-text.ts';
 import { type JobNaming, namedJob } from './named-job.ts';
@@ -40,7 +40,9 @@ export async function completeJob(
   piped: () => string = () => readFileSync(STANDARD_INPUT, 'utf8'),
 ): Promise<number> {
   const isPiped = options.result === '-';
-  const result = parsedOption(
+  const result = jsonField(
+    completed,
+    'result',
     isPiped ? 'standard input (--result -)' : '--result',
     isPiped ? piped() : options.result,
   );
@@ -53,7 +55,7 @@ export async function failJob(
   options: Placed<FailJobOptions>,
   output: CommandOutput = processOutput(),
 ): Promise<number> {
-  const error = textOption('--error', options.error, LONGEST_ERROR);
+  const { error } = options;
   return await ended(argument, options, output, (jobs, jobId) => jobs.fail(jobId, { error }));
 }
 
@@ -63,8 +65,7 @@ export async function cancelJob(
   options: Placed<CancelJobOptions>,
   output: CommandOutput = processOutput(),
 ): Promise<number> {
-  const given =
-    options.reason === undefined ? {} : { reason: textOption('--reason', options.reason, LONGEST_NOTE) };
+  const given = defined({ reason: options.reason });
   return await ended(argument, options, output, (jobs, jobId) => jobs.cancel(jobId, given));
 }
 
@@ -108,11 +109,4 @@ export function tellJobAnswer(answer: JobAnswer, output: Pick<CommandOutput, 'li
 
 function exitCodeOf({ status }: JobAnswer): number {
   return status === 'known' || status === 'refused' ? 1 : 0;
-}
-
-function textOption(option: string, text: string, longest: number): string {
-  if (text.trim() === '') throw new UsageError(`${option}: expected text, got nothing`);
-  if (!text.isWellFormed()) throw new UsageError(`${option}: expected text, got malformed Unicode`);
-  if (text.length <= longest) return text;
-  throw new UsageError(`${option}: ${text.length} characters; it may have ${longest}`);
 }

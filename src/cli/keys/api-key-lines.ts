@@ -1,5 +1,5 @@
+import type { ApiKeyRow, Grant } from '../../contract/keys.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import type { ApiKeyRow, Grant } from '../../store/keys/key-store.ts';
 import { ago, clockTime, tableLines } from '../sessions/shown-values.ts';
 
 /** `shop: run, read; bank: read as ada`. */

@@ -1,6 +1,7 @@
+import type { ApiKeyRow } from '../../contract/keys.ts';
 import { newKeyText } from '../../gateway/access/key-text.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import type { ApiKeyRow, KeyStore } from '../../store/keys/key-store.ts';
+import type { KeyStore } from '../../store/keys/key-store.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput } from '../command-output.ts';
 import type { ConnectOptions } from '../connect-folder.ts';

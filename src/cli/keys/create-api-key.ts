@@ -1,18 +1,16 @@
+import type { Permission } from '../../contract/keys.ts';
 import { newKeyText } from '../../gateway/access/key-text.ts';
 import { problemOfName } from '../../schema/person-name.ts';
-import type { GrantRole } from '../../store/keys/key-store.ts';
 import { UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
-import type { ConnectOptions } from '../connect-folder.ts';
-import { connectStore } from '../connect-folder.ts';
-import { assertText } from '../sessions/named-session.ts';
+import { type ConnectOptions, connectStore } from '../connect-folder.ts';
 import { grantsText, statusOf } from './api-key-lines.ts';
 
 export interface CreateApiKeyOptions {
   /** Who uses it. */
   name: string;
   app: readonly string[];
-  role: readonly GrantRole[];
+  role: readonly Permission[];
   /** The only user in whose name it may act. */
   user?: string;
   /** Milliseconds. */
@@ -28,8 +26,6 @@ export async function createApiKey(
   const { folder, env, name, app, role, user, expires } = options;
   const problem = problemOfName(name);
   if (problem !== undefined) throw new UsageError(`the key's name: ${problem}`);
-  for (const each of app) assertText('--app', each);
-  assertText('--user', user);
   const { store, close } = await connectStore({ folder, env, onProgress: output.note });
   try {
     const { text, keyId, digest } = newKeyText();

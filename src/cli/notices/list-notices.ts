@@ -1,3 +1,4 @@
+import type { ShownNotice } from '../../contract/notices.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { DeadNotice } from '../../store/notices/notice-store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
@@ -55,7 +56,7 @@ export async function listNotices(
 }
 
 /** Without what the request holds. */
-export function shownNotice({ input: _input, session: _session, ...notice }: DeadNotice) {
+export function shownNotice({ input: _input, session: _session, ...notice }: DeadNotice): ShownNotice {
   return { notice: shortId(notice), ...notice };
 }
 

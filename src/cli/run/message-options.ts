@@ -2,7 +2,7 @@ import type { Content } from '../../events/content.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { UsageError } from '../cli-error.ts';
-import { objectOption, parsedOption } from '../json-option.ts';
+import { objectOption, parsedOption } from '../field-option.ts';
 
 /** What the user says, as the command line has it. */
 export interface MessageOptions {

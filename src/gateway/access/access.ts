@@ -1,8 +1,4 @@
-/**
- * What a route lets its caller do: `read` sees sessions, events and turns; `run` makes sessions and sends messages; `operate`
- * interrupts, cancels, forks, rewinds, retries and deletes; `approve` decides what waits for a person.
- */
-export type Permission = 'read' | 'run' | 'operate' | 'approve';
+import type { Permission } from '../../contract/keys.ts';
 
 /**
  * What a request asks for. Without `userId`: of all users of the app; without `app`: of all apps, and of the gateway itself. A message

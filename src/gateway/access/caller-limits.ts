@@ -1,5 +1,5 @@
 import { routePath } from 'hono/route';
-import type { DeniedKind } from '../../store/keys/key-store.ts';
+import type { DeniedKind } from '../../contract/keys.ts';
 import type { GatewayContext, GatewayMiddleware } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import type { GatewayOptions } from '../gateway-options.ts';

@@ -1,3 +1,7 @@
+import { z } from 'zod';
+import { take } from '../../contract/check.ts';
+import { GRANT } from '../../contract/keys.ts';
+import { checkOf } from '../../contract/operation.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
@@ -6,7 +10,7 @@ import { ACCESS_SETTINGS } from './access-settings.ts';
 import { hostOf } from './public-url.ts';
 import { ALGORITHMS, ISSUER_FIELDS, isSafeUrl } from './trusted-issuer.ts';
 
-const ROLES: readonly unknown[] = ['run', 'read', 'approve', 'operate'];
+const GRANTS = checkOf(z.array(GRANT));
 
 /** @throws DefinitionError naming the field of `access` that is wrong. */
 export function checkAccess(owner: string, access: unknown): void {
@@ -88,14 +92,7 @@ export function checkIssuer(owner: string, issuer: unknown, field: string): void
 }
 
 function areGrants(value: unknown): boolean {
-  return Array.isArray(value) && value.every(isGrant);
-}
-
-function isGrant(value: unknown): boolean {
-  if (!isRecord(value)) return false;
-  const { app, roles, user, ...more } = value;
-  const isUser = user === undefined || isText(user);
-  return isText(app) && isSome(roles, ROLES) && isUser && Object.keys(more).length === 0;
+  return take(GRANTS, value).problem === undefined;
 }
 
 function isSome(value: unknown, known: readonly unknown[]): boolean {

@@ -1,5 +1,5 @@
 import { hasCode } from '../../contract/error.ts';
-import type { Denial, DeniedKind } from '../../store/keys/key-store.ts';
+import type { Denial, DeniedKind } from '../../contract/keys.ts';
 import type { GatewayLogger } from '../gateway-logger.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 

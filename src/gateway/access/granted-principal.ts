@@ -1,4 +1,4 @@
-import type { Grant } from '../../store/keys/key-store.ts';
+import type { Grant } from '../../contract/keys.ts';
 import type { Need, Principal, Reach, Verdict } from './access.ts';
 
 /** Who has proved to be somebody, and what was granted to them. */

@@ -1,6 +1,6 @@
+import type { Permission } from '../../contract/keys.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { takeBody } from '../take-body.ts';
-import type { Permission } from './access.ts';
 import { permitted, type SubjectOf } from './screen.ts';
 
 /** Of messages and sessions, which hold files and long texts. */

@@ -1,7 +1,7 @@
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
 import { isName, UNVERIFIED } from '../../approvals/attestation.ts';
+import type { Grant } from '../../contract/keys.ts';
 import { isRecord } from '../../protocol/json.ts';
-import type { Grant } from '../../store/keys/key-store.ts';
 import type { Principal, Refusal } from './access.ts';
 import { checkIssuer } from './check-access.ts';
 import { grantedPrincipal } from './granted-principal.ts';

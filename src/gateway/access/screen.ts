@@ -1,7 +1,8 @@
+import type { Permission } from '../../contract/keys.ts';
 import type { GatewayContext, GatewayMiddleware } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import { visitOf } from '../pages/page-visit.ts';
-import type { Access, Need, Permission, Principal } from './access.ts';
+import type { Access, Need, Principal } from './access.ts';
 import { accessRequestOf } from './access-request.ts';
 import { READMIT_AFTER } from './admission-watch.ts';
 import type { CallerLimits } from './caller-limits.ts';

@@ -1,5 +1,5 @@
 import type { JSONWebKeySet, JWTPayload } from 'jose';
-import type { Grant } from '../../store/keys/key-store.ts';
+import type { Grant } from '../../contract/keys.ts';
 import { isLoopbackName } from './public-url.ts';
 
 /** Grants by what a claim says: of a text its words, of a list its items. */

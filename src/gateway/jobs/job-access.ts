@@ -1,6 +1,6 @@
 import { JobNotFound } from '../../client/client-errors.ts';
 import { type JobOperator, type JobSpeaker, MOST_RESULT_BYTES } from '../../contract/jobs.ts';
-import type { Permission } from '../access/access.ts';
+import type { Permission } from '../../contract/keys.ts';
 import { accessRequestOf } from '../access/access-request.ts';
 import { authenticated, demand } from '../access/screen.ts';
 import type { GatewayContext, GatewayMiddleware } from '../gateway-app.ts';

@@ -1,10 +1,10 @@
 import { MOST_LOOKED_AT } from '../../client/approvals/find-request.ts';
 import type { OutgoingMessage } from '../../client/messages/outgoing-turn.ts';
 import { replyParts } from '../../client/messages/reply-parts.ts';
+import type { Permission } from '../../contract/keys.ts';
 import { JOB_STATUSES } from '../../contract/lists.ts';
 import { ownCallId } from '../../protocol/identity.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
-import type { Permission } from '../access/access.ts';
 import { demand, subjectOf } from '../access/screen.ts';
 import type { GatewayContext } from '../gateway-app.ts';
 import type { RouteSetting } from '../route-setting.ts';

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type { DeniedKind, Grant } from '../../contract/keys.ts';
 import type { Event } from '../../events/event.ts';
 import type { InvocationStatus } from '../../protocol/agent-run.ts';
 import type { DeliverNotice, NotifyInput } from '../../protocol/gate.ts';
@@ -7,7 +8,6 @@ import type { StepOutcome } from '../../protocol/step.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
 import type { ApprovalColumns, SignatureColumns } from '../approvals/approval-row.ts';
 import type { JobColumns } from '../jobs/job-row.ts';
-import type { DeniedKind, Grant } from '../keys/key-store.ts';
 import type { InboxRow } from '../messages/message-store.ts';
 import type { AuditRow } from '../sessions/session-store.ts';
 import type { EventKind } from '../sessions/stored-event.ts';

@@ -1,34 +1,4 @@
-/** What a grant lets its owner do: see `Permission` of the gateway. */
-export type GrantRole = 'run' | 'read' | 'approve' | 'operate';
-
-/** What somebody may do through the gateway. */
-export interface Grant {
-  /** The app; `*` for all of them. */
-  app: string;
-  roles: readonly GrantRole[];
-  /** Limits the grant to the sessions of this user. */
-  user?: string;
-}
-
-/** An API key, without its secret. */
-export interface ApiKeyRow {
-  /** Stands in the key's text, and is no secret. */
-  keyId: string;
-  /** The owner's name in decisions and messages. */
-  name: string;
-  /** The only user in whose name it may act. */
-  userId?: string;
-  grants: readonly Grant[];
-  /** Milliseconds since the epoch, as all times here. */
-  createdAt: number;
-  expiresAt?: number;
-  rotatedAt?: number;
-  /** Until when the secret from before the rotation is good. */
-  oldUntil?: number;
-  revokedAt?: number;
-  /** To a minute. */
-  usedAt?: number;
-}
+import type { ApiKeyRow, Denial, Grant, ListDenials } from '../../contract/keys.ts';
 
 export interface NewApiKey {
   keyId: string;
@@ -66,29 +36,6 @@ export interface SignIn {
   keyDigest: Uint8Array;
   /** Milliseconds since the epoch. */
   since: number;
-}
-
-/** A kind of what the gateway has refused. */
-export interface DeniedKind {
-  /** Why: as the refusal's code says it, or `rate-limited`. */
-  reason: string;
-  /** The route's pattern, never the path. */
-  route: string;
-  /** Of the principal; absent for strangers. */
-  who?: string;
-  /** Of a stranger. */
-  address?: string;
-  permission?: string;
-  /** Which a principal has named. */
-  app?: string;
-}
-
-/** Refusals of one kind within a minute. */
-export interface Denial extends DeniedKind {
-  count: number;
-  /** Milliseconds since the epoch. */
-  firstAt: number;
-  lastAt: number;
 }
 
 /** Access to the gateway: API keys, links and sign-ins of pages, and refusals. */
@@ -140,5 +87,5 @@ export interface KeyStore {
   /** Adds to the rows of their minutes. Drops what is older than 30 days where `sweep` says so. */
   noteDenials(denials: readonly Denial[], options?: { sweep?: boolean }): Promise<void>;
   /** The latest first; 1,000 at most. */
-  listDenials(list?: { since?: number; limit?: number }): Promise<Denial[]>;
+  listDenials(list?: ListDenials): Promise<Denial[]>;
 }

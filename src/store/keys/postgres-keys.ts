@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Selectable } from 'kysely';
+import type { ApiKeyRow, Denial } from '../../contract/keys.ts';
 import { MOST_LISTED } from '../../contract/lists.ts';
 import type { Database } from '../engine/database.ts';
 import { jsonArray, jsonText, storableText } from '../engine/json-text.ts';
 import type { Tables } from '../engine/tables.ts';
-import type { ApiKeyRow, Denial, KeyStore, UsedLink } from './key-store.ts';
+import type { KeyStore, UsedLink } from './key-store.ts';
 
 type KeyRow = Selectable<Tables['holdfast.api_keys']>;
 

@@ -1,4 +1,5 @@
-import type { DeliverNotice, NotifyInput } from '../../protocol/gate.ts';
+import type { DeadLetter } from '../../contract/notices.ts';
+import type { DeliverNotice } from '../../protocol/gate.ts';
 
 /** Whose note of which request. */
 export interface NoteName {
@@ -16,23 +17,10 @@ export interface NewNote extends NoteName {
 }
 
 /** A notice that nobody tries to tell any more. */
-export interface DeadNotice {
-  /** That of the workflow that has tried. */
-  noticeId: string;
-  notifier: string;
-  app: string;
+export interface DeadNotice extends DeadLetter {
   session: string;
-  requestId: string;
-  why: NotifyInput['why'];
-  /** What was wrong in the end; no secrets. */
-  error: string;
-  attempts: number;
   /** How it is told again. */
   input: DeliverNotice;
-  /** Of the workers that have its notifier. */
-  taskQueue: string;
-  /** Milliseconds since the epoch. */
-  diedAt: number;
 }
 
 /** Where one stands in the list. */

@@ -1,0 +1,118 @@
+import { Argument, Option } from 'commander';
+import { type Check, take } from '../contract/check.ts';
+import { type Contract, checkOf, type InputOf, readText } from '../contract/operation.ts';
+import { isRecord } from '../protocol/json.ts';
+import { kindOf } from '../schema/kind-of.ts';
+import { UsageError } from './cli-error.ts';
+
+type FieldOf<Of extends Contract> = keyof InputOf<Of> & string;
+
+interface FieldOptionSettings {
+  /** What the contract doesn't say, for help and errors. */
+  help?: string;
+  /** Reads the text, with what an option before it has given. Defaults to reading it as a query does. */
+  read?: (text: string, before: unknown) => unknown;
+}
+
+/**
+ * An option that is a field of an operation: its description, limits, choices and default are those of the contract, and so is
+ * what is wrong with a value. JSON is read later, by {@link jsonField}.
+ *
+ * @throws UsageError when it is parsed, which names the option and never the value
+ */
+export function fieldOption<Of extends Contract>(
+  operation: Of,
+  field: FieldOf<Of>,
+  flags: string,
+  settings: FieldOptionSettings = {},
+): Option {
+  const check = checkOfField(operation, field);
+  const option = new Option(flags, helpOf(check, settings));
+  if (/^(number|string)$/.test(typeof check.default)) option.default(check.default);
+  // What choices are parsed by would repeat the value.
+  if (check.enum !== undefined) option.choices(check.enum.map(String));
+  if (flags.includes('<JSON>')) return option;
+  return option.argParser(parserOf(check, option.long ?? flags, settings));
+}
+
+/** As {@link fieldOption}, of an argument: `<credential>`. */
+export function fieldArgument<Of extends Contract>(
+  operation: Of,
+  field: FieldOf<Of>,
+  name: string,
+  settings: FieldOptionSettings = {},
+): Argument {
+  const check = checkOfField(operation, field);
+  return new Argument(name, helpOf(check, settings)).argParser(parserOf(check, name, settings));
+}
+
+/** JSON of an option that is a field of an operation. @throws UsageError */
+export function jsonField<Of extends Contract, Field extends FieldOf<Of>>(
+  operation: Of,
+  field: Field,
+  option: string,
+  json: string,
+): NonNullable<InputOf<Of>[Field]> {
+  const value = fieldValue(checkOfField(operation, field), option, parsedOption(option, json));
+  return value as NonNullable<InputOf<Of>[Field]>;
+}
+
+/** @throws UsageError naming the option and the place, never the text. */
+export function parsedOption(option: string, json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    // JSON's own message quotes what it could not read.
+    const place = error instanceof Error ? /\bat position \d+/.exec(error.message)?.[0] : undefined;
+    throw new UsageError(
+      `${option}: expected JSON as one word of the shell${place === undefined ? '' : `; it is wrong ${place}`}`,
+    );
+  }
+}
+
+/** @param what it holds, for the message. @throws UsageError */
+export function objectOption(option: string, json: string, what: string): Record<string, unknown> {
+  const value = parsedOption(option, json);
+  if (isRecord(value)) return value;
+  throw new UsageError(`${option}: expected an object of ${what}, got ${kindOf(value)}`);
+}
+
+function checkOfField({ input }: Contract, field: string): Check {
+  const check = checkOf(input).properties?.[field];
+  if (check === undefined) throw new TypeError(`the operation has no field ${field}`);
+  return check;
+}
+
+function parserOf(check: Check, option: string, { read, help }: FieldOptionSettings) {
+  return (text: string, before: unknown): unknown =>
+    fieldValue(check, option, read === undefined ? readText(check, text) : read(text, before), help);
+}
+
+function fieldValue(check: Check, option: string, value: unknown, help?: string): unknown {
+  const { problem, value: taken } = take<unknown>(check, value);
+  if (problem === undefined) return taken;
+  const more = help === undefined ? '' : `: ${help}`;
+  // Which of several is wrong is seen.
+  const within = problem.field.replace(/^\[\d+\]/, '');
+  throw new UsageError(`${option}${within}: ${problem.problem}${more}`);
+}
+
+/** As an option is described: `rows of a page, 1 to 1000`. */
+function helpOf(check: Check, { help }: FieldOptionSettings): string {
+  const { description = '', minimum, maximum, maxLength, 'x-max-bytes': mostBytes } = check;
+  const told = description.split(/\.(?:\s|$)/).filter((sentence) => sentence !== '');
+  const said = [told.map(uncapitalized).join('; ')];
+  if (check.type === 'integer' && minimum !== undefined) said.push(`${minimum} to ${maximum}`);
+  if (maxLength !== undefined) said.push(`at most ${maxLength} characters`);
+  if (mostBytes !== undefined) said.push(`at most ${sizeText(mostBytes)}`);
+  return said.join(', ') + (help === undefined ? '' : `; ${help}`);
+}
+
+function uncapitalized(text: string): string {
+  return text.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase());
+}
+
+function sizeText(bytes: number): string {
+  const mebi = 1024 * 1024;
+  return bytes % mebi === 0 ? `${bytes / mebi} MiB` : `${bytes / 1024} KiB`;
+}

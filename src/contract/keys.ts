@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { duration, moment, name } from './fields.ts';
+import { MOST_LISTED } from './lists.ts';
+import type { Contract, Exact, InputOf } from './operation.ts';
+
+/** What a route lets its caller do, and a grant its owner. */
+export const PERMISSIONS = ['run', 'read', 'approve', 'operate'] as const;
+
+/** Characters of a person's name, at most. */
+const LONGEST_NAME = 256;
+
+const permission = z.enum(PERMISSIONS);
+
+export const GRANT = z.strictObject({
+  app: name('The app; `*` for all of them.'),
+  roles: z.array(permission).min(1),
+  user: name('Limits it to the sessions of this user.').optional(),
+});
+
+const API_KEY = z.object({
+  keyId: z.string().meta({ description: 'Stands in the key’s text, and is no secret.' }),
+  name: z.string().meta({ description: 'The owner’s name in decisions and messages.' }),
+  userId: z.string().optional().meta({ description: 'The only user in whose name it may act.' }),
+  ...{ grants: z.array(GRANT), createdAt: moment(), expiresAt: moment().optional() },
+  rotatedAt: moment().optional(),
+  oldUntil: moment('Until when the text from before the rotation is good.').optional(),
+  revokedAt: moment().optional(),
+  usedAt: moment('To a minute.').optional(),
+});
+
+const NEW_TEXT = API_KEY.extend({ key: z.string().meta({ description: 'The text, which is shown once.' }) });
+
+const DENIED_KIND = z.object({
+  reason: z.string().meta({ description: 'As the refusal’s code says it, or `rate-limited`.' }),
+  route: z.string().meta({ description: 'The route’s pattern, never the path.' }),
+  who: z.string().optional().meta({ description: 'Of the principal; absent for strangers.' }),
+  address: z.string().optional().meta({ description: 'Of a stranger.' }),
+  permission: z.string().optional(),
+  app: z.string().optional().meta({ description: 'Which a principal has named.' }),
+});
+
+const DENIAL = DENIED_KIND.extend({ count: z.int(), firstAt: moment(), lastAt: moment() });
+
+const NAMED = { key: name('Its id, or its name where one key has it.') };
+
+export const createKey = {
+  name: 'keys.create',
+  summary: 'Make an API key',
+  input: z.object({
+    name: name('Who uses the key: as whom its owner decides and sends.', LONGEST_NAME),
+    apps: z
+      .array(name('The app.'))
+      .min(1)
+      .meta({ description: 'App that it may use, `*` for all; may be repeated.' }),
+    roles: z
+      .array(permission)
+      .min(1)
+      .meta({
+        description: `What it may do there: ${PERMISSIONS.join(', ')}, separated by commas.`,
+        'x-expected': `some of ${PERMISSIONS.join(', ')}`,
+      }),
+    userId: name('The only user in whose name it may act.').optional(),
+    expiresIn: duration('For how long it is good. Without it, until it is revoked.').optional(),
+  }),
+  output: NEW_TEXT,
+} as const satisfies Contract;
+
+export const listKeys = {
+  name: 'keys.list',
+  summary: 'List API keys, without their texts',
+  input: z.object({}),
+  output: z.object({ keys: z.array(API_KEY) }),
+} as const satisfies Contract;
+
+export const revokeKey = {
+  name: 'keys.revoke',
+  summary: 'End an API key',
+  input: z.object(NAMED),
+  output: API_KEY,
+} as const satisfies Contract;
+
+export const rotateKey = {
+  name: 'keys.rotate',
+  summary: 'Give an API key another text',
+  input: z.object({ ...NAMED, grace: duration('For how long the text before stays good.') }),
+  output: NEW_TEXT,
+} as const satisfies Contract;
+
+export const listDenials = {
+  name: 'keys.denials',
+  summary: 'List what gateways have refused',
+  input: z.object({
+    since: moment('Not before this.').optional(),
+    limit: z
+      .int()
+      .min(1)
+      .max(MOST_LISTED)
+      .optional()
+      .meta({ description: 'Lines of the list.', default: 100 }),
+  }),
+  output: z.object({ denials: z.array(DENIAL) }),
+} as const satisfies Contract;
+
+/**
+ * What a route lets its caller do: `read` sees sessions, events and turns; `run` makes sessions and sends messages; `operate`
+ * interrupts, cancels, forks, rewinds, retries and deletes; `approve` decides what waits for a person.
+ */
+export type Permission = (typeof PERMISSIONS)[number];
+/** What somebody may do through the gateway: `app` is `*` for all of them, `user` limits it to the sessions of one user. */
+export type Grant = Exact<z.output<typeof GRANT>>;
+/** An API key, without its secret. Times are milliseconds since the epoch. */
+export type ApiKeyRow = Exact<z.output<typeof API_KEY>>;
+/** A kind of what the gateway has refused. */
+export type DeniedKind = Exact<z.output<typeof DENIED_KIND>>;
+/** Refusals of one kind within a minute. */
+export type Denial = Exact<z.output<typeof DENIAL>>;
+export type ListDenials = Partial<InputOf<typeof listDenials>>;

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { moment, name, PAGE, WHOSE } from './fields.ts';
+import { NOTICE_CAUSES } from './lists.ts';
+import type { Contract, Exact } from './operation.ts';
+
+const DEAD_NOTICE = z.object({
+  noticeId: z.string().meta({ description: 'That of the workflow that has tried.' }),
+  ...{ notifier: z.string(), app: z.string(), requestId: z.string(), why: z.enum(NOTICE_CAUSES) },
+  error: z.string().meta({ description: 'What was wrong in the end; no secrets.' }),
+  attempts: z.int(),
+  taskQueue: z.string().meta({ description: 'Of the workers that have its notifier.' }),
+  diedAt: moment(),
+});
+
+const SHOWN_NOTICE = DEAD_NOTICE.extend({
+  notice: z.string().meta({ description: 'The end of its id, which names it.' }),
+});
+
+const { app } = WHOSE;
+const notice = name('As the list calls it, or the end of its id.');
+
+export const listNotices = {
+  name: 'notices.list',
+  summary: 'List the notices that were given up, the oldest first',
+  input: z.object({
+    ...{ app, limit: PAGE.limit },
+    after: name(
+      'Those after this place, with which the page before has ended, or after a notice.',
+    ).optional(),
+  }),
+  output: z.object({ notices: z.array(SHOWN_NOTICE), next: z.string().optional() }),
+} as const satisfies Contract;
+
+export const resendNotice = {
+  name: 'notices.resend',
+  summary: 'Have a worker tell a notice again',
+  input: z.object({ notice }),
+  output: SHOWN_NOTICE,
+} as const satisfies Contract;
+
+export const resendNotices = {
+  name: 'notices.resendAll',
+  summary: 'Have a worker tell each notice again that was given up',
+  input: z.object({ app }),
+  output: z.object({ notices: z.array(SHOWN_NOTICE) }),
+} as const satisfies Contract;
+
+export const dropNotice = {
+  name: 'notices.drop',
+  summary: 'Forget a notice',
+  input: z.object({ notice }),
+  output: SHOWN_NOTICE,
+} as const satisfies Contract;
+
+/** A notice that nobody tries to tell any more, as it is shown: without what its request holds. */
+export type ShownNotice = Exact<z.output<typeof SHOWN_NOTICE>>;
+/** The rest of it is how it is told again. */
+export type DeadLetter = Exact<z.output<typeof DEAD_NOTICE>>;
+/** Why people are told of a request. */
+export type NoticeCause = (typeof NOTICE_CAUSES)[number];
