@@ -143,7 +143,7 @@ module.exports = {
       to: { path: '^src/(agents|tools|models|flows|store)/', dependencyTypesNot: ['type-only'] },
     },
     {
-      name: 'only-the-cli-and-tests-know-the-stand-in',
+      name: 'only-the-cli-and-tests-know-the-mock-servers',
       comment: 'and what a runner loads when it starts an environment of its own',
       severity: 'error',
       from: {

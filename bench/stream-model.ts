@@ -1,5 +1,5 @@
 import { reply, text } from '../src/testing/gemini-reply.ts';
-import { startGeminiStandIn } from '../src/testing/gemini-stand-in.ts';
+import { startMockGemini } from '../src/testing/mock-gemini.ts';
 
 /** An answer of the bench; the message that asks for it is this as JSON. */
 export interface AnswerShape {
@@ -9,7 +9,7 @@ export interface AnswerShape {
 }
 
 /** A mock model, in a process of its own: its cost is in no figure. Tells its address and ends with it. */
-const gemini = await startGeminiStandIn({
+const gemini = await startMockGemini({
   script: (_, { userText }) => {
     const { words, chunkDelayMs }: AnswerShape = JSON.parse(userText);
     const answer = Array.from({ length: words }, (__, index) => `w${index}`).join(' ');

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { geminiScript } from '../examples/support/agents.ts';
-import { startGeminiStandIn } from '../src/testing/gemini-stand-in.ts';
+import { startMockGemini } from '../src/testing/mock-gemini.ts';
 import { startPostgresServer } from '../test/setup/postgres-server.ts';
 import { defaultCacheFolder } from '../worker/temporal/cache-folder.ts';
 import { findOnPath, run } from '../worker/temporal/child-process.ts';
@@ -115,7 +115,7 @@ async function deploy(): Promise<string> {
   await Promise.race([server.failed, runScript('temporal-namespace', context)]);
   say('set up again: nothing to do');
 
-  const gemini = await startGeminiStandIn({ script: geminiScript, apiKey: chosen.GEMINI_API_KEY });
+  const gemini = await startMockGemini({ script: geminiScript, apiKey: chosen.GEMINI_API_KEY });
   cleanups.push(() => gemini.close());
   symlinkSync(join(root, 'bin/holdfast.js'), join(bin, 'holdfast'));
   const ours = { ...context, base: { ...baseEnvironment(bin), GOOGLE_GEMINI_BASE_URL: gemini.url } };

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { type SlackMessage, type SlackStandIn, startSlackStandIn } from 'holdfast/testing';
+import { type MockSlack, type SlackMessage, startMockSlack } from 'holdfast/testing';
 import { OpenedPage } from './browser.ts';
 import { type Mail, mailsIn } from './mail.ts';
 import { slackUserOf } from './slack.ts';
@@ -9,16 +9,16 @@ const PAUSE = 100;
 
 /** Slack, played by a mock server on this machine, and the approvers’ mailboxes, which are a file. */
 export class TheatreChannels implements AsyncDisposable {
-  readonly #slack: SlackStandIn;
+  readonly #slack: MockSlack;
   readonly #mailbox: string;
 
-  private constructor(slack: SlackStandIn, mailbox: string) {
+  private constructor(slack: MockSlack, mailbox: string) {
     this.#slack = slack;
     this.#mailbox = mailbox;
   }
 
   static async open(mailbox: string): Promise<TheatreChannels> {
-    return new TheatreChannels(await startSlackStandIn(), mailbox);
+    return new TheatreChannels(await startMockSlack(), mailbox);
   }
 
   /** What the agents need to know of them. */

@@ -7,7 +7,7 @@ import { validateAppName } from '../app/app-name.ts';
 import type { GatewayDefinition } from '../gateway/gateway-settings.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { didYouMean, nearestName } from '../schema/known-fields.ts';
-import type { GeminiScript } from '../testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../testing/mock-gemini.ts';
 import { appOfSettings, exportedApp } from './app-of-exports.ts';
 import { CliError, UsageError } from './cli-error.ts';
 import { gatewayOfExports } from './gateway-of-exports.ts';

@@ -286,11 +286,11 @@ export const ERROR_CODES = {
     told: 'the turn has no result: its run has failed, and the Temporal UI shows how',
   },
 
-  // The Gemini stand-in
-  GEMINI_STAND_IN_BAD_OPTION: { name: 'GeminiStandInError' },
-  GEMINI_STAND_IN_BAD_REPLY: { name: 'GeminiStandInError' },
-  GEMINI_STAND_IN_WAIT_TIMEOUT: { name: 'GeminiStandInError' },
-  GEMINI_STAND_IN_CLOSED: { name: 'GeminiStandInError' },
+  // The mock Gemini server
+  MOCK_GEMINI_BAD_OPTION: { name: 'MockGeminiError' },
+  MOCK_GEMINI_BAD_REPLY: { name: 'MockGeminiError' },
+  MOCK_GEMINI_WAIT_TIMEOUT: { name: 'MockGeminiError' },
+  MOCK_GEMINI_CLOSED: { name: 'MockGeminiError' },
 } as const satisfies Readonly<Record<string, ErrorEntry>>;
 
 /** Stays the same from release to release. */

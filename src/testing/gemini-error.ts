@@ -67,15 +67,15 @@ export function refuseInvalidFields(problems: readonly string[]): void {
 /**
  * The mock server was used wrongly, or a wait ended without a match.
  *
- * Codes: `GEMINI_STAND_IN_BAD_OPTION`, `GEMINI_STAND_IN_BAD_REPLY`, `GEMINI_STAND_IN_WAIT_TIMEOUT`,
- * `GEMINI_STAND_IN_CLOSED`.
+ * Codes: `MOCK_GEMINI_BAD_OPTION`, `MOCK_GEMINI_BAD_REPLY`, `MOCK_GEMINI_WAIT_TIMEOUT`,
+ * `MOCK_GEMINI_CLOSED`.
  */
-export class GeminiStandInError extends HoldfastError {
-  declare readonly code: GeminiStandInErrorCode;
+export class MockGeminiError extends HoldfastError {
+  declare readonly code: MockGeminiErrorCode;
 }
 
-export type GeminiStandInErrorCode =
-  | 'GEMINI_STAND_IN_BAD_OPTION'
-  | 'GEMINI_STAND_IN_BAD_REPLY'
-  | 'GEMINI_STAND_IN_WAIT_TIMEOUT'
-  | 'GEMINI_STAND_IN_CLOSED';
+export type MockGeminiErrorCode =
+  | 'MOCK_GEMINI_BAD_OPTION'
+  | 'MOCK_GEMINI_BAD_REPLY'
+  | 'MOCK_GEMINI_WAIT_TIMEOUT'
+  | 'MOCK_GEMINI_CLOSED';

@@ -1,4 +1,4 @@
-import { GeminiStandInError } from './gemini-error.ts';
+import { MockGeminiError } from './gemini-error.ts';
 import type { Json } from './gemini-json.ts';
 
 /** A request that reached the script. */
@@ -33,7 +33,7 @@ export type Refusal = Readonly<{
 
 const WAIT_TIMEOUT_MS = 30_000;
 
-type Waiter = { count: number; settle: (problem?: GeminiStandInError) => void };
+type Waiter = { count: number; settle: (problem?: MockGeminiError) => void };
 
 /** Keeps what came in and wakes those who wait for more. */
 export class RequestLog {
@@ -56,11 +56,11 @@ export class RequestLog {
 
   async waitFor(count: number, timeoutMs: number = WAIT_TIMEOUT_MS): Promise<readonly RecordedRequest[]> {
     if (this.requests.length >= count) return this.requests;
-    if (this.#closed) throw this.#failure('GEMINI_STAND_IN_CLOSED', count, 'the stand-in is closed');
+    if (this.#closed) throw this.#failure('MOCK_GEMINI_CLOSED', count, 'the mock server is closed');
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiter: Waiter = { count, settle: (problem) => (problem ? reject(problem) : resolve()) };
     const timer = setTimeout(() => {
-      waiter.settle(this.#failure('GEMINI_STAND_IN_WAIT_TIMEOUT', count, `waited ${timeoutMs} ms`));
+      waiter.settle(this.#failure('MOCK_GEMINI_WAIT_TIMEOUT', count, `waited ${timeoutMs} ms`));
     }, timeoutMs);
     this.#waiters.add(waiter);
     try {
@@ -75,17 +75,17 @@ export class RequestLog {
   close(): void {
     this.#closed = true;
     for (const waiter of this.#waiters) {
-      waiter.settle(this.#failure('GEMINI_STAND_IN_CLOSED', waiter.count, 'the stand-in closed meanwhile'));
+      waiter.settle(this.#failure('MOCK_GEMINI_CLOSED', waiter.count, 'the mock server closed meanwhile'));
     }
   }
 
   #failure(
-    code: 'GEMINI_STAND_IN_CLOSED' | 'GEMINI_STAND_IN_WAIT_TIMEOUT',
+    code: 'MOCK_GEMINI_CLOSED' | 'MOCK_GEMINI_WAIT_TIMEOUT',
     count: number,
     why: string,
-  ): GeminiStandInError {
+  ): MockGeminiError {
     const refused = this.refusals.map(({ message }) => `\n- refused: ${message}`).join('');
-    return new GeminiStandInError(
+    return new MockGeminiError(
       code,
       `${this.requests.length} of ${count} requests arrived: ${why}${refused}`,
     );

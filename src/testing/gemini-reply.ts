@@ -5,7 +5,7 @@ import type {
   GenerateContentResponseUsageMetadata,
   Part,
 } from '@google/genai';
-import { GeminiStandInError } from './gemini-error.ts';
+import { MockGeminiError } from './gemini-error.ts';
 
 export type GeminiFinishReason = `${FinishReason}`;
 export type GeminiBlockReason = `${BlockedReason}`;
@@ -114,13 +114,13 @@ export type ReplyOptions = GeminiPace & {
  *
  * @example
  * reply([text('Let me see.'), call('search', { q: 'x' })], { latencyMs: 50, usage: { promptTokenCount: 900 } })
- * @throws {GeminiStandInError} `GEMINI_STAND_IN_BAD_REPLY` when `finishReason` or `usage` is given for a reply
+ * @throws {MockGeminiError} `MOCK_GEMINI_BAD_REPLY` when `finishReason` or `usage` is given for a reply
  * that has no model output.
  */
 export function reply(of: GeminiReplyLike, options: ReplyOptions): GeminiReply {
   const { finishReason, usage, ...pace } = options;
   const base = toReply(of);
-  checkPace(pace, 'GEMINI_STAND_IN_BAD_REPLY');
+  checkPace(pace, 'MOCK_GEMINI_BAD_REPLY');
   const paced = { ...base, pace: { ...base.pace, ...pace } };
   if (finishReason === undefined && usage === undefined) return paced;
   if (paced.kind !== 'content') {
@@ -154,7 +154,7 @@ export type ErrorReplyOptions = {
  *
  * @example
  * error(429, 'Quota exceeded', { retryAfterMs: 1500 })
- * @throws {GeminiStandInError} `GEMINI_STAND_IN_BAD_REPLY` for a status outside 400..599.
+ * @throws {MockGeminiError} `MOCK_GEMINI_BAD_REPLY` for a status outside 400..599.
  */
 export function error(status: number, message?: string, options: ErrorReplyOptions = {}): ErrorReply {
   if (!Number.isInteger(status) || status < 400 || status > 599) {
@@ -163,7 +163,7 @@ export function error(status: number, message?: string, options: ErrorReplyOptio
   return {
     kind: 'error',
     status,
-    message: message ?? `The stand-in was scripted to answer with ${status}.`,
+    message: message ?? `The mock server was scripted to answer with ${status}.`,
     retryAfterMs: options.retryAfterMs,
     details: options.details ?? [],
     after: options.after && toContent(options.after),
@@ -198,7 +198,7 @@ const KINDS: ReadonlySet<unknown> = new Set(['content', 'blocked', 'raw', 'error
 /**
  * One reply out of what a script gave.
  *
- * @throws {GeminiStandInError} `GEMINI_STAND_IN_BAD_REPLY` for what no builder has made.
+ * @throws {MockGeminiError} `MOCK_GEMINI_BAD_REPLY` for what no builder has made.
  */
 export function toReply(value: GeminiReplyLike): GeminiReply {
   if (isReplyList(value)) return merge(value.map((item) => toContent(item)));
@@ -207,18 +207,15 @@ export function toReply(value: GeminiReplyLike): GeminiReply {
   throw badReply(`expected a reply made by text(), call(), error() or another builder, got ${shape}`);
 }
 
-export function checkPace(
-  pace: GeminiPace,
-  code: 'GEMINI_STAND_IN_BAD_OPTION' | 'GEMINI_STAND_IN_BAD_REPLY',
-): void {
+export function checkPace(pace: GeminiPace, code: 'MOCK_GEMINI_BAD_OPTION' | 'MOCK_GEMINI_BAD_REPLY'): void {
   for (const field of ['latencyMs', 'chunkDelayMs'] as const) {
     const value = pace[field];
     if (value === undefined || (Number.isFinite(value) && value >= 0)) continue;
-    throw new GeminiStandInError(code, `${field} must be milliseconds of 0 or more, got ${String(value)}`);
+    throw new MockGeminiError(code, `${field} must be milliseconds of 0 or more, got ${String(value)}`);
   }
   const words = pace.wordsPerChunk;
   if (words === undefined || (Number.isInteger(words) && words >= 1)) return;
-  throw new GeminiStandInError(code, `wordsPerChunk must be an integer of 1 or more, got ${String(words)}`);
+  throw new MockGeminiError(code, `wordsPerChunk must be an integer of 1 or more, got ${String(words)}`);
 }
 
 function isReplyList(value: GeminiReplyLike): value is readonly ContentReply[] {
@@ -244,6 +241,6 @@ function merge(list: readonly ContentReply[]): ContentReply {
   return list.reduce(join, content([]));
 }
 
-function badReply(message: string): GeminiStandInError {
-  return new GeminiStandInError('GEMINI_STAND_IN_BAD_REPLY', message);
+function badReply(message: string): MockGeminiError {
+  return new MockGeminiError('MOCK_GEMINI_BAD_REPLY', message);
 }

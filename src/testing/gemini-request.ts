@@ -33,7 +33,7 @@ export function parseRoute(method: string, url: URL): GeminiRoute {
   if (method !== 'POST' || !match?.[1]) {
     throw new GeminiRefusal(
       404,
-      `The stand-in serves POST …/models/{model}:generateContent and :streamGenerateContent only, got ${method} ${url.pathname}.`,
+      `The mock server serves POST …/models/{model}:generateContent and :streamGenerateContent only, got ${method} ${url.pathname}.`,
     );
   }
   const streaming = match[2] === 'streamGenerateContent';

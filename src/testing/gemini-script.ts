@@ -1,6 +1,6 @@
 import type { FunctionResponse } from '@google/genai';
 import { messageOf } from '../protocol/message-of.ts';
-import { GeminiRefusal, GeminiStandInError } from './gemini-error.ts';
+import { GeminiRefusal, MockGeminiError } from './gemini-error.ts';
 import { type GeminiReply, type GeminiReplyLike, toReply } from './gemini-reply.ts';
 import { type GeminiRequest, lastFunctionResponses, lastUserText } from './gemini-request.ts';
 
@@ -29,7 +29,7 @@ export type ScriptRunner = (
   info: Omit<GeminiScriptInfo, 'userText' | 'functionResponses'>,
 ) => Promise<GeminiReply>;
 
-/** @throws {GeminiStandInError} `GEMINI_STAND_IN_BAD_OPTION` for what is no script, `…_BAD_REPLY` for a bad entry. */
+/** @throws {MockGeminiError} `MOCK_GEMINI_BAD_OPTION` for what is no script, `…_BAD_REPLY` for a bad entry. */
 export function scriptRunner(script: GeminiScript): ScriptRunner {
   if (typeof script === 'function') {
     return async (request, info) => {
@@ -42,13 +42,13 @@ export function scriptRunner(script: GeminiScript): ScriptRunner {
       } catch (cause) {
         if (info.signal.aborted) throw cause;
         const reason = messageOf(cause);
-        throw scriptFailure(`The stand-in's script failed on request ${index + 1}: ${reason}`, cause);
+        throw scriptFailure(`The mock server's script failed on request ${index + 1}: ${reason}`, cause);
       }
     };
   }
   if (!Array.isArray(script)) {
-    throw new GeminiStandInError(
-      'GEMINI_STAND_IN_BAD_OPTION',
+    throw new MockGeminiError(
+      'MOCK_GEMINI_BAD_OPTION',
       `script must be a list of replies or a function that returns one, got ${typeof script}`,
     );
   }

@@ -1,5 +1,5 @@
 export { createTestEnvironment } from './create-test-environment.ts';
-export { GeminiStandInError, type GeminiStandInErrorCode } from './gemini-error.ts';
+export { MockGeminiError, type MockGeminiErrorCode } from './gemini-error.ts';
 export type { RecordedRequest, Refusal } from './gemini-record.ts';
 export {
   blocked,
@@ -22,12 +22,12 @@ export {
 } from './gemini-reply.ts';
 export type { GeminiRequest } from './gemini-request.ts';
 export type { GeminiScript, GeminiScriptInfo } from './gemini-script.ts';
-export { type GeminiStandIn, type GeminiStandInOptions, startGeminiStandIn } from './gemini-stand-in.ts';
 export { type HoldfastMatchers, holdfastMatchers } from './matchers.ts';
+export { type MockGemini, type MockGeminiOptions, startMockGemini } from './mock-gemini.ts';
+export { startMockSlack } from './mock-slack.ts';
 export type { SlackForgery } from './slack-sign.ts';
-export { startSlackStandIn } from './slack-stand-in.ts';
 export type { SlackMessage, SlackView, SlackWhisper } from './slack-state.ts';
-export type { SlackMood, SlackStandIn, SlackStandInOptions } from './slack-workspace.ts';
+export type { MockSlack, MockSlackOptions, SlackMood } from './slack-workspace.ts';
 export type { TestEnvironment, TestEnvironmentOptions, TestMessage } from './test-environment.ts';
 export type { TestJob, TestJobs } from './test-jobs.ts';
 export type { TestRequest, TestRequests } from './test-requests.ts';

@@ -3,7 +3,7 @@ import type { BaseAgent } from '../agents/base-agent.ts';
 import { variable } from '../environment.ts';
 import { isGemini } from '../models/gemini.ts';
 import { demoScript } from './gemini-demo-script.ts';
-import { type GeminiScript, type GeminiStandIn, startGeminiStandIn } from './gemini-stand-in.ts';
+import { type GeminiScript, type MockGemini, startMockGemini } from './mock-gemini.ts';
 
 const KEYS = [
   'GEMINI_API_KEY',
@@ -37,10 +37,10 @@ export async function offerGemini(
   env: NodeJS.ProcessEnv,
   note: (line: string) => void,
   options: { ref?: boolean } = {},
-): Promise<GeminiStandIn | undefined> {
+): Promise<MockGemini | undefined> {
   if (!lacksGeminiKey(agents, env)) return undefined;
-  const standIn = await startGeminiStandIn({ ...options, script: script ?? demoScript });
-  Object.assign(env, standIn.env);
+  const mock = await startMockGemini({ ...options, script: script ?? demoScript });
+  Object.assign(env, mock.env);
   note('GEMINI_API_KEY is not set: a local mock Gemini server answers; its words are scripted');
-  return standIn;
+  return mock;
 }

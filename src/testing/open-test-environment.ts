@@ -23,7 +23,7 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import { demoScript } from './gemini-demo-script.ts';
-import { startGeminiStandIn } from './gemini-stand-in.ts';
+import { startMockGemini } from './mock-gemini.ts';
 import { holdVariables } from './process-variables.ts';
 import { RestartedWorker } from './restarted-worker.ts';
 import { spansOfAllWorkers } from './spans-of-all-workers.ts';
@@ -63,7 +63,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
       () => progress.end(),
       endWithProcess(folder, { remove }),
     );
-    const gemini = await startGeminiStandIn({ script });
+    const gemini = await startMockGemini({ script });
     closing.add(() => gemini.close(), holdVariables(gemini.env));
     const { server, store, connection, native } = await openGround(closing, {
       folder,

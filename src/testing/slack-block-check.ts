@@ -45,7 +45,7 @@ export function blockProblems(blocks: unknown, surface: keyof typeof SURFACES): 
       else ids.add(id);
     }
     const check = CHECKS[String(block.type)];
-    if (check === undefined) problems.push(`${at}: the stand-in doesn’t know ${String(block.type)}`);
+    if (check === undefined) problems.push(`${at}: the mock server doesn’t know ${String(block.type)}`);
     else problems.push(...check(block, at));
     length += textLength(block);
   });

@@ -11,13 +11,13 @@ const USER = /^[UW][A-Z0-9]{2,}$/;
 const LONGEST_TEXT = 40_000;
 const MOST_OF_A_PAGE = 999;
 
-export const STAND_IN_APP = 'A0HOLDFAST';
+export const MOCK_APP = 'A0HOLDFAST';
 
 /** The methods of Slack's Web API that the mock server has, as https://docs.slack.dev/reference/methods says of them. */
 export const SLACK_METHODS: Readonly<Record<string, Method>> = {
   'auth.test': () => ({
-    url: 'https://stand-in.slack.com/',
-    team: 'Stand-in',
+    url: 'https://mock-slack.slack.com/',
+    team: 'Mock server',
     user: 'holdfast',
     bot_id: 'B0HOLDFAST',
   }),
@@ -92,7 +92,7 @@ export function shownMessage({ ts, threadTs, text, blocks }: SlackMessage): Json
     type: 'message',
     user: 'U0HOLDFAST',
     bot_id: 'B0HOLDFAST',
-    app_id: STAND_IN_APP,
+    app_id: MOCK_APP,
     ts,
     ...defined({ thread_ts: threadTs }),
     text,

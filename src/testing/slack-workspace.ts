@@ -10,7 +10,7 @@ export type SlackMood =
   | { slow: number | Promise<unknown>; method?: string }
   | { rateLimited: number; method?: string };
 
-export interface SlackStandInOptions {
+export interface MockSlackOptions {
   /** @default a free one on 127.0.0.1 */
   port?: number;
   /** Whether it keeps the process up until it is closed. Default true. */
@@ -24,7 +24,7 @@ export interface SlackActor {
   userTeam?: string;
 }
 
-export interface SlackStandIn extends AsyncDisposable {
+export interface MockSlack extends AsyncDisposable {
   /** For `slackApiUrl`: `http://127.0.0.1:PORT/api/`. */
   readonly url: string;
   readonly botToken: string;

@@ -8,7 +8,7 @@ import type { TurnHandle } from '../client/turns/turn-handle.ts';
 import type { GatewaySettings } from '../gateway/gateway-settings.ts';
 import type { Store } from '../store/store.ts';
 import type { GeminiScript } from './gemini-script.ts';
-import type { GeminiStandIn } from './gemini-stand-in.ts';
+import type { MockGemini } from './mock-gemini.ts';
 import type { TestJobs } from './test-jobs.ts';
 import type { TestRequests } from './test-requests.ts';
 import type { TestTurn } from './test-turn.ts';
@@ -49,7 +49,7 @@ export interface TestEnvironment extends AsyncDisposable, TestRequests, TestJobs
   readonly client: HoldfastClient;
   readonly store: Store;
   /** The model: its requests, refusals and script. */
-  readonly gemini: GeminiStandIn;
+  readonly gemini: MockGemini;
   /** A client of the Temporal server, for histories, queries and signals. */
   readonly temporal: Client;
   /** Of the Temporal UI, where its run can be looked at while the test stands still. */

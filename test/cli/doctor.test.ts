@@ -13,7 +13,7 @@ import {
 import { type Diagnosis, doctorCommand } from '../../src/cli/doctor/doctor-command.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import { error, text } from '../../src/testing/gemini-reply.ts';
-import { startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { acquireFolder } from '../../worker/index.ts';
 import { openLocalGateway } from '../../worker/local-gateway.ts';
 import { capturedOutput } from './captured-output.ts';
@@ -184,7 +184,7 @@ describe('the model', () => {
   });
 
   test('--ask-model asks for real: an answer, and a refusal without the key [cli.doctor]', async () => {
-    const gemini = await startGeminiStandIn({ script: [text('yes'), error(429, 'quota of secret-word-1')] });
+    const gemini = await startMockGemini({ script: [text('yes'), error(429, 'quota of secret-word-1')] });
     const env = { ...gemini.env, GEMINI_API_KEY: 'secret-word-1' };
     const before = { ...process.env };
     Object.assign(process.env, env);

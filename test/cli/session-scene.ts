@@ -7,7 +7,7 @@ import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { GeminiScript } from '../../src/testing/gemini-script.ts';
-import { startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { acquireFolder, createWorker, openTemporal } from '../../worker/index.ts';
 import { openLocalGateway } from '../../worker/local-gateway.ts';
 import { endServer } from '../setup/end-server.ts';
@@ -28,7 +28,7 @@ export interface SessionScene {
 
 export async function openSessionScene(agent: LlmAgent, script: GeminiScript): Promise<SessionScene> {
   Runtime.install({ logger: new DefaultLogger('ERROR', () => undefined) });
-  const gemini = await startGeminiStandIn({ script });
+  const gemini = await startMockGemini({ script });
   Object.assign(process.env, gemini.env);
   const ownership = acquireFolder(join(mkdtempSync(join(tmpdir(), 'holdfast-sessions-')), '.holdfast'));
   const { folder } = ownership;

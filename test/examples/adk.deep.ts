@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { call, type GeminiScript, startGeminiStandIn, text } from '../../src/testing/index.ts';
+import { call, type GeminiScript, startMockGemini, text } from '../../src/testing/index.ts';
 import { HoldfastProcess } from '../cli/holdfast-process.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -97,7 +97,7 @@ describe.concurrent('the ADK programs', () => {
   test.for(Object.entries(PROGRAMS))(
     '%s says the same with both imports [adk.programs]',
     async ([name, { script, prints }], { expect }) => {
-      await using gemini = await startGeminiStandIn({ script });
+      await using gemini = await startMockGemini({ script });
       const { stdout, stderr } = await run(join(folder, `${name}.ts`), gemini.env);
       const theirs = withoutLog(stdout);
       expect(theirs, stderr).not.toBe('');

@@ -172,7 +172,7 @@ test.each([
   ['Refund 20 euros of FH-12511.', 2_000],
   ['Refund FH-12511', undefined],
   ['Refund FH-12511, placed on 2026-05-18', undefined],
-])('%s: the stand-in refunds what was asked for [example.support]', (message, cents) => {
+])('%s: the mock server refunds what was asked for [example.support]', (message, cents) => {
   const { wantsRefund, refund } = deskRequest([message]);
   expect({ wantsRefund, ...refund }).toEqual({
     wantsRefund: true,

@@ -1,6 +1,6 @@
 import type { Content } from '@google/genai';
 import { calls, text } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import type { GatedTurn } from './plan.ts';
 
 export function messageOf({ messageId, steps }: GatedTurn): string {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { jobWorkflowIdOf } from '../../src/protocol/identity.ts';
-import { type GeminiStandIn, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { type MockGemini, startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { LongRunningFunctionTool } from '../../src/tools/function-tool.ts';
 import type { ToolOptions } from '../../src/tools/tool-types.ts';
 import { DeploySite } from '../setup/deploy-site.ts';
@@ -14,11 +14,11 @@ import { stepCalls } from '../setup/scripts.ts';
 import { isDeep } from '../setup/tier.ts';
 
 const site = new DeploySite();
-let gemini: GeminiStandIn;
+let gemini: MockGemini;
 
 beforeAll(async () => {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
-  gemini = await startGeminiStandIn({ script: [] });
+  gemini = await startMockGemini({ script: [] });
   Object.assign(process.env, gemini.env);
   await site.open();
 });

@@ -1,7 +1,7 @@
 import type { Content } from '@google/genai';
 import type { FunctionResponse } from '../../src/events/content.ts';
 import { calls, text } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript, GeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript, MockGemini } from '../../src/testing/mock-gemini.ts';
 import type { JobOrder, JobToolName } from '../setup/job-apps.ts';
 import { contentsOf } from '../setup/scripts.ts';
 
@@ -45,7 +45,7 @@ export function followsOrders(): GeminiScript {
  * @param closing what it was told with that message; else whatever was last.
  */
 export function seenByModel(
-  gemini: GeminiStandIn,
+  gemini: MockGemini,
   session: string,
   closing?: string,
 ): Map<number, FunctionResponse[]> {

@@ -97,8 +97,8 @@ const BREACHES: Record<string, { path: string; content: string }> = {
     path: 'src/gateway/planted.ts',
     content: "import { openStore } from '../store/open-store.ts';\nexport const planted = openStore;\n",
   },
-  'only-the-cli-and-tests-know-the-stand-in': {
-    path: 'src/flows/planted-stand-in.ts',
+  'only-the-cli-and-tests-know-the-mock-servers': {
+    path: 'src/flows/planted-mock-server.ts',
     content: "import { text } from '../testing/gemini-reply.ts';\nexport const planted = text('');\n",
   },
 };

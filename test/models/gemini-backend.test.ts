@@ -5,7 +5,7 @@ import { isGemini2OrAbove, takesSchemaWithTools } from '../../src/models/gemini-
 import { ModelError } from '../../src/models/model-errors.ts';
 import { namingSchema } from '../../src/models/refused-tools.ts';
 import { text } from '../../src/testing/gemini-reply.ts';
-import { startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { ask, failure, geminiAt, request } from './ask.ts';
 
 afterEach(() => {
@@ -29,7 +29,7 @@ const named = {
 };
 
 test('labels and names of files are not sent to the Gemini API, which refuses them; the request keeps them [request.build]', async () => {
-  await using gemini = await startGeminiStandIn({ script: [text('ok')] });
+  await using gemini = await startMockGemini({ script: [text('ok')] });
   const llmRequest = request(structuredClone(named));
   await ask(geminiAt(gemini.url), llmRequest);
   expect(gemini.refusals).toEqual([]);
@@ -70,7 +70,7 @@ test.each([true, false])(
   'whether a response is followed by others (%s) is sent to neither backend; the request keeps it [job.detach]',
   async (willContinue) => {
     const told = [{ functionResponse: { name: 'order', response: { s: 'on' } } }];
-    await using gemini = await startGeminiStandIn({ script: [text('ok')] });
+    await using gemini = await startMockGemini({ script: [text('ok')] });
     const llmRequest = request(structuredClone(going(willContinue)));
     await ask(geminiAt(gemini.url), llmRequest);
     expect(gemini.refusals).toEqual([]);
@@ -157,7 +157,7 @@ test('another failure is not touched [request.refusedSchema]', () => {
 });
 
 test('a schema that the provider refuses is named in the error of the call [request.refusedSchema]', async () => {
-  await using gemini = await startGeminiStandIn({ script: [] });
+  await using gemini = await startMockGemini({ script: [] });
   const parameters = { type: 'OBJECT', properties: { ids: { type: 'ARRAY' } } } as never;
   const llmRequest = request({
     config: { tools: [{ functionDeclarations: [{ name: 'find' }, { name: 'pay', parameters }] }] },

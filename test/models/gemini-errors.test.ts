@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import type { ModelError } from '../../src/models/model-errors.ts';
 import { error, hang } from '../../src/testing/gemini-reply.ts';
-import { startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { failure, geminiAt, request, userText } from './ask.ts';
 import { sendJson, startRawServer } from './raw-server.ts';
 
@@ -20,7 +20,7 @@ test.each<[number, string, boolean, boolean]>([
   [503, 'unavailable', true, true],
   [504, 'timeout', true, true],
 ])('%i is %s, retryable %s, counts %s [model.errors]', async (status, kind, retryable, countsAsFailure) => {
-  await using gemini = await startGeminiStandIn({ script: [error(status, 'What the provider says.')] });
+  await using gemini = await startMockGemini({ script: [error(status, 'What the provider says.')] });
 
   const { error: failed, responses } = await failure(geminiAt(gemini.url));
 
@@ -38,7 +38,7 @@ test.each<[number, string, boolean, boolean]>([
 });
 
 test('a wrong key is a matter of credentials, though Gemini answers 400', async () => {
-  await using gemini = await startGeminiStandIn({ script: [], apiKey: 'the-right-key' });
+  await using gemini = await startMockGemini({ script: [], apiKey: 'the-right-key' });
 
   const { error: failed } = await failure(geminiAt(gemini.url, { apiKey: 'the-wrong-key' }));
 
@@ -47,7 +47,7 @@ test('a wrong key is a matter of credentials, though Gemini answers 400', async 
 });
 
 test('takes the wait from the details of the error [model.retryAfter]', async () => {
-  await using gemini = await startGeminiStandIn({ script: [error(429, 'Quota.', { retryAfterMs: 13_000 })] });
+  await using gemini = await startMockGemini({ script: [error(429, 'Quota.', { retryAfterMs: 13_000 })] });
 
   const { error: failed } = await failure(geminiAt(gemini.url));
 
@@ -150,7 +150,7 @@ test('an answer that is no JSON or breaks off is a failure of the connection', a
 });
 
 test('a provider that cannot be reached is retryable [model.errors]', async () => {
-  await using gemini = await startGeminiStandIn({ script: [] });
+  await using gemini = await startMockGemini({ script: [] });
   await gemini.close();
 
   const { error: failed } = await failure(geminiAt(gemini.url));
@@ -177,7 +177,7 @@ test('what the SDK refuses before it sends is a bad request', async () => {
 });
 
 test('an abort closes the connection and is no failure [model.abort]', async () => {
-  await using gemini = await startGeminiStandIn({ script: () => hang() });
+  await using gemini = await startMockGemini({ script: () => hang() });
   const controller = new AbortController();
   const outcome = failure(geminiAt(gemini.url), request(), { signal: controller.signal });
 
@@ -189,7 +189,7 @@ test('an abort closes the connection and is no failure [model.abort]', async () 
 });
 
 test('an abort before the call sends nothing [model.abort]', async () => {
-  await using gemini = await startGeminiStandIn({ script: [] });
+  await using gemini = await startMockGemini({ script: [] });
 
   const { error: failed } = await failure(geminiAt(gemini.url), request(), { signal: AbortSignal.abort() });
 
@@ -198,7 +198,7 @@ test('an abort before the call sends nothing [model.abort]', async () => {
 });
 
 test('timeouts of the SDK and of the signal are retryable [model.errors]', async () => {
-  await using gemini = await startGeminiStandIn({ script: () => hang() });
+  await using gemini = await startMockGemini({ script: () => hang() });
 
   const ofSdk = await failure(geminiAt(gemini.url, { httpOptions: { timeout: 20 } }));
   const ofSignal = await failure(geminiAt(gemini.url), request(), { signal: AbortSignal.timeout(20) });

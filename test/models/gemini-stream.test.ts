@@ -2,7 +2,7 @@ import type { Part } from '@google/genai';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { blocked, call, disconnect, error, reply, text, thought } from '../../src/testing/gemini-reply.ts';
-import { startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { ask, failure, geminiAt, request } from './ask.ts';
 import { sendEvents, sendJson, startRawServer } from './raw-server.ts';
 
@@ -15,7 +15,7 @@ function texts(responses: Array<{ content?: { parts?: Part[] } }>): unknown[] {
 }
 
 test('streams thoughts and text apart, and ends with the whole [model.streaming]', async () => {
-  await using gemini = await startGeminiStandIn({
+  await using gemini = await startMockGemini({
     script: [
       reply([thought('I wonder about it.'), text('Hello there my dear old friend.')], {
         wordsPerChunk: 2,
@@ -101,7 +101,7 @@ function cut<T>(items: T[], sizes: number[]): T[][] {
 }
 
 test('says why there is no answer [model.safety]', async () => {
-  await using gemini = await startGeminiStandIn({ script: [blocked('SAFETY')] });
+  await using gemini = await startMockGemini({ script: [blocked('SAFETY')] });
 
   const responses = await ask(geminiAt(gemini.url), request(), { stream: true });
 
@@ -145,7 +145,7 @@ test('continues a response that the provider interrupts', async () => {
 });
 
 test('a stream that breaks yields nothing final and is retryable [model.streaming]', async () => {
-  await using gemini = await startGeminiStandIn({
+  await using gemini = await startMockGemini({
     script: [
       disconnect(text('one two three four five six seven eight nine ten'), { afterChunks: 2 }),
       disconnect(),
@@ -235,7 +235,7 @@ test('an abort in the middle closes the connection [model.abort]', async () => {
 });
 
 test('calls come whole and verbatim', async () => {
-  await using gemini = await startGeminiStandIn({ script: [[text('Looking.'), call('search', { q: 'x' })]] });
+  await using gemini = await startMockGemini({ script: [[text('Looking.'), call('search', { q: 'x' })]] });
 
   const responses = await ask(
     geminiAt(gemini.url),

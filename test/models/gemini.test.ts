@@ -5,7 +5,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { Gemini, type GeminiParams } from '../../src/models/gemini.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
 import { blocked, call, calls, reply, stopped, text } from '../../src/testing/gemini-reply.ts';
-import { startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { ask, failure, geminiAt, request, userText } from './ask.ts';
 import { sendJson, startRawServer } from './raw-server.ts';
 
@@ -36,7 +36,7 @@ const ANSWER = {
 };
 
 test('asks once and gives the answer with usage, finish reason and model version [model.answer]', async () => {
-  await using gemini = await startGeminiStandIn({
+  await using gemini = await startMockGemini({
     script: [reply(text('Hello.'), { usage: { promptTokenCount: 5, candidatesTokenCount: 2 } })],
   });
 
@@ -56,7 +56,7 @@ test('asks once and gives the answer with usage, finish reason and model version
 });
 
 test('gives parallel calls in order and sends signed parts back unchanged [model.verbatim]', async () => {
-  await using gemini = await startGeminiStandIn({
+  await using gemini = await startMockGemini({
     script: [
       calls([
         { name: 'weather', args: { city: 'Tartu' } },
@@ -163,7 +163,7 @@ test('keeps parts that it does not know', async () => {
 });
 
 test('says why there is no answer [model.safety]', async () => {
-  await using gemini = await startGeminiStandIn({
+  await using gemini = await startMockGemini({
     script: [blocked('PROHIBITED_CONTENT'), stopped('SAFETY'), stopped('MAX_TOKENS', 'The first')],
   });
   const model = geminiAt(gemini.url);
@@ -190,7 +190,7 @@ test('makes no second request after a failure, whatever retry options say [model
 });
 
 test('reads key and base URL from the environment of the SDK and of ADK, at the first call [model.environment]', async () => {
-  await using gemini = await startGeminiStandIn({ script: () => text('ok'), apiKey: 'key-from-env' });
+  await using gemini = await startMockGemini({ script: () => text('ok'), apiKey: 'key-from-env' });
   for (const name of ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENAI_API_KEY']) {
     onlyEnvironment({});
     const model = new Gemini();
@@ -259,7 +259,7 @@ test.each<[unknown, string]>([
 });
 
 test('shows no key when it is logged [model.secrets]', async () => {
-  await using gemini = await startGeminiStandIn({ script: () => text('ok') });
+  await using gemini = await startMockGemini({ script: () => text('ok') });
   const model = geminiAt(gemini.url, {
     apiKey: 'planted-key-1',
     headers: { authorization: 'planted-key-2' },
@@ -271,7 +271,7 @@ test('shows no key when it is logged [model.secrets]', async () => {
 });
 
 test('works with a fetch of the user', async () => {
-  await using gemini = await startGeminiStandIn({ script: () => text('ok') });
+  await using gemini = await startMockGemini({ script: () => text('ok') });
   const seen: string[] = [];
   const model = geminiAt(gemini.url, {
     httpOptions: {
@@ -288,7 +288,7 @@ test('works with a fetch of the user', async () => {
 });
 
 test('waits for slow models: the limits of Node for headers and body are off', async () => {
-  await using gemini = await startGeminiStandIn({ script: () => call('f') });
+  await using gemini = await startMockGemini({ script: () => call('f') });
   const symbol = Symbol.for('undici.globalDispatcher.1');
   const original = Reflect.get(globalThis, symbol);
   const seen: object[] = [];

@@ -1,7 +1,7 @@
 import type { GenerateContentConfig } from '@google/genai';
 import { expect, test } from 'vitest';
 import { text } from '../../src/testing/gemini-reply.ts';
-import { startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { ask, failure, geminiAt, request } from './ask.ts';
 
 const find = { functionDeclarations: [{ name: 'find', description: 'finds' }] };
@@ -32,7 +32,7 @@ test.each<[string, string, GenerateContentConfig, string]>([
 ])(
   'a request with %s is refused by %s, and told what to do [model.errors]',
   async (_, model, config, told) => {
-    await using gemini = await startGeminiStandIn({ script: () => text('ok') });
+    await using gemini = await startMockGemini({ script: () => text('ok') });
     const { error } = await failure(geminiAt(gemini.url, { model }), request({ config }));
     expect(error).toMatchObject({ kind: 'bad_request', status: 400, retryable: false });
     expect(error.message).toContain(told);
@@ -45,7 +45,7 @@ test.each<[string, GenerateContentConfig]>([
   ['gemini-3-pro-preview', { tools: [search, find], toolConfig: { includeServerSideToolInvocations: true } }],
   ['gemini-3-pro-preview', { tools: [find], responseMimeType: 'application/json' }],
 ])('%s takes what it combines: %j', async (model, config) => {
-  await using gemini = await startGeminiStandIn({ script: () => text('ok') });
+  await using gemini = await startMockGemini({ script: () => text('ok') });
   expect(await ask(geminiAt(gemini.url, { model }), request({ config }))).toMatchObject([
     { content: { parts: [{ text: 'ok' }] } },
   ]);

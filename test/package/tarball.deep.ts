@@ -12,7 +12,7 @@ const README = snippetsOf(readFileSync(join(root, 'README.md'), 'utf8'));
 
 const CONSUMER = `import { FunctionTool, LlmAgent, tool, type ToolContext } from 'holdfast';
 import { HoldfastClient, MessageRejected, type TurnResult } from 'holdfast/client';
-import { type GeminiStandIn, startGeminiStandIn, text } from 'holdfast/testing';
+import { type MockGemini, startMockGemini, text } from 'holdfast/testing';
 import { createWorker, type WorkerOptions } from 'holdfast/worker';
 import { z } from 'zod';
 
@@ -37,7 +37,7 @@ new LlmAgent({ model: 'gemini-2.5-flash', tools: [look] });
 
 export async function main(options: WorkerOptions, client: HoldfastClient, context: ToolContext): Promise<string> {
   const worker = await createWorker(options);
-  const standIn: GeminiStandIn = await startGeminiStandIn({ script: [text('hi')] });
+  const mock: MockGemini = await startMockGemini({ script: [text('hi')] });
   try {
     const turn = await client.sendMessage({ app: 'a', userId: context.userId, sessionId: 's', message: 'hi' });
     const result: TurnResult = await turn.result();
@@ -49,7 +49,7 @@ export async function main(options: WorkerOptions, client: HoldfastClient, conte
     throw error;
   } finally {
     worker.shutdown();
-    await standIn.close();
+    await mock.close();
   }
 }
 `;

@@ -17,7 +17,7 @@ import {
 } from '../../src/gateway/index.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { calls, text } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { LongRunningFunctionTool, tool } from '../../src/tools/function-tool.ts';
 import { ABOUT, collecting, type LoggedLine } from '../gateway/gateway-stub.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';

@@ -433,7 +433,7 @@ export const PART_1: Rows = {
   ],
   'cli.node': ['holdfast', 'A Node that is too old is told, with what to do.'],
 
-  // Stand-in
+  // Mock server
   'standin.calls': ['gemini: generateContent', 'The mock Gemini server speaks both calls of the Gemini API.'],
   'standin.script': ['holdfast', 'A function or a list scripts it.'],
   'standin.errors': ['gemini: errors', 'It fails as the API does: errors, broken streams, cut connections.'],

@@ -17,9 +17,9 @@ import {
   tool,
 } from '../../src/index.ts';
 import { StoreSessionService } from '../../src/runner/store-session-service.ts';
-import { call, error, type GeminiScript, hang, startGeminiStandIn, text } from '../../src/testing/index.ts';
+import { call, error, type GeminiScript, hang, startMockGemini, text } from '../../src/testing/index.ts';
 
-const gemini = await startGeminiStandIn({ script: [] });
+const gemini = await startMockGemini({ script: [] });
 Object.assign(process.env, gemini.env);
 
 const look = {

@@ -9,11 +9,7 @@ import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { Store } from '../../src/store/store.ts';
-import {
-  type GeminiScript,
-  type GeminiStandIn,
-  startGeminiStandIn,
-} from '../../src/testing/gemini-stand-in.ts';
+import { type GeminiScript, type MockGemini, startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { databaseWithStore, type OwnDatabase } from './own-database.ts';
 import { ownNamespace, type TemporalPlace } from './own-namespace.ts';
 import { contentsOf } from './scripts.ts';
@@ -49,12 +45,12 @@ export class CrashScene {
   readonly turn = { ...this.names, message: 'go', messageId: 'm1' };
   readonly temporal: Client;
   readonly client: HoldfastClient;
-  readonly gemini: GeminiStandIn;
+  readonly gemini: MockGemini;
   worker: WorkerProcess | undefined;
   readonly #server: CrashServer;
   readonly #database: OwnDatabase;
 
-  private constructor(server: CrashServer, database: OwnDatabase, gemini: GeminiStandIn) {
+  private constructor(server: CrashServer, database: OwnDatabase, gemini: MockGemini) {
     this.#server = server;
     this.#database = database;
     this.temporal = server.temporal;
@@ -67,7 +63,7 @@ export class CrashScene {
     script: GeminiScript,
     scenes: (scene: CrashScene) => Promise<void>,
   ): Promise<void> {
-    const [database, gemini] = await Promise.all([databaseWithStore(), startGeminiStandIn({ script })]);
+    const [database, gemini] = await Promise.all([databaseWithStore(), startMockGemini({ script })]);
     const scene = new CrashScene(server, database, gemini);
     try {
       await scenes(scene);

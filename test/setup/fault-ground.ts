@@ -3,11 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
-import {
-  type GeminiScript,
-  type GeminiStandIn,
-  startGeminiStandIn,
-} from '../../src/testing/gemini-stand-in.ts';
+import { type GeminiScript, type MockGemini, startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { putStore } from './made-store.ts';
 import { SHORT_RUNS, TemporalServer } from './temporal-server.ts';
 
@@ -23,7 +19,7 @@ export interface FaultGround {
   folder: string;
   server: TemporalServer;
   store: OpenedStore;
-  gemini: GeminiStandIn;
+  gemini: MockGemini;
   connection: Connection;
   close(): Promise<void>;
 }
@@ -34,7 +30,7 @@ export async function openFaultGround(script: GeminiScript): Promise<FaultGround
   const [server, store, gemini] = await Promise.all([
     TemporalServer.start(folder, { config: SHORT_RUNS }),
     openStore({ folder }),
-    startGeminiStandIn({ script }),
+    startMockGemini({ script }),
   ]);
   const connection = await Connection.connect({ address: server.address, channelArgs: CHANNEL });
   return {

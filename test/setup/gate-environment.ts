@@ -64,7 +64,7 @@ interface Script {
 const SCHEDULE: ToolSchedule = { startToClose: 60_000, scheduleToClose: 600_000, heartbeat: 60_000 };
 const USAGE = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
 
-/** A real Temporal server and the real workflow; its activities are stand-ins that follow a script: of the workflow alone. */
+/** A real Temporal server and the real workflow; its activities follow a script: tests of the workflow alone. */
 export class GateEnvironment {
   readonly temporal: Client;
   readonly jobs: ScriptedJobs;

@@ -4,7 +4,7 @@ import { type ApproverKey, createApproverKey } from '../../src/approvals/approve
 import type { Issuer } from '../../src/approvals/issuer.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { OpenedStore } from '../../src/store/open-store.ts';
-import type { GeminiScript, GeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript, MockGemini } from '../../src/testing/mock-gemini.ts';
 import { Doom, type Dooms } from './doom.ts';
 import { type FaultGround, openFaultGround } from './fault-ground.ts';
 import { APPROVERS } from './gated-apps.ts';
@@ -23,7 +23,7 @@ export class GatedStage {
   readonly worker: SupervisedWorker<GatedWorkerOptions>;
   readonly server: TemporalServer;
   readonly store: OpenedStore;
-  readonly gemini: GeminiStandIn;
+  readonly gemini: MockGemini;
   readonly temporal: Client;
   readonly client: HoldfastClient;
   readonly effects: GatedEffects;

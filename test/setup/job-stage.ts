@@ -4,7 +4,7 @@ import { Client } from '@temporalio/client';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { localAccess, serveGateway } from '../../src/gateway/index.ts';
 import type { OpenedStore } from '../../src/store/open-store.ts';
-import type { GeminiScript, GeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript, MockGemini } from '../../src/testing/mock-gemini.ts';
 import { Doom, type Dooms } from './doom.ts';
 import { type FaultGround, openFaultGround } from './fault-ground.ts';
 import { type Deployment, JOB_APP, type JobMoment } from './job-apps.ts';
@@ -25,7 +25,7 @@ type Served = Awaited<ReturnType<typeof serveGateway>>;
 export class JobStage {
   readonly worker: SupervisedWorker<JobWorkerOptions>;
   readonly store: OpenedStore;
-  readonly gemini: GeminiStandIn;
+  readonly gemini: MockGemini;
   readonly temporal: Client;
   readonly client: HoldfastClient;
   readonly service: JobService;

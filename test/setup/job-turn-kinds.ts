@@ -7,7 +7,7 @@ import type { ToolJobStatus, WaitingJob } from '../../src/protocol/job.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, calls, text } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { LongRunningFunctionTool, tool } from '../../src/tools/function-tool.ts';
 import { stepCalls } from './scripts.ts';
 import { SHORT_RUNS } from './temporal-server.ts';

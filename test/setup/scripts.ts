@@ -1,7 +1,7 @@
 import type { Content, FunctionCall } from '@google/genai';
 import type { RecordedRequest } from '../../src/testing/gemini-record.ts';
 import { calls, text } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 
 /**
  * A model that asks for one list of calls per step and then answers. It counts the steps in the contents that it is
@@ -24,7 +24,7 @@ export function stepCalls(
   };
 }
 
-/** The contents of a request that the stand-in recorded. */
+/** The contents of a request that the mock server recorded. */
 export function contentsOf(request: RecordedRequest | undefined): Content[] {
   const contents = request?.body.contents;
   if (!Array.isArray(contents)) throw new Error('there is no such request');

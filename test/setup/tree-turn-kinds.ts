@@ -14,7 +14,7 @@ import {
 } from '../../src/protocol/identity.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, error, type GeminiReply, text } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { EXIT_LOOP } from '../../src/tools/built-in/loop-control-tools.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { SHORT_RUNS } from './temporal-server.ts';

@@ -14,11 +14,7 @@ import type { OutgoingMessage } from '../../src/client/messages/outgoing-turn.ts
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
-import {
-  type GeminiScript,
-  type GeminiStandIn,
-  startGeminiStandIn,
-} from '../../src/testing/gemini-stand-in.ts';
+import { type GeminiScript, type MockGemini, startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { createTestWorker } from '../../worker/create-worker.ts';
 import {
   acquireFolder,
@@ -43,12 +39,12 @@ export interface RanTurn {
   workflowId: string;
 }
 
-/** A Temporal server, a store, a Gemini stand-in and a worker, all real, in this process. */
+/** A Temporal server, a store, a mock Gemini server and a worker, all real, in this process. */
 export interface TurnEnvironment {
   temporal: Client;
   client: HoldfastClient;
   store: OpenedStore;
-  gemini: GeminiStandIn;
+  gemini: MockGemini;
   /** Where its Temporal server is, and on it what is its own. */
   place: TemporalPlace;
   /** Of an embedded store, and of a server of its own. */
@@ -118,7 +114,7 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
         },
   );
   const { folder, release } = acquireFolder(mkdtempSync(join(tmpdir(), 'holdfast-test-')));
-  const gemini = await startGeminiStandIn({ script: options.script ?? stepCalls([]) });
+  const gemini = await startMockGemini({ script: options.script ?? stepCalls([]) });
   Object.assign(process.env, gemini.env);
   const [server, { store, remove }] = await Promise.all([
     openServer(folder, options.serverConfig),

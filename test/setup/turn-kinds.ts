@@ -7,7 +7,7 @@ import { getFunctionCalls } from '../../src/events/event.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, calls, error, hang, text } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { GATE_TURN_KINDS, gateKindApps } from './gate-turn-kinds.ts';
 import { HOOK_TURN_KINDS, hookKindApps } from './hook-turn-kinds.ts';

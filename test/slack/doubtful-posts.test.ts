@@ -7,8 +7,8 @@ import { SlackApp } from '../../src/slack/slack-app.ts';
 import { SlackNotifier } from '../../src/slack/slack-notifier.ts';
 import { SlackPlugin } from '../../src/slack/slack-plugin.ts';
 import { sessionOfThread } from '../../src/slack/thread-session.ts';
-import { startSlackStandIn } from '../../src/testing/slack-stand-in.ts';
-import type { SlackStandIn } from '../../src/testing/slack-workspace.ts';
+import { startMockSlack } from '../../src/testing/mock-slack.ts';
+import type { MockSlack } from '../../src/testing/slack-workspace.ts';
 import { until } from '../setup/until.ts';
 import { noticeContext, notifiedRequest } from './noted-requests.ts';
 import { buttonsOf, CHANNEL, drawnIn } from './slack-scene.ts';
@@ -18,13 +18,13 @@ const LOOK = 'conversations.replies';
 const HOUR = 3_600_000;
 
 describe('a post of which nobody knows what came of it', () => {
-  let slack: SlackStandIn;
+  let slack: MockSlack;
   let app: SlackApp;
   let notifier: SlackNotifier;
   /** Gives Slack up soon, for posts whose answer never comes. */
   let hasty: SlackApp;
   beforeAll(async () => {
-    slack = await startSlackStandIn();
+    slack = await startMockSlack();
     const options = {
       botToken: slack.botToken,
       signingSecret: slack.signingSecret,

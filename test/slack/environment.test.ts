@@ -3,19 +3,19 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import { defineGateway } from '../../src/gateway/index.ts';
 import { slack } from '../../src/slack/index.ts';
-import { call, createTestEnvironment, startSlackStandIn, text } from '../../src/testing/index.ts';
+import { call, createTestEnvironment, startMockSlack, text } from '../../src/testing/index.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 
 test('the example of docs/slack.md: a test environment with Slack [slack.approve]', async () => {
-  await using standIn = await startSlackStandIn();
+  await using mock = await startMockSlack();
   const desk = slack({
-    botToken: standIn.botToken,
-    signingSecret: standIn.signingSecret,
-    appId: standIn.appId,
-    teamIds: [standIn.teamId],
+    botToken: mock.botToken,
+    signingSecret: mock.signingSecret,
+    appId: mock.appId,
+    teamIds: [mock.teamId],
     channel: 'C0APPROVALS',
     persons: { U0MIRA: 'mira' },
-    slackApiUrl: standIn.url,
+    slackApiUrl: mock.url,
   });
   const refund = tool({
     name: 'refund',
@@ -32,8 +32,8 @@ test('the example of docs/slack.md: a test environment with Slack [slack.approve
     script: [call('refund', { order: 'A-1' }), text('Refunded.')],
   });
   const turn = await env.send('Refund A-1.');
-  const message = await standIn.waitForMessage();
-  await standIn.click(env.gateway.url, { message, action: 'Approve', user: 'U0MIRA' });
+  const message = await mock.waitForMessage();
+  await mock.click(env.gateway.url, { message, action: 'Approve', user: 'U0MIRA' });
   expect((await turn.result()).text).toBe('Refunded.');
-  expect(standIn.refusals).toEqual([]);
+  expect(mock.refusals).toEqual([]);
 });

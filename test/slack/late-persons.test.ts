@@ -6,17 +6,17 @@ import { SlackTeller } from '../../src/gateway/slack/slack-teller.ts';
 import { SlackTurns } from '../../src/gateway/slack/slack-turns.ts';
 import { ACTIONS } from '../../src/slack/request-message.ts';
 import { SlackApp } from '../../src/slack/slack-app.ts';
-import { startSlackStandIn } from '../../src/testing/slack-stand-in.ts';
-import type { SlackStandIn } from '../../src/testing/slack-workspace.ts';
+import { startMockSlack } from '../../src/testing/mock-slack.ts';
+import type { MockSlack } from '../../src/testing/slack-workspace.ts';
 import { CHANNEL, drawnIn, MIRA } from './slack-scene.ts';
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 describe('a function that never says who somebody is', () => {
-  let slack: SlackStandIn;
+  let slack: MockSlack;
   let parts: ConstructorParameters<typeof SlackDecisions>[0];
   beforeAll(async () => {
-    slack = await startSlackStandIn();
+    slack = await startMockSlack();
     const { botToken, signingSecret, appId, teamId, url: slackApiUrl } = slack;
     const persons = () => new Promise<string>(() => {});
     const app = new SlackApp(

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { NoticeContext, Notifier } from '../../src/approvals/notifier.ts';
 import { slack } from '../../src/slack/index.ts';
-import { startSlackStandIn } from '../../src/testing/slack-stand-in.ts';
-import type { SlackStandIn } from '../../src/testing/slack-workspace.ts';
+import { startMockSlack } from '../../src/testing/mock-slack.ts';
+import type { MockSlack } from '../../src/testing/slack-workspace.ts';
 import { until } from '../setup/until.ts';
 import { noticeContext, notifiedRequest } from './noted-requests.ts';
 import {
@@ -99,21 +99,21 @@ describe('Slack does what it is asked for, and its answer is lost', () => {
 });
 
 describe('a notifier of Slack that is asked again', () => {
-  let standIn: SlackStandIn;
+  let mock: MockSlack;
   let notifier: Notifier;
   beforeAll(async () => {
-    standIn = await startSlackStandIn();
+    mock = await startMockSlack();
     ({ notifier } = slack({
-      botToken: standIn.botToken,
-      signingSecret: standIn.signingSecret,
-      appId: standIn.appId,
-      teamIds: [standIn.teamId],
+      botToken: mock.botToken,
+      signingSecret: mock.signingSecret,
+      appId: mock.appId,
+      teamIds: [mock.teamId],
       channel: CHANNEL,
       persons: {},
-      slackApiUrl: standIn.url,
+      slackApiUrl: mock.url,
     }));
   });
-  afterAll(async () => await standIn.close());
+  afterAll(async () => await mock.close());
 
   const notes = new Map<string, unknown>();
   const contextOf = (signal: AbortSignal) => noticeContext(notes, signal);
@@ -127,15 +127,15 @@ describe('a notifier of Slack that is asked again', () => {
       if (requestId === requests[1]?.requestId) attempt.abort();
       await context.keep(requestId, value);
     };
-    const before = standIn.calls.length;
+    const before = mock.calls.length;
     const told = notifier.notify(requests, 'opened', { ...context, keep });
     await expect(told).rejects.toThrow();
-    expect(standIn.calls.length).toBe(before + 1);
+    expect(mock.calls.length).toBe(before + 1);
   });
 
   test('posts nothing while another attempt does, and nothing after it [slack.once]', async () => {
     const asked = notifiedRequest();
-    const before = standIn.messages.length;
+    const before = mock.messages.length;
     const context = contextOf(forever);
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     const { promise: free, resolve: release } = Promise.withResolvers<void>();
@@ -152,6 +152,6 @@ describe('a notifier of Slack that is asked again', () => {
     release();
     await first;
     await notifier.notify([asked], 'opened', contextOf(forever));
-    expect(standIn.messages.length - before).toBe(1);
+    expect(mock.messages.length - before).toBe(1);
   });
 });

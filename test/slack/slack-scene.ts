@@ -9,10 +9,10 @@ import { type SlackOptions, slack } from '../../src/slack/index.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
-import { startSlackStandIn } from '../../src/testing/slack-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
+import { startMockSlack } from '../../src/testing/mock-slack.ts';
 import type { SlackMessage } from '../../src/testing/slack-state.ts';
-import type { SlackStandIn } from '../../src/testing/slack-workspace.ts';
+import type { MockSlack } from '../../src/testing/slack-workspace.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { gatewayOf } from '../channels/named-access.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
@@ -47,7 +47,7 @@ interface AskingTurn {
 /** A worker, a gateway and Slack: all real but Slack. */
 export interface SlackScene {
   environment: TurnEnvironment;
-  slack: SlackStandIn;
+  slack: MockSlack;
   gateway: ServedGateway;
   /** Another one of the same Slack app, which nobody serves yet. */
   newGateway(more?: Pick<Partial<GatewayOptions>, 'client' | 'records'>): Gateway;
@@ -88,7 +88,7 @@ export async function openSlackScene({
   persons = PERSONS,
   embedded = false,
 }: SlackSceneOptions = {}): Promise<SlackScene> {
-  const standIn = await startSlackStandIn();
+  const mock = await startMockSlack();
   const keys = credentialKeysOf({ k1: randomBytes(32).toString('base64') });
   const ran: string[] = [];
   const logged: string[] = [];
@@ -106,14 +106,14 @@ export async function openSlackScene({
       },
     });
   const desk = slack({
-    botToken: () => standIn.botToken,
-    signingSecret: [() => standIn.signingSecret],
-    appId: standIn.appId,
-    teamIds: [standIn.teamId],
+    botToken: () => mock.botToken,
+    signingSecret: [() => mock.signingSecret],
+    appId: mock.appId,
+    teamIds: [mock.teamId],
     channel: CHANNEL,
     persons,
     commandApp: 'shop',
-    slackApiUrl: standIn.url,
+    slackApiUrl: mock.url,
   });
   const rootAgent = new LlmAgent({
     name: 'cashier',
@@ -177,13 +177,13 @@ export async function openSlackScene({
   };
   const messageOf: SlackScene['messageOf'] = ({ requestId }) =>
     until(() => {
-      const found = standIn.messages.find(({ blocks }) => JSON.stringify(blocks).includes(`"${requestId}"`));
+      const found = mock.messages.find(({ blocks }) => JSON.stringify(blocks).includes(`"${requestId}"`));
       if (found === undefined) throw new Error('nothing was posted');
       return found;
     });
   return {
     environment,
-    slack: standIn,
+    slack: mock,
     gateway,
     newGateway,
     credentialKeys: keys,
@@ -199,7 +199,7 @@ export async function openSlackScene({
     async close() {
       await gateway.close();
       await environment.close();
-      await standIn.close();
+      await mock.close();
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Content } from '@google/genai';
 import { calls, error, reply, text } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { fillerOf, seededRandom } from '../setup/soak-random.ts';
 import type { PlannedSoakCall, SoakTurn } from './plan.ts';
 

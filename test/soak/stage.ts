@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
-import { type GeminiStandIn, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { type MockGemini, startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { type PostgresServer, startPostgresServer } from '../setup/postgres-server.ts';
 import { SoakEffects } from '../setup/soak-effects.ts';
 import { Outages } from '../setup/soak-outages.ts';
@@ -41,7 +41,7 @@ export interface Stage {
   outages: Outages;
   effects: SoakEffects;
   model: SoakModel;
-  gemini: GeminiStandIn;
+  gemini: MockGemini;
   temporal: Client;
   clients: readonly [HoldfastClient, HoldfastClient];
   failedStarts(): number;
@@ -72,7 +72,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
     const outages = new Outages();
     const effects = new SoakEffects(folder);
     const model = new SoakModel();
-    const gemini = await startGeminiStandIn({ script: model.script });
+    const gemini = await startMockGemini({ script: model.script });
     closing.push(() => gemini.close());
     const server = await TemporalServer.start(folder, { config: SHORT_RUNS });
     closing.push(() => server.close());

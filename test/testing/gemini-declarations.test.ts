@@ -1,14 +1,14 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { text } from '../../src/testing/gemini-reply.ts';
-import { type GeminiStandInOptions, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { type MockGeminiOptions, startMockGemini } from '../../src/testing/mock-gemini.ts';
 
 type Body = Record<string, unknown>;
 
 const MODEL = 'gemini-2.5-flash';
 const user = { role: 'user', parts: [{ text: 'Hi' }] };
 
-async function start(options: Partial<GeminiStandInOptions> = {}) {
-  const gemini = await startGeminiStandIn({ script: () => text('ok'), ...options });
+async function start(options: Partial<MockGeminiOptions> = {}) {
+  const gemini = await startMockGemini({ script: () => text('ok'), ...options });
   onTestFinished(() => gemini.close());
   const post = async (body: unknown, method = 'generateContent') => {
     const response = await fetch(`${gemini.url}/v1beta/models/${MODEL}:${method}`, {

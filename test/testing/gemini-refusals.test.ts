@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { text } from '../../src/testing/gemini-reply.ts';
-import { type GeminiStandInOptions, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { type MockGeminiOptions, startMockGemini } from '../../src/testing/mock-gemini.ts';
 
 type Body = Record<string, unknown>;
 
@@ -16,8 +16,8 @@ const answered = (...list: object[]) => ({
   parts: list.map((item) => ({ functionResponse: { response: { ok: true }, ...item } })),
 });
 
-async function start(options: Partial<GeminiStandInOptions> = {}) {
-  const gemini = await startGeminiStandIn({ script: () => text('ok'), ...options });
+async function start(options: Partial<MockGeminiOptions> = {}) {
+  const gemini = await startMockGemini({ script: () => text('ok'), ...options });
   onTestFinished(() => gemini.close());
   const post = async (body: unknown, method = 'generateContent') => {
     const response = await fetch(`${gemini.url}/v1beta/models/${MODEL}:${method}`, {

@@ -33,6 +33,6 @@ test.each([
   ['usage for a blocked prompt', () => reply(blocked(), { usage: {} }), "kind 'blocked'"],
   ['a negative latency', () => reply(text('a'), { latencyMs: -1 }), 'latencyMs'],
 ])('refuses %s', (_, act, message) => {
-  expect(act).toThrow(expect.objectContaining({ code: 'GEMINI_STAND_IN_BAD_REPLY' }));
+  expect(act).toThrow(expect.objectContaining({ code: 'MOCK_GEMINI_BAD_REPLY' }));
   expect(act).toThrow(message);
 });

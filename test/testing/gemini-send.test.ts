@@ -14,13 +14,13 @@ import {
   thought,
 } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-script.ts';
-import { type GeminiStandInOptions, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { type MockGeminiOptions, startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { until } from '../setup/until.ts';
 
 const MODEL = 'gemini-2.5-flash';
 
-async function start(script: GeminiScript, options: Partial<GeminiStandInOptions> = {}) {
-  const gemini = await startGeminiStandIn({ script, ...options });
+async function start(script: GeminiScript, options: Partial<MockGeminiOptions> = {}) {
+  const gemini = await startMockGemini({ script, ...options });
   onTestFinished(() => gemini.close());
   const ai = new GoogleGenAI({ apiKey: 'a-key', httpOptions: { baseUrl: gemini.url } });
   return { gemini, ai };
@@ -90,7 +90,7 @@ test('streams every call whole in a chunk of its own, between text and thoughts 
 
 test('gives ids to the calls of Gemini 3, keeps those of the script, and can be told otherwise', async () => {
   const list = () => [calls([{ name: 'a' }, { name: 'b', id: 'mine' }])];
-  const idsOf = async (model: string, options: Partial<GeminiStandInOptions>) => {
+  const idsOf = async (model: string, options: Partial<MockGeminiOptions>) => {
     const { ai } = await start(list(), options);
     const response = await ai.models.generateContent({ model, contents: 'Go' });
     return response.functionCalls?.map(({ id }) => id);

@@ -2,13 +2,13 @@ import { ApiError, type Content, GoogleGenAI, type Part } from '@google/genai';
 import { expect, onTestFinished, test } from 'vitest';
 import { call, calls, raw, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-script.ts';
-import { type GeminiStandInOptions, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { type MockGeminiOptions, startMockGemini } from '../../src/testing/mock-gemini.ts';
 
 const MODEL = 'gemini-3-pro-preview';
 const QUESTION: Content = { role: 'user', parts: [{ text: 'Compare them' }] };
 
-async function start(script: GeminiScript, options: Partial<GeminiStandInOptions> = {}) {
-  const gemini = await startGeminiStandIn({ script, ...options });
+async function start(script: GeminiScript, options: Partial<MockGeminiOptions> = {}) {
+  const gemini = await startMockGemini({ script, ...options });
   onTestFinished(() => gemini.close());
   const ai = new GoogleGenAI({ apiKey: 'a-key', httpOptions: { baseUrl: gemini.url } });
   const ask = async (contents: Content[], model = MODEL) => {
@@ -66,7 +66,7 @@ test('a stream signs the same way', async () => {
   expect((await ask([QUESTION, model, answers(model)])).parts?.[0]?.text).toBe('done');
 });
 
-test('the order of argument names does not matter, nor does a second stand-in', async () => {
+test('the order of argument names does not matter, nor does a second mock server', async () => {
   const { ask } = await start(twoCalls());
   const model = await ask([QUESTION]);
   const reordered = withParts(model, (part, index) =>

@@ -12,7 +12,7 @@ import { createEventActions } from '../../src/events/event-actions.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { NotARootSession } from '../../src/store/store-errors.ts';
 import { call, text as geminiText } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { CuttingProxy } from '../gateway/cutting-proxy.ts';
 import { TOKEN } from '../gateway/gateway-stub.ts';

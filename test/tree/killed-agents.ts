@@ -5,7 +5,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { LoopAgent, ParallelAgent, SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { App } from '../../src/app/app.ts';
 import { calls, text } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 
 export const TREE_APP = 'tree';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import { call, hang, text } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { isDeep } from '../setup/tier.ts';

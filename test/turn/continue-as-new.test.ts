@@ -4,7 +4,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { MessageReceipt, SendMessage } from '../../src/protocol/message.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { SHORT_RUNS } from '../setup/temporal-server.ts';

@@ -4,7 +4,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { Content } from '../../src/events/content.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { Conversation } from '../setup/conversation.ts';
 import { type SeededRandom, seededRandom } from '../setup/soak-random.ts';

@@ -5,7 +5,7 @@ import { getFunctionResponses } from '../../src/events/event.ts';
 import type { MessageReceipt } from '../../src/protocol/message.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { LongRunningFunctionTool, tool } from '../../src/tools/function-tool.ts';
 import { SHORT_RUNS } from '../setup/temporal-server.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';

@@ -11,7 +11,7 @@ import { getFunctionResponses } from '../../src/events/event.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { error, hang, raw, text } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { until } from '../setup/until.ts';

@@ -6,7 +6,7 @@ import { createEventActions } from '../../src/events/event-actions.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import type { OpenStep } from '../../src/store/turns/step-store.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { beating } from '../setup/beating.ts';
 import { Conversation } from '../setup/conversation.ts';

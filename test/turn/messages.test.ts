@@ -5,7 +5,7 @@ import type { Content } from '../../src/events/content.ts';
 import type { CancelReceipt, InterruptReceipt, MessageReceipt } from '../../src/protocol/message.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import { call, calls, error, text } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { Conversation } from '../setup/conversation.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { isDeep } from '../setup/tier.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { ToolError } from '../../src/tools/tool-error.ts';
 import { HeldTool } from '../setup/held-tool.ts';

@@ -11,11 +11,7 @@ import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import { Gemini } from '../../src/models/gemini.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { hang } from '../../src/testing/gemini-reply.ts';
-import {
-  type GeminiScript,
-  type GeminiStandIn,
-  startGeminiStandIn,
-} from '../../src/testing/gemini-stand-in.ts';
+import { type GeminiScript, type MockGemini, startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { createWorker } from '../../worker/index.ts';
 import { putStore } from '../setup/made-store.ts';
@@ -50,13 +46,13 @@ class Scene {
   readonly names = { app: 'restored', userId: 'ada', sessionId: this.#folder };
   readonly #temporal = new Client({ connection, namespace });
   readonly #client = new HoldfastClient({ temporal: this.#temporal, taskQueue: this.#folder });
-  readonly gemini: GeminiStandIn;
+  readonly gemini: MockGemini;
   /** Call keys of the runs of `work`, in order. */
   readonly effects: string[] = [];
   #held: { place: Place; reached: () => void } | undefined;
   #running: { store: OpenedStore; worker: Worker; ended: Promise<void> } | undefined;
 
-  private constructor(gemini: GeminiStandIn) {
+  private constructor(gemini: MockGemini) {
     this.gemini = gemini;
     putStore(this.#path('store'));
     const steps = Array.from({ length: STEPS }, (_, step) => [{ name: 'work', args: { step: step + 1 } }]);
@@ -68,7 +64,7 @@ class Scene {
   }
 
   static async play(scenes: (scene: Scene) => Promise<void>): Promise<void> {
-    const gemini = await startGeminiStandIn({ script: [] });
+    const gemini = await startMockGemini({ script: [] });
     const scene = new Scene(gemini);
     try {
       await scenes(scene);

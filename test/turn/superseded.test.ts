@@ -7,7 +7,7 @@ import { invocationIdOf } from '../../src/protocol/identity.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import { call, error, text } from '../../src/testing/gemini-reply.ts';
-import type { GeminiScript } from '../../src/testing/gemini-stand-in.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { Conversation } from '../setup/conversation.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { SHORT_RUNS } from '../setup/temporal-server.ts';

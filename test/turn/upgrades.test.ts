@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import { text } from '../../src/testing/gemini-reply.ts';
-import { type GeminiStandIn, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { type MockGemini, startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { DeploySite } from '../setup/deploy-site.ts';
 import { HeldTool } from '../setup/held-tool.ts';
@@ -23,10 +23,10 @@ const names = () => ({ app: 'test', userId: 'ada', sessionId: randomUUID() });
 
 describe('workers that come and go', () => {
   const site = new DeploySite();
-  let gemini: GeminiStandIn;
+  let gemini: MockGemini;
 
   beforeAll(async () => {
-    gemini = await startGeminiStandIn({ script: [] });
+    gemini = await startMockGemini({ script: [] });
     Object.assign(process.env, gemini.env);
     await site.open();
   });
@@ -115,7 +115,7 @@ describe('workers that come and go', () => {
 
 test('a turn goes on when everything was shut down, deployed anew and started again, without a message [resume.days]', async () => {
   const site = new DeploySite();
-  const gemini = await startGeminiStandIn({ script: stepCalls([[{ name: 'hold' }]]) });
+  const gemini = await startMockGemini({ script: stepCalls([[{ name: 'hold' }]]) });
   Object.assign(process.env, gemini.env);
   try {
     await site.open();

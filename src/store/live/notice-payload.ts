@@ -11,7 +11,7 @@ export const MOST_TEXT_BYTES = 7 * 1024;
 const LONGEST_PAYLOAD = 7_999;
 
 const DIGEST_CHARACTERS = 32;
-/** ASCII's own stand-in for a character that can't be sent. One byte, as NUL is: text doesn't grow by it. */
+/** ASCII's own substitute for a character that can't be sent. One byte, as NUL is: text doesn't grow by it. */
 const SUBSTITUTE = '\u001a';
 
 /** A notice that came from another process; its session is known by the channel. */

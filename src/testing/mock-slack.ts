@@ -6,10 +6,10 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { outliveErrors } from '../net/outlive-errors.ts';
 import { defined } from '../protocol/json.ts';
 import { isObject, type Json, listOf } from './gemini-json.ts';
-import { contentOf, SLACK_METHODS, STAND_IN_APP, shownMessage } from './slack-methods.ts';
+import { contentOf, MOCK_APP, SLACK_METHODS, shownMessage } from './slack-methods.ts';
 import { type SlackForgery, slackHeaders } from './slack-sign.ts';
 import { type SlackMessage, SlackRefusal, SlackState, type SlackView } from './slack-state.ts';
-import type { SlackActor, SlackMood, SlackStandIn, SlackStandInOptions } from './slack-workspace.ts';
+import type { MockSlack, MockSlackOptions, SlackActor, SlackMood } from './slack-workspace.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 /** Milliseconds for which a modal may be opened by a trigger. */
@@ -22,19 +22,19 @@ const LONGEST_WAIT = 30_000;
  * people who click, type and reply, as signed requests to a gateway.
  *
  * @example
- * await using slack = await startSlackStandIn();
+ * await using slack = await startMockSlack();
  * await slack.click(gateway.url, { message: await slack.waitForMessage(), action: 'Approve', user: 'U0MIRA' });
  */
-export async function startSlackStandIn(options: SlackStandInOptions = {}): Promise<SlackStandIn> {
-  const standIn = new LocalSlack(options);
-  await standIn.listen(options.port ?? 0);
-  return standIn;
+export async function startMockSlack(options: MockSlackOptions = {}): Promise<MockSlack> {
+  const mock = new LocalSlack(options);
+  await mock.listen(options.port ?? 0);
+  return mock;
 }
 
-class LocalSlack implements SlackStandIn {
+class LocalSlack implements MockSlack {
   readonly botToken = `xoxb-${randomUUID()}`;
   readonly signingSecret = randomUUID().replaceAll('-', '');
-  readonly appId = STAND_IN_APP;
+  readonly appId = MOCK_APP;
   readonly teamId = 'T0HOLDFAST';
   readonly calls: string[] = [];
   readonly refusals: { method: string; error: string; problems: readonly string[] }[] = [];
@@ -44,7 +44,7 @@ class LocalSlack implements SlackStandIn {
   #mood: SlackMood = 'up';
   #closing: Promise<void> | undefined;
 
-  constructor({ ref }: SlackStandInOptions) {
+  constructor({ ref }: MockSlackOptions) {
     this.#server = createServer((request, response) => {
       this.#serve(request, response).catch((error: unknown) => {
         // A caller that has hung up hears nothing.
@@ -167,7 +167,7 @@ class LocalSlack implements SlackStandIn {
     const body = formOf({
       token: 'deprecated',
       team_id: forged.teamId ?? this.teamId,
-      team_domain: 'stand-in',
+      team_domain: 'mock-slack',
       channel_id: channel,
       channel_name: 'general',
       user_id: user,
@@ -250,7 +250,7 @@ class LocalSlack implements SlackStandIn {
     return {
       token: 'deprecated',
       api_app_id: appId,
-      team: { id: teamId, domain: 'stand-in' },
+      team: { id: teamId, domain: 'mock-slack' },
       user: { id: user, username: 'somebody', name: 'somebody', team_id: userTeam ?? teamId },
       enterprise: null,
       is_enterprise_install: false,

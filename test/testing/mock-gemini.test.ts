@@ -3,13 +3,13 @@ import { ApiError, GoogleGenAI } from '@google/genai';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { call, hang, reply, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/gemini-script.ts';
-import { type GeminiStandInOptions, startGeminiStandIn } from '../../src/testing/gemini-stand-in.ts';
+import { type MockGeminiOptions, startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { until } from '../setup/until.ts';
 
 const MODEL = 'gemini-2.5-flash';
 
-async function start(script: GeminiScript, options: Partial<GeminiStandInOptions> = {}) {
-  const gemini = await startGeminiStandIn({ script, ...options });
+async function start(script: GeminiScript, options: Partial<MockGeminiOptions> = {}) {
+  const gemini = await startMockGemini({ script, ...options });
   onTestFinished(() => gemini.close());
   const ai = new GoogleGenAI({ apiKey: 'a-key', httpOptions: { baseUrl: gemini.url } });
   return { gemini, ai };
@@ -213,7 +213,7 @@ test('waitForRequests says how far it got when its time is over', async () => {
   await ai.models.generateContent({ model: MODEL, contents: 'Hi' });
   expect(await gemini.waitForRequests(1)).toHaveLength(1);
   await expect(gemini.waitForRequests(2, { timeoutMs: 10 })).rejects.toMatchObject({
-    code: 'GEMINI_STAND_IN_WAIT_TIMEOUT',
+    code: 'MOCK_GEMINI_WAIT_TIMEOUT',
     message: expect.stringContaining('1 of 2 requests arrived'),
   });
 });
@@ -224,7 +224,7 @@ test('close ends what is open, once and for all', async () => {
   const asked = [ai.models.generateContent(request), ai.models.generateContent(request)];
   const outcomes = Promise.allSettled(asked);
   await gemini.waitForRequests(2);
-  const waiting = expect(gemini.waitForRequests(3)).rejects.toMatchObject({ code: 'GEMINI_STAND_IN_CLOSED' });
+  const waiting = expect(gemini.waitForRequests(3)).rejects.toMatchObject({ code: 'MOCK_GEMINI_CLOSED' });
   await Promise.all([gemini.close(), gemini.close()]);
   await waiting;
   expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
@@ -232,7 +232,7 @@ test('close ends what is open, once and for all', async () => {
   await gemini.close();
   await gemini[Symbol.asyncDispose]();
   await expect(fetch(gemini.url)).rejects.toThrow();
-  await expect(gemini.waitForRequests(9)).rejects.toMatchObject({ code: 'GEMINI_STAND_IN_CLOSED' });
+  await expect(gemini.waitForRequests(9)).rejects.toMatchObject({ code: 'MOCK_GEMINI_CLOSED' });
 });
 
 test('reset starts over', async () => {
@@ -253,7 +253,7 @@ test('a failing script is the test’s mistake: 400, with the cause kept', async
   });
   const failure = await failureOf(ai.models.generateContent({ model: MODEL, contents: 'Hi' }));
   expect(failure.status).toBe(400);
-  expect(failure.message).toContain("The stand-in's script failed on request 1: no such city");
+  expect(failure.message).toContain("The mock server's script failed on request 1: no such city");
   expect(gemini.refusals[0]?.cause).toBe(problem);
 });
 
@@ -271,8 +271,8 @@ test.each([
   ['chunkDelayMs', { script: [], chunkDelayMs: Number.NaN }],
   ['wordsPerChunk', { script: [], wordsPerChunk: 0 }],
 ])('refuses a bad %s', async (field, options) => {
-  await expect(startGeminiStandIn(options as unknown as GeminiStandInOptions)).rejects.toMatchObject({
-    code: 'GEMINI_STAND_IN_BAD_OPTION',
+  await expect(startMockGemini(options as unknown as MockGeminiOptions)).rejects.toMatchObject({
+    code: 'MOCK_GEMINI_BAD_OPTION',
     message: expect.stringContaining(field),
   });
 });
@@ -284,5 +284,5 @@ test('a port that is taken is the system’s error', async () => {
   await promise;
   onTestFinished(() => void other.close());
   const { port } = other.address() as { port: number };
-  await expect(startGeminiStandIn({ script: [], port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  await expect(startMockGemini({ script: [], port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
 });

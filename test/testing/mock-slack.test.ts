@@ -1,7 +1,7 @@
 import { WebClient } from '@slack/web-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startSlackStandIn } from '../../src/testing/slack-stand-in.ts';
-import type { SlackStandIn } from '../../src/testing/slack-workspace.ts';
+import { startMockSlack } from '../../src/testing/mock-slack.ts';
+import type { MockSlack } from '../../src/testing/slack-workspace.ts';
 
 const plain = (text: string) => ({ type: 'plain_text', text });
 const section = (text: string) => ({ type: 'section', text: plain(text) });
@@ -10,10 +10,10 @@ const button = (more: object) => ({
   elements: [{ type: 'button', action_id: 'a', text: plain('Go'), ...more }],
 });
 
-describe('the stand-in of Slack', () => {
-  let slack: SlackStandIn;
+describe('the mock server of Slack', () => {
+  let slack: MockSlack;
   beforeAll(async () => {
-    slack = await startSlackStandIn();
+    slack = await startMockSlack();
   });
   afterAll(async () => await slack.close());
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { outliveErrors } from '../net/outlive-errors.ts';
 import { messageOf } from '../protocol/message-of.ts';
 import { checkRequest } from './gemini-check.ts';
-import { GeminiRefusal, GeminiStandInError } from './gemini-error.ts';
+import { GeminiRefusal, MockGeminiError } from './gemini-error.ts';
 import type { Json } from './gemini-json.ts';
 import { type RecordedRequest, type Refusal, RequestLog } from './gemini-record.ts';
 import { checkPace, type GeminiPace } from './gemini-reply.ts';
@@ -22,7 +22,7 @@ import { ThoughtSignatures } from './gemini-signatures.ts';
 
 export type { GeminiScript };
 
-export type GeminiStandInOptions = GeminiPace & {
+export type MockGeminiOptions = GeminiPace & {
   /** Its answers: replies in order, or a function called with each request. */
   script: GeminiScript;
   /** The only API key it accepts. Default: any key, but there must be one. */
@@ -39,7 +39,7 @@ export type GeminiStandInOptions = GeminiPace & {
   ref?: boolean;
 };
 
-export interface GeminiStandIn extends AsyncDisposable {
+export interface MockGemini extends AsyncDisposable {
   /** `http://127.0.0.1:PORT`, for `httpOptions.baseUrl`. */
   readonly url: string;
   /** Environment that points `@google/genai` to the mock server. */
@@ -51,8 +51,8 @@ export interface GeminiStandIn extends AsyncDisposable {
   /**
    * Waits until `count` requests have reached the script since the start or the last reset.
    *
-   * @throws {GeminiStandInError} `GEMINI_STAND_IN_WAIT_TIMEOUT` after `timeoutMs` milliseconds (default 30,000),
-   * `GEMINI_STAND_IN_CLOSED` when it closes before.
+   * @throws {MockGeminiError} `MOCK_GEMINI_WAIT_TIMEOUT` after `timeoutMs` milliseconds (default 30,000),
+   * `MOCK_GEMINI_CLOSED` when it closes before.
    */
   waitForRequests(count: number, options?: { timeoutMs?: number }): Promise<readonly RecordedRequest[]>;
   /** Forgets all requests and refusals and starts over, with another script if given. */
@@ -66,17 +66,17 @@ export interface GeminiStandIn extends AsyncDisposable {
  * from a script and the real API's refusals. A client cannot tell the difference.
  *
  * @example
- * await using gemini = await startGeminiStandIn({
+ * await using gemini = await startMockGemini({
  *   script: [call('get_weather', { city: 'Tartu' }), text('Sunny in Tartu.')],
  * });
  * const ai = new GoogleGenAI({ apiKey: 'test', httpOptions: { baseUrl: gemini.url } });
  *
- * @throws {GeminiStandInError} `GEMINI_STAND_IN_BAD_OPTION` or `GEMINI_STAND_IN_BAD_REPLY`, naming the field; the
+ * @throws {MockGeminiError} `MOCK_GEMINI_BAD_OPTION` or `MOCK_GEMINI_BAD_REPLY`, naming the field; the
  * system's error when the port is taken.
  * @see https://ai.google.dev/api/generate-content
  */
-export async function startGeminiStandIn(options: GeminiStandInOptions): Promise<GeminiStandIn> {
-  checkPace(options, 'GEMINI_STAND_IN_BAD_OPTION');
+export async function startMockGemini(options: MockGeminiOptions): Promise<MockGemini> {
+  checkPace(options, 'MOCK_GEMINI_BAD_OPTION');
   const { port = 0, apiKey } = options;
   if (!Number.isInteger(port) || port < 0 || port > 65_535) {
     throw badOption(`port must be an integer of 0 to 65535, got ${String(port)}`);
@@ -84,13 +84,13 @@ export async function startGeminiStandIn(options: GeminiStandInOptions): Promise
   if (apiKey !== undefined && (typeof apiKey !== 'string' || apiKey === '')) {
     throw badOption('apiKey must be a string that is not empty, or be left out');
   }
-  const standIn = new LocalGemini(options);
-  await standIn.listen(port);
-  return standIn;
+  const mock = new LocalGemini(options);
+  await mock.listen(port);
+  return mock;
 }
 
-class LocalGemini implements GeminiStandIn {
-  readonly #options: GeminiStandInOptions;
+class LocalGemini implements MockGemini {
+  readonly #options: MockGeminiOptions;
   readonly #pace: Required<GeminiPace>;
   readonly #server: Server;
   readonly #log = new RequestLog();
@@ -100,7 +100,7 @@ class LocalGemini implements GeminiStandIn {
   #url = '';
   #closing: Promise<void> | undefined;
 
-  constructor(options: GeminiStandInOptions) {
+  constructor(options: MockGeminiOptions) {
     this.#options = options;
     const { latencyMs = 0, chunkDelayMs = 0, wordsPerChunk = 4 } = options;
     this.#pace = { latencyMs, chunkDelayMs, wordsPerChunk };
@@ -117,7 +117,7 @@ class LocalGemini implements GeminiStandIn {
     return this.#url;
   }
 
-  get env(): GeminiStandIn['env'] {
+  get env(): MockGemini['env'] {
     return {
       GOOGLE_GEMINI_BASE_URL: this.#url,
       GEMINI_API_KEY: this.#options.apiKey ?? 'gemini-stand-in',
@@ -232,9 +232,9 @@ class LocalGemini implements GeminiStandIn {
 
 function internalError(cause: unknown): GeminiRefusal {
   const reason = messageOf(cause);
-  return new GeminiRefusal(500, `The stand-in could not answer: ${reason}`, { cause });
+  return new GeminiRefusal(500, `The mock server could not answer: ${reason}`, { cause });
 }
 
-function badOption(message: string): GeminiStandInError {
-  return new GeminiStandInError('GEMINI_STAND_IN_BAD_OPTION', message);
+function badOption(message: string): MockGeminiError {
+  return new MockGeminiError('MOCK_GEMINI_BAD_OPTION', message);
 }
