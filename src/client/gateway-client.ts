@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { GatewayAbout } from '../contract/about.ts';
+import { getEvents } from '../contract/events.ts';
 import { depthProblem } from '../contract/message-limits.ts';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
@@ -20,6 +21,7 @@ import type { FollowedEvent, StreamItem } from './stream/stream-item.ts';
 import { answerQuery, gatewayTurn, storedEvents, type ToldTurn } from './turns/gateway-turn.ts';
 import type { AnswerOptions, CallToCancel, Confirmed, InterruptOptions } from './turns/steering.ts';
 import type { TurnHandle } from './turns/turn-handle.ts';
+import { sessionNamesOf } from './turns/turn-names.ts';
 
 /** Options of {@link GatewayClient}. */
 export type GatewayClientOptions = GatewayConnectionOptions;
@@ -75,14 +77,14 @@ export class GatewayClient implements HoldfastApi {
     const sent = `${sessionPath(names, 'sendMessage')}/messages`;
     const told = await this.#connection.askAgain<ToldTurn>(sent, { method: 'POST', body });
     // What answers requests is for a turn that another message began.
-    return gatewayTurn(this.#connection, turnPath(names, told.messageId, 'sendMessage'), told);
+    return gatewayTurn(this.#connection, names, told);
   }
 
   /** @throws InvalidTurn */
   async turn({ messageId, ...names }: SentMessage): Promise<TurnHandle | undefined> {
     const path = turnPath(names, messageId, 'turn');
     try {
-      return gatewayTurn(this.#connection, path, await this.#connection.ask<ToldTurn>(path));
+      return gatewayTurn(this.#connection, names, await this.#connection.ask<ToldTurn>(path));
     } catch (error) {
       if (error instanceof SessionNotFound) return undefined;
       if (error instanceof GatewayError && error.code === 'HOLDFAST_GATEWAY_NO_SUCH_TURN') return undefined;
@@ -92,14 +94,24 @@ export class GatewayClient implements HoldfastApi {
 
   /** @throws InvalidTurn */
   follow(names: SessionNames, options: FollowOptions = {}): AsyncIterable<FollowedEvent> {
-    const path = `${sessionPath(names, 'follow')}/events`;
-    return storedEvents(this.#connection, { ...options, path, partial: false });
+    const input = sessionNamesOf(names, 'follow');
+    return storedEvents(this.#connection, {
+      ...options,
+      operation: getEvents,
+      input: { ...input },
+      partial: false,
+    });
   }
 
   /** @throws InvalidTurn, FollowerTooSlow */
   stream(names: SessionNames, options: FollowOptions = {}): AsyncIterable<StreamItem> {
-    const path = `${sessionPath(names, 'stream')}/events`;
-    return gatewayStream(this.#connection, { ...options, path, partial: true });
+    const input = sessionNamesOf(names, 'stream');
+    return gatewayStream(this.#connection, {
+      ...options,
+      operation: getEvents,
+      input: { ...input },
+      partial: true,
+    });
   }
 
   /** @throws UnknownCall, InvalidTurn */

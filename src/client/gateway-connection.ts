@@ -26,7 +26,7 @@ export interface GatewayRequest {
   signal?: AbortSignal | undefined;
 }
 
-type Input = Readonly<Record<string, unknown>>;
+export type Input = Readonly<Record<string, unknown>>;
 type Way = Pick<GatewayRequest, 'headers' | 'signal'>;
 
 /** Answers of a gateway, or of what stands before it, that say to come again. */
@@ -120,12 +120,12 @@ export class GatewayConnection {
 
   /** What the gateway answers to an operation. @throws as {@link ask}. */
   async call<T>(operation: Operation, input: Input, way: Way = {}): Promise<T> {
-    return await this.ask<T>(...sent(operation, input, way));
+    return await this.ask<T>(...requestFor(operation, input, way));
   }
 
   /** As {@link call}, of what is safe to send again: it is while the gateway can't be reached, a few times. */
   async callAgain<T>(operation: Operation, input: Input, way: Way = {}): Promise<T> {
-    return await this.askAgain<T>(...sent(operation, input, way));
+    return await this.askAgain<T>(...requestFor(operation, input, way));
   }
 
   /** @throws as {@link ask}. */
@@ -153,7 +153,8 @@ export class GatewayConnection {
   }
 }
 
-function sent(operation: Operation, input: Input, way: Way): [string, GatewayRequest] {
+/** Path and rest of what asks for an operation. @throws InvalidTurn for names that no path can have. */
+export function requestFor(operation: Operation, input: Input, way: Way = {}): [string, GatewayRequest] {
   for (const { in: place, field, check } of placesOf(operation)) {
     const value = input[field.join('.')];
     const isPart = place === 'path' || check['x-path-part'] === true;

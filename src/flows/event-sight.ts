@@ -1,6 +1,6 @@
+import type { EventKind } from '../contract/events.ts';
 import type { Content, Part } from '../events/content.ts';
 import { stepKeyOf } from '../protocol/identity.ts';
-import type { EventKind } from '../store/sessions/stored-event.ts';
 import type { Perspective } from '../tools/invocation-context.ts';
 
 /**

@@ -1,4 +1,5 @@
 export type { GatewayAbout } from '../contract/about.ts';
+export type { EventPage } from '../contract/events.ts';
 export type { Permission } from '../contract/keys.ts';
 export type {
   Access,
@@ -27,7 +28,6 @@ export { type Readiness, readiness } from './health/readiness.ts';
 export type { TurnLinks, TurnView } from './pages/links.ts';
 export type { InboxOptions } from './pages/options.ts';
 export { type ServedGateway, type ServeOptions, serveGateway } from './serve-gateway.ts';
-export type { EventPage } from './sessions/read-page.ts';
 export type {
   ByPerson,
   VerifiedWebhook,

@@ -1,8 +1,8 @@
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 import { whenAtRest } from '../client/turns/turn-at-rest.ts';
+import type { EventKind } from '../contract/events.ts';
 import type { Event } from '../events/event.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
-import type { EventKind } from '../store/sessions/stored-event.ts';
 
 /** A tool that isn't declared as long-running rarely says so while it runs, milliseconds. */
 const RARE = 500;

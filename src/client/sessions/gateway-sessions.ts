@@ -12,7 +12,7 @@ import type {
 import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import { SessionNotFound } from '../../store/store-errors.ts';
 import type { GatewayConnection } from '../gateway-connection.ts';
-import { appSessionsPath, sessionPath, turnPath, userSessionsPath, withQuery } from '../gateway-paths.ts';
+import { appSessionsPath, sessionPath, userSessionsPath, withQuery } from '../gateway-paths.ts';
 import type { HoldfastApi } from '../holdfast-api.ts';
 import { gatewayTurn, type ToldTurn } from '../turns/gateway-turn.ts';
 import type { TurnHandle } from '../turns/turn-handle.ts';
@@ -83,7 +83,7 @@ export class GatewaySessions implements Pick<HoldfastApi['sessions'], keyof Hold
   async retry({ callKey, ...names }: Omit<RetryTurn, 'interrupts'>): Promise<TurnHandle> {
     const path = `${sessionPath(names, 'sessions.retry')}/retry`;
     const told = await this.#connection.ask<ToldTurn>(path, { method: 'POST', body: { callKey } });
-    return gatewayTurn(this.#connection, turnPath(names, told.messageId, 'sessions.retry'), told);
+    return gatewayTurn(this.#connection, names, told);
   }
 }
 

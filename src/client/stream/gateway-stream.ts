@@ -1,14 +1,22 @@
+import type { Operation } from '../../contract/operation.ts';
 import { FollowerTooSlow, GatewayUnreachable } from '../client-errors.ts';
-import { type GatewayConnection, isPassing, retryAfter } from '../gateway-connection.ts';
+import {
+  type GatewayConnection,
+  type Input,
+  isPassing,
+  requestFor,
+  retryAfter,
+} from '../gateway-connection.ts';
 import { errorOf, toldError } from '../gateway-failure.ts';
-import { withQuery } from '../gateway-paths.ts';
 import type { FollowOptions } from './follow-events.ts';
 import { type ServerSentEvent, serverSentEvents } from './gateway-event-parser.ts';
 import type { FollowedEvent, StreamItem } from './stream-item.ts';
 import { placeOf } from './stream-place.ts';
 
 export interface GatewayStream extends FollowOptions {
-  path: string;
+  operation: Operation;
+  /** What is followed. */
+  input: Input;
   /** With what is never stored. */
   partial: boolean;
 }
@@ -21,6 +29,7 @@ const LIVE: ReadonlySet<string> = new Set([
   'tool-chunks-dropped',
   'job',
 ]);
+const EVENT_STREAM = 'text/event-stream';
 const TOO_SLOW = new FollowerTooSlow(0).code;
 
 /** The end of a connection that has told no error. */
@@ -30,9 +39,19 @@ type Cut = { kind: 'ended' } | { kind: 'cut'; cause?: unknown; wait?: number };
  * What a stream of the gateway sends, until its end or the signal. A connection that is cut is made again, after the last event
  * that was read: each event comes exactly once. What is never stored may be lost.
  *
+ * @throws InvalidTurn
  * @throws what the stream tells, in its class; GatewayUnreachable where the gateway stays away.
  */
-export async function* gatewayStream(
+export function gatewayStream(
+  connection: GatewayConnection,
+  options: GatewayStream,
+): AsyncGenerator<StreamItem, void, undefined> {
+  // What no path can have is told at once.
+  requestFor(options.operation, options.input);
+  return streamItems(connection, options);
+}
+
+async function* streamItems(
   connection: GatewayConnection,
   options: GatewayStream,
 ): AsyncGenerator<StreamItem, void, undefined> {
@@ -66,21 +85,16 @@ export async function* gatewayStream(
 /** Of one connection. */
 async function* readOnce(
   connection: GatewayConnection,
-  { path, partial, children, after, signal }: GatewayStream,
+  { operation, input, partial, children, after, signal }: GatewayStream,
 ): AsyncGenerator<StreamItem, Cut, undefined> {
   const stop = new AbortController();
   const either = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
-  const headers = {
-    accept: 'text/event-stream',
-    ...(after === undefined ? {} : { 'last-event-id': String(after) }),
-  };
+  const followed = { ...input, partial, ...(children === false ? { children } : {}), lastEventId: after };
+  const way = { headers: { accept: EVENT_STREAM }, signal: either };
   try {
     let answer: Response;
     try {
-      answer = await connection.send(
-        withQuery(path, { partial, ...(children === false ? { children } : {}) }),
-        { headers, signal: either },
-      );
+      answer = await connection.send(...requestFor(operation, followed, way));
     } catch (cause) {
       return { kind: 'cut', cause };
     }

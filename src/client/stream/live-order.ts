@@ -1,4 +1,5 @@
-import type { EventKind, StoredEvent } from '../../store/sessions/stored-event.ts';
+import type { EventKind } from '../../contract/events.ts';
+import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import { JobNews } from '../jobs/job-news.ts';
 import type { LiveItem } from './stream-item.ts';
 

@@ -1,3 +1,4 @@
+import { STREAM_PLACE } from '../../contract/events.ts';
 import { InvalidTurn } from '../client-errors.ts';
 
 /** How far a follower has read a session, and the sessions of the agents that its calls run. */
@@ -8,11 +9,6 @@ export interface StreamPlace {
   children: ReadonlyMap<string, number>;
 }
 
-/** `12;writer-x:4`: the seq, and of each agent that is under way its run key and seq. */
-const PLACE = /^\d{1,15}(;[\w-]{1,200}:\d{1,15})*$/;
-
-export const PLACE_PATTERN = PLACE.source;
-
 /** Of a place whose agents have all been read to their ends only the seq. */
 export function placeText({ seq, children }: StreamPlace): string {
   return [String(seq), ...Array.from(children, ([runKey, at]) => `${runKey}:${at}`)].join(';');
@@ -21,7 +17,7 @@ export function placeText({ seq, children }: StreamPlace): string {
 /** Undefined for what is no place. */
 export function parsePlace(place: number | string): StreamPlace | undefined {
   if (typeof place === 'number') return { seq: place, children: new Map() };
-  if (!PLACE.test(place)) return undefined;
+  if (!STREAM_PLACE.test(place)) return undefined;
   const [seq = '', ...children] = place.split(';');
   return {
     seq: Number(seq),

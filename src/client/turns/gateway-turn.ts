@@ -1,11 +1,13 @@
+import { followTurn } from '../../contract/events.ts';
 import type { TurnResult } from '../../protocol/turn.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { GatewayUnreachable } from '../client-errors.ts';
 import { type GatewayConnection, isPassing, retryAfter } from '../gateway-connection.ts';
-import { withQuery } from '../gateway-paths.ts';
+import { turnPath, withQuery } from '../gateway-paths.ts';
 import type { Receipt } from '../messages/message-receipt.ts';
 import type { FollowOptions } from '../stream/follow-events.ts';
 import { type GatewayStream, gatewayStream } from '../stream/gateway-stream.ts';
-import type { FollowedEvent } from '../stream/stream-item.ts';
+import type { FollowedEvent, StreamItem } from '../stream/stream-item.ts';
 import type { AnswerOptions } from './steering.ts';
 import type { TurnHandle } from './turn-handle.ts';
 
@@ -27,12 +29,15 @@ const SOON = 1_000;
 /** How long the gateway lets a worker be waited for at most, milliseconds. */
 const LONGEST_TIMEOUT = 60_000;
 
-/** @param path of the turn. */
-export function gatewayTurn(connection: GatewayConnection, path: string, told: ToldTurn): TurnHandle {
+/** The turn of a message to a session of these names. */
+export function gatewayTurn(connection: GatewayConnection, names: SessionNames, told: ToldTurn): TurnHandle {
   const { workflowId, runId, invocationId, messageId, taskQueue, attached, disposition } = told;
+  const { app, userId, sessionId } = names;
+  const path = turnPath(names, messageId, 'turn');
   const events = (partial: boolean, options: FollowOptions = {}): GatewayStream => ({
     ...options,
-    path: `${path}/events`,
+    operation: followTurn,
+    input: { app, userId, sessionId, messageId },
     partial,
   });
   return {
@@ -45,11 +50,16 @@ export function gatewayTurn(connection: GatewayConnection, path: string, told: T
   };
 }
 
-export async function* storedEvents(
+/** As {@link gatewayStream}, of what is stored. */
+export function storedEvents(
   connection: GatewayConnection,
   options: GatewayStream,
 ): AsyncGenerator<FollowedEvent, void, undefined> {
-  for await (const item of gatewayStream(connection, options)) {
+  return eventsOf(gatewayStream(connection, options));
+}
+
+async function* eventsOf(items: AsyncIterable<StreamItem>): AsyncGenerator<FollowedEvent, void, undefined> {
+  for await (const item of items) {
     if (item.type !== 'event') continue;
     const { type: _type, ...stored } = item;
     yield stored;

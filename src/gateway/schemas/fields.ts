@@ -1,5 +1,4 @@
 import { z } from '@hono/zod-openapi';
-import { PLACE_PATTERN } from '../../client/stream/stream-place.ts';
 import { expected, unknownFields } from '../request-problems.ts';
 
 /** A number of a query, without sign, point or exponent. */
@@ -12,16 +11,6 @@ export function wholeNumber(description: string, { min = 0, max = Number.MAX_SAF
     .transform(Number)
     .refine((value) => value >= min && value <= max, { error })
     .openapi({ type: 'integer', minimum: min, maximum: max, description });
-}
-
-/** How far a stream was read: a seq, or the id of one of its events. */
-export function streamPlace(description: string) {
-  const error = expected('a whole number from 0 on, or the id of an event of a stream');
-  return z
-    .string({ error })
-    .regex(new RegExp(PLACE_PATTERN), { error })
-    .transform((place) => (/^\d+$/.test(place) ? Number(place) : place))
-    .openapi({ type: 'string', pattern: PLACE_PATTERN, description });
 }
 
 /** The last moment of a `Date`. */

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
+import { STORED_EVENT } from '../../contract/events.ts';
 import type { ListedSessions, Session } from '../../store/sessions/session-store.ts';
 import { expected } from '../request-problems.ts';
-import { STORED_EVENT } from './events.ts';
 import { bodyOf, flag, name, record, text, time, wholeNumber } from './fields.ts';
 import { USAGE } from './turns.ts';
 

@@ -1,9 +1,9 @@
 import { z } from '@hono/zod-openapi';
+import { CONTENT } from '../../contract/events.ts';
 import { PROGRESS } from '../../contract/jobs.ts';
 import type { Content } from '../../events/content.ts';
 import type { TurnResult, TurnStatus } from '../../protocol/turn.ts';
 import { expected } from '../request-problems.ts';
-import { CONTENT } from './events.ts';
 import { bodyOf, name, record, text } from './fields.ts';
 
 /** Bounds of numbers that JavaScript can tell apart, which zod heeds and doesn't document. */

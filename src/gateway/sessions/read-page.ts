@@ -1,13 +1,7 @@
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
+import type { EventPage } from '../../contract/events.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { StoredEvent } from '../../store/sessions/stored-event.ts';
-
-export interface EventPage {
-  events: StoredEvent[];
-  /** The seq to go on after. */
-  last: number;
-  more: boolean;
-}
 
 /** How long a session may take that is deleted, and made again, while it is read, milliseconds. */
 const TIMEOUT = 5_000;

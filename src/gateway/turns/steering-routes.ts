@@ -1,10 +1,10 @@
 import { createRoute } from '@hono/zod-openapi';
+import { STORED_EVENT } from '../../contract/events.ts';
 import { guarded } from '../access/guarded.ts';
 import type { GatewayHono } from '../gateway-app.ts';
 import { turnView } from '../pages/links.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { bodyProblems, json, jsonBody, problems } from '../schemas/answers.ts';
-import { STORED_EVENT } from '../schemas/events.ts';
 import { ANSWER_QUERY } from '../schemas/fields.ts';
 import { SESSION, SESSION_PATH, sessionNames } from '../schemas/path-parts.ts';
 import { FORK_SESSION, RETRY_TURN, REWIND_SESSION, SESSION_BODY } from '../schemas/sessions.ts';

@@ -16,9 +16,7 @@ import { ENDED_TURN, RECEIPT, RUNNING_TURN, SEND_MESSAGE, TURN_BODY } from '../s
 import { demandSharedState } from '../sessions/shared-state.ts';
 import { demandAnswers } from './answers-of-message.ts';
 import { awaitReceipt } from './await-receipt.ts';
-import { after, children, partial, placeOf, RESUME_HEADER, STREAM, streamed } from './event-routes.ts';
 import { pollTurn } from './long-poll.ts';
-import { turnFrames } from './stream-frames.ts';
 
 const tags = ['Turns'];
 
@@ -28,7 +26,7 @@ const WAIT_QUERY = z.object({
     .openapi({ default: 0 }),
 });
 
-/** Turns started, awaited and followed. */
+/** Turns started and awaited. */
 export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { client, about } = setting.options;
   app.openapi(
@@ -86,33 +84,6 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
       const polled = await pollTurn(client, names, turn, wait * 1_000, signal);
       if ('result' in polled) return context.json({ ...view, ...polled }, 200);
       return context.json({ ...view, ...polled }, 202);
-    },
-  );
-  app.openapi(
-    createRoute({
-      method: 'get',
-      path: `${TURN}/events`,
-      tags,
-      operationId: 'followTurn',
-      summary: 'Follow a turn to its end',
-      ...guarded(setting, 'read'),
-      request: { params: TURN_PATH, query: z.object({ after, partial, children }), headers: RESUME_HEADER },
-      responses: {
-        200: {
-          description:
-            'Its events from the first one on, or after the one that the reader has seen last, and then `end`.',
-          content: { 'text/event-stream': STREAM },
-        },
-        ...problems(),
-      },
-    }),
-    async (context) => {
-      const { turn } = await find(context.req.valid('param'));
-      const query = context.req.valid('query');
-      const place = placeOf(context.req.valid('header')) ?? query.after;
-      return streamed(context, setting, (signal) =>
-        turnFrames(turn, { partial: query.partial, children: query.children, after: place, signal }),
-      );
     },
   );
   app.openapi(

@@ -1,11 +1,5 @@
+import type { EventKind } from '../../contract/events.ts';
 import type { Event } from '../../events/event.ts';
-
-/**
- * What an event is in the transcript. `responses` answers the calls of the same run and step. `rewind` hides the events
- * between `hidesAfter` and itself. `callback` is said by user code for its agent: a callback's answer or state, what a
- * plugin or a processor adds. `request` asks people, by calls with reserved names.
- */
-export type EventKind = 'message' | 'model' | 'responses' | 'error' | 'rewind' | 'callback' | 'request';
 
 /** An event with its place in the session. */
 export interface StoredEvent {
