@@ -106,6 +106,13 @@ export type { StoredCredential } from './contract/credentials.ts';
 export { HoldfastError, type HoldfastErrorOptions } from './contract/error.ts';
 export type { ErrorCode } from './contract/error-codes.ts';
 export type { JobProgress, JobStatus } from './contract/jobs.ts';
+export type {
+  CreateSession,
+  ForkSession,
+  GetSession,
+  ListSessions,
+  RewindSession,
+} from './contract/sessions.ts';
 export {
   type AuthCredential,
   AuthCredentialTypes,
@@ -224,10 +231,7 @@ export {
   type ToolCallPolicyContext,
 } from './plugins/security-plugin.ts';
 export { ToolAuditPlugin, type ToolAuditRecord, type WriteToolAudit } from './plugins/tool-audit-plugin.ts';
-export {
-  REFLECT_AND_RETRY_RESPONSE_TYPE,
-  type ToolFailureResponse,
-} from './plugins/withheld.ts';
+export { REFLECT_AND_RETRY_RESPONSE_TYPE, type ToolFailureResponse } from './plugins/withheld.ts';
 export type { RanAgent } from './protocol/agent-run.ts';
 export { digestOf } from './protocol/canonical-json.ts';
 export type { DecisionReceipt, OnExpiry, Voter } from './protocol/gate.ts';
@@ -260,15 +264,10 @@ export { type OpenStoreOptions, openStore } from './store/open-store.ts';
 export type { SessionNames } from './store/sessions/session-names.ts';
 export type {
   AuditRow,
-  CreateSession,
   DeleteSession,
-  ForkSession,
-  GetSession,
   ListedSessions,
-  ListSessions,
   PreparedRetry,
   RetryTurn,
-  RewindSession,
   Session as StoredSession,
   SessionStore,
   SessionSummary,

@@ -6,10 +6,7 @@ import { checkText, turnNamesOf } from './turns/turn-names.ts';
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** @throws InvalidTurn */
-export function userSessionsPath(
-  { app, userId }: Pick<SessionNames, 'app' | 'userId'>,
-  method: string,
-): string {
+function userSessionsPath({ app, userId }: Pick<SessionNames, 'app' | 'userId'>, method: string): string {
   return pathOf`/v1/apps/${inPath({ app }, method)}/users/${inPath({ userId }, method)}/sessions`;
 }
 
@@ -24,11 +21,6 @@ export function sessionPath(names: SessionNames, method: string): string {
 export function turnPath(names: SessionNames, messageId: string, method: string): string {
   turnNamesOf(names, messageId, method);
   return `${sessionPath(names, method)}${pathOf`/turns/${inPath({ messageId }, method)}`}`;
-}
-
-/** @throws InvalidTurn */
-export function appSessionsPath(app: string, method: string): string {
-  return pathOf`/v1/apps/${inPath({ app }, method)}/sessions`;
 }
 
 export function withQuery(path: string, query: Query): string {

@@ -19,6 +19,7 @@ export type {
   OwnJob,
   ProgressJob,
 } from '../contract/jobs.ts';
+export type { DeletedSessions, DeleteSessionOptions } from '../contract/sessions.ts';
 export {
   CredentialKeyMissing,
   CredentialUnreadable,
@@ -80,7 +81,7 @@ export type { Disposition } from './messages/deliver.ts';
 export type { Receipt } from './messages/message-receipt.ts';
 export type { OutgoingMessage } from './messages/outgoing-turn.ts';
 export type { ClientSessions } from './sessions/client-sessions.ts';
-export type { DeletedExpired, DeletedSessions, DeleteSessionOptions } from './sessions/delete-session.ts';
+export type { DeletedExpired } from './sessions/delete-session.ts';
 export type { FollowOptions } from './stream/follow-events.ts';
 export type { ChildMark, FollowedEvent, LiveItem, StreamItem } from './stream/stream-item.ts';
 export type {

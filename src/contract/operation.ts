@@ -56,6 +56,15 @@ type Known<T> = {
   [Field in keyof T as string extends Field ? never : Field]: Exact<Exclude<T[Field], undefined>>;
 };
 
+/** What is told as a `T`: as {@link Exact}, and JSON leaves out what is `undefined`. */
+export type Told<T> = T extends readonly (infer Item)[]
+  ? readonly Told<Item>[]
+  : T extends object
+    ? keyof Known<T> extends never
+      ? T
+      : { [Field in keyof T as string extends Field ? never : Field]: Told<T[Field]> }
+    : T;
+
 export type InputOf<Of extends Contract> = Exact<z.output<Of['input']>>;
 
 const CHECKS = new WeakMap<z.ZodType, Check>();

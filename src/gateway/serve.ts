@@ -3,12 +3,12 @@ import { type Check, isObject, type Problem, shapeOf, takeAll } from '../contrac
 import { entryOf } from '../contract/error-codes.ts';
 import {
   checkOf,
-  type Exact,
   type InputOf,
   inputFrom,
   type Operation,
   pathPartProblem,
   placesOf,
+  type Told,
 } from '../contract/operation.ts';
 import { didYouMean } from '../schema/known-fields.ts';
 import type { GatewayContext, GatewayHono, GatewayMiddleware } from './gateway-app.ts';
@@ -27,7 +27,7 @@ const MOST_TOLD = 5;
 
 /** The answer to an operation; where it has a stream, that may be one. */
 type AnswerOf<Of extends Operation> =
-  | Exact<z.output<Of['output']>>
+  | Told<z.output<Of['output']>>
   | (Of['stream'] extends string ? Response : never);
 
 /** Makes an operation a route of the gateway and a part of its document. */

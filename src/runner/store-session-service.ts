@@ -69,17 +69,19 @@ export abstract class StoreSessionService extends BaseSessionService {
       let next = pageOffset(request);
       const end = limit === undefined ? Number.POSITIVE_INFINITY : next + limit;
       do {
+        const most = Math.min(PAGE, end - next);
         const page = await sessions.list({
           app: appName,
           ...defined({ userId }),
           offset: next,
-          limit: Math.min(PAGE, end - next),
+          // With none wanted the total still is.
+          limit: Math.max(1, most),
           order,
         });
         totalItems = page.totalItems;
         if (page.sessions.length === 0) break;
         next += page.sessions.length;
-        for (const { sessionId, app, userId: user, updatedAt } of page.sessions) {
+        for (const { sessionId, app, userId: user, updatedAt } of page.sessions.slice(0, most)) {
           listed.push(
             createSession({ id: sessionId, appName: app, userId: user, lastUpdateTime: updatedAt }),
           );

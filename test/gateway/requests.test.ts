@@ -199,10 +199,10 @@ describe('a request', () => {
   });
 
   test.each([
-    ['?limit=0', 'query.limit: expected a whole number from 1 to 1000, got the number 0'],
+    ['?limit=0', 'query.limit: expected a whole number from 1 to 1000 or nothing, got number'],
     ['?limit=x', 'query.limit: expected a whole number'],
     ['?limit=', 'query.limit: expected a whole number'],
-    ['?limit=1&limit=2', 'query.limit: expected a whole number from 1 to 1000, got a list of 2'],
+    ['?limit=1&limit=2', 'query.limit: expected a whole number from 1 to 1000 or nothing, got a list of 2'],
     ['?order=up', 'query.order'],
     ['?offset=-1', 'query.offset: expected a whole number'],
   ])('with the query %s is told what is wrong', async (query, problem) => {

@@ -1,32 +1,41 @@
+import {
+  APPENDED_EVENT,
+  type CreateSession,
+  createSession,
+  type DeletedSessions,
+  type DeleteSessionOptions,
+  deleteSession,
+  EXPIRED_SESSIONS,
+  type ForkSession,
+  forkSession,
+  type GetSession,
+  getSession,
+  type ListSessions,
+  listOfSessions,
+  RETRIED_CALL,
+  type RetriedCall,
+  type RewindSession,
+  rewindSession,
+  SESSION_TO_DELETE,
+} from '../../contract/sessions.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { retryIdOf } from '../../protocol/identity.ts';
-import type {
-  AppendEvent,
-  CreateSession,
-  ForkSession,
-  GetSession,
-  ListedSessions,
-  ListSessions,
-  RetryTurn,
-  RewindSession,
-  Session,
-} from '../../store/sessions/session-store.ts';
+import type { AppendEvent, ListedSessions, Session } from '../../store/sessions/session-store.ts';
 import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import type { Store } from '../../store/store.ts';
 import { activeTrace } from '../active-trace.ts';
+import { checkedFields, checkedInput } from '../checked-input.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { InvalidTurn } from '../client-errors.ts';
 import { tellGivenUp } from '../jobs/tell-job.ts';
 import { startRun } from '../messages/deliver.ts';
 import { type TurnHandle, turnHandle } from '../turns/turn-handle.ts';
-import { checkState, checkText, sessionNamesOf, turnNamesOf } from '../turns/turn-names.ts';
+import { checkState, turnNamesOf } from '../turns/turn-names.ts';
 import {
   assertIdle,
   type DeletedExpired,
-  type DeletedSessions,
-  type DeleteSessionOptions,
   deleteExpired,
-  deleteSession,
+  deleteWithRuns,
   turnRunning,
 } from './delete-session.ts';
 
@@ -44,24 +53,39 @@ export class ClientSessions {
     this.#context = context;
   }
 
-  /** @throws SessionExists, InvalidTurn */
+  /**
+   * @param create.state prefixes `app:` and `user:` write the shared state; `temp:` is left out.
+   * @throws SessionExists, InvalidTurn
+   */
   async create(create: CreateSession): Promise<Session> {
-    const store = this.#store('sessions.create');
-    const { app, userId, sessionId } = create;
-    checkText({ app, userId, ...(sessionId === undefined ? {} : { sessionId }) }, 'sessions.create');
-    checkState({ state: create.state }, 'sessions.create');
-    return await store.sessions.create(create);
+    const store = this.#store(createSession.name);
+    const { input } = checkedInput(createSession, create);
+    checkState({ state: input.state }, createSession.name);
+    return await store.sessions.create(input);
   }
 
-  /** Undefined where there is none. */
+  /**
+   * Undefined where there is none.
+   *
+   * @param get.numRecentEvents the last so many events; 0 for none. Defaults to all.
+   * @param get.after events after this seq.
+   * @param get.afterTimestamp events at or after this time, milliseconds since the epoch; ADK's option.
+   * @throws InvalidTurn
+   */
   async get(get: GetSession): Promise<Session | undefined> {
-    const store = this.#store('sessions.get');
-    sessionNamesOf(get, 'sessions.get');
-    return await store.sessions.get(get);
+    const store = this.#store(getSession.name);
+    return await store.sessions.get(checkedInput(getSession, get).input);
   }
 
+  /**
+   * @param list.userId defaults to all users of the app.
+   * @param list.limit at most 1,000; defaults to 100.
+   * @param list.order by last update. Defaults to `desc`.
+   * @throws InvalidTurn
+   */
   async list(list: ListSessions): Promise<ListedSessions> {
-    return await this.#store('sessions.list').sessions.list(list);
+    const operation = listOfSessions(list);
+    return await this.#store(operation.name).sessions.list(checkedInput(operation, list).input);
   }
 
   /**
@@ -69,12 +93,22 @@ export class ClientSessions {
    * their children.
    * Audit rows without content stay. Repeating it after a failure finishes it.
    *
+   * @param options.withForks deletes the sessions that were forked from it, and from those, too. Defaults to false.
+   * @param options.cancelRunning cancels a turn that runs, and waits for its end. Defaults to false: then it is refused.
+   * @param options.timeout how long the end of a cancelled turn is waited for, milliseconds. Defaults to 30,000.
+   * @param options.idleSince nothing is deleted where the session, or a fork that is deleted with it, was written to at this time or
+   * later, milliseconds since the epoch.
    * @throws TurnRunning, SessionHasForks, InvalidTurn
    * @example
    * const { sessions, runs } = await client.sessions.delete({ app, userId, sessionId, cancelRunning: true });
    */
   async delete(options: DeleteSessionOptions): Promise<DeletedSessions> {
-    return await deleteSession(this.#context, this.#store('sessions.delete'), options);
+    const store = this.#store(deleteSession.name);
+    const { timeout } = options;
+    return await deleteWithRuns(this.#context, store, {
+      ...checkedFields(SESSION_TO_DELETE, options, deleteSession.name),
+      ...(timeout === undefined ? {} : { timeout }),
+    });
   }
 
   /**
@@ -86,27 +120,22 @@ export class ClientSessions {
    * await client.sessions.deleteExpired('shop', Date.now() - 90 * 24 * 3_600_000);
    */
   async deleteExpired(app: string, olderThan: Date | number): Promise<DeletedExpired> {
-    const store = this.#store('sessions.deleteExpired');
-    checkText({ app }, 'sessions.deleteExpired');
-    const before = Number(olderThan);
-    if (!Number.isFinite(before)) {
-      throw new InvalidTurn(
-        'sessions.deleteExpired: olderThan: expected a Date or milliseconds since the epoch',
-      );
-    }
-    return await deleteExpired(this.#context, store, app, before);
+    const method = 'sessions.deleteExpired';
+    const store = this.#store(method);
+    const given = checkedFields(EXPIRED_SESSIONS, { app, olderThan: Number(olderThan) }, method);
+    return await deleteExpired(this.#context, store, given.app, given.olderThan);
   }
 
   /**
    * A session that begins with the events of another, up to a seq. Works while a turn runs.
    *
+   * @param fork.at last seq that the fork has. Defaults to the session's last.
+   * @param fork.to id of the fork. Defaults to a random one.
    * @throws SessionNotFound, SessionExists, NoSuchPlace, InvalidTurn
    */
   async fork(fork: ForkSession): Promise<Session> {
-    const store = this.#store('sessions.fork');
-    sessionNamesOf(fork, 'sessions.fork');
-    if (fork.to !== undefined) checkText({ to: fork.to }, 'sessions.fork');
-    return await store.sessions.fork(fork);
+    const store = this.#store(forkSession.name);
+    return await store.sessions.fork(checkedInput(forkSession, fork).input);
   }
 
   /**
@@ -116,9 +145,10 @@ export class ClientSessions {
    * @throws TurnRunning, SessionNotFound, NoSuchPlace, InvalidTurn
    */
   async rewind(rewind: RewindSession): Promise<StoredEvent> {
-    const store = this.#store('sessions.rewind');
-    await assertIdle(this.#context, rewind, 'sessions.rewind');
-    return await store.sessions.rewind(rewind);
+    const store = this.#store(rewindSession.name);
+    const { input } = checkedInput(rewindSession, rewind);
+    await assertIdle(this.#context, input, rewindSession.name);
+    return await store.sessions.rewind(input);
   }
 
   /**
@@ -134,7 +164,7 @@ export class ClientSessions {
    */
   async append(append: AppendEvent): Promise<StoredEvent> {
     const store = this.#store('sessions.append');
-    checkText({ key: append.key }, 'sessions.append');
+    checkedFields(APPENDED_EVENT, append, 'sessions.append');
     const { content, actions } = append.event;
     checkState({ 'event.actions.stateDelta': actions?.stateDelta }, 'sessions.append');
     if (content?.parts?.some(({ functionCall, functionResponse }) => functionCall ?? functionResponse)) {
@@ -153,9 +183,9 @@ export class ClientSessions {
    * const turn = await client.sessions.retry({ app, userId, sessionId, callKey });
    * const { status, text } = await turn.result();
    */
-  async retry(retry: Omit<RetryTurn, 'interrupts'>): Promise<TurnHandle> {
+  async retry(given: RetriedCall): Promise<TurnHandle> {
     const store = this.#store('sessions.retry');
-    checkText({ callKey: retry.callKey }, 'sessions.retry');
+    const retry = checkedFields(RETRIED_CALL, given, 'sessions.retry');
     await assertIdle(this.#context, retry, 'sessions.retry');
     const {
       retryOf,

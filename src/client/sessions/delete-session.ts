@@ -1,8 +1,9 @@
 import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
+import type { DeletedSessions, DeleteSessionOptions } from '../../contract/sessions.ts';
 import { jobWorkflowIdOf } from '../../protocol/identity.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
-import type { DeletedSession, DeleteSession, IdleSession } from '../../store/sessions/session-store.ts';
+import type { DeletedSession, IdleSession } from '../../store/sessions/session-store.ts';
 import type { Store } from '../../store/store.ts';
 import { SessionHasForks } from '../../store/store-errors.ts';
 import { isOutOfTime } from '../ask-workflow.ts';
@@ -20,27 +21,13 @@ const CANCEL_TIMEOUT = 30_000;
 /** Turns of one session that are cancelled, one after another, before it is given up. */
 const MOST_CANCELLED = 10;
 
-/** What {@link ClientSessions.delete} deletes. */
-export interface DeleteSessionOptions extends DeleteSession {
-  /** Cancels a turn that runs, and waits for its end. Defaults to false: then it is refused. */
-  cancelRunning?: boolean;
-  /** How long the end of a cancelled turn is waited for, milliseconds. Defaults to 30,000. */
-  timeout?: number;
-}
-
-export interface DeletedSessions {
-  /** What was deleted from the store, forks included. */
-  sessions: SessionNames[];
-  /** Runs whose histories Temporal was asked to delete. */
-  runs: number;
-}
-
 export interface DeletedExpired extends DeletedSessions {
   /** What is old enough and was left: a turn runs, or a job, or forks read its events. What was written to meanwhile isn't. */
   skipped: SessionNames[];
 }
 
-export async function deleteSession(
+/** What is in the store of a session, and the histories of its runs. */
+export async function deleteWithRuns(
   context: ClientContext,
   store: Store,
   options: DeleteSessionOptions,
@@ -85,19 +72,20 @@ export async function deleteExpired(
   app: string,
   before: number,
 ): Promise<DeletedExpired> {
-  const deleted: DeletedExpired = { sessions: [], runs: 0, skipped: [] };
+  const [gone, skipped]: [SessionNames[], SessionNames[]] = [[], []];
+  let ended = 0;
   for await (const { app: of, userId, sessionId } of idleSessions(store, app, before)) {
     const names = { app: of, userId, sessionId };
     try {
-      const { sessions, runs } = await deleteSession(context, store, { ...names, idleSince: before });
-      deleted.sessions.push(...sessions);
-      deleted.runs += runs;
+      const { sessions, runs } = await deleteWithRuns(context, store, { ...names, idleSince: before });
+      gone.push(...sessions);
+      ended += runs;
     } catch (error) {
       if (!(error instanceof TurnRunning || error instanceof SessionHasForks)) throw error;
-      deleted.skipped.push(names);
+      skipped.push(names);
     }
   }
-  return deleted;
+  return { sessions: gone, runs: ended, skipped };
 }
 
 /** Page after page, after the sessions that were left. */

@@ -1,25 +1,31 @@
-import type {
-  CreateSession,
-  ForkSession,
-  GetSession,
-  ListedSessions,
-  ListSessions,
-  RetryTurn,
-  RewindSession,
-  Session,
-  SessionSummary,
-} from '../../store/sessions/session-store.ts';
+import {
+  type CreateSession,
+  createSession,
+  type DeletedSessions,
+  type DeleteSessionOptions,
+  deleteSession,
+  type ForkSession,
+  forkSession,
+  type GetSession,
+  getSession,
+  type ListSessions,
+  LONGEST_END,
+  listOfSessions,
+  RETRIED_CALL,
+  type RetriedCall,
+  type RewindSession,
+  rewindSession,
+  SESSION_TO_DELETE,
+} from '../../contract/sessions.ts';
+import type { ListedSessions, Session, SessionSummary } from '../../store/sessions/session-store.ts';
 import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import { SessionNotFound } from '../../store/store-errors.ts';
+import { checkedFields, checkedInput } from '../checked-input.ts';
 import type { GatewayConnection } from '../gateway-connection.ts';
-import { appSessionsPath, sessionPath, userSessionsPath, withQuery } from '../gateway-paths.ts';
+import { sessionPath } from '../gateway-paths.ts';
 import type { HoldfastApi } from '../holdfast-api.ts';
 import { gatewayTurn, type ToldTurn } from '../turns/gateway-turn.ts';
 import type { TurnHandle } from '../turns/turn-handle.ts';
-import type { DeletedSessions, DeleteSessionOptions } from './delete-session.ts';
-
-/** How long the gateway waits for a cancelled turn's end at most, milliseconds. */
-const LONGEST_TIMEOUT = 90_000;
 
 /** `sessions` of a `GatewayClient`: as those of `HoldfastClient`. */
 export class GatewaySessions implements Pick<HoldfastApi['sessions'], keyof HoldfastApi['sessions']> {
@@ -30,57 +36,53 @@ export class GatewaySessions implements Pick<HoldfastApi['sessions'], keyof Hold
   }
 
   /** @throws SessionExists, InvalidTurn */
-  async create({ app, userId, sessionId, state }: CreateSession): Promise<Session> {
-    const path = userSessionsPath({ app, userId }, 'sessions.create');
-    if (sessionId !== undefined) sessionPath({ app, userId, sessionId }, 'sessions.create');
-    return whole(await this.#connection.ask<Session>(path, { method: 'POST', body: { sessionId, state } }));
+  async create(create: CreateSession): Promise<Session> {
+    const { input } = checkedInput(createSession, create);
+    return whole(await this.#connection.call<Session>(createSession, input));
   }
 
   /** Undefined where there is none. */
-  async get({ numRecentEvents, after, afterTimestamp, ...names }: GetSession): Promise<Session | undefined> {
-    const path = sessionPath(names, 'sessions.get');
+  async get(get: GetSession): Promise<Session | undefined> {
+    const { input } = checkedInput(getSession, get);
     try {
-      const query = { numRecentEvents, after, afterTimestamp };
-      return whole(await this.#connection.ask<Session>(withQuery(path, query)));
+      return whole(await this.#connection.call<Session>(getSession, input));
     } catch (error) {
       if (error instanceof SessionNotFound) return undefined;
       throw error;
     }
   }
 
-  async list({ app, userId, limit, offset, order }: ListSessions): Promise<ListedSessions> {
-    const path =
-      userId === undefined
-        ? appSessionsPath(app, 'sessions.list')
-        : userSessionsPath({ app, userId }, 'sessions.list');
-    const listed = await this.#connection.ask<ListedSessions>(withQuery(path, { limit, offset, order }));
+  /** @throws InvalidTurn */
+  async list(list: ListSessions): Promise<ListedSessions> {
+    const operation = listOfSessions(list);
+    const { input } = checkedInput(operation, list);
+    const listed = await this.#connection.call<ListedSessions>(operation, input);
     return { ...listed, sessions: listed.sessions.map(whole) };
   }
 
   /** @throws TurnRunning, SessionHasForks, InvalidTurn */
   async delete(options: DeleteSessionOptions): Promise<DeletedSessions> {
-    const { cancelRunning, withForks, timeout, idleSince } = options;
-    const bounded = timeout === undefined ? undefined : Math.round(Math.min(LONGEST_TIMEOUT, timeout));
-    const query = { cancelRunning, withForks, timeout: bounded, idleSince };
-    const path = withQuery(sessionPath(options, 'sessions.delete'), query);
-    return await this.#connection.ask<DeletedSessions>(path, { method: 'DELETE' });
+    const { timeout } = options;
+    return await this.#connection.call(deleteSession, {
+      ...checkedFields(SESSION_TO_DELETE, options, deleteSession.name),
+      timeout: timeout === undefined ? undefined : Math.round(Math.min(LONGEST_END, timeout)),
+    });
   }
 
   /** @throws SessionNotFound, SessionExists, NoSuchPlace, InvalidTurn */
-  async fork({ at, to, ...names }: ForkSession): Promise<Session> {
-    const path = `${sessionPath(names, 'sessions.fork')}/fork`;
-    if (to !== undefined) sessionPath({ ...names, sessionId: to }, 'sessions.fork');
-    return whole(await this.#connection.ask<Session>(path, { method: 'POST', body: { at, to } }));
+  async fork(fork: ForkSession): Promise<Session> {
+    const { input } = checkedInput(forkSession, fork);
+    return whole(await this.#connection.call<Session>(forkSession, input));
   }
 
   /** @throws TurnRunning, SessionNotFound, NoSuchPlace, InvalidTurn */
-  async rewind({ beforeInvocationId, ...names }: RewindSession): Promise<StoredEvent> {
-    const path = `${sessionPath(names, 'sessions.rewind')}/rewind`;
-    return await this.#connection.ask<StoredEvent>(path, { method: 'POST', body: { beforeInvocationId } });
+  async rewind(rewind: RewindSession): Promise<StoredEvent> {
+    return await this.#connection.call(rewindSession, checkedInput(rewindSession, rewind).input);
   }
 
   /** @throws TurnRunning, SessionNotFound, NoSuchPlace, InvalidTurn */
-  async retry({ callKey, ...names }: Omit<RetryTurn, 'interrupts'>): Promise<TurnHandle> {
+  async retry(retry: RetriedCall): Promise<TurnHandle> {
+    const { callKey, ...names } = checkedFields(RETRIED_CALL, retry, 'sessions.retry');
     const path = `${sessionPath(names, 'sessions.retry')}/retry`;
     const told = await this.#connection.ask<ToldTurn>(path, { method: 'POST', body: { callKey } });
     return gatewayTurn(this.#connection, names, told);

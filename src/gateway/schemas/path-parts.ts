@@ -9,13 +9,10 @@ const user = part('user', 'The user.');
 const session = part('session', 'The session.');
 const messageId = part('messageId', 'The id of the message that the turn answers.');
 
-export const APP_PATH = z.object({ app });
-export const USER_PATH = z.object({ app, user });
 export const SESSION_PATH = z.object({ app, user, session });
 export const TURN_PATH = z.object({ app, user, session, messageId });
 
-export const USER_SESSIONS = '/v1/apps/{app}/users/{user}/sessions';
-export const SESSION = `${USER_SESSIONS}/{session}` as const;
+export const SESSION = '/v1/apps/{app}/users/{user}/sessions/{session}';
 export const TURN = `${SESSION}/turns/{messageId}` as const;
 
 /** What the client calls a session that a path names. */

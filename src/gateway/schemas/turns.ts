@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { CONTENT } from '../../contract/events.ts';
 import { PROGRESS } from '../../contract/jobs.ts';
+import { USAGE } from '../../contract/sessions.ts';
 import type { Content } from '../../events/content.ts';
 import type { TurnResult, TurnStatus } from '../../protocol/turn.ts';
 import { expected } from '../request-problems.ts';
@@ -8,17 +9,6 @@ import { bodyOf, name, record, text } from './fields.ts';
 
 /** Bounds of numbers that JavaScript can tell apart, which zod heeds and doesn't document. */
 const SAFE = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
-
-export const USAGE = z
-  .looseObject({
-    modelCalls: z.int(),
-    promptTokens: z.int(),
-    outputTokens: z.int(),
-    totalTokens: z.int(),
-    cost: z.number().optional().openapi({ description: 'In the unit of the app’s price table.' }),
-    unknownCalls: z.int().optional().openapi({ description: 'With any, tokens and cost are "at least".' }),
-  })
-  .openapi('Usage');
 
 const REFERENCE = z.looseObject({ key: z.string(), digest: z.string(), bytes: z.int(), gist: z.string() });
 
@@ -290,3 +280,7 @@ export const STEERED = z
     reason: z.string().optional().openapi({ description: 'Says whether a worker polls the task queue.' }),
   })
   .openapi('Steered');
+
+export const RETRY_TURN = bodyOf({
+  callKey: text('Key of the call that runs anew, with all that came after its step.'),
+}).openapi('RetryTurn');

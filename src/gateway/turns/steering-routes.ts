@@ -1,5 +1,4 @@
 import { createRoute } from '@hono/zod-openapi';
-import { STORED_EVENT } from '../../contract/events.ts';
 import { guarded } from '../access/guarded.ts';
 import type { GatewayHono } from '../gateway-app.ts';
 import { turnView } from '../pages/links.ts';
@@ -7,12 +6,11 @@ import type { RouteSetting } from '../route-setting.ts';
 import { bodyProblems, json, jsonBody, problems } from '../schemas/answers.ts';
 import { ANSWER_QUERY } from '../schemas/fields.ts';
 import { SESSION, SESSION_PATH, sessionNames } from '../schemas/path-parts.ts';
-import { FORK_SESSION, RETRY_TURN, REWIND_SESSION, SESSION_BODY } from '../schemas/sessions.ts';
-import { CANCEL_CALL, INTERRUPT, SESSION_STATUS, STEERED, TURN_BODY } from '../schemas/turns.ts';
+import { CANCEL_CALL, INTERRUPT, RETRY_TURN, SESSION_STATUS, STEERED, TURN_BODY } from '../schemas/turns.ts';
 
 const tags = ['Steering'];
 
-/** What is done to a session, and to the turn that runs in it. */
+/** What is done to the turn that runs in a session, and to one that has ended. */
 export function steeringRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { client, about } = setting.options;
   app.openapi(
@@ -67,42 +65,6 @@ export function steeringRoutes(app: GatewayHono, setting: RouteSetting): void {
       const names = sessionNames(context.req.valid('param'));
       const order = { ...context.req.valid('json'), ...context.req.valid('query') };
       return context.json(await client.cancelCall(names, order), 200);
-    },
-  );
-  app.openapi(
-    createRoute({
-      method: 'post',
-      path: `${SESSION}/fork`,
-      tags,
-      operationId: 'forkSession',
-      summary: 'Fork a session',
-      description: 'A session that begins with the events of another, up to a seq. Works while a turn runs.',
-      ...guarded(setting, 'operate'),
-      request: { params: SESSION_PATH, body: jsonBody(FORK_SESSION, false) },
-      responses: { 201: json(SESSION_BODY, 'The fork.'), ...bodyProblems(409) },
-    }),
-    async (context) => {
-      const names = sessionNames(context.req.valid('param'));
-      const fork = await client.sessions.fork({ ...names, ...context.req.valid('json') });
-      return context.json(fork, 201);
-    },
-  );
-  app.openapi(
-    createRoute({
-      method: 'post',
-      path: `${SESSION}/rewind`,
-      tags,
-      operationId: 'rewindSession',
-      summary: 'Rewind a session',
-      description:
-        'Hides what came from a turn on, and restores the state before it. Refused while a turn runs.',
-      ...guarded(setting, 'operate'),
-      request: { params: SESSION_PATH, body: jsonBody(REWIND_SESSION) },
-      responses: { 200: json(STORED_EVENT, 'The marker event.'), ...bodyProblems(409) },
-    }),
-    async (context) => {
-      const names = sessionNames(context.req.valid('param'));
-      return context.json(await client.sessions.rewind({ ...names, ...context.req.valid('json') }), 200);
     },
   );
   app.openapi(

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { GetSession } from '../../contract/sessions.ts';
 import { checkTime, checkWhole, shownName } from '../engine/arguments.ts';
 import type { Database } from '../engine/database.ts';
 import { storableText } from '../engine/json-text.ts';
@@ -10,7 +11,7 @@ import { type EventRow, eventArguments, type StateParts, stateOf, storedEvent } 
 import { sessionDeletion } from './session-deletion.ts';
 import { newSession, newSessionId, type SessionNames, sessionKeys } from './session-names.ts';
 import { newMarkerId, sessionRetry } from './session-retry.ts';
-import type { GetSession, IdleSession, Session, SessionStore, SessionSummary } from './session-store.ts';
+import type { IdleSession, Session, SessionStore, SessionSummary } from './session-store.ts';
 import type { StoredEvent } from './stored-event.ts';
 
 const GET = 'select holdfast.get_session($1, $2, $3, $4) as session';

@@ -1,3 +1,11 @@
+import type {
+  CreateSession,
+  ForkSession,
+  GetSession,
+  ListSessions,
+  RetriedCall,
+  RewindSession,
+} from '../../contract/sessions.ts';
 import type { RequestEntry } from '../../protocol/gate.ts';
 import type { SessionPlace } from '../../protocol/retention.ts';
 import type { JobOfMessage } from '../jobs/job-store.ts';
@@ -13,6 +21,7 @@ export interface SessionSummary extends SessionNames {
   session: string;
   /** Last seq of its events, those of the session that it was forked from included. */
   seq: number;
+  /** The agent that acted last. */
   lastAgent: string | undefined;
   /** Milliseconds since the epoch. */
   createdAt: number;
@@ -27,34 +36,6 @@ export interface Session extends SessionSummary {
   state: Record<string, unknown>;
   /** In seq order, those that a rewind hides and the rewinds' own included. */
   events: StoredEvent[];
-}
-
-export interface CreateSession extends Omit<SessionNames, 'sessionId'> {
-  /** Defaults to a random one. */
-  sessionId?: string;
-  /** Prefixes `app:` and `user:` write the shared state; `temp:` is left out. */
-  state?: Record<string, unknown>;
-}
-
-export interface GetSession extends SessionNames {
-  /** The last so many events; 0 for none. Defaults to all. */
-  numRecentEvents?: number;
-  /** Events after this seq. */
-  after?: number;
-  /** Events at or after this time, milliseconds since the epoch; ADK's option. */
-  afterTimestamp?: number;
-}
-
-export interface ListSessions {
-  app: string;
-  /** Defaults to all users of the app. */
-  userId?: string;
-  /** Defaults to 100. */
-  limit?: number;
-  /** Defaults to 0. */
-  offset?: number;
-  /** By last update. Defaults to `desc`. */
-  order?: 'asc' | 'desc';
 }
 
 export interface ListedSessions {
@@ -86,18 +67,6 @@ export interface DeletedSession extends SessionNames {
 
 export interface IdleSession extends SessionNames, SessionPlace {}
 
-export interface ForkSession extends SessionNames {
-  /** Last seq that the fork has. Defaults to the session's last. */
-  at?: number;
-  /** Id of the fork. Defaults to a random one. */
-  to?: string;
-}
-
-export interface RewindSession extends SessionNames {
-  /** What came from this invocation on is hidden, and the session's state is what it was before. */
-  beforeInvocationId: string;
-}
-
 export interface AppendEvent extends SessionNames {
   /** Appending again under this key changes nothing, and gives the first event. */
   key: string;
@@ -105,9 +74,7 @@ export interface AppendEvent extends SessionNames {
   event: DraftEvent;
 }
 
-export interface RetryTurn extends SessionNames {
-  /** Key of the call that runs anew, with all that came after its step. */
-  callKey: string;
+export interface RetryTurn extends RetriedCall {
   /**
    * Ends the session's turns of which the store knows no end, as after a `terminate` in Temporal: only for callers who know
    * that none runs. Defaults to false: then the retry is refused.

@@ -1,0 +1,256 @@
+import { z } from 'zod';
+import { STORED_EVENT } from './events.ts';
+import {
+  APP,
+  jsonObject,
+  moment,
+  name,
+  newName,
+  PAGE,
+  SESSION,
+  SESSION_PATH,
+  time,
+  USER,
+  USER_PATH,
+  WHOSE_ON_THE_WIRE,
+} from './fields.ts';
+import type { Exact, InputOf, Operation } from './operation.ts';
+
+/** How long the gateway waits for the end of a cancelled turn, milliseconds, at most. */
+export const LONGEST_END = 90_000;
+
+export const USAGE = z
+  .looseObject({
+    modelCalls: z.int(),
+    promptTokens: z.int(),
+    outputTokens: z.int(),
+    totalTokens: z.int(),
+    cost: z.number().optional().meta({ description: 'In the unit of the app’s price table.' }),
+    unknownCalls: z.int().optional().meta({ description: 'With any, tokens and cost are "at least".' }),
+  })
+  .meta({ id: 'Usage' });
+
+const SUMMARY = {
+  app: z.string(),
+  userId: z.string(),
+  sessionId: z.string(),
+  session: z
+    .string()
+    .meta({ description: 'The store’s id of the session; another one where it was made again.' }),
+  seq: z
+    .int()
+    .meta({ description: 'Last seq of its events, those of the session that it was forked from included.' }),
+  lastAgent: z.string().optional().meta({ description: 'The agent that acted last.' }),
+  createdAt: moment(),
+  updatedAt: moment(),
+  usage: USAGE,
+  forkedFrom: z.object({ sessionId: z.string(), seq: z.int() }).optional(),
+};
+
+const READ_SESSION = z
+  .looseObject({
+    ...SUMMARY,
+    state: jsonObject('State of session, app and user; keys carry the prefixes `app:` and `user:`.'),
+    events: z.array(STORED_EVENT),
+  })
+  .meta({ id: 'Session' });
+
+const SESSION_LIST = z
+  .object({
+    sessions: z.array(z.looseObject(SUMMARY).meta({ id: 'SessionSummary' })),
+    totalItems: z.int().meta({ description: 'Of all pages.' }),
+  })
+  .meta({ id: 'SessionList' });
+
+const DELETED = z
+  .object({
+    sessions: z
+      .array(z.object({ app: z.string(), userId: z.string(), sessionId: z.string() }))
+      .meta({ description: 'What was deleted, forks included; empty where there was nothing.' }),
+    runs: z.int().meta({ description: 'Runs whose histories Temporal was asked to delete.' }),
+  })
+  .meta({ id: 'DeletedSessions' });
+
+const LISTED = {
+  limit: PAGE.limit,
+  offset: z.int().min(0).optional().meta({ description: 'Sessions before the page.', default: 0 }),
+  order: z.enum(['asc', 'desc']).optional().meta({ description: 'By last update.', default: 'desc' }),
+};
+
+const LISTS = {
+  name: 'sessions.list',
+  tag: 'Sessions',
+  method: 'get',
+  output: SESSION_LIST,
+  answer: 'A page of them.',
+} as const;
+
+const STEERS = { tag: 'Steering', method: 'post', wire: WHOSE_ON_THE_WIRE } as const;
+
+export const createSession = {
+  name: 'sessions.create',
+  id: 'createSession',
+  tag: 'Sessions',
+  summary: 'Make a session',
+  description: 'A message to a session that isn’t there makes it, too.',
+  method: 'post',
+  path: `${USER_PATH}/sessions`,
+  input: z.object({
+    ...USER,
+    sessionId: newName('Defaults to a random one.').optional(),
+    state: jsonObject('First state; prefixes `app:` and `user:` write the shared one.').optional(),
+  }),
+  wire: { userId: 'user' },
+  output: READ_SESSION,
+  answer: 'The session.',
+  status: 201,
+  errors: ['HOLDFAST_SESSION_EXISTS'],
+} as const satisfies Operation;
+
+export const getSession = {
+  name: 'sessions.get',
+  id: 'getSession',
+  tag: 'Sessions',
+  summary: 'Read a session',
+  method: 'get',
+  path: SESSION_PATH,
+  input: z.object({
+    ...SESSION,
+    numRecentEvents: z
+      .int()
+      .min(0)
+      .optional()
+      .meta({ description: 'The last so many events; 0 for none. Defaults to all.' }),
+    after: z.int().min(0).optional().meta({ description: 'Events after this seq.' }),
+    afterTimestamp: time('Events at or after this time.').optional(),
+  }),
+  wire: WHOSE_ON_THE_WIRE,
+  output: READ_SESSION,
+  answer: 'The session, with its state and events.',
+} as const satisfies Operation;
+
+export const listUserSessions = {
+  ...LISTS,
+  id: 'listUserSessions',
+  summary: 'List a user’s sessions',
+  path: `${USER_PATH}/sessions`,
+  input: z.object({ ...USER, ...LISTED }),
+  wire: WHOSE_ON_THE_WIRE,
+} as const satisfies Operation;
+
+export const listAppSessions = {
+  ...LISTS,
+  id: 'listAppSessions',
+  summary: 'List an app’s sessions, of all users',
+  path: '/v1/apps/{app}/sessions',
+  input: z.object({ ...APP, ...LISTED }),
+} as const satisfies Operation;
+
+/** Of one user, or of all. */
+export function listOfSessions({ userId }: ListSessions) {
+  return userId === undefined ? listAppSessions : listUserSessions;
+}
+
+const DELETE = {
+  ...SESSION,
+  cancelRunning: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Cancels a turn that runs, and waits for its end.', default: false }),
+  withForks: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Deletes the sessions that were forked from it, too.', default: false }),
+  idleSince: time('Deletes nothing that was written to at this time or later.').optional(),
+};
+
+/** What is deleted; how long that may take is a matter of who waits. */
+export const SESSION_TO_DELETE = z.object(DELETE);
+
+export const deleteSession = {
+  name: 'sessions.delete',
+  id: 'deleteSession',
+  tag: 'Sessions',
+  summary: 'Delete a session',
+  description:
+    'Its content in the store and the histories of its runs. Refused while a turn runs. Deleting again is no error.',
+  method: 'delete',
+  path: SESSION_PATH,
+  input: z.object({
+    ...DELETE,
+    timeout: z.int().min(0).max(LONGEST_END).optional().meta({
+      description: 'How long the end of a cancelled turn is waited for, milliseconds.',
+      default: 30_000,
+    }),
+  }),
+  wire: WHOSE_ON_THE_WIRE,
+  output: DELETED,
+  answer: 'What was deleted.',
+  errors: ['HOLDFAST_TURN_RUNNING', 'HOLDFAST_SESSION_HAS_FORKS'],
+} as const satisfies Operation;
+
+export const forkSession = {
+  ...STEERS,
+  name: 'sessions.fork',
+  id: 'forkSession',
+  summary: 'Fork a session',
+  description: 'A session that begins with the events of another, up to a seq. Works while a turn runs.',
+  path: `${SESSION_PATH}/fork`,
+  input: z.object({
+    ...SESSION,
+    at: z
+      .int()
+      .min(0)
+      .optional()
+      .meta({ description: 'Last seq that the fork has. Defaults to the last one.' }),
+    to: newName('Id of the fork. Defaults to a random one.').optional(),
+  }),
+  output: READ_SESSION,
+  answer: 'The fork.',
+  status: 201,
+  errors: ['HOLDFAST_SESSION_EXISTS'],
+} as const satisfies Operation;
+
+export const rewindSession = {
+  ...STEERS,
+  name: 'sessions.rewind',
+  id: 'rewindSession',
+  summary: 'Rewind a session',
+  description: 'Hides what came from a turn on, and restores the state before it. Refused while a turn runs.',
+  path: `${SESSION_PATH}/rewind`,
+  input: z.object({
+    ...SESSION,
+    beforeInvocationId: name('What came from this turn on is hidden, and the state is what it was before.'),
+  }),
+  output: STORED_EVENT,
+  answer: 'The marker event.',
+  errors: ['HOLDFAST_TURN_RUNNING'],
+} as const satisfies Operation;
+
+/** A call that runs anew, and with it its turn. */
+export const RETRIED_CALL = z.object({
+  ...SESSION,
+  callKey: name('Key of the call that runs anew, with all that came after its step.'),
+});
+
+/** An event of a program's own, as it is named. */
+export const APPENDED_EVENT = z.object({
+  ...SESSION,
+  key: name('Appending again under this key changes nothing, and gives the first event.'),
+});
+
+export const EXPIRED_SESSIONS = z.object({
+  ...APP,
+  olderThan: z.number().meta({ 'x-expected': 'a Date or milliseconds since the epoch' }),
+});
+
+export type CreateSession = InputOf<typeof createSession>;
+export type GetSession = InputOf<typeof getSession>;
+export type ListSessions = InputOf<typeof listAppSessions> &
+  Partial<Pick<InputOf<typeof listUserSessions>, 'userId'>>;
+/** What `sessions.delete` deletes. */
+export type DeleteSessionOptions = InputOf<typeof deleteSession>;
+export type DeletedSessions = Exact<z.output<typeof DELETED>>;
+export type ForkSession = InputOf<typeof forkSession>;
+export type RewindSession = InputOf<typeof rewindSession>;
+export type RetriedCall = Exact<z.output<typeof RETRIED_CALL>>;
