@@ -1,6 +1,5 @@
 import type { Client } from '@temporalio/client';
 import type { Closing } from '../../worker/closing.ts';
-import { stopEmbedded } from '../../worker/temporal/embedded.ts';
 import type { UiTarget } from '../../worker/temporal/ui-link.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 import { latestRun } from '../client/turns/open-run.ts';
@@ -11,10 +10,9 @@ import type { SessionNames } from '../store/sessions/session-names.ts';
 import { CliError } from './cli-error.ts';
 import { type BackendOptions, openBackend } from './environment/backend.ts';
 import { storeUrl } from './environment/places.ts';
-import { openClient } from './environment/turn-client.ts';
 import { appsOf, isBelow } from './stored-api.ts';
 
-export interface DirectApiOptions extends BackendOptions {
+export interface DirectApiOptions extends Omit<BackendOptions, 'stopsServer'> {
   /**
    * Names a session whose turn is to be started without an agents file: it gets the task queue of the session's last run,
    * which the workers that know its agents poll.
@@ -32,12 +30,11 @@ export interface DirectApi {
 
 /** Turns and sessions by the server and the store themselves. An embedded server that this has started is stopped at the end. */
 export async function openDirectApi(options: DirectApiOptions, closing: Closing): Promise<DirectApi> {
-  const backend = await openBackend(options);
-  const { store, temporal } = backend;
-  closing.add(() => store.close());
-  if (temporal.startedHere) closing.add(() => stopEmbedded(options.folder));
-  const { client } = await openClient(backend, (temporal) => taskQueueOf(temporal, store, options), closing);
-  return { api: client, apps: () => appsOf(store), ui: async () => temporal };
+  const environment = await openBackend({ ...options, stopsServer: 'if started' });
+  closing.add(() => environment.close());
+  const { store, server, temporal } = environment;
+  const api = environment.client(await taskQueueOf(temporal, store, options));
+  return { api, apps: () => appsOf(store), ui: async () => server };
 }
 
 /** An embedded store's turns run on queues of their own, one for each agents file. */

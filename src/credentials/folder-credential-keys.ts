@@ -2,8 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { InvalidCredentialKeys } from './credential-errors.ts';
-import type { CredentialKey, CredentialKeys } from './credential-keys.ts';
-import { parseCredentialKeys } from './credential-keys.ts';
+import {
+  type CredentialKey,
+  type CredentialKeys,
+  credentialKeysOfVariables,
+  parseCredentialKeys,
+} from './credential-keys.ts';
 
 const FILE = 'credential-keys.json';
 const MODE = 0o600;
@@ -20,6 +24,19 @@ export function folderCredentialKeys(folder: string): CredentialKeys {
     sealing: () => (read(file) ?? made(folder, file)).sealing(),
     find: (id): CredentialKey | undefined => read(file)?.find(id),
   };
+}
+
+/**
+ * The keys of `HOLDFAST_CREDENTIAL_KEYS`, else those of a folder.
+ *
+ * @param folder of an embedded store; undefined where the store is elsewhere.
+ * @throws InvalidCredentialKeys
+ */
+export function credentialKeysFor(
+  env: NodeJS.ProcessEnv,
+  folder: string | undefined,
+): CredentialKeys | undefined {
+  return credentialKeysOfVariables(env) ?? (folder === undefined ? undefined : folderCredentialKeys(folder));
 }
 
 function read(file: string): CredentialKeys | undefined {

@@ -1,7 +1,5 @@
-import type { Ground as OpenedGround } from '../../worker/embedded/open-ground.ts';
-
-export type Ground = OpenedGround;
 export type { JobGateway } from '../../worker/embedded/job-gateway.ts';
+export type { Environment } from '../../worker/environment/open-environment.ts';
 
 /**
  * What an embedded environment is made of, loaded with its first start: a program that imports `holdfast` loads neither worker
@@ -9,24 +7,23 @@ export type { JobGateway } from '../../worker/embedded/job-gateway.ts';
  */
 export async function loadEmbeddedParts() {
   const [
+    lock,
+    environment,
     worker,
-    ground,
-    closing,
+    about,
     ending,
     progress,
     runtime,
     logger,
     config,
-    embedded,
+    server,
     testing,
-    client,
-    temporal,
     gateway,
-    version,
   ] = await Promise.all([
-    import('../../worker/index.ts'),
-    import('../../worker/embedded/open-ground.ts'),
-    import('../../worker/closing.ts'),
+    import('../../worker/folder/lock.ts'),
+    import('../../worker/environment/open-environment.ts'),
+    import('../../worker/environment/running-worker.ts'),
+    import('../../worker/environment/environment-gateway.ts'),
     import('../../worker/embedded/end-with-process.ts'),
     import('../../worker/embedded/slow-progress.ts'),
     import('../../worker/embedded/quiet-runtime.ts'),
@@ -34,27 +31,21 @@ export async function loadEmbeddedParts() {
     import('../../worker/temporal/client-config.ts'),
     import('../../worker/temporal/embedded.ts'),
     import('../testing/offer-gemini.ts'),
-    import('../client/holdfast-client.ts'),
-    import('@temporalio/client'),
     import('../../worker/embedded/job-gateway.ts'),
-    import('../own-version.ts'),
   ]);
   return {
-    acquireFolder: worker.acquireFolder,
-    createWorker: worker.createWorker,
-    openGround: ground.openGround,
-    Closing: closing.Closing,
+    acquireFolder: lock.acquireFolder,
+    openEnvironment: environment.openEnvironment,
+    startWorker: worker.startWorker,
+    aboutEnvironment: about.aboutEnvironment,
     endWithProcess: ending.endWithProcess,
     slowProgress: progress.slowProgress,
     quietRuntime: runtime.quietRuntime,
     warningLogger: logger.warningLogger,
     withoutServer: config.withoutServer,
-    stopEmbedded: embedded.stopEmbedded,
+    stopEmbedded: server.stopEmbedded,
     offerGemini: testing.offerGemini,
-    HoldfastClient: client.HoldfastClient,
-    TemporalClient: temporal.Client,
     openJobGateway: gateway.openJobGateway,
-    ownVersion: version.ownVersion,
   };
 }
 

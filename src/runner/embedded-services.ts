@@ -2,14 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { llmAgentsOf } from '../agents/agents-of-tree.ts';
 import type { App } from '../app/app.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
-import { type CredentialKeys, credentialKeysOfVariables } from '../credentials/credential-keys.ts';
-import { folderCredentialKeys } from '../credentials/folder-credential-keys.ts';
 import { setVariables, variable } from '../environment.ts';
 import { getLogger } from '../logger.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
 import { type BaseToolset, isBaseToolset } from '../tools/base-toolset.ts';
-import type { EmbeddedParts, Ground, JobGateway } from './embedded-parts.ts';
+import type { EmbeddedParts, Environment, JobGateway } from './embedded-parts.ts';
 import type { Served } from './session-access.ts';
 
 /** Workers that nobody uses just now: of apps that were run before. */
@@ -48,8 +46,7 @@ export interface EmbeddedServicesOptions {
 export class EmbeddedServices {
   readonly #parts: EmbeddedParts;
   readonly #options: EmbeddedServicesOptions;
-  readonly #ground: Ground;
-  readonly #close: () => Promise<void>;
+  readonly #environment: Environment;
   /** Of this start: those who do jobs find another one after the next. */
   #gateway: JobGateway | undefined;
   /** By task queue, in the order of their last use. */
@@ -57,35 +54,29 @@ export class EmbeddedServices {
   /** Sessions, without a worker. */
   readonly api: HoldfastApi;
 
-  private constructor(
-    parts: EmbeddedParts,
-    options: EmbeddedServicesOptions,
-    opened: { ground: Ground; close: () => Promise<void> },
-  ) {
+  private constructor(parts: EmbeddedParts, options: EmbeddedServicesOptions, environment: Environment) {
     this.#parts = parts;
     this.#options = options;
-    this.#ground = opened.ground;
-    this.#close = opened.close;
-    this.api = this.#client('holdfast');
+    this.#environment = environment;
+    this.api = environment.client();
   }
 
   static async open(parts: EmbeddedParts, options: EmbeddedServicesOptions): Promise<EmbeddedServices> {
     const { folder, onProgress } = options;
     parts.quietRuntime();
-    const closing = new parts.Closing();
-    const close = () => closing.close();
+    // A server that the environment names is others', and would keep what is to end with this process.
+    const env = parts.withoutServer(setVariables());
+    const services = new EmbeddedServices(
+      parts,
+      options,
+      await parts.openEnvironment({ folder, env, onProgress }),
+    );
     try {
-      // A server that the environment names is others', and would keep what is to end with this process.
-      const env = parts.withoutServer(setVariables());
-      const ground = await parts.openGround(closing, { folder, env, onProgress, keepsServer: true });
-      const services = new EmbeddedServices(parts, options, { ground, close });
-      const gateway = await parts.openJobGateway(() => services.#gatewayOptions());
-      closing.add(() => gateway.close());
-      services.#gateway = gateway;
+      services.#gateway = await parts.openJobGateway(() => services.#gatewayOptions());
       return services;
     } catch (error) {
       // Why it can't start says more than what can't be closed therefore.
-      await close().catch(() => undefined);
+      await services.close().catch(() => undefined);
       throw error;
     }
   }
@@ -135,7 +126,11 @@ export class EmbeddedServices {
     await Promise.all(
       workers.map((settled) => (settled.status === 'fulfilled' ? settled.value.close() : undefined)),
     );
-    await this.#close();
+    try {
+      await this.#gateway?.close();
+    } finally {
+      await this.#environment.close();
+    }
   }
 
   /** Programs that make a runner for each request run the same agent with each. */
@@ -159,66 +154,38 @@ export class EmbeddedServices {
   }
 
   async #startWorker({ agent, app }: Served, taskQueue: string): Promise<AppWorker> {
-    const { createWorker, offerGemini, warningLogger } = this.#parts;
-    const { server, store, native } = this.#ground;
+    const { startWorker, offerGemini, warningLogger } = this.#parts;
     await offerGemini([agent], undefined, process.env, this.#options.note, { ref: false });
-    const worker = await createWorker({
+    const worker = await startWorker(this.#environment, {
       ...(app === undefined ? { agents: [agent] } : { apps: [app] }),
-      store,
-      connection: native,
-      namespace: server.namespace,
       taskQueue,
-      searchAttributes: server.searchAttributes === 'registered',
-      credentialKeys: this.#credentialKeys(),
       publicUrl: variable('HOLDFAST_PUBLIC_URL')?.trim() ?? (() => this.#gateway?.url),
       // A turn that is left is answered as soon as it is up again.
       shutdownGraceTime: 0,
       logger: warningLogger((line) => getLogger().warn(line)),
     });
     const lost = new AbortController();
-    const ended = worker.run().catch((error: unknown) => lost.abort(error));
+    const ended = worker.ended.catch((error: unknown) => lost.abort(error));
     return {
-      api: this.#client(taskQueue),
+      api: this.#environment.client(taskQueue),
       lost: lost.signal,
       toolsets: llmAgentsOf([agent]).flatMap(({ tools }) => tools.filter(isBaseToolset)),
       async close() {
-        if (worker.getState() === 'RUNNING') worker.shutdown();
+        worker.drain();
         await ended;
         lost.abort(new StoreUnavailable('the sessions were closed while a turn ran', { closed: true }));
       },
     };
   }
 
-  #client(taskQueue: string): HoldfastApi {
-    const { HoldfastClient, TemporalClient } = this.#parts;
-    const { server, store, connection } = this.#ground;
-    return new HoldfastClient({
-      temporal: new TemporalClient({ connection, namespace: server.namespace }),
-      store,
-      taskQueue,
-      searchAttributes: server.searchAttributes === 'registered',
-      credentialKeys: this.#credentialKeys(),
-    });
-  }
-
-  #gatewayOptions(): Parameters<EmbeddedParts['openJobGateway']>[0] extends () => infer Options
-    ? Options
-    : never {
-    const { ownVersion, warningLogger } = this.#parts;
-    const { namespace } = this.#ground.server;
+  #gatewayOptions(): ReturnType<Parameters<EmbeddedParts['openJobGateway']>[0]> {
+    const { aboutEnvironment, warningLogger } = this.#parts;
     return {
       client: this.api,
-      about: () => ({
-        ...{ v: 1, version: ownVersion(), namespace, taskQueue: 'holdfast', store: 'embedded' },
-        ...{ apps: [], agents: [] },
-      }),
+      about: () => aboutEnvironment(this.#environment),
       ready: async () => ({}),
       logger: warningLogger((line) => getLogger().warn(line)),
     };
-  }
-
-  #credentialKeys(): CredentialKeys {
-    return credentialKeysOfVariables(setVariables()) ?? folderCredentialKeys(this.#options.folder);
   }
 }
 

@@ -2,23 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from '@temporalio/client';
 import { Closing } from '../../worker/closing.ts';
 import { createTestWorker } from '../../worker/create-worker.ts';
 import { deploy } from '../../worker/deploy.ts';
 import { endWithProcess } from '../../worker/embedded/end-with-process.ts';
-import { openGround } from '../../worker/embedded/open-ground.ts';
 import { quietRuntime } from '../../worker/embedded/quiet-runtime.ts';
 import { slowProgress } from '../../worker/embedded/slow-progress.ts';
 import { warningLogger } from '../../worker/embedded/warning-logger.ts';
-import { acquireFolder, openLocalGateway } from '../../worker/index.ts';
-import { HoldfastClient } from '../client/holdfast-client.ts';
+import { openEnvironmentGateway } from '../../worker/environment/environment-gateway.ts';
+import { openEnvironment } from '../../worker/environment/open-environment.ts';
+import { startWorker } from '../../worker/environment/running-worker.ts';
+import { acquireFolder } from '../../worker/folder/lock.ts';
 import type { TurnHandle } from '../client/turns/turn-handle.ts';
 import { folderCredentialKeys } from '../credentials/folder-credential-keys.ts';
-import { readiness } from '../gateway/health/readiness.ts';
-import { ownVersion } from '../own-version.ts';
+import { withGeminiVariables } from '../models/gemini-exchange.ts';
 import { defined } from '../protocol/json.ts';
-import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
@@ -65,62 +63,42 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
     );
     const gemini = await startMockGemini({ script });
     closing.add(() => gemini.close(), holdVariables(gemini.env));
-    const { server, store, connection, native } = await openGround(closing, {
-      folder,
+    const { tracing, ...more } = options.worker ?? {};
+    const { dataConverter, credentialKeys = folderCredentialKeys(folder) } = more;
+    const opening = openEnvironment({
+      ...{ folder, credentialKeys, dataConverter, stopsServer: 'always' },
       onProgress: progress.tell,
     });
+    const environment = await closing.of(opening, (opened) => opened.close());
     progress.end();
-    const { namespace } = server;
-    const searchAttributes = server.searchAttributes === 'registered';
-    const { tracing, ...more } = options.worker ?? {};
+    const { server, store, temporal } = environment;
     const spans = tracing && spansOfAllWorkers(tracing);
     if (spans !== undefined) closing.add(() => spans.close());
-    const credentialKeys = more.credentialKeys ?? folderCredentialKeys(folder);
     let gatewayUrl: string | undefined;
-    const worker = new RestartedWorker(gemini.env, () =>
-      createTestWorker({
-        agents,
-        apps,
-        store,
-        connection: native,
-        namespace,
-        searchAttributes,
-        logger: warningLogger(toStandardError),
-        shutdownGraceTime: 0,
-        credentialKeys,
-        publicUrl: () => options.gateway?.publicUrl ?? gatewayUrl,
-        ...more,
-        ...(spans === undefined ? {} : { tracing: spans.tracing }),
-      }),
+    const worker = new RestartedWorker(() =>
+      withGeminiVariables(gemini.env, () =>
+        startWorker(environment, {
+          create: createTestWorker,
+          agents,
+          apps,
+          logger: warningLogger(toStandardError),
+          shutdownGraceTime: 0,
+          publicUrl: () => options.gateway?.publicUrl ?? gatewayUrl,
+          ...more,
+          ...(spans === undefined ? {} : { tracing: spans.tracing }),
+        }),
+      ),
     );
     closing.add(() => worker.close());
     await worker.restart();
-    const { dataConverter } = more;
-    const temporal = new Client({
-      connection,
-      namespace,
-      ...defined({ dataConverter }),
-    });
-    const client = new HoldfastClient({ temporal, store, searchAttributes, credentialKeys });
-    const gateway = await openLocalGateway({
-      ownership,
-      client,
-      about: () => ({
-        v: 1,
-        version: ownVersion(),
-        namespace,
-        taskQueue: DEFAULT_TASK_QUEUE,
-        ...defined({ uiUrl: server.uiUrl }),
-        store: 'embedded',
-        apps: apps.map(({ name }) => name),
-        agents: [...new Set([...agents, ...apps.map(({ rootAgent }) => rootAgent)])].map(({ name }) => name),
-      }),
-      ready: readiness({
-        temporal: () => temporal.workflowService.getSystemInfo({}),
-        store: () => store.sessions.find(NOBODY),
-      }),
-      records: store,
-      credentialKeys,
+    const client = environment.client();
+    const served = {
+      apps: apps.map(({ name }) => name),
+      agents: [...new Set([...agents, ...apps.map(({ rootAgent }) => rootAgent)])].map(({ name }) => name),
+    };
+    const gateway = await openEnvironmentGateway(environment, {
+      ...{ ownership, client },
+      served: () => served,
       ...defined({ settings: options.gateway }),
     });
     closing.add(() => gateway.close());
@@ -193,9 +171,6 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
     throw error;
   }
 }
-
-/** Names no session: asking for it shows that the store answers. */
-const NOBODY = { app: '-', userId: '-', sessionId: '-' };
 
 /** Milliseconds: a start of which everything is at hand takes less. */
 const QUIET_FOR = 5_000;

@@ -1,18 +1,14 @@
-import type { Worker } from '@temporalio/worker';
-import { type GeminiVariables, withGeminiVariables } from '../models/gemini-exchange.ts';
+import type { RunningWorker } from '../../worker/environment/running-worker.ts';
 
 /** One worker after another: orders wait for those before them. */
 export class RestartedWorker {
-  readonly #gemini: GeminiVariables;
-  readonly #create: () => Promise<Worker>;
-  #current: { worker: Worker; ended: Promise<void> } | undefined;
+  readonly #start: () => Promise<Pick<RunningWorker, 'close'>>;
+  #current: Pick<RunningWorker, 'close'> | undefined;
   #orders: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  /** @param gemini where its models find Gemini. */
-  constructor(gemini: GeminiVariables, create: () => Promise<Worker>) {
-    this.#gemini = gemini;
-    this.#create = create;
+  constructor(start: () => Promise<Pick<RunningWorker, 'close'>>) {
+    this.#start = start;
   }
 
   /** Stops the worker that runs, if any, and starts another one. */
@@ -20,8 +16,7 @@ export class RestartedWorker {
     return this.#order(async () => {
       if (this.#closed) throw new Error('the test environment is closed: open another one');
       await this.#stop();
-      const worker = await this.#create();
-      this.#current = { worker, ended: withGeminiVariables(this.#gemini, () => worker.run()) };
+      this.#current = await this.#start();
     });
   }
 
@@ -41,9 +36,8 @@ export class RestartedWorker {
   }
 
   async #stop(): Promise<void> {
-    const { worker, ended } = this.#current ?? {};
+    const worker = this.#current;
     this.#current = undefined;
-    if (worker?.getState() === 'RUNNING') worker.shutdown();
-    await ended;
+    await worker?.close();
   }
 }

@@ -1,4 +1,4 @@
-import type { TemporalTarget } from '../../../worker/index.ts';
+import type { WorkerPlace as EnvironmentOfWorker } from '../../../worker/environment/running-worker.ts';
 import type { StoreNotice } from '../../store/live/live-feed.ts';
 
 /** What an agents file turned out to define. */
@@ -25,7 +25,7 @@ export interface LoadedFile {
 
 /** Where a worker process finds its turns. */
 export interface WorkerPlace {
-  temporal: Pick<TemporalTarget, 'connectionOptions' | 'namespace' | 'searchAttributes'>;
+  server: EnvironmentOfWorker['server'];
   store: { socket: string } | { url: string };
   taskQueue: string;
   /** The parent's, on this machine. */

@@ -42,24 +42,29 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
   const closing = new Closing();
   const ownership = await ownAlone(options.folder, (line) => view.note(line));
   closing.add(() => ownership.release());
-  let stopServer: (() => Promise<void>) | undefined;
-  closing.add(() => (options.stopServer ? stopServer?.() : undefined));
   try {
     // A program that writes lines into a pipe would wait for ever.
     const waitsForChange = !options.chat || isTyped;
     const starting = startDevServices(
-      { path, ownership, env, port: options.port, view, waitsForChange },
+      {
+        path,
+        ownership,
+        env,
+        port: options.port,
+        view,
+        waitsForChange,
+        stopServer: options.stopServer ?? false,
+      },
       closing,
     );
     const services = await Promise.race([starting, ending.promise]);
     // What is being opened ends with the process.
     if (services === undefined) return 130;
-    const { backend, client, gateway, workerPid, taskQueue, loaded } = services;
+    const { server, client, gateway, workerPid, taskQueue, loaded } = services;
     const agents = () => {
       const { agents: roots, below = [] } = loaded();
       return [...roots.map(({ name }) => name), ...below];
     };
-    stopServer = backend.temporal.stop;
     if (options.agent !== undefined && !agents().includes(options.agent))
       throw new UsageError(`--agent: ${file} has no agent ${options.agent}; it has ${agents().join(', ')}`);
     const names = {
@@ -72,9 +77,9 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
       folder: ownership.folder,
       loaded: loaded(),
       workerPid,
-      address: backend.temporal.address,
-      namespace: backend.temporal.namespace,
-      uiUrl: backend.temporal.uiUrl,
+      address: server.address,
+      namespace: server.namespace,
+      uiUrl: server.uiUrl,
       gateway: { url: gateway.url, token: gateway.token },
       store: storeUrl(env) === undefined ? 'embedded' : 'postgres',
       taskQueue,
@@ -96,7 +101,7 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
         agents,
         folder: options.folder,
         linkOf: ({ app, userId, sessionId }, runId) =>
-          workflowUrl(backend.temporal, workflowIdOf(app, userId, sessionId), runId || undefined),
+          workflowUrl(server, workflowIdOf(app, userId, sessionId), runId || undefined),
         onReload: services.reload,
       },
     });

@@ -1,15 +1,14 @@
 import type { Closing } from '../../../worker/closing.ts';
+import { openEnvironmentGateway, readinessOf } from '../../../worker/environment/environment-gateway.ts';
+import type { Environment } from '../../../worker/environment/open-environment.ts';
 import type { FolderOwnership } from '../../../worker/folder/lock.ts';
-import { type LocalGateway, openLocalGateway } from '../../../worker/local-gateway.ts';
+import type { LocalGateway } from '../../../worker/local-gateway.ts';
 import type { HoldfastClient } from '../../client/holdfast-client.ts';
 import { CliError } from '../cli-error.ts';
 import { withProgress } from '../command-output.ts';
-import { aboutProcess } from '../environment/about.ts';
-import { type Backend, openBackend } from '../environment/backend.ts';
+import { openBackend } from '../environment/backend.ts';
 import { lineLogger } from '../environment/line-logger.ts';
 import { gatewaySettingsFor, storeUrl, taskQueueFor } from '../environment/places.ts';
-import { readinessOf } from '../environment/readiness.ts';
-import { openClient } from '../environment/turn-client.ts';
 import { listening } from '../listening.ts';
 import type { LoadedAgents, WorkerPlace } from './child-messages.ts';
 import { DevGateway } from './dev-gateway.ts';
@@ -26,13 +25,15 @@ export interface DevServicesOptions {
   /** Of the gateway; a free one by default. */
   port: number | undefined;
   view: DevView;
+  /** Whether an embedded Temporal server ends, too. */
+  stopServer: boolean;
   /** Whether a file that can't be loaded at first may be mended, or is the end. */
   waitsForChange: boolean;
 }
 
 /** All that `holdfast dev` runs beside its chat. */
 export interface DevServices {
-  backend: Backend;
+  server: Environment['server'];
   client: HoldfastClient;
   gateway: LocalGateway;
   taskQueue: string;
@@ -59,10 +60,9 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
   const { folder } = ownership;
   const note = (line: string) => view.note(line);
   const taskQueue = taskQueueFor(env, folder, path);
-  const opening = openBackend({ folder, env, onProgress: note });
-  opening.then(
-    ({ store }) => closing.add(() => store.close()),
-    () => undefined,
+  const opening = closing.of(
+    openBackend({ folder, env, stopsServer: options.stopServer ? 'always' : 'never', onProgress: note }),
+    (opened) => opened.close(),
   );
   const placed = Promise.withResolvers<WorkerPlace>();
   placed.promise.catch(() => undefined);
@@ -104,34 +104,31 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
     await fleet.close();
   };
   try {
-    const backend = await opening;
-    const { client, temporal } = await openClient(backend, taskQueue, closing);
+    const environment = await opening;
+    const client = environment.client(taskQueue);
     // Before the store, which they have joined.
     closing.add(endWorkers);
-    const serving = openLocalGateway({
-      ownership,
-      client,
-      about: () => aboutProcess(backend.temporal, taskQueue, env, servedNames(served)),
-      ready: readinessOf(temporal, backend.store, {
+    const serving = openEnvironmentGateway(environment, {
+      ...{ ownership, client, taskQueue },
+      served: () => servedNames(served),
+      ready: readinessOf(environment, {
         worker: async () => {
           if (!fleet.polls) throw new Error('there is none');
         },
       }),
       settings: gatewaySettingsFor(env, undefined),
-      records: backend.store,
-      credentialKeys: backend.credentialKeys,
       logger: lineLogger(note),
       ...(port === undefined ? {} : { port }),
     });
     const gateway = await listening('--port', serving);
     closing.add(() => gateway.close());
     // A worker's tools hand out its address.
-    placed.resolve(placeOf(backend, env, { taskQueue, folder, gatewayUrl: gateway.url }));
+    placed.resolve(placeOf(environment, env, { taskQueue, folder, gatewayUrl: gateway.url }));
     const { loaded, pid } = await withProgress({ note }, `starting the worker of ${path}`, first.promise);
     await settings.follow(gateway, loaded);
     opened = gateway;
     return {
-      backend,
+      server: environment.server,
       client,
       gateway,
       taskQueue,
@@ -152,7 +149,7 @@ function servedNames(served: Served | undefined): { apps: string[]; agents: stri
 }
 
 function placeOf(
-  { temporal: { connectionOptions, namespace, searchAttributes }, store }: Backend,
+  { server: { connectionOptions, namespace, searchAttributes }, store }: Environment,
   env: NodeJS.ProcessEnv,
   rest: Pick<WorkerPlace, 'taskQueue' | 'folder' | 'gatewayUrl'>,
 ): WorkerPlace {
@@ -160,7 +157,7 @@ function placeOf(
   const { socket } = store;
   if (url === undefined && socket === undefined) throw new Error('the embedded store has no socket');
   return {
-    temporal: { connectionOptions, namespace, searchAttributes },
+    server: { connectionOptions, namespace, searchAttributes },
     store: url === undefined ? { socket: socket ?? '' } : { url },
     ...rest,
   };

@@ -1,11 +1,11 @@
+import { startWorker } from '../../../worker/environment/running-worker.ts';
 import { agentsOfTree, llmAgentsOf } from '../../agents/agents-of-tree.ts';
 import { isLlmAgent } from '../../agents/llm-agent.ts';
+import { credentialKeysFor } from '../../credentials/folder-credential-keys.ts';
 import { openStore } from '../../store/open-store.ts';
 import { offerGemini } from '../../testing/offer-gemini.ts';
 import { describeError } from '../cli-error.ts';
-import { credentialKeysFor } from '../environment/credential-keys.ts';
 import { publicUrlFor } from '../environment/places.ts';
-import { startWorker } from '../environment/running-worker.ts';
 import { folderLogger, installRuntime } from '../environment/worker-logs.ts';
 import { loadAgents } from '../load-agents.ts';
 import type { FromWorker, LoadedAgents, ToWorker, WorkerPlace } from './child-messages.ts';
@@ -57,18 +57,21 @@ async function workerProcess(file: string): Promise<number> {
   const store = await openStore(place.store);
   // What it does is heard in the chat at once, and with an embedded store in no other way.
   store.live.onNotice((notice) => tell({ type: 'notice', notice }));
-  const { temporal, taskQueue, gatewayUrl } = place;
-  const worker = await startWorker({
-    temporal,
-    store,
-    credentialKeys: credentialKeysFor(process.env, place.folder),
-    taskQueue,
-    loaded,
-    rootAgent,
-    logger,
-    grace: DRAIN_GRACE,
-    publicUrl: publicUrlFor(process.env, loaded.gateway, () => gatewayUrl),
-  });
+  const { server, taskQueue, gatewayUrl } = place;
+  const isEmbedded = 'socket' in place.store;
+  const credentialKeys = credentialKeysFor(process.env, isEmbedded ? place.folder : undefined);
+  const worker = await startWorker(
+    { server, store, credentialKeys },
+    {
+      agents: loaded.agents,
+      apps: loaded.apps,
+      taskQueue,
+      rootAgent,
+      logger,
+      shutdownGraceTime: DRAIN_GRACE,
+      publicUrl: publicUrlFor(process.env, loaded.gateway, () => gatewayUrl),
+    },
+  );
   tell({ type: 'polls' });
   orders.onEnd((order) => (order === 'quit' ? worker.leave() : worker.drain()));
   await worker.ended;

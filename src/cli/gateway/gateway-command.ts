@@ -1,14 +1,12 @@
 import { Closing } from '../../../worker/closing.ts';
+import { aboutEnvironment, readinessOf } from '../../../worker/environment/environment-gateway.ts';
 import { namesServer } from '../../../worker/temporal/client-config.ts';
 import { serveGateway } from '../../gateway/index.ts';
 import { UsageError } from '../cli-error.ts';
-import { aboutProcess } from '../environment/about.ts';
 import { openBackend } from '../environment/backend.ts';
 import { type LogOptions, operatorLog } from '../environment/operator-log.ts';
 import { gatewaySettingsFor, storeUrl } from '../environment/places.ts';
-import { readinessOf } from '../environment/readiness.ts';
 import { stopSignals } from '../environment/stop-signals.ts';
-import { openClient } from '../environment/turn-client.ts';
 import { waitForBackend } from '../environment/wait-for-backend.ts';
 import { loadGateway } from '../gateway-of-exports.ts';
 import { listening } from '../listening.ts';
@@ -50,14 +48,13 @@ export async function gatewayCommand(options: GatewayCommandOptions): Promise<nu
     });
     const backend = await Promise.race([opening, signals.first]);
     if (backend === undefined) return 0;
-    const { temporal, store, credentialKeys } = backend;
-    closing.add(() => store.close());
-    const opened = await openClient(backend, options.taskQueue, closing);
+    const { server, store, credentialKeys } = backend;
+    closing.add(() => backend.close());
     const serving = serveGateway({
       gateway: {
-        client: opened.client,
-        about: () => aboutProcess(temporal, options.taskQueue, env, { apps: [], agents: [] }),
-        ready: readinessOf(opened.temporal, store),
+        client: backend.client(options.taskQueue),
+        about: () => aboutEnvironment(backend, options.taskQueue),
+        ready: readinessOf(backend),
         access: access.with(store),
         settings,
         records: store,
@@ -72,8 +69,8 @@ export async function gatewayCommand(options: GatewayCommandOptions): Promise<nu
     logger.info('gateway listens', {
       url: served.url,
       docs: `${served.url}/docs`,
-      temporal: temporal.address,
-      namespace: temporal.namespace,
+      temporal: server.address,
+      namespace: server.namespace,
       taskQueue: options.taskQueue,
     });
     // Not through the log, which is kept and read by others.

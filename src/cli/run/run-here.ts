@@ -2,8 +2,8 @@ import { DefaultLogger } from '@temporalio/worker';
 import type { FolderOwnership } from '../../../worker/folder/lock.ts';
 import { workflowUrl } from '../../../worker/temporal/ui-link.ts';
 import { offerGemini } from '../../testing/offer-gemini.ts';
+import { type AgentsEnvironment, openAgentsEnvironment } from '../environment/agents-environment.ts';
 import { lineLogger } from '../environment/line-logger.ts';
-import { type Environment, openEnvironment } from '../environment/open-environment.ts';
 import { folderLogger, installRuntime } from '../environment/worker-logs.ts';
 import { tellJobsGoingOn } from '../jobs/jobs-going-on.ts';
 import { othersWaiting, runTurn } from './run-turn.ts';
@@ -17,12 +17,12 @@ export async function runHere(
   { file, loaded, turn, options, printer, printed, desk, interrupted }: RunningCommand,
   ownership: FolderOwnership | undefined,
 ): Promise<TurnLeft> {
-  let environment: Environment | undefined;
+  let environment: AgentsEnvironment | undefined;
   const gemini = await offerGemini(loaded.agents, loaded.geminiScript, process.env, printer.note);
   const log = ownership && folderLogger(ownership.folder, printer.note);
   installRuntime(log ?? new DefaultLogger('ERROR'), { handlesSignals: true });
   try {
-    environment = await openEnvironment({
+    environment = await openAgentsEnvironment({
       folder: options.folder,
       ownership,
       file,
@@ -31,12 +31,12 @@ export async function runHere(
       env: process.env,
       logger: log ?? lineLogger(printer.note),
       grace: SHUTDOWN_GRACE,
+      stopsServer: options.stopServer ? 'always' : 'never',
       onProgress: printer.note,
     });
     interrupted.keepsTurn();
-    const { client, temporal, taskQueue, failed } = environment;
-    const linkOf = (workflowId: string, runId: string) =>
-      workflowUrl(temporal, workflowId, runId || undefined);
+    const { client, server, taskQueue, failed } = environment;
+    const linkOf = (workflowId: string, runId: string) => workflowUrl(server, workflowId, runId || undefined);
     const running = runTurn(client, turn, { taskQueue, linkOf, printer, printed, desk });
     const outcome = await Promise.race([running, interrupted.happened, desk.left, failed]);
     if (outcome === undefined || typeof outcome === 'string') return outcome;
@@ -46,7 +46,7 @@ export async function runHere(
     await tellJobsGoingOn(client, turn, printer, 'the next command with this file');
     return outcome;
   } finally {
-    await environment?.close({ stopServer: options.stopServer ?? false });
+    await environment?.close();
     await gemini?.close();
   }
 }

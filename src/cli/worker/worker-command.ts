@@ -4,9 +4,9 @@ import { llmAgentsOf } from '../../agents/agents-of-tree.ts';
 import { ownVersion } from '../../own-version.ts';
 import { lacksGeminiKey, offerGemini } from '../../testing/offer-gemini.ts';
 import { describeError, exitCodeFor } from '../cli-error.ts';
+import { type AgentsEnvironment, openAgentsEnvironment } from '../environment/agents-environment.ts';
 import { openBackend } from '../environment/backend.ts';
 import { ownAlone } from '../environment/folder-access.ts';
-import { type Environment, openEnvironment } from '../environment/open-environment.ts';
 import { isJson, type LogOptions, operatorLog } from '../environment/operator-log.ts';
 import { needsFolder, storeUrl } from '../environment/places.ts';
 import { stopSignals } from '../environment/stop-signals.ts';
@@ -57,7 +57,7 @@ async function runWorker(
   // A model that nobody knows is told before anything is started.
   for (const { canonicalModel } of llmAgentsOf(loaded.agents)) void canonicalModel;
   const signals = stopSignals();
-  let environment: Environment | undefined;
+  let environment: AgentsEnvironment | undefined;
   const isReady = async () =>
     environment !== undefined && Object.values(await environment.ready()).every((answers) => answers);
   const health =
@@ -79,7 +79,7 @@ async function runWorker(
       store: storeUrl(env) === undefined ? 'embedded' : 'postgres',
     });
     const note = (line: string) => logger.info(line);
-    const opening = openEnvironment({
+    const opening = openAgentsEnvironment({
       folder: options.folder,
       ownership: needsFolder(env) ? await ownAlone(options.folder, note) : undefined,
       file,
@@ -95,10 +95,10 @@ async function runWorker(
     });
     environment = await Promise.race([opening, signals.first.then(() => undefined)]);
     if (environment === undefined) return 0;
-    const { worker, temporal, gateway } = environment;
+    const { worker, server, gateway } = environment;
     logger.info('worker polls', {
-      address: temporal.address,
-      namespace: temporal.namespace,
+      address: server.address,
+      namespace: server.namespace,
       taskQueue: environment.taskQueue,
       ...(gateway === undefined ? {} : { gateway: gateway.url }),
     });

@@ -1,18 +1,23 @@
 import { Closing } from '../../../worker/closing.ts';
-import type { FolderOwnership, HoldfastLogger } from '../../../worker/index.ts';
-import { type LocalGateway, openLocalGateway } from '../../../worker/local-gateway.ts';
+import { openEnvironmentGateway, readinessOf } from '../../../worker/environment/environment-gateway.ts';
+import type { Environment } from '../../../worker/environment/open-environment.ts';
+import { type RunningWorker, startWorker } from '../../../worker/environment/running-worker.ts';
+import type { FolderOwnership } from '../../../worker/folder/lock.ts';
+import type { HoldfastLogger } from '../../../worker/index.ts';
+import type { LocalGateway } from '../../../worker/local-gateway.ts';
 import type { HoldfastClient } from '../../client/holdfast-client.ts';
 import type { Readiness } from '../../gateway/health/readiness.ts';
+import { defined } from '../../protocol/json.ts';
 import type { AgentsFile } from '../load-agents.ts';
-import { aboutProcess } from './about.ts';
-import { type Backend, openBackend } from './backend.ts';
+import { type BackendOptions, openBackend } from './backend.ts';
 import { gatewaySettingsFor, publicUrlFor, taskQueueFor } from './places.ts';
-import { readinessOf } from './readiness.ts';
-import { type RunningWorker, startWorker } from './running-worker.ts';
-import { openClient } from './turn-client.ts';
+
+/** Milliseconds after which a worker that doesn't heed its end is given up. */
+const PATIENCE = 5_000;
 
 /** Server, store, client, worker and, where the folder is its own, the local gateway of one process. */
-export interface Environment extends Backend {
+export interface AgentsEnvironment {
+  server: Environment['server'];
   client: HoldfastClient;
   worker: RunningWorker;
   /** The task queue that this process's worker polls. */
@@ -23,11 +28,10 @@ export interface Environment extends Backend {
   /** Rejects where the worker fails for good; never resolves. */
   failed: Promise<never>;
   /** Ends all. The embedded Temporal server stays up, for its UI, unless it is to stop too. */
-  close(options?: { stopServer?: boolean }): Promise<void>;
+  close(): Promise<void>;
 }
 
-export interface EnvironmentOptions {
-  folder: string;
+export interface AgentsEnvironmentOptions extends BackendOptions {
   /** Of the folder, unless server and store are elsewhere; it is released at the end. */
   ownership: FolderOwnership | undefined;
   /** The agents file, and what it exports. */
@@ -35,11 +39,9 @@ export interface EnvironmentOptions {
   loaded: AgentsFile;
   /** Answers where neither turn nor session names an agent. Defaults to the first agent. */
   rootAgent?: string | undefined;
-  env: NodeJS.ProcessEnv;
   logger: HoldfastLogger;
   /** How long running activities may go on at the end, milliseconds. */
   grace: number;
-  onProgress: (line: string) => void;
   /** Defaults to `openBackend`. */
   open?: typeof openBackend;
   /** Defaults to the one that the environment and the folder give. */
@@ -49,59 +51,49 @@ export interface EnvironmentOptions {
 }
 
 /** On embedded defaults, or on what the environment names. The caller has made Temporal's runtime. */
-export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
-  const { ownership, file, loaded, env, onProgress, open = openBackend } = options;
+export async function openAgentsEnvironment(options: AgentsEnvironmentOptions): Promise<AgentsEnvironment> {
+  const { ownership, file, loaded, env, logger, grace, open = openBackend } = options;
+  const { rootAgent, transcriptUrl, onProgress, stopsServer = 'never' } = options;
   const folder = ownership?.folder ?? options.folder;
   const closing = new Closing();
-  let stopServer = false;
   try {
     closing.add(() => ownership?.release());
     // Before anything is started for it.
     const settings = gatewaySettingsFor(env, loaded.gateway);
-    const backend = await open({ folder, env, onProgress });
-    const { temporal, store, credentialKeys } = backend;
-    closing.add(() => (stopServer ? temporal.stop?.() : undefined));
-    closing.add(() => store.close());
+    const opening = open({ folder, env, onProgress, stopsServer });
+    const environment = await closing.of(opening, (opened) => opened.close());
     const taskQueue = options.taskQueue ?? taskQueueFor(env, folder, file);
-    const opened = await openClient(backend, taskQueue, closing);
+    const client = environment.client(taskQueue);
     let localUrl: string | undefined;
-    const publicUrl = publicUrlFor(env, loaded.gateway, () => localUrl);
-    const worker = await startWorker({ ...options, temporal, store, credentialKeys, taskQueue, publicUrl });
-    closing.add(() => worker.close());
+    const worker = await startWorker(environment, {
+      agents: loaded.agents,
+      apps: loaded.apps,
+      ...{ taskQueue, logger, shutdownGraceTime: grace },
+      publicUrl: publicUrlFor(env, loaded.gateway, () => localUrl),
+      ...defined({ rootAgent, transcriptUrl }),
+    });
+    // Why it has failed is told by `failed`.
+    closing.add(() => worker.close(PATIENCE).catch(() => undefined));
     const failed = new Promise<never>((_resolve, reject) => worker.ended.catch(reject));
     failed.catch(() => undefined);
-    const ready = readinessOf(opened.temporal, store, {
+    const ready = readinessOf(environment, {
       worker: async () => {
         if (!worker.polls()) throw new Error('it takes no tasks');
       },
     });
-    const served = { apps: [loaded.app], agents: loaded.agents.map(({ name }) => name) };
+    const agents = loaded.agents.map(({ name }) => name);
+    const served = () => ({ apps: [loaded.app], agents });
     const gateway =
       ownership &&
-      (await openLocalGateway({
-        ownership,
-        client: opened.client,
-        about: () => aboutProcess(temporal, taskQueue, env, served),
-        ready,
-        settings,
-        records: store,
-        credentialKeys,
-        logger: options.logger,
+      (await openEnvironmentGateway(environment, {
+        ...{ ownership, client, taskQueue, served, ready, settings, logger },
       }));
     localUrl = gateway?.url;
     closing.add(() => gateway?.close());
+    const { server } = environment;
     return {
-      ...backend,
-      client: opened.client,
-      worker,
-      taskQueue,
-      gateway,
-      ready,
-      failed,
-      async close(ending) {
-        stopServer = ending?.stopServer ?? false;
-        await closing.close();
-      },
+      ...{ server, client, worker, taskQueue, gateway, ready, failed },
+      close: () => closing.close(),
     };
   } catch (error) {
     await closing.close();

@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
+import { HoldfastClient } from '../../src/client/holdfast-client.ts';
+import type { GivenCredentialKeys } from '../../src/credentials/credential-keys.ts';
+import { credentialKeysFor } from '../../src/credentials/folder-credential-keys.ts';
+import { setVariables } from '../../src/environment.ts';
+import { defined } from '../../src/protocol/json.ts';
+import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
+import { Closing } from '../closing.ts';
+import { defaultCacheFolder } from '../temporal/cache-folder.ts';
+import { openTemporal, type TemporalTarget } from '../temporal/connect.ts';
+import { retriesUntilClosed } from '../temporal/retries-until-closed.ts';
+
+export interface EnvironmentOptions {
+  /** `.holdfast`, for what is embedded: the caller owns it. */
+  folder: string;
+  /** May name a Temporal server; without one there, the server is embedded. Defaults to `process.env`. */
+  env?: NodeJS.ProcessEnv;
+  /** A store on PostgreSQL, as for `openStore`. Without one the store is embedded, and begins with a copy of a made one. */
+  store?: { url: string; listen?: string } | undefined;
+  /** What credentials are encrypted with. Defaults to the keys that `env` has, else to those of an embedded store's folder. */
+  credentialKeys?: GivenCredentialKeys | undefined;
+  /** Of the Temporal client. */
+  dataConverter?: DataConverter | undefined;
+  /**
+   * Whether an embedded server ends with the environment, or only one that this environment has started. Otherwise it stays up, and
+   * the next environment of the folder finds it.
+   *
+   * @default 'never'
+   */
+  stopsServer?: 'always' | 'if started' | 'never';
+  onProgress: (line: string) => void;
+}
+
+/** A Temporal server and a store that belong together, and clients of both. Workers and gateways are opened on it. */
+export interface Environment {
+  server: TemporalTarget;
+  store: OpenedStore;
+  isEmbedded: boolean;
+  credentialKeys: GivenCredentialKeys | undefined;
+  temporal: Client;
+  /** @param taskQueue of turns that it starts. Defaults to that of `HoldfastClient`. */
+  client(taskQueue?: string): HoldfastClient;
+  /** To be called after workers and gateways were closed. */
+  close(): Promise<void>;
+}
+
+/** @throws what `openStore`, `openTemporal` and `credentialKeysFor` throw: nothing that was opened stays open then. */
+export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
+  const { folder, dataConverter, onProgress, stopsServer = 'never' } = options;
+  const env = setVariables(options.env);
+  const place = options.store ?? { folder, template: join(defaultCacheFolder(env), 'stores') };
+  const isEmbedded = options.store === undefined;
+  const credentialKeys = options.credentialKeys ?? credentialKeysFor(env, isEmbedded ? folder : undefined);
+  const closing = new Closing();
+  try {
+    const storing = closing.of(openStore({ ...place, onProgress }), (store) => store.close());
+    // A wrong address is told before a server is started for nothing.
+    if (!isEmbedded) await storing;
+    const [server, store] = await both(
+      closing.of(openTemporal({ folder, env, onProgress }), ({ startedHere, stop }) =>
+        stopsServer === 'always' || (stopsServer === 'if started' && startedHere) ? stop?.() : undefined,
+      ),
+      storing,
+    );
+    const { connectionOptions, namespace } = server;
+    const connection = await Connection.connect({ ...connectionOptions, interceptors: retriesUntilClosed() });
+    closing.add(() => connection.close());
+    const temporal = new Client({ connection, namespace, ...defined({ dataConverter }) });
+    const searchAttributes = server.searchAttributes === 'registered';
+    return {
+      ...{ server, store, isEmbedded, credentialKeys, temporal },
+      client: (taskQueue) =>
+        new HoldfastClient({ temporal, store, searchAttributes, ...defined({ taskQueue, credentialKeys }) }),
+      close: () => closing.close(),
+    };
+  } catch (error) {
+    // Why it can't be opened says more than what can't be closed therefore.
+    await closing.close().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Waits for both, so that nothing is still being opened when the first failure is reported. */
+async function both<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
+  const [first, second] = await Promise.allSettled([one, other]);
+  if (first.status === 'rejected') throw first.reason;
+  if (second.status === 'rejected') throw second.reason;
+  return [first.value, second.value];
+}
