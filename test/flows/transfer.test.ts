@@ -35,7 +35,7 @@ const found = (root: BaseAgent, name: string) => {
 };
 const offered = async (agent: LlmAgent) => (await buildRequest(siteOf(agent))).request;
 
-describe('to whom a turn may be handed on [transfer.to]', () => {
+describe('to whom a turn may be transferred [transfer.to]', () => {
   test.each<[string, Config, string, string[]]>([
     ['the root', {}, 'desk', ['billing', 'shipping', 'steps']],
     ['in the middle', {}, 'billing', ['refunds', 'desk', 'shipping', 'steps']],
@@ -103,7 +103,7 @@ describe('what the tool answers [transfer.unknown]', () => {
       .then((answer) => ({ answer, to: toolContext.actions.transferToAgent }));
   };
 
-  test('an agent that may be handed on to is queued', async () => {
+  test('a transfer to an allowed agent is queued', async () => {
     expect(await run(tree(), 'billing')).toEqual({ answer: 'Transfer queued', to: 'billing' });
     expect(await run(tree(), 'steps')).toEqual({ answer: 'Transfer queued', to: 'steps' });
   });

@@ -92,7 +92,8 @@ test('takes no tools along: each agent has its own [transfer.to]', async () => {
 test('is bounded: two agents that hand a turn to and fro are told to answer [transfer.to]', async () => {
   const billing = new Speaking('billing', [to('desk')]);
   const desk = new Speaking('desk', [to('billing')], { subAgents: [billing.agent] });
-  const last = (shown: unknown) => JSON.stringify(shown).includes('times it is: answer it yourself');
+  const last = (shown: unknown) =>
+    JSON.stringify(shown).includes('transfers are allowed: answer it yourself');
   for (const one of [billing, desk]) {
     const reply = one.replies[0] as ReturnType<typeof to>;
     one.replies = [({ contents }) => (last(contents) ? 'I answer.' : reply)];
@@ -102,7 +103,7 @@ test('is bounded: two agents that hand a turn to and fro are told to answer [tra
   expect(desk.shown.length + billing.shown.length).toBe(34);
 });
 
-test('whom a turn is handed on to answers, also where a tool beside it wants no summary [transfer.to]', async () => {
+test('the agent that a turn is transferred to answers, also where a tool beside it wants no summary [transfer.to]', async () => {
   const billing = new Speaking('billing', ['paid']);
   const both = calling({ name: 'exit_loop' }, { name: 'transfer_to_agent', args: { agentName: 'billing' } });
   const desk = new Speaking('desk', [both], { tools: [EXIT_LOOP], subAgents: [billing.agent] });

@@ -5,7 +5,7 @@ import { calls, text } from '../scripted-llm.ts';
 
 const to = (agentName: string) => calls(['transfer_to_agent', { agentName }]);
 
-/** Turns that are handed on. */
+/** Turns that are transferred. */
 export const TRANSFERS: readonly Scenario[] = [
   {
     name: 'a turn is handed to a sub-agent and back',
@@ -121,7 +121,7 @@ export const TRANSFERS: readonly Scenario[] = [
     turns: ['go'],
   },
   {
-    name: 'a turn is handed on within a sequence',
+    name: 'a turn is transferred within a sequence',
     script: [[to('helper')], [text('Helped.')], [text('Last.')]],
     build: (library, model, name) => {
       const first = agentOf(library, 'first', model, { subAgents: [agentOf(library, 'helper', model)] });
