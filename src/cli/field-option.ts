@@ -46,6 +46,11 @@ export function fieldArgument<Of extends Contract>(
   return new Argument(name, helpOf(check, settings)).argParser(parserOf(check, name, settings));
 }
 
+/** What a command does that is an operation. */
+export function summaryOf({ summary }: Contract): string {
+  return phrase(summary);
+}
+
 /** JSON of an option that is a field of an operation. @throws UsageError */
 export function jsonField<Of extends Contract, Field extends FieldOf<Of>>(
   operation: Of,
@@ -100,12 +105,18 @@ function fieldValue(check: Check, option: string, value: unknown, help?: string)
 /** As an option is described: `rows of a page, 1 to 1000`. */
 function helpOf(check: Check, { help }: FieldOptionSettings): string {
   const { description = '', minimum, maximum, maxLength, 'x-max-bytes': mostBytes } = check;
-  const told = description.split(/\.(?:\s|$)/).filter((sentence) => sentence !== '');
-  const said = [told.map(uncapitalized).join('; ')];
+  const said = [phrase(description.replace(' URI-encoded.', ''))];
   if (check.type === 'integer' && minimum !== undefined) said.push(`${minimum} to ${maximum}`);
   if (maxLength !== undefined) said.push(`at most ${maxLength} characters`);
   if (mostBytes !== undefined) said.push(`at most ${sizeText(mostBytes)}`);
-  return said.join(', ') + (help === undefined ? '' : `; ${help}`);
+  const separator = help?.startsWith('(') ? ' ' : '; ';
+  return said.join(', ') + (help === undefined ? '' : separator + help);
+}
+
+/** Sentences as the description of a command or an option. */
+function phrase(sentences: string): string {
+  const told = sentences.split(/\.(?:\s|$)/).filter((sentence) => sentence !== '');
+  return told.map(uncapitalized).join('; ');
 }
 
 function uncapitalized(text: string): string {

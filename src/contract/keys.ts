@@ -67,28 +67,28 @@ export const createKey = {
 
 export const listKeys = {
   name: 'keys.list',
-  summary: 'List API keys, without their texts',
+  summary: 'List the API keys, without their secrets',
   input: z.object({}),
   output: z.object({ keys: z.array(API_KEY) }),
 } as const satisfies Contract;
 
 export const revokeKey = {
   name: 'keys.revoke',
-  summary: 'End an API key',
+  summary: 'End an API key: no gateway takes it any more, 5 seconds later at most',
   input: z.object(NAMED),
   output: API_KEY,
 } as const satisfies Contract;
 
 export const rotateKey = {
   name: 'keys.rotate',
-  summary: 'Give an API key another text',
+  summary: 'Give an API key another text, shown this once',
   input: z.object({ ...NAMED, grace: duration('For how long the text before stays good.') }),
   output: NEW_TEXT,
 } as const satisfies Contract;
 
 export const listDenials = {
   name: 'keys.denials',
-  summary: 'List what gateways have refused',
+  summary: 'List what gateways have refused in the last 30 days',
   input: z.object({
     since: moment('Not before this.').optional(),
     limit: z

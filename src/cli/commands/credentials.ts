@@ -1,22 +1,26 @@
 import { type Command, Option } from 'commander';
+import { listAppCredentials, listUserCredentials, putCredential } from '../../contract/credentials.ts';
 import { UsageError } from '../cli-error.ts';
 import type { AddCredentialOptions } from '../credentials/add-credential.ts';
 import type { ListCredentialsOptions } from '../credentials/list-credentials.ts';
 import type { RemoveCredentialOptions } from '../credentials/remove-credential.ts';
+import { fieldOption } from '../field-option.ts';
 import { type AddToGroup, FOLDER_OPTION } from './command.ts';
+
+const ONLY_APP = '(default: the only one that has sessions)';
 
 type InFolder<Options> = Options & { folder: string };
 
 export const credentials: AddToGroup = (group) => {
   owned(group.command('add').description('store a secret, typed hidden or piped in, and print its reference'))
-    .requiredOption('--name <key>', "the credentialKey of the tool's authConfig")
+    .addOption(fieldOption(putCredential, 'credentialKey', '--name <key>').makeOptionMandatory())
     .addOption(
       new Option('--type <type>', 'what the secret is')
         .choices(['api-key', 'bearer', 'basic'])
         .makeOptionMandatory(),
     )
     .option('--username <name>', 'of --type basic; the secret is the password')
-    .option('--label <text>', 'for people')
+    .addOption(fieldOption(putCredential, 'label', '--label <text>'))
     .option('--json', 'one JSON value: the stored credential, without the secret')
     .addOption(new Option('--secret [secret]').argParser(refuseSecret).hideHelp())
     .action(async ({ secret, ...options }: InFolder<AddCredentialOptions> & { secret?: unknown }) => {
@@ -28,8 +32,8 @@ export const credentials: AddToGroup = (group) => {
   group
     .command('list')
     .description('what is stored, without the secrets')
-    .option('--app <name>', 'of this app (default: the only one that has sessions)')
-    .option('--user <id>', 'of this user (default: of all)')
+    .addOption(fieldOption(listAppCredentials, 'app', '--app <name>', { help: ONLY_APP }))
+    .addOption(fieldOption(listUserCredentials, 'userId', '--user <id>', { help: '(default: all of them)' }))
     .option('--json', 'one JSON value: { credentials }')
     .option(...FOLDER_OPTION)
     .action(async (options: InFolder<ListCredentialsOptions>) => {
@@ -48,8 +52,8 @@ export const credentials: AddToGroup = (group) => {
 
 function owned(command: Command): Command {
   return command
-    .option('--app <name>', 'app whose tools use it (default: the only one that has sessions)')
-    .option('--user <id>', 'user whose secret it is (default: user)')
+    .addOption(fieldOption(putCredential, 'app', '--app <name>', { help: ONLY_APP }))
+    .addOption(fieldOption(putCredential, 'userId', '--user <id>', { help: '(default: user)' }))
     .option(...FOLDER_OPTION);
 }
 

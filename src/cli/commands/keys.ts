@@ -1,6 +1,13 @@
-import { createKey, listDenials, type Permission, revokeKey, rotateKey } from '../../contract/keys.ts';
+import {
+  createKey,
+  listDenials,
+  listKeys,
+  type Permission,
+  revokeKey,
+  rotateKey,
+} from '../../contract/keys.ts';
 import { UsageError } from '../cli-error.ts';
-import { fieldArgument, fieldOption } from '../field-option.ts';
+import { fieldArgument, fieldOption, summaryOf } from '../field-option.ts';
 import type { ListDenialsOptions } from '../keys/list-denials.ts';
 import { type AddToGroup, FOLDER_OPTION } from './command.ts';
 import { milliseconds } from './setting.ts';
@@ -51,7 +58,7 @@ export const keys: AddToGroup = (group) => {
 
   group
     .command('list')
-    .description('the API keys, without their secrets')
+    .description(summaryOf(listKeys))
     .option('--json', 'one JSON value: { keys }')
     .option(...FOLDER_OPTION)
     .action(async (options: { json?: boolean; folder: string }) => {
@@ -61,7 +68,7 @@ export const keys: AddToGroup = (group) => {
 
   group
     .command('revoke')
-    .description('end an API key: no gateway takes it any more, 5 seconds later at most')
+    .description(summaryOf(revokeKey))
     .addArgument(fieldArgument(revokeKey, 'key', '<key>'))
     .option('--json', 'one JSON value: the key')
     .option(...FOLDER_OPTION)
@@ -72,7 +79,7 @@ export const keys: AddToGroup = (group) => {
 
   group
     .command('rotate')
-    .description('give an API key another text, shown this once')
+    .description(summaryOf(rotateKey))
     .addArgument(fieldArgument(rotateKey, 'key', '<key>'))
     .addOption(
       fieldOption(rotateKey, 'grace', '--grace <duration>', { read: milliseconds }).default(GRACE, '1d'),
@@ -86,7 +93,7 @@ export const keys: AddToGroup = (group) => {
 
   group
     .command('denials')
-    .description('what gateways have refused in the last 30 days')
+    .description(summaryOf(listDenials))
     .option('--since <duration>', 'of so long ago at most, 1h', milliseconds)
     .addOption(fieldOption(listDenials, 'limit', '--limit <number>'))
     .option('--json', 'one JSON value: { denials }')

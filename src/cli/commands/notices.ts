@@ -1,5 +1,5 @@
 import { dropNotice, listNotices, resendNotice, resendNotices } from '../../contract/notices.ts';
-import { fieldArgument, fieldOption } from '../field-option.ts';
+import { fieldArgument, fieldOption, summaryOf } from '../field-option.ts';
 import type { ChangeNoticeOptions, ResendNoticesOptions } from '../notices/change-notice.ts';
 import type { ListNoticesOptions } from '../notices/list-notices.ts';
 import { type AddToGroup, FOLDER_OPTION } from './command.ts';
@@ -9,7 +9,7 @@ type InFolder<Options> = Options & { folder: string };
 export const notices: AddToGroup = (group) => {
   group
     .command('list')
-    .description('notices that were given up, the oldest first')
+    .description(summaryOf(listNotices))
     .addOption(fieldOption(listNotices, 'app', '--app <name>'))
     .addOption(fieldOption(listNotices, 'limit', '--limit <number>'))
     .addOption(fieldOption(listNotices, 'after', '--after <place>'))
@@ -22,7 +22,7 @@ export const notices: AddToGroup = (group) => {
 
   group
     .command('resend')
-    .description('have a worker tell it again, or all of them')
+    .description(`${summaryOf(resendNotice)}, or all of them`)
     .addArgument(fieldArgument(resendNotice, 'notice', '[notice]'))
     .option('--all', 'each that was given up')
     .addOption(fieldOption(resendNotices, 'app', '--app <name>', { help: 'with --all' }))
@@ -35,7 +35,7 @@ export const notices: AddToGroup = (group) => {
 
   group
     .command('drop')
-    .description('forget it')
+    .description(summaryOf(dropNotice))
     .addArgument(fieldArgument(dropNotice, 'notice', '<notice>'))
     .option('--json', 'one JSON value: the notice')
     .option(...FOLDER_OPTION)

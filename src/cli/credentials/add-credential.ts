@@ -25,15 +25,7 @@ export async function addCredential(
   secretOf: (question: string) => Promise<string> = readSecret,
 ): Promise<void> {
   const { folder, env, name, user = DEFAULT_USER, label } = options;
-  for (const [option, value] of Object.entries({
-    '--app': options.app,
-    '--user': user,
-    '--name': name,
-    '--username': options.username,
-    '--label': label,
-  })) {
-    assertText(option, value);
-  }
+  assertText('--username', options.username);
   assertUsername(options);
   const connected = await connectFolder({ folder, env, onProgress: output.note });
   try {

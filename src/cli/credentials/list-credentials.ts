@@ -1,7 +1,7 @@
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
-import { assertText, onlyApp } from '../sessions/named-session.ts';
+import { onlyApp } from '../sessions/named-session.ts';
 import { ago, tableLines } from '../sessions/shown-values.ts';
 
 export interface ListCredentialsOptions {
@@ -16,8 +16,6 @@ export async function listCredentials(
   output: CommandOutput = processOutput(),
 ): Promise<void> {
   const { folder, env, user } = options;
-  assertText('--app', options.app);
-  assertText('--user', user);
   const connected = await connectFolder({ folder, env, onProgress: output.note });
   try {
     const app = options.app ?? (await onlyApp(connected.apps));

@@ -2,7 +2,7 @@ import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
-import { assertText, DEFAULT_USER, onlyApp } from '../sessions/named-session.ts';
+import { DEFAULT_USER, onlyApp } from '../sessions/named-session.ts';
 
 export interface RemoveCredentialOptions {
   app?: string;
@@ -17,9 +17,6 @@ export async function removeCredential(
   output: CommandOutput = processOutput(),
 ): Promise<void> {
   const { folder, env, user = DEFAULT_USER } = options;
-  assertText('the credential', argument);
-  assertText('--app', options.app);
-  assertText('--user', user);
   const connected = await connectFolder({ folder, env, onProgress: output.note });
   try {
     const { credentials } = connected.api;
