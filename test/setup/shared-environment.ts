@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { NativeConnection } from '@temporalio/worker';
 import { afterAll, afterEach } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { HoldfastClient } from '../../src/client/holdfast-client.ts';
+import { defined } from '../../src/protocol/json.ts';
+import { RestartedWorker } from '../../src/testing/restarted-worker.ts';
 import { createTestWorker } from '../../worker/create-worker.ts';
+import { startWorker } from '../../worker/environment/running-worker.ts';
 import {
   openTurnEnvironment,
   runTurn,
-  startWorkers,
   type TurnEnvironment,
   type TurnEnvironmentOptions,
 } from './turn-environment.ts';
@@ -60,32 +60,28 @@ async function withoutWorker(shared: Shared): Promise<TurnEnvironment> {
 }
 
 async function withWorker(ground: TurnEnvironment, own: OwnPart): Promise<TurnEnvironment> {
-  const { temporal, store, gemini } = ground;
+  const { environment, temporal, store, gemini } = ground;
   const { agents, apps, script, workerOptions } = own;
   if (script !== undefined) gemini.reset(script);
-  const { address, namespace } = ground.place;
-  const connection = await NativeConnection.connect({ address });
   const taskQueue = workerOptions?.taskQueue ?? `own-${randomUUID()}`;
-  const workers = await startWorkers(() =>
-    createTestWorker({
-      ...(agents ? { agents } : {}),
-      ...(apps ? { apps } : {}),
-      ...{ store, connection, namespace, taskQueue },
-      searchAttributes: true,
+  const worker = new RestartedWorker(() =>
+    startWorker(environment, {
+      ...defined({ agents, apps }),
+      create: createTestWorker,
+      taskQueue,
       logger: SILENT,
       shutdownGraceTime: 0,
       ...workerOptions,
     }),
   );
-  const client = new HoldfastClient({ temporal, store, taskQueue, searchAttributes: true });
+  await worker.restart();
+  const client = environment.client(taskQueue);
   return {
     ...ground,
     client,
     run: (turn) => runTurn({ client, temporal, store }, turn),
-    ...workers,
-    async close() {
-      await workers.stopWorker();
-      await connection.close();
-    },
+    stopWorker: () => worker.stop(),
+    restartWorker: () => worker.restart(),
+    close: () => worker.close(),
   };
 }

@@ -3,19 +3,23 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { Client, Connection } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
-import { DefaultLogger, NativeConnection, Runtime, type Worker } from '@temporalio/worker';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import type { App } from '../../src/app/app.ts';
-import { HoldfastClient } from '../../src/client/holdfast-client.ts';
+import type { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { OutgoingMessage } from '../../src/client/messages/outgoing-turn.ts';
+import { defined } from '../../src/protocol/json.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
-import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
+import type { OpenedStore } from '../../src/store/open-store.ts';
 import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { type GeminiScript, type MockGemini, startMockGemini } from '../../src/testing/mock-gemini.ts';
+import { RestartedWorker } from '../../src/testing/restarted-worker.ts';
 import { createTestWorker } from '../../worker/create-worker.ts';
+import { type Environment, openEnvironment } from '../../worker/environment/open-environment.ts';
+import { startWorker } from '../../worker/environment/running-worker.ts';
 import {
   acquireFolder,
   createWorker,
@@ -23,7 +27,6 @@ import {
   histogramBuckets,
   type WorkerOptions,
 } from '../../worker/index.ts';
-import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { putStore } from './made-store.ts';
 import { databaseWithStore } from './own-database.ts';
 import { ownNamespace, type TemporalPlace } from './own-namespace.ts';
@@ -41,6 +44,8 @@ export interface RanTurn {
 
 /** A Temporal server, a store, a mock Gemini server and a worker, all real, in this process. */
 export interface TurnEnvironment {
+  /** What its workers are opened on. */
+  environment: Environment;
   temporal: Client;
   client: HoldfastClient;
   store: OpenedStore;
@@ -116,96 +121,45 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
   const { folder, release } = acquireFolder(mkdtempSync(join(tmpdir(), 'holdfast-test-')));
   const gemini = await startMockGemini({ script: options.script ?? stepCalls([]) });
   Object.assign(process.env, gemini.env);
-  const [server, { store, remove }] = await Promise.all([
+  if (options.embedded) putStore(folder);
+  const [server, database] = await Promise.all([
     openServer(folder, options.serverConfig),
-    options.embedded ? openInFolder(folder) : openOnServer(),
+    options.embedded ? undefined : databaseWithStore(),
   ]);
   const { address, namespace, uiUrl } = server;
-  const connection = await Connection.connect({
-    address,
-    channelArgs: { 'grpc.max_receive_message_length': 64 * 1024 * 1024 },
-    interceptors: retriesUntilClosed(),
+  const environment = await openEnvironment({
+    folder,
+    env: { ...process.env, TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace },
+    store: database && { url: database.url, listen: database.url },
+    dataConverter,
+    onProgress: silent,
   });
-  const native = await NativeConnection.connect({ address });
-  const temporalClient = new Client({
-    connection,
-    namespace,
-    ...(dataConverter ? { dataConverter } : {}),
-  });
-  const workers = await startWorkers(() =>
-    (options.production ? createWorker : createTestWorker)({
-      ...(agents ? { agents } : {}),
-      ...(apps ? { apps } : {}),
-      store,
-      connection: native,
-      namespace,
-      searchAttributes: true,
+  const { store, temporal } = environment;
+  const worker = new RestartedWorker(() =>
+    startWorker(environment, {
+      ...defined({ agents, apps, dataConverter }),
+      create: options.production ? createWorker : createTestWorker,
       logger: { ...SILENT, ...logger },
       shutdownGraceTime: 0,
-      ...(dataConverter ? { dataConverter } : {}),
       ...options.workerOptions,
     }),
   );
-  const client = new HoldfastClient({ temporal: temporalClient, store, searchAttributes: true });
+  await worker.restart();
+  const client = environment.client();
   return {
-    temporal: temporalClient,
-    client,
-    store,
-    gemini,
+    ...{ environment, temporal, client, store, gemini, folder },
     place: { address, namespace, uiUrl },
-    folder,
-    run: (turn) => runTurn({ client, temporal: temporalClient, store }, turn),
-    ...workers,
+    run: (turn) => runTurn({ client, temporal, store }, turn),
+    stopWorker: () => worker.stop(),
+    restartWorker: () => worker.restart(),
     async close() {
-      await workers.stopWorker();
-      await store.close();
-      await remove();
-      await native.close();
-      await connection.close();
+      await worker.close();
+      await environment.close();
+      await database?.drop();
       await server.close();
       await gemini.close();
       release();
       rmSync(folder, { recursive: true, force: true });
-    },
-  };
-}
-
-interface OwnStore {
-  store: OpenedStore;
-  /** After its end. */
-  remove(): Promise<void>;
-}
-
-async function openInFolder(folder: string): Promise<OwnStore> {
-  putStore(folder);
-  return { store: await openStore({ folder }), remove: async () => undefined };
-}
-
-async function openOnServer(): Promise<OwnStore> {
-  const { url, drop } = await databaseWithStore();
-  return { store: await openStore({ url, listen: url }), remove: drop };
-}
-
-/** Starts a worker that can be stopped, and followed by one that is created like it. */
-export async function startWorkers(
-  create: () => Promise<Worker>,
-): Promise<Pick<TurnEnvironment, 'stopWorker' | 'restartWorker'>> {
-  let current: { worker: Worker; running: Promise<void> } | undefined;
-  const start = async () => {
-    const worker = await create();
-    current = { worker, running: worker.run() };
-  };
-  const stopWorker = async () => {
-    current?.worker.shutdown();
-    await current?.running;
-    current = undefined;
-  };
-  await start();
-  return {
-    stopWorker,
-    async restartWorker() {
-      await stopWorker();
-      await start();
     },
   };
 }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { GivenCredentialKeys } from '../../src/credentials/credential-keys.ts';
@@ -9,8 +9,7 @@ import { defined } from '../../src/protocol/json.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { Closing } from '../closing.ts';
 import { defaultCacheFolder } from '../temporal/cache-folder.ts';
-import { openTemporal, type TemporalTarget } from '../temporal/connect.ts';
-import { retriesUntilClosed } from '../temporal/retries-until-closed.ts';
+import { connectClient, openTemporal, type TemporalTarget } from '../temporal/connect.ts';
 
 export interface EnvironmentOptions {
   /** `.holdfast`, for what is embedded: the caller owns it. */
@@ -64,10 +63,8 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
       ),
       storing,
     );
-    const { connectionOptions, namespace } = server;
-    const connection = await Connection.connect({ ...connectionOptions, interceptors: retriesUntilClosed() });
-    closing.add(() => connection.close());
-    const temporal = new Client({ connection, namespace, ...defined({ dataConverter }) });
+    const temporal = await connectClient(server, dataConverter);
+    closing.add(() => temporal.connection.close());
     const searchAttributes = server.searchAttributes === 'registered';
     return {
       ...{ server, store, isEmbedded, credentialKeys, temporal },

@@ -1,5 +1,7 @@
-import { Connection } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import { setVariables } from '../../src/environment.ts';
+import { defined } from '../../src/protocol/json.ts';
 import { defaultCacheFolder } from './cache-folder.ts';
 import { configuredServer, type TemporalConnectionOptions } from './client-config.ts';
 import { connectConfigured } from './configured.ts';
@@ -8,6 +10,9 @@ import { obtainExecutable } from './install.ts';
 import { retriesUntilClosed } from './retries-until-closed.ts';
 import { ensureSearchAttributes } from './search-attributes.ts';
 import { configuredUiUrl } from './ui-link.ts';
+
+/** Bytes. A page of a history may be larger than what gRPC takes by default, 4 MiB. */
+const LARGEST_ANSWER = 64 * 1024 * 1024;
 
 export interface TemporalOptions {
   /** The `.holdfast` folder. For an embedded server it must exist and be owned: see `acquireFolder`. */
@@ -84,6 +89,19 @@ export async function openTemporal(options: TemporalOptions): Promise<TemporalTa
     searchAttributes,
     stop: undefined,
   };
+}
+
+/** A client of a server that was opened; its connection is to be closed. */
+export async function connectClient(
+  { connectionOptions, namespace }: Pick<TemporalTarget, 'connectionOptions' | 'namespace'>,
+  dataConverter?: DataConverter,
+): Promise<Client> {
+  const connection = await Connection.connect({
+    ...connectionOptions,
+    channelArgs: { 'grpc.max_receive_message_length': LARGEST_ANSWER },
+    interceptors: retriesUntilClosed(),
+  });
+  return new Client({ connection, namespace, ...defined({ dataConverter }) });
 }
 
 async function openOwn(options: TemporalOptions): Promise<TemporalTarget> {

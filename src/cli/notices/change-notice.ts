@@ -1,9 +1,4 @@
-import { Client, Connection } from '@temporalio/client';
 import { Closing } from '../../../worker/closing.ts';
-import { openTemporal } from '../../../worker/temporal/connect.ts';
-import { stopEmbedded } from '../../../worker/temporal/embedded.ts';
-import { retriesUntilClosed } from '../../../worker/temporal/retries-until-closed.ts';
-import { startNotice } from '../../approvals/start-notice.ts';
 import type { DeadNotice } from '../../store/notices/notice-store.ts';
 import type { Store } from '../../store/store.ts';
 import { CliError, UsageError } from '../cli-error.ts';
@@ -65,14 +60,12 @@ export async function resendNotice(
       else output.note('no notice was given up');
       return;
     }
-    const target = await openTemporal({ folder, env, onProgress: output.note });
-    if (target.startedHere) closing.add(() => stopEmbedded(folder));
-    const connection = await Connection.connect({
-      ...target.connectionOptions,
-      interceptors: retriesUntilClosed(),
-    });
-    closing.add(() => connection.close());
-    const temporal = new Client({ connection, namespace: target.namespace });
+    const { connectClient, openTemporal } = await import('../../../worker/temporal/connect.ts');
+    const { startNotice } = await import('../../approvals/start-notice.ts');
+    const server = await openTemporal({ folder, env, onProgress: output.note });
+    if (server.startedHere) closing.add(() => server.stop?.());
+    const temporal = await connectClient(server);
+    closing.add(() => temporal.connection.close());
     const sent: DeadNotice[] = [];
     for (const notice of notices) {
       const { taskQueue } = notice;
