@@ -160,12 +160,11 @@ function agentIn(tools: readonly BaseTool[], name: string): BaseAgent | undefine
 
 type OpenStep = Extract<OpenedStep, { kind: 'open' }>;
 
-/** The agents of a step. */
 export interface Actors {
   agent: BaseAgent;
   /** Root of the tree that it is in. */
   root: string;
-  /** Those that have transferred the turn, the first one first. */
+  /** The agents that have transferred the turn, in order. */
   transferredBy: readonly BaseAgent[];
 }
 
@@ -195,7 +194,7 @@ export function knownCaller(deployment: Deployment, named: NamedAgent): LlmAgent
   }
 }
 
-/** Those that have transferred a turn, the first one first. */
+/** The agents that have transferred a turn, in order. */
 export function transferredBy(
   deployment: Deployment,
   {
@@ -283,7 +282,7 @@ export function notDeployedHere(
   );
 }
 
-/** Whether no worker has it, as far as anybody can know by now. */
+/** Whether no worker has it: the error is final, or this is the last attempt that may say so. */
 export function isDeployedNowhere(error: unknown): error is NotDeployedHere {
   return error instanceof NotDeployedHere && (!error.retryable || isLastRefusal());
 }

@@ -73,7 +73,7 @@ export async function attempt<T>(
       timeLeft: () => ends - performance.now(),
     });
   } catch (thrown) {
-    // Nothing has failed: somebody else completes the activity.
+    // The activity is completed from outside: this is no failure.
     if (thrown instanceof CompleteAsyncError) throw thrown;
     const error = errorOf(thrown);
     if (!isUnexpected(error)) throw failureOf(error);

@@ -98,7 +98,6 @@ export interface HoldfastActivities {
   default: (input: ToolCallInput) => Promise<ToolCallResult | JobEnded | EndedDetachedJob>;
 }
 
-/** What an activity does in one attempt. */
 type Body<Input, Result> = (
   dependencies: ActivityDependencies,
   input: Input,
@@ -168,7 +167,7 @@ function reachingAgents<Input extends ClaimedPlace, Result>(
   };
 }
 
-/** What keeps an agent from being found is told where it is looked for. */
+/** The error that an agent isn't found is thrown where the agent is needed. */
 async function reached(deployment: Deployment, place: Pick<ActingAgent, 'root' | 'within'>): Promise<void> {
   try {
     await reachAgents(deployment, place);

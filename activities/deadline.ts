@@ -38,7 +38,7 @@ export async function raceEndings<T>(work: Promise<T>, endings: readonly Ending[
   }
 }
 
-/** What ends an attempt, and what it then throws. */
+/** The signals that end an attempt, and the errors that it then throws. */
 interface Ends {
   signal: AbortSignal;
   aborted(): Error;

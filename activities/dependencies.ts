@@ -23,7 +23,6 @@ export interface ActivityDependencies extends Logging {
   store: Store;
   transcripts: TranscriptCache;
   telemetry: Telemetry;
-  /** Opens what tools run by. */
   credentials: Pick<CredentialVault, 'find' | 'open'>;
   /** Where people read a session's transcript; undefined where nobody has said so. */
   transcriptUrl: ((names: SessionNames) => string) | undefined;

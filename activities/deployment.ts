@@ -38,7 +38,7 @@ export function settingsOf({ apps }: Deployment, app: string, terms?: AppTerms):
   return { ...own, budgets, runConfig, prices: { ...own.prices, ...prices } };
 }
 
-/** What goes with an agent that runs elsewhere. */
+/** The settings that go with an agent of another task queue. */
 export function termsOfApp({ budgets, prices, runConfig }: AppSettings): AppTerms {
   const { customMetadata: _own, ...kept } = runConfig;
   return { budgets, prices, runConfig: kept };

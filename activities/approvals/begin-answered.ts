@@ -39,7 +39,7 @@ export async function beginAnswered(
   agent?: BaseAgent,
 ): Promise<Begun> {
   const { store } = dependencies;
-  // Nothing else of what the activity was given: `proven` would be trusted.
+  // The rest of the input is left out: `proven` would be trusted.
   const call = { ...beginning, requestId, entries: said };
   try {
     assertOwn(call);

@@ -8,21 +8,19 @@ import type { Asked } from '../../src/tools/call-questions.ts';
 import { gateDigestOf } from '../../src/tools/tool-gate.ts';
 import { digestOfArguments } from './request.ts';
 
-/** More requests of one call are a tool that never has enough. */
+/** A tool with more requests in one call would never stop to ask. */
 const MOST_REQUESTS = 32;
 
-/** A call was planned, and what people have said to its requests since. */
+/** A planned call, and the answers of people to its requests. */
 export interface AskedCall {
   callKey: string;
-  /** As planned. */
   args: Record<string, unknown>;
   /** It was prepared when it was planned: a first request is the gate before it runs, those of its runs come after it. */
   prepared: boolean;
-  /** In order. */
   requests: readonly ApprovalRow[];
 }
 
-/** What people have said to the requests of a call by now. */
+/** The answers of people to the requests of a call by now. */
 export class CallAnswers {
   readonly #call: AskedCall;
 
@@ -34,7 +32,6 @@ export class CallAnswers {
     return this.#call.requests;
   }
 
-  /** The call has asked nobody. */
   get isEmpty(): boolean {
     return this.#requests.length === 0;
   }
@@ -43,7 +40,7 @@ export class CallAnswers {
     return this.#requests.at(-1);
   }
 
-  /** A person has let this run happen: it is good for one start. */
+  /** A person has approved this run: the approval is good for one start. */
   get isApproved(): boolean {
     return this.latest?.kind === 'confirmation' && this.latest.status === 'approved';
   }
@@ -54,7 +51,7 @@ export class CallAnswers {
     return gate === undefined || gate.status === 'approved' ? undefined : gate;
   }
 
-  /** A question that has ended without an answer: to ask again would never end. */
+  /** A question that ended without an answer. The call doesn't ask again, or it would never end. */
   get unanswered(): ApprovalRow | undefined {
     const { latest } = this;
     if (latest === undefined || latest.kind === 'confirmation' || latest.status === 'answered')
@@ -62,7 +59,7 @@ export class CallAnswers {
     return latest;
   }
 
-  /** A person has said that what may have run is not to run again. */
+  /** A person has decided that the call must not run again: it may have run. */
   isNotRepeated(tool: BaseTool): boolean {
     return this.latest !== undefined && isOfUnknown(this.latest, tool) && this.latest.status !== 'approved';
   }
@@ -99,7 +96,7 @@ export class CallAnswers {
     return this.#requests.findLast(({ kind }) => kind === 'confirmation')?.terms;
   }
 
-  /** By the key of the credential: what was given last. */
+  /** The newest answer for each credential key. */
   get credentialRefs(): ReadonlyMap<string, string> {
     const refs = new Map<string, string>();
     for (const { authConfig, credentialRef } of this.#requests) {
@@ -139,7 +136,7 @@ export class CallAnswers {
   /** Whether the call was asked about when it was planned, by this tool's gate, and needn't be again. */
   hasPassed(tool: BaseTool): boolean {
     if (!this.#call.prepared) return false;
-    // A tool that asks always had asked, if it had done so then.
+    // A tool that always asks would have asked then.
     if (tool.gate?.confirmation?.when === 'always')
       return this.#requests.some(({ requestId }) => this.#isGate(requestId));
     if (this.isEmpty || tool.gate?.confirmation === undefined) return true;
@@ -185,7 +182,7 @@ async function takes(tool: BaseTool, args: Record<string, unknown>): Promise<boo
     await tool.checkArguments(args);
     return true;
   } catch {
-    // Whatever it says of them: they were fine when the person was asked.
+    // The answer is ignored: the arguments were valid when the person was asked.
     return false;
   }
 }

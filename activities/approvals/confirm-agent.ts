@@ -10,7 +10,7 @@ import { FunctionTool } from '../../src/tools/function-tool.ts';
 import type { ConfirmationQuestion } from '../../src/tools/gate-options.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 
-/** Its turns are one call each: nobody asks it. */
+/** Each of its turns is one call: the agent asks no model. */
 class NoModel extends BaseLlm {
   constructor() {
     super({ model: 'none' });
@@ -21,7 +21,7 @@ class NoModel extends BaseLlm {
   }
 }
 
-/** What is approved is up to the workflow that asks: nothing runs here. */
+/** The workflow that asks decides what an approval allows: nothing runs here. */
 function confirmTool(question: () => true | ConfirmationQuestion): BaseTool {
   return new FunctionTool({
     name: CONFIRM_TOOL,

@@ -14,7 +14,6 @@ import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Asked } from '../../src/tools/call-questions.ts';
 import { defaultHint, gateDigestOf, termsOf } from '../../src/tools/tool-gate.ts';
 
-/** A call that asks a person. */
 interface AskingCall {
   /** Where its agent stands in the tree of the turn. */
   acting: Pick<ActingAgent, 'path' | 'rootWorkflowId'>;
@@ -24,7 +23,6 @@ interface AskingCall {
   tool: BaseTool;
   /** Those that run once the person has answered. */
   args: Record<string, unknown>;
-  /** The workflow that waits. */
   workflowId: string;
   /** Those that the call was decided on before; the tool's, where it hasn't asked yet. */
   terms?: ApprovalTerms | undefined;
@@ -33,7 +31,7 @@ interface AskingCall {
 /** @param n from 1 within the call. */
 export function newRequest(call: AskingCall, n: number, asked: Asked): NewRequest {
   const { callKey, callId, agent, tool, workflowId, acting } = call;
-  // What is shown, attested and run is what the store gives back.
+  // The arguments that the store gives back are shown, attested and run.
   const args = asStored(call.args);
   return {
     requestId: requestIdOf(callKey, n),

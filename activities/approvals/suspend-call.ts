@@ -64,7 +64,7 @@ export async function suspendCall(
   return begun.attempt === 1 ? gate : await knownGate(store, session, gate);
 }
 
-/** Plugins see it; what fails there doesn't keep a person from being asked. */
+/** Plugins see it. Their failure doesn't keep a person from being asked. */
 async function seen(
   dependencies: ActivityDependencies,
   { input, begun, agent, tool, init, current }: CallToSuspend,

@@ -47,7 +47,7 @@ export interface DecisionToVerify {
   current: Attempt;
 }
 
-/** Of a decision that nobody has signed. */
+/** Of an unsigned decision. */
 export const NOBODY: Voter = { principal: UNVERIFIED, verified: false };
 
 /** Whether a decision about a confirmation counts: who says so, whether they may, and what is to run. */
@@ -220,7 +220,7 @@ async function refusalOfTool(tool: BaseTool, args: Record<string, unknown>): Pro
     return undefined;
   } catch (error) {
     if (!isToolError(error)) throw error;
-    // What a schema of the user's own says may quote what it was given.
+    // An error of the user's own schema may quote the value.
     return tool.durable.sensitive === false ? `args: ${error.message}` : 'args: the tool refuses them';
   }
 }

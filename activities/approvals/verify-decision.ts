@@ -210,7 +210,7 @@ async function verifyResponse(
   }
 }
 
-/** What a schema says may quote what it was given. */
+/** An error of a schema may quote the value. */
 function refusedBySchema({ sensitive }: DecisionToVerify['request'], message: string): Answer {
   return refused(
     isResultWithheld({ sensitive }, false)
@@ -228,7 +228,7 @@ function parsed(text: string): { value: unknown } | undefined {
     const value: unknown = JSON.parse(text);
     return isTooDeep(value) ? undefined : { value };
   } catch {
-    // Text it is.
+    // The response is text.
     return undefined;
   }
 }

@@ -87,7 +87,7 @@ function isRunOf(
   return isSame && invocationId === runKey && identity?.sessionId === runKey && runs.includes(runKey);
 }
 
-/** Whose child a run is, as far as its first step says it. */
+/** The parent of a run, by the run's first step. */
 export function parentOf({
   call,
   path,
@@ -105,7 +105,6 @@ export function parentOf({
 /** Runs of one call's agent that are looked for; a deploy may have lowered what the tool allows. */
 const MOST_RUNS = 100;
 
-/** A call whose agent has run. */
 interface RanCall {
   input: ToolCallInput;
   begun: StartedCall;
@@ -131,7 +130,7 @@ export async function resultOfAgent(
   const { input, begun, tool, runs, ran, callbacks, init, report } = call;
   const { session, callKey, callId } = input;
   await assertOwnRun(store, input, runs, ran.runKey);
-  // A run that has ended without a word is ended by this.
+  // A run that ended without its own error gets this one.
   const child = await store.turns.endChild(session, ran.runKey);
   const end = endOf(ran, child);
   const stateDelta = { ...begun.prepared?.stateDelta, ...child?.stateDelta };

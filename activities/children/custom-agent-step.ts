@@ -31,13 +31,13 @@ const MOST_STATE = 256 * 1024;
 /** How many agents that are given together run at a time. */
 const MOST_PARALLEL = 32;
 
-/** What an agent has said to do next, as the ledger keeps it. */
+/** The next agents that an agent has asked for, as the ledger keeps them. */
 interface RecordedNext {
   events: DraftEvent[];
   /** Names; none: it has come to its end. */
   run: string[];
   together?: boolean;
-  /** What it is given again in the next step. */
+  /** The value that the next step gives back to the agent. */
   state?: unknown;
   /** Of a ported agent, in the step that it began in. */
   beginning?: ScriptBeginning;
@@ -67,7 +67,7 @@ function planOf(step: StepParts, { run, together = false }: RecordedNext): Agent
     if (subAgent === undefined) throw new Error(`no sub-agent ${name}`);
     return plannedAgent(step, subAgent, together);
   });
-  // Whether a failure is the end is for the agent to say.
+  // The agent decides whether a failure ends it.
   if (together) return { order: 'parallel', agents, maxParallel: MOST_PARALLEL, continueOnError: true };
   return { order: 'sequence', agents, maxParallel: 1 };
 }
@@ -91,7 +91,7 @@ async function recordedNext(step: StepParts, before: readonly NewEvent[]): Promi
   return (await dependencies.store.turns.recordOnce({ session, callKey, key: NEXT, value })) as RecordedNext;
 }
 
-/** What it returned in the step before; undefined where it begins. */
+/** Its result of the step before; undefined in its first step. */
 async function rememberedBy({ asked, begins, dependencies, opened }: StepParts): Promise<unknown> {
   if (begins.enters) return undefined;
   const callKey = stepKeyOf(asked.runKey, asked.step - 1);
@@ -124,7 +124,7 @@ async function askedNext(step: StepParts, agent: CustomAgent, state: unknown): P
   const names = run.map((each, index) =>
     memberName(agent, each, Array.isArray(answer.run) ? `run[${index}]` : 'run'),
   );
-  // On one branch each would see what the other says.
+  // On one branch each agent would see the other's events.
   const again = names.findIndex((name, index) => names.indexOf(name) !== index);
   if (again !== -1) throw wrong(agent, `run[${again}]: ${names[again]} is there already`);
   return {

@@ -35,7 +35,7 @@ export interface RememberedScript {
   parts: readonly ScriptedPart[];
 }
 
-/** What its script comes to in a step. */
+/** The result of its script in one step. */
 export interface ScriptedNext {
   /** Its own, yielded after those of earlier steps. */
   events: Event[];
@@ -152,7 +152,7 @@ export class ScriptedRun {
           this.#view.sees(stored.event, stored);
         }
       } finally {
-        // It has run to its end, also for a script that wants to know no more of it.
+        // The agent has run to its end, also for a script that stops reading its events.
         for (const stored of run) this.#view.sees(stored.event, stored);
         this.#view.keeps(part.temp ?? {});
       }
@@ -176,7 +176,7 @@ export class ScriptedRun {
         this.#view.sees(step.value, place);
         continue;
       }
-      // What it says comes after what it was told.
+      // Its own events come after those that it was given.
       if (given !== undefined) this.#view.sees(given.event, given);
       this.#view.sees(stored[own] ?? step.value, ownPlace);
       own += 1;
@@ -184,7 +184,6 @@ export class ScriptedRun {
     }
   }
 
-  /** For the next step. */
   remembered(seq: number, { run, said }: ScriptedNext): RememberedScript {
     const parts = run === undefined ? this.#parts : [...this.#parts, { ...run, after: seq, said }];
     return { began: this.#began, parts };
@@ -194,7 +193,7 @@ export class ScriptedRun {
     return { kind: 'callback', runKey: this.#step.input.runKey, step: this.#began };
   }
 
-  /** What its callbacks have said before it began, as it is stored. */
+  /** The stored events of its callbacks from before it began. */
   #aheadOf({ seq, ahead }: ScriptBeginning): Event[] {
     const { input, transcript } = this.#step;
     return transcript
@@ -241,7 +240,7 @@ export class ScriptedRun {
   }
 }
 
-/** What is no more as the parts before the last one have left it. */
+/** `temp:` state that differs from what the parts before the last one left. */
 function temporaryStateAfter(
   state: Readonly<Record<string, unknown>>,
   beginning: ScriptBeginning,
@@ -258,7 +257,7 @@ function temporaryStateAfter(
   return Object.fromEntries(changed);
 }
 
-/** What a session was when a ported agent began: JSON. */
+/** The session when a ported agent began: JSON. */
 export interface ScriptBeginning {
   state: Readonly<Record<string, unknown>>;
   /** Of the transcript's last event. */
@@ -267,7 +266,7 @@ export interface ScriptBeginning {
   ahead: number;
 }
 
-/** Whose event it is, and what it is to its step. */
+/** The author of an event, and its part in the step. */
 type EventPlace = Pick<StoredEvent, 'kind' | 'runKey' | 'step'>;
 
 export function scriptBeginning(
@@ -306,7 +305,7 @@ class ScriptedView {
 
   /** The script has been given it, or has yielded it. */
   sees(event: Event, { kind, runKey, step }: EventPlace): void {
-    // What else a script yields is refused where its events are read.
+    // Other yields of a script are refused where its events are read.
     if (!isRecord(event) || this.#seen.has(event)) return;
     this.#seen.add(event);
     this.#since.push({ kind, runKey, step, event });

@@ -17,7 +17,7 @@ import { askHook, loggerOfJob, outcomeOfHook, outcomeOfTimeout, outOfTime, warnO
 import { jobAddress } from './job-of-call.ts';
 import { JobScene, ownToolOfJob } from './job-scene.ts';
 
-/** Polls that throw, in a row: more have no prospect. */
+/** After this many failed polls in a row the job fails. */
 const MOST_FAILED_POLLS = 10;
 /** Milliseconds until a worker that has the tool may be there. */
 const ELSEWHERE_DELAY = 30_000;
@@ -70,7 +70,7 @@ export async function awaitJob(
   return { v: PROTOCOL_VERSION, ended: jobId };
 }
 
-/** A time at which a job is over that has given no sign of life. */
+/** The time at which a job without heartbeats fails. */
 interface Check {
   at: number;
   text: string;
@@ -99,7 +99,7 @@ class Look {
     } catch (error) {
       if (!(error instanceof NotDeployedHere)) throw error;
       loggerOfJob(this.#dependencies, this.#row).warn(error.message);
-      // Its end is heard all the same.
+      // The job's end is noticed nevertheless.
       throw pending(ELSEWHERE_DELAY);
     }
     tool ??= scene?.tool as BaseTool;

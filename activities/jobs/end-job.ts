@@ -72,7 +72,7 @@ interface JobToEnd {
   input: ToolCallInput;
   task: EndOfJob;
   row: JobRow;
-  /** Absent where nobody has its tool any more. */
+  /** Absent where no worker has its tool any more. */
   scene: JobScene | undefined;
   current: Attempt;
 }
@@ -127,7 +127,7 @@ async function outcomeInScene(scene: JobScene, outcome: JobOutcome, current: Att
   return parts === undefined || heard.failed ? heard : { ...heard, parts };
 }
 
-/** Its session was deleted: nobody is left to be told. Or it never had one. */
+/** For a job whose session was deleted, or that never had one: nothing waits for it. */
 async function withoutRow(
   { store }: ActivityDependencies,
   { session, callKey }: ToolCallInput,
@@ -165,7 +165,7 @@ function detachedResult(row: JobRow, scene: JobScene | undefined): EndedDetached
   return { v: PROTOCOL_VERSION, status: status as EndedDetachedJob['status'], gist: `${tool}: ${carried}` };
 }
 
-/** What the run has done, then what the hook that gave the outcome has. */
+/** The actions of the run, then those of the hook that gave the outcome. */
 function merged(run: CallActions | undefined, hook: CallActions | undefined): CallActions {
   const stateDelta = { ...run?.stateDelta, ...hook?.stateDelta };
   return { ...run, ...hook, ...(Object.keys(stateDelta).length === 0 ? {} : { stateDelta }) };

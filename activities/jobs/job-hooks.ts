@@ -22,7 +22,6 @@ const LONGEST_HOOK = 300_000;
 type HookName = 'poll' | 'cancel' | 'onTimeout';
 type Hook = (job: JobView, toolContext: Context) => unknown;
 
-/** What a hook has returned, and the context that it had. */
 interface HookAnswer {
   value: unknown;
   context: Context;

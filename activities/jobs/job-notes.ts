@@ -6,15 +6,14 @@ import type { CallActions } from '../../src/store/turns/call-store.ts';
 
 /** What a run leaves to those who look after its job, where that isn't what was planned. */
 export interface JobNotes {
-  /** The run's. */
   args?: Record<string, unknown>;
-  /** What the run has done beside; kept where its call waits. */
+  /** The other actions of the run; kept while its call waits. */
   actions?: CallActions;
   /** References of what people have given the call, by the key of the credential. */
   credentials?: [credentialKey: string, credentialRef: string][];
 }
 
-/** What a hook has done beside the outcome that it has given. */
+/** The actions of a hook, besides the outcome that it gave. */
 export interface OutcomeNotes {
   actions?: CallActions;
   /** After the response, of a result that is media. */

@@ -26,7 +26,7 @@ export type LeftJob =
   | { kind: 'result' }
   /** The turn waits for the job's outcome. */
   | { kind: 'parked'; parks: AwaitedJob }
-  /** The model is told what the tool has returned. */
+  /** The model gets the tool's result. */
   | { kind: 'detached'; detached: AwaitedJob }
   | ({ kind: 'ended' } & EndedOtherwise);
 
@@ -37,7 +37,7 @@ export interface EndedOtherwise {
   unwanted?: true;
 }
 
-/** What of a call its job goes by. */
+/** The fields of a call that its job needs. */
 interface CallWithJob {
   input: ToolCallInput;
   begun: StartedCall;
@@ -45,7 +45,7 @@ interface CallWithJob {
   answers: Pick<CallAnswers, 'credentialRefs'>;
 }
 
-/** The job that a running call has, or may come to have while its tool runs. */
+/** The job of a running call, which its tool may also open while it runs. */
 export class JobOfCall {
   /** As the tool sees it, in this attempt. */
   readonly init: JobInit;
@@ -90,7 +90,7 @@ export class JobOfCall {
     return Math.max(Math.min(durable.timeout, this.init.until - this.#now), 1);
   }
 
-  /** What an earlier attempt of the call has left, which needs no other run. */
+  /** The job that an earlier attempt left, if the tool needs no other run. */
   async left(): Promise<Exclude<LeftJob, { kind: 'result' }> | undefined> {
     if (this.#call.begun.attempt === 1) return undefined;
     const row = await this.#dependencies.store.jobs.find(this.id);
@@ -111,7 +111,7 @@ export class JobOfCall {
     return { ...(isPlanned ? {} : { args: json }), ...(credentials.length === 0 ? {} : { credentials }) };
   }
 
-  /** What was told to the model by an earlier attempt. */
+  /** The response that an earlier attempt gave to the model. */
   get intermediate(): Record<string, unknown> {
     return this.#row?.intermediate ?? {};
   }
@@ -258,7 +258,6 @@ interface JobParts {
   opened: () => Promise<JobRow>;
 }
 
-/** A job as `context.job` shows it. */
 export function jobInit(dependencies: ActivityDependencies, parts: JobParts): JobInit {
   const { publicUrl, credentialKeys, store } = dependencies;
   const { claims, until, longRunning, details } = parts;

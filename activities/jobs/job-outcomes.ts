@@ -33,7 +33,7 @@ interface CallOfJob {
   job: JobOfCall | undefined;
 }
 
-/** What a running call comes to by its job. */
+/** The result of a running call, by its job. */
 export class JobOutcomes {
   readonly #dependencies: ActivityDependencies;
   readonly #current: Attempt;
@@ -100,7 +100,7 @@ export class JobOutcomes {
     return await this.ended(ended ?? { outcome, unwanted: true }, actions);
   }
 
-  /** Untold outcomes. */
+  /** Outcomes that were not delivered yet. */
   async #heard(
     outcome: JobOutcome,
     actions: CallActions | undefined,
@@ -115,19 +115,19 @@ export class JobOutcomes {
   }
 }
 
-/** The outcome of a call's job, for listeners of responses. */
+/** The outcome of a call's job, for callbacks. */
 interface OutcomeForHooks {
   callbacks: ToolCallbacks;
   call: CalledTool;
   outcome: JobOutcome;
-  /** What the tool has said first: its schema is that of the outcome. */
+  /** The tool's intermediate result: the schema is for the outcome. */
   isIntermediate?: true;
   /** Milliseconds that the callbacks may take. */
   time: number;
   current: Attempt;
 }
 
-/** What a call is settled with whose outcome is its job's: checked as the tool's own result, and as callbacks have it. */
+/** The outcome of a call, from its job: checked like the tool's own result, then changed by callbacks. */
 export async function outcomeByHooks(heard: OutcomeForHooks): Promise<CallOutcome> {
   const { callbacks, call, isIntermediate, current } = heard;
   const time = Math.max(heard.time, LEAST_CALLBACK_TIME);

@@ -45,7 +45,7 @@ interface SceneParts {
   credentials: CallCredentials;
 }
 
-/** Where the hooks of a job find themselves, long after its call has run. */
+/** The surroundings of a job's hooks, long after its call has run. */
 export class JobScene {
   readonly row: JobRow;
   readonly agent: LlmAgent;

@@ -26,7 +26,6 @@ const LONGEST_UNOPENED = 60_000;
 export class ModelRateLimited extends HoldfastError {
   override readonly name = 'ModelRateLimited';
   readonly key: string;
-  /** Milliseconds. */
   readonly wait: number;
 
   constructor(key: string, wait: number) {

@@ -151,7 +151,7 @@ async function draftFromFailure(
 ): Promise<StepDraft> {
   const { asked, opened, report } = step;
   if (error instanceof AnswerLost) return lost(step, before, error);
-  // An outage is nobody's failure.
+  // An outage counts as no failure of the model or of user code.
   if (error instanceof StoreError) throw error;
   if (error instanceof ModelRateLimited) throw await rateLimitedStep(step, error);
   if (hasCode(error, 'HOLDFAST_BUDGET_EXCEEDED')) {

@@ -163,7 +163,7 @@ async function firstInput(site: Site): Promise<StepInput> {
   return { ...original, message: await messageByPlugins(site, peeked, message, message.content) };
 }
 
-/** For jobs that have ended otherwise, it has their outcomes. */
+/** The store's content has the outcomes of jobs that ended otherwise. */
 function withContent(given: StepInput, sent: DraftEvent, { message: content }: PeekedStep): StepInput {
   return content === undefined ? given : { ...given, message: { ...sent, content } };
 }
@@ -179,7 +179,7 @@ function waiting(
   return {
     ...messageOf({ invocationId, message, ...state }, customMetadata),
     messageDigest: digest ?? kept ?? messageDigest(message, stateDelta),
-    // An attestation of what was said to be there is none of what is.
+    // An attestation of another message proves nothing of this one.
     ...(digest === undefined || digest === kept ? {} : { isOther: true }),
   };
 }
@@ -193,7 +193,7 @@ async function messageByPlugins(
   return await inputFrom(site, peeked, message, async (code, { invocation: invocationContext }) => {
     const shown = structuredClone(userMessage);
     const answer = await code.plugin(HOOK, { invocationContext, userMessage: shown });
-    // What plugins change in place counts, too.
+    // Changes that plugins make in place count, too.
     const read = readAnswer(HOOK, answer ?? shown);
     if ('problem' in read) throw refused(code, read.problem);
     const content = read.value as Content;

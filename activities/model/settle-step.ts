@@ -129,7 +129,7 @@ async function hasEnded(
 
 type Ending = NonNullable<SettleStep['ending']>;
 
-/** An ending that user code has a say in. */
+/** An ending that callbacks and plugins may change. */
 interface EndingForHooks {
   dependencies: ActivityDependencies;
   input: SettleStepInput;
@@ -147,7 +147,7 @@ function endingAgents(deployment: Deployment, input: SettleStepInput): EndingAge
   };
 }
 
-/** What ends an invocation as the workflow says it. */
+/** The end of an invocation, by the workflow's word. */
 function givenEnding({ ending, invocationId, agent, branch }: SettleStepInput): Ending | undefined {
   if (ending === undefined) return undefined;
   const { cutOff, ...outcome } = ending;
@@ -203,7 +203,7 @@ async function endingOfHooks(heard: EndingForHooks): Promise<Ending> {
   const { dependencies, input, ending, session, agent, current } = heard;
   const { deployment, store } = dependencies;
   const { invocationId, runKey, step } = input;
-  // What the next step would be opened with is what this one's calls come to.
+  // The next step's input is the outcomes of this one's calls.
   const next = ending.cutOff === undefined ? step + 1 : step;
   const peeked = await store.turns.peekStep({ session, invocationId, runKey, step: next });
   const { names, responses: given, answers, asked } = peeked;

@@ -31,7 +31,7 @@ export interface StepStart {
   enters: boolean;
 }
 
-/** Whether user code is asked before this step's model is. */
+/** Whether user code runs before this step's model. */
 export function hasBeginning(
   agent: BaseAgent,
   plugins: PluginManager,

@@ -18,7 +18,7 @@ import type { InvocationContext } from '../../src/tools/invocation-context.ts';
 import { eventOfCallback } from './step-beginning.ts';
 import { type StepTime, seenEvent, UserCode } from './user-code.ts';
 
-/** Whose end a run's end is. */
+/** The agents whose end a run's end is. */
 export interface EndingAgents {
   /** The one that acts. */
   agent: BaseAgent;
@@ -48,7 +48,7 @@ interface StepEndingParts extends Pick<EndingAgents, 'transferredBy' | 'isRoot'>
   time: StepTime;
   scene: Omit<StepScene, 'transcript'>;
   transcript: Transcript | undefined;
-  /** Of the events that the step says. */
+  /** Of the step's events. */
   place: Pick<StoredEvent, 'runKey' | 'step'>;
   invocation: InvocationContext;
   failed: (error: unknown) => void;
@@ -144,7 +144,7 @@ export class StepEnding {
     }
   }
 
-  /** A context that knows what the step has said. */
+  /** A context with the step's own events. */
   #contextBehind(events: readonly NewEvent[], agent = this.#code.agent): StepContext {
     const { scene, transcript, place } = this.#parts;
     let after: Transcript | undefined;

@@ -94,7 +94,7 @@ export async function retriedUnlessLast(step: Place, failure: StepFailure): Prom
 export async function failedUserCode(step: StepParts, error: unknown): Promise<TurnError> {
   const { asked, current, opened, report } = step;
   if (current.signal.aborted) throw current.aborted();
-  // An outage is nobody's failure.
+  // An outage counts as no failure of the model or of user code.
   if (error instanceof StoreError) throw error;
   if (hasCode(error, 'HOLDFAST_BUDGET_EXCEEDED')) return error;
   const failure = failureOf(error, false);
@@ -103,7 +103,7 @@ export async function failedUserCode(step: StepParts, error: unknown): Promise<T
   return failure;
 }
 
-/** Tells the operator of user code whose failure changes nothing of the turn. */
+/** Logs a failure of user code that doesn't change the turn. */
 export function logFailed(
   { dependencies, place, agent }: Pick<Place, 'dependencies' | 'place' | 'agent'>,
   error: unknown,
@@ -117,7 +117,6 @@ export function logFailed(
   });
 }
 
-/** The stack of what user code threw: nobody but the operator gets it. */
 function whereItFailed(error: unknown, conceal: boolean): { stack?: string } {
   try {
     let thrown = error;
@@ -132,7 +131,6 @@ function whereItFailed(error: unknown, conceal: boolean): { stack?: string } {
   }
 }
 
-/** What a turn's error says of a failure. */
 export function turnErrorOf(error: unknown): { code: string; message: string } {
   const isCoded = error instanceof Error && 'code' in error && typeof error.code === 'string';
   return {
@@ -181,7 +179,7 @@ export async function boundedly(
     const attempts = Math.min(activityInfo().attempt, opened.attempt);
     const text = conceal ? `${error.name}; the log has its text` : `${error.name}: ${error.message}`;
     if (!isLastRefusal(attempts)) {
-      // No model's failure: it counts for nothing.
+      // This is no failure of the model: it doesn't count.
       const { session, attempt } = opened;
       await store.turns.recordStepFailure({ session, runKey, step, error: text, counts: false, attempt });
       throw error;

@@ -29,7 +29,7 @@ export interface GivenStep<Agent extends BaseAgent = BaseAgent> {
   dependencies: ActivityDependencies;
   input: CallModelInput;
   current: Attempt;
-  /** Where log lines say that they come from. */
+  /** The fields of the step's log lines. */
   place: CallPlace;
   report: StepReport;
   opened: OpenStep;
@@ -37,7 +37,7 @@ export interface GivenStep<Agent extends BaseAgent = BaseAgent> {
   usedAbove: readonly StepUsage[];
   agent: Agent;
   settings: AppSettings;
-  /** Those that have transferred the turn, the first one first. */
+  /** The agents that have transferred the turn, in order. */
   transferredBy: readonly BaseAgent[];
   asked: AskedStep;
   transcript: Transcript;
@@ -45,7 +45,7 @@ export interface GivenStep<Agent extends BaseAgent = BaseAgent> {
   rateLimited: RateLimitedModels;
 }
 
-/** What the parts of a step work with. */
+/** The shared state of a step's parts. */
 export interface StepParts<Agent extends BaseAgent = BaseAgent> extends GivenStep<Agent> {
   plugins: PluginManager;
   runConfig: TurnRunConfig;

@@ -107,7 +107,7 @@ export class UserCode<Agent extends BaseAgent = BaseAgent> {
 /** An agent that asks no model waits for its callbacks as long as one does by default. */
 const DEFAULT_TIMEOUT = 600_000;
 
-/** Whose model, and whose callbacks, are waited for. */
+/** The agent whose model and callbacks run. */
 interface TimedAgent extends Pick<BaseAgent, 'name'> {
   /** Of one that asks a model. */
   readonly durable?: { readonly modelTimeout: number };
@@ -137,7 +137,7 @@ export class StepTime {
     this.#deadline = setTimeout(() => outOfTime.abort(), Math.min(timeLeft, LONGEST_TIMER));
   }
 
-  /** Starts `modelTimeout` anew, for what is asked from now on. */
+  /** Starts `modelTimeout` again, for the next question. */
   renew(): Deadline {
     this.#timeout = afterTime(this.#longest);
     this.#timeouts.push(this.#timeout);
@@ -150,7 +150,7 @@ export class StepTime {
     return this.#current.signal.aborted || this.#outOfTime?.signal.aborted === true;
   }
 
-  /** Fires when what is being asked is waited for no longer. */
+  /** Fires when the step no longer waits for the current question. */
   get signal(): AbortSignal {
     this.#signal ??= AbortSignal.any(
       [this.#current.signal, this.#timeout?.signal, this.#outOfTime?.signal].filter(
@@ -210,7 +210,7 @@ export async function seenEvent(
 ): Promise<DraftEvent> {
   if (!code.plugins.has(HOOK)) return draft;
   const copy = copyOf(draft);
-  // The store says what is wrong with it.
+  // The store refuses it with the reason.
   if (copy === undefined) return draft;
   const calls = callsIn(draft.content);
   const { author, branch } = draft;

@@ -26,7 +26,7 @@ export interface NoticeToSend {
   input: NotifyInput;
   /** Those of its requests that the store has. */
   rows: readonly ApprovalRow[];
-  /** When it was to be told first, milliseconds since the epoch. */
+  /** When the notice was first due, milliseconds since the epoch. */
   since: number;
   /** Called just before the notifier is, when the store has done its part. */
   asking?: () => Promise<void>;
@@ -94,7 +94,7 @@ async function notifyOpen(
     .filter((_row, index) => begun[index])
     .map((row) => notifiedRequest(row, transcriptUrl));
   try {
-    // A copy for each: what one of them changes is nobody else's.
+    // Each notifier gets a copy: it may change it.
     if (told.length > 0) {
       await asking?.();
       await notifier.notify(structuredClone(told), why, context);

@@ -40,7 +40,7 @@ export async function deliverNotice(
   const input = checkedDelivery(given, scheduledTimestampMs);
   const { before, wasLast } = askedBefore();
   const isLast = before !== undefined && timeLeft(before, input) <= 0;
-  // Each beat replaces what the one before has told, those of earlier attempts among them.
+  // A heartbeat replaces the details of the one before, so that it repeats the names of earlier attempts.
   if (before !== undefined) current.heartbeat(isLast ? { ...before, last: true } : before);
   let asked = before;
   let hasRead = false;
@@ -86,7 +86,7 @@ export async function deliverNotice(
 function isNoFailure(error: unknown, { failedAt }: { failedAt: number }): boolean {
   if (hasCode(error, 'HOLDFAST_NOTIFIER_BUSY') || (error instanceof StoreError && error.retryable))
     return true;
-  // That of a turn that somebody has terminated comes never.
+  // A terminated turn never records an end.
   return hasCode(error, 'HOLDFAST_NOTICE_NOT_RECORDED') && scheduledNow() < failedAt + LONGEST_NOTICE_TIME;
 }
 
@@ -112,7 +112,7 @@ async function failed(
   const isFinal =
     hasCode(error, 'HOLDFAST_NOTICE_NOT_RECORDED') || (error instanceof NoticeFailed && error.final);
   if (isFinal || left <= 0) {
-    // The one in the turn among them.
+    // The attempt in the turn counts, too.
     await keepDeadLetter(dependencies, input, { error, attempts: failures + 1 });
     return { v: PROTOCOL_VERSION, status: 'dead' };
   }
@@ -121,7 +121,7 @@ async function failed(
     requests: requestIds,
     problem,
   });
-  // The last attempt is when its time is over.
+  // The last attempt comes when its time is over.
   throw retryLater('NoticeFailed', `the notifier ${notifier} failed: ${problem}`, {
     delay: Math.min(delayOf(failures + 1, error), left),
   });

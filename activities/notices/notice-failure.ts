@@ -9,7 +9,7 @@ import { callLogger } from '../logging.ts';
 
 const CONCEALED = 'it failed; what it said is kept from here';
 
-/** What was wrong with telling somebody, as operators may read it. */
+/** The reason of a failed notification, for operators. */
 export function problemOf({ conceal }: Pick<ActivityDependencies, 'conceal'>, error: unknown): string {
   return conceal ? CONCEALED : noticeProblem(error);
 }

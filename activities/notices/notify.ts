@@ -33,7 +33,7 @@ export async function notify(
   const rows = await rowsOf(dependencies, input);
   if (rows.length === 0) return;
   const notice = { input, rows, since: noticeTime(input.since, activityInfo().scheduledTimestampMs) };
-  // Each beat replaces what the one before has told, those of earlier attempts among them.
+  // A heartbeat replaces the details of the one before, so that it repeats the names of earlier attempts.
   if (done.size > 0) current.heartbeat({ told: [...done] });
   const failed: string[] = [];
   await Promise.all(

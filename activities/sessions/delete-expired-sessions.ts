@@ -30,7 +30,7 @@ export async function deleteExpiredSessions(
     const names = { app: of, userId, sessionId };
     const workflowId = workflowIdOf(of, userId, sessionId);
     const latest = await latestRun(client, workflowId);
-    // A turn that waits for somebody is not over.
+    // A turn that waits for a person is not over.
     if (latest !== undefined && isOpen(latest)) continue;
     if (!(await deleted(store, { ...names, idleSince }))) continue;
     await deleteHistories(client, workflowId, latest);
@@ -41,7 +41,7 @@ export async function deleteExpiredSessions(
   return { ...expired, more: true, after: { session: last.session, createdAt: last.createdAt } };
 }
 
-/** A session that came into use meanwhile is left, and one whose forks were. */
+/** A session that came into use meanwhile stays, and so does one with forks in use. */
 async function deleted(store: Store, remove: DeleteSession): Promise<boolean> {
   try {
     return (await store.sessions.delete(remove)).length > 0;

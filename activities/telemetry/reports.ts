@@ -13,7 +13,6 @@ import type { CallFacts, TurnMetrics } from './turn-metrics.ts';
 
 type OpenStep = Extract<OpenedStep, { kind: 'open' }>;
 
-/** Tells of one model step. */
 export class StepReport {
   readonly #telemetry: Telemetry;
   readonly #input: CallModelInput;
@@ -25,9 +24,9 @@ export class StepReport {
     this.#input = input;
   }
 
-  /** A step that is about to be worked on. */
+  /** Called before a step's work begins. */
   opened({ age }: OpenStep): void {
-    // The age of what is below a root is the root's: by that its time is used up.
+    // A run below a root has the root's age: the root's time limit counts.
     this.#turnBegan = this.#input.tracedBelow?.at ?? Date.now() - age;
   }
 
@@ -72,7 +71,7 @@ export class StepReport {
     this.#telemetry.metrics.modelFailed({ app: names.app, agent, model }, code);
   }
 
-  /** A step that is recorded now, and the end of its turn where it is one. */
+  /** Called when a step is recorded; it may be the end of its turn. */
   recorded(opened: OpenStep, { agent, outcome, usage, ending }: StepResponse): void {
     const { metrics, tracing } = this.#telemetry;
     const { app } = opened.names;
@@ -111,7 +110,6 @@ export class StepReport {
 
 type StartedCall = Extract<BegunCall, { kind: 'started' }>;
 
-/** Tells of one attempt of a tool. */
 export class CallReport {
   readonly #telemetry: Telemetry;
   readonly #input: ToolCallInput;
@@ -187,7 +185,7 @@ export function reportEnd(
   tracing.turn({ runKey, traceparent, tracedBelow }, name, beganAt, end);
 }
 
-/** What tells of turns besides their history. */
+/** Metrics and traces of turns. */
 export interface Telemetry {
   readonly metrics: TurnMetrics;
   readonly tracing: Tracing | undefined;

@@ -100,7 +100,7 @@ function known(attributes: Attributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
 }
 
-/** What models and tools give may be anything; a span takes text. */
+/** Values of models and tools may be of any type; a span takes text. */
 export function contentText(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'undefined';

@@ -45,7 +45,6 @@ export interface TracingOptions {
   contents?: boolean;
 }
 
-/** The turn that a span belongs to. */
 interface TracedTurn {
   runKey: string;
   traceparent?: string | undefined;
@@ -58,10 +57,9 @@ export interface TracedSpan {
   attributes: Attributes;
 }
 
-/** What is told of a span when it ends. */
 export interface SpanEnd {
   attributes?: Attributes;
-  /** No text: it may quote what the span must not tell. */
+  /** Without the error's text: it may quote data that a span must not have. */
   error?: { type: string };
 }
 

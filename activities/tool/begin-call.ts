@@ -55,7 +55,7 @@ export async function beginCall(
 }
 
 function beginningOf(input: ToolCallInput, own: BaseTool | undefined): BeginCall {
-  // A local attempt is scheduled by its worker's clock, and others have others.
+  // A local attempt is scheduled by its worker's clock, which differs from other workers' clocks.
   const { activityType: tool, isLocal, currentAttemptScheduledTimestampMs } = activityInfo();
   const { session, runKey, callKey, callId, args, exclusive = false } = input;
   return {
@@ -98,12 +98,9 @@ export async function trustedInput(
   });
 }
 
-/** A call as its activity begins it. */
 interface ClaimedCall {
   input: ToolCallInput;
-  /** Who runs it. */
   agent: LlmAgent;
-  /** What the call has asked people. */
   requests: readonly ApprovalRow[];
 }
 
@@ -155,7 +152,7 @@ function isBy(
   return knownCaller(deployment, { agent: name, root, ...defined({ within }) }) === agent;
 }
 
-/** The model's, or what callbacks have made of them when the call was planned. */
+/** The model's arguments, as callbacks changed them when the call was planned. */
 export function plannedArguments(
   { args }: Pick<ToolCallInput, 'args'>,
   begun: Pick<StartedCall, 'args'>,

@@ -15,14 +15,14 @@ import { InvalidResultError } from '../../src/tools/tool-error.ts';
 
 type StartedCall = Extract<BegunCall, { kind: 'started' }>;
 
-/** Where user code of a call finds itself. */
+/** The surroundings of a call's user code. */
 interface CallScene extends Pick<StartedCall, 'names' | 'invocationId'> {
   userContent?: StartedCall['userContent'] | undefined;
   agent: LlmAgent;
-  /** What user code sees of it. */
+  /** The part that user code sees. */
   state: Record<string, unknown>;
   abortSignal: AbortSignal;
-  /** Left out where nobody has asked for it. */
+  /** Left out where user code doesn't need it. */
   transcript?: TranscriptView | undefined;
   /** How often the turn was transferred by now. */
   transfers?: number | undefined;
@@ -40,7 +40,7 @@ function assertTransfers({ transferToAgent: name }: CallActions, context: Invoca
   if (problem) throw new InvalidResultError(`context.actions.transferToAgent: ${problem}`);
 }
 
-/** Where user code of a call that has begun finds itself. */
+/** The surroundings of user code of a call that has begun. */
 export function sceneOf(
   {
     names,

@@ -77,7 +77,7 @@ type CallState =
   | { is: 'ready'; run: ToolRun }
   /** A failure from here on may have had an effect. */
   | { is: 'running'; run: ToolRun }
-  /** An attempt may have had its effect, and nobody knows. */
+  /** An attempt may have had its effect: the outcome is unknown. */
   | { is: 'unknown'; run: ToolRun }
   | { is: 'failed'; run: ToolRun; thrown: unknown; isFinal: boolean }
   /** People have not let it run. */
@@ -95,10 +95,9 @@ type CallState =
   | { is: 'over'; result: ToolCallResult };
 
 type StateOf<Is extends CallState['is']> = Extract<CallState, { is: Is }>;
-/** What follows a state. */
 type Next<Is extends CallState['is']> = Promise<StateOf<Is>>;
 
-/** What a tool that isn't found is tried again like. */
+/** Retry options of a call whose tool isn't found. */
 const DEFAULT_OPTIONS = resolveDurableOptions({});
 
 /** The activity of every call: its type is the name of the tool, or of the code executor. */
@@ -115,7 +114,6 @@ export async function runTool(
     : await endJob(dependencies, input, job, current);
 }
 
-/** One attempt of a call. */
 class Call {
   readonly #dependencies: ActivityDependencies;
   #input: ToolCallInput;
@@ -181,7 +179,7 @@ class Call {
     }
     const begun = await beginCall(this.#dependencies, { input, agent, own }, this.#current);
     if (begun.kind === 'settled') return { is: 'settled', settled: begun, tool: own };
-    // It was decided otherwise before, as a workflow that was reset can't know.
+    // The store has another decision, from before the workflow was reset.
     this.#requests = begun.kind === 'closed' ? [begun.request] : 'requests' in begun ? begun.requests : [];
     if (begun.kind === 'closed') return { is: 'refused', by: begun.request, tool: own };
     this.#prepared = begun.prepared ?? {};
@@ -238,7 +236,7 @@ class Call {
       const thrown = recordedFailure(begun.lastError ?? 'it has failed');
       return { is: 'failed', run, thrown, isFinal: true };
     }
-    // What may have run is the agent, whose own calls are looked after one by one.
+    // The agent may have run. Its own calls are checked one by one.
     const isUnknown = begun.unknown && runs === undefined && run.onUnknown !== 'retry';
     return isUnknown ? { is: 'unknown', run } : { is: 'running', run };
   }
@@ -349,7 +347,7 @@ async function afterRun(run: ToolRun): Next<'finished' | 'waiting' | 'parked' | 
   if (missing !== undefined) return waiting(run, missing);
   const isOpen = answers.hasPassed(tool) || tool.gate?.confirmation === undefined;
   if (agentOfTool(tool) !== undefined) return isOpen ? { is: 'child' } : await afterGate(run);
-  // A gate that nobody has passed yet comes first.
+  // A gate that wasn't passed yet comes first.
   const ended = isOpen ? await run.beforeRun(async () => await job?.begun()) : undefined;
   if (ended !== undefined) return finished(tool, await jobOutcomes.ended(ended, run.before));
   const outcome = await run.run();

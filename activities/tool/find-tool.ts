@@ -23,11 +23,9 @@ export interface CalledName {
 export interface ToolSearch {
   deployment: Deployment;
   agent: LlmAgent;
-  /** Of the call. */
   init: ContextInit;
   edits: readonly ToolEdit[];
   current?: Pick<Attempt, 'signal' | 'aborted'>;
-  /** Milliseconds. */
   time: number;
 }
 

@@ -10,13 +10,13 @@ const INTERVAL = 50;
 /** Bytes that wait to be told at most. Of what a tool yields faster than it can be told, the index shows that some is missing. */
 const MOST_WAITING = 64 * 1024;
 
-/** Names the attempt of a call whose chunks are told. */
+/** Names the attempt of a call whose chunks are sent. */
 type LiveChunksPlace = Pick<ToldChunk, 'session' | 'runKey' | 'callKey' | 'tool' | 'attempt'>;
 
 interface Waiting {
   piece: ChunkPiece;
   bytes: number;
-  /** Something that came before it was not told. */
+  /** An earlier chunk was not sent. */
   isBehindGap: boolean;
 }
 
@@ -54,7 +54,7 @@ export class LiveChunks {
     while (this.#waiting.length > 0) this.#tellNext();
   }
 
-  /** What was told belongs to no result. */
+  /** The chunks so far belong to no result. */
   drop(): void {
     this.#close();
     this.#waiting = [];
@@ -129,7 +129,6 @@ const LONGEST_ESCAPE = 6;
 /** Names and punctuation of the three fields. */
 const FRAME_BYTES = 64;
 
-/** What one notice tells of a streaming tool. */
 type ChunkPiece = Pick<ToldChunk, 'content' | 'error' | 'metadata'>;
 
 /**

@@ -70,7 +70,6 @@ export function callResult(
   };
 }
 
-/** What a call is settled with. */
 export interface CallOutcome extends Pick<SettleCall, 'response' | 'failed' | 'actions' | 'parts' | 'stack'> {
   /** The response is what callbacks made of an error, and may quote it. Left out where `failed` says so. */
   answersError?: true;
@@ -135,7 +134,7 @@ export function callbackTooLate(
   return new CallbackFailed({ agent: context.agentName, callback, problem, retryable: true });
 }
 
-/** What the model is told of a call that people have not let run. */
+/** The response of a call that people did not approve. */
 export function rejection(reason: string | undefined): Pick<CallOutcome, 'response' | 'failed'> {
   return { response: { error: REJECTED, ...defined({ reason }) }, failed: true };
 }

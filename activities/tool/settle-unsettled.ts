@@ -34,7 +34,7 @@ export async function settleUnsettled(
   const { deployment, store } = dependencies;
   const agent = knownCaller(deployment, input);
   if (unsettled.length === 0 || session === undefined || agent === undefined) return unsettled;
-  // Which app it is, is yet to be read.
+  // The app is not read yet.
   const managers = [NO_PLUGINS, ...deployment.plugins.values()];
   const isHeard = managers.some((plugins) => new ToolCallbacks(agent, plugins).hearFailures);
   if (ending?.status === 'interrupted' || !isHeard) return unsettled;
@@ -68,7 +68,7 @@ async function settledWith(calls: UnsettledCalls, call: UnsettledCall): Promise<
   const { dependencies, session, callbacks, init, events } = calls;
   const { callKey } = call;
   const known = await dependencies.store.turns.findCall({ session, callKey });
-  // What was settled after all counts, and callbacks have heard of it.
+  // A call that was settled meanwhile counts, and its callbacks have run.
   if (known?.settled) return call;
   const tool = await toolOf(calls, call);
   if (tool === undefined) return call;
@@ -84,7 +84,7 @@ async function settledWith(calls: UnsettledCalls, call: UnsettledCall): Promise<
   return { ...call, response, failed, actions };
 }
 
-/** Undefined where nobody here has it: the call keeps its error. */
+/** Undefined where this worker doesn't have it: the call keeps its error. */
 async function toolOf(
   { dependencies, agent, init, edits }: UnsettledCalls,
   { tool: name, callId, callKey }: UnsettledCall,

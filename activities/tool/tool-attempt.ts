@@ -18,13 +18,12 @@ import type { CalledTool, ToolCallbacks } from './tool-callbacks.ts';
 import type { ToolCancellation } from './tool-cancellation.ts';
 import { toolChanged, toolTimeout } from './tool-failure.ts';
 
-/** One attempt of a call. */
 export interface ToolAttempt {
   call: CalledTool;
   callbacks: ToolCallbacks;
   /** Callbacks have been asked before, and aren't asked again. */
   prepared: boolean;
-  /** What callbacks must leave the arguments as: a person has approved these. */
+  /** The approved arguments, which callbacks must not change. */
   approvedArgs: Record<string, unknown> | undefined;
   /** The call was asked about when it was planned, where its tool has a gate. */
   hasPassed: boolean;
@@ -33,26 +32,25 @@ export interface ToolAttempt {
   timeout: AbortSignal;
   cancellation: ToolCancellation;
   onChunk: ((chunk: ToolChunk) => void) | undefined;
-  /** Undefined for a call that can have none. */
+  /** Undefined for a call that can have no job. */
   job: JobOfCall | undefined;
   report: Pick<CallReport, 'running'>;
   /** Opens the job of a tool that is declared as long-running. */
   opensJob(): Promise<EndedOtherwise | undefined>;
 }
 
-/** A run that came to no result: a person is to be asked first. */
+/** A run without a result: a person must be asked first. */
 export interface AskedPerson {
   asked: Asked;
   /** Before-callbacks have had their say, and not asked: the next run goes on from there. */
   prepared: boolean;
-  /** Theirs; what the tool has written is written again by its next run. */
+  /** The callbacks' actions. The tool's next run writes its own again. */
   stateDelta: Record<string, unknown>;
 }
 
-/** The tool has returned, and its job decides what the call comes to. */
+/** The tool has returned, and its job decides the outcome of the call. */
 export interface RunOfJob {
   left: Exclude<LeftJob, { kind: 'result' | 'detached' }>;
-  /** What the run has done beside. */
   actions: CallActions;
 }
 
@@ -197,7 +195,7 @@ function resultOf(value: unknown): Pick<CallOutcome, 'response' | 'parts'> {
   return mediaOf(value) ?? { response: toFunctionResponse(value) };
 }
 
-/** What those who look after the job can't know by themselves. */
+/** Data that the job's hooks can't find out by themselves. */
 function notesOf({ call: { args, context }, job }: ToolAttempt): JobNotes {
   const actions = effectsOf(context);
   return { ...job?.notesOf(args), ...(Object.keys(actions).length === 0 ? {} : { actions }) };

@@ -7,7 +7,7 @@ import { toFunctionResponse } from '../../src/tools/function-response.ts';
 import { InvalidResultError } from '../../src/tools/tool-error.ts';
 import { describeFailure, errorOf } from './tool-failure.ts';
 
-/** What the callbacks of a call are told. */
+/** The call as its callbacks see it. */
 export interface CalledTool {
   tool: BaseTool;
   /** The model's, as before-callbacks have changed them. */
@@ -54,7 +54,7 @@ export class ToolCallbacks {
     return !HOOKS.some((hook) => this.has(hook));
   }
 
-  /** Whether anybody hears of a call that has failed for good. */
+  /** Whether any callback runs for a call that has failed for good. */
   get hearFailures(): boolean {
     return this.has('onToolErrorCallback') || this.has('afterToolCallback');
   }

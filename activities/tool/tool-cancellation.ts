@@ -1,6 +1,6 @@
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 
-/** What a tool has to end in once its call was cancelled, milliseconds. */
+/** Milliseconds in which a tool must end after its call was cancelled. */
 const PATIENCE = 3_000;
 
 /**
@@ -12,7 +12,7 @@ export class ToolCancellation {
   readonly #callId: string;
   readonly #onFailure: (thrown: unknown) => void;
   readonly #handlers: (() => unknown)[] = [];
-  /** What was told, each as far as it has come. */
+  /** A promise for each handler that was called; undefined before the cancellation. */
   #told: Promise<void>[] | undefined;
   #isOver = false;
 
@@ -37,7 +37,7 @@ export class ToolCancellation {
     if (this.#isSupported()) told.push(this.#call(() => this.#tool.cancel(this.#callId)));
   }
 
-  /** The run is over: from now on there is nobody to tell. */
+  /** The run is over: later cancellations have no effect. */
   close(): void {
     this.#isOver = true;
   }
@@ -60,7 +60,7 @@ export class ToolCancellation {
       await Promise.allSettled([run, ...told]);
     };
     try {
-      // A handler may hang: what the tool has come to by then counts all the same.
+      // A handler may hang: the tool's result counts nevertheless.
       await Promise.race([ended(), late.promise]);
       return word;
     } finally {

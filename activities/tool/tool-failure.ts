@@ -17,7 +17,7 @@ export function toolTimeout(tool: BaseTool): HoldfastError {
   return new HoldfastError('HOLDFAST_TOOL_TIMEOUT', message);
 }
 
-/** An earlier attempt may have had its effect, and nobody knows. */
+/** An earlier attempt may have had its effect: the outcome is unknown. */
 export function unknownOutcome(): HoldfastError {
   return notOfTheTool(
     'HOLDFAST_UNKNOWN_OUTCOME',
@@ -25,13 +25,13 @@ export function unknownOutcome(): HoldfastError {
   );
 }
 
-/** What was approved is not what would run now. Nothing has run. */
+/** The arguments that would run differ from the approved ones. Nothing has run. */
 export function toolChanged(how?: string): HoldfastError {
   const message = 'tool changed since the approval';
   return notOfTheTool('HOLDFAST_TOOL_CHANGED', how === undefined ? message : `${message}: ${how}`);
 }
 
-/** A call has asked, and nobody has answered in time. */
+/** A call has asked, and no answer came in time. */
 export function neverAnswered(kind: 'credential' | 'input'): HoldfastError {
   const what = kind === 'input' ? 'answer' : 'credential';
   return notOfTheTool('HOLDFAST_NEVER_ANSWERED', `nobody has given the ${what} that this call waited for`);
@@ -45,7 +45,7 @@ export function asksTooOften(tool: BaseTool): HoldfastError {
   );
 }
 
-/** What a call is settled with that no attempt lived to settle. */
+/** The error of a call whose attempts all died before they settled it. */
 export function unsettledCall(message: string): HoldfastError {
   return notOfTheTool('HOLDFAST_UNSETTLED_CALL', message);
 }
@@ -62,14 +62,13 @@ export function recordedFailure(message: string): Error {
 
 interface ToolFailure {
   message: string;
-  /** For the operator. */
   stack: string | undefined;
   retryable: boolean;
 }
 
 const DEEPEST_CAUSE = 8;
 
-/** What was thrown by a tool: it may be anything, with getters that throw. */
+/** A value that a tool threw: it may be of any type, with getters that throw. */
 export function describeFailure(thrown: unknown): ToolFailure {
   const stack = thrownField(thrownField(thrown, 'cause'), 'stack') ?? thrownField(thrown, 'stack');
   return {
@@ -79,7 +78,7 @@ export function describeFailure(thrown: unknown): ToolFailure {
   };
 }
 
-/** What was thrown as an error, for user code that is told of one. */
+/** A thrown value as an error, for user code. */
 export function errorOf(thrown: unknown): Error {
   return isA(Error, thrown) ? thrown : new Error(thrownMessage(thrown), { cause: thrown });
 }
@@ -109,11 +108,10 @@ function isA<T>(type: abstract new (...args: never[]) => T, value: unknown): val
 
 export type StartedCall = Extract<BegunCall, { kind: 'started' }>;
 
-/** A call that has begun, and what decides how it is tried again. */
+/** A call that has begun, with its retry options. */
 export interface TriedCall {
   input: ToolCallInput;
   begun: StartedCall;
-  /** The tool's name. */
   tool: string;
   durable: Pick<ResolvedDurableOptions, 'retry' | 'sensitive'>;
 }

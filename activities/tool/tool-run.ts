@@ -51,7 +51,7 @@ export interface CallToRun {
   init: ContextInit;
   answers: CallAnswers;
   report: CallReport;
-  /** Undefined for a call that can have none. */
+  /** Undefined for a call that can have no job. */
   job: JobOfCall | undefined;
 }
 
@@ -131,7 +131,7 @@ export class ToolRun {
     });
   }
 
-  /** The reason that keeps the call from running. */
+  /** The reason why the call must not run. */
   async problem(): Promise<Error | undefined> {
     const { tool, answers } = this.call;
     if (answers.isEmpty) return undefined;
@@ -152,12 +152,12 @@ export class ToolRun {
     return this.isForOneStart && onUnknownOutcome === 'retry' ? 'fail' : onUnknownOutcome;
   }
 
-  /** What was done before the tool runs. */
+  /** The actions from before the tool runs. */
   get before(): CallActions | undefined {
     return this.#before;
   }
 
-  /** What the tool's failures are counted and logged by. */
+  /** The labels of the tool's failures in metrics and logs. */
   get tried(): TriedCall {
     const { input, begun, tool } = this.call;
     return { input, begun, tool: tool.name, durable: tool.durable };
@@ -168,7 +168,7 @@ export class ToolRun {
     return this.call.tool.durable.timeout - (performance.now() - this.#began);
   }
 
-  /** The call as callbacks see it that can ask nobody. */
+  /** The call as callbacks see it that can't ask a person. */
   called(): CalledTool {
     return { tool: this.call.tool, args: this.args, context: this.#context(this.current.signal) };
   }
@@ -223,7 +223,7 @@ export class ToolRun {
   }
 
   async #run(): Promise<CallOutcome | AskedPerson | RunOfJob> {
-    // What is cancelled before it runs needn't.
+    // A cancelled call needn't run.
     if (this.current.signal.aborted) throw this.current.aborted();
     const { tool, callbacks, report, answers, job } = this.call;
     const timeout = afterTime(job?.timeLeft ?? tool.durable.timeout);
@@ -237,7 +237,7 @@ export class ToolRun {
     }
     // Its own attempt before this one has left them, and the next beat would replace them.
     if (job?.init.details !== undefined) this.current.heartbeat(job.init.details);
-    // Not on the signal of both, which costs nothing until somebody listens to it.
+    // This doesn't listen to the combined signal, which costs nothing without a listener.
     for (const end of ends) end.addEventListener('abort', tell);
     const { chunks } = this;
     try {

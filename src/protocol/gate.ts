@@ -245,7 +245,7 @@ export interface NotifyInput {
 export interface DeliverNotice extends NotifyInput {
   /** Only by this one; by all of the app that it is told by where none is named. */
   notifier?: string;
-  /** When it was to be told first, milliseconds since the epoch. */
+  /** When the notice was first due, milliseconds since the epoch. */
   since: number;
   /** When its notifier has failed first, milliseconds since the epoch: `retryFor` is from then on. Defaults to the first attempt. */
   failedAt?: number;

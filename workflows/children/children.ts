@@ -147,7 +147,7 @@ function waitsIn(given: ChildState['waits']): AgentWait[] {
   });
 }
 
-/** What a child does, and waits for. */
+/** The state of a child, and its waits. */
 export interface ChildWork {
   state: TurnStatus['status'];
   requests: Pick<Requests, 'pending'>;
@@ -155,7 +155,7 @@ export interface ChildWork {
   children: Pick<Children, 'waits' | 'more'>;
 }
 
-/** Tells the workflow that waits for this one whenever it begins to wait for people or jobs, when it goes on, and what waits below it. */
+/** Signals the parent whenever this workflow begins to wait for people or jobs, goes on, or has other waits below it. */
 export async function signalParent(child: ChildStart, work: ChildWork): Promise<void> {
   const { parent } = workflowInfo();
   if (parent === undefined) return;
@@ -190,7 +190,7 @@ function stateOf(child: ChildStart, work: ChildWork): Omit<ChildState, 'since'> 
   };
 }
 
-/** Equal where nothing is new that people want to know. */
+/** Two states with the same key are the same to people. */
 function keyOf({ status, waits = [], more }: Omit<ChildState, 'since'>): string {
   const names = waits.map(({ runKey, requestId, tool }) => requestId ?? `${runKey} ${tool}`);
   return [status, ...names, ...(more === undefined ? [] : [more])].join(' ');

@@ -5,10 +5,10 @@ import { EXPIRE_JOB, JOB_PROGRESS } from '../../src/protocol/names.ts';
 import { taken } from '../arguments.ts';
 import { isTestEnvironment } from '../test-environment.ts';
 
-/** How far a job has got. */
+/** The progress of a job. */
 type Progress = Pick<JobProgressed, 'jobId' | 'progress'>;
 
-/** What is told of jobs that a workflow waits for. */
+/** Takes signals and updates about jobs that a workflow waits for. */
 export interface JobListener {
   progressed(given: Progress): void;
   /** @throws ApplicationFailure of type `NotPending`, or `AmbiguousJob` */
@@ -17,7 +17,7 @@ export interface JobListener {
   expireNow(name: JobName): void;
 }
 
-/** @param noted carries out what nobody is told the failure of. */
+/** @param noted runs the handler of a signal and keeps its failure as a note: a signal has no answer. */
 export function handleJobs(jobs: JobListener, noted: (handle: () => void) => void): void {
   setHandler(
     defineSignal<[JobProgressed]>(JOB_PROGRESS),
@@ -39,7 +39,7 @@ export function handleJobs(jobs: JobListener, noted: (handle: () => void) => voi
   }
 }
 
-/** Nothing means the only job, and what is malformed means none. */
+/** Without a name the only job is meant. A malformed name means none. */
 function checkedName(given: JobName | undefined): JobName {
   return taken(WORKFLOW_CHECKS.jobName, given ?? {}, { of: EXPIRE_JOB, type: 'InvalidJob' });
 }

@@ -114,13 +114,13 @@ async function runCurrent(turn: Turn, current: InvocationState) {
     if (cutOff !== undefined) delete chain.withdrawn?.[current.invocationId];
     return ended;
   } catch (error) {
-    // What was accepted is in the store before the run is gone.
+    // Accepted messages are stored before the run closes.
     if (!(error instanceof ContinueAsNew)) await turn.handled();
     throw error;
   }
 }
 
-/** The workflow that has started the run need not wait for the turns of others, which follow. */
+/** The workflow that started the run need not wait for the later turns of others. */
 async function signalStarter(result: TurnResult): Promise<void> {
   const { parent } = workflowInfo();
   if (parent === undefined) return;

@@ -56,7 +56,7 @@ export interface InvocationState {
   runKey?: string;
   /** Where the acting agent is found, and whose child it is. */
   acting?: ActingAgent;
-  /** Those that have transferred the turn, the first one first. */
+  /** The agents that have transferred the turn, in order. */
   handedOnBy?: string[];
   /** The acting agent has not been asked since the turn was transferred to it. */
   enters?: true;
