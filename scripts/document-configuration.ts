@@ -61,7 +61,7 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
   '`new HoldfastClient`': [['src/client/client-context.ts', 'HoldfastClientOptions']],
   '`new Runner`': [['src/runner/runner-config.ts', 'RunnerConfig']],
   '`runConfig` of a Runner': [['src/runner/run-config.ts', 'RunConfig']],
-  '`sendMessage`': [['src/client/messages/outgoing-turn.ts', 'OutgoingMessage']],
+  '`sendMessage`': [['src/client/messages/outgoing-message.ts', 'OutgoingMessage']],
   '`slack`': [['src/slack/slack-options.ts', 'SlackOptions']],
   '`defineGateway`': [['src/gateway/gateway-settings.ts', 'GatewaySettings']],
   '`access` of `defineGateway`': [['src/gateway/access/access-settings.ts', 'AccessSettings']],

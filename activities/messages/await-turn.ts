@@ -3,7 +3,7 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import { InvalidTurn, MessageRejected, MessageTooLarge } from '../../src/client/client-errors.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
-import type { OutgoingMessage } from '../../src/client/messages/outgoing-turn.ts';
+import type { OutgoingMessage } from '../../src/client/messages/outgoing-message.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { defined } from '../../src/protocol/json.ts';

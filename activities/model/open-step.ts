@@ -3,7 +3,7 @@ import proto from '@temporalio/proto';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { runConfigOf } from '../../src/app/app-settings.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
-import { contentProblem } from '../../src/contract/message-limits.ts';
+import { unreadable } from '../../src/contract/messages.ts';
 import type { Content } from '../../src/events/content.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { StepContext } from '../../src/flows/step-context.ts';
@@ -311,7 +311,7 @@ export function checkedMessageOf(
   customMetadata?: Record<string, unknown>,
 ): ReturnType<typeof messageOf> {
   const { message, stateDelta } = given;
-  const problem = message === undefined ? undefined : contentProblem(message, stateDelta);
+  const problem = message === undefined ? undefined : unreadable(message, stateDelta);
   if (problem !== undefined) throw new Unstorable(problem);
   return messageOf(given, customMetadata);
 }

@@ -1,25 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import type { GatewayAbout } from '../contract/about.ts';
 import { getEvents } from '../contract/events.ts';
-import { depthProblem } from '../contract/message-limits.ts';
+import { sendMessage } from '../contract/messages.ts';
+import {
+  type CallToCancel,
+  cancelCall,
+  getStatus,
+  getTurn,
+  type InterruptOptions,
+  interruptTurn,
+} from '../contract/turns.ts';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import { SessionNotFound } from '../store/store-errors.ts';
 import { GatewayApprovals } from './approvals/gateway-approvals.ts';
-import { GatewayError, InvalidTurn } from './client-errors.ts';
+import { checkedInput } from './checked-input.ts';
+import { GatewayError } from './client-errors.ts';
 import { GatewayCredentials } from './credentials/gateway-credentials.ts';
 import { GatewayConnection, type GatewayConnectionOptions } from './gateway-connection.ts';
-import { sessionPath, turnPath, withQuery } from './gateway-paths.ts';
 import type { HoldfastApi, SentMessage } from './holdfast-api.ts';
 import { GatewayJobs } from './jobs/gateway-jobs.ts';
-import type { OutgoingMessage } from './messages/outgoing-turn.ts';
+import { checkedMessage, type OutgoingMessage } from './messages/outgoing-message.ts';
 import { GatewaySessions } from './sessions/gateway-sessions.ts';
 import type { FollowOptions } from './stream/follow-events.ts';
 import { gatewayStream } from './stream/gateway-stream.ts';
 import type { FollowedEvent, StreamItem } from './stream/stream-item.ts';
 import { answerQuery, gatewayTurn, storedEvents, type ToldTurn } from './turns/gateway-turn.ts';
-import type { AnswerOptions, CallToCancel, Confirmed, InterruptOptions } from './turns/steering.ts';
+import { type AnswerOptions, type Confirmed, checkedCall, checkedInterrupt } from './turns/steering.ts';
 import type { TurnHandle } from './turns/turn-handle.ts';
 import { sessionNamesOf } from './turns/turn-names.ts';
 
@@ -65,26 +73,18 @@ export class GatewayClient implements HoldfastApi {
    * @throws RequestNotPending, RequestNotFound, AmbiguousRequest, DecisionRefused where it answers requests.
    */
   async sendMessage(given: OutgoingMessage): Promise<TurnHandle> {
-    const { app, userId, sessionId, message, policy, agent, rootAgent, stateDelta, runConfig } = given;
-    const { attestation, priority } = given;
-    const names = { app, userId, sessionId };
-    const messageId = given.messageId ?? randomUUID();
-    turnPath(names, messageId, 'sendMessage');
-    checkDepth({ message, stateDelta });
-    const body = {
-      ...{ messageId, message, policy, agent, rootAgent, stateDelta, runConfig, attestation, priority },
-    };
-    const sent = `${sessionPath(names, 'sendMessage')}/messages`;
-    const told = await this.#connection.askAgain<ToldTurn>(sent, { method: 'POST', body });
+    const message = { messageId: randomUUID(), ...checkedMessage(given) };
+    const told = await this.#connection.callAgain<ToldTurn>(sendMessage, message);
     // What answers requests is for a turn that another message began.
-    return gatewayTurn(this.#connection, names, told);
+    return gatewayTurn(this.#connection, message, told);
   }
 
   /** @throws InvalidTurn */
-  async turn({ messageId, ...names }: SentMessage): Promise<TurnHandle | undefined> {
-    const path = turnPath(names, messageId, 'turn');
+  async turn(message: SentMessage): Promise<TurnHandle | undefined> {
+    const { app, userId, sessionId, messageId } = message;
+    const { input } = checkedInput(getTurn, { app, userId, sessionId, messageId });
     try {
-      return gatewayTurn(this.#connection, names, await this.#connection.ask<ToldTurn>(path));
+      return gatewayTurn(this.#connection, input, await this.#connection.call<ToldTurn>(getTurn, input));
     } catch (error) {
       if (error instanceof SessionNotFound) return undefined;
       if (error instanceof GatewayError && error.code === 'HOLDFAST_GATEWAY_NO_SUCH_TURN') return undefined;
@@ -116,30 +116,19 @@ export class GatewayClient implements HoldfastApi {
 
   /** @throws UnknownCall, InvalidTurn */
   async cancelCall(names: SessionNames, call: CallToCancel): Promise<Confirmed<CancelReceipt>> {
-    const { callKey, callId, reason } = call;
-    const path = withQuery(`${sessionPath(names, 'cancelCall')}/cancel-call`, answerQuery(call));
-    return await this.#connection.ask(path, { method: 'POST', body: { callKey, callId, reason } });
+    return await this.#connection.call(cancelCall, { ...checkedCall(names, call), ...answerQuery(call) });
   }
 
   /** @throws InvalidTurn */
   async interrupt(names: SessionNames, options: InterruptOptions = {}): Promise<Confirmed<InterruptReceipt>> {
-    const { reason, invocationId } = options;
-    const path = withQuery(`${sessionPath(names, 'interrupt')}/interrupt`, answerQuery(options));
-    return await this.#connection.ask(path, { method: 'POST', body: { reason, invocationId } });
+    const order = { ...checkedInterrupt(names, options), ...answerQuery(options) };
+    return await this.#connection.call(interruptTurn, order);
   }
 
   /** @throws NoAnswer, InvalidTurn */
   async status(names: SessionNames, options: AnswerOptions = {}): Promise<TurnStatus | undefined> {
-    const path = withQuery(`${sessionPath(names, 'status')}/status`, answerQuery(options));
-    const { status } = await this.#connection.ask<{ status: TurnStatus | null }>(path);
+    const input = { ...sessionNamesOf(names, getStatus.name), ...answerQuery(options) };
+    const { status } = await this.#connection.call<{ status: TurnStatus | null }>(getStatus, input);
     return status ?? undefined;
-  }
-}
-
-/** What can't be written as JSON is found before it is tried. */
-function checkDepth(fields: Record<string, unknown>): void {
-  for (const [field, value] of Object.entries(fields)) {
-    const problem = depthProblem(value);
-    if (problem !== undefined) throw new InvalidTurn(`sendMessage: ${field}: ${problem}`);
   }
 }

@@ -1,14 +1,15 @@
+import type { CallToCancel, InterruptOptions } from '../contract/turns.ts';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import type { Approvals } from './approvals/approvals.ts';
 import type { Credentials } from './credentials/credentials.ts';
 import type { Jobs } from './jobs/jobs.ts';
-import type { OutgoingMessage } from './messages/outgoing-turn.ts';
+import type { OutgoingMessage } from './messages/outgoing-message.ts';
 import type { ClientSessions } from './sessions/client-sessions.ts';
 import type { FollowOptions } from './stream/follow-events.ts';
 import type { FollowedEvent, StreamItem } from './stream/stream-item.ts';
-import type { AnswerOptions, CallToCancel, Confirmed, InterruptOptions } from './turns/steering.ts';
+import type { AnswerOptions, Confirmed } from './turns/steering.ts';
 import type { TurnHandle } from './turns/turn-handle.ts';
 
 /** A message that was sent before, by whomever. */

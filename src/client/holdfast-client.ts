@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { CallToCancel, InterruptOptions } from '../contract/turns.ts';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
@@ -8,7 +9,8 @@ import { ClientCredentials } from './credentials/client-credentials.ts';
 import type { HoldfastApi, SentMessage } from './holdfast-api.ts';
 import { ClientJobs } from './jobs/client-jobs.ts';
 import { deliverUploaded } from './messages/deliver-uploaded.ts';
-import { type OutgoingMessage, type OutgoingTurn, outgoingTurn } from './messages/outgoing-turn.ts';
+import { checkedMessage, type OutgoingMessage } from './messages/outgoing-message.ts';
+import { type OutgoingTurn, outgoingTurn } from './messages/outgoing-turn.ts';
 import { isRepliesOnly, isResponsesOnly } from './messages/reply-parts.ts';
 import { sendReplies } from './messages/send-replies.ts';
 import {
@@ -24,15 +26,7 @@ import { followSession, streamSession } from './stream/session-stream.ts';
 import type { FollowedEvent, StreamItem } from './stream/stream-item.ts';
 import { placeOf } from './stream/stream-place.ts';
 import { findTurn } from './turns/find-turn.ts';
-import {
-  type AnswerOptions,
-  type CallToCancel,
-  type Confirmed,
-  cancelCall,
-  type InterruptOptions,
-  interrupt,
-  status,
-} from './turns/steering.ts';
+import { type AnswerOptions, type Confirmed, cancelCall, interrupt, status } from './turns/steering.ts';
 import { type TurnHandle, turnHandle } from './turns/turn-handle.ts';
 import { sessionNamesOf, turnNamesOf } from './turns/turn-names.ts';
 
@@ -82,7 +76,8 @@ export class HoldfastClient implements HoldfastApi {
    * @example
    * const turn = await client.sendMessage({ ...names, message: 'and now to Bergen', policy: 'interrupt' });
    */
-  async sendMessage(message: OutgoingMessage): Promise<TurnHandle> {
+  async sendMessage(given: OutgoingMessage): Promise<TurnHandle> {
+    const message = checkedMessage(given);
     const names = turnNamesOf(message, message.messageId ?? randomUUID(), 'sendMessage');
     const turn = await outgoingTurn(this.#context, names, message);
     if (isRepliesOnly(turn.message?.message)) return await answeredTurn(this.#context, turn);

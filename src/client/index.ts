@@ -19,7 +19,9 @@ export type {
   OwnJob,
   ProgressJob,
 } from '../contract/jobs.ts';
+export type { MessagePolicy } from '../contract/messages.ts';
 export type { DeletedSessions, DeleteSessionOptions } from '../contract/sessions.ts';
+export type { CallToCancel, InterruptOptions } from '../contract/turns.ts';
 export {
   CredentialKeyMissing,
   CredentialUnreadable,
@@ -34,7 +36,6 @@ export type { JobReceipt, WaitingJob } from '../protocol/job.ts';
 export type {
   CancelReceipt,
   InterruptReceipt,
-  MessagePolicy,
   MessageReceipt,
 } from '../protocol/message.ts';
 export type { TurnRunConfig } from '../protocol/run-terms.ts';
@@ -79,16 +80,14 @@ export { HoldfastClient } from './holdfast-client.ts';
 export type { Jobs } from './jobs/jobs.ts';
 export type { Disposition } from './messages/deliver.ts';
 export type { Receipt } from './messages/message-receipt.ts';
-export type { OutgoingMessage } from './messages/outgoing-turn.ts';
+export type { OutgoingMessage } from './messages/outgoing-message.ts';
 export type { ClientSessions } from './sessions/client-sessions.ts';
 export type { DeletedExpired } from './sessions/delete-session.ts';
 export type { FollowOptions } from './stream/follow-events.ts';
 export type { ChildMark, FollowedEvent, LiveItem, StreamItem } from './stream/stream-item.ts';
 export type {
   AnswerOptions,
-  CallToCancel,
   Confirmed,
-  InterruptOptions,
   Unconfirmed,
 } from './turns/steering.ts';
 export type { TurnHandle } from './turns/turn-handle.ts';

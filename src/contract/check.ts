@@ -17,6 +17,8 @@ export interface Check {
   readonly additionalProperties?: boolean | Check;
   readonly items?: Check;
   readonly minItems?: number;
+  /** Fields that are there: null, where it counts as absent, is none. */
+  readonly minProperties?: number;
   /** Characters as people count them: an emoji is one. */
   readonly minLength?: number;
   readonly maxLength?: number;
@@ -40,6 +42,10 @@ export interface Check {
   readonly 'x-name'?: string;
   /** What the document says of it at this place only. */
   readonly 'x-here'?: object;
+  /** Unknown fields are left out also where others are refused. */
+  readonly 'x-leaves-out'?: true;
+  /** Fields that are null are left out, known or not. */
+  readonly 'x-without-nulls'?: true;
 }
 
 /** A field, `after.since` or `parts[0]`, empty for the value itself; and what is wrong with it, never the value. */
@@ -125,7 +131,7 @@ class Reading {
 
   #ofObject(check: Check, value: object, field: string): unknown {
     const { properties = {}, required = [], additionalProperties } = check;
-    const given = new Map<string, unknown>(Object.entries(value));
+    const given = new Map<string, unknown>(fieldsOf(check, value));
     const taken: [string, unknown][] = [];
     for (const [name, inner] of Object.entries(properties)) {
       const at = field === '' ? name : `${field}.${name}`;
@@ -136,7 +142,8 @@ class Reading {
       if (one === undefined) this.#expected(inner, one, at, isOptional);
       else taken.push([name, this.of(inner, one, at, isOptional)]);
     }
-    const takesOthers = additionalProperties ?? this.#options.isStrict !== true;
+    const takesOthers =
+      additionalProperties ?? (check['x-leaves-out'] === true || this.#options.isStrict !== true);
     if (takesOthers === false) this.#refuseUnknown([...given.keys()], Object.keys(properties), field);
     else if (additionalProperties !== undefined) taken.push(...given);
     // Unlike an assignment, this takes a key `__proto__` for what it is.
@@ -168,9 +175,23 @@ class Reading {
   }
 }
 
+function fieldsOf(check: Check, value: object): [string, unknown][] {
+  const fields = Object.entries(value);
+  return check['x-without-nulls'] === true ? fields.filter(([, field]) => field !== null) : fields;
+}
+
 /** Whether the value is of the kind; what is in it, and its size, is not looked at. */
 function isOf(check: Check, value: unknown): boolean {
-  const { type, pattern, minimum, maximum, exclusiveMinimum, minLength = 0, minItems = 0 } = check;
+  const {
+    type,
+    pattern,
+    minimum,
+    maximum,
+    exclusiveMinimum,
+    minLength = 0,
+    minItems = 0,
+    minProperties = 0,
+  } = check;
   if (check.anyOf !== undefined) return check.anyOf.some((each) => isOf(each, value));
   if (check.enum !== undefined && !check.enum.includes(value)) return false;
   if (check.const !== undefined && check.const !== value) return false;
@@ -183,7 +204,8 @@ function isOf(check: Check, value: unknown): boolean {
   if (typeof value === 'string') {
     return value.length >= minLength && (pattern === undefined || new RegExp(pattern, 'u').test(value));
   }
-  return !Array.isArray(value) || value.length >= minItems;
+  if (Array.isArray(value)) return value.length >= minItems;
+  return minProperties === 0 || !isObject(value) || fieldsOf(check, value).length >= minProperties;
 }
 
 function isOfType(type: string, value: unknown): boolean {

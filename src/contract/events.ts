@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Event } from '../events/event.ts';
-import { jsonObject, moment, name, PAGE, SESSION, SESSION_PATH, WHOSE_ON_THE_WIRE } from './fields.ts';
+import { jsonObject, moment, PAGE, SESSION, SESSION_PATH, WHOSE_ON_THE_WIRE } from './fields.ts';
+import { SENT_MESSAGE, TURN_PATH } from './messages.ts';
 import type { Exact, Operation } from './operation.ts';
 
 /** How far a stream was read, `12;writer-x:4`: the seq, and of each agent that is under way its run key and seq. */
@@ -116,10 +117,9 @@ export const followTurn = {
   name: 'turn.events',
   id: 'followTurn',
   summary: 'Follow a turn to its end',
-  path: `${SESSION_PATH}/turns/{messageId}/events`,
+  path: `${TURN_PATH}/events`,
   input: z.object({
-    ...SESSION,
-    messageId: name('The id of the message that the turn answers. URI-encoded.'),
+    ...SENT_MESSAGE,
     ...FOLLOWED,
   }),
   output: z.never(),

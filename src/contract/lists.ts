@@ -19,3 +19,16 @@ export const GATE_KINDS = ['confirmation', 'credential', 'input'] as const;
 
 /** Why people are told of a request. */
 export const NOTICE_CAUSES = ['opened', 'escalated', 'ended'] as const;
+
+/** What a message does while its session answers another one. */
+export const MESSAGE_POLICIES = ['enqueue', 'interrupt', 'reject'] as const;
+
+/** What became of a message. */
+export const RECEIPT_STATUSES = [
+  'running',
+  'queued',
+  'finished',
+  'rejected',
+  'queue full',
+  'duplicate',
+] as const;

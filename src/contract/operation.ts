@@ -39,11 +39,13 @@ export interface Operation<Input extends z.ZodObject = z.ZodObject, Output exten
   readonly answer: string;
   /** What the server-sent events are that a caller may accept in place of the output. */
   readonly stream?: string;
+  /** What is answered with 202 while the output isn't there yet, and the field that it lacks. */
+  readonly unfinished?: { readonly without: string; readonly output: z.ZodType; readonly answer: string };
   /** @default 200 */
   readonly status?: 200 | 201 | 202;
 }
 
-/** Optional fields are absent, never `undefined`; fields that aren't known are no part of it. */
+/** Optional fields are absent, never `undefined` or null; fields that aren't known are no part of it. */
 export type Exact<T> = T extends readonly (infer Item)[]
   ? readonly Exact<Item>[]
   : T extends object
@@ -53,7 +55,9 @@ export type Exact<T> = T extends readonly (infer Item)[]
     : T;
 
 type Known<T> = {
-  [Field in keyof T as string extends Field ? never : Field]: Exact<Exclude<T[Field], undefined>>;
+  [Field in keyof T as string extends Field ? never : Field]: Exact<
+    undefined extends T[Field] ? Exclude<T[Field], undefined | null> : T[Field]
+  >;
 };
 
 /** What is told as a `T`: as {@link Exact}, and JSON leaves out what is `undefined`. */

@@ -14,6 +14,7 @@ import {
   USER_PATH,
   WHOSE_ON_THE_WIRE,
 } from './fields.ts';
+import { TURN } from './messages.ts';
 import type { Exact, InputOf, Operation } from './operation.ts';
 
 /** How long the gateway waits for the end of a cancelled turn, milliseconds, at most. */
@@ -227,11 +228,22 @@ export const rewindSession = {
   errors: ['HOLDFAST_TURN_RUNNING'],
 } as const satisfies Operation;
 
-/** A call that runs anew, and with it its turn. */
-export const RETRIED_CALL = z.object({
-  ...SESSION,
-  callKey: name('Key of the call that runs anew, with all that came after its step.'),
-});
+export const retryTurn = {
+  ...STEERS,
+  name: 'sessions.retry',
+  id: 'retryTurn',
+  summary: 'Run a turn anew from a call on',
+  description: 'Settled siblings of the call keep their outcomes. Refused while a turn runs.',
+  path: `${SESSION_PATH}/retry`,
+  input: z.object({
+    ...SESSION,
+    callKey: name('Key of the call that runs anew, with all that came after its step.'),
+  }),
+  output: TURN,
+  answer: 'The turn.',
+  status: 202,
+  errors: ['HOLDFAST_TURN_RUNNING'],
+} as const satisfies Operation;
 
 /** An event of a program's own, as it is named. */
 export const APPENDED_EVENT = z.object({
@@ -253,4 +265,4 @@ export type DeleteSessionOptions = InputOf<typeof deleteSession>;
 export type DeletedSessions = Exact<z.output<typeof DELETED>>;
 export type ForkSession = InputOf<typeof forkSession>;
 export type RewindSession = InputOf<typeof rewindSession>;
-export type RetriedCall = Exact<z.output<typeof RETRIED_CALL>>;
+export type RetriedCall = InputOf<typeof retryTurn>;

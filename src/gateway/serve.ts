@@ -28,6 +28,7 @@ const MOST_TOLD = 5;
 /** The answer to an operation; where it has a stream, that may be one. */
 type AnswerOf<Of extends Operation> =
   | Told<z.output<Of['output']>>
+  | (Of['unfinished'] extends { output: z.ZodType } ? Told<z.output<Of['unfinished']['output']>> : never)
   | (Of['stream'] extends string ? Response : never);
 
 /** Makes an operation a route of the gateway and a part of its document. */
@@ -42,7 +43,10 @@ export function serve<Of extends Operation>(
   app.on([operation.method.toUpperCase()], [path], ...guard.middleware, async (context) => {
     const input = await inputOf(operation, context);
     const answer: unknown = await handle(input, context);
-    return answer instanceof Response ? answer : context.json(answer as object, operation.status ?? 200);
+    if (answer instanceof Response) return answer;
+    const { unfinished, status = 200 } = operation;
+    const isFinished = unfinished === undefined || unfinished.without in (answer as object);
+    return context.json(answer as object, isFinished ? status : 202);
   });
 }
 
@@ -113,19 +117,7 @@ async function bodyOf({ req }: GatewayContext): Promise<Record<string, unknown>>
 }
 
 function describe(app: GatewayHono, operation: Operation, guard: Guard): void {
-  const {
-    id,
-    tag,
-    summary,
-    description,
-    method,
-    path,
-    output,
-    answer,
-    stream,
-    status = 200,
-    errors = [],
-  } = operation;
+  const { id, tag, summary, description, method, path, unfinished, status = 200, errors = [] } = operation;
   const places = placesOf(operation);
   const inBody = places.filter((place) => place.in === 'body');
   const { middleware: _of, ...security } = guard;
@@ -141,18 +133,26 @@ function describe(app: GatewayHono, operation: Operation, guard: Guard): void {
     ...(places.length > inBody.length ? { parameters: parametersOf(app, operation) } : {}),
     ...(inBody.length > 0 ? { requestBody: requestBodyOf(app, operation) } : {}),
     responses: {
-      [status]: {
-        description: answer,
-        content: {
-          ...(output.type === 'never' ? {} : { 'application/json': { schema: shown(app, checkOf(output)) } }),
-          ...(stream === undefined
-            ? {}
-            : { 'text/event-stream': { schema: { type: 'string', description: stream } } }),
-        },
-      },
+      [status]: answered(app, operation),
+      ...(unfinished === undefined ? {} : { 202: answered(app, unfinished) }),
       ...problems(...statuses, ...(method === 'get' ? [] : ([413, 415] as const))),
     },
   } as Parameters<typeof app.openAPIRegistry.registerPath>[0]);
+}
+
+function answered(
+  app: GatewayHono,
+  { output, answer, stream }: Pick<Operation, 'output' | 'answer' | 'stream'>,
+): object {
+  return {
+    description: answer,
+    content: {
+      ...(output.type === 'never' ? {} : { 'application/json': { schema: shown(app, checkOf(output)) } }),
+      ...(stream === undefined
+        ? {}
+        : { 'text/event-stream': { schema: { type: 'string', description: stream } } }),
+    },
+  };
 }
 
 function parametersOf(app: GatewayHono, operation: Operation): object[] {
@@ -206,14 +206,17 @@ function strict(check: Check): Check {
     ...(properties === undefined
       ? {}
       : {
-          additionalProperties: check.additionalProperties ?? false,
+          additionalProperties: check.additionalProperties ?? check['x-leaves-out'] ?? false,
           properties: Object.fromEntries(Object.entries(properties).map(([name, of]) => [name, strict(of)])),
         }),
   };
 }
 
 /** What is there for checks and errors only. */
-const UNSHOWN = new Set(['x-expected', 'x-instead', 'x-flat', 'x-path-part', 'x-name', 'x-here']);
+const UNSHOWN = new Set([
+  ...['x-expected', 'x-instead', 'x-flat', 'x-path-part', 'x-name', 'x-here'],
+  ...['x-leaves-out', 'x-without-nulls'],
+]);
 
 /** A schema as the document has it: what has a name stands among the document's own. */
 function shown(app: GatewayHono, schema: unknown): unknown {

@@ -1,12 +1,10 @@
+import type { MessagePolicy, MessageStatus } from '../contract/messages.ts';
 import type { Content } from '../events/content.ts';
 import { canonicalJson } from './canonical-json.ts';
 import type { DecisionReceipt } from './gate.ts';
 import { sha256Digest } from './identity.ts';
 import type { JobMessage, JobReceipt } from './job.ts';
 import type { TurnRunConfig } from './run-terms.ts';
-
-/** What a message does while another one is being answered. */
-export type MessagePolicy = 'enqueue' | 'interrupt' | 'reject';
 
 /** Says that a message's content was put into the store's inbox before the message was sent. */
 export interface StoredMessage {
@@ -51,7 +49,7 @@ export interface MessageReceipt {
    * `duplicate` is only the same message id with other content. A message is accepted as `running`, `queued` or
    * `finished`; otherwise nothing has been kept of it.
    */
-  status: 'running' | 'queued' | 'finished' | 'rejected' | 'queue full' | 'duplicate';
+  status: MessageStatus;
   /** For a queued message: 1 is the next one. */
   position?: number;
   /** Why the message was not taken. */

@@ -1,7 +1,7 @@
 import type { RequestStatus } from '../contract/approvals.ts';
+import type { MessagePolicy } from '../contract/messages.ts';
 import type { Content } from '../events/content.ts';
 import type { Voter } from './gate.ts';
-import type { MessagePolicy } from './message.ts';
 import type { AgentTurnStart, TurnResult } from './turn.ts';
 
 /** Input of `holdfast.awaitTurn`. */

@@ -3,7 +3,7 @@ import type { WorkerOptions } from '../../worker/index.ts';
 import type { BaseAgent } from '../agents/base-agent.ts';
 import type { App } from '../app/app.ts';
 import type { HoldfastClient } from '../client/holdfast-client.ts';
-import type { OutgoingMessage } from '../client/messages/outgoing-turn.ts';
+import type { OutgoingMessage } from '../client/messages/outgoing-message.ts';
 import type { TurnHandle } from '../client/turns/turn-handle.ts';
 import type { GatewaySettings } from '../gateway/gateway-settings.ts';
 import type { Store } from '../store/store.ts';

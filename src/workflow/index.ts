@@ -1,5 +1,5 @@
+export type { MessagePolicy } from '../contract/messages.ts';
 export type { Content, Part } from '../events/content.ts';
-export type { MessagePolicy } from '../protocol/message.ts';
 export type { TurnRunConfig } from '../protocol/run-terms.ts';
 export type { Reference } from '../protocol/sizes.ts';
 export type { TurnError, TurnUsage } from '../protocol/turn.ts';

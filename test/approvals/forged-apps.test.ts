@@ -6,7 +6,7 @@ import { settingsOf } from '../../activities/deployment.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import { createApproverKey } from '../../src/approvals/approver-key.ts';
-import type { OutgoingMessage } from '../../src/client/messages/outgoing-turn.ts';
+import type { OutgoingMessage } from '../../src/client/messages/outgoing-message.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import {
   configuredAccess,

@@ -208,30 +208,30 @@ describe('HoldfastClient', () => {
       [{ sessionId: '\ud800' }, 'sessionId: expected a non-empty string of well-formed Unicode'],
       [{ messageId: '' }, 'messageId: expected'],
       [{ messageId: 'm'.repeat(1_001) }, 'messageId: 1001 characters, at most 1000 are allowed'],
-      [{ messageId: 'a\0b' }, 'messageId: expected no NUL characters'],
-      [{ sessionId: 'a\0b' }, 'sessionId: expected no NUL characters'],
+      [{ messageId: 'a\0b' }, 'messageId: expected a non-empty string'],
+      [{ sessionId: 'a\0b' }, 'sessionId: expected a non-empty string'],
       [{ agent: 'a'.repeat(1_001) }, 'agent: 1001 characters, at most 1000 are allowed'],
-      [{ agent: 'a\0b' }, 'agent: expected no NUL characters'],
+      [{ agent: 'a\0b' }, 'agent: expected a non-empty string'],
       [{ agent: 7 }, 'agent: expected a non-empty string'],
-      [{ message: ' ' }, 'message: expected text, got an empty string'],
-      [{ message: undefined }, 'message: expected text or a Content { role, parts }'],
+      [{ message: ' ' }, 'message: expected text that isn’t blank'],
+      [{ message: undefined }, 'message: expected text that isn’t blank, or a Content'],
       [{ message: { parts: [] } }, 'message.parts: expected at least one part'],
       [{ message: { parts: [{}] } }, 'message.parts[0]: expected a part with at least one field'],
       [
         { message: { parts: [{ functionCall: {} }] } },
-        'message.parts[0]: a message carries no function calls',
+        'message.parts[0].functionCall: expected null, since a message carries no function calls',
       ],
       [
         { message: { parts: [{ functionResponse: {} }] } },
-        'message.parts[0]: expected a function response with the name of its function',
+        'message.parts[0].functionResponse.name: expected the name of its function',
       ],
       [
         { message: { parts: [{ functionResponse: { name: 'pay', response: 'done' } }] } },
-        'message.parts[0]: expected a function response with an object as its response',
+        'message.parts[0].functionResponse.response: expected an object as its response',
       ],
       [
         { runConfig: { pauseOnToolCalls: 'yes' } },
-        'runConfig.pauseOnToolCalls: expected true, false or nothing',
+        'runConfig.pauseOnToolCalls: expected true or false or nothing',
       ],
       [{ runConfig: { customMetadata: [] } }, 'runConfig.customMetadata: expected an object or nothing'],
       [
@@ -239,7 +239,7 @@ describe('HoldfastClient', () => {
         'runConfig.customMetadata: 20010 bytes of JSON, at most 16384 are allowed',
       ],
       [{ message: { role: 'model', parts: [{ text: 'hi' }] } }, "message.role: expected 'user' or nothing"],
-      [{ policy: 'queue' }, "policy: expected 'enqueue', 'interrupt', 'reject' or nothing"],
+      [{ policy: 'queue' }, "policy: expected 'enqueue', 'interrupt' or 'reject' or nothing"],
       [
         { message: { parts: [{ text: 'hi', nested: nested(102) }] } },
         'message: objects and lists are nested in',
@@ -254,7 +254,7 @@ describe('HoldfastClient', () => {
       [{ runConfig: { maxLlmCalls: 1.5 } }, 'runConfig.maxLlmCalls: expected a whole number or nothing'],
       [
         { runConfig: { streamingMode: 'bidi' } },
-        "runConfig.streamingMode: expected 'none', 'sse' or nothing",
+        "runConfig.streamingMode: expected 'none' or 'sse' or nothing",
       ],
       [{ stateDelta: { n: 1n } }, 'message: expected JSON: Do not know how to serialize a BigInt'],
     ];

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { FollowerTooSlow, MessageRejected, StoreNeeded } from '../../src/client/client-errors.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
-import type { OutgoingMessage } from '../../src/client/messages/outgoing-turn.ts';
+import type { OutgoingMessage } from '../../src/client/messages/outgoing-message.ts';
 import type { StreamItem } from '../../src/client/stream/stream-item.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../src/client/client-errors.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
-import type { OutgoingMessage } from '../../src/client/messages/outgoing-turn.ts';
+import type { OutgoingMessage } from '../../src/client/messages/outgoing-message.ts';
 import {
   NoSuchPlace,
   SessionExists,
@@ -79,7 +79,6 @@ describe('a request', () => {
         message: 'hi',
         messageId: 'm/1',
         policy: 'reject',
-        agent: null,
         stateDelta: { a: { b: [1] } },
         runConfig: { streamingMode: 'sse', maxLlmCalls: 3 },
       },
@@ -134,7 +133,7 @@ describe('a request', () => {
   test.each(['.', '..'])('can’t name a session "%s", which no path holds', async (sessionId) => {
     const stub = recording();
     await expect(clientOf(stub).interrupt({ app: 'a', userId: 'u', sessionId })).rejects.toThrow(
-      'sessionId: "." and ".." can\'t stand in a path',
+      'sessionId: "." and ".." can’t stand in a path',
     );
     const body = JSON.stringify({ sessionId });
     const made = await stub.send('/v1/apps/a/users/u/sessions', { method: 'POST', headers: json, body });
@@ -142,15 +141,15 @@ describe('a request', () => {
   });
 
   test.each([
-    [{}, 'body.message: expected text, or a Content'],
-    [{ message: 7 }, 'body.message: expected text, or a Content'],
+    [{}, 'body.message: expected text that isn’t blank, or a Content'],
+    [{ message: 7 }, 'body.message: expected text that isn’t blank, or a Content'],
     [{ message: 'x', mesageId: 'm' }, 'body: there is no field "mesageId"; did you mean "messageId"?'],
-    [{ message: 'x', messageId: '' }, 'body.messageId: expected a string of at least one character'],
+    [{ message: 'x', messageId: '' }, 'body.messageId: expected a non-empty string'],
     [
       { message: 'x', policy: 'maybe' },
-      "body.policy: expected 'enqueue', 'interrupt' or 'reject', got a string",
+      "body.policy: expected 'enqueue', 'interrupt' or 'reject' or nothing, got string",
     ],
-    [{ message: 'x', stateDelta: [1] }, 'body.stateDelta: expected an object, got a list of 1'],
+    [{ message: 'x', stateDelta: [1] }, 'body.stateDelta: expected an object or nothing, got a list of 1'],
     [
       { message: 'x', runConfig: { maxLlmCalls: 1.5 } },
       'body.runConfig.maxLlmCalls: expected a whole number',
@@ -177,7 +176,7 @@ describe('a request', () => {
     const body = JSON.stringify({ message: 'x', ...fields });
     const answer = await send(`${SESSION}/messages`, { method: 'POST', headers: json, body });
     const { error } = (await answer.json()) as { error: { message: string } };
-    expect(error.message).toContain('there is no field "field4", nor are there 4995 others');
+    expect(error.message).toContain('there is no field "field4"; and 4995 more');
     expect(error.message.length).toBeLessThan(500);
   });
 

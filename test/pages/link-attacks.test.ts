@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { decodeJwt } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { signApprovalLink } from '../../src/approvals/approval-link.ts';
-import type { OutgoingMessage } from '../../src/client/messages/outgoing-turn.ts';
+import type { OutgoingMessage } from '../../src/client/messages/outgoing-message.ts';
 import { CredentialKeyRing } from '../../src/credentials/credential-keys.ts';
 import { GatewayAttester } from '../../src/gateway/approvals/gateway-attester.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';

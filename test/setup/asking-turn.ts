@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
-import type { OutgoingMessage } from '../../src/client/messages/outgoing-turn.ts';
+import type { OutgoingMessage } from '../../src/client/messages/outgoing-message.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import type { Confirm, DecisionReceipt } from '../../src/protocol/gate.ts';
 import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../src/protocol/names.ts';

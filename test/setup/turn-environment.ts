@@ -10,7 +10,7 @@ import { DefaultLogger, Runtime } from '@temporalio/worker';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import type { App } from '../../src/app/app.ts';
 import type { HoldfastClient } from '../../src/client/holdfast-client.ts';
-import type { OutgoingMessage } from '../../src/client/messages/outgoing-turn.ts';
+import type { OutgoingMessage } from '../../src/client/messages/outgoing-message.ts';
 import { defined } from '../../src/protocol/json.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import type { OpenedStore } from '../../src/store/open-store.ts';

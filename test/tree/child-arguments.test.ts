@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { callKeyOf } from '../../src/protocol/identity.ts';
-import { checkedChild, isChild } from '../../workflows/children/child-arguments.ts';
+import { checkedChild, isChild } from '../../workflows/turn/start.ts';
 import { GateEnvironment } from '../setup/gate-environment.ts';
 
 const RUN_KEY = `e-${'a'.repeat(22)}`;
@@ -88,9 +88,13 @@ describe('a client', () => {
   test.each([
     ['child', CHILD, 'child: set by the workflow that runs an agent below its own'],
     ['child', 1, 'child: set by the workflow'],
-    ['rootAgent', 1, 'rootAgent: expected the name of a root agent or nothing, got number'],
-    ['rootAgent', '', 'rootAgent: expected the name of a root agent or nothing, got an empty string'],
-    ['rootAgent', 'a\0', 'rootAgent: a NUL character'],
+    ['rootAgent', 1, 'rootAgent: expected a non-empty string'],
+    ['rootAgent', '', 'rootAgent: expected a non-empty string'],
+    [
+      'rootAgent',
+      'a\0',
+      'rootAgent: expected a non-empty string of well-formed Unicode without NUL characters',
+    ],
   ])('starts no turn with the %s %j [transfer.next]', async (field, value, problem) => {
     const turn = environment.turn([[]]);
     await turn.start({ [field]: value });

@@ -147,7 +147,7 @@ describe('the start and the end of a turn', () => {
     ['a part that is empty', { message: { parts: [{ text: 'hi' }, {}] } }, /message\.parts\[1\]: /],
     ['a part that is text', { message: { parts: ['hi'] } }, /message\.parts\[0\]: .*got string/],
     ['another streaming mode', { runConfig: { streamingMode: 'SSE' } }, /runConfig\.streamingMode: /],
-    ['another type of agent', { agent: 5 }, /agent: expected a non-empty string or nothing, got number/],
+    ['another type of agent', { agent: 5 }, /agent: expected a non-empty string .* or nothing, got number/],
   ])('start arguments with %s are refused, the field named [turn.start]', async (_name, fields, problem) => {
     await expect(execute('refused', fields)).rejects.toMatchObject({
       cause: { type: 'InvalidStart', message: expect.stringMatching(problem) },

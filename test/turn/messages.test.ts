@@ -168,12 +168,15 @@ describe('messages while a turn runs', () => {
   test('that make no sense change nothing and say why [message.enqueue]', async () => {
     const conversation = await holding();
     const bad: [unknown, RegExp][] = [
-      [undefined, /arguments: expected one object, got nothing/],
+      [undefined, /arguments: expected an object, got nothing/],
       [{ message: 'x' }, /messageId: /],
       [{ messageId: 'x' }, /message: expected text/],
       [{ messageId: 'x', message: 'x', policy: 'now' }, /policy: /],
       [{ messageId: 'x', message: 'x'.repeat(70_000) }, /message: 70\d+ bytes .*into the store first/],
-      [{ messageId: 'x', message: { parts: [{ functionResponse: {} }] } }, /message\.parts: /],
+      [
+        { messageId: 'x', message: { parts: [{ functionResponse: {} }] } },
+        /message\.parts\[0\]\.functionResponse\.name: /,
+      ],
       [{ messageId: 'x', stored: 'yes' }, /stored: /],
     ];
     for (const [payload, problem] of bad) {

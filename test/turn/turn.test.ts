@@ -502,13 +502,13 @@ describe('a turn', () => {
     const good = { app: 'test', userId: 'u', sessionId: 's', message: 'hi' };
     for (const [args, problem] of [
       [{ ...good, sessionId: 'other' }, /belong to the workflow id test\/u\/other/],
-      [{ ...good, message: '  ' }, /message: expected text, got an empty string/],
+      [{ ...good, message: '  ' }, /message: expected text that isn’t blank/],
       [{ ...good, message: { parts: [] } }, /message\.parts: expected at least one part/],
       [{ ...good, userId: '' }, /userId: expected a non-empty string/],
-      [{ ...good, v: 99 }, /this worker speaks version 1/],
+      [{ ...good, v: 99 }, /v: expected a version up to 1/],
       [
         { ...good, runConfig: { maxLlmCalls: 'many' } },
-        /runConfig\.maxLlmCalls: expected a whole number, got string/,
+        /runConfig\.maxLlmCalls: expected a whole number or nothing, got string/,
       ],
     ] as const) {
       await expect(start(args)).rejects.toMatchObject({

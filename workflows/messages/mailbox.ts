@@ -1,12 +1,12 @@
 import { CancellationScope, condition, log, scheduleActivity } from '@temporalio/workflow';
-import { isObject } from '../../src/contract/check.ts';
+import { take } from '../../src/contract/check.ts';
 import { jsonBytes } from '../../src/contract/json-bytes.ts';
-import { nameProblem } from '../../src/contract/message-limits.ts';
+import type { MessagePolicy } from '../../src/contract/messages.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
+import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import {
-  type MessagePolicy,
   type MessageReceipt,
   MOST_QUEUED,
   MOST_QUEUED_BYTES,
@@ -163,8 +163,9 @@ export class Mailbox {
   /** A signal's payload that is no message; where it has an id, the inbox tells of it. */
   refused(given: unknown, reason: string): void {
     this.note(reason);
-    const messageId = isObject(given) && 'messageId' in given ? given.messageId : undefined;
-    if (typeof messageId !== 'string' || messageId === '' || nameProblem(messageId) !== undefined) return;
+    const { value: named } = take<Pick<SendMessage, 'messageId'>>(WORKFLOW_CHECKS.namedMessage, given);
+    if (named === undefined) return;
+    const { messageId } = named;
     const { app, userId, sessionId } = this.#recipient;
     const invocationId = invocationIdOf(app, userId, sessionId, messageId);
     this.#reject({ messageId, invocationId, rejected: reason });
@@ -216,7 +217,7 @@ export class Mailbox {
       traceparent: isTraceparent(traceparent) ? traceparent : undefined,
       cameAt: Date.now(),
       priority,
-      rootAgent: isName(rootAgent) ? rootAgent : undefined,
+      rootAgent,
     };
     const arrived: Arriving = { keep: this.#toKeep(message, invocationId, digest, bytes), policy, arrival };
     this.#arriving.push(arrived);
@@ -368,11 +369,6 @@ export class Mailbox {
 
 function refusalKey({ messageId, message, stored, stateDelta, policy = 'enqueue' }: SendMessage): string {
   return JSON.stringify([messageId, stored?.digest ?? messageDigest(message ?? '', stateDelta), policy]);
-}
-
-/** Of a root agent: anything else counts as absent. */
-function isName(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && nameProblem(value) === undefined;
 }
 
 /** A message that waits for the end of those before it; its content is in the store. */

@@ -7,13 +7,12 @@ import {
 } from '@temporalio/workflow';
 import { TURN_ENDED } from '../../src/protocol/names.ts';
 import type { AgentTurnStart, TurnResult } from '../../src/protocol/turn.ts';
-import { checkedChild, isChild } from '../children/child-arguments.ts';
 import { signalParent } from '../children/children.ts';
 import { withoutReplies } from '../messages/answered-messages.ts';
 import { handleTurn } from './handlers.ts';
 import { CancelledInvocation, runInvocation } from './invocation.ts';
 import { keepLabelled } from './search-attributes.ts';
-import { checkedCarried, checkedStart, missingMessage } from './start-arguments.ts';
+import { checkedCarried, checkedChild, checkedStart, isChild, missingMessage } from './start.ts';
 import { turnFailure } from './steps.ts';
 import { Turn } from './turn.ts';
 import {

@@ -15,9 +15,9 @@ import { refusal } from '../arguments.ts';
 import { callKeyOfId } from '../jobs/job-book.ts';
 import { handleJobs } from '../jobs/job-handlers.ts';
 import { AnsweredMessages, answersOnly } from '../messages/answered-messages.ts';
-import { checkedInterrupt, checkedMessage } from '../messages/message-arguments.ts';
+import { checkedMessage } from '../messages/message.ts';
 import { FirstOrder, Orders } from './orders.ts';
-import { reasonText } from './steering.ts';
+import { checkedInterrupt, reasonText } from './steering.ts';
 import type { Turn } from './turn.ts';
 
 const A_MESSAGE = 'a message to the session: { messageId, message, policy?, agent? }';

@@ -1,9 +1,10 @@
 import { CancellationScope } from '@temporalio/workflow';
-import { isObject, shapeOf } from '../../src/contract/check.ts';
-import type { CancelCall } from '../../src/protocol/message.ts';
+import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
+import type { CancelCall, Interrupt } from '../../src/protocol/message.ts';
+import { CANCEL_CALL, INTERRUPT } from '../../src/protocol/names.ts';
 import type { StepEnding } from '../../src/protocol/step.ts';
 import { excerpt } from '../../src/protocol/visible-text.ts';
-import { refusal } from '../arguments.ts';
+import { refusal, taken } from '../arguments.ts';
 
 /** How an invocation ends that somebody ended before its time. */
 export type EarlyEnd = Pick<StepEnding, 'status' | 'error' | 'cutOff'>;
@@ -107,18 +108,18 @@ export class Steering {
    * @throws ApplicationFailure of type `UnknownCall` where no open call fits, or several do.
    */
   callOf(given: CancelCall): string {
-    const refuse = (field: string, problem: string) => refusal('cancelCall', 'UnknownCall', field, problem);
-    if (!isObject(given)) {
-      throw refuse('arguments', `expected { callKey } or { callId }, got ${shapeOf(given)}`);
-    }
+    const refuse = (field: string, problem: string) => refusal(CANCEL_CALL, 'UnknownCall', field, problem);
     const open = [...this.#calls.values()];
     const names = open.map(({ callKey, tool }) => `${callKey} (${tool})`).join(', ') || 'none';
-    const { callKey, callId } = given;
-    if (typeof callKey === 'string') {
+    const { callKey, callId } = taken<CancelCall>(WORKFLOW_CHECKS.cancelCall, given, {
+      of: CANCEL_CALL,
+      type: 'UnknownCall',
+    });
+    if (callKey !== undefined) {
       if (this.#calls.has(callKey)) return callKey;
       throw refuse('callKey', `no call of this key is open; open calls: ${names}`);
     }
-    if (typeof callId !== 'string') {
+    if (callId === undefined) {
       throw refuse('callKey', `expected the key of an open call; open calls: ${names}`);
     }
     const fitting = open.filter((call) => call.callId === callId);
@@ -129,6 +130,11 @@ export class Steering {
     }
     return call.callKey;
   }
+}
+
+/** @throws ApplicationFailure of type `InvalidInterrupt` */
+export function checkedInterrupt(given: Interrupt): Interrupt {
+  return taken<Interrupt>(WORKFLOW_CHECKS.interrupt, given, { of: INTERRUPT, type: 'InvalidInterrupt' });
 }
 
 /** Follows what was done, and is cut: the model is told it again with every later step. */

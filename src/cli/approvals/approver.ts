@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type ApproverKey, InvalidApproverKey, parseApproverKey } from '../../approvals/approver-key.ts';
 import { type Decision, signDecision } from '../../approvals/decision-attestation.ts';
 import { signMessage } from '../../approvals/message-attestation.ts';
-import type { OutgoingMessage } from '../../client/messages/outgoing-turn.ts';
+import type { OutgoingMessage } from '../../client/messages/outgoing-message.ts';
 import { digestOf } from '../../protocol/canonical-json.ts';
 import { messageDigest } from '../../protocol/message.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';

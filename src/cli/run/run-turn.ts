@@ -1,6 +1,6 @@
 import { FollowerTooSlow, NoAnswer } from '../../client/client-errors.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
-import type { OutgoingMessage } from '../../client/messages/outgoing-turn.ts';
+import type { OutgoingMessage } from '../../client/messages/outgoing-message.ts';
 import type { FollowedEvent } from '../../client/stream/stream-item.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';

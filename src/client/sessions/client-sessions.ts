@@ -12,9 +12,9 @@ import {
   getSession,
   type ListSessions,
   listOfSessions,
-  RETRIED_CALL,
   type RetriedCall,
   type RewindSession,
+  retryTurn,
   rewindSession,
   SESSION_TO_DELETE,
 } from '../../contract/sessions.ts';
@@ -185,7 +185,7 @@ export class ClientSessions {
    */
   async retry(given: RetriedCall): Promise<TurnHandle> {
     const store = this.#store('sessions.retry');
-    const retry = checkedFields(RETRIED_CALL, given, 'sessions.retry');
+    const retry = checkedInput(retryTurn, given).input;
     await assertIdle(this.#context, retry, 'sessions.retry');
     const {
       retryOf,

@@ -11,9 +11,9 @@ import {
   type ListSessions,
   LONGEST_END,
   listOfSessions,
-  RETRIED_CALL,
   type RetriedCall,
   type RewindSession,
+  retryTurn,
   rewindSession,
   SESSION_TO_DELETE,
 } from '../../contract/sessions.ts';
@@ -22,7 +22,6 @@ import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import { SessionNotFound } from '../../store/store-errors.ts';
 import { checkedFields, checkedInput } from '../checked-input.ts';
 import type { GatewayConnection } from '../gateway-connection.ts';
-import { sessionPath } from '../gateway-paths.ts';
 import type { HoldfastApi } from '../holdfast-api.ts';
 import { gatewayTurn, type ToldTurn } from '../turns/gateway-turn.ts';
 import type { TurnHandle } from '../turns/turn-handle.ts';
@@ -82,10 +81,8 @@ export class GatewaySessions implements Pick<HoldfastApi['sessions'], keyof Hold
 
   /** @throws TurnRunning, SessionNotFound, NoSuchPlace, InvalidTurn */
   async retry(retry: RetriedCall): Promise<TurnHandle> {
-    const { callKey, ...names } = checkedFields(RETRIED_CALL, retry, 'sessions.retry');
-    const path = `${sessionPath(names, 'sessions.retry')}/retry`;
-    const told = await this.#connection.ask<ToldTurn>(path, { method: 'POST', body: { callKey } });
-    return gatewayTurn(this.#connection, names, told);
+    const { input } = checkedInput(retryTurn, retry);
+    return gatewayTurn(this.#connection, input, await this.#connection.call<ToldTurn>(retryTurn, input));
   }
 }
 

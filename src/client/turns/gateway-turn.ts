@@ -1,9 +1,13 @@
 import { followTurn } from '../../contract/events.ts';
+import { LONGEST_TIMEOUT } from '../../contract/fields.ts';
+import { getReceipt } from '../../contract/messages.ts';
+import { requestOf } from '../../contract/operation.ts';
+import { getTurn } from '../../contract/turns.ts';
 import type { TurnResult } from '../../protocol/turn.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { GatewayUnreachable } from '../client-errors.ts';
 import { type GatewayConnection, isPassing, retryAfter } from '../gateway-connection.ts';
-import { turnPath, withQuery } from '../gateway-paths.ts';
+import type { SentMessage } from '../holdfast-api.ts';
 import type { Receipt } from '../messages/message-receipt.ts';
 import type { FollowOptions } from '../stream/follow-events.ts';
 import { type GatewayStream, gatewayStream } from '../stream/gateway-stream.ts';
@@ -26,25 +30,22 @@ const WAIT = 30;
 /** A poll that comes back sooner without a result was ended by its gateway, milliseconds. */
 const SOON = 1_000;
 
-/** How long the gateway lets a worker be waited for at most, milliseconds. */
-const LONGEST_TIMEOUT = 60_000;
-
 /** The turn of a message to a session of these names. */
 export function gatewayTurn(connection: GatewayConnection, names: SessionNames, told: ToldTurn): TurnHandle {
   const { workflowId, runId, invocationId, messageId, taskQueue, attached, disposition } = told;
   const { app, userId, sessionId } = names;
-  const path = turnPath(names, messageId, 'turn');
+  const message = { app, userId, sessionId, messageId };
   const events = (partial: boolean, options: FollowOptions = {}): GatewayStream => ({
     ...options,
     operation: followTurn,
-    input: { app, userId, sessionId, messageId },
+    input: message,
     partial,
   });
   return {
     ...{ workflowId, runId, invocationId, messageId, taskQueue, attached, disposition },
     receipt: async (options) =>
-      told.receipt ?? (await connection.ask<Receipt>(withQuery(`${path}/receipt`, answerQuery(options)))),
-    result: (options) => awaitTurn(connection, path, options?.signal),
+      told.receipt ?? (await connection.call<Receipt>(getReceipt, { ...message, ...answerQuery(options) })),
+    result: (options) => awaitTurn(connection, message, options?.signal),
     events: (options) => storedEvents(connection, events(false, options)),
     stream: (options) => gatewayStream(connection, events(true, options)),
   };
@@ -76,16 +77,17 @@ export function answerQuery({ timeout }: AnswerOptions = {}): { timeout: number 
 /** Polls, however often, until the turn has ended. */
 async function awaitTurn(
   connection: GatewayConnection,
-  path: string,
+  message: SentMessage,
   signal: AbortSignal | undefined,
 ): Promise<TurnResult> {
+  const { path } = requestOf(getTurn, { ...message, wait: WAIT });
   const backoff = connection.backoff();
   for (;;) {
     signal?.throwIfAborted();
     const began = Date.now();
     let wait = 0;
     try {
-      const answer = await connection.send(withQuery(path, { wait: WAIT }), { signal });
+      const answer = await connection.send(path, { signal });
       wait = retryAfter(answer);
       if (!isPassing(answer) || backoff.isSpent()) {
         const body = (await connection.read(answer, signal)) as { result?: TurnResult };

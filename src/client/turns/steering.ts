@@ -2,28 +2,32 @@ import { randomUUID } from 'node:crypto';
 import { isGrpcServiceError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { LONGEST_NAME } from '../../contract/message-limits.ts';
+import {
+  CALL_TO_CANCEL,
+  type CallToCancel,
+  type InterruptOptions,
+  interruptTurn,
+  cancelCall as operationOfCall,
+  TURN_TO_INTERRUPT,
+} from '../../contract/turns.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
+import { workflowIdOf } from '../../protocol/identity.ts';
 import type { CancelCall, CancelReceipt, Interrupt, InterruptReceipt } from '../../protocol/message.ts';
 import { CANCEL_CALL, INTERRUPT, STATUS_QUERY } from '../../protocol/names.ts';
 import type { TurnStatus } from '../../protocol/turn.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { ANSWER_TIMEOUT, aboutWorkers, ask, isOutOfTime } from '../ask-workflow.ts';
+import { checkedFields } from '../checked-input.ts';
 import type { ClientContext } from '../client-context.ts';
 import { InvalidTurn, NoAnswer, UnknownCall } from '../client-errors.ts';
 import { openRun } from './open-run.ts';
-import { checkBounded, workflowIdOfSession } from './turn-names.ts';
+import { workflowIdOfSession } from './turn-names.ts';
 
 /** How long a worker is waited for. */
 export interface AnswerOptions {
   /** Milliseconds. Defaults to 5,000. */
   timeout?: number;
 }
-
-/** What {@link HoldfastClient.cancelCall} takes: the one or the other names the call. */
-export interface CallToCancel extends AnswerOptions, Pick<CancelCall, 'callKey' | 'callId' | 'reason'> {}
-
-/** What {@link HoldfastClient.interrupt} takes. */
-export interface InterruptOptions extends AnswerOptions, Pick<Interrupt, 'reason' | 'invocationId'> {}
 
 /** An order that no worker has answered: it is in the run's history, and counts as soon as a worker takes the run up. */
 export interface Unconfirmed {
@@ -41,16 +45,13 @@ const NO_POLLER = 9;
 export async function cancelCall(
   context: ClientContext,
   names: SessionNames,
-  { callKey, callId, reason, timeout }: CallToCancel,
+  call: CallToCancel,
 ): Promise<Confirmed<CancelReceipt>> {
-  const workflowId = workflowIdOfSession(names, 'cancelCall');
-  if ((callKey === undefined) === (callId === undefined)) {
-    throw new InvalidTurn('cancelCall: expected either a callKey or a callId');
-  }
-  const named = callKey === undefined ? { callId } : { callKey };
-  checkBounded(named, 'cancelCall');
-  const payload: CancelCall = { ...newOrder(), ...named, ...reasonOf(reason) };
-  const steered = await steer<CancelReceipt>(context, workflowId, CANCEL_CALL, payload, timeout);
+  const { reason, ...named } = checkedCall(names, call);
+  const { app, userId, sessionId, ...order } = named;
+  const workflowId = workflowIdOf(app, userId, sessionId);
+  const payload: CancelCall = { ...newOrder(), ...order, ...reasonOf(reason) };
+  const steered = await steer<CancelReceipt>(context, workflowId, CANCEL_CALL, payload, call.timeout);
   if (steered !== undefined) return steered;
   throw new UnknownCall(`cancelCall: no turn runs in session ${workflowId}`);
 }
@@ -58,17 +59,25 @@ export async function cancelCall(
 export async function interrupt(
   context: ClientContext,
   names: SessionNames,
-  { reason, invocationId, timeout }: InterruptOptions,
+  options: InterruptOptions,
 ): Promise<Confirmed<InterruptReceipt>> {
-  const workflowId = workflowIdOfSession(names, 'interrupt');
-  if (invocationId !== undefined) checkBounded({ invocationId }, 'interrupt');
-  const payload: Interrupt = {
-    ...newOrder(),
-    ...reasonOf(reason),
-    ...(invocationId === undefined ? {} : { invocationId }),
-  };
-  const steered = await steer<InterruptReceipt>(context, workflowId, INTERRUPT, payload, timeout);
+  const { app, userId, sessionId, reason, ...order } = checkedInterrupt(names, options);
+  const workflowId = workflowIdOf(app, userId, sessionId);
+  const payload: Interrupt = { ...newOrder(), ...order, ...reasonOf(reason) };
+  const steered = await steer<InterruptReceipt>(context, workflowId, INTERRUPT, payload, options.timeout);
   return steered ?? { v: PROTOCOL_VERSION, confirmed: true };
+}
+
+/** @throws InvalidTurn */
+export function checkedCall(names: SessionNames, call: CallToCancel) {
+  const checked = checkedFields(CALL_TO_CANCEL, { ...call, ...names }, operationOfCall.name);
+  if ((checked.callKey === undefined) !== (checked.callId === undefined)) return checked;
+  throw new InvalidTurn(`${operationOfCall.name}: expected either a callKey or a callId`);
+}
+
+/** @throws InvalidTurn */
+export function checkedInterrupt(names: SessionNames, options: InterruptOptions) {
+  return checkedFields(TURN_TO_INTERRUPT, { ...options, ...names }, interruptTurn.name);
 }
 
 /** An order is sent a second way where nobody answers, and both may arrive. */
@@ -78,7 +87,7 @@ function newOrder(): { v: number; orderId: string } {
 
 /** The beginning, which is more than the model is told: Temporal ends a run that is sent too much. */
 function reasonOf(reason: string | undefined): { reason?: string } {
-  return typeof reason === 'string' ? { reason: reason.slice(0, LONGEST_NAME).toWellFormed() } : {};
+  return reason === undefined ? {} : { reason: reason.slice(0, LONGEST_NAME).toWellFormed() };
 }
 
 /** Undefined where no run is open. */

@@ -5,7 +5,7 @@ import type { PrivateJwk } from '../../approvals/issuer.ts';
 import { signMessage } from '../../approvals/message-attestation.ts';
 import { isConcealed } from '../../client/approvals/shown-request.ts';
 import { RequestNotFound } from '../../client/client-errors.ts';
-import type { OutgoingMessage } from '../../client/messages/outgoing-turn.ts';
+import type { OutgoingMessage } from '../../client/messages/outgoing-message.ts';
 import type { Confirmed } from '../../client/turns/steering.ts';
 import type { ConfirmOptions, ProvideInputOptions, ShownRequest } from '../../contract/approvals.ts';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';

@@ -1,5 +1,5 @@
 import { MOST_LOOKED_AT } from '../../client/approvals/find-request.ts';
-import type { OutgoingMessage } from '../../client/messages/outgoing-turn.ts';
+import type { OutgoingMessage } from '../../client/messages/outgoing-message.ts';
 import { replyParts } from '../../client/messages/reply-parts.ts';
 import type { Permission } from '../../contract/keys.ts';
 import { JOB_STATUSES } from '../../contract/lists.ts';

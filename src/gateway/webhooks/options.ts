@@ -1,4 +1,4 @@
-import type { OutgoingMessage } from '../../client/messages/outgoing-turn.ts';
+import type { OutgoingMessage } from '../../client/messages/outgoing-message.ts';
 import type { Confirmed } from '../../client/turns/steering.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import type { ConfirmOptions } from '../../contract/approvals.ts';

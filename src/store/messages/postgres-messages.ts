@@ -1,5 +1,5 @@
 import { type InferResult, sql } from 'kysely';
-import { contentProblem } from '../../contract/message-limits.ts';
+import { unreadable } from '../../contract/messages.ts';
 import type { Content } from '../../events/content.ts';
 import { invocationIdOf } from '../../protocol/identity.ts';
 import { messageDigest } from '../../protocol/message.ts';
@@ -179,7 +179,7 @@ function storable(keep: MessageToKeep): Storable | Refused {
       return { keep, message: null, delta: null, config: optionalJson(runConfig) };
     }
     if (message === undefined) throw new Unstorable('message: it has no content');
-    const problem = contentProblem(message, stateDelta);
+    const problem = unreadable(message, stateDelta);
     if (problem !== undefined) throw new Unstorable(problem);
     return {
       keep,

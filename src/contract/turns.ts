@@ -1,0 +1,309 @@
+import { z } from 'zod';
+import {
+  jsonObject,
+  moment,
+  name,
+  SESSION,
+  SESSION_PATH,
+  TIMEOUT,
+  version,
+  WHOSE_ON_THE_WIRE,
+} from './fields.ts';
+import { PROGRESS } from './jobs.ts';
+import { GATE_KINDS } from './lists.ts';
+import { LONGEST_NAME } from './message-limits.ts';
+import { MESSAGE_TERMS, SENT_CONTENT, SENT_MESSAGE, TURN_FIELDS, TURN_PATH } from './messages.ts';
+import type { InputOf, Operation } from './operation.ts';
+import { USAGE } from './sessions.ts';
+
+const TURN_OUTCOMES = ['completed', 'failed', 'interrupted'] as const;
+
+const TURN_STATES = [
+  'running',
+  'waiting_approval',
+  'waiting_credential',
+  'waiting_input',
+  'waiting_job',
+  ...TURN_OUTCOMES,
+] as const;
+
+/** Seconds, at most, that a turn's end is waited for. */
+const LONGEST_WAIT = 60;
+
+const state = z.enum(TURN_STATES);
+const outcome = z.enum(TURN_OUTCOMES);
+const list = <Item extends z.ZodType>(item: Item, description: string) =>
+  z.array(item).optional().meta({ description });
+
+const REFERENCE = z.looseObject({ key: z.string(), digest: z.string(), bytes: z.int(), gist: z.string() });
+
+const PLACE = z
+  .object({ from: z.int(), to: z.int() })
+  .meta({ description: 'First and last seq of its events.' });
+
+const OTHER = z.looseObject({ invocationId: z.string(), status: outcome, events: PLACE });
+
+const TURN_RESULT = z
+  .looseObject({
+    v: z.int(),
+    invocationId: z.string(),
+    status: outcome,
+    text: z.union([z.string(), REFERENCE]).optional().meta({
+      description: 'The final answer; over 4 KiB a reference, the text itself is in the turn’s last event.',
+    }),
+    output: z
+      .union([z.looseObject({ value: z.unknown() }), z.looseObject({ ref: REFERENCE })])
+      .optional()
+      .meta({
+        description:
+          'The answer’s value, of an agent with an output schema; a reference where it could not be read.',
+      }),
+    error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
+    usage: USAGE,
+    events: PLACE,
+    others: list(OTHER, 'What became of the messages that were queued meanwhile.'),
+  })
+  .meta({ id: 'TurnResult' });
+
+const CALL = { callKey: z.string(), tool: z.string(), since: moment() };
+
+const REQUEST = z.looseObject({
+  requestId: z.string(),
+  kind: z.enum(GATE_KINDS),
+  ...CALL,
+  callId: z.string(),
+  hint: z.string(),
+  until: moment('Absent where it doesn’t expire.').optional(),
+});
+
+const JOB = z.looseObject({
+  jobId: z.string(),
+  ...CALL,
+  callId: z.string(),
+  progress: PROGRESS.optional(),
+  until: moment('Its deadline.'),
+});
+
+const WAIT = z.looseObject({
+  runKey: z.string(),
+  workflowId: z.string(),
+  path: z.array(z.string()),
+  status: state,
+  tool: z.string(),
+  callId: z.string().optional().meta({ description: 'Of the call that waits.' }),
+  requestId: z.string().optional().meta({ description: 'Absent where it is a job.' }),
+  since: moment(),
+});
+
+const CHILD = z.looseObject({
+  runKey: z.string(),
+  agent: z.string(),
+  path: z.array(z.string()).meta({ description: 'Names of the agents from the root to this one.' }),
+  workflowId: z.string(),
+  status: state,
+  tool: z.string().optional().meta({ description: 'The tool whose call waits.' }),
+  since: moment(),
+  waits: list(WAIT, 'What it and the agents below it wait for, the first ones.'),
+  more: z.int().optional().meta({ description: 'How many more wait.' }),
+});
+
+const TURN_STATUS = z
+  .looseObject({
+    v: z.int(),
+    status: state,
+    agent: z.string().optional(),
+    step: z.int(),
+    invocationId: z.string(),
+    running: z.array(z.looseObject(CALL)),
+    waiting: list(REQUEST, 'Requests that people have not answered yet.'),
+    jobs: list(JOB, 'Jobs that calls of the turn wait for.'),
+    children: list(CHILD, 'Agents that run as children of this turn.'),
+    queued: z.int().meta({ description: 'Messages that wait for this one’s end.' }),
+    usage: USAGE,
+  })
+  .meta({ id: 'TurnStatus' });
+
+const STEERED = z
+  .looseObject({
+    confirmed: z.boolean().meta({
+      description:
+        'False: the order is in the run’s history, and counts as soon as a worker takes the run up.',
+    }),
+    v: z.int().optional(),
+    invocationId: z.string().optional(),
+    callKey: z.string().optional(),
+    status: z.string().optional(),
+    reason: z.string().optional().meta({ description: 'Says whether a worker polls the task queue.' }),
+  })
+  .meta({ id: 'Steered' });
+
+const STEERING = {
+  tag: 'Steering',
+  wire: WHOSE_ON_THE_WIRE,
+  query: ['timeout'],
+} as const;
+
+const reason = z.string().optional().meta({ description: 'Told to the model, up to 500 characters of it.' });
+
+export const getTurn = {
+  name: 'turn',
+  id: 'getTurn',
+  tag: 'Turns',
+  summary: 'Wait for a turn’s result',
+  method: 'get',
+  path: TURN_PATH,
+  input: z.object({
+    ...SENT_MESSAGE,
+    wait: z.int().min(0).max(LONGEST_WAIT).optional().meta({
+      description: 'How long the turn’s end is waited for, seconds.',
+      default: 0,
+    }),
+  }),
+  wire: WHOSE_ON_THE_WIRE,
+  output: z.looseObject({ ...TURN_FIELDS, result: TURN_RESULT }).meta({ id: 'EndedTurn' }),
+  answer: 'The turn has ended.',
+  unfinished: {
+    without: 'result',
+    output: z
+      .looseObject({
+        ...TURN_FIELDS,
+        status: TURN_STATUS.optional().meta({
+          description:
+            'How the session’s running turn stands: of another invocation where this message waits.',
+        }),
+        reason: z.string().optional().meta({ description: 'Why there is no status.' }),
+      })
+      .meta({ id: 'RunningTurn' }),
+    answer: 'It has not: ask again.',
+  },
+  errors: ['HOLDFAST_MESSAGE_REJECTED'],
+} as const satisfies Operation;
+
+export const getStatus = {
+  ...STEERING,
+  name: 'status',
+  id: 'getStatus',
+  summary: 'Ask how the turn that runs stands',
+  method: 'get',
+  path: `${SESSION_PATH}/status`,
+  input: z.object({ ...SESSION, timeout: TIMEOUT }),
+  output: z
+    .object({ status: TURN_STATUS.nullable().meta({ description: 'Null where no turn runs.' }) })
+    .meta({ id: 'SessionStatus' }),
+  answer: 'How it stands.',
+  errors: ['HOLDFAST_NO_ANSWER'],
+} as const satisfies Operation;
+
+/** Which turn of a session is to end; a client bounds its timeout itself. */
+export const TURN_TO_INTERRUPT = z.object({
+  ...SESSION,
+  reason,
+  invocationId: name('Ends this turn only. Defaults to whichever runs.', LONGEST_NAME).optional(),
+});
+
+export const interruptTurn = {
+  ...STEERING,
+  name: 'interrupt',
+  id: 'interruptTurn',
+  summary: 'End the turn that runs, politely',
+  description: 'Its open calls are answered, its status is `interrupted`, and messages that wait come next.',
+  method: 'post',
+  path: `${SESSION_PATH}/interrupt`,
+  input: TURN_TO_INTERRUPT.extend({ timeout: TIMEOUT }),
+  output: STEERED,
+  answer: 'What became of the order.',
+} as const satisfies Operation;
+
+/** Which call is to be cancelled: one of the two names it. */
+export const CALL_TO_CANCEL = z.object({
+  ...SESSION,
+  callKey: name('Names the call; or `callId` does.', LONGEST_NAME).optional(),
+  callId: name('The wire’s id of the call, where one open call only has it.', LONGEST_NAME).optional(),
+  reason,
+});
+
+export const cancelCall = {
+  ...STEERING,
+  name: 'cancelCall',
+  id: 'cancelCall',
+  summary: 'Cancel one call of the turn that runs',
+  description: 'The turn goes on, and its model is told.',
+  method: 'post',
+  path: `${SESSION_PATH}/cancel-call`,
+  input: CALL_TO_CANCEL.extend({ timeout: TIMEOUT }),
+  output: STEERED,
+  answer: 'What became of the order.',
+} as const satisfies Operation;
+
+/** Payload of the signal and the update `interrupt`; orders are told apart before they are looked at. */
+export const INTERRUPT_PAYLOAD = z.object({
+  v: version(),
+  invocationId: z.string().optional().meta({ 'x-expected': 'an invocation’s id' }),
+  reason: z.string().optional(),
+  queued: z.boolean().optional(),
+});
+
+/** Payload of the signal and the update `cancelCall`. */
+export const CANCEL_PAYLOAD = z.object({
+  v: version(),
+  callKey: z.string().optional(),
+  callId: z.string().optional(),
+  reason: z.string().optional(),
+});
+
+const WHOSE_TURN = { app: name('The app.'), userId: name('The user.'), sessionId: name('The session.') };
+
+/** Start arguments of the workflow `agentTurn`. */
+export const TURN_START = z.object({
+  ...WHOSE_TURN,
+  ...SENT_CONTENT,
+  messageId: name('One message id is one turn, for ever.', LONGEST_NAME).optional(),
+  retryOf: z
+    .object({ invocationId: z.string(), generation: z.int() })
+    .optional()
+    .meta({ 'x-expected': '{ invocationId, generation }' }),
+  ownCall: z
+    .object({
+      tool: z.string(),
+      args: jsonObject('Of the call.'),
+      question: jsonObject('What people are asked before it runs.').optional(),
+    })
+    .optional()
+    .meta({ 'x-expected': '{ tool, args }', 'x-flat': true }),
+});
+
+const named = z.string().min(1);
+
+/** Start arguments of `agentTurn` for an agent below another one, as far as they are looked at. */
+export const CHILD_START = z.object({
+  v: version(),
+  ...WHOSE_TURN,
+  runConfig: MESSAGE_TERMS.runConfig,
+  priority: MESSAGE_TERMS.priority,
+  traceparent: SENT_CONTENT.traceparent,
+  child: z.looseObject({
+    ...{ rootWorkflowId: named, runKey: named, invocationId: named },
+    agent: z.looseObject({
+      name: named,
+      root: named.optional(),
+      within: z.array(z.unknown()).optional(),
+    }),
+    path: z.array(named).min(1).meta({ 'x-expected': 'at least one name' }),
+    branch: named.optional(),
+    fence: z.looseObject({ startedAt: z.number(), invocation: z.number() }),
+    seq: z.number(),
+    plannedBy: named.optional(),
+    session: named.optional(),
+    call: z
+      .looseObject({
+        ...{ session: named, runKey: named, callKey: named, callId: named, tool: named },
+        args: z.looseObject({}),
+      })
+      .optional(),
+  }),
+});
+
+/** What {@link HoldfastClient.interrupt} takes. */
+export type InterruptOptions = Omit<InputOf<typeof interruptTurn>, keyof typeof SESSION>;
+/** What {@link HoldfastClient.cancelCall} takes: the one or the other names the call. */
+export type CallToCancel = Omit<InputOf<typeof cancelCall>, keyof typeof SESSION>;

@@ -1,0 +1,36 @@
+import { jsonBytes } from '../../src/contract/json-bytes.ts';
+import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
+import type { SendMessage } from '../../src/protocol/message.ts';
+import { SEND_MESSAGE } from '../../src/protocol/names.ts';
+import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
+import { type Refuse, refusal, taken } from '../arguments.ts';
+
+/** @throws ApplicationFailure of type `InvalidMessage` */
+export function checkedMessage(given: SendMessage): SendMessage {
+  const message = taken<SendMessage>(WORKFLOW_CHECKS.message, given, {
+    of: SEND_MESSAGE,
+    type: 'InvalidMessage',
+  });
+  const refuse: Refuse = (field, problem) => refusal(SEND_MESSAGE, 'InvalidMessage', field, problem);
+  if (message.message === undefined && message.stored === undefined) throw missingContent(refuse);
+  checkSize(message, refuse);
+  return message;
+}
+
+export function missingContent(refuse: Refuse) {
+  return refuse('message', 'expected text or a Content { role, parts }, got nothing');
+}
+
+/** What is larger travels through the store. @throws what `refuse` makes. */
+export function checkSize(
+  { message, stateDelta }: Pick<SendMessage, 'message' | 'stateDelta'>,
+  refuse: Refuse,
+): void {
+  const bytes = jsonBytes([message, stateDelta]);
+  if (bytes <= PAYLOAD_LIMIT) return;
+  throw refuse(
+    'message',
+    `${bytes} bytes of JSON with its stateDelta, at most ${PAYLOAD_LIMIT} travel through Temporal: ` +
+      'send it by a HoldfastClient with a store, or by the gateway, which put it into the store first',
+  );
+}
