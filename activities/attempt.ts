@@ -27,7 +27,7 @@ export interface Attempt {
   /** What an aborted attempt throws: cancelled by the workflow, or to be tried again because this worker goes away. */
   aborted(): Error;
   /** Whether the signal has fired for this worker's sake only: another attempt follows. */
-  movesOn(): boolean;
+  isRetried(): boolean;
   /** Whether the workflow has cancelled it: no other attempt follows. */
   isCancelled(): boolean;
   heartbeat(details?: unknown): void;
@@ -63,7 +63,7 @@ export async function attempt<T>(
     return await body({
       signal: context.cancellationSignal,
       aborted: () => abortOf(context.cancellationDetails),
-      movesOn: () => movesOn(context.cancellationDetails),
+      isRetried: () => isRetried(context.cancellationDetails),
       isCancelled: () => context.cancellationDetails?.cancelRequested === true,
       heartbeat(given) {
         if (context.info.isLocal) return;
@@ -99,7 +99,7 @@ export function endable(attempt: Attempt): { current: Attempt; end: (reason: Err
     ...attempt,
     signal: AbortSignal.any([attempt.signal, signal]),
     aborted: (): Error => (signal.aborted ? signal.reason : attempt.aborted()),
-    movesOn: () => signal.aborted || attempt.movesOn(),
+    isRetried: () => signal.aborted || attempt.isRetried(),
   };
   return { current, end: (reason) => ended.abort(reason) };
 }
@@ -138,12 +138,12 @@ export function isRetryLater(thrown: unknown): boolean {
 
 type CancellationDetails = ActivityContext['cancellationDetails'];
 
-function movesOn(details: CancellationDetails): boolean {
+function isRetried(details: CancellationDetails): boolean {
   return details?.workerShutdown === true && !details.cancelRequested;
 }
 
 function abortOf(details: CancellationDetails): Error {
-  if (!movesOn(details)) return new CancelledFailure('CANCELLED');
+  if (!isRetried(details)) return new CancelledFailure('CANCELLED');
   return retryLater('WorkerShutdown', 'the worker is shutting down; another attempt follows', {
     benign: true,
   });

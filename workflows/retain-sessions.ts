@@ -13,7 +13,7 @@ export async function retainSessions(input: RetainSessions): Promise<{ deleted: 
   for (;;) {
     const result = await scheduleActivity<ExpiredSessions>(
       DELETE_EXPIRED_SESSIONS,
-      [retainBehind(input, after)],
+      [inputAfter(input, after)],
       deleteExpiredOptions(input.app),
     );
     const expired = usable(DELETE_EXPIRED_SESSIONS, RESULTS.expiredSessions, result);
@@ -21,11 +21,11 @@ export async function retainSessions(input: RetainSessions): Promise<{ deleted: 
     if (!expired.more) return { deleted };
     after = expired.after;
     if (workflowInfo().continueAsNewSuggested) {
-      await continueAsNew<typeof retainSessions>(retainBehind(input, after));
+      await continueAsNew<typeof retainSessions>(inputAfter(input, after));
     }
   }
 }
 
-function retainBehind({ v, app }: RetainSessions, after: RetainSessions['after']): RetainSessions {
+function inputAfter({ v, app }: RetainSessions, after: RetainSessions['after']): RetainSessions {
   return { v, app, after };
 }

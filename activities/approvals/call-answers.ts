@@ -60,7 +60,7 @@ export class CallAnswers {
   }
 
   /** A person has decided that the call must not run again: it may have run. */
-  isNotRepeated(tool: BaseTool): boolean {
+  mustNotRepeat(tool: BaseTool): boolean {
     return this.latest !== undefined && isOfUnknown(this.latest, tool) && this.latest.status !== 'approved';
   }
 

@@ -23,7 +23,7 @@ import {
   loggerOfJob,
   outcomeOfTimeout,
   outOfTime,
-  tellCancelled,
+  runCancelHook,
   timeoutError,
 } from './job-hooks.ts';
 import { outcomeNotesIn } from './job-notes.ts';
@@ -58,7 +58,7 @@ export async function endJob(
       ? (await dependencies.store.jobs.end({ jobId: row.jobId, ...(await endingOf(job)) })).job
       : row;
   if (scene !== undefined && (ended.status === 'cancelled' || ended.status === 'timed_out')) {
-    const delay = await tellCancelled(dependencies, scene, current);
+    const delay = await runCancelHook(dependencies, scene, current);
     const text = `cancel of tool '${scene.tool.name}' failed`;
     if (delay !== undefined) throw retryLater('HOLDFAST_JOB_HOOK_FAILED', text, { delay });
   }
@@ -177,7 +177,7 @@ type Call = Pick<UnsettledCall, 'callKey' | 'callId'>;
  * Calls whose jobs have ended with their turn, or whose last attempt was lost after the end of their job: the job's service is told
  * that its outcome is not wanted, unless that attempt has done so.
  */
-export async function tellUnwantedJobs(
+export async function cancelUnwantedJobs(
   dependencies: ActivityDependencies,
   { calls, ...input }: Pick<SettleStepInput, 'session' | 'runKey' | 'agent'> & { calls: readonly Call[] },
   current: Attempt,
@@ -204,7 +204,7 @@ async function tell(
     const planned = await store.turns.callArguments({ session, callKey });
     const value = planned ?? argumentsIn(await eventsOf(dependencies, { app, userId, sessionId }), callId);
     const scene = await JobScene.open(dependencies, { ...call, args: { value } }, row, current);
-    await tellCancelled(dependencies, scene, current);
+    await runCancelHook(dependencies, scene, current);
   } catch (error) {
     if (current.signal.aborted) throw current.aborted();
     if (storeErrorIn(error) !== undefined) throw error;

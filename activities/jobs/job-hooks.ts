@@ -131,14 +131,14 @@ function isEmpty(actions: CallActions): boolean {
 }
 
 const CANCEL_HOOK_DONE = 'holdfast:job-cancelled';
-const NOT_TOLD = 'holdfast:job-not-cancelled';
+const CANCEL_HOOK_FAILED = 'holdfast:job-not-cancelled';
 
 /**
  * Tells who does a job that its outcome is not wanted any more: once, unless that fails.
  *
  * @returns milliseconds until it should be tried again; undefined where it was told, or was tried often enough.
  */
-export async function tellCancelled(
+export async function runCancelHook(
   dependencies: ActivityDependencies,
   scene: JobScene,
   current: Attempt,
@@ -157,8 +157,8 @@ export async function tellCancelled(
     warnOfHook(dependencies, scene, 'cancel', error);
     const { maximumAttempts, initialInterval, backoffCoefficient, maximumInterval } = tool.durable.retry;
     let failures = 1;
-    while (Object.hasOwn(once, `${NOT_TOLD}/${failures}`)) failures += 1;
-    await store.turns.recordOnce({ session, callKey, key: `${NOT_TOLD}/${failures}`, value: true });
+    while (Object.hasOwn(once, `${CANCEL_HOOK_FAILED}/${failures}`)) failures += 1;
+    await store.turns.recordOnce({ session, callKey, key: `${CANCEL_HOOK_FAILED}/${failures}`, value: true });
     if (failures >= maximumAttempts) return undefined;
     return Math.min(initialInterval * backoffCoefficient ** (failures - 1), maximumInterval);
   }

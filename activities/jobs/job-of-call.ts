@@ -28,10 +28,10 @@ export type LeftJob =
   | { kind: 'parked'; parks: AwaitedJob }
   /** The model gets the tool's result. */
   | { kind: 'detached'; detached: AwaitedJob }
-  | ({ kind: 'ended' } & EndedOtherwise);
+  | ({ kind: 'ended' } & JobEndedFirst);
 
 /** The job has ended before its call has. */
-export interface EndedOtherwise {
+export interface JobEndedFirst {
   outcome: JobOutcome;
   /** The outcome is not wanted any more: the job's service is to be told. */
   unwanted?: true;
@@ -117,7 +117,7 @@ export class JobOfCall {
   }
 
   /** Before its tool runs, where that is declared as long-running. */
-  async begun(): Promise<EndedOtherwise | undefined> {
+  async begun(): Promise<JobEndedFirst | undefined> {
     if (!this.#call.tool.isLongRunning) return undefined;
     const row = await this.opened();
     return row.outcome && endedBy(row, row.outcome);
@@ -181,7 +181,7 @@ export class JobOfCall {
   async end(
     outcome: JobOutcome,
     status: 'completed' | 'failed' | 'timed_out' = outcome.failed ? 'failed' : 'completed',
-  ): Promise<EndedOtherwise | undefined> {
+  ): Promise<JobEndedFirst | undefined> {
     if (this.#row === undefined && !this.#isGiven) return undefined;
     const by = status === 'timed_out' ? 'timeout' : 'tool';
     try {
@@ -201,7 +201,7 @@ export class JobOfCall {
     }
   }
 
-  async #unstorable(): Promise<EndedOtherwise> {
+  async #unstorable(): Promise<JobEndedFirst> {
     const error = `Error in tool '${this.#call.tool.name}': its result can't be stored; it has run`;
     const outcome = { response: { error }, failed: true };
     return (await this.end(outcome)) ?? { outcome };
@@ -232,7 +232,7 @@ export class JobOfCall {
   }
 }
 
-function endedBy({ status }: JobRow, outcome: JobOutcome): EndedOtherwise {
+function endedBy({ status }: JobRow, outcome: JobOutcome): JobEndedFirst {
   const isUnwanted = status === 'cancelled' || status === 'timed_out';
   return { outcome, ...(isUnwanted ? { unwanted: true } : {}) };
 }
@@ -281,13 +281,13 @@ export function jobInit(dependencies: ActivityDependencies, parts: JobParts): Jo
       await parts.opened();
       const told = { jobId: claims().jobId, value, ...defined({ message }) };
       const { job, tells } = await store.jobs.progress(told);
-      if (tells) await tellProgress(dependencies, job);
+      if (tells) await signalProgress(dependencies, job);
     },
   };
 }
 
 /** Has the waiting workflow show its job's progress, without a wait. */
-export async function tellProgress(
+export async function signalProgress(
   { temporal, logger, conceal }: Pick<ActivityDependencies, 'temporal' | 'logger' | 'conceal'>,
   { jobId, progress, address }: JobRow,
 ): Promise<void> {

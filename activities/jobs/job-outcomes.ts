@@ -18,8 +18,8 @@ import {
 } from '../tool/settle-call.ts';
 import type { CalledTool, ToolCallbacks } from '../tool/tool-callbacks.ts';
 import { recordedFailure, storeErrorIn } from '../tool/tool-failure.ts';
-import { hookTime, outcomeOfTimeout, outOfTime, tellCancelled } from './job-hooks.ts';
-import type { EndedOtherwise, JobOfCall, LeftJob } from './job-of-call.ts';
+import { hookTime, outcomeOfTimeout, outOfTime, runCancelHook } from './job-hooks.ts';
+import type { JobEndedFirst, JobOfCall, LeftJob } from './job-of-call.ts';
 import { JobScene } from './job-scene.ts';
 
 /** A call that goes on as a job: nothing is settled. */
@@ -65,12 +65,12 @@ export class JobOutcomes {
     return { ...heard, detached: left.detached };
   }
 
-  async ended({ outcome, unwanted }: EndedOtherwise, actions: CallActions | undefined): Promise<CallOutcome> {
+  async ended({ outcome, unwanted }: JobEndedFirst, actions: CallActions | undefined): Promise<CallOutcome> {
     const { job, input } = this.#call;
     if (unwanted && job !== undefined) {
       const row = await job.opened();
       const scene = await JobScene.open(this.#dependencies, input, row, this.#current);
-      const delay = await tellCancelled(this.#dependencies, scene, this.#current);
+      const delay = await runCancelHook(this.#dependencies, scene, this.#current);
       if (delay !== undefined) {
         const text = `cancel of tool '${scene.tool.name}' failed`;
         throw retryLater('HOLDFAST_JOB_HOOK_FAILED', text, { delay });
@@ -80,7 +80,7 @@ export class JobOutcomes {
   }
 
   /** A running call is cancelled: its job's service is told, as after the tool's return, unless the job has its outcome by now. */
-  async tellCancelled(job: JobOfCall): Promise<void> {
+  async runCancelHook(job: JobOfCall): Promise<void> {
     if (!this.#current.isCancelled()) return;
     const opened = await job.opened();
     const row = (await this.#dependencies.store.jobs.find(opened.jobId)) ?? opened;
@@ -88,7 +88,7 @@ export class JobOutcomes {
     // The attempt's own signal has fired by now.
     const current = { ...this.#current, signal: new AbortController().signal };
     const scene = await JobScene.open(this.#dependencies, this.#call.input, row, current);
-    await tellCancelled(this.#dependencies, scene, current);
+    await runCancelHook(this.#dependencies, scene, current);
   }
 
   /** The run is the job, and has used up its time. */

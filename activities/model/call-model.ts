@@ -108,9 +108,9 @@ class CallModel {
       this.#place.sessionId = opened.names.sessionId;
       this.#report.opened(opened);
       this.#rateLimited.learn(opened.limits);
-      await this.#tellJobs(opened.jobs ?? []);
+      await this.#completeWaits(opened.jobs ?? []);
     }
-    const told = this.#told({ opened, fence });
+    const told = this.#firstStep({ opened, fence });
     if (opened.kind === 'finished') {
       const { inbox: _inbox, ...finished } = opened;
       return { ...finished, v: position.v, agent: opened.agent ?? position.agent ?? '', ...told };
@@ -158,7 +158,7 @@ class CallModel {
   }
 
   /** Tells activities that wait for jobs ended by the message. They look by themselves, too, only later. */
-  async #tellJobs(jobs: readonly JobOfMessage[]): Promise<void> {
+  async #completeWaits(jobs: readonly JobOfMessage[]): Promise<void> {
     const ended = jobs.filter((job) => job.ended);
     for (const job of ended) {
       try {
@@ -224,7 +224,7 @@ class CallModel {
   }
 
   /** What the first step tells the workflow beside its outcome. */
-  #told({ opened, fence }: BegunStep): FirstStep {
+  #firstStep({ opened, fence }: BegunStep): FirstStep {
     const { identity, step, fence: own } = this.#input;
     if (step !== 1 || identity === undefined) return {};
     const { searchAttributes, deployment, transcriptUrl } = this.#dependencies;

@@ -30,7 +30,7 @@ import {
   beginRun,
   hasBeginning,
   NO_BEGINNING,
-  tellCalls,
+  reportCompletedCalls,
 } from './step-beginning.ts';
 import { hasEnding, outputOf, StepEnding } from './step-ending.ts';
 import { failedUserCode, logFailed } from './step-failures.ts';
@@ -155,7 +155,7 @@ async function said(step: StepParts): Promise<Beginning> {
   const { begins, code, context, time } = step;
   time.renew();
   if (begins.isFirst) return await (begins.isRoot ? beginRun(code, context) : beginAgent(code, context));
-  const told = await tellCalls(code, context, callsBefore(step), (error) => {
+  const told = await reportCompletedCalls(code, context, callsBefore(step), (error) => {
     if (time.isOver) throw error;
     logFailed(step, error);
   });

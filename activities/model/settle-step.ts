@@ -27,11 +27,11 @@ import { agentNamed, assertOfApp, isDeployedNowhere, transferredBy } from '../ag
 import type { Attempt } from '../attempt.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { type Deployment, pluginsOf, settingsOf } from '../deployment.ts';
-import { tellUnwantedJobs } from '../jobs/end-job.ts';
+import { cancelUnwantedJobs } from '../jobs/end-job.ts';
 import { reportEnd } from '../telemetry/reports.ts';
 import { settleUnsettled } from '../tool/settle-unsettled.ts';
 import { checkedMessageOf, openStep } from './open-step.ts';
-import { NO_BEGINNING, tellCalls } from './step-beginning.ts';
+import { NO_BEGINNING, reportCompletedCalls } from './step-beginning.ts';
 import { type EndingAgents, hasEnding, outputOf, StepEnding } from './step-ending.ts';
 import { logFailed, turnErrorOf } from './step-failures.ts';
 import { StepTime, seenEvent, UserCode } from './user-code.ts';
@@ -70,7 +70,7 @@ export async function settleStep(
   });
   if (!told) reportEnd(dependencies.telemetry, input, settled.outcome);
   if (place.session === input.session) {
-    await tellUnwantedJobs(dependencies, { ...input, calls: [...input.unsettled, ...cutOff] }, current);
+    await cancelUnwantedJobs(dependencies, { ...input, calls: [...input.unsettled, ...cutOff] }, current);
   }
   return { v: PROTOCOL_VERSION, ...settled };
 }
@@ -239,7 +239,7 @@ async function endingOfHooks(heard: EndingForHooks): Promise<Ending> {
   const calls = transcript
     .toolCalls(invocationId)
     .filter((call) => call.step === next - 1 && runKeyOfCallKey(call.callKey) === runKey);
-  const told = given === undefined ? NO_BEGINNING : await tellCalls(code, context, calls, failed);
+  const told = given === undefined ? NO_BEGINNING : await reportCompletedCalls(code, context, calls, failed);
   for (const { actions } of told.events) context.keep(actions);
   const error = seen.error ?? ending.error;
   const position = { session, invocationId, runKey, step, agent: agent.name };

@@ -89,7 +89,7 @@ export async function beginAgent(code: UserCode, step: StepContext): Promise<Beg
  *
  * @throws nothing of theirs.
  */
-export async function tellCalls(
+export async function reportCompletedCalls(
   code: UserCode,
   step: StepContext,
   calls: readonly ToolCallRecord[],

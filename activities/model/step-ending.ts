@@ -113,7 +113,7 @@ export class StepEnding {
     const callbacks = agent.canonicalAfterAgentCallbacks;
     if (callbacks.length === 0 && !plugins.has('afterAgentCallback')) return draft;
     const { events, asked, usage } = draft;
-    const step = this.#contextBehind(events, agent);
+    const step = this.#contextAfter(events, agent);
     try {
       const context = step.apart();
       const content = await code.first(
@@ -136,7 +136,7 @@ export class StepEnding {
 
   async #afterRun(events: readonly NewEvent[]): Promise<void> {
     if (!this.#parts.plugins.has('afterRunCallback')) return;
-    const { invocation } = this.#contextBehind(events);
+    const { invocation } = this.#contextAfter(events);
     try {
       await this.#code.plugin('afterRunCallback', { invocationContext: invocation });
     } catch (error) {
@@ -145,7 +145,7 @@ export class StepEnding {
   }
 
   /** A context with the step's own events. */
-  #contextBehind(events: readonly NewEvent[], agent = this.#code.agent): StepContext {
+  #contextAfter(events: readonly NewEvent[], agent = this.#code.agent): StepContext {
     const { scene, transcript, place } = this.#parts;
     let after: Transcript | undefined;
     const view = () => {

@@ -72,7 +72,7 @@ export class Tracing {
   constructor({ spanProcessors, resource, ratio = 1, contents = false }: TracingOptions) {
     this.contents = contents;
     this.#provider = new BasicTracerProvider({
-      spanProcessors: spanProcessors.map(unfailing),
+      spanProcessors: spanProcessors.map(loggingFailures),
       sampler: sampler(ratio),
       idGenerator: this.#ids,
       ...(resource === undefined ? {} : { resource: resource as ReadableSpan['resource'] }),
@@ -190,7 +190,7 @@ export interface TurnSpanProcessor {
 }
 
 /** What a span processor throws must not fail the model call or the tool that the span is of, which would run again. */
-function unfailing(processor: TurnSpanProcessor): TurnSpanProcessor {
+function loggingFailures(processor: TurnSpanProcessor): TurnSpanProcessor {
   const told = (tell: () => void) => {
     try {
       tell();

@@ -42,7 +42,6 @@ import {
 } from './settle-call.ts';
 import type { AskedPerson } from './tool-attempt.ts';
 import {
-  asksTooOften,
   describeFailure,
   hasNotRun,
   isToolTimeout,
@@ -51,6 +50,7 @@ import {
   type StartedCall,
   storeErrorIn,
   toolChanged,
+  tooManyRequests,
   unknownOutcome,
 } from './tool-failure.ts';
 import { ToolRun } from './tool-run.ts';
@@ -281,7 +281,7 @@ class Call {
   async #suspend({ run, asking }: StateOf<'waiting'>): Next<'over' | 'finished'> {
     const { tool, answers } = run.call;
     const n = answers.next;
-    if (n === undefined) return finished(tool, errorOutcome(asksTooOften(tool)));
+    if (n === undefined) return finished(tool, errorOutcome(tooManyRequests(tool)));
     const call = { ...run.call, current: this.#current, n };
     try {
       const asks = await suspendCall(this.#dependencies, call, { ...asking, args: run.args });

@@ -99,7 +99,7 @@ export async function outcomeOfFailure(
   { call, thrown, unanswered: response, time, current }: FailedCall,
 ): Promise<CallOutcome> {
   const unanswered = { ...errorOutcome(thrown), ...defined({ response }) };
-  if (!callbacks.hearFailures) return unanswered;
+  if (!callbacks.handleFailures) return unanswered;
   const late = () => callbackTooLate(call, 'onToolErrorCallback or afterToolCallback', time);
   try {
     const answer = () => callbacks.failed(call, thrown, unanswered.response);

@@ -36,12 +36,12 @@ export async function settleUnsettled(
   if (unsettled.length === 0 || session === undefined || agent === undefined) return unsettled;
   // The app is not read yet.
   const managers = [NO_PLUGINS, ...deployment.plugins.values()];
-  const isHeard = managers.some((plugins) => new ToolCallbacks(agent, plugins).hearFailures);
+  const isHeard = managers.some((plugins) => new ToolCallbacks(agent, plugins).handleFailures);
   if (ending?.status === 'interrupted' || !isHeard) return unsettled;
   const peeked = await store.turns.peekStep({ session, invocationId, runKey, step });
   const { names } = peeked;
   const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, names.app));
-  if (!callbacks.hearFailures || !isOfApp(deployment, names.app, input)) return unsettled;
+  if (!callbacks.handleFailures || !isOfApp(deployment, names.app, input)) return unsettled;
   const transcript = await currentTranscript(dependencies, session, names);
   const abortSignal = AbortSignal.timeout(CALLBACK_TIME);
   const scene = sceneOf({ ...peeked, invocationId }, { agent, abortSignal });

@@ -10,7 +10,7 @@ import { keptFromRunning } from '../../src/tools/tool-gate.ts';
 import type { Attempt } from '../attempt.ts';
 import { type Ending, raceEndings } from '../deadline.ts';
 import type { JobNotes } from '../jobs/job-notes.ts';
-import type { EndedOtherwise, JobOfCall, LeftJob } from '../jobs/job-of-call.ts';
+import type { JobEndedFirst, JobOfCall, LeftJob } from '../jobs/job-of-call.ts';
 import type { CallReport } from '../telemetry/reports.ts';
 import { effectsOf } from './call-context.ts';
 import { type CallOutcome, callbackTooLate, errorOutcome, LEAST_CALLBACK_TIME } from './settle-call.ts';
@@ -36,7 +36,7 @@ export interface ToolAttempt {
   job: JobOfCall | undefined;
   report: Pick<CallReport, 'running'>;
   /** Opens the job of a tool that is declared as long-running. */
-  opensJob(): Promise<EndedOtherwise | undefined>;
+  opensJob(): Promise<JobEndedFirst | undefined>;
 }
 
 /** A run without a result: a person must be asked first. */
@@ -65,7 +65,7 @@ export async function attemptTool(attempt: ToolAttempt): Promise<CallOutcome | A
   const nothing = { prepared: false, stateDelta: {} };
   const before = await unlessAsked(attempt, nothing, async () =>
     !prepared && callbacks.has('beforeToolCallback')
-      ? await untilLate(attempt, 'beforeToolCallback', callbacks.before(call))
+      ? await withinCallTime(attempt, 'beforeToolCallback', callbacks.before(call))
       : undefined,
   );
   if ('asked' in before) return before;
@@ -100,7 +100,7 @@ export async function attemptTool(attempt: ToolAttempt): Promise<CallOutcome | A
   const wasCancelled = attempt.current.signal.aborted;
   try {
     const after = callbacks.after(call, result.response);
-    const { response, replaced } = await untilLate(attempt, 'afterToolCallback', after);
+    const { response, replaced } = await withinCallTime(attempt, 'afterToolCallback', after);
     const sent = replaced ? { response } : { ...result, response };
     return { ...sent, ...detached, failed: false, actions: effectsOf(context) };
   } catch (error) {
@@ -170,11 +170,11 @@ async function keptByGate(attempt: ToolAttempt): Promise<{ error: string } | und
   const { tool, args, context } = call;
   if (hasPassed || tool.gate?.confirmation === undefined) return undefined;
   const kept = keptFromRunning(tool, { args, toolContext: context });
-  return await untilLate(attempt, 'requireConfirmation', kept);
+  return await withinCallTime(attempt, 'requireConfirmation', kept);
 }
 
 /** @throws CallbackFailed where the call's time is used up before there is an answer. */
-function untilLate<T>(attempt: ToolAttempt, callback: string, work: Promise<T>): Promise<T> {
+function withinCallTime<T>(attempt: ToolAttempt, callback: string, work: Promise<T>): Promise<T> {
   const { call, current, timeout } = attempt;
   const late = (time: number) => () => callbackTooLate(call, callback, time);
   // A cancelled tool has ended by its own means, and nothing else will fire.
@@ -187,8 +187,8 @@ function untilLate<T>(attempt: ToolAttempt, callback: string, work: Promise<T>):
   return raceEndings(work, endings);
 }
 
-function isCancelled({ signal, movesOn }: Attempt): boolean {
-  return signal.aborted && !movesOn();
+function isCancelled({ signal, isRetried }: Attempt): boolean {
+  return signal.aborted && !isRetried();
 }
 
 function resultOf(value: unknown): Pick<CallOutcome, 'response' | 'parts'> {

@@ -55,7 +55,7 @@ export class ToolCallbacks {
   }
 
   /** Whether any callback runs for a call that has failed for good. */
-  get hearFailures(): boolean {
+  get handleFailures(): boolean {
     return this.has('onToolErrorCallback') || this.has('afterToolCallback');
   }
 

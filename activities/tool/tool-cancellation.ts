@@ -13,7 +13,7 @@ export class ToolCancellation {
   readonly #onFailure: (thrown: unknown) => void;
   readonly #handlers: (() => unknown)[] = [];
   /** A promise for each handler that was called; undefined before the cancellation. */
-  #told: Promise<void>[] | undefined;
+  #called: Promise<void>[] | undefined;
   #isOver = false;
 
   /** @param onFailure gets what a handler, or the tool's own `cancel`, has thrown. */
@@ -25,14 +25,14 @@ export class ToolCancellation {
 
   /** Has it called once when the call is cancelled; at once where it is already. */
   onCancel(handler: () => unknown): void {
-    if (this.#told === undefined) this.#handlers.push(handler);
-    else this.#told.push(this.#call(handler));
+    if (this.#called === undefined) this.#handlers.push(handler);
+    else this.#called.push(this.#call(handler));
   }
 
   tell(): void {
-    if (this.#isOver || this.#told !== undefined) return;
+    if (this.#isOver || this.#called !== undefined) return;
     const told: Promise<void>[] = [];
-    this.#told = told;
+    this.#called = told;
     told.push(...this.#handlers.map((handler) => this.#call(handler)));
     if (this.#isSupported()) told.push(this.#call(() => this.#tool.cancel(this.#callId)));
   }
@@ -48,7 +48,7 @@ export class ToolCancellation {
    * @returns what it came to, which counts; undefined where it threw, takes too long, or couldn't be told.
    */
   async lastWord<T>(work: Promise<T>): Promise<{ value: T } | undefined> {
-    const told = this.#told ?? [];
+    const told = this.#called ?? [];
     if (told.length === 0) return undefined;
     const late = Promise.withResolvers<undefined>();
     const timer = setTimeout(late.resolve, PATIENCE, undefined);

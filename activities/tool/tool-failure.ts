@@ -38,7 +38,7 @@ export function neverAnswered(kind: 'credential' | 'input'): HoldfastError {
 }
 
 /** A call asks, and asks again. */
-export function asksTooOften(tool: BaseTool): HoldfastError {
+export function tooManyRequests(tool: BaseTool): HoldfastError {
   return notOfTheTool(
     'HOLDFAST_ASKS_TOO_OFTEN',
     `Error in tool '${tool.name}': a call asks people too often`,

@@ -136,7 +136,7 @@ export class ToolRun {
     const { tool, answers } = this.call;
     if (answers.isEmpty) return undefined;
     if (await answers.hasChanged(tool)) return toolChanged();
-    if (answers.isNotRepeated(tool)) return unknownOutcome();
+    if (answers.mustNotRepeat(tool)) return unknownOutcome();
     const { unanswered } = answers;
     return unanswered && neverAnswered(unanswered.kind === 'input' ? 'input' : 'credential');
   }
@@ -230,10 +230,10 @@ export class ToolRun {
     const ends = [this.current.signal, timeout.signal];
     // The worker that fires the signal is in no activity's context; handlers are.
     const tell = AsyncResource.bind(() => {
-      if (!this.current.signal.aborted || !this.current.movesOn()) this.#cancellation.tell();
+      if (!this.current.signal.aborted || !this.current.isRetried()) this.#cancellation.tell();
     });
     if (tool.isLongRunning && job !== undefined && !tool.supportsCancellation()) {
-      this.#cancellation.onCancel(() => this.jobOutcomes.tellCancelled(job));
+      this.#cancellation.onCancel(() => this.jobOutcomes.runCancelHook(job));
     }
     // Its own attempt before this one has left them, and the next beat would replace them.
     if (job?.init.details !== undefined) this.current.heartbeat(job.init.details);

@@ -11,7 +11,7 @@ type ChannelOperations =
   | 'findThread'
   | 'takeDelivery'
   | 'answerDelivery'
-  | 'giveDeliveryBack';
+  | 'releaseDelivery';
 
 /** What of the store the gateway itself needs; a store has all of it. */
 export interface GatewayRecords extends Pick<Store, 'now'> {

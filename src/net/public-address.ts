@@ -29,7 +29,7 @@ export function isPublicAddress(address: string): boolean {
   const whole = parsed as ipaddr.IPv6;
   if (!whole.match(GLOBAL_UNICAST)) return false;
   // Addresses of ISATAP may have any prefix, a global one too.
-  return !standsForAnother(whole) || hiddenIn(whole).every((each) => each.range() === 'unicast');
+  return !embedsIpv4(whole) || hiddenIn(whole).every((each) => each.range() === 'unicast');
 }
 
 /** Whether an address is refused even where its host is allowed. */
@@ -42,11 +42,11 @@ export function isNeverAllowed(address: string): boolean {
   if (whole.match(AWS_LOCAL)) return true;
   const hidden = hiddenIn(whole);
   if (hidden.some((each) => METADATA.has(each.toNormalizedString()))) return true;
-  return standsForAnother(whole) && hidden.some((each) => NEVER.includes(each.range()));
+  return embedsIpv4(whole) && hidden.some((each) => NEVER.includes(each.range()));
 }
 
 /** Whether it is of a form whose addresses lead to one of IPv4: those above, IPv4-compatible ones, and those of ISATAP (RFC 5214). */
-function standsForAnother(address: ipaddr.IPv6): boolean {
+function embedsIpv4(address: ipaddr.IPv6): boolean {
   if (TRANSLATED.includes(address.range())) return true;
   const bytes = address.toByteArray();
   if (bytes.slice(0, 12).every((byte) => byte === 0)) return true;

@@ -57,7 +57,7 @@ export class PluginManager {
     params: PluginParams<Hook>,
   ): Promise<Answer<Hook> | undefined> {
     if (NOTICES.includes(hook)) {
-      await this.#tellAll(hook, params);
+      await this.#notifyAll(hook, params);
       return undefined;
     }
     for (const plugin of this.#pluginsWith(hook)) {
@@ -139,7 +139,7 @@ export class PluginManager {
     throwAll((await Promise.all(closings)).flat());
   }
 
-  async #tellAll<Hook extends PluginHook>(hook: Hook, params: PluginParams<Hook>): Promise<void> {
+  async #notifyAll<Hook extends PluginHook>(hook: Hook, params: PluginParams<Hook>): Promise<void> {
     const failures: PluginFailed[] = [];
     for (const plugin of this.#pluginsWith(hook)) {
       try {

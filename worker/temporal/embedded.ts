@@ -7,7 +7,7 @@ import { choosePorts } from './free-ports.ts';
 import { answers } from './probe.ts';
 import { findServers, terminateServers } from './server-process.ts';
 import type { ServerPorts } from './start-flags.ts';
-import { StartMishap, startServer } from './start-server.ts';
+import { StartFailure, startServer } from './start-server.ts';
 
 const ADOPT_TIMEOUT = 2_000;
 const START_ATTEMPTS = 3;
@@ -58,7 +58,7 @@ export async function openEmbedded(
       return { ...(await start(folder, executable, ports, options)), startedHere: true };
     } catch (error) {
       writeDevEntry(folder, ENTRY, undefined);
-      if (!(error instanceof StartMishap) || attempt === START_ATTEMPTS) throw error;
+      if (!(error instanceof StartFailure) || attempt === START_ATTEMPTS) throw error;
     }
   }
 }

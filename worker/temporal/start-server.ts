@@ -15,7 +15,7 @@ const PORT_TAKEN = /address already in use|can't set (frontend|UI) port/i;
  * Another start may go well: a port was taken between its choice and the start, or the server has crashed, as it does in one
  * of some hundred starts on a busy machine.
  */
-export class StartMishap extends TemporalStartFailed {}
+export class StartFailure extends TemporalStartFailed {}
 
 export interface StartOptions {
   folder: string;
@@ -30,7 +30,7 @@ export interface StartOptions {
 /**
  * Starts a server that outlives this process and returns when it answers.
  *
- * @throws {StartMishap} another program has one of the ports, or the server has crashed
+ * @throws {StartFailure} another program has one of the ports, or the server has crashed
  * @throws {TemporalStartFailed} it ended, or didn't answer within 30 s; with the last lines of its log
  */
 export async function startServer(options: StartOptions): Promise<void> {
@@ -53,7 +53,7 @@ export async function startServer(options: StartOptions): Promise<void> {
     );
     child.once('exit', (code, killedBy) => {
       const { tail, crashed } = log.end();
-      const Failure = crashed || PORT_TAKEN.test(tail) ? StartMishap : TemporalStartFailed;
+      const Failure = crashed || PORT_TAKEN.test(tail) ? StartFailure : TemporalStartFailed;
       reject(new Failure(`ended at once (${killedBy ?? `exit code ${code}`})`, log.file, tail));
     });
     const onAbort = () => reject(signal?.reason);

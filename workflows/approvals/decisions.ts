@@ -128,10 +128,10 @@ export class Decisions {
       const problem = `${MOST_IN_LINE} decisions are being checked: send it again later`;
       throw failure('InvalidDecision', problem, { requestId: request.gate.requestId });
     }
-    return this.#lineUp(request, decision, words);
+    return this.#enqueue(request, decision, words);
   }
 
-  #lineUp(request: PendingRequest, decision: Decision, words: string): Promise<DecisionReceipt> {
+  #enqueue(request: PendingRequest, decision: Decision, words: string): Promise<DecisionReceipt> {
     const line: Line = this.#lines.get(request) ?? {
       last: Promise.resolve(),
       inWork: new Map(),

@@ -70,13 +70,13 @@ export class Requests {
   }
 
   /** Whether people are being told of requests that have ended. */
-  get tellsEnds(): boolean {
-    return this.#notices.tellsEnds;
+  get isNotifyingEnds(): boolean {
+    return this.#notices.isNotifyingEnds;
   }
 
-  /** As {@link RequestNotices.endsTold}. */
-  endsTold(isBusy: () => boolean = () => false): Promise<void> {
-    return this.#notices.endsTold(isBusy);
+  /** As {@link RequestNotices.endsNotified}. */
+  endsNotified(isBusy: () => boolean = () => false): Promise<void> {
+    return this.#notices.endsNotified(isBusy);
   }
 
   /** A step is asked for, which may ask people before it answers. */
@@ -86,12 +86,12 @@ export class Requests {
 
   /** The calls of the step are known; there are none where it has failed or ended the turn. */
   planned(calls: readonly Pick<PlannedCall, 'callKey'>[]): void {
-    this.#noteInVain(this.#early.planned(calls.map(({ callKey }) => callKey)));
+    this.#noteUnknownRequests(this.#early.planned(calls.map(({ callKey }) => callKey)));
   }
 
   /** A call has ended, and asks no more. */
   ended({ callKey }: Pick<PlannedCall, 'callKey'>): void {
-    this.#noteInVain(this.#early.ended(callKey));
+    this.#noteUnknownRequests(this.#early.ended(callKey));
   }
 
   /** Asks, and waits for the answer. What the call's scope is cancelled with cancels the request. */
@@ -331,7 +331,7 @@ export class Requests {
     }
   }
 
-  #noteInVain(requestIds: readonly string[]): void {
+  #noteUnknownRequests(requestIds: readonly string[]): void {
     for (const requestId of requestIds)
       this.#asker.note(`decision on ${requestId} refused: there is no such request`);
   }

@@ -107,7 +107,7 @@ export class Jobs {
     this.#step = undefined;
     for (const call of calls) this.#book.plan(call);
     for (const callKey of new Set(this.#kept.map((kept) => kept.callKey))) {
-      if (this.#book.get(callKey) === undefined) this.#inVain(callKey);
+      if (this.#book.get(callKey) === undefined) this.#noteUnknownCall(callKey);
     }
   }
 
@@ -139,7 +139,7 @@ export class Jobs {
     const call = this.#book.get(callKey);
     if (call === undefined) return;
     this.#book.end(call);
-    this.#inVain(callKey);
+    this.#noteUnknownCall(callKey);
   }
 
   /** Whether a response of this id is one to a call that has a job, or may have one. */
@@ -250,7 +250,7 @@ export class Jobs {
     }
   }
 
-  #inVain(callKey: string): void {
+  #noteUnknownCall(callKey: string): void {
     for (const { said } of this.#take(callKey)) {
       this.#owner.note(`response to ${said.id} refused: ${NO_CALL}`);
     }

@@ -209,7 +209,7 @@ export class Mailbox {
       return receipt('rejected', { reason: 'the session is answering another message' });
     }
     const bytes = message.stored === undefined ? jsonBytes([message.message, message.stateDelta]) : 0;
-    const problem = this.#fullness(bytes);
+    const problem = this.#capacityProblem(bytes);
     if (problem !== undefined) return receipt('queue full', { reason: problem });
     // It is carried from run to run: what isn't measured must be short.
     const { traceparent, priority, rootAgent } = message;
@@ -227,7 +227,7 @@ export class Mailbox {
     return arrived;
   }
 
-  #fullness(bytes: number): string | undefined {
+  #capacityProblem(bytes: number): string | undefined {
     if (this.waiting >= MOST_QUEUED) return `${MOST_QUEUED} messages wait already: send it again later`;
     const sum =
       this.state.queue.reduce((total, queued) => total + queued.bytes, 0) +

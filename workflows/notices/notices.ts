@@ -52,11 +52,11 @@ export class RequestNotices {
     if (request.gate.notifies !== true) return;
     this.#opened.push(request);
     if (this.#opened.length > 1) return;
-    void Promise.resolve().then(() => this.#tell('opened', this.#opened.splice(0)));
+    void Promise.resolve().then(() => this.#notify('opened', this.#opened.splice(0)));
   }
 
   escalated(request: PendingRequest): void {
-    if (request.gate.notifies === true) this.#tell('escalated', [request]);
+    if (request.gate.notifies === true) this.#notify('escalated', [request]);
   }
 
   /** A request has ended: nobody need be told that it waits, unless another one is told of as well. */
@@ -67,11 +67,11 @@ export class RequestNotices {
     if (request.gate.notifiesEnd !== true) return;
     this.#ended.push(request);
     if (this.#ended.length > 1) return;
-    void Promise.resolve().then(() => this.#tellEnds(this.#ended.splice(0)));
+    void Promise.resolve().then(() => this.#notifyEnds(this.#ended.splice(0)));
   }
 
   /** Whether people are being told of what has ended. */
-  get tellsEnds(): boolean {
+  get isNotifyingEnds(): boolean {
     return this.#ended.length > 0 || this.#ends.size > 0;
   }
 
@@ -80,13 +80,13 @@ export class RequestNotices {
    *
    * @param isBusy there is other work to do, after which this is asked for again.
    */
-  async endsTold(isBusy: () => boolean): Promise<void> {
-    const inTime = await condition(() => !this.tellsEnds || isBusy(), LONGEST_WAIT);
+  async endsNotified(isBusy: () => boolean): Promise<void> {
+    const inTime = await condition(() => !this.isNotifyingEnds || isBusy(), LONGEST_WAIT);
     if (inTime) return;
-    await Promise.all([...this.#ends].map((notice) => this.#deliverEndApart(notice)));
+    await Promise.all([...this.#ends].map((notice) => this.#deliverEndSeparately(notice)));
   }
 
-  #tell(why: 'opened' | 'escalated', all: PendingRequest[]): void {
+  #notify(why: 'opened' | 'escalated', all: PendingRequest[]): void {
     const requests = all.filter(({ ending }) => ending === undefined);
     const [first] = requests;
     if (first === undefined) return;
@@ -100,7 +100,7 @@ export class RequestNotices {
       .catch(async (error) => {
         this.#warn(input, error);
         const isWanted = !isCancellation(error) && requests.some(({ ending }) => ending === undefined);
-        if (isWanted) await this.#deliverApart(input, since);
+        if (isWanted) await this.#deliverSeparately(input, since);
       })
       .finally(() => {
         this.#notices = this.#notices.filter((other) => other !== notice);
@@ -108,26 +108,26 @@ export class RequestNotices {
   }
 
   /** Also where the turn is cancelled: people see that nobody waits for them any more. */
-  #tellEnds(requests: readonly PendingRequest[]): void {
+  #notifyEnds(requests: readonly PendingRequest[]): void {
     const notice: EndNotice = { input: this.#inputOf('ended', requests), since: Date.now() };
     this.#ends.add(notice);
     void CancellationScope.nonCancellable(() => this.#schedule(notice.input))
       .catch(async (error) => {
         this.#warn(notice.input, error);
-        await this.#deliverEndApart(notice);
+        await this.#deliverEndSeparately(notice);
       })
       .finally(() => this.#ends.delete(notice));
   }
 
   /** It would be gone with this workflow. */
-  async #deliverEndApart(notice: EndNotice): Promise<void> {
-    notice.deliveredApart ??= this.#deliverApart(notice.input, notice.since);
+  async #deliverEndSeparately(notice: EndNotice): Promise<void> {
+    notice.deliveredApart ??= this.#deliverSeparately(notice.input, notice.since);
     await notice.deliveredApart;
     this.#ends.delete(notice);
   }
 
   /** Another workflow tells it, for as long as its notifiers want it to be tried. */
-  async #deliverApart(input: NotifyInput, since: number): Promise<void> {
+  async #deliverSeparately(input: NotifyInput, since: number): Promise<void> {
     const start: DeliverNotice = { ...input, since, retryFor: LONGEST_NOTICE_TIME };
     const child = {
       workflowId: `${workflowInfo().workflowId}/notice-${input.why}-${input.requestIds[0] ?? ''}`,

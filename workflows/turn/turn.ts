@@ -191,7 +191,7 @@ export class Turn {
   async handled(isBusy: () => boolean = () => false): Promise<void> {
     const { requests } = this;
     await CancellationScope.nonCancellable(async () => {
-      if (requests.tellsEnds) await requests.endsTold(isBusy);
+      if (requests.isNotifyingEnds) await requests.endsNotified(isBusy);
       while (!this.#isHandled()) await condition(() => this.#isHandled());
     });
   }

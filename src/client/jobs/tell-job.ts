@@ -34,7 +34,7 @@ export async function tellGivenUp(context: ClientContext, jobs: readonly JobOfMe
 }
 
 /** Tells the workflow that waits for a job how far it has got. */
-export async function tellProgress(context: ClientContext, job: JobRow): Promise<void> {
+export async function signalProgress(context: ClientContext, job: JobRow): Promise<void> {
   const { jobId, progress, address } = job;
   if (progress === undefined || address === undefined) return;
   const payload: JobProgressed = { v: PROTOCOL_VERSION, jobId, progress };

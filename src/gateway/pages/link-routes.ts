@@ -133,7 +133,7 @@ function onceBy({ records, setting }: Links, { link }: Opened): Say {
       await records.keys.useLink({ ...take, outcome: said });
       return receipt;
     } catch (error) {
-      await records.keys.giveLinkBack(take).catch((failure: unknown) => {
+      await records.keys.releaseLink(take).catch((failure: unknown) => {
         setting.options.logger.warn('a link could not be given back', { error: failure });
       });
       throw error;

@@ -96,7 +96,7 @@ export class WebhookIntake {
     try {
       answer = answeredBy(name, await source.handle(event, desk));
     } catch (error) {
-      await this.#messages.giveDeliveryBack(delivery);
+      await this.#messages.releaseDelivery(delivery);
       throw error;
     }
     await this.#messages.answerDelivery({ ...delivery, answer });

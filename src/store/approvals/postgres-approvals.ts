@@ -165,7 +165,7 @@ export function postgresApprovals(database: Database, live: LiveNotices): Approv
       }
       return begun;
     },
-    async hasten(session, requestId) {
+    async makeDue(session, requestId) {
       await database.query(HASTEN, [storableText(session), storableText(requestId)]);
     },
     async listSignatures(session) {

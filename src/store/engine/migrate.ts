@@ -38,7 +38,7 @@ interface Migration {
   /** Each line once. */
   tell: (line: string) => void;
   /** Whether progress was told. */
-  isTold: boolean;
+  isReported: boolean;
 }
 
 /**
@@ -60,7 +60,7 @@ export async function migrate(
     if (!told.has(line)) onProgress(line);
     told.add(line);
   };
-  const migration = { database, schema, tell, isTold: false };
+  const migration = { database, schema, tell, isReported: false };
   const applied = await database.withConnection(readApplied);
   checkTexts(applied, migration);
   for (const change of schema.changes) {
@@ -103,8 +103,8 @@ function applyChange(migration: Migration, { version, name, sql }: TableChange):
   return migrating(migration, async (client, applied) => {
     // Another process has been here, of this release or of a newer one.
     if (newestOf(applied) >= version) return;
-    tellWork(migration, applied);
-    await client.query(unhurried(sql));
+    reportMigration(migration, applied);
+    await client.query(withoutTimeout(sql));
     await client.query('insert into holdfast.migrations (version, name, checksum) values ($1, $2, $3)', [
       version,
       name,
@@ -118,7 +118,7 @@ function replaceFunctions(migration: Migration): Promise<void> {
   return migrating(migration, async (client, applied) => {
     const outdated = outdatedFunctions(applied, migration.schema);
     if (outdated.length === 0) return;
-    tellWork(migration, applied);
+    reportMigration(migration, applied);
     // One that calls another may be made before it.
     await client.query('set local check_function_bodies = off');
     const isReshaped = ([name, sql]: [string, string]) => {
@@ -129,7 +129,7 @@ function replaceFunctions(migration: Migration): Promise<void> {
       client,
       outdated.filter(isReshaped).map(([name]) => name),
     );
-    await client.query(unhurried(outdated.map(([, sql]) => sql).join('\n')));
+    await client.query(withoutTimeout(outdated.map(([, sql]) => sql).join('\n')));
     await client.query(
       `insert into holdfast.functions (name, checksum, signature) select * from unnest($1::text[], $2::text[], $3::text[])
         on conflict (name) do update set checksum = excluded.checksum, signature = excluded.signature,
@@ -154,9 +154,9 @@ async function dropFunctions(client: pg.PoolClient, names: readonly string[]): P
   await client.query(`drop function ${rows.map(({ definition }) => definition).join(', ')}`);
 }
 
-function tellWork(migration: Migration, applied: AppliedSchema): void {
-  if (migration.isTold) return;
-  migration.isTold = true;
+function reportMigration(migration: Migration, applied: AppliedSchema): void {
+  if (migration.isReported) return;
+  migration.isReported = true;
   const from = newestOf(applied);
   if (applied.functions.size === 0) migration.tell('creating the store');
   else if (from < versionOf(migration.schema)) migration.tell(`migrating the store from version ${from}`);
@@ -191,7 +191,7 @@ async function lock(client: pg.PoolClient, { tell }: Migration): Promise<void> {
   );
   if (rows[0]?.got) return;
   tell('waiting for another process that migrates the store');
-  await client.query(unhurried('select pg_advisory_xact_lock($1, $2)', keys));
+  await client.query(withoutTimeout('select pg_advisory_xact_lock($1, $2)', keys));
 }
 
 async function makeRecords(client: pg.PoolClient): Promise<void> {
@@ -217,7 +217,7 @@ async function makeRecords(client: pg.PoolClient): Promise<void> {
 }
 
 /** Without the pool's `queryTimeout`. */
-function unhurried(text: string, values?: unknown[]): pg.QueryConfig {
+function withoutTimeout(text: string, values?: unknown[]): pg.QueryConfig {
   const query = { text, values, query_timeout: NO_TIMEOUT };
   return query;
 }

@@ -68,7 +68,7 @@ export interface KeyStore {
   /** What its holder has said by it: it is used up. */
   useLink(use: { id: string; holder: string; outcome: string }): Promise<void>;
   /** It was no decision: the link may be used again. */
-  giveLinkBack(give: { id: string; holder: string }): Promise<void>;
+  releaseLink(give: { id: string; holder: string }): Promise<void>;
   /** Undefined for one that is unused. */
   findUsedLink(id: string): Promise<UsedLink | undefined>;
   /**

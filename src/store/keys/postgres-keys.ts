@@ -41,7 +41,7 @@ const MOST_SIGN_INS = 20;
 const SEEN_EVERY = 60_000;
 const TAKE = 'select holdfast.take_link($1, $2, $3) as used';
 const USE = 'update holdfast.used_links set outcome = $3 where jti = $1 and holder = $2';
-const GIVE_BACK = 'delete from holdfast.used_links where jti = $1 and holder = $2 and outcome is null';
+const RELEASE = 'delete from holdfast.used_links where jti = $1 and holder = $2 and outcome is null';
 const FIND_LINK = 'select used_at, outcome from holdfast.used_links where jti = $1';
 
 const OPEN = `with ended as (
@@ -146,8 +146,8 @@ export function postgresKeys(database: Database): KeyStore {
     async useLink({ id, holder, outcome }) {
       await database.query(USE, [storableText(id), holder, outcome]);
     },
-    async giveLinkBack({ id, holder }) {
-      await database.query(GIVE_BACK, [storableText(id), holder]);
+    async releaseLink({ id, holder }) {
+      await database.query(RELEASE, [storableText(id), holder]);
     },
     async findUsedLink(id) {
       const [row] = await database.query<{ used_at: string; outcome: string | null }>(FIND_LINK, [

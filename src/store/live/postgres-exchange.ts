@@ -93,7 +93,7 @@ export class PostgresExchange implements NoticeExchange {
     });
     const unfollow = this.#listener.follow(this.#probe.channel);
     try {
-      await this.#comesBack(listening.promise, connectTimeout);
+      await this.#untilReconnected(listening.promise, connectTimeout);
     } catch (error) {
       await this.#listener.close();
       throw error;
@@ -103,7 +103,7 @@ export class PostgresExchange implements NoticeExchange {
   }
 
   /** A pooler in transaction mode takes LISTEN, and gives nothing; NOTIFY stays within a database. */
-  async #comesBack(listening: Promise<void>, patience: number): Promise<void> {
+  async #untilReconnected(listening: Promise<void>, patience: number): Promise<void> {
     const over = new AbortController();
     const deadline = setTimeout(patience, 'over', { signal: over.signal });
     try {

@@ -87,5 +87,5 @@ export interface MessageStore {
   /** It was handled: a repeated delivery gets this answer. */
   answerDelivery(answer: WebhookDelivery & { holder: string; answer: WebhookAnswered }): Promise<void>;
   /** It was not handled, and may be taken again. */
-  giveDeliveryBack(give: WebhookDelivery & { holder: string }): Promise<void>;
+  releaseDelivery(give: WebhookDelivery & { holder: string }): Promise<void>;
 }

@@ -48,7 +48,7 @@ on conflict (thread) do nothing`;
 const ANSWER = `update holdfast.webhook_deliveries d set answer = $4
 where d.source = $1 and d.delivery = $2 and d.holder = $3 and d.answer is null`;
 
-const GIVE_BACK = `delete from holdfast.webhook_deliveries d
+const RELEASE = `delete from holdfast.webhook_deliveries d
 where d.source = $1 and d.delivery = $2 and d.holder = $3 and d.answer is null`;
 
 export function postgresMessages(database: Database): MessageStore {
@@ -152,8 +152,8 @@ export function postgresMessages(database: Database): MessageStore {
     async answerDelivery({ source, id, holder, answer }) {
       await database.query(ANSWER, [source, id, holder, jsonText(answer)]);
     },
-    async giveDeliveryBack({ source, id, holder }) {
-      await database.query(GIVE_BACK, [source, id, holder]);
+    async releaseDelivery({ source, id, holder }) {
+      await database.query(RELEASE, [source, id, holder]);
     },
   };
 }

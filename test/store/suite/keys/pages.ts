@@ -39,14 +39,14 @@ export function pageSuite(store: () => PostgresStore): void {
     const link = newLink();
     const [one, two] = [randomUUID(), randomUUID()];
     expect(await store().keys.takeLink({ ...link, holder: one })).toBeUndefined();
-    await store().keys.giveLinkBack({ id: link.id, holder: two });
+    await store().keys.releaseLink({ id: link.id, holder: two });
     expect(await store().keys.takeLink({ ...link, holder: two })).toEqual({ at: expect.any(Number) });
-    await store().keys.giveLinkBack({ id: link.id, holder: one });
+    await store().keys.releaseLink({ id: link.id, holder: one });
     expect(await store().keys.findUsedLink(link.id)).toBeUndefined();
     expect(await store().keys.takeLink({ ...link, holder: two })).toBeUndefined();
     await store().keys.useLink({ id: link.id, holder: one, outcome: 'reject' });
     await store().keys.useLink({ id: link.id, holder: two, outcome: 'approve' });
-    await store().keys.giveLinkBack({ id: link.id, holder: two });
+    await store().keys.releaseLink({ id: link.id, holder: two });
     const used = { at: expect.any(Number), outcome: 'approve' };
     expect(await store().keys.takeLink({ ...link, holder: one })).toEqual(used);
     await pass(link.id, '3 minutes');

@@ -109,11 +109,11 @@ export function keptNoticeSuite(store: () => PostgresStore): void {
       kind: 'busy',
     });
     await store().messages.answerDelivery({ ...delivery, holder: 'late', answer: { status: 299 } });
-    await store().messages.giveDeliveryBack({ ...delivery, holder: 'late' });
+    await store().messages.releaseDelivery({ ...delivery, holder: 'late' });
     expect(await store().messages.takeDelivery({ ...delivery, holder: 'late', time: 60_000 })).toEqual({
       kind: 'busy',
     });
-    await store().messages.giveDeliveryBack({ ...delivery, holder });
+    await store().messages.releaseDelivery({ ...delivery, holder });
     expect(await store().messages.takeDelivery({ ...delivery, holder: 'next', time: 60_000 })).toEqual({
       kind: 'taken',
     });
