@@ -391,6 +391,10 @@ export const PART_1: Rows = {
 
   // Command
   'cli.run': ['holdfast', '`holdfast run` shows people what was said, called and answered.'],
+  'cli.light': [
+    'holdfast',
+    'A command loads what it uses: neither worker nor Temporal to read a list, and no store where a gateway serves it.',
+  ],
   'cli.json': [
     'holdfast',
     '`--json` prints one ADK event per line; any other line has a `type`, and remarks are on standard error.',

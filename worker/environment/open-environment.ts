@@ -1,3 +1,4 @@
+import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
@@ -6,6 +7,7 @@ import type { GivenCredentialKeys } from '../../src/credentials/credential-keys.
 import { credentialKeysFor } from '../../src/credentials/folder-credential-keys.ts';
 import { setVariables } from '../../src/environment.ts';
 import { defined } from '../../src/protocol/json.ts';
+import { makeFolder } from '../../src/store/engine/make-folder.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { Closing } from '../closing.ts';
 import { defaultCacheFolder } from '../temporal/cache-folder.ts';
@@ -49,7 +51,7 @@ export interface Environment {
 export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
   const { folder, dataConverter, onProgress, stopsServer = 'never' } = options;
   const env = setVariables(options.env);
-  const place = options.store ?? { folder, template: join(defaultCacheFolder(env), 'stores') };
+  const place = options.store ?? { folder, ...defined({ template: madeStores(env) }) };
   const isEmbedded = options.store === undefined;
   const credentialKeys = options.credentialKeys ?? credentialKeysFor(env, isEmbedded ? folder : undefined);
   const closing = new Closing();
@@ -76,6 +78,18 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
     // Why it can't be opened says more than what can't be closed therefore.
     await closing.close().catch(() => undefined);
     throw error;
+  }
+}
+
+/** Where ready-made stores are kept; undefined where this user can't keep any: then each new store takes seconds. */
+function madeStores(env: NodeJS.ProcessEnv): string | undefined {
+  const folder = join(defaultCacheFolder(env), 'stores');
+  try {
+    makeFolder(folder);
+    accessSync(folder, constants.W_OK);
+    return folder;
+  } catch {
+    return undefined;
   }
 }
 
