@@ -372,8 +372,6 @@ export const INPUT_PAYLOAD = z.object({
 
 export type GateKind = (typeof GATE_KINDS)[number];
 export type RequestStatus = (typeof REQUEST_STATUSES)[number];
-/** What became of a decision that counts, or is in the run's history. */
-export type Decided = Exact<z.output<typeof DECIDED>>;
 export type ListApprovals = Partial<InputOf<typeof listApprovals>>;
 /** Which request somebody has seen: of which session, and with which arguments. Fields of `ApprovalRow`. */
 export type ShownRequest = Exact<NonNullable<z.output<typeof ASKED.shown>>>;

@@ -1,4 +1,6 @@
+import { shapeOf } from '../contract/check.ts';
 import { isRecord } from './json.ts';
+
 /**
  * What of a value can't be what it is taken for: the field, and what stands there. Never the value itself, which may be anybody's.
  * Undefined where nothing is wrong.
@@ -10,16 +12,6 @@ const LONGEST_NAME = 1_000;
 
 /** Milliseconds, some 285 years: Temporal's server counts nanoseconds in 64 bits. */
 const LONGEST_TIME = 9e12;
-
-/** Says what kind of value it is, and nothing of its content. */
-export function shapeOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (value === undefined) return 'nothing';
-  if (Array.isArray(value)) return `an array of ${value.length}`;
-  if (value === '') return 'an empty string';
-  if (ArrayBuffer.isView(value)) return `${value.byteLength} bytes`;
-  return typeof value;
-}
 
 export const text = being('a string', (value) => typeof value === 'string');
 

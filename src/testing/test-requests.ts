@@ -1,7 +1,6 @@
 import type { Client } from '@temporalio/client';
-import type { WhichRequest } from '../client/approvals/approvals.ts';
+import type { Decided, WhichRequest } from '../client/approvals/approvals.ts';
 import type { HoldfastClient } from '../client/holdfast-client.ts';
-import type { Confirmed } from '../client/turns/steering.ts';
 import { whenAtRest } from '../client/turns/turn-at-rest.ts';
 import type { TurnHandle } from '../client/turns/turn-handle.ts';
 import type { ConfirmOptions } from '../contract/approvals.ts';
@@ -103,7 +102,7 @@ export function testRequests({
   /** The answer to a request, which agents below the root may take a moment to take up. */
   const answering = async (
     request: TestRequest,
-    answer: (which: WhichRequest) => Promise<Confirmed<DecisionReceipt>>,
+    answer: (which: WhichRequest) => Promise<Decided>,
   ): Promise<DecisionReceipt> => {
     const which = await named(request);
     const before = (await client.approvals.get(which))?.votes.length ?? 0;
@@ -150,7 +149,7 @@ function isTurn(request: Exclude<TestRequest, string>): request is TurnHandle {
   return 'invocationId' in request && 'result' in request;
 }
 
-function answered(receipt: Confirmed<DecisionReceipt>): DecisionReceipt {
+function answered(receipt: Decided): DecisionReceipt {
   if (receipt.confirmed) return receipt;
   throw new Error(`no worker has taken the decision up: ${receipt.reason}`);
 }

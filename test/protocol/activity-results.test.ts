@@ -95,7 +95,7 @@ describe('what workflows take for the results of activities', () => {
     ['endedTurn', { seq: 1, from: 1 }, 'result.outcome: expected an object, got nothing'],
     ['keptMessages', { messages: {} }, 'result.messages: expected an array, got object'],
     ['verifiedDecision', { counts: true }, 'result.by: expected an object, got nothing'],
-    ['turn', { status: 'x', events: [] }, 'result.events: expected an object, got an array of 0'],
+    ['turn', { status: 'x', events: [] }, 'result.events: expected an object, got a list of 0'],
   ] as const)('%s: %o is told by its field and its shape [garbage.told]', (which, value, problem) => {
     const text = resultProblem('activity a', RESULTS[which], value);
     expect(text).toContain(`activity a gave a result that can’t be used: ${problem}`);

@@ -14,12 +14,12 @@ export interface AnswerRequestOptions extends RequestNaming {
   json?: boolean;
 }
 
-/** `holdfast approvals answer`: what a tool or model has asked a person. Returns the exit code. */
+/** `holdfast approvals answer`: what a tool or model has asked a person. */
 export async function answerRequest(
   argument: string,
   options: AnswerRequestOptions & Pick<ConnectOptions, 'folder' | 'env'>,
   output: CommandOutput = processOutput(),
-): Promise<number> {
+): Promise<void> {
   const { folder, env } = options;
   const response = givenResponse(options);
   const connected = await connectFolder({ folder, env, onProgress: output.note });
@@ -34,7 +34,7 @@ export async function answerRequest(
     }
     assertResponse(row, response);
     const sent = approvals.provideInput({ requestId: row.requestId }, { response });
-    return tellDecision(
+    tellDecision(
       row,
       await withProgress(output, 'answering', sent),
       { isSigned: false, json: options.json },

@@ -1,7 +1,6 @@
 import { argumentsToRun, secretInEdit } from '../../approvals/edited-arguments.ts';
-import type { Confirmed } from '../../client/turns/steering.ts';
+import type { Decided } from '../../client/approvals/approvals.ts';
 import { type ConfirmOptions, confirmRequest } from '../../contract/approvals.ts';
-import type { DecisionReceipt } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
@@ -25,13 +24,13 @@ export interface DecideOptions extends RequestNaming, SigningOptions {
   json?: boolean;
 }
 
-/** `holdfast approvals approve|reject|withdraw`. Returns the exit code. */
+/** `holdfast approvals approve|reject|withdraw`. */
 export async function decideApproval(
   decision: Decision,
   argument: string,
   options: DecideOptions & Pick<ConnectOptions, 'folder' | 'env'>,
   output: CommandOutput = processOutput(),
-): Promise<number> {
+): Promise<void> {
   const { folder, env } = options;
   const given = givenDecision(decision, options);
   const approver = readApprover(options);
@@ -59,7 +58,7 @@ export async function decideApproval(
         { ...confirm, ...(attestation === undefined ? {} : { attestation }) },
       ),
     );
-    return tellDecision(row, receipt, { isSigned: approver !== undefined, json: options.json }, output);
+    tellDecision(row, receipt, { isSigned: approver !== undefined, json: options.json }, output);
   } finally {
     await connected.close();
   }
@@ -111,15 +110,15 @@ function decisionOf(decision: Decision, row: ApprovalRow, given: GivenDecision):
   return { ...given, withdraw: true, confirmed: plain?.confirmed ?? true };
 }
 
-/** Returns the exit code. */
+/** Prints what became of an answer. */
 export function tellDecision(
   row: ApprovalRow,
-  receipt: Confirmed<DecisionReceipt>,
+  receipt: Decided,
   { isSigned, json }: { isSigned: boolean; json?: boolean | undefined },
   output: CommandOutput,
-): number {
+): void {
   if (json) output.json({ requestId: row.requestId, signed: isSigned, ...receipt });
-  const code = tellReceipt(row, receipt, json ? { ...output, line: output.note } : output);
+  tellReceipt(row, receipt, json ? { ...output, line: output.note } : output);
   if (!isSigned && row.kind === 'confirmation') {
     output.note(
       needsAttestation(row)
@@ -127,5 +126,4 @@ export function tellDecision(
         : 'sent as a plain signal: recorded as unverified; --as NAME --key FILE signs it',
     );
   }
-  return code;
 }

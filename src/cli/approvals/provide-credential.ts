@@ -10,12 +10,12 @@ export interface ProvideCredentialOptions extends RequestNaming {
   json?: boolean;
 }
 
-/** `holdfast approvals provide-credential`. Returns the exit code. */
+/** `holdfast approvals provide-credential`. */
 export async function provideCredential(
   argument: string,
   options: ProvideCredentialOptions & Pick<ConnectOptions, 'folder' | 'env'>,
   output: CommandOutput = processOutput(),
-): Promise<number> {
+): Promise<void> {
   const { folder, env, credential: credentialRef } = options;
   const connected = await connectFolder({ folder, env, onProgress: output.note });
   try {
@@ -28,7 +28,7 @@ export async function provideCredential(
       );
     }
     const sent = approvals.provideCredential({ requestId: row.requestId }, { credentialRef });
-    return tellDecision(
+    tellDecision(
       row,
       await withProgress(output, 'giving the credential', sent),
       { isSigned: false, json: options.json },

@@ -44,7 +44,7 @@ export const approvals: AddToGroup = (group, exit) => {
       .option('--json', RECEIPT)
       .action(async (argument: string, options: InFolder<DecideOptions>) => {
         const { decideApproval } = await import('../approvals/decide-approval.ts');
-        exit(await decideApproval(word, argument, { ...options, env: process.env }));
+        await decideApproval(word, argument, { ...options, env: process.env });
       });
   const approve = request(group.command('approve').description('let a call run')).addOption(
     fieldOption(confirmRequest, 'args', '--args <JSON>'),
@@ -65,7 +65,7 @@ export const approvals: AddToGroup = (group, exit) => {
     .option('--json', RECEIPT)
     .action(async (argument: string, options: InFolder<AnswerRequestOptions>) => {
       const { answerRequest } = await import('../approvals/answer-request.ts');
-      exit(await answerRequest(argument, { ...options, env: process.env }));
+      await answerRequest(argument, { ...options, env: process.env });
     });
 
   request(
@@ -79,7 +79,7 @@ export const approvals: AddToGroup = (group, exit) => {
     .option('--json', RECEIPT)
     .action(async (argument: string, options: InFolder<ProvideCredentialOptions>) => {
       const commands = await import('../approvals/provide-credential.ts');
-      exit(await commands.provideCredential(argument, { ...options, env: process.env }));
+      await commands.provideCredential(argument, { ...options, env: process.env });
     });
 
   const audit = group

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { Decided } from '../../client/approvals/approvals.ts';
 import { FollowerTooSlow } from '../../client/client-errors.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { StreamItem } from '../../client/stream/stream-item.ts';
-import type { Confirmed } from '../../client/turns/steering.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import type { MessagePolicy } from '../../contract/messages.ts';
-import type { DecisionReceipt } from '../../protocol/gate.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { describeError } from '../cli-error.ts';
 import { GateDesk } from '../gates/gate-desk.ts';
@@ -159,10 +158,7 @@ export class Chat {
   }
 
   /** The one who types answers a request by a command. */
-  async answeredBy<Receipt extends Confirmed<DecisionReceipt>>(
-    requestId: string,
-    sent: Promise<Receipt>,
-  ): Promise<Receipt> {
+  async answeredBy<Receipt extends Decided>(requestId: string, sent: Promise<Receipt>): Promise<Receipt> {
     return this.#desk === undefined ? await sent : await this.#desk.answeredBy(requestId, sent);
   }
 

@@ -1,3 +1,4 @@
+import type { Decided } from '../../client/approvals/approvals.ts';
 import { REQUEST_PREFIX } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { nextCommands } from '../approvals/next-commands.ts';
@@ -72,12 +73,9 @@ function nameOf({ requestId }: ApprovalRow): { requestId: string } {
   return { requestId };
 }
 
-async function tell(
-  chat: Chat,
-  row: ApprovalRow,
-  sent: Promise<Parameters<typeof tellReceipt>[1]>,
-): Promise<boolean> {
+async function tell(chat: Chat, row: ApprovalRow, sent: Promise<Decided>): Promise<boolean> {
   const receipt = await chat.answeredBy(row.requestId, sent);
   const line = (text = '') => chat.view.answer([`  ${text}`]);
-  return tellReceipt(row, receipt, { line, note: line }) === 0;
+  tellReceipt(row, receipt, { line, note: line });
+  return true;
 }

@@ -1,8 +1,7 @@
 import type { ApproverKey } from '../../approvals/approver-key.ts';
 import { argumentsToRun, secretInEdit } from '../../approvals/edited-arguments.ts';
+import type { Decided } from '../../client/approvals/approvals.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
-import type { Confirmed } from '../../client/turns/steering.ts';
-import type { DecisionReceipt } from '../../protocol/gate.ts';
 import { isRecord, parsedJson } from '../../protocol/json.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { attestDecision } from '../approvals/approver.ts';
@@ -42,7 +41,7 @@ export async function askPerson(row: ApprovalRow, person: Person, options: AskOp
   return true;
 }
 
-type Answer = Confirmed<DecisionReceipt> | undefined;
+type Answer = Decided | undefined;
 
 async function answerOf(row: ApprovalRow, person: Person, options: AskOptions): Promise<Answer> {
   if (row.kind === 'input') return await inputOf(row, person, options);
@@ -71,13 +70,13 @@ async function decisionOf(row: ApprovalRow, person: Person, options: AskOptions)
   }
 }
 
-interface Decided {
+interface Choice {
   confirmed: boolean;
   args?: Record<string, unknown>;
   reason?: string;
 }
 
-async function decide(row: ApprovalRow, { api, approver }: AskOptions, decided: Decided): Promise<Answer> {
+async function decide(row: ApprovalRow, { api, approver }: AskOptions, decided: Choice): Promise<Answer> {
   const { requestId } = row;
   const decision = decided.confirmed ? 'approve' : 'reject';
   const { args } = decided;

@@ -1,10 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import type { ApproverKey } from '../../approvals/approver-key.ts';
+import type { Decided } from '../../client/approvals/approvals.ts';
 import { NoAnswer } from '../../client/client-errors.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { StreamItem } from '../../client/stream/stream-item.ts';
-import type { Confirmed } from '../../client/turns/steering.ts';
-import type { DecisionReceipt } from '../../protocol/gate.ts';
 import type { TurnStatus } from '../../protocol/turn.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
@@ -84,10 +83,7 @@ export class GateDesk {
   }
 
   /** The asked person answers by a command; the receipt tells whether the request is over. */
-  async answeredBy<Receipt extends Confirmed<DecisionReceipt>>(
-    requestId: string,
-    sent: Promise<Receipt>,
-  ): Promise<Receipt> {
+  async answeredBy<Receipt extends Decided>(requestId: string, sent: Promise<Receipt>): Promise<Receipt> {
     this.#answered.add(requestId);
     let isOver = false;
     try {

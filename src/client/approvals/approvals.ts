@@ -18,6 +18,9 @@ export type WhichRequest =
   | ({ requestId: string } & Partial<SessionNames>)
   | (SessionNames & Omit<RequestName, 'requestId'> & { requestId?: undefined });
 
+/** What became of a decision that counts, or is in the run's history. What is refused is thrown. */
+export type Decided = Confirmed<DecisionReceipt & { status: Exclude<DecisionReceipt['status'], 'refused'> }>;
+
 /** Names a session; one that was deleted by the store's id of it only. */
 export type WhichAudit = SessionNames | { session: string };
 
@@ -52,7 +55,7 @@ export interface Approvals {
    * await client.approvals.confirm({ requestId: row.requestId }, { confirmed: true, shown: row });
    * await client.approvals.confirm({ requestId }, { confirmed: false, reason: 'the order is older than a year' });
    */
-  confirm(which: WhichRequest, options: ConfirmOptions): Promise<Confirmed<DecisionReceipt>>;
+  confirm(which: WhichRequest, options: ConfirmOptions): Promise<Decided>;
   /**
    * Answers a request for input.
    *
@@ -61,7 +64,7 @@ export interface Approvals {
    * @example
    * await client.approvals.provideInput({ requestId }, { response: { size: 'L' } });
    */
-  provideInput(which: WhichRequest, options: ProvideInputOptions): Promise<Confirmed<DecisionReceipt>>;
+  provideInput(which: WhichRequest, options: ProvideInputOptions): Promise<Decided>;
   /**
    * Answers a request for a credential with one that {@link Credentials.put} has stored.
    *
@@ -70,10 +73,7 @@ export interface Approvals {
    * const { credentialRef } = await client.credentials.put({ app, userId, credentialKey, credential });
    * await client.approvals.provideCredential({ requestId }, { credentialRef });
    */
-  provideCredential(
-    which: WhichRequest,
-    options: ProvideCredentialOptions,
-  ): Promise<Confirmed<DecisionReceipt>>;
+  provideCredential(which: WhichRequest, options: ProvideCredentialOptions): Promise<Decided>;
   /**
    * What happened in a session that is to be proved, in order: each request, vote, edit and expiry among it.
    *

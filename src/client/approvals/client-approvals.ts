@@ -5,7 +5,6 @@ import type {
   ProvideInputOptions,
 } from '../../contract/approvals.ts';
 import { getAudit, getAuditById, listApprovals, verifyAudit } from '../../contract/approvals.ts';
-import type { DecisionReceipt } from '../../protocol/gate.ts';
 import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../protocol/names.ts';
 import type { ApprovalRow, AuditedRequest } from '../../store/approvals/approval-store.ts';
 import type { AuditRow } from '../../store/sessions/session-store.ts';
@@ -14,8 +13,7 @@ import { SessionNotFound } from '../../store/store-errors.ts';
 import { checkedFields, checkedInput } from '../checked-input.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { isSameJson } from '../same-json.ts';
-import type { Confirmed } from '../turns/steering.ts';
-import type { Approvals, WhichAudit, WhichRequest } from './approvals.ts';
+import type { Approvals, Decided, WhichAudit, WhichRequest } from './approvals.ts';
 import { auditedSessions, readAudits, verifyAudits } from './audit-of-tree.ts';
 import { checkedConfirm, checkedCredential, checkedResponse } from './check-decision.ts';
 import { decide } from './decide.ts';
@@ -49,7 +47,7 @@ export class ClientApprovals implements Approvals {
    *
    * @throws RequestNotFound, RequestNotPending, AmbiguousRequest, DecisionRefused, InvalidTurn, StoreNeeded
    */
-  async confirm(which: WhichRequest, options: ConfirmOptions): Promise<Confirmed<DecisionReceipt>> {
+  async confirm(which: WhichRequest, options: ConfirmOptions): Promise<Decided> {
     const { shown, ...decision } = checkedConfirm(options);
     return await decide(this.#context, which, {
       method: 'approvals.confirm',
@@ -66,7 +64,7 @@ export class ClientApprovals implements Approvals {
   }
 
   /** @throws as {@link confirm} */
-  async provideInput(which: WhichRequest, options: ProvideInputOptions): Promise<Confirmed<DecisionReceipt>> {
+  async provideInput(which: WhichRequest, options: ProvideInputOptions): Promise<Decided> {
     const { shown, ...decision } = checkedResponse(options);
     return await decide(this.#context, which, {
       method: 'approvals.provideInput',
@@ -81,10 +79,7 @@ export class ClientApprovals implements Approvals {
   }
 
   /** @throws as {@link confirm} */
-  async provideCredential(
-    which: WhichRequest,
-    options: ProvideCredentialOptions,
-  ): Promise<Confirmed<DecisionReceipt>> {
+  async provideCredential(which: WhichRequest, options: ProvideCredentialOptions): Promise<Decided> {
     const { shown, ...decision } = checkedCredential(options);
     return await decide(this.#context, which, {
       method: 'approvals.provideCredential',

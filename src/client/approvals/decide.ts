@@ -15,8 +15,7 @@ import {
   RequestNotPending,
 } from '../client-errors.ts';
 import { openRun } from '../turns/open-run.ts';
-import type { Confirmed } from '../turns/steering.ts';
-import type { WhichRequest } from './approvals.ts';
+import type { Decided, WhichRequest } from './approvals.ts';
 import { checkIsShown } from './check-shown.ts';
 import { type Addressee, addresseeOf } from './find-request.ts';
 
@@ -47,11 +46,7 @@ type Refusal = { kind: 'refused'; type: string; message: string; requestIds: rea
  *
  * @throws RequestNotFound, RequestNotPending, AmbiguousRequest, DecisionRefused, InvalidTurn
  */
-export async function decide(
-  context: ClientContext,
-  which: WhichRequest,
-  said: Said,
-): Promise<Confirmed<DecisionReceipt>> {
+export async function decide(context: ClientContext, which: WhichRequest, said: Said): Promise<Decided> {
   const { method, order, timeout = ANSWER_TIMEOUT } = said;
   const to = await addresseeOf(context, which, method);
   checkIsShown(to.row, said.shown, method);
@@ -115,9 +110,9 @@ export async function askDecision<T>(
 }
 
 /** @throws DecisionRefused */
-function counted(method: string, receipt: DecisionReceipt): Confirmed<DecisionReceipt> {
+function counted(method: string, receipt: DecisionReceipt): Decided {
   const { status, requestId, reason = 'it does not count' } = receipt;
-  if (status !== 'refused') return { ...receipt, confirmed: true };
+  if (status !== 'refused') return { ...receipt, status, confirmed: true };
   throw new DecisionRefused(`${method}: ${requestId}: ${reason}`, { details: { receipt } });
 }
 
@@ -127,7 +122,7 @@ export async function afterRefusal(
   to: Addressee,
   said: Pick<Said, 'method' | 'isSame'>,
   { type, message, requestIds }: Refusal,
-): Promise<Confirmed<DecisionReceipt>> {
+): Promise<Decided> {
   const { method } = said;
   switch (type) {
     case 'NotPending':
@@ -150,7 +145,7 @@ export async function afterEnd(
   { workflowId, row: known, named }: Addressee,
   { method, isSame }: Pick<Said, 'method' | 'isSame'>,
   told?: string,
-): Promise<Confirmed<DecisionReceipt>> {
+): Promise<Decided> {
   const now = known && (await store?.approvals.find(known.requestId));
   const row = now?.session === known?.session ? now : known;
   if (row === undefined || row.status === 'pending') {

@@ -17,15 +17,14 @@ import {
   verifyAuditById,
 } from '../../contract/approvals.ts';
 import type { Operation } from '../../contract/operation.ts';
-import type { DecisionReceipt } from '../../protocol/gate.ts';
 import type { ApprovalRow, AuditedRequest } from '../../store/approvals/approval-store.ts';
 import type { AuditRow } from '../../store/sessions/session-store.ts';
 import { checkedInput } from '../checked-input.ts';
 import { RequestNotFound } from '../client-errors.ts';
 import type { GatewayConnection } from '../gateway-connection.ts';
 import { answerQuery } from '../turns/gateway-turn.ts';
-import type { AnswerOptions, Confirmed } from '../turns/steering.ts';
-import type { Approvals, WhichAudit, WhichRequest } from './approvals.ts';
+import type { AnswerOptions } from '../turns/steering.ts';
+import type { Approvals, Decided, WhichAudit, WhichRequest } from './approvals.ts';
 import { checkedConfirm, checkedCredential, checkedResponse } from './check-decision.ts';
 import { type NamedRequest, namedRequest, requestNotFound } from './find-request.ts';
 
@@ -49,20 +48,17 @@ export class GatewayApprovals implements Approvals {
   }
 
   /** @throws RequestNotFound, RequestNotPending, AmbiguousRequest, DecisionRefused, InvalidTurn */
-  async confirm(which: WhichRequest, options: ConfirmOptions): Promise<Confirmed<DecisionReceipt>> {
+  async confirm(which: WhichRequest, options: ConfirmOptions): Promise<Decided> {
     return await this.#decide(which, confirmRequest, checkedConfirm(options), options);
   }
 
   /** @throws as {@link confirm} */
-  async provideInput(which: WhichRequest, options: ProvideInputOptions): Promise<Confirmed<DecisionReceipt>> {
+  async provideInput(which: WhichRequest, options: ProvideInputOptions): Promise<Decided> {
     return await this.#decide(which, provideInput, checkedResponse(options), options);
   }
 
   /** @throws as {@link confirm} */
-  async provideCredential(
-    which: WhichRequest,
-    options: ProvideCredentialOptions,
-  ): Promise<Confirmed<DecisionReceipt>> {
+  async provideCredential(which: WhichRequest, options: ProvideCredentialOptions): Promise<Decided> {
     return await this.#decide(which, provideCredential, checkedCredential(options), options);
   }
 
@@ -83,7 +79,7 @@ export class GatewayApprovals implements Approvals {
     operation: Operation,
     decision: object,
     options: AnswerOptions,
-  ): Promise<Confirmed<DecisionReceipt>> {
+  ): Promise<Decided> {
     const { name } = operation;
     const { requestId } = await this.#named(namedRequest(which, name), name);
     return await this.#connection.call(operation, { requestId, ...decision, ...answerQuery(options) });

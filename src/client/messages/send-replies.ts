@@ -5,6 +5,7 @@ import { callKeyOfRequest, type DecisionReceipt } from '../../protocol/gate.ts';
 import type { MessageReceipt, SendMessage } from '../../protocol/message.ts';
 import { SEND_MESSAGE } from '../../protocol/names.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
+import type { Decided } from '../approvals/approvals.ts';
 import { afterEnd, afterRefusal, askDecision, type Said } from '../approvals/decide.ts';
 import { type Addressee, answeredRequest } from '../approvals/find-request.ts';
 import { ANSWER_TIMEOUT, aboutWorkers } from '../ask-workflow.ts';
@@ -13,7 +14,6 @@ import { DecisionRefused, InvalidTurn, RequestNotFound } from '../client-errors.
 import type { SentTurn } from '../turns/await-result.ts';
 import { openRun } from '../turns/open-run.ts';
 import { rootInvocationOf } from '../turns/root-invocation.ts';
-import type { Confirmed } from '../turns/steering.ts';
 import type { TurnNames } from '../turns/turn-names.ts';
 import { waitingTurn } from '../turns/waiting-turn.ts';
 import { isAccepted, rejected } from './deliver.ts';
@@ -147,7 +147,7 @@ async function ended(
   context: ClientContext,
   names: TurnNames,
   replies: readonly Reply[],
-  explain: (to: Addressee, said: Explained) => Promise<Confirmed<DecisionReceipt>>,
+  explain: (to: Addressee, said: Explained) => Promise<Decided>,
 ): Promise<Receipt> {
   const { workflowId, messageId, invocationId } = names;
   const receipts: DecisionReceipt[] = [];

@@ -1,9 +1,7 @@
 import type { WhichRequest } from '../../client/approvals/approvals.ts';
 import { RequestNotFound } from '../../client/client-errors.ts';
-import type { Confirmed } from '../../client/turns/steering.ts';
 import {
   confirmRequest,
-  type Decided,
   getApproval,
   getAudit,
   getAuditById,
@@ -14,7 +12,6 @@ import {
   verifyAudit,
   verifyAuditById,
 } from '../../contract/approvals.ts';
-import type { DecisionReceipt } from '../../protocol/gate.ts';
 import { guarded } from '../access/guarded.ts';
 import { type SubjectOf, subjectOfQuery } from '../access/screen.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
@@ -47,18 +44,18 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
   serve(app, getSessionApproval, guarded(setting, SEES), async (which) => find(which as WhichRequest));
   serve(app, confirmRequest, decides, async ({ requestId, ...decision }, context) => {
     const decider = deciderOf(context, decision);
-    if (decider === undefined) return decided(approvals.confirm({ requestId }, decision));
+    if (decider === undefined) return approvals.confirm({ requestId }, decision);
     const { shown, ...said } = decision;
-    return decided(attester.confirm(decider, { requestId }, said, shown));
+    return attester.confirm(decider, { requestId }, said, shown);
   });
   serve(app, provideInput, decides, async ({ requestId, ...answer }, context) => {
     const decider = deciderOf(context, answer);
-    if (decider === undefined) return decided(approvals.provideInput({ requestId }, answer));
+    if (decider === undefined) return approvals.provideInput({ requestId }, answer);
     const { shown, ...said } = answer;
-    return decided(attester.provideInput(decider, { requestId }, said, shown));
+    return attester.provideInput(decider, { requestId }, said, shown);
   });
   serve(app, provideCredential, decides, async ({ requestId, ...answer }) =>
-    decided(approvals.provideCredential({ requestId }, answer)),
+    approvals.provideCredential({ requestId }, answer),
   );
   const reads = guarded(setting, 'read');
   for (const operation of [getAudit, getAuditById]) {
@@ -67,11 +64,6 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
   for (const operation of [verifyAudit, verifyAuditById]) {
     serve(app, operation, reads, async (which) => approvals.verifyAudit(which));
   }
-}
-
-/** What is refused was thrown. */
-async function decided(told: Promise<Confirmed<DecisionReceipt>>): Promise<Decided> {
-  return (await told) as Decided;
 }
 
 /** The person whom the gateway signs for; nobody where the caller has signed itself. */

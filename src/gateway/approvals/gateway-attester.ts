@@ -3,14 +3,13 @@ import { type Decision, signDecision } from '../../approvals/decision-attestatio
 import { GATEWAY_ISSUER, gatewayKey } from '../../approvals/gateway-issuer.ts';
 import type { PrivateJwk } from '../../approvals/issuer.ts';
 import { signMessage } from '../../approvals/message-attestation.ts';
+import type { Decided } from '../../client/approvals/approvals.ts';
 import { isConcealed } from '../../client/approvals/shown-request.ts';
 import { RequestNotFound } from '../../client/client-errors.ts';
 import type { OutgoingMessage } from '../../client/messages/outgoing-message.ts';
-import type { Confirmed } from '../../client/turns/steering.ts';
 import type { ConfirmOptions, ProvideInputOptions, ShownRequest } from '../../contract/approvals.ts';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import { digestOf } from '../../protocol/canonical-json.ts';
-import type { DecisionReceipt } from '../../protocol/gate.ts';
 import { messageDigest } from '../../protocol/message.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 
@@ -55,7 +54,7 @@ export class GatewayAttester {
     { requestId }: { requestId: string },
     options: Omit<ConfirmOptions, 'attestation' | 'shown'>,
     shown?: ShownRequest,
-  ): Promise<Confirmed<DecisionReceipt>> {
+  ): Promise<Decided> {
     const about = shown ?? (await this.#approvals.get({ requestId }));
     if (about === undefined) throw new RequestNotFound('there is no such request');
     const attestation = await this.#decision(decider, { requestId, ...about }, options);
@@ -77,7 +76,7 @@ export class GatewayAttester {
     { requestId }: { requestId: string },
     given: Omit<ProvideInputOptions, 'attestation' | 'shown'>,
     shown?: ShownRequest,
-  ): Promise<Confirmed<DecisionReceipt>> {
+  ): Promise<Decided> {
     const row = await this.#approvals.get({ requestId });
     if (row === undefined) throw new RequestNotFound('there is no such request');
     const options = { ...given, ...shownField(shown) };

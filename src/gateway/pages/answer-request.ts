@@ -1,7 +1,6 @@
 import { html } from 'hono/html';
-import type { Confirmed } from '../../client/turns/steering.ts';
+import type { Decided } from '../../client/approvals/approvals.ts';
 import { LONGEST_REASON } from '../../contract/decision-limits.ts';
-import type { DecisionReceipt } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { Channel, Decider } from '../approvals/gateway-attester.ts';
 import type { RouteSetting } from '../route-setting.ts';
@@ -16,7 +15,7 @@ import { outcomeCard, requestCard } from './request-view.ts';
 import type { Html } from './shown-text.ts';
 import type { Form } from './take-form.ts';
 
-type Receipt = Confirmed<DecisionReceipt>;
+type Receipt = Decided;
 
 /** What a form has come to: it was said, or there is a page to go on with. */
 export type Answered = { receipt: Receipt; said: Said } | { status: 200 | 400 | 409; main: Html };

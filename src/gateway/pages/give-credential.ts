@@ -1,9 +1,8 @@
+import type { Decided } from '../../client/approvals/approvals.ts';
 import { RequestNotFound, RequestNotPending } from '../../client/client-errors.ts';
-import type { Confirmed } from '../../client/turns/steering.ts';
 import type { PutCredential } from '../../contract/credentials.ts';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import { CredentialVault } from '../../credentials/credential-vault.ts';
-import type { DecisionReceipt } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { errorAnswer } from '../error-answer.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
@@ -18,7 +17,7 @@ export async function giveCredential(
   { client, records, credentialKeys, logger }: GatewayOptions,
   { requestId, session, argsDigest, app, userId, authConfig }: ApprovalRow,
   credential: PutCredential['credential'],
-): Promise<Confirmed<DecisionReceipt>> {
+): Promise<Decided> {
   const row = await client.approvals.get({ requestId });
   if (records === undefined || authConfig === undefined || row?.session !== session) {
     throw new RequestNotFound('there is no such request');

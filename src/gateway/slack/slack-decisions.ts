@@ -1,15 +1,14 @@
 import { linkUrl, signApprovalLink } from '../../approvals/approval-link.ts';
+import type { Decided } from '../../client/approvals/approvals.ts';
 import {
   DecisionRefused,
   InvalidTurn,
   RequestNotFound,
   RequestNotPending,
 } from '../../client/client-errors.ts';
-import type { Confirmed } from '../../client/turns/steering.ts';
 import type { ConfirmOptions, ShownRequest } from '../../contract/approvals.ts';
 import { codedError, hasCode } from '../../contract/error.ts';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
-import type { DecisionReceipt } from '../../protocol/gate.ts';
 import {
   actionOf,
   endedMessage,
@@ -300,7 +299,7 @@ function reasonOf({ message }: Error): string {
 }
 
 function answerTo(
-  decided: Confirmed<DecisionReceipt>,
+  decided: Decided,
   { confirmed, withdraw, args }: Pick<ConfirmOptions, 'confirmed' | 'withdraw' | 'args'>,
 ): string {
   const what = withdraw === true ? 'Taking your vote back' : confirmed ? 'Your approval' : 'Your rejection';

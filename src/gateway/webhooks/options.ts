@@ -1,9 +1,8 @@
+import type { Decided } from '../../client/approvals/approvals.ts';
 import type { OutgoingMessage } from '../../client/messages/outgoing-message.ts';
-import type { Confirmed } from '../../client/turns/steering.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import type { ConfirmOptions } from '../../contract/approvals.ts';
 import type { JobAnswer } from '../../contract/jobs.ts';
-import type { DecisionReceipt } from '../../protocol/gate.ts';
 
 /** A request from outside, before anything of it is trusted. */
 export interface WebhookRequest {
@@ -50,12 +49,9 @@ export interface WebhookHoldfast {
   confirm(
     which: { requestId: string },
     options: Omit<ConfirmOptions, 'attestation'> & ByPerson,
-  ): Promise<Confirmed<DecisionReceipt>>;
+  ): Promise<Decided>;
   /** As {@link Approvals.provideInput}. */
-  provideInput(
-    which: { requestId: string },
-    options: { response: unknown } & ByPerson,
-  ): Promise<Confirmed<DecisionReceipt>>;
+  provideInput(which: { requestId: string }, options: { response: unknown } & ByPerson): Promise<Decided>;
   /** As {@link Jobs.complete}: who says the same again changes nothing. */
   completeJob(jobId: string, options: { result: unknown } & ByPerson): Promise<JobAnswer>;
   /** As {@link Jobs.fail}. */
