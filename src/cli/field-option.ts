@@ -5,7 +5,10 @@ import { isRecord } from '../protocol/json.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { UsageError } from './cli-error.ts';
 
-type FieldOf<Of extends Contract> = keyof InputOf<Of> & string;
+/** An operation, or only what it is given. */
+type Given = Pick<Contract, 'input'>;
+
+type FieldOf<Of extends Given> = keyof InputOf<Of> & string;
 
 interface FieldOptionSettings {
   /** What the contract doesn't say, for help and errors. */
@@ -20,7 +23,7 @@ interface FieldOptionSettings {
  *
  * @throws UsageError when it is parsed, which names the option and never the value
  */
-export function fieldOption<Of extends Contract>(
+export function fieldOption<Of extends Given>(
   operation: Of,
   field: FieldOf<Of>,
   flags: string,
@@ -36,7 +39,7 @@ export function fieldOption<Of extends Contract>(
 }
 
 /** As {@link fieldOption}, of an argument: `<credential>`. */
-export function fieldArgument<Of extends Contract>(
+export function fieldArgument<Of extends Given>(
   operation: Of,
   field: FieldOf<Of>,
   name: string,
@@ -52,7 +55,7 @@ export function summaryOf({ summary }: Contract): string {
 }
 
 /** JSON of an option that is a field of an operation. @throws UsageError */
-export function jsonField<Of extends Contract, Field extends FieldOf<Of>>(
+export function jsonField<Of extends Given, Field extends FieldOf<Of>>(
   operation: Of,
   field: Field,
   option: string,
@@ -82,7 +85,7 @@ export function objectOption(option: string, json: string, what: string): Record
   throw new UsageError(`${option}: expected an object of ${what}, got ${kindOf(value)}`);
 }
 
-function checkOfField({ input }: Contract, field: string): Check {
+function checkOfField({ input }: Given, field: string): Check {
   const check = checkOf(input).properties?.[field];
   if (check === undefined) throw new TypeError(`the operation has no field ${field}`);
   return check;
@@ -102,15 +105,21 @@ function fieldValue(check: Check, option: string, value: unknown, help?: string)
   throw new UsageError(`${option}${within}: ${problem.problem}${more}`);
 }
 
+/** As contracts say it of what can't stand in a schema. */
+const BY_DEFAULT = / Defaults to ([^.]+)\./;
+
 /** As an option is described: `rows of a page, 1 to 1000`. */
 function helpOf(check: Check, { help }: FieldOptionSettings): string {
   const { description = '', minimum, maximum, maxLength, 'x-max-bytes': mostBytes } = check;
-  const said = [phrase(description.replace(' URI-encoded.', ''))];
-  if (check.type === 'integer' && minimum !== undefined) said.push(`${minimum} to ${maximum}`);
+  const [, byDefault] = BY_DEFAULT.exec(description) ?? [];
+  const said = [phrase(description.replace(' URI-encoded.', '').replace(BY_DEFAULT, ''))];
+  const isBounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER;
+  if (check.type === 'integer' && isBounded) said.push(`${minimum} to ${maximum}`);
   if (maxLength !== undefined) said.push(`at most ${maxLength} characters`);
   if (mostBytes !== undefined) said.push(`at most ${sizeText(mostBytes)}`);
   const separator = help?.startsWith('(') ? ' ' : '; ';
-  return said.join(', ') + (help === undefined ? '' : separator + help);
+  const more = byDefault === undefined ? '' : ` (default: ${byDefault})`;
+  return said.join(', ') + more + (help === undefined ? '' : separator + help);
 }
 
 /** Sentences as the description of a command or an option. */

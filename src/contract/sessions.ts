@@ -221,7 +221,9 @@ export const rewindSession = {
   path: `${SESSION_PATH}/rewind`,
   input: z.object({
     ...SESSION,
-    beforeInvocationId: name('What came from this turn on is hidden, and the state is what it was before.'),
+    beforeInvocationId: name(
+      'The first turn that is hidden, with all that came after it. The state is what it was before.',
+    ),
   }),
   output: STORED_EVENT,
   answer: 'The marker event.',

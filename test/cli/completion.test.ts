@@ -44,9 +44,9 @@ describe.skipIf(!has('bash'))('in bash', () => {
     expect(offered('ses')).toEqual(['sessions']);
     expect(offered('sessions', 're')).toEqual(['rewind', 'retry']);
     expect(offered('sessions', 'list', '--or')).toEqual(['--order']);
-    expect(offered('sessions', 'list', '--order', '')).toEqual(['desc', 'asc']);
+    expect(offered('sessions', 'list', '--order', '')).toEqual(['asc', 'desc']);
     expect(offered('sessions', 'list', '--limit', '5', '--order', 'a')).toEqual(['asc']);
-    expect(offered('sessions', 'list', '--order', '=', '')).toEqual(['desc', 'asc']);
+    expect(offered('sessions', 'list', '--order', '=', '')).toEqual(['asc', 'desc']);
     expect(offered('completion', 'z')).toEqual(['zsh']);
   });
 

@@ -1,7 +1,7 @@
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
 import { namingOptions } from '../run/printer.ts';
-import { assertText, type NamingOptions, namedSession } from './named-session.ts';
+import { type NamingOptions, namedSession } from './named-session.ts';
 
 export interface ForkOptions extends NamingOptions {
   at?: number;
@@ -16,7 +16,6 @@ export async function forkSession(
   output: CommandOutput = processOutput(),
 ): Promise<void> {
   const { folder, env, at, to } = options;
-  assertText('--to', to);
   const connected = await connectSessions({ folder, env, onProgress: output.note });
   try {
     const names = await namedSession(argument, options, connected.apps);

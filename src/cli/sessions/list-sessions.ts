@@ -2,7 +2,7 @@ import { visibleText } from '../../protocol/visible-text.ts';
 import type { SessionSummary } from '../../store/sessions/session-store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
-import { assertKnownApp, assertText, type NamingOptions } from './named-session.ts';
+import { assertKnownApp, type NamingOptions } from './named-session.ts';
 import { ago, costText, tableLines, tokensText } from './shown-values.ts';
 
 export interface ListOptions extends NamingOptions {
@@ -17,8 +17,6 @@ export async function listSessions(
   output: CommandOutput = processOutput(),
 ): Promise<void> {
   const { folder, env, app, user, limit, order } = options;
-  assertText('--app', app);
-  assertText('--user', user);
   const connected = await connectSessions({ folder, env, onProgress: output.note });
   try {
     const found = await withProgress(output, 'reading sessions', sessionsOfApps());
