@@ -5,10 +5,7 @@ import { isRecord } from '../protocol/json.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { UsageError } from './cli-error.ts';
 
-/** An operation, or only what it is given. */
-type Given = Pick<Contract, 'input'>;
-
-type FieldOf<Of extends Given> = keyof InputOf<Of> & string;
+type FieldOf<Of extends Contract> = keyof InputOf<Of> & string;
 
 interface FieldOptionSettings {
   /** What the contract doesn't say, for help and errors. */
@@ -23,7 +20,7 @@ interface FieldOptionSettings {
  *
  * @throws UsageError when it is parsed, which names the option and never the value
  */
-export function fieldOption<Of extends Given>(
+export function fieldOption<Of extends Contract>(
   operation: Of,
   field: FieldOf<Of>,
   flags: string,
@@ -39,7 +36,7 @@ export function fieldOption<Of extends Given>(
 }
 
 /** As {@link fieldOption}, of an argument: `<credential>`. */
-export function fieldArgument<Of extends Given>(
+export function fieldArgument<Of extends Contract>(
   operation: Of,
   field: FieldOf<Of>,
   name: string,
@@ -55,7 +52,7 @@ export function summaryOf({ summary }: Contract): string {
 }
 
 /** JSON of an option that is a field of an operation. @throws UsageError */
-export function jsonField<Of extends Given, Field extends FieldOf<Of>>(
+export function jsonField<Of extends Contract, Field extends FieldOf<Of>>(
   operation: Of,
   field: Field,
   option: string,
@@ -85,7 +82,7 @@ export function objectOption(option: string, json: string, what: string): Record
   throw new UsageError(`${option}: expected an object of ${what}, got ${kindOf(value)}`);
 }
 
-function checkOfField({ input }: Given, field: string): Check {
+function checkOfField({ input }: Contract, field: string): Check {
   const check = checkOf(input).properties?.[field];
   if (check === undefined) throw new TypeError(`the operation has no field ${field}`);
   return check;

@@ -69,7 +69,7 @@ export type Told<T> = T extends readonly (infer Item)[]
       : { [Field in keyof T as string extends Field ? never : Field]: Told<T[Field]> }
     : T;
 
-export type InputOf<Of extends Pick<Contract, 'input'>> = Exact<z.output<Of['input']>>;
+export type InputOf<Of extends Contract> = Exact<z.output<Of['input']>>;
 
 const CHECKS = new WeakMap<z.ZodType, Check>();
 

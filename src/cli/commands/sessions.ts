@@ -5,7 +5,7 @@ import {
   getSession,
   listAppSessions,
   listUserSessions,
-  RETRIED_CALL,
+  retryTurn,
   rewindSession,
 } from '../../contract/sessions.ts';
 import { fieldOption } from '../field-option.ts';
@@ -65,7 +65,7 @@ export const sessions: AddToGroup = (group, exit) => {
 
   named(group.command('retry').description('run a turn anew from a call on, and follow it to its end'))
     .addOption(
-      fieldOption({ input: RETRIED_CALL }, 'callKey', '--from <call key>', {
+      fieldOption(retryTurn, 'callKey', '--from <call key>', {
         help: 'sessions show tells it',
       }).makeOptionMandatory(),
     )
