@@ -212,7 +212,7 @@ export function usable<Result>(activity: string, shape: Shape, result: Result): 
   throw failure;
 }
 
-/** What is wrong with the result of an activity, where that is what has failed. */
+/** The problem of an activity's result, if the result caused the failure. */
 export function unusableText(error: unknown): string | undefined {
   if (!(error instanceof ActivityFailure) || !(error.cause instanceof ApplicationFailure)) return undefined;
   return error.cause.type === UNUSABLE.code ? error.cause.message : undefined;
@@ -220,7 +220,7 @@ export function unusableText(error: unknown): string | undefined {
 
 export type Priority = NonNullable<ActivityOptions['priority']>;
 
-/** Whose turn or job it is. */
+/** The user of the turn or job. */
 export interface User {
   app: string;
   userId: string;

@@ -36,7 +36,7 @@ interface LookedAt extends Payload {
   [AHEAD]?: { value: unknown };
 }
 
-/** What Temporal will get of the payload. */
+/** The payload as Temporal gets it. */
 export function lookAhead(payload: LookedAt): unknown {
   const value = payloadConverter.fromPayload(payload);
   payload[AHEAD] = { value };

@@ -23,7 +23,7 @@ function isFunctionResponse({ functionResponse }: Part): boolean {
   return functionResponse !== undefined;
 }
 
-/** What merged responses hold one of for each call. */
+/** Merged responses have one such part for each call. */
 export function isAnswer({ functionResponse, codeExecutionResult }: Part): boolean {
   return functionResponse !== undefined || codeExecutionResult !== undefined;
 }
@@ -112,7 +112,7 @@ export class Answers {
     return asked.toSorted((one, other) => one.seq - other.seq);
   }
 
-  /** What an event says that answers none of the agent's calls. */
+  /** The contents of an event that answers none of the agent's calls. */
   restOf(event: TranscriptEvent): readonly Part[] {
     return this.#rest.get(event) ?? [];
   }

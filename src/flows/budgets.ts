@@ -12,9 +12,9 @@ const DEFAULT_MAX_LLM_CALLS = 500;
 type BudgetOwner = 'turn' | 'session' | 'agent' | 'caller';
 
 export interface Spent {
-  /** What earlier steps of the invocation used. */
+  /** The usage of earlier steps of the invocation. */
   usage: StepUsage;
-  /** What the session used, this invocation included; `time` without it. */
+  /** The usage of the session, with this invocation; `time` is without it. */
   sessionUsage: SessionUsage;
   /** Milliseconds since the invocation began. */
   age: number;

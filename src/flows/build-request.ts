@@ -42,7 +42,7 @@ export interface RequestSite {
 export interface BuiltRequest {
   /** Its `toolsDict` holds the tools to plan with. */
   request: LlmRequest;
-  /** What processors yielded, in order. */
+  /** The events that processors yielded, in order. */
   events: DraftEvent[];
   /** All edits of the invocation by now, those made later by callbacks included: to be asked when the step is recorded. */
   toolEdits(): readonly ToolEdit[];

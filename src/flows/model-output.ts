@@ -9,7 +9,7 @@ import {
   SET_MODEL_RESPONSE,
 } from '../tools/built-in/set-model-response-tool.ts';
 
-/** What an agent's answer is for those that read values and not text. */
+/** The value of an agent's answer, for readers of values instead of text. */
 export interface ModelOutput {
   /** For the agent's `outputKey`. */
   state: unknown;
@@ -39,7 +39,7 @@ export async function modelOutputOf(agent: LlmAgent, text: string): Promise<Mode
   }
 }
 
-/** What the calls of `set_model_response` in a response come to: the first valid answer, or what is wrong with each call. */
+/** The first valid answer among the calls of `set_model_response` in a response, or the problem of each call. */
 export async function answerBySchema(
   agent: LlmAgent,
   calls: readonly FunctionCall[],

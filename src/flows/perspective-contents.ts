@@ -262,7 +262,7 @@ export class PerspectiveContents {
   }
 }
 
-/** What user code says may lack it, and have parts that no provider takes. */
+/** Contents of user code may lack it, and may have parts that no provider takes. */
 function withRole(event: TranscriptEvent): Content {
   const given = event.event.content ?? {};
   const content = given.parts?.some(isBlank)

@@ -25,10 +25,10 @@ const MOST_CALLS = 128;
  */
 export const TIMEOUT_MARGIN = 5_000;
 
-/** Of what a request asks, in bytes: the store has all of it. */
+/** Most bytes of a request's hint in the plan; the store has all of it. */
 const HINT_LIMIT = 200;
 
-/** What the plan leaves of a payload to the rest of the step's outcome. */
+/** Bytes of a payload that the plan leaves to the rest of the step's outcome. */
 const PLAN_LIMIT = PAYLOAD_LIMIT - 4 * 1024;
 
 export interface FunctionCallOfStep {
@@ -40,7 +40,7 @@ export interface FunctionCallOfStep {
   response?: Record<string, unknown>;
   /** Before-tool callbacks have been asked about it: the arguments are what they made of them. */
   prepared?: true;
-  /** What they did beside; with a response it is the outcome's. */
+  /** Their other actions; with a response the outcome has them. */
   actions?: CallActions;
   /** It waits for a person. */
   gate?: Gate;
@@ -74,7 +74,7 @@ export interface CallPlan {
   /** What the workflow runs. */
   calls: PlannedCall[];
   schedules: Record<string, ToolSchedule>;
-  /** What the ledger keeps from the start. */
+  /** The calls that the ledger keeps from the start. */
   rows: PlannedRow[];
   /** Every call in call order, for the merge of their responses. */
   all: Pick<PlannedCall, 'callKey' | 'callId' | 'tool'>[];
@@ -259,7 +259,7 @@ function scheduleOf({ durable }: BaseTool): ToolSchedule {
   };
 }
 
-/** What the model is told about a tool that its agent doesn't have; ADK's text. */
+/** The response for a tool that the agent doesn't have; ADK's text. */
 export function unknownToolText(name: string, available: readonly string[]): string {
   return [
     `tool '${name.slice(0, 128)}' not found.`,

@@ -16,7 +16,7 @@ export interface StepScene {
   agent: BaseAgent;
   /** Of its events. */
   branch?: string;
-  /** Of this step: what it writes is laid over it. */
+  /** Of this step; its own writes come on top. */
   state: Record<string, unknown>;
   userContent: Content | undefined;
   runConfig: TurnRunConfig;
@@ -24,7 +24,7 @@ export interface StepScene {
   transcript: TranscriptView | undefined;
 }
 
-/** What the contexts of one model step share: the invocation, the state as it is by now, the actions of the model's event. */
+/** Shared by the contexts of one model step: the invocation, the current state, the actions of the model's event. */
 export class StepContext {
   /** Of the model's event. */
   readonly actions: EventActions = createEventActions();

@@ -30,19 +30,19 @@ export interface AskedStep {
   root?: string;
   /** The way to that tree from the turn's own. */
   within?: AgentRef['within'];
-  /** Of the events that say nothing else. */
+  /** Of events without their own. */
   branch?: string;
   model: string;
-  /** What the agent's run is kept to; `timeLeft` of it in milliseconds. */
+  /** The limits of the agent's run; `timeLeft` in milliseconds. */
   terms?: RunTerms & { timeLeft?: number };
-  /** What its app keeps it to. */
+  /** The limits of its app. */
   appTerms?: AppTerms;
-  /** What earlier steps of the invocation used. */
+  /** The usage of earlier steps of the invocation. */
   usage: StepUsage;
   prices: ResolvedPriceTable;
 }
 
-/** What a step says and does, before plugins have seen its events and its turn's end is worded. */
+/** The events and effects of a step, before plugins have seen its events and before the end of its turn is written. */
 export interface StepDraft {
   asked: AskedStep;
   /** In order: those of callbacks and processors, then the model's. */
@@ -55,7 +55,7 @@ export interface StepDraft {
     toolEdits?: readonly ToolEdit[] | undefined;
     /** User code has ended the invocation: the calls run, and no model is asked about them. */
     ends?: boolean;
-    /** What people are asked before calls run. */
+    /** The requests to people before calls run. */
     requests?: readonly NewRequest[];
   };
   /** The agents that a workflow agent has run before it is asked again. */
@@ -68,7 +68,7 @@ export interface StepDraft {
   cut?: 'agent' | 'run';
 }
 
-/** What a model's answer, or its failure, adds to the store. */
+/** The rows that a model's answer, or its failure, adds to the store. */
 export type StepResponse = Pick<
   CommitStep,
   'agent' | 'events' | 'calls' | 'rows' | 'requests' | 'usage' | 'toolEdits' | 'ends' | 'outcome' | 'ending'
@@ -114,7 +114,7 @@ export function shortened({ code, message }: { code: string; message: string }):
   return { code: cutToBytes(code, LONGEST_CODE), message: cutToBytes(message, LONGEST_MESSAGE) };
 }
 
-/** What a turn that ends with these events has answered: a callback may have the last word. */
+/** The answer of a turn that ends with these events: a callback may have written the last one. */
 export function textOfEvents(events: readonly NewEvent[]): string | undefined {
   const said = events.filter(({ kind }) => kind !== 'error');
   const texts = said.map(({ event }) => textOf(event.content));

@@ -28,9 +28,9 @@ import { shortened } from './step-draft.ts';
 export interface GivenResponse {
   response: LlmResponse;
   usage: StepUsage;
-  /** Of callbacks and processors, to be stored before the model's. */
+  /** Events of callbacks and processors, which are stored before the model's. */
   events: NewEvent[];
-  /** What callbacks, processors, tools and the planner have done, as JSON; asked last. */
+  /** The actions of callbacks, processors, tools and the planner, as JSON; called last. */
   actions: () => EventActions | undefined;
   /** Those of the request. */
   tools: ReadonlyMap<string, BaseTool>;
@@ -41,7 +41,7 @@ export interface GivenResponse {
   pauses: boolean;
   /** Asks user code about calls that may have to wait for people; undefined where no tool of the request has a gate. */
   prepare?: ((calls: readonly FunctionCallOfStep[]) => Promise<PreparedCalls>) | undefined;
-  /** What an agent's planner makes of the parts. */
+  /** The parts as the agent's planner changes them. */
   planned: ((parts: readonly Part[]) => Part[] | undefined) | undefined;
 }
 
@@ -142,7 +142,7 @@ function present(given: Part): Part {
   return functionCall === part.functionCall ? part : { ...part, functionCall };
 }
 
-/** Those of the model itself: what a planner marks so may be a plan that is carried out by its code. */
+/** Thoughts of the model itself: a part that a planner marks as a thought may be a plan that its code runs. */
 function thoughtsOf(parts: readonly Part[]): (part: Part) => boolean {
   const thoughts = new Set(parts.filter(({ thought }) => thought).map(({ text }) => text));
   return ({ thought, text }) => thought === true && thoughts.has(text);
@@ -171,7 +171,7 @@ function fieldsOf(response: LlmResponse): Omit<LlmResponse, 'partial'> {
   return { ...fields, customMetadata: metadataOf(customMetadata) };
 }
 
-/** What JSON would drop, or could not write, is said to be wrong where it stands. */
+/** Refuses a value that JSON would drop or could not write, with its place. */
 function metadataOf(customMetadata: unknown): Record<string, unknown> {
   if (!isRecord(customMetadata)) {
     throw new JsonValueError(['customMetadata'], `expected an object, got ${kindOf(customMetadata)}`);

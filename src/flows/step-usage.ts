@@ -46,10 +46,10 @@ export function priceOf(
 
 export const NO_USAGE: StepUsage = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
 
-/** Of a model that was asked and said nothing of what that took. */
+/** Of a model call whose response has no usage. */
 export const ONE_CALL: StepUsage = { ...NO_USAGE, modelCalls: 1 };
 
-/** What a response says that it used; a model that says nothing counts as a call, and no tokens. */
+/** The usage in a response; without one it counts as a call with no tokens. */
 export function usageOf(
   { usageMetadata }: LlmResponse,
   { prices, model }: { prices: ResolvedPriceTable; model: string },

@@ -16,11 +16,11 @@ interface Kept {
 
 /** The cache's part of a session, held until the store has answered, also if the cache drops it meanwhile. */
 export interface KnownTranscript {
-  /** What `openStep` is asked with: the session, and which of its events aren't needed. */
+  /** Arguments for `openStep`: the session, and the events that aren't needed. */
   readonly ask: Pick<OpenStep, 'session' | 'knownSeq'>;
   readonly log: TranscriptLog;
   readonly seq: number;
-  /** Whose session it is; undefined where nothing is known. */
+  /** The names of the session; undefined where nothing is known. */
   readonly app?: string;
 }
 

@@ -11,7 +11,7 @@ import { TurnToolCalls } from './turn-tool-calls.ts';
 /** Agents and branches that take part at a time are few; one more is made anew each time. */
 const MOST_PERSPECTIVES = 16;
 
-/** What a step sees of its session, and all that it will see: later events change nothing in it. */
+/** A step's view of its session. Later events don't change it. */
 export interface Transcript {
   /** Seq of the last event; 0 without any. */
   readonly seq: number;
@@ -28,11 +28,11 @@ export interface Transcript {
   events(): readonly Event[];
   /** All events after `seq`, in order, with their places; hidden ones, too. */
   eventsAfter(seq: number): readonly StoredEvent[];
-  /** What a model sees: a new array of frozen contents, to be replaced and not edited. */
+  /** The contents for a model: a new array of frozen contents. Replace them, don't edit them. */
   contents(perspective: Perspective): Content[];
   /** The invocation's calls that have their outcome, in call order, those of the last step included; frozen. */
   toolCalls(invocationId: string): readonly ToolCallRecord[];
-  /** What it is with events that are about to follow; derived anew, and kept nowhere else. */
+  /** The transcript with events that are about to follow; it is derived each time and not kept. */
   followedBy(events: readonly Omit<StoredEvent, 'seq'>[]): Transcript;
 }
 
@@ -106,7 +106,7 @@ export class TranscriptLog {
     });
   }
 
-  /** What it was at `seq`. Earlier ones than its last are asked for by replaced attempts only, and made anew. */
+  /** The transcript at `seq`. Only replaced attempts ask for earlier ones than the last, and those are made again. */
   at(seq: number): Transcript {
     const events = this.#events;
     const message = seq === this.seq ? this.#message : lastMessageOf(events.slice(0, seq));

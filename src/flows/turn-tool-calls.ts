@@ -105,7 +105,7 @@ function outcomeOf({
   return { response, failed: isErrorAlone(response) };
 }
 
-/** What a call's failure is sent as. A tool that answers `{ error: null }`, or says more beside it, hasn't failed. */
+/** The form of a call's failure. A tool that answers `{ error: null }`, or other fields too, hasn't failed. */
 function isErrorAlone(response: Record<string, unknown>): boolean {
   const { error } = response;
   return Object.keys(response).length === 1 && error !== undefined && error !== null && error !== false;

@@ -77,7 +77,7 @@ export interface Perspective {
 /** What a context can be asked about the transcript, where it was loaded. */
 export interface TranscriptView {
   events(): readonly Event[];
-  /** What a model sees: a new array of frozen contents, to be replaced and not edited. */
+  /** The contents for a model: a new array of frozen contents. Replace them, don't edit them. */
   contents(perspective: Perspective): Content[];
   /** Of this invocation, in call order, those of the last step included. */
   toolCalls(): readonly ToolCallRecord[];

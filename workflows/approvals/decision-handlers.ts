@@ -32,7 +32,7 @@ export function handleDecisions(requests: Requests, forwarding: Forwarding): voi
     );
   }
 
-  /** Nobody reads what becomes of a signal: a failure to forward it is noted for an operator. */
+  /** A signal has no answer: a failure to forward it is noted for operators. */
   function forward(runKey: string, order: string, given: unknown, name: RequestName): void {
     void forwarding.decision(runKey, order, given, name).catch((error) => requests.refused(name, error));
   }
@@ -75,7 +75,7 @@ export function handleDecisions(requests: Requests, forwarding: Forwarding): voi
   }
 }
 
-/** What a malformed payload means, as far as it says so. */
+/** The meaning of a malformed payload, as far as it can be read. */
 function nameIn(given: unknown): RequestName {
   if (typeof given !== 'object' || given === null) return {};
   const fields = Object.entries(given).filter(

@@ -14,7 +14,7 @@ import { defined } from '../../src/protocol/json.ts';
 import { CONFIRM, EXPIRE_REQUEST, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../src/protocol/names.ts';
 import { refusal, taken } from '../arguments.ts';
 
-/** What somebody says to a request, with its known fields only. */
+/** An answer to a request, with its known fields only. */
 export interface Decision {
   kind: GateKind;
   name: RequestName;
@@ -110,7 +110,7 @@ export function rawSecret(): ApplicationFailure {
   return refusal(PROVIDE_CREDENTIAL, RAW_SECRET, 'credentialRef', problem);
 }
 
-/** What answers a sensitive tool is the store's alone. */
+/** The answer to a sensitive tool is in the store only. */
 export function rawResponse(): ApplicationFailure {
   const problem =
     'the tool that asks is sensitive, and the history of Temporal keeps what it is told: answer by the client, the gateway or ' +

@@ -18,7 +18,6 @@ import type { ClosedRequest, PendingRequest, RequestEnding } from './request-boo
 
 type Verified = Extract<VerifiedDecision, { counts: true }>;
 
-/** What ends a request. */
 export interface Answer
   extends Pick<
     RequestEntry,
@@ -54,7 +53,7 @@ const ASKED_FOR = {
 export interface DecisionWatch {
   /** Ends a request. */
   close(request: PendingRequest, answer: Answer): void;
-  /** What a request has of votes has changed. */
+  /** Called when the votes of a request have changed. */
   voted(): void;
 }
 

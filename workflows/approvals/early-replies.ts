@@ -9,7 +9,7 @@ const MOST_KEPT = 256;
  * it, which is before the workflow hears of it.
  */
 export class EarlyReplies {
-  /** What ids of requests begin with that the step under way may make. */
+  /** Prefixes of request ids that the current step may make. */
   #step: string | undefined;
   /** Calls that may ask while they run. */
   #calls = new Set<string>();

@@ -51,7 +51,7 @@ export interface PendingRequest {
   closed?: ClosedRequest;
 }
 
-/** What is left of a request that has ended: it may be answered again. */
+/** The kept part of an ended request, which may be answered again. */
 export interface ClosedRequest {
   callId: string;
   status: RequestEnding['status'];
@@ -60,7 +60,7 @@ export interface ClosedRequest {
   entries: number;
 }
 
-/** What a chain carries of its requests: those that have ended, by request id; the newest ones. */
+/** The newest ended requests, by request id, which a chain carries from run to run. */
 export type ClosedRequests = Record<string, ClosedRequest>;
 
 export type FoundRequest =
@@ -201,7 +201,7 @@ export class VoteTally {
     for (const vote of known) this.add({ ...vote, given: '' });
   }
 
-  /** Of the arguments that most have approved. */
+  /** Of the arguments with the most approvals. */
   get approvals(): number {
     return Math.max(0, ...[...this.#votes.values()].map(({ of }) => this.of(of).length));
   }

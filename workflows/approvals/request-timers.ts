@@ -3,7 +3,7 @@ import type { GateKind } from '../../src/contract/approvals.ts';
 import { cutSummary } from '../activities.ts';
 import type { PendingRequest } from './request-book.ts';
 
-/** What becomes of a request that waits too long. */
+/** Expiry and escalation of a request that waits too long. */
 export interface Overdue {
   escalate(): void;
   /** Whether it goes on waiting, with a new time in `until`. */

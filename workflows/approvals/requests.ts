@@ -38,7 +38,7 @@ export interface Asker extends Pick<NotifyInput, 'app' | 'userId' | 'sessionId' 
 
 const NOT_IN_TIME = 'nobody answered in time';
 
-/** What a turn asks people, and what they say: a request ends once, and its call waits for that. */
+/** The requests of a turn to people, and the answers. A request ends once, and its call waits for that. */
 export class Requests {
   readonly #asker: Asker;
   readonly #book: RequestBook;
@@ -94,7 +94,7 @@ export class Requests {
     this.#noteUnknownRequests(this.#early.ended(callKey));
   }
 
-  /** Asks, and waits for the answer. What the call's scope is cancelled with cancels the request. */
+  /** Asks, and waits for the answer. Cancelling the call's scope cancels the request. */
   async ask(call: AskingCall, gate: Gate): Promise<RequestEnding> {
     const since = Date.now();
     const request: PendingRequest = {
@@ -142,7 +142,7 @@ export class Requests {
     for (const entry of answered.entries) this.#recorder.record(session, entry);
   }
 
-  /** What is asked by the pending request; undefined where there is no single one. */
+  /** The question of the only pending request; undefined where there is not exactly one. */
   kindOf(name: RequestName): GateKind | undefined {
     try {
       const found = this.#book.find(name);
@@ -152,7 +152,7 @@ export class Requests {
     }
   }
 
-  /** What this turn knows of the request that is meant. */
+  /** The state of the named request in this turn. */
   knowledgeOf(name: RequestName): 'pending' | 'closed' | 'nothing' {
     if (this.#isEarly(name)) return 'pending';
     try {
@@ -190,7 +190,7 @@ export class Requests {
     return this.#decisions.take(found.request, decision);
   }
 
-  /** Nobody reads what becomes of a signal: why it changes nothing is noted. */
+  /** A signal has no answer: the reason why it changes nothing is noted. */
   signalled(decision: Decision): void {
     try {
       const receipt = this.decide(decision);
@@ -206,7 +206,7 @@ export class Requests {
     }
   }
 
-  /** What was signalled is no decision, or changes nothing: an operator and, where the request is known, its audit are told. */
+  /** The signal is no decision, or changes nothing. It is noted for operators and, if the request is known, in its audit. */
   refused(name: RequestName, error: unknown): void {
     const reason = reasonOf(error);
     this.#asker.note(reason);
@@ -247,7 +247,7 @@ export class Requests {
     };
     const ending: RequestEnding = {
       status,
-      // What the store has told is recorded.
+      // Decisions from the store are recorded already.
       answered: { requestId, entries: status === 'cancelled' || request.gate.ended ? [] : [entry] },
       people,
       reason: given.reason,

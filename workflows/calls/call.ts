@@ -11,7 +11,7 @@ import type { Turn } from '../turn/turn.ts';
 import type { InvocationState } from '../turn/turn-state.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
 
-/** What a call needs of the step that it belongs to. */
+/** The part of a step that its calls need. */
 export interface StepOfCall {
   turn: Turn;
   state: InvocationState;
@@ -31,7 +31,7 @@ export type RanCall =
     }
   | { error: string };
 
-/** What the turn has to act on of what a call was settled with. */
+/** The part of a call's outcome that the turn acts on. */
 export function ranOf(result: ToolCallResult | JobEnded): RanCall {
   if (!('response' in result)) return { skipSummarization: false };
   const { response, skipSummarization = false, transferToAgent, escalate } = result;
@@ -55,7 +55,7 @@ export function unsettledText({ cause }: ActivityFailure, { tool }: Pick<Planned
   return `Error in tool '${tool}': no outcome within its total timeout; it may have run`;
 }
 
-/** What the calls of a step have in common. */
+/** Shared by the calls of a step. */
 export interface CallContext
   extends ActingAgent,
     Pick<ToolCallInput, 'session' | 'runKey' | 'agent' | 'traceparent'> {
@@ -64,13 +64,13 @@ export interface CallContext
   handedOn?: number;
 }
 
-/** What activities find the agent by, and whose child it is. */
+/** The fields by which activities find the agent, and its parent. */
 export function placeInTree(agent: ActingAgent): Omit<ActingAgent, keyof RunTerms> {
   const { root, within, branch, path, rootWorkflowId, tracedBelow } = agent;
   return { root, within, branch, path, rootWorkflowId, tracedBelow };
 }
 
-/** What an agent is kept to that runs for this one. */
+/** The limits of an agent that runs for this one. */
 export function termsOf({ budget, above, appTerms }: RunTerms): RunTerms {
   return { budget, above, appTerms };
 }

@@ -22,7 +22,7 @@ export class ConcurrencyLimit {
 
   /** One that is cancelled while it waits doesn't run. */
   async run<T>(alone: boolean, work: () => Promise<T>): Promise<T> {
-    // Those that need not wait begin in the order in which they come, with nothing in between.
+    // Calls that need not wait begin at once, in the order in which they come.
     if (this.#waiting.length === 0 && this.#hasRoom(alone)) this.#enter(alone);
     else await this.#admission(alone);
     try {

@@ -66,7 +66,7 @@ export async function runCalls(turn: Turn, state: InvocationState, step: CallsOf
       jobs.ended(call);
     }),
   );
-  // Of several the last one counts, in call order, as where their actions are merged.
+  // The last one in call order counts, as when their actions are merged.
   const to = step.calls.findLast(({ callKey }) => transfers.has(callKey));
   if (to !== undefined) ran.transferToAgent = transfers.get(to.callKey) as string;
   return ran;

@@ -73,7 +73,7 @@ function attempts(call: PlannedCall, runs: AgentToolPlan, step: StepOfCall): Att
   }
 }
 
-/** What they come to within the time that the call has. One that doesn't end once it is cancelled, for want of a worker, is left. */
+/** Their results within the call's time. A child that doesn't end after its cancellation, for want of a worker, is left. */
 async function inTime(
   { timeout, name, taskQueue }: AgentToolPlan,
   { turn, state }: StepOfCall,

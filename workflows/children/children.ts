@@ -24,7 +24,7 @@ interface KnownChild extends RunningChild {
   callKey?: string;
 }
 
-/** Of one child, and of all that are known together: no more are shown. */
+/** Most waits that are shown, of one child and of all children together. */
 export const MOST_WAITS = 16;
 
 /** The agents that run as children of this workflow: what they do, as far as they have said so. */
@@ -45,7 +45,7 @@ export class Children {
     return this.#shown;
   }
 
-  /** What is known of those that wait below this workflow, at any depth. */
+  /** The known waits below this workflow, at any depth. */
   get waits(): AgentWait[] {
     return [...this.#running.values()].flatMap(({ waits = [] }) => waits);
   }
@@ -114,7 +114,7 @@ export class Children {
   }
 }
 
-/** What a turn is in that waits for people; of several the first one counts. */
+/** The status of a turn that waits for people; the first match counts. */
 export const WAITS: readonly [GateKind, AgentWait['status']][] = [
   ['confirmation', 'waiting_approval'],
   ['credential', 'waiting_credential'],

@@ -23,7 +23,7 @@ export interface BookedCall extends Pick<PlannedCall, 'callKey' | 'callId' | 'to
   progress?: JobProgress;
 }
 
-/** What a turn carries of jobs that its calls have waited for: the wire ids of their calls, by call key. */
+/** The jobs that calls of the turn have waited for: the wire ids of their calls, by call key. */
 export type EndedJobs = Record<string, string>;
 
 const MOST_ENDED = 256;
@@ -50,7 +50,7 @@ export class JobBook {
     return [...this.#calls.values()];
   }
 
-  /** Those that wait, in the order in which they began to. */
+  /** The waiting jobs, in the order in which they began to wait. */
   get parked(): (BookedCall & { parked: ParkedCall })[] {
     return this.calls.flatMap((call) => {
       const { parked, phase } = call;

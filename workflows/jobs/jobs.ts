@@ -44,7 +44,7 @@ export interface JobOwner extends User {
 
 type Call = Pick<PlannedCall, 'callKey' | 'callId' | 'tool'>;
 
-/** What a message says of a job, and which message that is. */
+/** A message's response to a job, with the message. */
 interface Told {
   said: FunctionResponse;
   message: JobMessage;
@@ -53,12 +53,12 @@ interface Told {
 const MOST_KEPT = 64;
 const NO_CALL = 'its call has ended without a job';
 
-/** What the jobs of a turn come to, and what messages say of them. */
+/** The jobs of a turn, their outcomes, and messages about them. */
 export class Jobs {
   readonly #owner: JobOwner;
   readonly #recorder: JobRecorder;
   #book = new JobBook({});
-  /** What ids of calls begin with that the step under way may plan. */
+  /** Prefixes of call ids that the current step may plan. */
   #step: string | undefined;
   /** Responses to calls that have no job so far, in the order in which they came. */
   #kept: { callKey: string; told: Told }[] = [];
@@ -162,7 +162,7 @@ export class Jobs {
     return await this.#record(call, told);
   }
 
-  /** Nobody reads what becomes of a signal: why it changes nothing is noted. */
+  /** A signal has no answer: the reason why it changes nothing is noted. */
   signalled(said: FunctionResponse, message: JobMessage): void {
     void this.respond(said, message).then(({ status, reason = '' }) => {
       if (status === 'refused') this.#owner.note(`response to ${said.id} refused: ${reason}`);

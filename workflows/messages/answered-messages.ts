@@ -30,11 +30,11 @@ export interface MessageBox {
   check?(): void;
   signalled(message: SendMessage): void;
   updated(message: SendMessage): MessageReceipt | Promise<MessageReceipt>;
-  /** What was signalled is no message. */
+  /** The signal is no message. */
   refused(given: unknown, reason: string): void;
 }
 
-/** Of an agent below another one: all that it takes answers its own requests, or calls that wait. */
+/** Of an agent below another one: it takes only answers to its own requests or to waiting calls. */
 export function answersOnly(rootWorkflowId: string, note: (text: string) => void): MessageBox {
   const problem = `this is an agent below another one, which takes nothing but answers: send it to the root's session, whose workflow is ${rootWorkflowId}`;
   const refused = () => refusal(SEND_MESSAGE, 'InvalidMessage', 'message', problem);
@@ -158,7 +158,7 @@ export class AnsweredMessages {
     }
   }
 
-  /** Nobody reads what becomes of a signal: a failure to forward it is noted for an operator. */
+  /** A signal has no answer: a failure to forward it is noted for operators. */
   async #forwardReply(runKey: string, message: SendMessage, reply: FunctionResponse): Promise<void> {
     try {
       await this.#forwarding.decision(runKey, SEND_MESSAGE, only(message, reply), nameOf(reply));

@@ -26,12 +26,12 @@ import { isTraceparent } from '../../src/protocol/traceparent.ts';
 import { excerpt } from '../../src/protocol/visible-text.ts';
 import { keepMessagesOptions, turnPriority, usable } from '../activities.ts';
 
-/** What a chain carries of its messages. */
+/** The messages that a chain carries from run to run. */
 export interface MailboxState {
   queue: QueuedMessage[];
   /** Digests of the messages that this chain has answered, by invocation id; the newest ones. */
   ended: Record<string, string>;
-  /** What an operator should know of messages that were not taken; the newest ones. */
+  /** The newest notes for operators about messages that were not taken. */
   notes: string[];
   places: number;
 }
@@ -125,7 +125,7 @@ export class Mailbox {
       this.#earlier.set(invocationId, place);
       if (this.#arriving.some(({ keep }) => keep.invocationId === invocationId)) return;
       this.state.queue = this.state.queue.filter((other) => other !== queued);
-      // What is larger went into the store before it was sent, and counts for nothing here.
+      // Larger messages were stored before they were sent, and don't count here.
       this.#insert({
         ...message,
         ...arrivalOf(invocationId === superseded?.invocationId ? superseded : queued),
@@ -382,7 +382,7 @@ export interface QueuedMessage extends WaitingMessage {
   rootAgent?: string;
 }
 
-/** What the store doesn't keep of a message that was sent again. */
+/** The fields of a message sent again that the store doesn't keep. */
 export function arrivalOf(message: Partial<QueuedMessage> = {}): Partial<QueuedMessage> {
   const { traceparent, cameAt, priority, rootAgent } = message;
   return { traceparent, cameAt, priority, rootAgent };

@@ -36,7 +36,7 @@ type Names = Pick<NotifyInput, 'app' | 'userId' | 'sessionId' | 'workflowId'>;
 /** Tells people of requests, beside the turn: no call waits for it, and its failure changes nothing. */
 export class RequestNotices {
   readonly #names: Names;
-  /** Of the run: a notice outlives the call that it tells of. */
+  /** Of the run: a notice outlives the call that it is about. */
   readonly #parent = CancellationScope.current();
   #opened: PendingRequest[] = [];
   #notices: Notice[] = [];
@@ -47,7 +47,7 @@ export class RequestNotices {
     this.#names = names;
   }
 
-  /** Those that open together are told of together. */
+  /** Requests that open together go into one notice. */
   opened(request: PendingRequest): void {
     if (request.gate.notifies !== true) return;
     this.#opened.push(request);
@@ -173,7 +173,7 @@ export async function deliverNotice(start: DeliverNotice): Promise<DeliveredNoti
       deliverNoticeOptions(`${notifier} · ${summary}`, priority),
     );
   }
-  // What a notifier can't be told goes on by itself: all that this waits for is a worker, and the store.
+  // A failed notice goes on in its own workflow: this waits only for a worker and the store.
   const options = { ...notifyOptions(summary, priority), scheduleToCloseTimeout: LONGEST_NOTICE_TIME };
   await scheduleActivity(NOTIFY, [input], options);
   return { v: PROTOCOL_VERSION, status: 'told' };

@@ -10,7 +10,7 @@ import type { InvocationState } from './turn-state.ts';
 
 const MOST_CALLS = 8;
 
-/** What a turn under way does, and waits for. */
+/** The state of a running turn, and its waits. */
 export interface Work {
   running: readonly RunningCall[];
   pending: readonly PendingRequest[];
@@ -103,7 +103,7 @@ function runningText(running: readonly RunningCall[]): string {
   return listText('running', shown, more);
 }
 
-/** Those that wait come first, and what they wait for. */
+/** Waiting children come first, with their waits. */
 function childrenText(children: readonly RunningChild[]): string {
   const order = (child: RunningChild) => (child.waits === undefined ? 1 : 0);
   const shown = children
@@ -191,7 +191,7 @@ export function timeText(what: string, time: number | undefined): string {
   return `${what} ${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** What clients and models wrote makes no links, no pictures and no other paragraphs, turns nothing round and hides nothing. */
+/** Text of clients and models can't make links, pictures or paragraphs, change the writing direction or hide characters. */
 export function plain(text: string): string {
   const short = excerpt(text, LONGEST_TEXT);
   return visibleText(short.replace(/\s+/g, ' ')).replace(/[\\`*[\]<>]/g, '\\$&');

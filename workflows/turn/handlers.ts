@@ -26,7 +26,7 @@ const AN_ANSWER =
 const A_CANCEL = 'cancels one call, its model is told: { callKey, reason? }';
 const AN_INTERRUPT = 'ends the turn that runs, its open calls are answered: { reason? }';
 
-/** What a turn is asked and told from outside, as it is answered. */
+/** The queries, signals and updates of a turn. */
 export function handleTurn(turn: Turn): void {
   setHandler(defineQuery<TurnStatus>(STATUS_QUERY), () => turn.status, {
     description: 'how the turn stands: agent, step, running calls, messages that wait, spend',

@@ -1,4 +1,4 @@
-/** What is kept of orders from run to run. */
+/** The orders that are kept from run to run. */
 export interface OrderBook {
   /** By order id, what was answered; the newest ones. */
   orders?: Record<string, unknown>;

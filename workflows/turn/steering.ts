@@ -15,7 +15,7 @@ interface SteeredCall {
   tool: string;
   /** Absent until the call begins. */
   scope?: CancellationScope;
-  /** What the model is told of a call that was cancelled. */
+  /** The response of a cancelled call. */
   cancelled?: string;
 }
 
@@ -84,7 +84,7 @@ export class Steering {
     this.#calls.delete(callKey);
   }
 
-  /** What the model is told of a call that is ended before its time. */
+  /** The response of a call that was ended early. */
   textOf(callKey: string): string {
     return this.#calls.get(callKey)?.cancelled ?? this.#end?.cutOff ?? CANCELLED_TURN;
   }

@@ -35,7 +35,7 @@ export async function askModel(
     ...(first && child === undefined ? beginningOf(start, state) : {}),
     ...(first && child !== undefined ? beginningOfChild(start, child) : {}),
     ...(first && child === undefined ? attestationOf(start, state) : {}),
-    // What comes later was taken in its order.
+    // Later messages were taken in order.
     ...(first && child === undefined && state.number === 1 && start.retryOf === undefined
       ? { mayGiveWay: true }
       : {}),
@@ -87,7 +87,7 @@ export function actingOf({ acting, handedOnBy, enters }: InvocationState) {
 type Beginning = Required<Pick<CallModelInput, 'identity'>> &
   Pick<CallModelInput, 'message' | 'messageDigest' | 'stateDelta' | 'cameAt' | 'rootAgent'>;
 
-/** Whose invocation it is, and its message unless the store has it: that of a queued one and of a retry is there. */
+/** The identity of an invocation, and its message unless the store has it, as for a queued one and a retry. */
 function beginningOf(
   start: AgentTurnStart,
   { number, messageId, cameAt, rootAgent }: InvocationState,

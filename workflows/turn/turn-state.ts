@@ -34,7 +34,7 @@ export interface InvocationState {
   seq: number;
   from: number;
   usage: TurnUsage;
-  /** Of the message, once somebody asked for it. */
+  /** Of the message, once it was needed. */
   digest?: string;
   runConfig?: TurnRunConfig;
   traceparent?: string;
@@ -94,7 +94,7 @@ export interface PlanProgress {
   ran: RanAgent[];
 }
 
-/** What a chain of runs carries from run to run. */
+/** The state that a chain carries from run to run. */
 export interface ChainState extends OrderBook {
   v: number;
   startedAt: number;
@@ -112,7 +112,7 @@ export interface ChainState extends OrderBook {
   mailbox: MailboxState;
   /** Invocations of messages that wait, which are to end as soon as they begin, and what their calls would be told. */
   withdrawn?: Record<string, string>;
-  /** What the run's search attribute says of how it stands; absent where the server has no such attribute. */
+  /** The run's status in its search attribute; absent where the server has no such attribute. */
   label?: TurnState;
   /** Requests that have ended, by request id; the newest ones. */
   requests?: ClosedRequests;
@@ -245,7 +245,7 @@ export function endInvocation(chain: ChainState, result: TurnResult): void {
   if (chain.others.length > MOST_OTHERS) chain.others.shift();
 }
 
-/** What the chain's last run gives back. */
+/** The result of the chain's last run. */
 export function resultOfChain({ first, others }: ChainState): TurnResult {
   if (first === undefined) throw new Error('a chain ends with its first invocation at the earliest');
   return others.length === 0 ? first : { ...first, others };

@@ -82,7 +82,7 @@ export class Turn {
     });
   }
 
-  /** What it does, while it is under way. */
+  /** Its state while it runs. */
   get work(): TurnState {
     return stateOfWork(this.#running, this);
   }
@@ -91,12 +91,12 @@ export class Turn {
     return this.#result ?? this.work;
   }
 
-  /** What the run is found by: no search attribute tells how it has ended. */
+  /** The search attributes of the run; none of them has its end. */
   get label(): TurnState {
     return this.#result === undefined ? this.work : 'running';
   }
 
-  /** Of the invocation under way, or the last one; empty before the first one. */
+  /** Of the current or last invocation; empty before the first one. */
   get invocationId(): string {
     return this.#latest?.invocationId ?? '';
   }
@@ -135,7 +135,7 @@ export class Turn {
     this.mailbox.note(text);
   }
 
-  /** Nobody reads what a signal's handler throws; what is thrown otherwise would stop the workflow for ever. */
+  /** A signal has no answer: its handler's error is noted. Thrown, it would stop the workflow for ever. */
   noted(handle: () => unknown): void {
     try {
       handle();
@@ -251,7 +251,7 @@ function withoutMessage({
   return start;
 }
 
-/** What a turn under way does: it waits for people only where nothing runs, and for jobs only where it waits for nobody. */
+/** The state of a running turn. It waits for people only if nothing runs, and for jobs only if it waits for no person. */
 function stateOfWork(running: readonly RunningCall[], { requests, jobs, children }: Turn): TurnState {
   const states = children.running.map(({ status }) => status);
   if (running.some(({ callKey }) => !children.waitsFor(callKey))) return 'running';

@@ -125,7 +125,7 @@ export type OpenedStep =
       lost: number;
       /** What earlier attempts have recorded under the step's key by `recordOnce`. */
       once: Record<string, unknown>;
-      /** What earlier steps of the invocation used. */
+      /** The usage of earlier steps of the invocation. */
       usage: StepUsage;
       /** What the invocation was asked to be, by its message's row in the inbox or by its first opening. */
       asked: AskedTurn;
