@@ -12,8 +12,7 @@ import { type App, appOwner, isApp } from '../src/app/app.ts';
 import { missingPrice } from '../src/flows/budgets.ts';
 import { PluginManager } from '../src/plugins/plugin-manager.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
-import { agentOfTool } from '../src/tools/agent-of-tool.ts';
-import { isBaseTool } from '../src/tools/base-tool.ts';
+import { agentOfTool, isBaseTool } from '../src/tools/base-tool.ts';
 
 const ADK_APP = Symbol.for('google.adk.app');
 

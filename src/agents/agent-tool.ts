@@ -9,8 +9,14 @@ import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { rootOf, withObjectRoot } from '../schema/subschemas.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
-import { AGENT_OF_TOOL, type AgentOfTool, agentOfTool } from '../tools/agent-of-tool.ts';
-import { BaseTool, type BaseToolParams, toolOwner } from '../tools/base-tool.ts';
+import {
+  AGENT_OF_TOOL,
+  type AgentOfTool,
+  agentOfTool,
+  BaseTool,
+  type BaseToolParams,
+  toolOwner,
+} from '../tools/base-tool.ts';
 import type { DurableOptions } from '../tools/durable-options.ts';
 import { responseSchema, toFunctionResponse } from '../tools/function-response.ts';
 import { GATE_OPTIONS, type GateOptions } from '../tools/gate-options.ts';

@@ -1,4 +1,4 @@
-import { agentOfTool } from '../tools/agent-of-tool.ts';
+import { agentOfTool } from '../tools/base-tool.ts';
 import { isBaseToolset } from '../tools/base-toolset.ts';
 import { calledAgent } from './agent-tool.ts';
 import type { BaseAgent } from './base-agent.ts';

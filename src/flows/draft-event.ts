@@ -5,9 +5,9 @@ import type {
 import type { Event } from '../events/event.ts';
 import { createEventActions } from '../events/event-actions.ts';
 import { defined, isRecord } from '../protocol/json.ts';
+import { presentFields } from '../schema/copy-plain.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { presentFields } from '../schema/present-fields.ts';
 import type { DraftEvent } from '../store/sessions/stored-event.ts';
 import type { InvocationContext } from '../tools/invocation-context.ts';
 import { eventActionsOf } from './call-actions.ts';

@@ -8,9 +8,9 @@ import { createEventActions, type EventActions } from '../events/event-actions.t
 import type { LlmResponse } from '../models/llm-response.ts';
 import { isRecord } from '../protocol/json.ts';
 import type { ToolEdit } from '../protocol/run-terms.ts';
+import { presentFields } from '../schema/copy-plain.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { presentFields } from '../schema/present-fields.ts';
 import type { NewRequest } from '../store/approvals/approval-store.ts';
 import type { DraftEvent } from '../store/sessions/stored-event.ts';
 import type { NewEvent } from '../store/turns/step-store.ts';

@@ -1,7 +1,7 @@
 import { isRecord } from '../protocol/json.ts';
+import { presentFields } from '../schema/copy-plain.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { presentFields } from '../schema/present-fields.ts';
 import { isBaseTool } from '../tools/base-tool.ts';
 import type { PluginHook } from './plugin-failed.ts';
 

@@ -1,13 +1,13 @@
 import type { FunctionDeclaration } from '../events/content.ts';
 import { appendTools, type ModelRequest } from '../models/llm-request.ts';
 import { defined, isRecord } from '../protocol/json.ts';
+import type { RunBudget } from '../protocol/run-terms.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import { isProviderSchema, providerToJsonSchema } from '../schema/provider-schema.ts';
-import { AGENT_OF_TOOL, type AgentOfTool } from './agent-of-tool.ts';
 import type { Context } from './context.ts';
 import {
   DURABLE_OPTIONS,
@@ -16,6 +16,7 @@ import {
   resolveDurableOptions,
 } from './durable-options.ts';
 import { GATE_OPTIONS, type GateOptions, resolveGate, type ToolGate } from './gate-options.ts';
+import type { AgentView } from './invocation-context.ts';
 import {
   JOB_OPTIONS,
   type JobOptions,
@@ -24,6 +25,28 @@ import {
   resolveJobOptions,
 } from './job-options.ts';
 import { assertToolName, RESERVED_NAME } from './tool-name.ts';
+
+/** A tool that isn't run itself: its agent is, as a child workflow. */
+export const AGENT_OF_TOOL = Symbol.for('holdfast.agentOfTool');
+
+/** How the agent of a tool is run. */
+export interface AgentOfTool<Agent extends AgentView = AgentView> {
+  readonly agent: Agent;
+  readonly skipSummarization: boolean;
+  /** Milliseconds, of all its runs; not limited without. */
+  readonly timeout?: number;
+  /** How often it is run before its failure is the call's. */
+  readonly attempts: number;
+  /** Of each run, with those below it. */
+  readonly budget?: Readonly<RunBudget>;
+  /** Where its workers are, if not where the caller's are. */
+  readonly taskQueue?: string;
+}
+
+/** The agent that a call of this tool runs in its place; undefined for a tool that runs itself. */
+export function agentOfTool(tool: { readonly [AGENT_OF_TOOL]?: AgentOfTool }): AgentOfTool | undefined {
+  return tool[AGENT_OF_TOOL];
+}
 
 /** What {@link BaseTool.describe} tells. */
 export interface ToolDescription {

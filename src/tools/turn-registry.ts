@@ -7,9 +7,14 @@ import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { didYouMean } from '../schema/known-fields.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
-import { agentOfTool } from './agent-of-tool.ts';
-import type { LlmRequest, ToolFactory, TurnTools } from './base-tool.ts';
-import { type BaseTool, isBaseTool } from './base-tool.ts';
+import {
+  agentOfTool,
+  type BaseTool,
+  isBaseTool,
+  type LlmRequest,
+  type ToolFactory,
+  type TurnTools,
+} from './base-tool.ts';
 import { passiveTools, removePassive } from './passive-tools.ts';
 
 /** They go with each activity of the agent. */

@@ -2,9 +2,14 @@ import type { FunctionDeclaration } from '../events/content.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { AGENT_OF_TOOL, type AgentOfTool } from './agent-of-tool.ts';
 import type { ApprovalOptions } from './approval-options.ts';
-import { BaseTool, type RunAsyncToolRequest, type ToolProcessLlmRequest } from './base-tool.ts';
+import {
+  AGENT_OF_TOOL,
+  type AgentOfTool,
+  BaseTool,
+  type RunAsyncToolRequest,
+  type ToolProcessLlmRequest,
+} from './base-tool.ts';
 import type { BaseToolset } from './base-toolset.ts';
 import type { Context } from './context.ts';
 import type { ConfirmationPredicate, ConfirmationQuestion, GateOptions } from './gate-options.ts';

@@ -14,7 +14,7 @@ import {
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { LlmAgent, type LlmAgentConfig } from '../../src/agents/llm-agent.ts';
 import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
-import { agentOfTool } from '../../src/tools/agent-of-tool.ts';
+import { agentOfTool } from '../../src/tools/base-tool.ts';
 import { InvalidArgumentsError } from '../../src/tools/tool-error.ts';
 import { StaticToolset } from '../../src/tools/toolsets.ts';
 import { TurnRegistry } from '../../src/tools/turn-registry.ts';

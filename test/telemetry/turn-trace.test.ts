@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { turnTrace } from '../../activities/telemetry/turn-trace.ts';
+import { turnTrace } from '../../activities/telemetry/tracing.ts';
 
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 

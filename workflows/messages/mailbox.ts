@@ -7,6 +7,7 @@ import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import {
+  isTraceparent,
   type MessageReceipt,
   MOST_QUEUED,
   MOST_QUEUED_BYTES,
@@ -22,7 +23,6 @@ import type {
   MessageToKeep,
   WaitingMessage,
 } from '../../src/protocol/step.ts';
-import { isTraceparent } from '../../src/protocol/traceparent.ts';
 import { excerpt } from '../../src/protocol/visible-text.ts';
 import { keepMessagesOptions, turnPriority, usable } from '../activities.ts';
 

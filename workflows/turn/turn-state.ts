@@ -2,8 +2,8 @@ import type { WorkflowInfo } from '@temporalio/workflow';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { ActingAgent, AgentPlan, ChildStart, RanAgent } from '../../src/protocol/agent-run.ts';
 import { invocationIdOf, retryIdOf } from '../../src/protocol/identity.ts';
+import { isTraceparent } from '../../src/protocol/message.ts';
 import type { TurnRunConfig } from '../../src/protocol/run-terms.ts';
-import { isTraceparent } from '../../src/protocol/traceparent.ts';
 import type {
   AgentTurnStart,
   OtherInvocation,
