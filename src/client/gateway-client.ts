@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { GatewayAbout } from '../contract/about.ts';
+import { type GatewayAbout, getAbout } from '../contract/about.ts';
 import { getEvents } from '../contract/events.ts';
 import { sendMessage } from '../contract/messages.ts';
 import {
@@ -63,7 +63,7 @@ export class GatewayClient implements HoldfastApi {
 
   /** What the gateway says of itself. */
   async about(options: { signal?: AbortSignal } = {}): Promise<GatewayAbout> {
-    return await this.#connection.ask<GatewayAbout>('/v1/about', { signal: options.signal });
+    return await this.#connection.call<GatewayAbout>(getAbout, {}, { signal: options.signal });
   }
 
   /**

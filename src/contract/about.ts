@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import type { Operation } from './operation.ts';
+
 /** What a gateway says of itself. */
 export interface GatewayAbout {
   v: 1;
@@ -12,3 +15,28 @@ export interface GatewayAbout {
   apps: string[];
   agents: string[];
 }
+
+const ABOUT = z
+  .looseObject({
+    v: z.literal(1),
+    version: z.string().meta({ description: 'Holdfast’s version.' }),
+    namespace: z.string(),
+    taskQueue: z.string(),
+    uiUrl: z.string().optional().meta({ description: 'Base of the Temporal UI, where it is known.' }),
+    store: z.enum(['embedded', 'postgres']),
+    apps: z.array(z.string()),
+    agents: z.array(z.string()),
+  })
+  .meta({ id: 'About' });
+
+export const getAbout = {
+  name: 'about',
+  id: 'getAbout',
+  tag: 'Gateway',
+  summary: 'Which Holdfast this is, and what it serves',
+  method: 'get',
+  path: '/v1/about',
+  input: z.object({}),
+  output: ABOUT,
+  answer: 'About this gateway.',
+} as const satisfies Operation;

@@ -1,9 +1,8 @@
 import type { HttpBindings } from '@hono/node-server';
-import { OpenAPIHono } from '@hono/zod-openapi';
-import type { Context, MiddlewareHandler } from 'hono';
+import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import type { DeniedKind } from '../contract/keys.ts';
 import type { Principal } from './access/access.ts';
-import { refuseInvalid } from './request-problems.ts';
+import { ApiDocument } from './document/api-document.ts';
 
 export interface GatewayEnv {
   /** Of Node's server; absent in process. */
@@ -22,12 +21,16 @@ export interface GatewayEnv {
   };
 }
 
-export type GatewayHono = OpenAPIHono<GatewayEnv>;
+/** The gateway's routes, and what its document says of them. */
+export class GatewayHono extends Hono<GatewayEnv> {
+  readonly document = new ApiDocument();
+}
+
 export type GatewayContext = Context<GatewayEnv>;
 export type GatewayMiddleware = MiddlewareHandler<GatewayEnv>;
 
 export function emptyApp(): GatewayHono {
-  return new OpenAPIHono<GatewayEnv>({ defaultHook: refuseInvalid, getPath: rawPathOf });
+  return new GatewayHono({ getPath: rawPathOf });
 }
 
 /** The path as it was sent: its parts are decoded once, each by itself, so that they may hold slashes. */

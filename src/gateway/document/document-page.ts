@@ -1,20 +1,14 @@
 import { html, raw } from 'hono/html';
+import type { Documented, DocumentedAnswer, DocumentedParameter } from './api-document.ts';
 import type { OpenApiDocument } from './open-api-document.ts';
 import { schemaRows, schemaText } from './schema-text.ts';
 
 type Html = ReturnType<typeof html>;
-type Operation = NonNullable<NonNullable<OpenApiDocument['paths']>[string]['get']>;
-type Parameter = Extract<NonNullable<Operation['parameters']>[number], { name: string }>;
-
-interface Answer {
-  description?: string;
-  content?: Record<string, { schema?: unknown }>;
-}
 
 interface Shown {
   method: string;
   path: string;
-  operation: Operation;
+  operation: Documented;
 }
 
 /** Exactly what stands in the page: its hash is what the page's policy allows. */
@@ -48,9 +42,9 @@ dd small { color: var(--soft); display: block; }
 /** A page to read the document: no script, nothing loaded from elsewhere. */
 export function documentPage(document: OpenApiDocument): string {
   const shown = operationsOf(document);
-  const tags = document.tags ?? [];
-  const schemas = Object.entries(document.components?.schemas ?? {});
-  const { title, version, description = '' } = document.info;
+  const { tags } = document;
+  const schemas = Object.entries(document.components.schemas);
+  const { title, version, description } = document.info;
   return String(html`<!doctype html>
 <html lang="en">
 <head>
@@ -71,18 +65,21 @@ ${tags.map(({ name }) => html`<li><a href="#${name}">${name}</a></li>`)}
 </ul></nav>
 <main>
 ${tags.map(
-  ({ name, description: about = '' }) => html`<section aria-labelledby="${name}">
+  ({ name, description: about }) => html`<section aria-labelledby="${name}">
 <h2 id="${name}">${name}</h2>
 <p>${prose(about)}</p>
-${shown.filter(({ operation }) => operation.tags?.includes(name)).map(operationBlock)}
+${shown.filter(({ operation }) => operation.tags.includes(name)).map(operationBlock)}
 </section>`,
 )}
 <section aria-labelledby="Schemas">
 <h2 id="Schemas">Schemas</h2>
 ${schemas.map(
-  ([name, schema]) => html`<details class="schema"><summary><code>${name}</code></summary>
+  ([name, schema]: [
+    string,
+    { description?: string },
+  ]) => html`<details class="schema"><summary><code>${name}</code></summary>
 <div id="schema-${name}">
-${'description' in schema && schema.description ? html`<p>${prose(schema.description)}</p>` : ''}
+${schema.description ? html`<p>${prose(schema.description)}</p>` : ''}
 ${fields(schema)}
 </div>
 </details>`,
@@ -94,9 +91,9 @@ ${fields(schema)}
 `);
 }
 
-function operationsOf({ paths = {} }: OpenApiDocument): Shown[] {
+function operationsOf({ paths }: OpenApiDocument): Shown[] {
   return Object.entries(paths).flatMap(([path, item]) =>
-    Object.entries(item as Record<string, Operation>).map(([method, operation]) => ({
+    Object.entries(item).map(([method, operation]) => ({
       method,
       path,
       operation,
@@ -105,31 +102,29 @@ function operationsOf({ paths = {} }: OpenApiDocument): Shown[] {
 }
 
 function operationBlock({ method, path, operation }: Shown): Html {
-  const parameters = (operation.parameters ?? []) as Parameter[];
-  const body = operation.requestBody;
-  const content =
-    body !== undefined && 'content' in body ? body.content['application/json']?.schema : undefined;
-  const open = operation.security?.length === 0;
+  const { parameters = [], requestBody } = operation;
+  const content = requestBody?.content['application/json']?.schema;
+  const open = operation.security.length === 0;
   return html`<details><summary><h3><span class="method">${method.toUpperCase()}</span> <code>${path}</code></h3>
 <span>${operation.summary}${open ? ' · no token' : ''}</span></summary>
 ${operation.description ? html`<p>${prose(operation.description)}</p>` : ''}
 ${parameters.length === 0 ? '' : html`<h4>Parameters</h4><dl>${parameters.map(parameterRow)}</dl>`}
 ${content === undefined ? '' : html`<h4>Body</h4>${fields(content)}`}
-<h4>Answers</h4><dl>${Object.entries(operation.responses ?? {}).map(([status, answer]) => answerRow(status, answer))}</dl>
+<h4>Answers</h4><dl>${Object.entries(operation.responses).map(([status, answer]) => answerRow(status, answer))}</dl>
 </details>`;
 }
 
-function parameterRow({ name, in: place, required, schema, description }: Parameter): Html {
-  const about = description ?? (schema !== undefined && 'description' in schema ? schema.description : '');
-  return html`<dt><code>${name}</code></dt><dd>${schemaText(schema)}${required ? '' : ', optional'}, in the ${place}<small>${prose(about ?? '')}</small></dd>`;
+function parameterRow({ name, in: place, required, schema, description }: DocumentedParameter): Html {
+  const about = description ?? '';
+  return html`<dt><code>${name}</code></dt><dd>${schemaText(schema)}${required ? '' : ', optional'}, in the ${place}<small>${prose(about)}</small></dd>`;
 }
 
-function answerRow(status: string, answer: Answer): Html {
+function answerRow(status: string, answer: DocumentedAnswer): Html {
   const content = Object.entries(answer.content ?? {});
   const types = content.map(([type, { schema }]) =>
     type === 'application/json' ? html` ${link(schemaText(schema))}` : html` <code>${type}</code>`,
   );
-  return html`<dt><code>${status}</code></dt><dd>${prose(answer.description ?? '')}${types}</dd>`;
+  return html`<dt><code>${status}</code></dt><dd>${prose(answer.description)}${types}</dd>`;
 }
 
 function fields(schema: unknown): Html {

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from 'zod';
 import type { GatewayHono } from '../gateway-app.ts';
 import type { RouteSetting } from '../route-setting.ts';
-import { json } from '../schemas/answers.ts';
 import { documentPage, STYLE } from './document-page.ts';
 import { openApiDocument } from './open-api-document.ts';
 
@@ -20,35 +19,26 @@ export function documentRoutes(app: GatewayHono, { options }: RouteSetting): voi
   let document: ReturnType<typeof openApiDocument> | undefined;
   let page: string | undefined;
   const read = () => {
-    document ??= openApiDocument(app, options.about().version);
+    document ??= openApiDocument(app.document, options.about().version);
     return document;
   };
-  app.openapi(
-    createRoute({
-      method: 'get',
-      path: '/openapi.json',
-      tags: ['Gateway'],
-      operationId: 'getDocument',
-      summary: 'This document',
-      security: [],
-      responses: { 200: json(z.looseObject({ openapi: z.string() }), 'In OpenAPI 3.1.') },
-    }),
-    (context) => context.json({ ...read() }, 200),
-  );
-  app.openapi(
-    createRoute({
-      method: 'get',
-      path: '/docs',
-      tags: ['Gateway'],
-      operationId: 'getPage',
-      summary: 'This document as a page',
-      security: [],
-      responses: { 200: { description: 'A page.', content: { 'text/html': { schema: z.string() } } } },
-    }),
-    (context) => {
-      page ??= documentPage(read());
-      context.header('content-security-policy', PAGE_POLICY);
-      return context.html(page);
-    },
-  );
+  const open = { tags: ['Gateway'], security: [] };
+  app.document.addRoute('get', '/openapi.json', {
+    ...open,
+    operationId: 'getDocument',
+    summary: 'This document',
+    responses: { 200: app.document.json(z.looseObject({ openapi: z.string() }), 'In OpenAPI 3.1.') },
+  });
+  app.get('/openapi.json', (context) => context.json(read()));
+  app.document.addRoute('get', '/docs', {
+    ...open,
+    operationId: 'getPage',
+    summary: 'This document as a page',
+    responses: { 200: { description: 'A page.', content: { 'text/html': { schema: { type: 'string' } } } } },
+  });
+  app.get('/docs', (context) => {
+    page ??= documentPage(read());
+    context.header('content-security-policy', PAGE_POLICY);
+    return context.html(page);
+  });
 }

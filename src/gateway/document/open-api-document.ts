@@ -1,6 +1,6 @@
-import type { GatewayHono } from '../gateway-app.ts';
+import type { ApiDocument } from './api-document.ts';
 
-export type OpenApiDocument = ReturnType<GatewayHono['getOpenAPI31Document']>;
+export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
 const DESCRIPTION = `Turns of agents, over HTTP. A message to a session starts a turn, or waits for the one that runs; its result
 is polled for, and its events are followed as server-sent events, which go on after the last one seen.
@@ -19,22 +19,25 @@ const TAGS = [
   { name: 'Steering', description: 'What is done to a session, and to the turn that runs.' },
 ];
 
-export function openApiDocument(app: GatewayHono, version: string): OpenApiDocument {
-  const { definitions } = app.openAPIRegistry;
-  const isNamed = definitions.some((each) => each.type === 'component' && each.name === 'token');
-  if (!isNamed) {
-    app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' });
-    app.openAPIRegistry.registerComponent('securitySchemes', 'jobToken', {
-      type: 'http',
-      scheme: 'bearer',
-      bearerFormat: 'JWT',
-      description: 'The token of one job, good for that job only.',
-    });
-  }
-  return app.getOpenAPI31Document({
+/** The gateway's document, of OpenAPI 3.1. */
+export function openApiDocument({ paths, schemas }: ApiDocument, version: string) {
+  return {
     openapi: '3.1.0',
     info: { title: 'Holdfast gateway', version, description: DESCRIPTION, license: { name: 'Apache-2.0' } },
     tags: TAGS,
     security: [{ token: [] }],
-  });
+    components: {
+      schemas,
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer' },
+        jobToken: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'The token of one job, good for that job only.',
+        },
+      },
+    },
+    paths,
+  };
 }

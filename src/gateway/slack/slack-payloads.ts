@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { z } from '@hono/zod-openapi';
+import { z } from 'zod';
 import { RequestRefused } from '../gateway-errors.ts';
 
 const ID = z.string().min(1).max(100);

@@ -1,14 +1,12 @@
-import { z } from '@hono/zod-openapi';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { z } from 'zod';
 import type { GatewayHono } from '../gateway-app.ts';
 import type { RouteSetting } from '../route-setting.ts';
-import { bodyProblems, json } from '../schemas/answers.ts';
 import { checkGivenSecrets } from './check-sources.ts';
 import { readWebhook } from './read-request.ts';
 import { WebhookIntake } from './webhook-intake.ts';
 
-const PATH = z.object({ source: z.string() });
-const ANSWER = z.unknown().openapi({ description: 'What the source’s handler answers; null for nothing.' });
+const ANSWER = z.unknown().meta({ description: 'What the source’s handler answers; null for nothing.' });
 /** Seconds until a delivery that is being handled may come again. */
 const RETRY_AFTER = '10';
 
@@ -27,17 +25,18 @@ export function webhookRoutes(app: GatewayHono, setting: RouteSetting): void {
   checkGivenSecrets('defineGateway', webhooks);
   const sources = new Map(Object.entries(webhooks));
   const intake = new WebhookIntake(options, attester, records.messages);
-  app.openAPIRegistry.registerPath({
-    method: 'post',
-    path: '/v1/webhooks/{source}',
+  app.document.addRoute('post', '/v1/webhooks/{source}', {
     tags: ['Webhooks'],
     operationId: 'receiveWebhook',
     summary: 'Tell what has happened elsewhere',
     description:
       'Signed by the source, by Standard Webhooks unless its configuration says otherwise. The same delivery again gets the first answer.',
     security: [],
-    request: { params: PATH },
-    responses: { 200: json(ANSWER, 'It was handled, now or before.'), ...bodyProblems() },
+    parameters: [{ name: 'source', in: 'path', required: true, schema: { type: 'string' } }],
+    responses: {
+      200: app.document.json(ANSWER, 'It was handled, now or before.'),
+      ...app.document.refusals(413, 415),
+    },
   });
   app.post('/v1/webhooks/:source', async (context) => {
     const name = context.req.param('source');

@@ -1,0 +1,193 @@
+import { z } from 'zod';
+import { type Check, isObject } from '../../contract/check.ts';
+import { entryOf } from '../../contract/error-codes.ts';
+import { checkOf, type Operation, placesOf } from '../../contract/operation.ts';
+
+export interface DocumentedParameter {
+  name: string;
+  in: string;
+  required: boolean;
+  description?: string;
+  schema: object;
+}
+
+export interface DocumentedAnswer {
+  description: string;
+  content?: Readonly<Record<string, { schema: object }>>;
+}
+
+/** An operation as the OpenAPI document has it. */
+export interface Documented {
+  operationId: string;
+  tags: readonly string[];
+  summary: string;
+  description?: string;
+  /** Empty where no token is needed. */
+  security: readonly Readonly<Record<string, readonly string[]>>[];
+  'x-holdfast-permission'?: string;
+  parameters?: readonly DocumentedParameter[];
+  requestBody?: { required: boolean; content: Readonly<Record<string, { schema: object }>> };
+  responses: Readonly<Record<string, DocumentedAnswer>>;
+}
+
+const MEANINGS = {
+  400: 'The request is wrong: the message names the field.',
+  401: 'No principal: the token is missing or wrong.',
+  403: 'Not allowed.',
+  404: 'There is no such session, turn, call, request, job or place.',
+  409: 'The session, the turn that runs, the request or the job doesn’t allow it.',
+  413: 'The body is too large.',
+  415: 'The body isn’t JSON.',
+  429: 'Too many requests: wait as long as `Retry-After` says.',
+  500: 'An error that the operator finds in the log by the request id.',
+  503: 'Temporal or the store can’t be reached: try again.',
+  504: 'No worker has answered in time.',
+} as const;
+
+type Refusal = keyof typeof MEANINGS;
+
+/** Every operation may answer so. */
+const ALWAYS: readonly Refusal[] = [400, 401, 403, 404, 429, 500, 503];
+
+const ERROR = z
+  .object({
+    error: z.looseObject({
+      code: z.string().meta({ description: 'Stays the same from release to release.' }),
+      message: z.string(),
+      docs: z.string().optional().meta({ description: 'Where the code is described.' }),
+    }),
+  })
+  .meta({ id: 'Error' });
+
+/** What the gateway's OpenAPI document says of its routes. */
+export class ApiDocument {
+  /** By path, `/v1/jobs/{jobId}`, and method. */
+  readonly paths: Record<string, Record<string, Documented>> = {};
+  readonly schemas: Record<string, object> = {};
+
+  /** An operation, by its contract. */
+  add(operation: Operation, access: Pick<Documented, 'security' | 'x-holdfast-permission'>): void {
+    const { id, tag, summary, description, method, path, unfinished, status = 200, errors = [] } = operation;
+    const parameters = this.#parametersOf(operation);
+    const requestBody = this.#requestBodyOf(operation);
+    const statuses = errors.flatMap((code) => (entryOf(code)?.status ?? []) as Refusal);
+    this.addRoute(method, path, {
+      operationId: id,
+      tags: [tag],
+      summary,
+      ...(description === undefined ? {} : { description }),
+      ...access,
+      ...(parameters.length === 0 ? {} : { parameters }),
+      ...(requestBody === undefined ? {} : { requestBody }),
+      responses: {
+        [status]: this.#answerOf(operation),
+        ...(unfinished === undefined ? {} : { 202: this.#answerOf(unfinished) }),
+        ...this.refusals(...statuses, ...(method === 'get' ? [] : ([413, 415] as const))),
+      },
+    });
+  }
+
+  /** A route that clients have no method for. */
+  addRoute(method: string, path: string, documented: Documented): void {
+    this.paths[path] = { ...this.paths[path], [method]: documented };
+  }
+
+  /** What every route with a token may answer, and these. */
+  refusals(...more: readonly Refusal[]): Record<string, DocumentedAnswer> {
+    return Object.fromEntries(
+      [...ALWAYS, ...more].map((status) => [status, this.json(ERROR, MEANINGS[status])]),
+    );
+  }
+
+  json(schema: z.ZodType, description: string): DocumentedAnswer {
+    return {
+      description,
+      content: { 'application/json': { schema: this.#shown(checkOf(schema)) as object } },
+    };
+  }
+
+  #answerOf({ output, answer, stream }: Pick<Operation, 'output' | 'answer' | 'stream'>): DocumentedAnswer {
+    const { content } = output.type === 'never' ? {} : this.json(output, answer);
+    const events = { 'text/event-stream': { schema: { type: 'string', description: stream } } };
+    return { description: answer, content: { ...content, ...(stream === undefined ? {} : events) } };
+  }
+
+  #parametersOf(operation: Operation): DocumentedParameter[] {
+    return placesOf(operation)
+      .filter((place) => place.in !== 'body')
+      .map(({ name, in: place, check, isRequired }) => {
+        const { description, ...schema } = this.#shown(check) as Check;
+        return {
+          name,
+          in: place,
+          required: place === 'path' || isRequired,
+          ...(description === undefined ? {} : { description }),
+          schema: place === 'path' ? { type: 'string' } : schema.type === 'array' ? listText(schema) : schema,
+        };
+      });
+  }
+
+  #requestBodyOf(operation: Operation): Documented['requestBody'] {
+    const fields = placesOf(operation).filter((place) => place.in === 'body');
+    if (fields.length === 0) return undefined;
+    const required = fields.filter(({ isRequired }) => isRequired).map(({ name }) => name);
+    const schema = {
+      type: 'object',
+      properties: Object.fromEntries(fields.map(({ name, check }) => [name, strict(check)])),
+      ...(required.length > 0 ? { required } : {}),
+      additionalProperties: false,
+    };
+    const named = operation.id.charAt(0).toUpperCase() + operation.id.slice(1);
+    return {
+      required: required.length > 0,
+      content: { 'application/json': { schema: this.#component(named, this.#shown(schema) as object) } },
+    };
+  }
+
+  /** A schema as the document has it: what has a name stands among the document's own. */
+  #shown(schema: unknown): unknown {
+    if (Array.isArray(schema)) return schema.map((each) => this.#shown(each));
+    if (!isObject(schema)) return schema;
+    const { 'x-name': name, 'x-here': here } = schema;
+    const fields = Object.entries(schema).filter(([field]) => !UNSHOWN.has(field));
+    const own = Object.fromEntries(fields.map(([field, of]) => [field, this.#shown(of)]));
+    return typeof name === 'string' ? { ...this.#component(name, own), ...(here as object) } : own;
+  }
+
+  #component(name: string, schema: object): { $ref: string } {
+    this.schemas[name] ??= schema;
+    return { $ref: `#/components/schemas/${name}` };
+  }
+}
+
+/** A list of a query is one text. */
+function listText({ items, default: byDefault }: Check): object {
+  const one = (items?.enum ?? []).join('|');
+  return {
+    type: 'string',
+    pattern: `^(${one})(,(${one}))*$`,
+    ...(byDefault === undefined ? {} : { default: byDefault }),
+  };
+}
+
+/** Objects of a request take their known fields only. */
+function strict(check: Check): Check {
+  const { properties, items, anyOf } = check;
+  return {
+    ...check,
+    ...(items === undefined ? {} : { items: strict(items) }),
+    ...(anyOf === undefined ? {} : { anyOf: anyOf.map(strict) }),
+    ...(properties === undefined
+      ? {}
+      : {
+          additionalProperties: check.additionalProperties ?? check['x-leaves-out'] ?? false,
+          properties: Object.fromEntries(Object.entries(properties).map(([name, of]) => [name, strict(of)])),
+        }),
+  };
+}
+
+/** What is there for checks and errors only. */
+const UNSHOWN = new Set([
+  ...['x-expected', 'x-instead', 'x-flat', 'x-path-part', 'x-name', 'x-here'],
+  ...['x-leaves-out', 'x-without-nulls'],
+]);
