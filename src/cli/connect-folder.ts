@@ -7,12 +7,10 @@ import type { UiTarget } from '../../worker/temporal/ui-link.ts';
 import { GatewayClient } from '../client/gateway-client.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 import type { OpenedStore } from '../store/open-store.ts';
-import { InvalidStoreUrl } from '../store/store-errors.ts';
-import { CliError, withSection } from './cli-error.ts';
+import { CliError } from './cli-error.ts';
 import type { DirectApiOptions } from './direct-api.ts';
 import { ownOrReach } from './environment/folder-access.ts';
-import { needsFolder, storeUrl } from './environment/places.ts';
-import { knownUi } from './environment/ui-target.ts';
+import { knownUi, needsFolder, storeProblem, storeUrl } from './environment/places.ts';
 import type { StoredApi } from './stored-api.ts';
 
 /** How long a gateway that has gone away is waited for, milliseconds. */
@@ -176,7 +174,6 @@ async function openNamedStore(
     closing.add(() => store.close());
     return store;
   } catch (error) {
-    if (!(error instanceof InvalidStoreUrl)) throw error;
-    throw new CliError(`HOLDFAST_STORE: ${withSection(error)}`);
+    throw storeProblem(error);
   }
 }

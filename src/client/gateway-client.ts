@@ -26,8 +26,9 @@ import { GatewaySessions } from './sessions/gateway-sessions.ts';
 import type { FollowOptions } from './stream/follow-events.ts';
 import { gatewayStream } from './stream/gateway-stream.ts';
 import type { FollowedEvent, StreamItem } from './stream/stream-item.ts';
+import { checkedCall, checkedInterrupt } from './turns/checked-order.ts';
 import { answerQuery, gatewayTurn, storedEvents, type ToldTurn } from './turns/gateway-turn.ts';
-import { type AnswerOptions, type Confirmed, checkedCall, checkedInterrupt } from './turns/steering.ts';
+import type { AnswerOptions, Confirmed } from './turns/steering.ts';
 import type { TurnHandle } from './turns/turn-handle.ts';
 import { sessionNamesOf } from './turns/turn-names.ts';
 

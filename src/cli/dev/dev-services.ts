@@ -7,7 +7,7 @@ import type { HoldfastClient } from '../../client/holdfast-client.ts';
 import { CliError } from '../cli-error.ts';
 import { withProgress } from '../command-output.ts';
 import { openBackend } from '../environment/backend.ts';
-import { lineLogger } from '../environment/line-logger.ts';
+import { lineLogger } from '../environment/operator-log.ts';
 import { gatewaySettingsFor, storeUrl, taskQueueFor } from '../environment/places.ts';
 import { listening } from '../listening.ts';
 import type { LoadedAgents, WorkerPlace } from './child-messages.ts';

@@ -3,9 +3,7 @@ import {
   type EnvironmentOptions,
   openEnvironment,
 } from '../../../worker/environment/open-environment.ts';
-import { InvalidStoreUrl } from '../../store/store-errors.ts';
-import { CliError, withSection } from '../cli-error.ts';
-import { listenUrl, storeUrl } from './places.ts';
+import { listenUrl, storeProblem, storeUrl } from './places.ts';
 
 export interface BackendOptions extends Pick<EnvironmentOptions, 'folder' | 'stopsServer' | 'onProgress'> {
   /** Names server and store; what it doesn't name is the folder's. */
@@ -19,8 +17,6 @@ export async function openBackend(options: BackendOptions): Promise<Environment>
   try {
     return await openEnvironment({ ...options, store });
   } catch (error) {
-    if (!(error instanceof InvalidStoreUrl)) throw error;
-    const variable = error.message.startsWith('listen:') ? 'HOLDFAST_STORE_LISTEN' : 'HOLDFAST_STORE';
-    throw new CliError(`${variable}: ${withSection(error)}`);
+    throw storeProblem(error);
   }
 }

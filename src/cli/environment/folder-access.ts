@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { acquireFolder, FolderInUse, type FolderOwnership } from '../../../worker/folder/lock.ts';
 import { findLocalGateway } from '../../../worker/local-gateway.ts';
+import { GatewayError, GatewayUnreachable } from '../../client/client-errors.ts';
 import { CliError } from '../cli-error.ts';
 
 /** How long the owner of a folder may take to open its gateway, or to let go of the folder, milliseconds. */
@@ -62,4 +63,10 @@ export async function ownAlone(folder: string, note: (line: string) => void): Pr
     `the folder ${resolve(folder)} is in use by ${pid === undefined ? 'a process' : `process ${pid}`}, which serves its ` +
       `gateway at ${url}: end that process${pid === undefined ? '' : ` (kill ${pid})`}, or use another folder (--folder)`,
   );
+}
+
+/** Whether the process that was spoken to is gone: nobody answers, or another one does at its address, which has a token of its own. */
+export function ownerHasEnded(error: unknown): boolean {
+  if (error instanceof GatewayUnreachable) return true;
+  return error instanceof GatewayError && error.code === 'HOLDFAST_GATEWAY_UNAUTHENTICATED';
 }

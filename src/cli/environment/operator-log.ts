@@ -37,3 +37,10 @@ function shownValue(value: unknown): string {
   if (typeof value === 'string') return /^[\w./:@-]+$/.test(value) ? value : JSON.stringify(value);
   return JSON.stringify(value, (_key, inner) => (typeof inner === 'bigint' ? String(inner) : inner)) ?? '';
 }
+
+/** Without a folder there is no file for the operator; the terminal gets a line. */
+export function lineLogger(onLine: (line: string) => void): HoldfastLogger {
+  const told = (message: string) => onLine(message);
+  const untold = () => undefined;
+  return { debug: untold, info: untold, warn: told, error: told };
+}

@@ -1,10 +1,14 @@
 import { resolve } from 'node:path';
-import { namesServer } from '../../../worker/temporal/client-config.ts';
+import { z } from 'zod';
+import { readDevEntry } from '../../../worker/folder/dev-file.ts';
+import { configuredServer, namesServer } from '../../../worker/temporal/client-config.ts';
+import { configuredUiUrl, type UiTarget } from '../../../worker/temporal/ui-link.ts';
 import { PUBLIC_URL_FORM, publicUrlOf } from '../../gateway/access/public-url.ts';
 import type { GatewaySettings } from '../../gateway/gateway-settings.ts';
 import { shortDigest } from '../../protocol/identity.ts';
 import { DEFAULT_TASK_QUEUE } from '../../protocol/names.ts';
-import { UsageError } from '../cli-error.ts';
+import { InvalidStoreUrl } from '../../store/store-errors.ts';
+import { CliError, UsageError, withSection } from '../cli-error.ts';
 
 /** The `postgres://` URL of the store; without one it is embedded in the folder. */
 export function storeUrl(env: NodeJS.ProcessEnv): string | undefined {
@@ -14,6 +18,13 @@ export function storeUrl(env: NodeJS.ProcessEnv): string | undefined {
 /** The store's connection that hears of other processes, for `openStore`. */
 export function listenUrl(env: NodeJS.ProcessEnv): { listen?: string } {
   return env.HOLDFAST_STORE_LISTEN ? { listen: env.HOLDFAST_STORE_LISTEN } : {};
+}
+
+/** What is thrown of a store that can't be opened: a malformed URL is told with its variable. */
+export function storeProblem(error: unknown): unknown {
+  if (!(error instanceof InvalidStoreUrl)) return error;
+  const variable = error.message.startsWith('listen:') ? 'HOLDFAST_STORE_LISTEN' : 'HOLDFAST_STORE';
+  return new CliError(`${variable}: ${withSection(error)}`);
 }
 
 /** Where services call back: as the environment or the gateway's settings say, else where this machine's own gateway is, once it is up. */
@@ -56,4 +67,17 @@ export function taskQueueFor(env: NodeJS.ProcessEnv, folder: string, file: strin
   if (storeUrl(env) !== undefined) return DEFAULT_TASK_QUEUE;
   const place = JSON.stringify([resolve(folder), resolve(file)]);
   return `${DEFAULT_TASK_QUEUE}-${shortDigest(place).slice(0, 8)}`;
+}
+
+const serverSchema = z.object({ uiUrl: z.url() });
+
+/** The Temporal UI of the server that the environment names, or of the folder's last one; asks and starts nothing. */
+export function knownUi(env: NodeJS.ProcessEnv, folder: string): UiTarget | undefined {
+  const server = configuredServer(env);
+  if (server !== undefined) {
+    const { connectionOptions, namespace } = server;
+    return { namespace, uiUrl: configuredUiUrl(connectionOptions.address, env) };
+  }
+  const embedded = readDevEntry(folder, 'temporal', serverSchema);
+  return embedded && { namespace: 'default', uiUrl: embedded.uiUrl };
 }

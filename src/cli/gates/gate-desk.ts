@@ -9,7 +9,7 @@ import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { nextCommands } from '../approvals/next-commands.ts';
 import { describeError } from '../cli-error.ts';
-import { ownerHasEnded } from '../environment/owner-has-ended.ts';
+import { ownerHasEnded } from '../environment/folder-access.ts';
 import { childLines, waitingChildren } from '../run/child-lines.ts';
 import { askPerson, type Person } from './ask-person.ts';
 import { askedRequests } from './asked-requests.ts';

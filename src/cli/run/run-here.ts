@@ -3,7 +3,7 @@ import type { FolderOwnership } from '../../../worker/folder/lock.ts';
 import { workflowUrl } from '../../../worker/temporal/ui-link.ts';
 import { offerGemini } from '../../testing/offer-gemini.ts';
 import { type AgentsEnvironment, openAgentsEnvironment } from '../environment/agents-environment.ts';
-import { lineLogger } from '../environment/line-logger.ts';
+import { lineLogger } from '../environment/operator-log.ts';
 import { folderLogger, installRuntime } from '../environment/worker-logs.ts';
 import { tellJobsGoingOn } from '../jobs/jobs-going-on.ts';
 import { othersWaiting, runTurn } from './run-turn.ts';

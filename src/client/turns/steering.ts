@@ -2,14 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isGrpcServiceError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { LONGEST_NAME } from '../../contract/message-limits.ts';
-import {
-  CALL_TO_CANCEL,
-  type CallToCancel,
-  type InterruptOptions,
-  interruptTurn,
-  cancelCall as operationOfCall,
-  TURN_TO_INTERRUPT,
-} from '../../contract/turns.ts';
+import type { CallToCancel, InterruptOptions } from '../../contract/turns.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { workflowIdOf } from '../../protocol/identity.ts';
 import type { CancelCall, CancelReceipt, Interrupt, InterruptReceipt } from '../../protocol/message.ts';
@@ -17,9 +10,9 @@ import { CANCEL_CALL, INTERRUPT, STATUS_QUERY } from '../../protocol/names.ts';
 import type { TurnStatus } from '../../protocol/turn.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { ANSWER_TIMEOUT, aboutWorkers, ask, isOutOfTime } from '../ask-workflow.ts';
-import { checkedFields } from '../checked-input.ts';
 import type { ClientContext } from '../client-context.ts';
-import { InvalidTurn, NoAnswer, UnknownCall } from '../client-errors.ts';
+import { NoAnswer, UnknownCall } from '../client-errors.ts';
+import { checkedCall, checkedInterrupt } from './checked-order.ts';
 import { openRun } from './open-run.ts';
 import { workflowIdOfSession } from './turn-names.ts';
 
@@ -66,18 +59,6 @@ export async function interrupt(
   const payload: Interrupt = { ...newOrder(), ...order, ...reasonOf(reason) };
   const steered = await steer<InterruptReceipt>(context, workflowId, INTERRUPT, payload, options.timeout);
   return steered ?? { v: PROTOCOL_VERSION, confirmed: true };
-}
-
-/** @throws InvalidTurn */
-export function checkedCall(names: SessionNames, call: CallToCancel) {
-  const checked = checkedFields(CALL_TO_CANCEL, { ...call, ...names }, operationOfCall.name);
-  if ((checked.callKey === undefined) !== (checked.callId === undefined)) return checked;
-  throw new InvalidTurn(`${operationOfCall.name}: expected either a callKey or a callId`);
-}
-
-/** @throws InvalidTurn */
-export function checkedInterrupt(names: SessionNames, options: InterruptOptions) {
-  return checkedFields(TURN_TO_INTERRUPT, { ...options, ...names }, interruptTurn.name);
 }
 
 /** An order is sent a second way where nobody answers, and both may arrive. */
