@@ -3,7 +3,7 @@ import { SubAgentFailed } from '../../src/agents/agent-tool.ts';
 import { runOfImpl } from '../../src/agents/base-agent.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
 import { createEvent, type Event } from '../../src/events/event.ts';
-import { visibleEvents } from '../../src/flows/event-sight.ts';
+import { visibleEvents } from '../../src/flows/event-visibility.ts';
 import { applyStateDelta } from '../../src/flows/step-context.ts';
 import { type Transcript, TranscriptLog } from '../../src/flows/transcript.ts';
 import { defined, isRecord } from '../../src/protocol/json.ts';

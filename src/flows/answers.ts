@@ -8,10 +8,10 @@ import {
   isEmptyText,
   isReservedPart,
   retoldResponse,
-  sightOf,
   stepKey,
   type TranscriptEvent,
-} from './event-sight.ts';
+  visibilityOf,
+} from './event-visibility.ts';
 
 /** A response, and the parts after it up to the next one: its media. */
 interface Answer {
@@ -76,9 +76,9 @@ export class Answers {
       }
       if (event.kind === 'model' && (hasCalls(event) || hasCode(event)))
         this.#asking.set(stepKey(event), event);
-      const sight = sightOf(event, perspective);
-      if (sight === 'answers') this.#distribute(event, calls);
-      else if (sight !== 'hidden') noteCalls(calls, event, sight === 'own');
+      const visibility = visibilityOf(event, perspective);
+      if (visibility === 'answers') this.#distribute(event, calls);
+      else if (visibility !== 'hidden') noteCalls(calls, event, visibility === 'own');
     }
   }
 
@@ -120,7 +120,7 @@ export class Answers {
   #merge(event: TranscriptEvent, perspective: Perspective): void {
     this.#merged.set(stepKey(event), event);
     const asked = this.#asking.get(stepKey(event));
-    if (asked !== undefined && sightOf(asked, perspective) !== 'hidden') this.#asked.set(event, [asked]);
+    if (asked !== undefined && visibilityOf(asked, perspective) !== 'hidden') this.#asked.set(event, [asked]);
   }
 
   #distribute(event: TranscriptEvent, calls: ReadonlyMap<string, KnownCall>): void {

@@ -10,12 +10,12 @@ import {
   hasCode,
   isBlank,
   retoldContent,
-  type Sight,
-  sightOf,
   stepKey,
   type TranscriptEvent,
+  type Visibility,
+  visibilityOf,
   visibleEvents,
-} from './event-sight.ts';
+} from './event-visibility.ts';
 
 /**
  * What an agent of `includeContents: 'none'` sees of the visible events: what came since the latest message, or since the
@@ -39,8 +39,8 @@ function currentTurnOf(
 }
 
 /** Whether the event begins a turn for an agent. */
-function beginsTurn(event: TranscriptEvent, sight: Sight): boolean {
-  return sight === 'foreign' || (sight !== 'hidden' && authorOf(event) === 'user');
+function beginsTurn(event: TranscriptEvent, visibility: Visibility): boolean {
+  return visibility === 'foreign' || (visibility !== 'hidden' && authorOf(event) === 'user');
 }
 
 /** 0 where there is none. */
@@ -59,11 +59,11 @@ function latestPivot(
 function isPivot(event: TranscriptEvent, answers: Answers, perspective: Perspective): boolean {
   if (event.kind === 'responses') {
     const asked = answers.askedBy(event);
-    return asked !== undefined && sightOf(asked, perspective) === 'foreign';
+    return asked !== undefined && visibilityOf(asked, perspective) === 'foreign';
   }
-  const sight = sightOf(event, perspective);
-  if (!beginsTurn(event, sight)) return false;
-  return sight !== 'answers' || answers.answeredBy(event).length > 0 || answers.restOf(event).length > 0;
+  const visibility = visibilityOf(event, perspective);
+  if (!beginsTurn(event, visibility)) return false;
+  return visibility !== 'answers' || answers.answeredBy(event).length > 0 || answers.restOf(event).length > 0;
 }
 
 /** The first event with calls that are answered from an event on. */
@@ -138,10 +138,10 @@ export class PerspectiveContents {
   #append(event: TranscriptEvent): boolean {
     if (event.hidesAfter !== undefined) return false;
     if (event.kind === 'responses') return this.#appendResponses(event);
-    const sight = sightOf(event, this.#perspective);
-    if (sight === 'answers') return false;
-    if (this.#perspective.include === 'none' && beginsTurn(event, sight)) this.#clear();
-    this.#place(event, sight);
+    const visibility = visibilityOf(event, this.#perspective);
+    if (visibility === 'answers') return false;
+    if (this.#perspective.include === 'none' && beginsTurn(event, visibility)) this.#clear();
+    this.#place(event, visibility);
     return true;
   }
 
@@ -168,13 +168,13 @@ export class PerspectiveContents {
         this.#replaceResponses(event, answers.askedBy(event));
         continue;
       }
-      const sight = sightOf(event, this.#perspective);
-      if (sight === 'answers') {
+      const visibility = visibilityOf(event, this.#perspective);
+      if (visibility === 'answers') {
         this.#placeAnswers(event, answers);
         continue;
       }
       if (answers.latestFor(event) !== undefined) continue;
-      this.#place(event, sight);
+      this.#place(event, visibility);
       if (this.#waiting !== event) continue;
       this.#answer(event, answers.mergedFor(event), answers);
     }
@@ -183,8 +183,8 @@ export class PerspectiveContents {
   /** Responses of the agent's own calls stand after them already. */
   #replaceResponses(event: TranscriptEvent, asked: TranscriptEvent | undefined): void {
     if (asked === undefined) return;
-    const sight = sightOf(asked, this.#perspective);
-    if (sight === 'foreign') this.#retell(event, asked);
+    const visibility = visibilityOf(asked, this.#perspective);
+    if (visibility === 'foreign') this.#retell(event, asked);
     this.#others.delete(stepKey(event));
   }
 
@@ -207,12 +207,12 @@ export class PerspectiveContents {
     this.#push({ ...responses, parts: [...(responses?.parts ?? []), ...said] });
   }
 
-  #place(event: TranscriptEvent, sight: Sight): void {
-    if (event.kind === 'model' && sight !== 'own' && (hasCalls(event) || hasCode(event))) {
-      this.#others.set(stepKey(event), sight === 'foreign' ? event : undefined);
+  #place(event: TranscriptEvent, visibility: Visibility): void {
+    if (event.kind === 'model' && visibility !== 'own' && (hasCalls(event) || hasCode(event))) {
+      this.#others.set(stepKey(event), visibility === 'foreign' ? event : undefined);
     }
-    if (sight === 'foreign') this.#retell(event, event);
-    if (sight !== 'own') return;
+    if (visibility === 'foreign') this.#retell(event, event);
+    if (visibility !== 'own') return;
     if (hasCalls(event)) {
       this.#waiting = event;
       return;

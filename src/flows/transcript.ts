@@ -4,7 +4,7 @@ import { freezeDeep } from '../schema/copy-plain.ts';
 import type { StoredEvent } from '../store/sessions/stored-event.ts';
 import type { Perspective, ToolCallRecord, TranscriptView } from '../tools/invocation-context.ts';
 import { CallIds, type TakenCallIds } from './call-ids.ts';
-import { visibleEvents } from './event-sight.ts';
+import { visibleEvents } from './event-visibility.ts';
 import { type ContentsAt, PerspectiveContents } from './perspective-contents.ts';
 import { TurnToolCalls } from './turn-tool-calls.ts';
 

@@ -4,7 +4,7 @@ import { freezeDeep } from '../schema/copy-plain.ts';
 import type { StoredEvent } from '../store/sessions/stored-event.ts';
 import type { ToolCallRecord } from '../tools/invocation-context.ts';
 import { answeredCalls } from './call-responses.ts';
-import { stepKey } from './event-sight.ts';
+import { stepKey } from './event-visibility.ts';
 
 /** Stands in place of the name of a code executor, which no event tells. */
 export const CODE_CALL_NAME = 'executable_code';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Content, Part } from '../../src/events/content.ts';
-import type { TranscriptEvent } from '../../src/flows/event-sight.ts';
+import type { TranscriptEvent } from '../../src/flows/event-visibility.ts';
 import { contentsOf } from '../../src/flows/perspective-contents.ts';
 
 const BILLING = { agent: 'billing', include: 'default' } as const;

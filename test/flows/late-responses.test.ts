@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Content, Part } from '../../src/events/content.ts';
 import { CallIds } from '../../src/flows/call-ids.ts';
-import type { TranscriptEvent } from '../../src/flows/event-sight.ts';
+import type { TranscriptEvent } from '../../src/flows/event-visibility.ts';
 import { contentsOf as contentsAtOnce, PerspectiveContents } from '../../src/flows/perspective-contents.ts';
 import type { Perspective } from '../../src/tools/invocation-context.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { visibleEvents } from '../../src/flows/event-sight.ts';
+import { visibleEvents } from '../../src/flows/event-visibility.ts';
 import { visibleByRule } from './random-transcript.ts';
 
 interface Marked {

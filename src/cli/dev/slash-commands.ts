@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { visibleEvents } from '../../flows/event-sight.ts';
+import { visibleEvents } from '../../flows/event-visibility.ts';
 import { callKeyOf } from '../../protocol/identity.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import { nearestName } from '../../schema/known-fields.ts';

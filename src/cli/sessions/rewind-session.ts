@@ -1,4 +1,4 @@
-import { visibleEvents } from '../../flows/event-sight.ts';
+import { visibleEvents } from '../../flows/event-visibility.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import { CliError, UsageError } from '../cli-error.ts';

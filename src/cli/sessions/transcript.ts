@@ -1,5 +1,5 @@
 import type { Part } from '../../events/content.ts';
-import { visibleEvents } from '../../flows/event-sight.ts';
+import { visibleEvents } from '../../flows/event-visibility.ts';
 import { callKeyOf } from '../../protocol/identity.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import type { StoredEvent } from '../../store/sessions/stored-event.ts';

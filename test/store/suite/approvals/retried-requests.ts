@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { visibleEvents } from '../../../../src/flows/event-sight.ts';
+import { visibleEvents } from '../../../../src/flows/event-visibility.ts';
 import { requestIdOf } from '../../../../src/protocol/gate.ts';
 import { callKeyOf, retryIdOf } from '../../../../src/protocol/identity.ts';
 import type { NewRequest } from '../../../../src/store/approvals/approval-store.ts';

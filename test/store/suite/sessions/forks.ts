@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { visibleEvents } from '../../../../src/flows/event-sight.ts';
+import { visibleEvents } from '../../../../src/flows/event-visibility.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
 import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
 import { inTier } from '../../../setup/tier.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { visibleEvents } from '../../../../src/flows/event-sight.ts';
+import { visibleEvents } from '../../../../src/flows/event-visibility.ts';
 import { contentsOf } from '../../../../src/flows/perspective-contents.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
 import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';

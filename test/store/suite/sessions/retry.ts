@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createEventActions } from '../../../../src/events/event-actions.ts';
-import { visibleEvents } from '../../../../src/flows/event-sight.ts';
+import { visibleEvents } from '../../../../src/flows/event-visibility.ts';
 import { contentsOf } from '../../../../src/flows/perspective-contents.ts';
 import { retryIdOf } from '../../../../src/protocol/identity.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { visibleEvents } from '../../../../src/flows/event-sight.ts';
+import { visibleEvents } from '../../../../src/flows/event-visibility.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
 import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
 import { newNames, Turn } from '../turns/turn.ts';

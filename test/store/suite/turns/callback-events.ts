@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { visibleEvents } from '../../../../src/flows/event-sight.ts';
+import { visibleEvents } from '../../../../src/flows/event-visibility.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
 import { Fenced } from '../../../../src/store/store-errors.ts';
 import { takeUp } from '../sessions/retried-turn.ts';

@@ -113,13 +113,13 @@ export interface TranscriptEvent {
  * How an agent sees an event that is no merged responses: as its own or the user's, retold, not at all, or as `answers`: it
  * carries responses to earlier calls, and stands with them.
  */
-export type Sight = 'own' | 'foreign' | 'hidden' | 'answers';
+export type Visibility = 'own' | 'foreign' | 'hidden' | 'answers';
 
 /**
  * Semantics: `getContents` of `@google/adk` 2.0.0, which leaves out every event that begins with an empty text, and every event
  * with a reserved call: here a model sees what it has asked by `adk_request_input`, the answer, and the calls beside it.
  */
-export function sightOf(event: TranscriptEvent, { agent, branch }: Perspective): Sight {
+export function visibilityOf(event: TranscriptEvent, { agent, branch }: Perspective): Visibility {
   const { content, isolationScope } = event.event;
   // It asks people, and an answer to it is no model's to read.
   if (event.kind === 'request') return 'hidden';
