@@ -1,24 +1,26 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { GATE_KIND_KEYS } from '../test/setup/gate-turn-kinds.ts';
+import { OWN_HISTORIES, RECORDED } from '../test/setup/histories.ts';
 import { makeStore } from '../test/setup/made-store.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../test/setup/turn-environment.ts';
 import { TURN_KINDS, type TurnKind, turnKindAgents, turnKindApps } from '../test/setup/turn-kinds.ts';
 import { buildBundle } from './build-bundle.ts';
 
-/** Records one history of each kind of turn into `test/histories`, or only of the kinds named as arguments. */
-const only = process.argv.slice(2);
-const unknown = only.filter((kind) => !Object.hasOwn(TURN_KINDS, kind));
+/** Records a history of each kind of turn that has none, or of the kinds named as arguments, among this release's. */
+const named = process.argv.slice(2);
+const unknown = named.filter((kind) => !Object.hasOwn(TURN_KINDS, kind));
 if (unknown.length > 0)
   throw new Error(`no such kind: ${unknown.join(', ')}; there are ${Object.keys(TURN_KINDS).join(', ')}`);
 
-const folder = fileURLToPath(new URL('../test/histories/', import.meta.url));
-mkdirSync(folder, { recursive: true });
+mkdirSync(OWN_HISTORIES, { recursive: true });
 await buildBundle();
 await makeStore();
 
-const chosen = Object.entries(TURN_KINDS).filter(([kind]) => only.length === 0 || only.includes(kind));
+const isChosen = (kind: string) =>
+  named.length === 0 ? !RECORDED.some((each) => each.kind === kind) : named.includes(kind);
+const chosen = Object.entries(TURN_KINDS).filter(([kind]) => isChosen(kind));
 for (const [serverConfig, kinds] of Map.groupBy(chosen, ([, kind]) => kind.serverConfig)) {
   const agents = turnKindAgents();
   const environment = await openTurnEnvironment({
@@ -48,7 +50,7 @@ async function record(environment: TurnEnvironment, name: string, kind: TurnKind
   const runId = recorded === 'first' && firstRun ? firstRun : undefined;
   const history = await workflow.getHandle(workflowId, runId).fetchHistory();
   writeFileSync(
-    `${folder}${name}.json`,
+    join(OWN_HISTORIES, `${name}.json`),
     `{"workflowId":${JSON.stringify(workflowId)},"history":${historyToJSON(history)}}\n`,
   );
   console.log(`${name}: ${history.events?.length} events`);

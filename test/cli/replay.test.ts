@@ -1,15 +1,15 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { CliError } from '../../src/cli/cli-error.ts';
 import { type ReplayOptions, replayCommand } from '../../src/cli/replay/replay-command.ts';
 import { bundlePath } from '../../worker/bundle.ts';
+import { RECORDED, type RecordedHistory, readHistory } from '../setup/histories.ts';
 import { capturedOutput } from './captured-output.ts';
 
-const histories = fileURLToPath(new URL('../histories/', import.meta.url));
-const recorded = (name: string) => JSON.parse(readFileSync(join(histories, `${name}.json`), 'utf8'));
+const historyOf = (kind: string) => RECORDED.find((each) => each.kind === kind) as RecordedHistory;
+const recorded = (kind: string) => readHistory(historyOf(kind));
 
 const work = mkdtempSync(join(tmpdir(), 'holdfast-replay-'));
 afterAll(() => rmSync(work, { recursive: true, force: true }));
@@ -58,11 +58,9 @@ test('what temporal workflow show prints and the UI downloads: events alone, and
 });
 
 test('a release that does something else: between which events, and what is different; exit 1 [cli.replay]', async () => {
-  const name = readdirSync(histories).find((file) =>
-    readFileSync(join(histories, file), 'utf8').includes('"holdfast.settleStep"'),
-  );
-  const file = join(histories, name ?? '');
-  const { events } = JSON.parse(readFileSync(file, 'utf8')).history;
+  const found = RECORDED.find(({ path }) => readFileSync(path, 'utf8').includes('"holdfast.settleStep"'));
+  const { path: file, kind } = found as RecordedHistory;
+  const { events } = recorded(kind).history;
   const settled = events.find(
     (event: { activityTaskScheduledEventAttributes?: { activityType: { name: string } } }) =>
       event.activityTaskScheduledEventAttributes?.activityType.name === 'holdfast.settleStep',
@@ -85,7 +83,7 @@ test('a release that does something else: between which events, and what is diff
 });
 
 test('for people: the file, the place, and what to do [cli.replay]', async () => {
-  const file = join(histories, 'answer.json');
+  const file = historyOf('answer').path;
   const { code, lines } = await replayed([file], { bundle: changedBundle('holdfast.callModel') });
   expect(lines).toEqual([
     `fails ${file}`,

@@ -1,12 +1,9 @@
-import { globSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { RESULTS, resultProblem } from '../../src/protocol/activity-results.ts';
 import * as names from '../../src/protocol/names.ts';
 import type { Shape } from '../../src/protocol/shape.ts';
 import { GARBAGE } from '../setup/garbage-answers.ts';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
+import { RECORDED, readHistory } from '../setup/histories.ts';
 
 interface HistoryEvent {
   eventId: string;
@@ -45,10 +42,8 @@ function shapeFor(type: string, input: { ending?: unknown; job?: { do?: string; 
 
 /** Each result of each recorded history, and what it is taken for. */
 function recorded(): { what: string; shape: Shape; value: unknown }[] {
-  return globSync('test/histories/*.json', { cwd: root }).flatMap((path) => {
-    const { history } = JSON.parse(readFileSync(root + path, 'utf8')) as {
-      history: { events: HistoryEvent[] };
-    };
+  return RECORDED.flatMap((each) => {
+    const { history } = readHistory(each) as { history: { events: HistoryEvent[] } };
     const scheduled = new Map(
       history.events.map((event) => [String(event.eventId), event.activityTaskScheduledEventAttributes]),
     );
@@ -59,7 +54,7 @@ function recorded(): { what: string; shape: Shape; value: unknown }[] {
       const type = activityType?.name ?? '';
       if (IGNORED.has(type)) return [];
       const shape = shapeFor(type, jsonOf(input) as Parameters<typeof shapeFor>[1]);
-      return [{ what: `${path}: ${type}`, shape, value: jsonOf(completed.result) }];
+      return [{ what: `${each.kind}: ${type}`, shape, value: jsonOf(completed.result) }];
     });
   });
 }
