@@ -69,8 +69,9 @@ function digestOfSources(): string {
 
 /** Files whose sources are gone are still there from an earlier build; all others were written anew. */
 function removeOlderThan(time: number): void {
-  for (const path of globSync('dist/{src,workflows,activities,worker}/**/*.{js,ts,map,sql}', { cwd: root })) {
-    if (statSync(root + path).mtimeMs < time) rmSync(root + path);
+  for (const path of globSync('dist/{src,workflows,activities,worker}/**/*', { cwd: root })) {
+    const file = statSync(root + path);
+    if (file.isFile() && file.mtimeMs < time) rmSync(root + path);
   }
 }
 

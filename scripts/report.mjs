@@ -4,7 +4,9 @@ import { readFileSync } from 'node:fs';
 const given = process.argv.slice(2);
 const counts = { passed: 0, failed: 0 };
 for (let index = 0; index < given.length; index += 2) {
-  const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(given[index], 'utf8'));
+  // A run that ended before its tests did has written nothing.
+  const report = readFileSync(given[index], 'utf8') || '{"numPassedTests":0,"numFailedTests":0}';
+  const { numPassedTests, numFailedTests } = JSON.parse(report);
   counts.passed += numPassedTests;
   counts.failed += numFailedTests + (numFailedTests === 0 && given[index + 1] !== '0' ? 1 : 0);
 }

@@ -11,7 +11,7 @@ import { atTerminal, hasTerminals } from './terminal-process.ts';
 
 const agents = fileURLToPath(new URL('./agents/gated.ts', import.meta.url));
 
-describe.skipIf(!hasTerminals)('at a terminal', () => {
+describe.skipIf(!hasTerminals)(hasTerminals ? 'at a terminal' : 'at a terminal: no python3', () => {
   const work = mkdtempSync(join(tmpdir(), 'holdfast-terminal-'));
   const folder = join(work, '.holdfast');
   const effects = join(work, 'effects');

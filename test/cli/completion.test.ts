@@ -29,7 +29,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
   return printed.split('\n').filter((line) => line !== '');
 }
 
-describe.skipIf(!has('bash'))('in bash', () => {
+describe.skipIf(!has('bash'))(has('bash') ? 'in bash' : 'in bash, which is not installed', () => {
   test('every command, and every option of each, is offered at its place', () => {
     for (const { path, subcommands, options } of placesOf(holdfast)) {
       const words = path === '' ? [] : path.split(' ');

@@ -13,27 +13,26 @@ function loggerIn(folder: string) {
   return { told, logger: folderLogger(folder, (line) => void told.push(line)) };
 }
 
-test.skipIf('reason' in small)(
-  'a full disk ends nothing that runs: it is said once, and lines are kept again once there is room [worker.fullDisk]',
-  () => {
-    if ('reason' in small) return;
-    onTestFinished(() => small.remove());
-    const { folder } = small;
-    const { told, logger } = loggerIn(folder);
-    logger.warn('kept');
-    small.fill(0);
-    const long = 'x'.repeat(8_192);
-    for (let n = 0; n < 3; n += 1) logger.warn(long);
-    expect(told).toEqual([expect.stringMatching(/worker\.log: ENOSPC: no space left on device.*free space/)]);
-    const typed: string[] = [];
-    const history = chatHistory(folder, (line) => void typed.push(line));
-    for (let n = 0; n < 3; n += 1) history.save([long]);
-    expect(typed).toEqual([expect.stringContaining('chat-history: ENOSPC')]);
-    small.makeRoom();
-    logger.warn('kept again');
-    expect(readFileSync(join(folder, 'worker.log'), 'utf8')).toMatch(/ kept [\s\S]* kept again /);
-  },
-);
+test('a full disk ends nothing that runs: it is said once, and lines are kept again once there is room [worker.fullDisk]', ({
+  skip,
+}) => {
+  if ('reason' in small) return skip(small.reason);
+  onTestFinished(() => small.remove());
+  const { folder } = small;
+  const { told, logger } = loggerIn(folder);
+  logger.warn('kept');
+  small.fill(0);
+  const long = 'x'.repeat(8_192);
+  for (let n = 0; n < 3; n += 1) logger.warn(long);
+  expect(told).toEqual([expect.stringMatching(/worker\.log: ENOSPC: no space left on device.*free space/)]);
+  const typed: string[] = [];
+  const history = chatHistory(folder, (line) => void typed.push(line));
+  for (let n = 0; n < 3; n += 1) history.save([long]);
+  expect(typed).toEqual([expect.stringContaining('chat-history: ENOSPC')]);
+  small.makeRoom();
+  logger.warn('kept again');
+  expect(readFileSync(join(folder, 'worker.log'), 'utf8')).toMatch(/ kept [\s\S]* kept again /);
+});
 
 test('a log that can not be written ends nothing that runs [worker.fullDisk]', () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-log-'));

@@ -326,7 +326,7 @@ describe('over HTTP', () => {
   });
 
   test('the command lines of its page do what it says [gateway.turns]', async (context) => {
-    if (spawnSync('curl', ['--version']).status !== 0) context.skip();
+    context.skip(spawnSync('curl', ['--version']).status !== 0, 'curl is not installed');
     const folder = mkdtempSync(join(tmpdir(), 'holdfast-curl-'));
     try {
       mkdirSync(join(folder, '.holdfast'));

@@ -5,6 +5,7 @@ import { isDeep } from './tier.ts';
 /** Milliseconds between lines about how far the run is. */
 const INTERVAL = 30_000;
 const SLOWEST = 15;
+const FEW = 100;
 /** Milliseconds that a file takes beside its tests. */
 const START = 1_000;
 
@@ -40,7 +41,8 @@ export default class RunReporter implements Reporter {
       const { note } = test.result() as { note?: string };
       this.#tell(`skipped: ${test.fullName}${note === undefined ? '' : `: ${note}`}`);
     }
-    if (!isDeep) this.#tell(leftOut());
+    // A run of some files says nothing about all of them.
+    if (!isDeep && this.#all.size > FEW) this.#tell(leftOut());
   }
 
   #progress(): string {

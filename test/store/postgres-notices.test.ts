@@ -245,34 +245,33 @@ test('a store is closed soon where nothing comes from its listening connection a
 
 const program = findPgBouncer();
 
-test.skipIf(program === undefined)(
-  'through PgBouncer notices are sent; a listener behind it, or on another database, is refused [stream.text]',
-  async () => {
-    if (program === undefined) return;
-    const bouncer = await startPgBouncer(program, server);
-    onTestFinished(() => bouncer.close());
-    const pooled = bouncer.urlOf(new URL(url).pathname.slice(1));
-    const both = await openStore({ url: pooled, listen: url });
-    onTestFinished(() => both.close());
-    const turn = new Turn(both);
-    await turn.opened(1);
-    const { heard } = await watching(listener, turn);
-    both.live.tell(partialText(turn, 'pooled'));
-    await expect.poll(() => heard.at(-1), PATIENCE).toEqual(partialText(turn, 'pooled'));
-    const elsewhere = await server.newDatabase();
-    const refusals = [pooled, elsewhere].map((listen) =>
-      expect(openStore({ url: pooled, listen, connectTimeout: 3_000 })).rejects.toMatchObject({
-        code: 'HOLDFAST_INVALID_STORE_URL',
-        message: expect.stringMatching(/listen: .* the same database, and not through a pooler/),
-      }),
-    );
-    await Promise.all(refusals);
-    const left = () =>
-      server.query(`select from pg_stat_activity where application_name = 'holdfast listen'
+test('through PgBouncer notices are sent; a listener behind it, or on another database, is refused [stream.text]', async ({
+  skip,
+}) => {
+  if (program === undefined) return skip('pgbouncer is not installed');
+  const bouncer = await startPgBouncer(program, server);
+  onTestFinished(() => bouncer.close());
+  const pooled = bouncer.urlOf(new URL(url).pathname.slice(1));
+  const both = await openStore({ url: pooled, listen: url });
+  onTestFinished(() => both.close());
+  const turn = new Turn(both);
+  await turn.opened(1);
+  const { heard } = await watching(listener, turn);
+  both.live.tell(partialText(turn, 'pooled'));
+  await expect.poll(() => heard.at(-1), PATIENCE).toEqual(partialText(turn, 'pooled'));
+  const elsewhere = await server.newDatabase();
+  const refusals = [pooled, elsewhere].map((listen) =>
+    expect(openStore({ url: pooled, listen, connectTimeout: 3_000 })).rejects.toMatchObject({
+      code: 'HOLDFAST_INVALID_STORE_URL',
+      message: expect.stringMatching(/listen: .* the same database, and not through a pooler/),
+    }),
+  );
+  await Promise.all(refusals);
+  const left = () =>
+    server.query(`select from pg_stat_activity where application_name = 'holdfast listen'
         and datname = '${new URL(elsewhere).pathname.slice(1)}'`);
-    await expect.poll(left, PATIENCE).toEqual([]);
-  },
-);
+  await expect.poll(left, PATIENCE).toEqual([]);
+});
 
 test('a payload that is no notice harms nobody [stream.text]', async () => {
   const turn = new Turn(writer);
