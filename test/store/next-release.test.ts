@@ -138,6 +138,52 @@ test('a statement under which a function is replaced by one of other parameters 
   expect(await waiting).toMatchObject({ jobId, address });
 });
 
+test('both releases make an empty database together, and each has its functions [store.upgrade]', async () => {
+  const url = await server.newDatabase();
+  const next = pooled({ connectionString: url, max: 1 });
+  onTestFinished(() => next.close());
+  const [store] = await Promise.all([openStore({ url }), migrate(next, () => undefined, NEXT_RELEASE)]);
+  onTestFinished(() => store.close());
+  const turn = new Turn(store);
+  await turn.opened(1);
+  await turn.commit(1, 0);
+  expect(await functionsOf(url)).toEqual(checksums(NEXT_RELEASE.functions));
+});
+
+test('a next release that was killed between its tables and its functions leaves a store that works [store.upgrade]', async () => {
+  const url = await server.newDatabase();
+  const next = pooled({ connectionString: url, max: 1 });
+  onTestFinished(() => next.close());
+  await migrate(next, () => undefined, { ...NEXT_RELEASE, functions: new Map() });
+  const store = await openStore({ url });
+  onTestFinished(() => store.close());
+  const turn = new Turn(store);
+  await turn.opened(1);
+  await migrate(next, () => undefined, NEXT_RELEASE);
+  await turn.commit(1, 0);
+  expect(await functionsOf(url)).toEqual(checksums(NEXT_RELEASE.functions));
+});
+
+test('a column more has statements prepared anew, and no others sent without a name [store.upgrade]', async () => {
+  const url = await server.newDatabase();
+  const database = new Database(new pg.Pool({ connectionString: url, max: 2 }));
+  onTestFinished(() => database.close());
+  await server.query('create table t (a int); insert into t values (1)', new URL(url).pathname.slice(1));
+  const all = 'select * from t';
+  const names = () => database.query('select name from pg_prepared_statements order by name');
+  expect(await database.query(all)).toEqual([{ a: 1 }]);
+  const [first, own] = (await names()) as { name: string }[];
+  await database.query('alter table t add column b int default 2');
+  expect(await Promise.all([all, all, all].map((text) => database.query(text)))).toEqual(
+    Array(3).fill([{ a: 1, b: 2 }]),
+  );
+  await database.query('alter table t add column c int');
+  expect(await database.query(all)).toEqual([{ a: 1, b: 2, c: null }]);
+  const named = (await names()) as { name: string }[];
+  expect(named).toContainEqual(own);
+  expect(named).toContainEqual({ name: expect.stringMatching(`^(${first?.name}|${own?.name})_3$`) });
+});
+
 test('an embedded store of the release before is upgraded, and opened by both [store.upgrade]', async () => {
   const folder = folderWithStore();
   const opened = async (progress: string[]): Promise<OpenedStore> => {

@@ -28,8 +28,10 @@ const UNAVAILABLE_STATES = /^(08|28|53|57|58|3D000|40001|40P01|55P03|25006|25P0[
 const REPEATABLE_STATES = /^(08|57P01|57P02|40001|40P01)/;
 /** As it was about to call a function, a migration has put one with other parameters in its place. */
 const REPLACED_FUNCTION = /^(42883|XX000 cache lookup failed for function)/;
-/** A prepared statement that isn't there, is there already, or has another result than when it was prepared. */
-const LOST_STATEMENT_STATES = /^(26000|42P05|0A000)$/;
+/** A prepared statement that isn't there, or is there already. */
+const LOST_STATEMENT_STATES = /^(26000|42P05)$/;
+/** A prepared statement has another result than when it was prepared: a table has a column more. */
+const OTHER_RESULT = '0A000';
 const DISK_FULL = '53100';
 /** Invalid data, null where there must be a value, program limits, statement too complex. */
 const UNSTORABLE_STATES = /^(22|23502|54)/;
@@ -59,6 +61,7 @@ export class Database {
   readonly #gone: () => Error | undefined;
   readonly #meaning: (error: unknown) => string | undefined;
   readonly #tries: number;
+  /** Of prepared statements, by their texts. */
   readonly #names = new Map<string, string>();
   #prepares: boolean;
   #closed = false;
@@ -141,8 +144,10 @@ export class Database {
       // Others that were sent by name fail with this one, and are repeated too.
       const lost = name !== undefined && LOST_STATEMENT_STATES.test(state);
       if (lost) this.#prepares = false;
+      const outdated = name !== undefined && state === OTHER_RESULT;
+      if (outdated) this.#rename(text, name);
       const replaced = REPLACED_FUNCTION.test(`${state} ${(error as Error).message}`);
-      return { error, repeatable: lost || replaced || REPEATABLE_STATES.test(state) };
+      return { error, repeatable: lost || outdated || replaced || REPEATABLE_STATES.test(state) };
     }
   }
 
@@ -160,6 +165,12 @@ export class Database {
       this.#names.set(text, name);
     }
     return name;
+  }
+
+  /** All connections prepare it anew, under a name that none of them has. */
+  #rename(text: string, name: string): void {
+    // Another connection's statement may have come first.
+    if (this.#names.get(text) === name) this.#names.set(text, nextName(name));
   }
 
   #translated(error: unknown): unknown {
@@ -197,6 +208,12 @@ export class Database {
     }
     return this.#meaning(error) ?? reasonOf(error);
   }
+}
+
+/** `holdfast_1a2b`, `holdfast_1a2b_2`, `holdfast_1a2b_3`. */
+function nextName(name: string): string {
+  const [prefix, digest, count = '1'] = name.split('_');
+  return `${prefix}_${digest}_${Number(count) + 1}`;
 }
 
 /** Why a connection failed, in a few words. */

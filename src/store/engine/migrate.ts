@@ -44,7 +44,7 @@ interface Migration {
 /**
  * Brings the schema `holdfast` up to date: changes of tables each in a transaction of its own, then the functions that differ
  * in one. An advisory lock of the transaction sees to it that processes which open a store together migrate it once. A schema
- * that is newer than this release is left alone: neighbouring releases share one.
+ * that is newer than this release only gets functions that it lacks: neighbouring releases share one.
  *
  * @param onProgress is told that the store is created or migrated, and what is waited for.
  * @param schema Defaults to this release's.

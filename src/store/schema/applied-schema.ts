@@ -44,13 +44,15 @@ export function foreignVersion({ changes }: AppliedSchema, schema: StoreSchema):
   })?.version;
 }
 
-/** Functions of this release that the store lacks or has otherwise. None where the store is of a newer release. */
+/** Functions of this release that the store lacks or, unless the store is of a newer release, has otherwise. */
 export function outdatedFunctions(
   applied: AppliedSchema,
   schema: StoreSchema,
 ): [name: string, sql: string][] {
-  if (newestOf(applied) > versionOf(schema)) return [];
-  return [...schema.functions].filter(
-    ([name, sql]) => applied.functions.get(name)?.checksum !== checksumOf(sql),
-  );
+  const isNewer = newestOf(applied) > versionOf(schema);
+  return [...schema.functions].filter(([name, sql]) => {
+    const there = applied.functions.get(name);
+    // The newer release may have stopped between its tables and its functions, or have none of those that only this one calls.
+    return there === undefined || (!isNewer && there.checksum !== checksumOf(sql));
+  });
 }

@@ -26,15 +26,20 @@ const NAME = /^create or replace function holdfast\.(\w+)/m;
 
 /** The schema of this release. */
 export const STORE_SCHEMA: StoreSchema = {
-  changes: [{ version: 1, name: 'tables', sql: readFileSync(TABLES, 'utf8') }],
+  changes: [{ version: 1, name: 'tables', sql: textOf(TABLES) }],
   functions: new Map(
     globSync('*/*.sql', { cwd: ROOMS })
       .map((path) => join(ROOMS, path))
       .filter((path) => path !== TABLES)
-      .flatMap((path) => definitionsIn(readFileSync(path, 'utf8')))
+      .flatMap((path) => definitionsIn(textOf(path)))
       .sort(([one], [other]) => (one < other ? -1 : 1)),
   ),
 };
+
+/** The same checksum on every system: Git may have written `\r\n`. */
+function textOf(path: string): string {
+  return readFileSync(path, 'utf8').replaceAll('\r\n', '\n');
+}
 
 function definitionsIn(sql: string): [name: string, sql: string][] {
   return sql.split(BETWEEN).map((definition) => {
