@@ -1,8 +1,6 @@
 import { Argument, Option } from 'commander';
 import { type Check, take } from '../contract/check.ts';
 import { type Contract, checkOf, type InputOf, readText } from '../contract/operation.ts';
-import { isRecord } from '../protocol/json.ts';
-import { kindOf } from '../schema/kind-of.ts';
 import { UsageError } from './cli-error.ts';
 
 type FieldOf<Of extends Contract> = keyof InputOf<Of> & string;
@@ -51,6 +49,16 @@ export function summaryOf({ summary }: Contract): string {
   return phrase(summary);
 }
 
+/** Checks options that are fields of an operation. @throws UsageError */
+export function checkOptions<Of extends Contract>(
+  operation: Of,
+  options: { [Option in `--${string}`]: [field: FieldOf<Of>, value: string | undefined] },
+): void {
+  for (const [option, [field, value]] of Object.entries(options)) {
+    if (value !== undefined) fieldValue(checkOfField(operation, field), option, value);
+  }
+}
+
 /** JSON of an option that is a field of an operation. @throws UsageError */
 export function jsonField<Of extends Contract, Field extends FieldOf<Of>>(
   operation: Of,
@@ -63,7 +71,7 @@ export function jsonField<Of extends Contract, Field extends FieldOf<Of>>(
 }
 
 /** @throws UsageError naming the option and the place, never the text. */
-export function parsedOption(option: string, json: string): unknown {
+function parsedOption(option: string, json: string): unknown {
   try {
     return JSON.parse(json);
   } catch (error) {
@@ -73,13 +81,6 @@ export function parsedOption(option: string, json: string): unknown {
       `${option}: expected JSON as one word of the shell${place === undefined ? '' : `; it is wrong ${place}`}`,
     );
   }
-}
-
-/** @param what it holds, for the message. @throws UsageError */
-export function objectOption(option: string, json: string, what: string): Record<string, unknown> {
-  const value = parsedOption(option, json);
-  if (isRecord(value)) return value;
-  throw new UsageError(`${option}: expected an object of ${what}, got ${kindOf(value)}`);
 }
 
 function checkOfField({ input }: Contract, field: string): Check {
@@ -99,7 +100,7 @@ function fieldValue(check: Check, option: string, value: unknown, help?: string)
   const more = help === undefined ? '' : `: ${help}`;
   // Which of several is wrong is seen.
   const within = problem.field.replace(/^\[\d+\]/, '');
-  throw new UsageError(`${option}${within}: ${problem.problem}${more}`);
+  throw new UsageError(`${option}: ${within === '' ? '' : `${within}: `}${problem.problem}${more}`);
 }
 
 /** As contracts say it of what can't stand in a schema. */

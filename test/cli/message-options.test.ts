@@ -28,23 +28,25 @@ describe('what the user says, on the command line', () => {
       { content: '{"parts" 1}' },
       '--content: expected JSON as one word of the shell; it is wrong at position 9',
     ],
-    [{ content: '"hi"' }, '--content: expected a Content { "parts": [ … ] }, got string'],
-    [{ content: '[{"text":"hi"}]' }, '--content: expected a Content { "parts": [ … ] }, got array'],
-    [{ content: '{"role":"model","parts":[{"text":"hi"}]}' }, '--content: role: expected "user" or nothing'],
-    [{ content: '{"text":"hi"}' }, '--content: parts: expected a list of at least one part, got undefined'],
-    [{ content: '{"parts":[]}' }, '--content: parts: expected a list of at least one part'],
+    [
+      { content: '"hi"' },
+      '--content: expected a Content { "parts": [ … ] }, got text, which goes with --message',
+    ],
+    [{ content: '[{"text":"hi"}]' }, '--content: expected text that isn’t blank, or a Content { role'],
+    [{ content: '{"role":"model","parts":[{"text":"hi"}]}' }, "--content: role: expected 'user' or nothing"],
+    [{ content: '{"text":"hi"}' }, '--content: parts: expected at least one part, got nothing'],
+    [{ content: '{"parts":[]}' }, '--content: parts: expected at least one part'],
     [
       { content: '{"parts":["hi"]}' },
-      '--content: parts[0]: expected a part, { "text": "…" } for one, got string',
+      '--content: parts[0]: expected a part with at least one field, got string',
     ],
     [
       { content: '{"parts":[{"text":"a"},{}]}' },
-      '--content: parts[1]: expected a part, { "text": "…" } for one, got an empty one',
+      '--content: parts[1]: expected a part with at least one field, got object',
     ],
-    [{ content: '{"parts":[{"text":5}]}' }, '--content: parts[0].text: expected a string, got number'],
+    [{ content: '{"parts":[{"text":5}]}' }, '--content: parts[0].text: expected text'],
     [{ message: 'hi', state: '{' }, '--state: expected JSON as one word of the shell'],
-    [{ message: 'hi', state: '[1]' }, '--state: expected an object of values by key, got array'],
-    [{ message: 'hi', state: 'null' }, '--state: expected an object of values by key, got null'],
+    [{ message: 'hi', state: '[1]' }, '--state: expected an object, got a list of 1'],
   ])('%j is refused, without its content [cli.content]', (options, message) => {
     const refused = () => givenMessage(options);
     expect(refused).toThrow(CliError);

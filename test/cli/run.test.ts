@@ -272,14 +272,14 @@ describe.concurrent('bad input of holdfast run', () => {
       1,
       /agents\.ts can't be loaded: .*Write "type": "module" into the package\.json beside it, or name the file \.mts/s,
     ],
-    ['an empty session', [agents, ...message, '--session='], 2, /--session: expected text, got nothing/],
-    ['an empty user', [agents, ...message, '--user='], 2, /--user: expected text, got nothing/],
-    ['an empty app', [agents, ...message, '--app='], 2, /--app: expected text, got nothing/],
+    ['an empty session', [agents, ...message, '--session='], 2, /--session: expected a non-empty string/],
+    ['an empty user', [agents, ...message, '--user='], 2, /--user: expected a non-empty string/],
+    ['an empty app', [agents, ...message, '--app='], 2, /--app: expected a non-empty string/],
     [
       'an empty message id',
       [agents, ...message, '--message-id='],
       2,
-      /--message-id: expected text, got nothing/,
+      /--message-id: expected a non-empty string/,
     ],
   ];
 

@@ -1,12 +1,13 @@
 import { Closing } from '../../../worker/closing.ts';
 import { workflowUrl } from '../../../worker/temporal/ui-link.ts';
+import { sendMessage } from '../../contract/messages.ts';
 import { workflowIdOf } from '../../protocol/identity.ts';
 import { UsageError } from '../cli-error.ts';
 import { withProgress } from '../command-output.ts';
 import { ownAlone } from '../environment/folder-access.ts';
 import { storeUrl } from '../environment/places.ts';
+import { checkOptions } from '../field-option.ts';
 import { agentsPath, chooseApp } from '../load-agents.ts';
-import { assertText } from '../sessions/named-session.ts';
 import { startConversation } from './conversation.ts';
 import { startDevServices } from './dev-services.ts';
 import { devSignals } from './dev-signals.ts';
@@ -31,7 +32,11 @@ export interface DevOptions {
 
 /** `holdfast dev`: everything in one command, until it is told to end. Returns the exit code. */
 export async function devCommand(file: string, options: DevOptions): Promise<number> {
-  for (const name of ['session', 'user', 'app'] as const) assertText(`--${name}`, options[name]);
+  checkOptions(sendMessage, {
+    '--session': ['sessionId', options.session],
+    '--user': ['userId', options.user],
+    '--app': ['app', options.app],
+  });
   const path = agentsPath(file);
   const { env, stdin, stdout, stderr } = process;
   const isTyped = options.chat && stdin.isTTY && stdout.isTTY && !options.json;

@@ -1,8 +1,7 @@
+import { sendMessage } from '../../contract/messages.ts';
 import type { Content } from '../../events/content.ts';
-import { isRecord } from '../../protocol/json.ts';
-import { kindOf } from '../../schema/kind-of.ts';
 import { UsageError } from '../cli-error.ts';
-import { objectOption, parsedOption } from '../field-option.ts';
+import { jsonField } from '../field-option.ts';
 
 /** What the user says, as the command line has it. */
 export interface MessageOptions {
@@ -23,9 +22,11 @@ export function givenMessage({ message, content, state }: MessageOptions): Given
   if (message !== undefined && content !== undefined) {
     throw new UsageError('--message and --content: give one of the two');
   }
+  const stateDelta =
+    state === undefined ? undefined : (jsonField(sendMessage, 'stateDelta', '--state', state) ?? undefined);
   return {
     message: content === undefined ? textOf(message) : contentOf(content),
-    ...(state === undefined ? {} : { stateDelta: objectOption('--state', state, 'values by key') }),
+    ...(stateDelta === undefined ? {} : { stateDelta }),
   };
 }
 
@@ -38,30 +39,9 @@ function textOf(message: string | undefined): string {
 }
 
 function contentOf(json: string): Content {
-  const content = parsedOption('--content', json);
-  if (!isRecord(content)) fail('--content', `expected a Content { "parts": [ … ] }, got ${kindOf(content)}`);
-  const { role, parts } = content;
-  if (role !== undefined && role !== 'user') fail('--content: role', 'expected "user" or nothing');
-  if (!Array.isArray(parts) || parts.length === 0) {
-    fail(
-      '--content: parts',
-      `expected a list of at least one part${Array.isArray(parts) ? '' : `, got ${kindOf(parts)}`}`,
-    );
-  }
-  for (const [index, part] of parts.entries()) {
-    if (!isRecord(part) || Object.keys(part).length === 0) {
-      fail(
-        `--content: parts[${index}]`,
-        `expected a part, { "text": "…" } for one, got ${isRecord(part) ? 'an empty one' : kindOf(part)}`,
-      );
-    }
-    if (part.text !== undefined && typeof part.text !== 'string') {
-      fail(`--content: parts[${index}].text`, `expected a string, got ${kindOf(part.text)}`);
-    }
-  }
-  return content;
-}
-
-function fail(what: string, problem: string): never {
-  throw new UsageError(`${what}: ${problem}`);
+  const content = jsonField(sendMessage, 'message', '--content', json);
+  if (typeof content === 'object') return content as Content;
+  throw new UsageError(
+    '--content: expected a Content { "parts": [ … ] }, got text, which goes with --message',
+  );
 }

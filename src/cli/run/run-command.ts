@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { llmAgentsOf } from '../../agents/agents-of-tree.ts';
-import { nameProblem } from '../../contract/message-limits.ts';
+import { sendMessage } from '../../contract/messages.ts';
 import { attestMessage, readApprover } from '../approvals/approver.ts';
-import { UsageError } from '../cli-error.ts';
 import { ownerHasEnded, ownOrReach } from '../environment/folder-access.ts';
 import { needsFolder } from '../environment/places.ts';
+import { checkOptions } from '../field-option.ts';
 import { GateDesk, type GateDeskOptions } from '../gates/gate-desk.ts';
 import { heldPrinter } from '../gates/held-printer.ts';
 import { terminalPerson } from '../gates/terminal-person.ts';
@@ -16,24 +16,18 @@ import { runThrough } from './run-through.ts';
 import type { TurnOfCommand } from './run-turn.ts';
 import type { Interruption, RunningCommand, RunOptions, TurnLeft } from './running-command.ts';
 
-function checkOptions(options: RunOptions): void {
-  const { session, user, app, messageId } = options;
-  for (const [name, value] of Object.entries({ session, user, app, 'message-id': messageId })) {
-    if (value !== undefined && (value === '' || !value.isWellFormed())) {
-      throw new UsageError(`--${name}: expected text, got ${value === '' ? 'nothing' : 'malformed Unicode'}`);
-    }
-  }
-  const problem = messageId === undefined ? undefined : nameProblem(messageId);
-  if (problem !== undefined) throw new UsageError(`--message-id: ${problem}`);
-}
-
 /** Of a turn that waits for people or for a job, where the command doesn't. */
 const WAITING = 3;
 
 /** `holdfast run`: one turn to its end. Returns the exit code. */
 export async function runCommand(file: string, options: RunOptions): Promise<number> {
   const given = givenMessage(options);
-  checkOptions(options);
+  checkOptions(sendMessage, {
+    '--session': ['sessionId', options.session],
+    '--user': ['userId', options.user],
+    '--app': ['app', options.app],
+    '--message-id': ['messageId', options.messageId],
+  });
   const approver = readApprover(options);
   const held = heldPrinter(
     options.json
