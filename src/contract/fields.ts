@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { MOST_LISTED } from './lists.ts';
+import { LONGEST_NAME } from './message-limits.ts';
 import { PROTOCOL_VERSION } from './version.ts';
-
-/** Characters of what goes into ids of Temporal's, at most: it refuses the activity of a longer one for ever. */
-const LONGEST_ID_NAME = 1_000;
 
 /** No database keeps NUL, and no JSON a lone surrogate. */
 const STORABLE = /^[^\p{Cs}\0]+$/u;
@@ -24,7 +22,7 @@ export function newName(description: string) {
 
 /** A name that goes into ids of Temporal's. */
 export function idName(description?: string) {
-  const schema = z.string().min(1).max(LONGEST_ID_NAME);
+  const schema = z.string().min(1).max(LONGEST_NAME);
   return description === undefined ? schema : schema.meta({ description });
 }
 

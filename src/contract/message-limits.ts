@@ -1,4 +1,4 @@
-/** Characters of a message id or an agent's name, at most. */
+/** Characters of a name, at most, that goes into ids of Temporal's: it refuses the activity of a longer one for ever. */
 export const LONGEST_NAME = 1_000;
 
 /** JSON bytes of a message's `runConfig.customMetadata`, at most: it travels with every message. */

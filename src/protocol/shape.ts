@@ -1,4 +1,5 @@
 import { shapeOf } from '../contract/check.ts';
+import { LONGEST_NAME } from '../contract/message-limits.ts';
 import { isRecord } from './json.ts';
 
 /**
@@ -6,9 +7,6 @@ import { isRecord } from './json.ts';
  * Undefined where nothing is wrong.
  */
 export type Shape = (value: unknown, at: string) => string | undefined;
-
-/** Temporal refuses the activity, or the child, of a longer one for ever. */
-const LONGEST_NAME = 1_000;
 
 /** Milliseconds, some 285 years: Temporal's server counts nanoseconds in 64 bits. */
 const LONGEST_TIME = 9e12;

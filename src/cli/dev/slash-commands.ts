@@ -31,7 +31,7 @@ interface SlashCommand {
   run(chat: Chat, argument: string): Promise<boolean> | boolean;
 }
 
-const MOST_LISTED = 20;
+const MOST_SESSIONS = 20;
 const MOST_EVENTS = 40;
 
 /** What the chat of `holdfast dev` takes. */
@@ -188,7 +188,7 @@ function answered(chat: Chat, lines: readonly string[]): true {
 
 async function listSessions(chat: Chat): Promise<true> {
   const { app, userId } = chat.names;
-  const { sessions, totalItems } = await chat.client.sessions.list({ app, userId, limit: MOST_LISTED });
+  const { sessions, totalItems } = await chat.client.sessions.list({ app, userId, limit: MOST_SESSIONS });
   chat.listed = sessions.map(({ sessionId }) => sessionId);
   if (sessions.length === 0) return answered(chat, ['  no sessions yet']);
   const rows = sessions.map((session) => [

@@ -1,3 +1,4 @@
+import { MOST_LISTED } from '../../contract/lists.ts';
 import { callKeyOfRequest, REQUEST_PREFIX, type RequestName, requestIdOf } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
@@ -20,9 +21,6 @@ export interface Addressee {
   /** As the store had it; without a store nothing is known. */
   row: ApprovalRow | undefined;
 }
-
-/** More of one call, or of one session, than anybody could mean by naming it. */
-export const MOST_LOOKED_AT = 1_000;
 
 const ENDED = ['approved', 'rejected', 'answered', 'expired', 'cancelled'] as const;
 
@@ -69,10 +67,10 @@ export async function findRequest(
   if (requestId !== undefined) return ofSession(await store.approvals.find(requestId));
   if (callKey !== undefined) return ofSession(await latestOfCall(store, callKey));
   const fits = (row: ApprovalRow) => callId === undefined || row.callId === callId;
-  const pending = (await store.approvals.list({ ...names, limit: MOST_LOOKED_AT })).filter(fits);
+  const pending = (await store.approvals.list({ ...names, limit: MOST_LISTED })).filter(fits);
   if (pending.length > 1) throw ambiguous(method, pending);
   if (pending.length === 1 || callId === undefined) return pending[0];
-  return (await store.approvals.list({ ...names, status: ENDED, limit: MOST_LOOKED_AT })).findLast(fits);
+  return (await store.approvals.list({ ...names, status: ENDED, limit: MOST_LISTED })).findLast(fits);
 }
 
 /** A call asks again only when it was answered. */
@@ -97,7 +95,7 @@ export async function answeredRequest(
   if (store === undefined) return undefined;
   const row = id === undefined ? undefined : await store.approvals.find(id);
   if (row !== undefined) return isOf(row, names) ? row : undefined;
-  const pending = await store.approvals.list({ ...names, limit: MOST_LOOKED_AT });
+  const pending = await store.approvals.list({ ...names, limit: MOST_LISTED });
   const fitting = id === undefined ? pending : pending.filter(({ callId }) => callId === id);
   return fitting.length === 1 ? fitting[0] : undefined;
 }

@@ -1,7 +1,7 @@
+import { MOST_LISTED } from '../../contract/lists.ts';
 import type { Content } from '../../events/content.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
-import { MOST_LOOKED_AT } from '../approvals/find-request.ts';
 import type { ClientContext } from '../client-context.ts';
 import { isSameReply, RESERVED_NAMES, replyParts } from './reply-parts.ts';
 
@@ -22,13 +22,13 @@ export async function namedReplies(
   const replies = new Set(replyParts(message).map(({ index }) => index));
   const isOfCall = (index: number) => parts[index]?.functionResponse?.id !== undefined && !replies.has(index);
   if (!parts.some((_part, index) => isOfCall(index))) return message;
-  const pending = await store.approvals.list({ ...session, limit: MOST_LOOKED_AT });
+  const pending = await store.approvals.list({ ...session, limit: MOST_LISTED });
   const isWaitedFor = (id: string | undefined) => pending.some(({ callId }) => callId === id);
   const isAnswered = parts.some(
     ({ functionResponse }, index) => isOfCall(index) && !isWaitedFor(functionResponse?.id),
   );
   const answered = isAnswered
-    ? await store.approvals.list({ ...session, status: ANSWERED, order: 'newest', limit: MOST_LOOKED_AT })
+    ? await store.approvals.list({ ...session, status: ANSWERED, order: 'newest', limit: MOST_LISTED })
     : [];
   const named = parts.map((part, index) => {
     if (!isOfCall(index)) return part;

@@ -1,3 +1,4 @@
+import { MOST_LISTED } from '../../contract/lists.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { Content, FunctionResponse } from '../../events/content.ts';
 import { OWN_CALL_ID_PREFIX } from '../../protocol/identity.ts';
@@ -21,8 +22,6 @@ import type { OutgoingTurn } from './outgoing-turn.ts';
 import { isResponsesOnly, replyParts } from './reply-parts.ts';
 
 const MOST_TRIES = 5;
-/** Jobs of one session that wait, more than its turn can have. */
-const MOST_LOOKED_AT = 1_000;
 
 /** A message's turn, and what became of the message where that is known. */
 export interface RespondedTurn {
@@ -223,7 +222,7 @@ async function waitingJobs(
 ): Promise<WaitingCall[]> {
   const responses = (content?.parts ?? []).flatMap(({ functionResponse }) => functionResponse ?? []);
   if (store === undefined || responses.length === 0) return [];
-  const running = await store.jobs.list({ ...session, limit: MOST_LOOKED_AT });
+  const running = await store.jobs.list({ ...session, limit: MOST_LISTED });
   const waiting = running.filter(({ mode }) => mode !== 'detached');
   return responses.flatMap((said) => {
     const job =

@@ -1,8 +1,7 @@
-import { MOST_LOOKED_AT } from '../../client/approvals/find-request.ts';
 import type { OutgoingMessage } from '../../client/messages/outgoing-message.ts';
 import { replyParts } from '../../client/messages/reply-parts.ts';
 import type { Permission } from '../../contract/keys.ts';
-import { JOB_STATUSES } from '../../contract/lists.ts';
+import { JOB_STATUSES, MOST_LISTED } from '../../contract/lists.ts';
 import { ownCallId } from '../../protocol/identity.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { demand, subjectOf } from '../access/screen.ts';
@@ -41,12 +40,12 @@ export async function demandAnswers(
     ...names,
     status: JOB_STATUSES,
     order: 'newest',
-    limit: MOST_LOOKED_AT,
+    limit: MOST_LISTED,
   });
   if (forget(jobs.flatMap(({ callId, callKey }) => [callId, ownCallId(callKey)]))) {
     demand(context, 'operate', subject);
   }
-  const pending = await client.approvals.list({ ...names, limit: MOST_LOOKED_AT });
+  const pending = await client.approvals.list({ ...names, limit: MOST_LISTED });
   if (forget(pending.map(({ callId }) => callId))) demand(context, 'approve', subject);
   forget((await records?.turns.findClientCalls(names)) ?? []);
   if (open.size === 0) return;
