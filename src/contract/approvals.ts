@@ -20,6 +20,7 @@ import {
   WHOSE_ON_THE_WIRE,
 } from './fields.ts';
 import { GATE_KINDS, REQUEST_STATUSES } from './lists.ts';
+import { LONGEST_NAME } from './message-limits.ts';
 import type { Exact, InputOf, Operation } from './operation.ts';
 
 const requestId = name('The request, `rq-…`. URI-encoded.');
@@ -348,6 +349,13 @@ const REQUEST = {
   callKey: idName().optional(),
   callId: idName().optional(),
 };
+
+/** A request, as a client names it: by one of them. */
+export const NAMED_REQUEST = z.object({
+  requestId: name('The request.', LONGEST_NAME).optional(),
+  callKey: name('Key of the call that asks.', LONGEST_NAME).optional(),
+  callId: name('The wire’s id of the call.', LONGEST_NAME).optional(),
+});
 
 /** Payload of the update `expireRequest`, and of others what names the request. */
 export const REQUEST_NAME = z.object(REQUEST);

@@ -97,6 +97,9 @@ export const USER = { ...APP, userId: name('The user. URI-encoded.') };
 /** The session that a path names. */
 export const SESSION = { ...USER, sessionId: name('The session. URI-encoded.') };
 
+/** A session, as it is named. */
+export const SESSION_NAMES = z.object(SESSION);
+
 export const USER_PATH = '/v1/apps/{app}/users/{user}';
 export const SESSION_PATH = `${USER_PATH}/sessions/{session}`;
 

@@ -240,6 +240,8 @@ export const SENT_MESSAGE = {
   messageId: name('The id of the message that the turn answers. URI-encoded.', LONGEST_NAME),
 };
 
+export const MESSAGE_NAMES = z.object(SENT_MESSAGE);
+
 export const getReceipt = {
   name: 'receipt',
   id: 'getReceipt',

@@ -1,11 +1,13 @@
+import { NAMED_REQUEST } from '../../contract/approvals.ts';
 import { MOST_LISTED } from '../../contract/lists.ts';
 import { callKeyOfRequest, REQUEST_PREFIX, type RequestName, requestIdOf } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { Store } from '../../store/store.ts';
+import { checkedFields } from '../checked-input.ts';
 import type { ClientContext } from '../client-context.ts';
 import { AmbiguousRequest, InvalidTurn, RequestNotFound, StoreNeeded } from '../client-errors.ts';
-import { checkBounded, sessionNamesOf, workflowIdOfSession } from '../turns/turn-names.ts';
+import { sessionNamesOf, workflowIdOfSession } from '../turns/turn-names.ts';
 import type { WhichRequest } from './approvals.ts';
 
 /** A request that was named rightly; of its session where that was said, too. */
@@ -38,8 +40,7 @@ export function namedRequest(which: WhichRequest, method: string): NamedRequest 
   if (fields.length > 1) {
     throw new InvalidTurn(`${method}: expected one of requestId, callKey and callId, got ${fields.length}`);
   }
-  const named: RequestName = Object.fromEntries(fields);
-  checkBounded({ ...named }, method);
+  const named: RequestName = checkedFields(NAMED_REQUEST, Object.fromEntries(fields), method);
   if (requestId !== undefined && callKeyOfRequest(requestId) === undefined) {
     throw new InvalidTurn(
       `${method}: requestId: expected ${REQUEST_PREFIX}<call key>.<n>, as a request shows it; a call is named by callKey or callId`,

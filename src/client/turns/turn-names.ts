@@ -1,7 +1,9 @@
-import { nameProblem } from '../../contract/message-limits.ts';
+import { SESSION_NAMES } from '../../contract/fields.ts';
+import { MESSAGE_NAMES } from '../../contract/messages.ts';
 import { invocationIdOf, workflowIdOf } from '../../protocol/identity.ts';
 import { reservedKeyIn, reservedKeyText } from '../../protocol/reserved-state.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
+import { checkedFields } from '../checked-input.ts';
 import { InvalidTurn } from '../client-errors.ts';
 
 /** What a turn is called in Temporal and in the store. */
@@ -14,8 +16,7 @@ export interface TurnNames {
 
 /** @throws InvalidTurn */
 export function turnNamesOf(session: SessionNames, messageId: string, method: string): TurnNames {
-  checkBounded({ messageId }, method);
-  const { app, userId, sessionId } = sessionNamesOf(session, method);
+  const { app, userId, sessionId } = checkedFields(MESSAGE_NAMES, { ...session, messageId }, method);
   return {
     session: { app, userId, sessionId },
     workflowId: workflowIdOf(app, userId, sessionId),
@@ -26,27 +27,13 @@ export function turnNamesOf(session: SessionNames, messageId: string, method: st
 
 /** Only the names, of an object that may hold more. @throws InvalidTurn */
 export function sessionNamesOf(given: SessionNames, method: string): SessionNames {
-  const { app, userId, sessionId } = given;
-  checkText({ app, userId, sessionId }, method);
-  return { app, userId, sessionId };
+  return checkedFields(SESSION_NAMES, given, method);
 }
 
 /** @throws InvalidTurn */
 export function workflowIdOfSession(given: SessionNames, method: string): string {
   const { app, userId, sessionId } = sessionNamesOf(given, method);
   return workflowIdOf(app, userId, sessionId);
-}
-
-/** Names of any length. @throws InvalidTurn */
-export function checkText(fields: Record<string, unknown>, method: string): void {
-  for (const [field, value] of Object.entries(fields)) {
-    if (typeof value !== 'string' || value === '' || !value.isWellFormed()) {
-      throw new InvalidTurn(`${method}: ${field}: expected a non-empty string of well-formed Unicode`);
-    }
-    if (value.includes('\0')) {
-      throw new InvalidTurn(`${method}: ${field}: expected no NUL characters, which no database keeps`);
-    }
-  }
 }
 
 /** State that somebody writes. @throws InvalidTurn for a key that is reserved for Holdfast. */
@@ -57,14 +44,5 @@ export function checkState(
   for (const [field, state] of Object.entries(fields)) {
     const reserved = reservedKeyIn(state);
     if (reserved !== undefined) throw new InvalidTurn(`${method}: ${field}: ${reservedKeyText(reserved)}`);
-  }
-}
-
-/** Names that travel with each message. @throws InvalidTurn */
-export function checkBounded(fields: Record<string, unknown>, method: string): void {
-  checkText(fields, method);
-  for (const [field, value] of Object.entries(fields)) {
-    const problem = nameProblem(value as string);
-    if (problem !== undefined) throw new InvalidTurn(`${method}: ${field}: ${problem}`);
   }
 }
