@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { DELIVERED, REQUIREMENTS, type Requirement } from '../test/requirements.ts';
+import { REQUIREMENTS } from '../test/requirements.ts';
 import { table } from './documents/markdown.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -25,13 +25,8 @@ function features(): string {
   const rows = REQUIREMENTS.filter(({ source }) => OTHERS.test(source));
   return table(
     ['Feature', 'From', 'Here'],
-    rows.map((row) => [row.behaviour, row.source, stateOf(row)]),
+    rows.map(({ behaviour, source, isPlanned }) => [behaviour, source, isPlanned ? 'later' : 'yes']),
   );
-}
-
-function stateOf({ part }: Requirement): string {
-  if (part === 'later') return 'later';
-  return part <= DELIVERED ? 'yes' : 'planned';
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

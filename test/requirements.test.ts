@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { requirementProblems, titlesOf } from './requirements/requirement-problems.ts';
 import { SOURCES } from './requirements/row.ts';
-import { DELIVERED, REQUIREMENTS } from './requirements.ts';
+import { REQUIREMENTS } from './requirements.ts';
 
 const folder = import.meta.dirname;
 /** Tests of both tiers, and the suites that they share. */
@@ -14,7 +14,7 @@ const titles = files.flatMap((file) => titlesOf(file, readFileSync(join(folder, 
 
 describe('the manifest', () => {
   test('every delivered promise is shown by a test, and every id has a row', () => {
-    expect(requirementProblems(REQUIREMENTS, titles, DELIVERED)).toEqual([]);
+    expect(requirementProblems(REQUIREMENTS, titles)).toEqual([]);
   });
 
   test('every row names a source that is known', () => {
@@ -30,9 +30,9 @@ describe('the manifest', () => {
 });
 
 describe('the check of the manifest', () => {
-  const row = (id: string, part: 1 | 2 | 'later' = 1) => ({
+  const row = (id: string, isPlanned = false) => ({
     id,
-    part,
+    isPlanned,
     behaviour: 'It works.',
     tier: 'test' as const,
   });
@@ -40,44 +40,31 @@ describe('the check of the manifest', () => {
   const shown = (...ids: string[]) => [{ file: 'a.test.ts', ids, tier: 'test' as const }];
   const shownDeep = (...ids: string[]) => [{ file: 'a.deep.ts', ids, tier: 'deep' as const }];
 
-  test('passes rows that tests show, and rows of parts that are not delivered', () => {
-    expect(requirementProblems([row('a.b'), row('c', 2), row('d', 'later')], shown('a.b'), 1)).toEqual([]);
+  test('passes rows that tests show, and rows that are planned', () => {
+    expect(requirementProblems([row('a.b'), row('c', true)], shown('a.b'))).toEqual([]);
   });
 
   test('passes rows of either tier that a test of it shows', () => {
     const titles = [...shownDeep('a', 'b'), ...shown('a')];
-    expect(requirementProblems([row('a'), deep('b')], titles, 1)).toEqual([]);
+    expect(requirementProblems([row('a'), deep('b')], titles)).toEqual([]);
   });
 
   test.each<[string, Parameters<typeof requirementProblems>, string]>([
-    ['an id without a row', [[row('a')], shown('a', 'b'), 1], 'a.test.ts: no row has the id b'],
-    [
-      'a delivered row without a test',
-      [[row('a'), row('b')], shown('a'), 1],
-      'b: part 1 is delivered, and no test names it',
-    ],
-    [
-      'a row of a part that has just been delivered',
-      [[row('a', 2)], [], 2],
-      'a: part 2 is delivered, and no test names it',
-    ],
+    ['an id without a row', [[row('a')], shown('a', 'b')], 'a.test.ts: no row has the id b'],
+    ['a row without a test', [[row('a'), row('b')], shown('a')], 'b: no test names it'],
     [
       'a row that npm test shows no more',
-      [[row('a')], shownDeep('a'), 1],
+      [[row('a')], shownDeep('a')],
       'a: its row says npm test, and npm run test:deep is the first to show it',
     ],
     [
       'a row that npm test shows after all',
-      [[deep('a')], [...shownDeep('a'), ...shown('a')], 1],
+      [[deep('a')], [...shownDeep('a'), ...shown('a')]],
       'a: its row says npm run test:deep, and npm test is the first to show it',
     ],
-    ['two rows of one id', [[row('a'), row('a', 2)], shown('a'), 1], 'a: two rows have this id'],
-    ['an odd id', [[row('a-b')], shown('a-b'), 1], 'a-b: ids are words with dots between'],
-    [
-      'no sentence',
-      [[{ ...row('a'), behaviour: 'works' }], shown('a'), 1],
-      'a: the behaviour is no sentence',
-    ],
+    ['two rows of one id', [[row('a'), row('a', true)], shown('a')], 'a: two rows have this id'],
+    ['an odd id', [[row('a-b')], shown('a-b')], 'a-b: ids are words with dots between'],
+    ['no sentence', [[{ ...row('a'), behaviour: 'works' }], shown('a')], 'a: the behaviour is no sentence'],
   ])('finds %s', (_name, args, problem) => {
     expect(requirementProblems(...args)).toEqual([problem]);
   });

@@ -35,9 +35,8 @@ export function titlesOf(file: string, source: string): TestTitle[] {
 
 /** What is wrong with the manifest and the tests that name its ids: one line each. */
 export function requirementProblems(
-  requirements: readonly Pick<Requirement, 'id' | 'part' | 'behaviour' | 'tier'>[],
+  requirements: readonly Pick<Requirement, 'id' | 'isPlanned' | 'behaviour' | 'tier'>[],
   titles: readonly TestTitle[],
-  delivered: number,
 ): string[] {
   const problems: string[] = [];
   const known = new Set<string>();
@@ -55,11 +54,10 @@ export function requirementProblems(
       if (shown.get(id) !== 'test') shown.set(id, tier);
     }
   }
-  for (const { id, part, tier } of requirements) {
+  for (const { id, isPlanned, tier } of requirements) {
     const shownBy = shown.get(id);
     if (shownBy === undefined) {
-      if (part === 'later' || part > delivered) continue;
-      problems.push(`${id}: part ${part} is delivered, and no test names it`);
+      if (!isPlanned) problems.push(`${id}: no test names it`);
     } else if (shownBy !== tier) {
       problems.push(`${id}: its row says ${runOf(tier)}, and ${runOf(shownBy)} is the first to show it`);
     }

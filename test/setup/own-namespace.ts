@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { endWithProcess } from '../../worker/embedded/end-with-process.ts';
 import { TemporalServer } from './temporal-server.ts';
 
-/** More than the environments of a test file. */
+/** Of a server; they take some seconds to be made, all at once. */
 const NAMESPACES = Array.from({ length: 48 }, (_, index) => `test-${index + 1}`);
 
 const CONFIG = [
@@ -25,13 +25,17 @@ let server: Promise<TemporalServer> | undefined;
 let taken = 0;
 
 /**
- * A namespace that nobody else uses, with Holdfast's search attributes, on the server that the environments of a test file share. Files
- * don't share one: SQLite of a development server can break for good ("interrupted"), and all of them would fail with it.
+ * A namespace that nobody else uses, with Holdfast's search attributes, on the server of this process's test files. The run has one
+ * for each process: SQLite of a development server can break for good ("interrupted"), and all tests would fail with it.
  */
 export async function ownNamespace(): Promise<TemporalPlace> {
-  const namespace = NAMESPACES[taken];
+  if (taken === NAMESPACES.length) {
+    // The one before ends with the process: environments may still use it.
+    server = undefined;
+    taken = 0;
+  }
+  const namespace = NAMESPACES[taken] as string;
   taken += 1;
-  if (namespace === undefined) throw new Error(`all ${NAMESPACES.length} namespaces are taken: make it more`);
   server ??= startServer();
   const { address, uiUrl } = await server;
   return { address, namespace, uiUrl };

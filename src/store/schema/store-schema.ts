@@ -26,18 +26,18 @@ const NAME = /^create or replace function holdfast\.(\w+)/m;
 
 /** The schema of this release. */
 export const STORE_SCHEMA: StoreSchema = {
-  changes: [{ version: 1, name: 'tables', sql: textOf(TABLES) }],
+  changes: [{ version: 1, name: 'tables', sql: sqlIn(TABLES) }],
   functions: new Map(
     globSync('*/*.sql', { cwd: ROOMS })
       .map((path) => join(ROOMS, path))
       .filter((path) => path !== TABLES)
-      .flatMap((path) => definitionsIn(textOf(path)))
+      .flatMap((path) => definitionsIn(sqlIn(path)))
       .sort(([one], [other]) => (one < other ? -1 : 1)),
   ),
 };
 
 /** The same checksum on every system: Git may have written `\r\n`. */
-function textOf(path: string): string {
+function sqlIn(path: string): string {
   return readFileSync(path, 'utf8').replaceAll('\r\n', '\n');
 }
 

@@ -1,7 +1,7 @@
 import type { Rows } from './row.ts';
 
 /** ADK semantics: requests, tools, callbacks, Runner. */
-export const PART_4: Rows = {
+export const ADK: Rows = {
   'request.processors': [
     'adk-go: RequestProcessor',
     'Tools and processors change the request before it is sent.',

@@ -1,74 +1,7 @@
 import type { Rows } from './row.ts';
 
-/** Many agents: child workflows, workflow agents, transfer. */
-export const PART_7: Rows = {
-  'agentTool.run': [
-    'agent_tool.go: Run',
-    'An agent is a tool: a child workflow whose last text is the result.',
-  ],
-  'agentTool.schema': [
-    'agent_tool.go: Declaration',
-    'Input and output schemas are checked; without one the input is `request`.',
-  ],
-  'agentTool.state': [
-    'agent_tool.go: Session Management',
-    "The parent's state is copied without reserved keys, and the child's delta comes back.",
-  ],
-  'agentTool.skip': ['agent_tool.go: skipSummarization', 'An agent tool can skip the summary.'],
-  'agentTool.errors': ['adk-go: agenttool', "An error of the child is told with ADK's text."],
-  'agentTool.gates': ['adk-python: #7245', 'A request inside an agent tool waits and is not swallowed.'],
-  'flow.sequential': [
-    'adk-js: SequentialAgent',
-    'Agents run one after another and see the state of those before.',
-  ],
-  'flow.parallel': ['adk-js: ParallelAgent', 'Agents run at once on branches of their own.'],
-  'flow.parallel.state': ['adk-python: #1153', 'Deltas of parallel agents are not lost.'],
-  'flow.loop': ['adk-js: LoopAgent', 'Agents repeat until one escalates or the iterations are used up.'],
-  'flow.resume': [
-    'adk-python: #3184',
-    'A request in a step pauses that step only, and the next agent is reached.',
-  ],
-  'flow.temp': ['adk-python: #4564', '`temp:` state crosses the steps of an invocation.'],
-  'flow.custom': ['adk-js: BaseAgent', 'Own agents decide what runs next, durably.'],
-  'flow.workflow': ['holdfast', 'Own workflows run agents, ask people and start jobs.'],
-  'flow.workflow.busy': [
-    'holdfast',
-    'A message of an own workflow waits for its turn in a busy session, and is withdrawn with its scope.',
-  ],
-  'flow.workflow.cancel': [
-    'holdfast',
-    'A turn, a question and a job end with the scope that waits for them.',
-  ],
-  'flow.workflow.bundle': [
-    'holdfast',
-    'Imports of own workflows bundle for the sandbox, stay small, and replay.',
-    'deep',
-  ],
-  'transfer.to': [
-    'adk-go: transfer_to_agent',
-    'The acting agent changes to children, parent or peers as allowed.',
-  ],
-  'transfer.unknown': ['adk-rs: dispatch loop', 'An unknown target is an answer.'],
-  'transfer.next': [
-    'adk-js: agent chosen on resume',
-    'The next message goes to the agent that answered, or that asked.',
-  ],
-  'tree.requests': [
-    'adk-python: #3649',
-    'Requests of any depth are listed under the root and answered at their owner.',
-  ],
-  'tree.cancel': ['temporal: child workflows', 'Cancel and interrupt go down the tree.'],
-  'tree.budget': ['holdfast', 'Usage adds up; a child gets at most what is left.'],
-  'tree.events': ['holdfast', 'Followers of the root see the events of its agent tools.'],
-  'example.research': [
-    'holdfast',
-    'Offline, by one command, a tree of agents researches, criticises, asks and publishes.',
-    'deep',
-  ],
-};
-
 /** Channels: gateway with authentication, links, inbox, webhooks, Slack. */
-export const PART_8: Rows = {
+export const CHANNELS: Rows = {
   'auth.keys': ['holdfast', 'API keys with scopes are hashed, shown once and rotated.'],
   'auth.oidc': ['holdfast', 'Tokens of issuers are verified; the user comes from the principal.'],
   'auth.roles': ['holdfast', 'Run, read, approve and operate are granted per app; others see nothing.'],
@@ -174,33 +107,4 @@ export const PART_8: Rows = {
     'Workers trust the gateway with their keys about deciders and senders, and no other issuer unless it is listed.',
   ],
   'channel.race': ['holdfast', 'A decision that races over two channels counts once.'],
-};
-
-export const LATER: Rows = {
-  'artifact.service': ['adk-go: Context', 'Artifacts are saved, versioned, loaded and listed.'],
-  'artifact.load': [
-    'adk-go: loadartifactstool',
-    'The model asks for artifacts and gets them with the next request.',
-  ],
-  'artifact.inputs': ['adk-js: saveInputBlobsAsArtifacts', 'Files of a message are kept as artifacts.'],
-  'memory.service': ['adk-go: SearchMemory', 'Sessions are remembered and searched.'],
-  'memory.load': ['adk-go: loadmemorytool', '`load_memory` searches on the demand of the model.'],
-  'memory.preload': ['adk-go: preloadmemorytool', 'Memory of the question is put into the request.'],
-  'mcp.tools': [
-    'adk-go: mcptoolset',
-    'Tools of MCP servers are a toolset, connected when needed, gated by name and arguments.',
-  ],
-  'openapi.tools': ['adk-rs: Where tools come from', 'Each operation of an OpenAPI document is a tool.'],
-  'tools.search': ['hector: searchtool', 'A tool searches documents.'],
-  'tools.command': ['hector: commandtool', 'Commands run within a policy, streamed and cancellable.'],
-  'skills.toolset': ['adk-js: SkillToolset', 'Skills are listed and loaded by tools.'],
-  'agent.modes': ['adk-python: task mode', 'A sub-agent runs a task or a single turn and reports its end.'],
-  'session.compaction': [
-    'adk-python: #4740',
-    'Old events are summarised in the request, pending calls never.',
-  ],
-  'credential.oauth': ['adk-rs: Auth', 'A credential is fetched by OAuth.'],
-  'server.adk': ['adk-js: REST server', "ADK's own clients and web UI are served."],
-  'server.a2a': ['hector: A2A', 'Agents are spoken to, and speak, by A2A.'],
-  'evaluation.sets': ['adk-python: evaluation', 'Agents are evaluated by sets and metrics.'],
 };

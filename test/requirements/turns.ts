@@ -1,7 +1,7 @@
 import type { Rows } from './row.ts';
 
 /** One durable turn, the whole path. */
-export const PART_1: Rows = {
+export const TURNS: Rows = {
   // Package
   'package.contents': ['holdfast', 'The tarball holds what runs and what is read, and nothing else.', 'deep'],
   'package.built': [
