@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { requirementProblems, titlesOf } from './requirements/requirement-problems.ts';
 import { SOURCES } from './requirements/row.ts';
+import { unshown } from './requirements/unshown.ts';
 import { REQUIREMENTS } from './requirements.ts';
 
 const folder = import.meta.dirname;
@@ -98,4 +99,25 @@ describe('the check of the manifest', () => {
     expect(tiers('a.test.ts').map(({ tier }) => tier)).toEqual(['test', 'deep', 'test']);
     expect(tiers('a.deep.ts').map(({ tier }) => tier)).toEqual(['deep', 'deep', 'deep']);
   });
+});
+
+test('a promise counts as shown by a run once a test that names it has passed', () => {
+  const row = (id: string) => ({ id, isPlanned: false, tier: 'test' as const });
+  const rows = [
+    ...['shown', 'shown.too', 'failed', 'skipped', 'nowhere'].map(row),
+    { ...row('later'), isPlanned: true },
+    { ...row('deep'), tier: 'deep' as const },
+  ];
+  const outcomes = [
+    { fullName: 'a group [shown] > one', state: 'passed' as const },
+    { fullName: 'two [shown.too]', state: 'skipped' as const },
+    { fullName: 'three [shown] [shown.too]', state: 'passed' as const },
+    { fullName: 'four [failed]', state: 'failed' as const },
+    { fullName: 'five [skipped]', state: 'skipped' as const },
+  ];
+  expect(unshown(rows, 'test', outcomes)).toEqual([
+    { id: 'failed', isSkipped: false },
+    { id: 'skipped', isSkipped: true },
+    { id: 'nowhere', isSkipped: false },
+  ]);
 });

@@ -32,7 +32,9 @@ export const REQUIREMENTS: readonly Requirement[] = [
 ];
 
 function requirementsOf(rows: Rows, isPlanned: boolean): Requirement[] {
-  return Object.entries(rows).map(([id, [source, behaviour, tier = 'test']]) => {
-    return { id, source, behaviour, isPlanned, tier };
-  });
+  const requirements: Requirement[] = [];
+  for (const [id, [source, behaviour, tier = 'test']] of Object.entries(rows)) {
+    requirements.push({ id, source, behaviour, isPlanned, tier });
+  }
+  return requirements;
 }

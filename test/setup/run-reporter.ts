@@ -1,11 +1,15 @@
+import { globSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import type { Reporter, TestModule, TestSpecification, Vitest } from 'vitest/node';
+import { unshown } from '../requirements/unshown.ts';
+import { REQUIREMENTS } from '../requirements.ts';
 import { deepFiles } from './deep-files.ts';
 import { isDeep } from './tier.ts';
 
 /** Milliseconds between lines about how far the run is. */
 const INTERVAL = 30_000;
 const SLOWEST = 15;
-const FEW = 100;
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Milliseconds that a file takes beside its tests. */
 const START = 1_000;
 
@@ -42,7 +46,23 @@ export default class RunReporter implements Reporter {
       this.#tell(`skipped: ${test.fullName}${note === undefined ? '' : `: ${note}`}`);
     }
     // A run of some files says nothing about all of them.
-    if (!isDeep && this.#all.size > FEW) this.#tell(leftOut());
+    if (this.#all.size < filesOfTier()) return;
+    this.#tellUnshown(modules);
+    if (!isDeep) this.#tell(leftOut());
+  }
+
+  /** A promise of this tier that no test has shown fails the run, unless this machine lacks what its tests need. */
+  #tellUnshown(modules: readonly TestModule[]): void {
+    const outcomes = modules.flatMap((module) =>
+      [...module.children.allTests()].map((each) => ({
+        fullName: each.fullName,
+        state: each.result().state,
+      })),
+    );
+    for (const { id, isSkipped } of unshown(REQUIREMENTS, isDeep ? 'deep' : 'test', outcomes)) {
+      this.#tell(`not shown: [${id}]${isSkipped ? ', since its tests were skipped' : ''}`);
+      if (!isSkipped) process.exitCode = 1;
+    }
   }
 
   #progress(): string {
@@ -79,6 +99,12 @@ function timeOf(module: TestModule): number {
 
 function slowest(modules: readonly TestModule[]): TestModule[] {
   return modules.toSorted((one, other) => timeOf(other) - timeOf(one)).slice(0, SLOWEST);
+}
+
+function filesOfTier(): number {
+  return isDeep
+    ? Object.values(deepFiles()).flat().length
+    : globSync('test/**/*.test.ts', { cwd: ROOT }).length;
 }
 
 function leftOut(): string {
