@@ -40,7 +40,7 @@ function run(project: string, args: readonly string[]) {
   return { status, output: stdout + stderr };
 }
 
-test('a project whose test passes and whose types are right [cli.init]', { timeout: 60_000 }, () => {
+test('a project whose test passes and whose types are right [cli.init]', () => {
   const project = join(work, 'My Shop!');
   const output = capturedOutput();
   initCommand(project, {}, output);
@@ -90,7 +90,7 @@ test.each([
   expect(ownSource(join(modules, 'holdfast'))).toBe(ownVersion());
 });
 
-test('its script tells of a refund that was rejected [cli.init]', { timeout: 60_000 }, () => {
+test('its script tells of a refund that was rejected [cli.init]', () => {
   const project = join(work, 'gated');
   initCommand(project, {}, capturedOutput());
   install(project);

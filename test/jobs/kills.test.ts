@@ -60,14 +60,11 @@ describe('a worker that is killed', () => {
       const handle = scene.temporal.workflow.getHandle(turn.workflowId);
       // The server has heard of them.
       await expect
-        .poll(
-          async () => {
-            const { raw } = await handle.describe();
-            const [payload] = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads ?? [];
-            return payload?.data ? Buffer.from(payload.data).toString() : '';
-          },
-          { timeout: 30_000 },
-        )
+        .poll(async () => {
+          const { raw } = await handle.describe();
+          const [payload] = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads ?? [];
+          return payload?.data ? Buffer.from(payload.data).toString() : '';
+        })
         .toContain('10');
       await worker.kill();
       scene.openGate();

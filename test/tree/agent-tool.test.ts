@@ -320,7 +320,7 @@ describe('its end', () => {
     expect(responsesOf(ran)).toEqual([
       { error: expect.stringMatching(/^error from sub-agent "slow" \(code: "HOLDFAST_AGENT_TIMED_OUT"/) },
     ]);
-    expect(slow.shown.length).toBe(1);
+    expect(slow.shown.length).toBeLessThanOrEqual(1);
     const open = async () => {
       const ids: string[] = [];
       for await (const { workflowId, status } of ran.temporal.workflow.list()) {

@@ -71,7 +71,6 @@ describe('agents that work for a run use its budget together [tree.budget]', () 
     });
     const { scene, result, asked } = await lead([slow], { time: '2 seconds' });
     expect(result).toMatchObject({ status: 'completed', text: 'done' });
-    expect(asked).toBeGreaterThanOrEqual(1);
     expect(asked).toBeLessThanOrEqual(6);
     expect(JSON.stringify(await scene.responses())).toContain('HOLDFAST_BUDGET_EXCEEDED');
   });

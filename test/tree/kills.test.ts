@@ -160,31 +160,29 @@ test(
   TIME,
 );
 
-if (isDeep) {
-  test(
-    'the server is killed, and started with what it has kept [flow.resume] [tree.requests]',
-    async () => {
-      const sessionId = 'server';
-      const turn = await client.sendMessage({ ...namesOf(sessionId), message: 'go' });
-      await pending(sessionId, 2);
-      await ground.server.kill();
-      await ground.server.start();
-      await until(async () => {
-        await approveAll(sessionId);
-        expect(await isRunning(turn)).toBe(false);
-      });
-      await expectWhole([turn], [sessionId]);
-      await expectAllAnswered(sessionId);
-    },
-    TIME,
-  );
-}
+test(
+  'the server is killed, and started with what it has kept [flow.resume] [tree.requests]',
+  async () => {
+    const sessionId = 'server';
+    const turn = await client.sendMessage({ ...namesOf(sessionId), message: 'go' });
+    await pending(sessionId, 2);
+    await ground.server.kill();
+    await ground.server.start();
+    await until(async () => {
+      await approveAll(sessionId);
+      expect(await isRunning(turn)).toBe(false);
+    });
+    await expectWhole([turn], [sessionId]);
+    await expectAllAnswered(sessionId);
+  },
+  TIME,
+);
 
 if (isDeep) {
   test(
     'workers are killed again and again: each turn comes to its end, and no tool runs twice [flow.resume] [flow.parallel] [agentTool.run]',
     async () => {
-      const sessionIds = inTier(['chaos-1'], ['chaos-1', 'chaos-2', 'chaos-3']);
+      const sessionIds = ['chaos-1', 'chaos-2', 'chaos-3'];
       const turns = await Promise.all(
         sessionIds.map((sessionId) => client.sendMessage({ ...namesOf(sessionId), message: 'go' })),
       );
@@ -202,7 +200,7 @@ if (isDeep) {
         }
         expect(running).not.toContain(true);
       });
-      expect(kills).toBeGreaterThanOrEqual(inTier(1, 3));
+      expect(kills).toBeGreaterThanOrEqual(3);
       await expectWhole(turns, sessionIds);
     },
     TIME,
