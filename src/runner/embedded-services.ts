@@ -63,7 +63,6 @@ export class EmbeddedServices {
 
   static async open(parts: EmbeddedParts, options: EmbeddedServicesOptions): Promise<EmbeddedServices> {
     const { folder, onProgress } = options;
-    parts.quietRuntime();
     // A server that the environment names is others', and would keep what is to end with this process.
     const env = parts.withoutServer(setVariables());
     const services = new EmbeddedServices(
@@ -154,11 +153,12 @@ export class EmbeddedServices {
   }
 
   async #startWorker({ agent, app }: Served, taskQueue: string): Promise<AppWorker> {
-    const { startWorker, offerGemini, warningLogger } = this.#parts;
+    const { startWorker, offerGemini, warningLogger, QUIET_RUNTIME } = this.#parts;
     await offerGemini([agent], undefined, process.env, this.#options.note, { ref: false });
     const worker = await startWorker(this.#environment, {
       ...(app === undefined ? { agents: [agent] } : { apps: [app] }),
       taskQueue,
+      runtime: QUIET_RUNTIME,
       publicUrl: variable('HOLDFAST_PUBLIC_URL')?.trim() ?? (() => this.#gateway?.url),
       // A turn that is left is answered as soon as it is up again.
       shutdownGraceTime: 0,

@@ -6,10 +6,10 @@ import { Closing } from '../../worker/closing.ts';
 import { createTestWorker } from '../../worker/create-worker.ts';
 import { deploy } from '../../worker/deploy.ts';
 import { endWithProcess } from '../../worker/embedded/end-with-process.ts';
-import { quietRuntime } from '../../worker/embedded/quiet-runtime.ts';
 import { slowProgress } from '../../worker/embedded/slow-progress.ts';
 import { warningLogger } from '../../worker/embedded/warning-logger.ts';
 import { openEnvironmentGateway } from '../../worker/environment/environment-gateway.ts';
+import { QUIET_RUNTIME } from '../../worker/environment/install-runtime.ts';
 import { openEnvironment } from '../../worker/environment/open-environment.ts';
 import { startWorker } from '../../worker/environment/running-worker.ts';
 import { acquireFolder } from '../../worker/folder/lock.ts';
@@ -48,7 +48,6 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
   // A wrong definition is told before anything is started for nothing.
   deploy({ agents, apps, rootAgent: options.worker?.rootAgent });
   checkWorkerOptions(options.worker);
-  quietRuntime();
   const closing = new Closing();
   const close = () => closing.close();
   try {
@@ -79,6 +78,7 @@ export async function openTestEnvironment(options: TestEnvironmentOptions): Prom
       withGeminiVariables(gemini.env, () =>
         startWorker(environment, {
           create: createTestWorker,
+          runtime: QUIET_RUNTIME,
           agents,
           apps,
           logger: warningLogger(toStandardError),

@@ -86,8 +86,8 @@ describe('the Temporal server', () => {
     const looked = new AbortController();
     // A server takes no poll without a deadline.
     const polling = [
-      () => workflowService.pollWorkflowTaskQueue(poll),
-      () => workflowService.pollActivityTaskQueue(poll),
+      (): Promise<unknown> => workflowService.pollWorkflowTaskQueue(poll),
+      (): Promise<unknown> => workflowService.pollActivityTaskQueue(poll),
     ].map((begin) =>
       connection
         .withDeadline(Date.now() + 120_000, () => connection.withAbortSignal(looked.signal, begin))

@@ -24,12 +24,8 @@ function ran(command: readonly string[]): { status: number | null; lines: string
   return { status, lines: stdout.trim().split('\n'), said: stderr };
 }
 
-/** It forks sessions, no process; its pool is heard by `Database`; its lines are read in a try block. */
-const HEARD_ELSEWHERE = [
-  'src/cli/connect-folder.ts',
-  'src/store/engine/open-pool.ts',
-  'worker/embedded/ending-process.ts',
-];
+/** Its pool is heard by `Database`; its lines are read in a try block. */
+const HEARD_ELSEWHERE = ['src/store/engine/open-pool.ts', 'worker/embedded/ending-process.ts'];
 
 const failed = (address: string) => [`https ${address} FetchFailed`, `http ${address} FetchFailed`];
 

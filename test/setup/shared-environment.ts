@@ -7,6 +7,7 @@ import { createTestWorker } from '../../worker/create-worker.ts';
 import { startWorker } from '../../worker/environment/running-worker.ts';
 import {
   openTurnEnvironment,
+  placeFor,
   runTurn,
   type TurnEnvironment,
   type TurnEnvironmentOptions,
@@ -60,13 +61,14 @@ async function withoutWorker(shared: Shared): Promise<TurnEnvironment> {
 }
 
 async function withWorker(ground: TurnEnvironment, own: OwnPart): Promise<TurnEnvironment> {
-  const { environment, temporal, store, gemini } = ground;
+  const { environment, runtime, temporal, store, gemini } = ground;
   const { agents, apps, script, workerOptions } = own;
   if (script !== undefined) gemini.reset(script);
   const taskQueue = workerOptions?.taskQueue ?? `own-${randomUUID()}`;
   const worker = new RestartedWorker(() =>
-    startWorker(environment, {
+    startWorker(placeFor(environment, workerOptions), {
       ...defined({ agents, apps }),
+      runtime,
       create: createTestWorker,
       taskQueue,
       logger: SILENT,

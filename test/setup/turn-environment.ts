@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 import type { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
-import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { DefaultLogger, type RuntimeOptions } from '@temporalio/worker';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import type { App } from '../../src/app/app.ts';
 import type { HoldfastClient } from '../../src/client/holdfast-client.ts';
@@ -46,6 +46,7 @@ export interface RanTurn {
 export interface TurnEnvironment {
   /** What its workers are opened on. */
   environment: Environment;
+  runtime: RuntimeOptions;
   temporal: Client;
   client: HoldfastClient;
   store: OpenedStore;
@@ -110,14 +111,13 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
             },
           },
         };
-  Runtime.install(
+  const runtime: RuntimeOptions =
     logger === undefined
       ? { logger: QUIET, ...metrics }
       : {
           logger: warningsFor(logger),
           telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } } },
-        },
-  );
+        };
   const { folder, release } = acquireFolder(mkdtempSync(join(tmpdir(), 'holdfast-test-')));
   const gemini = await startMockGemini({ script: options.script ?? stepCalls([]) });
   Object.assign(process.env, gemini.env);
@@ -136,8 +136,9 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
   });
   const { store, temporal } = environment;
   const worker = new RestartedWorker(() =>
-    startWorker(environment, {
+    startWorker(placeFor(environment, options.workerOptions), {
       ...defined({ agents, apps, dataConverter }),
+      runtime,
       create: options.production ? createWorker : createTestWorker,
       logger: { ...SILENT, ...logger },
       shutdownGraceTime: 0,
@@ -147,7 +148,7 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
   await worker.restart();
   const client = environment.client();
   return {
-    ...{ environment, temporal, client, store, gemini, folder },
+    ...{ environment, runtime, temporal, client, store, gemini, folder },
     place: { address, namespace, uiUrl },
     run: (turn) => runTurn({ client, temporal, store }, turn),
     stopWorker: () => worker.stop(),
@@ -162,6 +163,11 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A test's worker may have a store of its own. */
+export function placeFor(environment: Environment, options: Partial<WorkerOptions> | undefined): Environment {
+  return { ...environment, store: (options?.store as OpenedStore | undefined) ?? environment.store };
 }
 
 /** Runs a turn to its end; app, user and a new session are filled in. */

@@ -1,9 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
-import { NativeConnection, type WorkerInterceptors } from '@temporalio/worker';
+import { NativeConnection, type RuntimeOptions, type WorkerInterceptors } from '@temporalio/worker';
 import { retryLater } from '../../activities/attempt.ts';
 import { raceEndings } from '../../activities/deadline.ts';
 import { defined } from '../../src/protocol/json.ts';
 import { createWorker, type WorkerOptions } from '../create-worker.ts';
+import { installRuntime } from './install-runtime.ts';
 import type { Environment } from './open-environment.ts';
 
 /** Of an environment, what a worker needs: another process has the rest. */
@@ -15,6 +16,8 @@ export interface WorkerPlace extends Pick<Environment, 'credentialKeys'> {
 export type RunningWorkerOptions = Omit<WorkerOptions, 'store' | 'connection' | 'namespace'> & {
   /** Defaults to `createWorker`. */
   create?: typeof createWorker;
+  /** Of Temporal's runtime, if the process has none yet. Defaults to the SDK's. */
+  runtime?: RuntimeOptions;
 };
 
 /** A worker that polls. */
@@ -41,8 +44,9 @@ export interface RunningWorker {
 /** Starts a worker with a connection of its own. */
 export async function startWorker(
   { server, store, credentialKeys }: WorkerPlace,
-  { create = createWorker, ...options }: RunningWorkerOptions,
+  { create = createWorker, runtime, ...options }: RunningWorkerOptions,
 ): Promise<RunningWorker> {
+  if (runtime !== undefined) installRuntime(runtime);
   const connection = await NativeConnection.connect(server.connectionOptions);
   const left = new AbortController();
   let running = 0;
