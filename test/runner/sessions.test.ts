@@ -1,4 +1,5 @@
 import * as adk from '@google/adk';
+import { Runtime } from '@temporalio/worker';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -183,4 +184,10 @@ test('sessions that were closed say so', async () => {
     code: 'HOLDFAST_STORE_UNAVAILABLE',
     message: 'these sessions are closed: make another InMemorySessionService',
   });
+});
+
+test('sessions leave Temporal’s runtime to the program [runner.sessions]', async () => {
+  await created('ada', 'alone');
+  Runtime.install({ shutdownSignals: [] });
+  await Runtime.instance().shutdown();
 });
