@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { CliError } from '../../src/cli/cli-error.ts';
 import { listening } from '../../src/cli/listening.ts';
 import { serveHealth } from '../../src/cli/worker/health-server.ts';
+import { isDeep } from '../setup/tier.ts';
 import { HoldfastProcess } from './holdfast-process.ts';
 
 async function takenPort(): Promise<number> {
@@ -27,18 +28,20 @@ test('a port that is taken is a sentence with the next step [cli.port]', async (
   );
 });
 
-test('of a worker, before anything is started [cli.port]', async () => {
-  const agents = fileURLToPath(new URL('./agents/orders.ts', import.meta.url));
-  for (const option of ['--health', '--metrics']) {
-    const port = await takenPort();
-    const worker = new HoldfastProcess(['worker', agents, option, String(port)]);
-    const { code, stderr } = await worker.finished();
-    expect(code).toBe(1);
-    expect(stderr).toContain(`port ${port}`);
-    expect(stderr).toContain(`name another port with ${option}`);
-    expect(stderr).not.toMatch(/^ +at /m);
-  }
-});
+if (isDeep) {
+  test('of a worker, before anything is started [cli.port]', async () => {
+    const agents = fileURLToPath(new URL('./agents/orders.ts', import.meta.url));
+    for (const option of ['--health', '--metrics']) {
+      const port = await takenPort();
+      const worker = new HoldfastProcess(['worker', agents, option, String(port)]);
+      const { code, stderr } = await worker.finished();
+      expect(code).toBe(1);
+      expect(stderr).toContain(`port ${port}`);
+      expect(stderr).toContain(`name another port with ${option}`);
+      expect(stderr).not.toMatch(/^ +at /m);
+    }
+  });
+}
 
 test('what else goes wrong stays what it is [cli.port]', async () => {
   const error = new Error('no');

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Event } from '../../src/events/event.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
-import { inTier } from '../setup/tier.ts';
+import { inTier, isDeep } from '../setup/tier.ts';
 import { until } from '../setup/until.ts';
 import { isWritten } from '../setup/written.ts';
 import { HoldfastProcess, holdfast, KILLED_SOON } from './holdfast-process.ts';
@@ -80,39 +80,41 @@ describe('holdfast run', () => {
     expect(jsonLines(first.stdout)).toHaveLength(4);
   });
 
-  test('killed during a tool and run again: the turn finishes, events whole [cli.crash]', async () => {
-    const files = { EFFECTS: join(work, 'effects'), GATE: join(work, 'gate'), HEARTBEAT: KILLED_SOON };
-    const args = [
-      'run',
-      agents,
-      '--folder',
-      folder,
-      '--message',
-      'go',
-      '--session',
-      's2',
-      '--message-id',
-      'm2',
-      '--json',
-    ];
-    const first = new HoldfastProcess(args, { cwd: work, env: files });
-    await until(() => expect(isWritten(files.EFFECTS)).toBe(true));
-    first.kill('SIGKILL');
-    await first.finished();
-    writeFileSync(files.GATE, '');
-    const second = await holdfast(args, { cwd: work, env: files });
-    expect(second).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining('message m2 is under way; following it'),
+  if (isDeep) {
+    test('killed during a tool and run again: the turn finishes, events whole [cli.crash]', async () => {
+      const files = { EFFECTS: join(work, 'effects'), GATE: join(work, 'gate'), HEARTBEAT: KILLED_SOON };
+      const args = [
+        'run',
+        agents,
+        '--folder',
+        folder,
+        '--message',
+        'go',
+        '--session',
+        's2',
+        '--message-id',
+        'm2',
+        '--json',
+      ];
+      const first = new HoldfastProcess(args, { cwd: work, env: files });
+      await until(() => expect(isWritten(files.EFFECTS)).toBe(true));
+      first.kill('SIGKILL');
+      await first.finished();
+      writeFileSync(files.GATE, '');
+      const second = await holdfast(args, { cwd: work, env: files });
+      expect(second).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining('message m2 is under way; following it'),
+      });
+      expect(jsonLines(second.stdout).map(({ content }) => content?.role)).toEqual([
+        'user',
+        'model',
+        'user',
+        'model',
+      ]);
+      expect(readFileSync(files.EFFECTS, 'utf8')).toBe('A-1\nA-1\n');
     });
-    expect(jsonLines(second.stdout).map(({ content }) => content?.role)).toEqual([
-      'user',
-      'model',
-      'user',
-      'model',
-    ]);
-    expect(readFileSync(files.EFFECTS, 'utf8')).toBe('A-1\nA-1\n');
-  });
+  }
 
   test('interrupted by Ctrl-C: it says how to go on, and the turn does [cli.interrupt]', async () => {
     const files = { EFFECTS: join(work, 'effects3'), GATE: join(work, 'gate3') };
@@ -146,44 +148,46 @@ describe('holdfast run', () => {
     expect(stderr).toContain('failed: HOLDFAST_MODEL_BAD_REQUEST');
   });
 
-  test('a second command in the folder goes through the first, and on by itself where that one ends [cli.owner]', async () => {
-    const files = { EFFECTS: join(work, 'effects4'), GATE: join(work, 'gate4') };
-    const first = new HoldfastProcess(
-      ['run', agents, '--folder', folder, '--session', 's4', '--message', 'go', '--message-id', 'm4'],
-      { cwd: work, env: files },
-    );
-    await until(() => expect(isWritten(files.EFFECTS)).toBe(true));
-    const again = [
-      'run',
-      agents,
-      '--folder',
-      folder,
-      '--session',
-      's4',
-      '--message',
-      '-',
-      '--message-id',
-      'm4',
-    ];
-    const second = new HoldfastProcess(again, { cwd: work, env: files });
-    await second.prints(/message m4 is under way; following it/);
-    expect(second.stderr).toContain(`process ${first.pid} owns the folder`);
-    first.kill('SIGINT');
-    expect(await first.finished()).toMatchObject({ code: 130 });
-    writeFileSync(files.GATE, '');
-    const { code, stdout, stderr } = await second.finished();
-    expect(stderr).toContain('the process that answered has ended; the turn goes on here');
-    expect({ code, stdout }).toEqual({
-      code: 0,
-      stdout: [
-        'you  go',
-        'orders  → look_up({"id":"A-1"})',
-        'orders  ← look_up {"id":"A-1","status":"shipped"}',
-        'orders  Order A-1 is shipped.',
-        '',
-      ].join('\n'),
+  if (isDeep) {
+    test('a second command in the folder goes through the first, and on by itself where that one ends [cli.owner]', async () => {
+      const files = { EFFECTS: join(work, 'effects4'), GATE: join(work, 'gate4') };
+      const first = new HoldfastProcess(
+        ['run', agents, '--folder', folder, '--session', 's4', '--message', 'go', '--message-id', 'm4'],
+        { cwd: work, env: files },
+      );
+      await until(() => expect(isWritten(files.EFFECTS)).toBe(true));
+      const again = [
+        'run',
+        agents,
+        '--folder',
+        folder,
+        '--session',
+        's4',
+        '--message',
+        '-',
+        '--message-id',
+        'm4',
+      ];
+      const second = new HoldfastProcess(again, { cwd: work, env: files });
+      await second.prints(/message m4 is under way; following it/);
+      expect(second.stderr).toContain(`process ${first.pid} owns the folder`);
+      first.kill('SIGINT');
+      expect(await first.finished()).toMatchObject({ code: 130 });
+      writeFileSync(files.GATE, '');
+      const { code, stdout, stderr } = await second.finished();
+      expect(stderr).toContain('the process that answered has ended; the turn goes on here');
+      expect({ code, stdout }).toEqual({
+        code: 0,
+        stdout: [
+          'you  go',
+          'orders  → look_up({"id":"A-1"})',
+          'orders  ← look_up {"id":"A-1","status":"shipped"}',
+          'orders  Order A-1 is shipped.',
+          '',
+        ].join('\n'),
+      });
     });
-  });
+  }
 });
 
 describe.concurrent('bad input of holdfast run', () => {
@@ -315,35 +319,39 @@ describe.concurrent('bad input of holdfast run', () => {
     });
   });
 
-  test('a store that is down: its password is not shown [cli.store]', async () => {
-    const result = await holdfast(
-      ['run', agents, '--folder', join(work, 'store-down'), '--stop-server', ...message],
-      {
-        cwd: work,
-        env: { HOLDFAST_STORE: 'postgres://ada:secret-word@127.0.0.1:9/shop' },
-      },
-    );
-    expect(result).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/127\.0\.0\.1.*HOLDFAST_STORE_UNAVAILABLE/s),
+  if (isDeep) {
+    test('a store that is down: its password is not shown [cli.store]', async () => {
+      const result = await holdfast(
+        ['run', agents, '--folder', join(work, 'store-down'), '--stop-server', ...message],
+        {
+          cwd: work,
+          env: { HOLDFAST_STORE: 'postgres://ada:secret-word@127.0.0.1:9/shop' },
+        },
+      );
+      expect(result).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/127\.0\.0\.1.*HOLDFAST_STORE_UNAVAILABLE/s),
+      });
+      expect(result.stderr).not.toContain('secret-word');
     });
-    expect(result.stderr).not.toContain('secret-word');
-  });
+  }
 
-  test('a store that has no address: its variable is named and no server started [cli.store]', async () => {
-    const folder = join(work, 'no-store');
-    const result = await holdfast(['run', agents, '--folder', folder, ...message], {
-      cwd: work,
-      env: { HOLDFAST_STORE: 'nonsense' },
+  if (isDeep) {
+    test('a store that has no address: its variable is named and no server started [cli.store]', async () => {
+      const folder = join(work, 'no-store');
+      const result = await holdfast(['run', agents, '--folder', folder, ...message], {
+        cwd: work,
+        env: { HOLDFAST_STORE: 'nonsense' },
+      });
+      expect(result).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/HOLDFAST_STORE: .*postgres:\/\/.*HOLDFAST_INVALID_STORE_URL/s),
+      });
+      expect(existsSync(join(folder, 'dev.json'))).toBe(false);
     });
-    expect(result).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: expect.stringMatching(/HOLDFAST_STORE: .*postgres:\/\/.*HOLDFAST_INVALID_STORE_URL/s),
-    });
-    expect(existsSync(join(folder, 'dev.json'))).toBe(false);
-  });
+  }
 
   test('a Node that is too old: it says so [cli.node]', async () => {
     const script =

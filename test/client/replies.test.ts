@@ -20,6 +20,7 @@ import { tool } from '../../src/tools/function-tool.ts';
 import { checkedFetch, DocumentCheck, fetchDocument } from '../gateway/document-check.ts';
 import { textOf } from '../setup/history-facts.ts';
 import { openPlacedEnvironment } from '../setup/placed-environment.ts';
+import { isDeep } from '../setup/tier.ts';
 
 const SECRET = 'sk-planted-Zq8vN3xK';
 
@@ -345,19 +346,21 @@ describe.each([
   });
 });
 
-test('with no worker up a reply is kept for the next one [confirm.reply]', async () => {
-  const { names, turn, id } = await asking('pay 71');
-  await env.stopWorker();
-  const handle = await env.client.sendMessage({
-    ...names,
-    message: reply(confirmation(id, { confirmed: true })),
+if (isDeep) {
+  test('with no worker up a reply is kept for the next one [confirm.reply]', async () => {
+    const { names, turn, id } = await asking('pay 71');
+    await env.stopWorker();
+    const handle = await env.client.sendMessage({
+      ...names,
+      message: reply(confirmation(id, { confirmed: true })),
+    });
+    expect(handle.invocationId).toBe(turn.invocationId);
+    expect(await handle.receipt()).toMatchObject({ status: 'accepted', confirmed: false });
+    await env.restartWorker();
+    expect(await handle.result()).toMatchObject({ status: 'completed' });
+    expect(paid.filter((amount) => amount === 71)).toEqual([71]);
   });
-  expect(handle.invocationId).toBe(turn.invocationId);
-  expect(await handle.receipt()).toMatchObject({ status: 'accepted', confirmed: false });
-  await env.restartWorker();
-  expect(await handle.result()).toMatchObject({ status: 'completed' });
-  expect(paid.filter((amount) => amount === 71)).toEqual([71]);
-});
+}
 
 test('a turn that waits says so, and its result is waited for [confirm.reply]', async () => {
   const { names, turn, id } = await asking('pay 81');

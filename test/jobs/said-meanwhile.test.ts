@@ -3,6 +3,7 @@ import { LlmAgent, LongRunningFunctionTool } from '../../src/index.ts';
 import { call, calls, type TestEnvironment, text } from '../../src/testing/index.ts';
 import { openPlacedEnvironment } from '../setup/placed-environment.ts';
 import { contentsOf } from '../setup/scripts.ts';
+import { inTier } from '../setup/tier.ts';
 
 /** Of two models: the second one wants its thought signatures back. */
 const MODELS = ['gemini-2.5-flash', 'gemini-3-flash-preview'] as const;
@@ -66,7 +67,9 @@ const WAYS: readonly [string, (waiting: Waiting) => Promise<unknown>][] = [
 ];
 
 let made = 0;
-test.each(MODELS.flatMap((model) => WAYS.map(([by, end]) => ({ model, by, end }))))(
+test.each(
+  MODELS.slice(0, inTier(1, MODELS.length)).flatMap((model) => WAYS.map(([by, end]) => ({ model, by, end }))),
+)(
   'what was said since the call is seen in the turn of its outcome, which comes by $by, with $model [contents.late] [job.detach]',
   async ({ model, end }) => {
     made += 1;

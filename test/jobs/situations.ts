@@ -144,7 +144,6 @@ export const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'twice, and otherwise',
-    isQuick: true,
     shows: '[job.callback]',
     begin: waiting,
     async finish(job, way) {
@@ -156,7 +155,6 @@ export const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'after its call was cancelled',
-    isQuick: true,
     shows: '[job.cancel]',
     begin: waiting,
     async finish(job, way, stage) {
@@ -189,7 +187,6 @@ export const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'when its turn is over and the session has had another one',
-    isQuick: true,
     shows: '[job.detach]',
     async begin(stage, way) {
       const job = await OrderedJob.begin(stage, TOOL_OF[way], { goesOn: true });

@@ -289,18 +289,20 @@ test('are told by a workflow of nothing that another app, user or session asks [
   await turn.handle.result();
 }, 120_000);
 
-test('hear of no escalation that the audit does not have [notice.forged]', async () => {
-  const told: string[] = [];
-  const turn = await asking({ notify: async ({ requestId }) => void told.push(requestId) });
-  await expect.poll(() => told, { timeout: 30_000 }).toHaveLength(1);
-  const forged = await startByHand(turn.requestId, { why: 'escalated' });
-  await triedAgain(forged);
-  expect(told).toHaveLength(1);
-  await turn.confirm();
-  await turn.handle.result();
-  expect(await forged.result()).toMatchObject({ status: 'unwanted' });
-  expect(told).toHaveLength(1);
-}, 120_000);
+if (isDeep) {
+  test('hear of no escalation that the audit does not have [notice.forged]', async () => {
+    const told: string[] = [];
+    const turn = await asking({ notify: async ({ requestId }) => void told.push(requestId) });
+    await expect.poll(() => told, { timeout: 30_000 }).toHaveLength(1);
+    const forged = await startByHand(turn.requestId, { why: 'escalated' });
+    await triedAgain(forged);
+    expect(told).toHaveLength(1);
+    await turn.confirm();
+    await turn.handle.result();
+    expect(await forged.result()).toMatchObject({ status: 'unwanted' });
+    expect(told).toHaveLength(1);
+  }, 120_000);
+}
 
 test('are asked by no workflow for more than Holdfast asks them for [notice.forged]', async () => {
   const turn = await asking({});
@@ -509,24 +511,26 @@ test('that fail for longer than they want are kept as dead, without the secrets 
   await turn.handle.result();
 }, 120_000);
 
-test('are asked once more at the end of their time, and not later, however long they want to wait [notice.dead]', async () => {
-  const asked: number[] = [];
-  const turn = await asking(
-    {
-      async notify() {
-        asked.push(Date.now());
-        throw new NoticeFailed('come again next month', { retryAfter: 30 * 86_400_000 });
+if (isDeep) {
+  test('are asked once more at the end of their time, and not later, however long they want to wait [notice.dead]', async () => {
+    const asked: number[] = [];
+    const turn = await asking(
+      {
+        async notify() {
+          asked.push(Date.now());
+          throw new NoticeFailed('come again next month', { retryAfter: 30 * 86_400_000 });
+        },
       },
-    },
-    { app: 'impatient' },
-  );
-  expect(await deadOf(turn.requestId)).toMatchObject({ error: 'come again next month', attempts: 2 });
-  const [first = 0, last = 0, ...more] = asked;
-  expect(more).toEqual([]);
-  expect(last - first).toBeGreaterThanOrEqual(2_900);
-  await turn.confirm();
-  await turn.handle.result();
-}, 120_000);
+      { app: 'impatient' },
+    );
+    expect(await deadOf(turn.requestId)).toMatchObject({ error: 'come again next month', attempts: 2 });
+    const [first = 0, last = 0, ...more] = asked;
+    expect(more).toEqual([]);
+    expect(last - first).toBeGreaterThanOrEqual(2_900);
+    await turn.confirm();
+    await turn.handle.result();
+  }, 120_000);
+}
 
 async function deadOf(requestId: string) {
   const find = async () =>

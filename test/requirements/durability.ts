@@ -85,6 +85,7 @@ export const DURABILITY: Rows = {
   'resume.days': [
     'adk-python: #192',
     'A turn goes on after days, deploys and restarts, without a new message.',
+    'deep',
   ],
   'steer.cancelCall': ['hector: CancellableTool', 'One call is cancelled while the turn goes on.'],
   'steer.interrupt': ['holdfast', 'A turn is stopped politely.'],

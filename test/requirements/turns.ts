@@ -40,7 +40,11 @@ export const TURNS: Rows = {
     'holdfast',
     'Modules of workflows keep no state: all workflows of a worker share them.',
   ],
-  'layout.rules': ['holdfast', 'The dependency rules of the layout hold, and each finds what breaks it.'],
+  'layout.rules': [
+    'holdfast',
+    'The dependency rules of the layout hold, and each finds what breaks it.',
+    'deep',
+  ],
 
   // Temporal without set-up
   'temporal.configured': [
@@ -400,7 +404,7 @@ export const TURNS: Rows = {
     '`--json` prints one ADK event per line; any other line has a `type`, and remarks are on standard error.',
   ],
   'cli.attach': ['holdfast', 'A message that was answered is printed, not asked again.'],
-  'cli.crash': ['adk-python: #5466', 'Killed and run again, the command finishes the turn.'],
+  'cli.crash': ['adk-python: #5466', 'Killed and run again, the command finishes the turn.', 'deep'],
   'cli.interrupt': ['holdfast', 'Interrupted, it says how to go on.'],
   'cli.interruptHung': [
     'holdfast',
@@ -408,7 +412,11 @@ export const TURNS: Rows = {
     'deep',
   ],
   'cli.head': ['holdfast', 'A reader that has read enough ends the command without a stack.'],
-  'cli.cancelled': ['holdfast', 'A turn cancelled in Temporal ends the command with one plain sentence.'],
+  'cli.cancelled': [
+    'holdfast',
+    'A turn cancelled in Temporal ends the command with one plain sentence.',
+    'deep',
+  ],
   'cli.stacks': [
     'holdfast',
     'The stack of failing user code is in the log of its folder, not on the terminal.',
@@ -422,9 +430,9 @@ export const TURNS: Rows = {
   ],
   'cli.failed': ['holdfast', 'A failed turn exits with 1 and keeps its events.'],
   'cli.input': ['holdfast', 'Bad input is a clear error and a non-zero exit, nothing half-written.'],
-  'cli.owner': ['holdfast', 'A second owner of the folder is refused, with what to do.'],
+  'cli.owner': ['holdfast', 'A second owner of the folder is refused, with what to do.', 'deep'],
   'cli.server': ['holdfast', 'A server that is down is a clear error.'],
-  'cli.store': ['holdfast', 'A store that is down is a clear error, without its password.'],
+  'cli.store': ['holdfast', 'A store that is down is a clear error, without its password.', 'deep'],
   'cli.port': ['holdfast', 'A port that is taken is a sentence with the next step.'],
   'cli.apps': ['holdfast', 'An app that is not there is refused, with the one that was meant.'],
   'cli.temporal': [

@@ -6,7 +6,7 @@ import { openStore } from '../../src/store/open-store.ts';
 import type { PostgresStore } from '../../src/store/postgres-store.ts';
 import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { CuttableLine } from '../setup/cuttable-line.ts';
-import { isDeep } from '../setup/tier.ts';
+import { inTier, isDeep } from '../setup/tier.ts';
 import { until } from '../setup/until.ts';
 import {
   buttonsOf,
@@ -21,7 +21,7 @@ import {
 
 const GENERAL = 'C0GENERAL';
 
-describe.each(['the store', 'Temporal'])('a gateway that can’t reach %s', (what) => {
+describe.each(inTier(['the store'], ['the store', 'Temporal']))('a gateway that can’t reach %s', (what) => {
   let scene: SlackScene;
   let storeLine: CuttableLine;
   let temporalLine: CuttableLine;

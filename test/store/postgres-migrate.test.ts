@@ -10,6 +10,7 @@ import { migrate } from '../../src/store/engine/migrate.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { STORE_SCHEMA, type StoreSchema, versionOf } from '../../src/store/schema/store-schema.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
+import { isDeep } from '../setup/tier.ts';
 import { Turn } from './suite/turns/turn.ts';
 import { folderWithStore } from './temporary-folder.ts';
 
@@ -123,16 +124,18 @@ test.each([['another text', `update holdfast.migrations set checksum = 'other' w
   },
 );
 
-test('an embedded store of an unreleased version is refused by its folder [store.migrate]', async () => {
-  const folder = folderWithStore();
-  const store = await openStore({ folder });
-  await sql`update holdfast.migrations set checksum = 'other'`.execute(store.db);
-  await store.close();
-  await expect(openStore({ folder })).rejects.toMatchObject({
-    code: 'HOLDFAST_STORE_SCHEMA_MISMATCH',
-    message: expect.stringContaining(folder),
+if (isDeep) {
+  test('an embedded store of an unreleased version is refused by its folder [store.migrate]', async () => {
+    const folder = folderWithStore();
+    const store = await openStore({ folder });
+    await sql`update holdfast.migrations set checksum = 'other'`.execute(store.db);
+    await store.close();
+    await expect(openStore({ folder })).rejects.toMatchObject({
+      code: 'HOLDFAST_STORE_SCHEMA_MISMATCH',
+      message: expect.stringContaining(folder),
+    });
   });
-});
+}
 
 test('a store of the release before is migrated while its workers go on, and they go on after it [store.migrate]', async () => {
   const url = await server.newDatabase();

@@ -166,29 +166,31 @@ describe('a test environment', () => {
     });
   }
 
-  test.skipIf(process.platform === 'win32')(
-    'leaves no server and no folder when its program is killed [testing.environment]',
-    async () => {
-      const temporary = mkdtempSync(join(tmpdir(), 'holdfast-killed-'));
-      const program = fileURLToPath(new URL('environment-program.ts', import.meta.url));
-      const child = spawn(process.execPath, [program], {
-        env: { ...process.env, TMPDIR: temporary },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      try {
-        await once(child.stdout, 'data');
-        const name = readdirSync(temporary).find((entry) => entry.startsWith('holdfast-test-')) ?? '';
-        const folder = join(realpathSync(temporary), name);
-        expect(await findServers(folder)).toHaveLength(1);
-        child.kill('SIGKILL');
-        await expect.poll(() => existsSync(folder), { timeout: 30_000 }).toBe(false);
-        expect(await findServers(folder)).toEqual([]);
-      } finally {
-        child.kill('SIGKILL');
-        rmSync(temporary, { recursive: true, force: true });
-      }
-    },
-  );
+  if (isDeep) {
+    test.skipIf(process.platform === 'win32')(
+      'leaves no server and no folder when its program is killed [testing.environment]',
+      async () => {
+        const temporary = mkdtempSync(join(tmpdir(), 'holdfast-killed-'));
+        const program = fileURLToPath(new URL('environment-program.ts', import.meta.url));
+        const child = spawn(process.execPath, [program], {
+          env: { ...process.env, TMPDIR: temporary },
+          stdio: ['ignore', 'pipe', 'inherit'],
+        });
+        try {
+          await once(child.stdout, 'data');
+          const name = readdirSync(temporary).find((entry) => entry.startsWith('holdfast-test-')) ?? '';
+          const folder = join(realpathSync(temporary), name);
+          expect(await findServers(folder)).toHaveLength(1);
+          child.kill('SIGKILL');
+          await expect.poll(() => existsSync(folder), { timeout: 30_000 }).toBe(false);
+          expect(await findServers(folder)).toEqual([]);
+        } finally {
+          child.kill('SIGKILL');
+          rmSync(temporary, { recursive: true, force: true });
+        }
+      },
+    );
+  }
 
   test('refuses options that it doesn’t have, naming them [testing.environment]', async () => {
     await expect(createTestEnvironment({ agent: desk } as never)).rejects.toThrow(/agent: unknown option/);

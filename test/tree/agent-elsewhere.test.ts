@@ -154,27 +154,31 @@ if (isDeep) {
   }, 90_000);
 }
 
-test('an agent without a worker is given up when the time of its call is up [agentTool.errors]', async () => {
-  const stub = new Speaking('librarian', ['never']);
-  const editor = new Speaking(
-    'editor',
-    [calling({ name: 'librarian', args: { request: 'where?' } }), 'Then not.'],
-    { tools: [new AgentTool({ agent: stub.agent, taskQueue: library, timeout: '1 second' })] },
-  );
-  const scene = await TreeScene.open(openEnvironment, editor.agent);
-  const turn = await scene.send();
-  // Its workflow is asked to end, and nobody is there who could.
-  await expect.poll(async () => (await scene.below()).length).toBe(1);
-  expect(await turn.result()).toMatchObject({ status: 'completed', text: 'Then not.' });
-  expect(JSON.stringify(await scene.responses())).toContain('HOLDFAST_AGENT_TIMED_OUT');
-  const [child] = await scene.environment.store.turns.listChildren(scene.names);
-  expect(child?.status ?? 'never begun').toBe('never begun');
-  // A worker that comes then asks no model.
-  const late = new Speaking('librarian', ['too late']);
-  expect(await scene.below()).toMatchObject([{ status: 'RUNNING' }]);
-  await serve(scene, late.agent);
-  await expect
-    .poll(async () => (await scene.below()).filter(({ status }) => status === 'RUNNING'), { timeout: 30_000 })
-    .toEqual([]);
-  expect(late.shown).toEqual([]);
-});
+if (isDeep) {
+  test('an agent without a worker is given up when the time of its call is up [agentTool.errors]', async () => {
+    const stub = new Speaking('librarian', ['never']);
+    const editor = new Speaking(
+      'editor',
+      [calling({ name: 'librarian', args: { request: 'where?' } }), 'Then not.'],
+      { tools: [new AgentTool({ agent: stub.agent, taskQueue: library, timeout: '1 second' })] },
+    );
+    const scene = await TreeScene.open(openEnvironment, editor.agent);
+    const turn = await scene.send();
+    // Its workflow is asked to end, and nobody is there who could.
+    await expect.poll(async () => (await scene.below()).length).toBe(1);
+    expect(await turn.result()).toMatchObject({ status: 'completed', text: 'Then not.' });
+    expect(JSON.stringify(await scene.responses())).toContain('HOLDFAST_AGENT_TIMED_OUT');
+    const [child] = await scene.environment.store.turns.listChildren(scene.names);
+    expect(child?.status ?? 'never begun').toBe('never begun');
+    // A worker that comes then asks no model.
+    const late = new Speaking('librarian', ['too late']);
+    expect(await scene.below()).toMatchObject([{ status: 'RUNNING' }]);
+    await serve(scene, late.agent);
+    await expect
+      .poll(async () => (await scene.below()).filter(({ status }) => status === 'RUNNING'), {
+        timeout: 30_000,
+      })
+      .toEqual([]);
+    expect(late.shown).toEqual([]);
+  });
+}

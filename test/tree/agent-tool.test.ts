@@ -5,6 +5,7 @@ import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
+import { isDeep } from '../setup/tier.ts';
 import type { RanTurn, TurnEnvironment } from '../setup/turn-environment.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';
 
@@ -145,26 +146,28 @@ describe('an agent as a tool [agentTool.run]', () => {
     expect(librarian.shown.map((contents) => textsOf(contents)[0]).toSorted()).toEqual(['a', 'b']);
   });
 
-  test('that has itself for a tool ends at a depth, with an answer that says so', async () => {
-    class Itself extends BaseToolset {
-      override async getTools() {
-        return [new AgentTool({ agent: again.agent })];
+  if (isDeep) {
+    test('that has itself for a tool ends at a depth, with an answer that says so', async () => {
+      class Itself extends BaseToolset {
+        override async getTools() {
+          return [new AgentTool({ agent: again.agent })];
+        }
+        override async close() {}
       }
-      override async close() {}
-    }
-    const again: Speaking = new Speaking(
-      'again',
-      [({ contents }) => (JSON.stringify(contents).includes('functionResponse') ? 'enough' : ask('again'))],
-      { tools: [new Itself()] },
-    );
-    const ran = await run(again);
-    expect(ran.result).toMatchObject({ status: 'completed', text: 'enough' });
-    expect(again.shown.length).toBeLessThanOrEqual(32);
-    const deepest = again.shown
-      .map((contents) => JSON.stringify(contents))
-      .find((text) => text.includes('error'));
-    expect(deepest).toMatch(/at most 16/);
-  });
+      const again: Speaking = new Speaking(
+        'again',
+        [({ contents }) => (JSON.stringify(contents).includes('functionResponse') ? 'enough' : ask('again'))],
+        { tools: [new Itself()] },
+      );
+      const ran = await run(again);
+      expect(ran.result).toMatchObject({ status: 'completed', text: 'enough' });
+      expect(again.shown.length).toBeLessThanOrEqual(32);
+      const deepest = again.shown
+        .map((contents) => JSON.stringify(contents))
+        .find((text) => text.includes('error'));
+      expect(deepest).toMatch(/at most 16/);
+    });
+  }
 });
 
 describe('its schemas [agentTool.schema]', () => {

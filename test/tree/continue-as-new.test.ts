@@ -3,6 +3,7 @@ import { LoopAgent, ParallelAgent, SequentialAgent } from '../../src/agents/work
 import { tool } from '../../src/tools/function-tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
 import { SHORT_RUNS } from '../setup/temporal-server.ts';
+import { isDeep } from '../setup/tier.ts';
 import { TreeScene } from './scene.ts';
 import { calling, Speaking } from './speaking.ts';
 
@@ -63,50 +64,54 @@ test('agents that run others go on in new runs between two of them, and know whe
   expect(Math.max(...runs)).toBeGreaterThan(1);
 });
 
-test('the root, too, and a message that waits meanwhile is answered behind it [flow.loop]', async () => {
-  const one = new Speaking('one', ['1']);
-  scene = await TreeScene.open(
-    openBrief,
-    new LoopAgent({ name: 'root', subAgents: [one.agent], maxIterations: 8 }),
-  );
-  const turn = await scene.send();
-  const first = await runOfRoot();
-  const second = await scene.send('and again');
-  expect(await turn.result()).toMatchObject({ status: 'completed', text: '1' });
-  expect(await second.result()).toMatchObject({ status: 'completed', text: '1' });
-  expect(one.shown).toHaveLength(16);
-  expect(await runOfRoot()).not.toBe(first);
-});
+if (isDeep) {
+  test('the root, too, and a message that waits meanwhile is answered behind it [flow.loop]', async () => {
+    const one = new Speaking('one', ['1']);
+    scene = await TreeScene.open(
+      openBrief,
+      new LoopAgent({ name: 'root', subAgents: [one.agent], maxIterations: 8 }),
+    );
+    const turn = await scene.send();
+    const first = await runOfRoot();
+    const second = await scene.send('and again');
+    expect(await turn.result()).toMatchObject({ status: 'completed', text: '1' });
+    expect(await second.result()).toMatchObject({ status: 'completed', text: '1' });
+    expect(one.shown).toHaveLength(16);
+    expect(await runOfRoot()).not.toBe(first);
+  });
+}
 
-test('an agent goes on in new runs while another waits beside it, and its parent waits for both [flow.parallel] [flow.resume]', async () => {
-  const working = new Speaking(
-    'working',
-    [...Array.from({ length: STEPS }, () => calling({ name: 'look' })), 'worked'],
-    { tools: [look()] },
-  );
-  const asking = new Speaking('asking', [calling({ name: 'pay' }), 'paid'], { tools: [pay()] });
-  scene = await TreeScene.open(
-    openBrief,
-    new SequentialAgent({
-      name: 'root',
-      subAgents: [new ParallelAgent({ name: 'both', subAgents: [working.agent, asking.agent] })],
-    }),
-  );
-  const turn = await scene.send();
-  const [request] = await scene.pending(1);
-  await expect.poll(() => looked.length).toBe(STEPS);
-  await expect
-    .poll(async () =>
-      (await scene.events()).some(({ event }) => event.content?.parts?.[0]?.text === 'worked'),
-    )
-    .toBe(true);
-  expect(Math.max(...(await runsBelow()).values())).toBeGreaterThan(1);
-  await scene.root.signal('confirm', { requestId: request?.requestId, confirmed: true });
-  expect(await turn.result()).toMatchObject({ status: 'completed' });
-  expect(new Set(looked).size).toBe(STEPS);
-  expect(looked).toHaveLength(STEPS);
-  expect(paid).toHaveLength(1);
-});
+if (isDeep) {
+  test('an agent goes on in new runs while another waits beside it, and its parent waits for both [flow.parallel] [flow.resume]', async () => {
+    const working = new Speaking(
+      'working',
+      [...Array.from({ length: STEPS }, () => calling({ name: 'look' })), 'worked'],
+      { tools: [look()] },
+    );
+    const asking = new Speaking('asking', [calling({ name: 'pay' }), 'paid'], { tools: [pay()] });
+    scene = await TreeScene.open(
+      openBrief,
+      new SequentialAgent({
+        name: 'root',
+        subAgents: [new ParallelAgent({ name: 'both', subAgents: [working.agent, asking.agent] })],
+      }),
+    );
+    const turn = await scene.send();
+    const [request] = await scene.pending(1);
+    await expect.poll(() => looked.length).toBe(STEPS);
+    await expect
+      .poll(async () =>
+        (await scene.events()).some(({ event }) => event.content?.parts?.[0]?.text === 'worked'),
+      )
+      .toBe(true);
+    expect(Math.max(...(await runsBelow()).values())).toBeGreaterThan(1);
+    await scene.root.signal('confirm', { requestId: request?.requestId, confirmed: true });
+    expect(await turn.result()).toMatchObject({ status: 'completed' });
+    expect(new Set(looked).size).toBe(STEPS);
+    expect(looked).toHaveLength(STEPS);
+    expect(paid).toHaveLength(1);
+  });
+}
 
 test('no answer that came by the root is lost where its agent goes on in a new run [tree.requests] [flow.resume]', async () => {
   const asking = new Speaking(

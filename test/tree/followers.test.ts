@@ -133,54 +133,56 @@ describe('a follower of the root', () => {
     );
   });
 
-  test('goes on behind any event, by its place or the id of its frame, and is given each once [tree.events]', async () => {
-    const { root } = deepTree();
-    const opened = await open(root.agent);
-    const { client, names } = opened;
-    const { gateway, url } = await servedBy(opened);
-    const turn = await client.sendMessage({ ...names, message: 'go' });
-    // While it runs, too.
-    const live = inPieces(client, names, DEEP.length);
-    const lived = inPieces(gateway, names, DEEP.length);
-    await turn.result();
-    expect((await live).map(lineOf)).toEqual(DEEP);
-    expect((await lived).map(lineOf)).toEqual(DEEP);
-    expect((await inPieces(client, names, DEEP.length)).map(lineOf)).toEqual(DEEP);
-    const told = await all(turn.stream());
-    const events = told.flatMap((item) => (item.type === 'event' ? [item] : []));
-    for (const [index, { place, seq }] of events.entries()) {
-      const rest = await all(turn.events({ after: place ?? seq }));
-      expect(rest.map(lineOf)).toEqual(DEEP.slice(index + 1));
-    }
-    // Behind the last event of agents nothing is left of them.
-    expect(events.at(-1)?.place).toBeUndefined();
-    const path = `/v1/apps/test/users/${names.userId}/sessions/${names.sessionId}/turns/${turn.messageId}/events`;
-    const frames = async (query: string, headers = {}) => {
-      const authorization = `Bearer ${TOKEN}`;
-      const answer = await fetch(url + path + query, {
-        headers: { accept: 'text/event-stream', authorization, ...headers },
-      });
-      return (await answer.text()).match(/^id: .*$/gm) ?? [];
-    };
-    const ids = await frames('?partial=false');
-    expect(ids).toEqual(events.map(({ place, seq }) => `id: ${place ?? seq}`));
-    expect(ids.slice(0, 4)).toEqual([
-      'id: 1',
-      'id: 2',
-      expect.stringMatching(/^id: 2;[\w-]+:1$/),
-      expect.stringMatching(/^id: 2;[\w-]+:2$/),
-    ]);
-    for (const [index, id] of ids.entries()) {
-      expect(await frames('', { 'last-event-id': id.slice(4) })).toEqual(ids.slice(index + 1));
-    }
-    expect(await frames('?children=false')).toEqual(['id: 1', 'id: 2', 'id: 3', 'id: 4']);
-    const found = await gateway.turn({ ...names, messageId: turn.messageId });
-    if (found === undefined) throw new Error('the turn is not found');
-    const marked = (await all(found.stream()))
-      .flatMap((item) => (item.type === 'event' ? [item] : []))
-      .map(({ holdfast, place }) => ({ holdfast, place }));
-    expect(marked).toEqual(events.map(({ holdfast, place }) => ({ holdfast, place })));
-  });
+  if (isDeep) {
+    test('goes on behind any event, by its place or the id of its frame, and is given each once [tree.events]', async () => {
+      const { root } = deepTree();
+      const opened = await open(root.agent);
+      const { client, names } = opened;
+      const { gateway, url } = await servedBy(opened);
+      const turn = await client.sendMessage({ ...names, message: 'go' });
+      // While it runs, too.
+      const live = inPieces(client, names, DEEP.length);
+      const lived = inPieces(gateway, names, DEEP.length);
+      await turn.result();
+      expect((await live).map(lineOf)).toEqual(DEEP);
+      expect((await lived).map(lineOf)).toEqual(DEEP);
+      expect((await inPieces(client, names, DEEP.length)).map(lineOf)).toEqual(DEEP);
+      const told = await all(turn.stream());
+      const events = told.flatMap((item) => (item.type === 'event' ? [item] : []));
+      for (const [index, { place, seq }] of events.entries()) {
+        const rest = await all(turn.events({ after: place ?? seq }));
+        expect(rest.map(lineOf)).toEqual(DEEP.slice(index + 1));
+      }
+      // Behind the last event of agents nothing is left of them.
+      expect(events.at(-1)?.place).toBeUndefined();
+      const path = `/v1/apps/test/users/${names.userId}/sessions/${names.sessionId}/turns/${turn.messageId}/events`;
+      const frames = async (query: string, headers = {}) => {
+        const authorization = `Bearer ${TOKEN}`;
+        const answer = await fetch(url + path + query, {
+          headers: { accept: 'text/event-stream', authorization, ...headers },
+        });
+        return (await answer.text()).match(/^id: .*$/gm) ?? [];
+      };
+      const ids = await frames('?partial=false');
+      expect(ids).toEqual(events.map(({ place, seq }) => `id: ${place ?? seq}`));
+      expect(ids.slice(0, 4)).toEqual([
+        'id: 1',
+        'id: 2',
+        expect.stringMatching(/^id: 2;[\w-]+:1$/),
+        expect.stringMatching(/^id: 2;[\w-]+:2$/),
+      ]);
+      for (const [index, id] of ids.entries()) {
+        expect(await frames('', { 'last-event-id': id.slice(4) })).toEqual(ids.slice(index + 1));
+      }
+      expect(await frames('?children=false')).toEqual(['id: 1', 'id: 2', 'id: 3', 'id: 4']);
+      const found = await gateway.turn({ ...names, messageId: turn.messageId });
+      if (found === undefined) throw new Error('the turn is not found');
+      const marked = (await all(found.stream()))
+        .flatMap((item) => (item.type === 'event' ? [item] : []))
+        .map(({ holdfast, place }) => ({ holdfast, place }));
+      expect(marked).toEqual(events.map(({ holdfast, place }) => ({ holdfast, place })));
+    });
+  }
 
   test('reads pages of the session’s own events, and nothing by an id that isn’t its own [tree.events]', async () => {
     const { root } = deepTree();

@@ -18,6 +18,7 @@ import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
+import { isDeep } from '../setup/tier.ts';
 import { calling, Speaking } from './speaking.ts';
 
 const openEnvironment = shareEnvironment();
@@ -99,24 +100,26 @@ test('what is said to the root of a request three agents below goes there, by si
   expect(paid).toHaveLength(2);
 });
 
-test('without a name it goes to the only one that waits, and to none of several [tree.requests]', async () => {
-  const { agent, paid } = asking();
-  const { pending, root, update, turn, details, status } = await open(agent);
-  const requests = await pending(2);
-  await expect.poll(async () => (await status()).status).toBe('waiting_approval');
-  await root.signal('confirm', { confirmed: true });
-  await expect.poll(details).toContain('several agents wait, name a request by its id');
-  expect(paid).toEqual([]);
-  await update('confirm', { requestId: of(requests, 'left').requestId, confirmed: true });
-  await expect.poll(() => paid.length).toBe(1);
-  await expect
-    .poll(async () => ((await status()).children ?? []).flatMap(({ waits = [] }) => waits))
-    .toMatchObject([{ path: ['root', 'both', 'right_steps', 'right'], tool: 'pay' }]);
-  await root.signal('confirm', { confirmed: true });
-  expect(await turn.result()).toMatchObject({ status: 'completed' });
-  expect(await details()).toContain('completed');
-  expect(paid).toHaveLength(2);
-});
+if (isDeep) {
+  test('without a name it goes to the only one that waits, and to none of several [tree.requests]', async () => {
+    const { agent, paid } = asking();
+    const { pending, root, update, turn, details, status } = await open(agent);
+    const requests = await pending(2);
+    await expect.poll(async () => (await status()).status).toBe('waiting_approval');
+    await root.signal('confirm', { confirmed: true });
+    await expect.poll(details).toContain('several agents wait, name a request by its id');
+    expect(paid).toEqual([]);
+    await update('confirm', { requestId: of(requests, 'left').requestId, confirmed: true });
+    await expect.poll(() => paid.length).toBe(1);
+    await expect
+      .poll(async () => ((await status()).children ?? []).flatMap(({ waits = [] }) => waits))
+      .toMatchObject([{ path: ['root', 'both', 'right_steps', 'right'], tool: 'pay' }]);
+    await root.signal('confirm', { confirmed: true });
+    expect(await turn.result()).toMatchObject({ status: 'completed' });
+    expect(await details()).toContain('completed');
+    expect(paid).toHaveLength(2);
+  });
+}
 
 test('what names nobody changes nothing, and is told why [tree.requests]', async () => {
   const { agent, paid } = asking();
@@ -144,24 +147,26 @@ test('what names nobody changes nothing, and is told why [tree.requests]', async
   expect(paid).toEqual([]);
 });
 
-test('cancels a call of an agent below, which is told so [tree.cancel]', async () => {
-  const { agent, paid } = asking();
-  const { pending, root, update, turn, store, names } = await open(agent);
-  const requests = await pending(2);
-  const [left, right] = [of(requests, 'left'), of(requests, 'right')];
-  expect(
-    await update<CancelReceipt>('cancelCall', { callKey: left.callKey, reason: 'too dear' }),
-  ).toMatchObject({ status: 'forwarded', callKey: left.callKey, workflowId: left.workflowId });
-  await root.signal('cancelCall', { callKey: right.callKey, reason: 'too late' });
-  expect(await turn.result()).toMatchObject({ status: 'completed' });
-  const responses = (await store.sessions.readEvents(names)).flatMap(({ event }) =>
-    (event.content?.parts ?? []).flatMap(({ functionResponse }) =>
-      functionResponse?.name === 'pay' ? [JSON.stringify(functionResponse.response)] : [],
-    ),
-  );
-  expect(responses.filter((text) => /too (dear|late)/.test(text))).toHaveLength(2);
-  expect(paid).toEqual([]);
-});
+if (isDeep) {
+  test('cancels a call of an agent below, which is told so [tree.cancel]', async () => {
+    const { agent, paid } = asking();
+    const { pending, root, update, turn, store, names } = await open(agent);
+    const requests = await pending(2);
+    const [left, right] = [of(requests, 'left'), of(requests, 'right')];
+    expect(
+      await update<CancelReceipt>('cancelCall', { callKey: left.callKey, reason: 'too dear' }),
+    ).toMatchObject({ status: 'forwarded', callKey: left.callKey, workflowId: left.workflowId });
+    await root.signal('cancelCall', { callKey: right.callKey, reason: 'too late' });
+    expect(await turn.result()).toMatchObject({ status: 'completed' });
+    const responses = (await store.sessions.readEvents(names)).flatMap(({ event }) =>
+      (event.content?.parts ?? []).flatMap(({ functionResponse }) =>
+        functionResponse?.name === 'pay' ? [JSON.stringify(functionResponse.response)] : [],
+      ),
+    );
+    expect(responses.filter((text) => /too (dear|late)/.test(text))).toHaveLength(2);
+    expect(paid).toEqual([]);
+  });
+}
 
 test('answers in messages, as ADK sends them, go to whoever has asked; all else stays with the root [tree.requests]', async () => {
   const { agent, paid } = asking();

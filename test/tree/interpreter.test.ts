@@ -9,9 +9,9 @@ import { everyoneOf, type TreePlan, treesOf } from './tree-plan.ts';
 
 /** `HOLDFAST_TREE_SEED` plays what has failed again. */
 const SEED = Number(process.env.HOLDFAST_TREE_SEED ?? Math.floor(Math.random() * 2 ** 31));
-const RUNS = Number(process.env.HOLDFAST_TREE_RUNS ?? inTier(3, 16));
+const RUNS = Number(process.env.HOLDFAST_TREE_RUNS ?? inTier(1, 16));
 /** Of ADK, which has no server and no store. */
-const ADK_RUNS = Number(process.env.HOLDFAST_TREE_ADK_RUNS ?? inTier(20, 200));
+const ADK_RUNS = Number(process.env.HOLDFAST_TREE_ADK_RUNS ?? inTier(8, 200));
 const MESSAGES = ['go', 'and then?'];
 
 /** What happens in a tree, as its agents are shown it: agents at the same time, a turn that is handed on, agents that are tools. */

@@ -11,6 +11,7 @@ import { tool } from '../../src/tools/function-tool.ts';
 import type { InvocationContext } from '../../src/tools/invocation-context.ts';
 import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
+import { inTier } from '../setup/tier.ts';
 import { TreeScene } from './scene.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';
 
@@ -365,7 +366,7 @@ describe('an orchestrator is asked again, whatever happened meanwhile [flow.cust
     thanker: new Speaking('thanker', ['Thanks.']),
   });
 
-  test.each(Object.entries(orchestrators))(
+  test.each(Object.entries(orchestrators).slice(0, inTier(1, 2)))(
     '%s whose worker was restarted while a sub-agent asked people',
     async (_kind, make) => {
       const { payer, thanker } = speakers();

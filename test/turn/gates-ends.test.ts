@@ -2,6 +2,7 @@ import { WorkflowFailedError } from '@temporalio/client';
 import { CancelledFailure } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type GatedTurn, GateEnvironment, type ScriptedCall } from '../setup/gate-environment.ts';
+import { isDeep } from '../setup/tier.ts';
 
 let environment: GateEnvironment;
 
@@ -116,20 +117,24 @@ describe('a waiting turn', () => {
     expect(turn.types.toSorted()).toEqual(['holdfast.closeCall', 'holdfast.recordEntries', 'pay']);
   });
 
-  test('needs no memory of a worker: one that was evicted goes on as before [confirm.signal]', async () => {
-    await environment.stopWorker();
-    await environment.startWorker({ maxCachedWorkflows: 2 });
-    const turns: GatedTurn[] = [];
-    // One by one: each is asked by queries, which bring it back into the cache and drive another one out.
-    for (let n = 0; n < 6; n++) turns.push(await waiting({ ...gated, gate: { attested: true, quorum: 2 } }));
-    for (const name of ['bob', 'eve']) {
-      for (const turn of turns) await turn.update('confirm', { confirmed: true, attestation: `as ${name}` });
-    }
-    for (const turn of turns) {
-      await turn.result();
-      expect(turn.types.filter((type) => !type.startsWith('holdfast.'))).toEqual(['refund']);
-    }
-  });
+  if (isDeep) {
+    test('needs no memory of a worker: one that was evicted goes on as before [confirm.signal]', async () => {
+      await environment.stopWorker();
+      await environment.startWorker({ maxCachedWorkflows: 2 });
+      const turns: GatedTurn[] = [];
+      // One by one: each is asked by queries, which bring it back into the cache and drive another one out.
+      for (let n = 0; n < 6; n++)
+        turns.push(await waiting({ ...gated, gate: { attested: true, quorum: 2 } }));
+      for (const name of ['bob', 'eve']) {
+        for (const turn of turns)
+          await turn.update('confirm', { confirmed: true, attestation: `as ${name}` });
+      }
+      for (const turn of turns) {
+        await turn.result();
+        expect(turn.types.filter((type) => !type.startsWith('holdfast.'))).toEqual(['refund']);
+      }
+    });
+  }
 });
 
 describe('calls beside one that waits', () => {

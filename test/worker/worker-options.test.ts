@@ -14,6 +14,7 @@ import { AesCodec } from '../setup/aes-codec.ts';
 import { textOf } from '../setup/history-facts.ts';
 import { OwnModel } from '../setup/own-model.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { isDeep } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 describe('createWorker refuses what prebuilt workflows can not have, and says what to do [worker.options]', () => {
@@ -375,32 +376,34 @@ describe('a worker that is given what Temporal takes', () => {
   });
 });
 
-test('a logger that throws fails no turn [worker.logs]', async () => {
-  const warnings: unknown[] = [];
-  const heard = (warning: Error) => warnings.push(warning.message);
-  process.on('warning', heard);
-  const broken = () => {
-    throw new Error('the logger is broken');
-  };
-  const fails = tool({
-    name: 'fails',
-    description: 'fails',
-    retry,
-    execute: () => {
-      throw new Error('out of paper');
-    },
+if (isDeep) {
+  test('a logger that throws fails no turn [worker.logs]', async () => {
+    const warnings: unknown[] = [];
+    const heard = (warning: Error) => warnings.push(warning.message);
+    process.on('warning', heard);
+    const broken = () => {
+      throw new Error('the logger is broken');
+    };
+    const fails = tool({
+      name: 'fails',
+      description: 'fails',
+      retry,
+      execute: () => {
+        throw new Error('out of paper');
+      },
+    });
+    const environment = await openTurnEnvironment({
+      agents: [new LlmAgent({ name: 'support', model: 'gemini-2.5-flash', tools: [fails] })],
+      workerOptions: { logger: { debug: broken, info: broken, warn: broken, error: broken } },
+    });
+    try {
+      environment.gemini.reset(stepCalls([[{ name: 'fails' }]]));
+      const { result } = await environment.run({ message: 'go' });
+      expect(result).toMatchObject({ status: 'completed', text: 'done' });
+      expect(warnings.filter((warning) => warning === 'the logger is broken')).toHaveLength(1);
+    } finally {
+      process.off('warning', heard);
+      await environment.close();
+    }
   });
-  const environment = await openTurnEnvironment({
-    agents: [new LlmAgent({ name: 'support', model: 'gemini-2.5-flash', tools: [fails] })],
-    workerOptions: { logger: { debug: broken, info: broken, warn: broken, error: broken } },
-  });
-  try {
-    environment.gemini.reset(stepCalls([[{ name: 'fails' }]]));
-    const { result } = await environment.run({ message: 'go' });
-    expect(result).toMatchObject({ status: 'completed', text: 'done' });
-    expect(warnings.filter((warning) => warning === 'the logger is broken')).toHaveLength(1);
-  } finally {
-    process.off('warning', heard);
-    await environment.close();
-  }
-});
+}
