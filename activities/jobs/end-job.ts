@@ -110,7 +110,7 @@ async function settle(job: JobToEnd, outcome: JobOutcome): Promise<ToolCallResul
   const { telemetry, store } = dependencies;
   const { app, tool } = row;
   const settled = await settleCall(store, { session, callKey, tool }, heard, {});
-  if (settled.first) telemetry.metrics.callSettled({ app, agent, tool }, settled.failed);
+  if (settled.first) telemetry.metrics.callFinished({ app, agent, tool }, settled.failed);
   return callResult(callKey, scene?.tool, settled, heard.answersError === true);
 }
 

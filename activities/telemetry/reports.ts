@@ -157,7 +157,7 @@ export class CallReport {
   }
 
   settled(failed: boolean): void {
-    this.#telemetry.metrics.callSettled(this.#facts(), failed);
+    this.#telemetry.metrics.callFinished(this.#facts(), failed);
   }
 
   #span(): TracedSpan {

@@ -75,13 +75,13 @@ export class TurnMetrics {
       '',
       'cost of model calls, in millionths of the price unit',
     );
-    this.#calls = this.#counter('holdfast_calls', 'call', 'calls of tools that were settled');
+    this.#calls = this.#counter('holdfast_calls', 'call', 'finished tool calls');
     this.#callTime = this.#seconds('holdfast_call_seconds', 'of one attempt of a tool');
     this.#failures = this.#counter('holdfast_failures', 'failure', 'failed attempts of models and tools');
     this.#requests = this.#counter(
       'holdfast_requests',
       'request',
-      'requests to people of calls that were settled',
+      'requests to people of finished tool calls',
     );
     this.#limitWaits = this.#counter(
       'holdfast_limit_waits',
@@ -129,7 +129,7 @@ export class TurnMetrics {
     this.#failures.add(1, { app, agent, kind: 'model', name: model, code: errorType(code) });
   }
 
-  callSettled({ app, agent, tool }: CallFacts, failed: boolean): void {
+  callFinished({ app, agent, tool }: CallFacts, failed: boolean): void {
     this.#calls.add(1, { app, agent, tool, outcome: failed ? 'failed' : 'completed' });
   }
 

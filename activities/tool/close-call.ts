@@ -68,7 +68,7 @@ class ClosedCall {
         : await this.#heard(begun, agent);
     const settled = await store.turns.settleCall({ session, callKey, ...outcome, token: randomUUID() });
     if (settled.first) {
-      telemetry.metrics.callSettled({ app, agent: agentName, tool: name }, settled.failed);
+      telemetry.metrics.callFinished({ app, agent: agentName, tool: name }, settled.failed);
       telemetry.metrics.requestsEnded(begun.kind === 'closed' ? [begun.request] : begun.requests);
     }
     return callResult(callKey, tool, settled, false);

@@ -31,7 +31,7 @@ const before = payments.all().length;
 say('Nora asks for three refunds. One is small and is paid at once; the others wait for people.');
 const turn = begin('nora', 'Refund €80 of B-1001, €340 of B-1002 and €2400 of B-1003.', {});
 await turn.prints(/waits for a person/, 2);
-await turn.prints(/refund \S+ settled/);
+await turn.prints(/refund \S+ finished/);
 const [fair, large] = await pending(2);
 
 say('What waits, and for whom.');

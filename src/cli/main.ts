@@ -20,7 +20,7 @@ export async function main(args: readonly string[]): Promise<never> {
   // Nothing is under way any more that could end what is awaited: that must not pass for success.
   process.once('beforeExit', () => {
     process.stderr.write(
-      'holdfast: what it waits for never ends: is there an await in the agents file that is never settled?\n',
+      'holdfast: what it waits for never ends: is there an await in the agents file that never ends?\n',
     );
     process.exit(1);
   });

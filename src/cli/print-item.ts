@@ -9,5 +9,5 @@ export function printItem(printer: Printer, item: StreamItem): void {
   else if (item.type === 'tool chunk') printer.toolChunk(item);
   else if (item.type === 'tool chunks dropped') printer.toolChunksDropped(item);
   else if (item.type === 'job') printer.job(item);
-  else printer.callSettled(item);
+  else printer.callFinished(item);
 }

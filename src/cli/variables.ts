@@ -76,7 +76,7 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
         meaning: 'Not empty: an `InMemoryRunner` tells neither of slow work nor of the mock Gemini server.',
         byDefault: 'both are told on standard error',
       },
-      HOLDFAST_STAND_IN: {
+      HOLDFAST_MOCK_MODEL: {
         meaning:
           '`true`: without a key for Gemini, `holdfast worker` lets a local mock server answer with scripted words.',
         byDefault: 'false',

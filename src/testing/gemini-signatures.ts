@@ -4,7 +4,7 @@ import { invalidArgument } from './gemini-error.ts';
 import { canonicalJson } from './gemini-json.ts';
 
 // A fixed key, not one per server: the real API keeps no state either, so a signature has to outlive a restart.
-const KEY = 'holdfast gemini stand-in thought signatures';
+const KEY = 'holdfast mock gemini thought signatures';
 const NONCE_BYTES = 13;
 
 /** Documented values that tell the API not to validate, for calls that another model has made. */

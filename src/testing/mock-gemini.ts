@@ -120,7 +120,7 @@ class LocalGemini implements MockGemini {
   get env(): MockGemini['env'] {
     return {
       GOOGLE_GEMINI_BASE_URL: this.#url,
-      GEMINI_API_KEY: this.#options.apiKey ?? 'gemini-stand-in',
+      GEMINI_API_KEY: this.#options.apiKey ?? 'gemini-mock',
     };
   }
 

@@ -58,7 +58,7 @@ describe.skipIf(!has('bash'))(has('bash') ? 'in bash' : 'in bash, which is not i
     expect(offered('replay', 'one.json', 'agents.').sort()).toEqual(['agents.ts']);
     expect(offered('run', 'agents.ts', '--message', '')).toEqual([]);
     expect(offered('sessions', 'show', '')).toEqual([]);
-    expect(offered('worker', '--stand-in', 'agents.').sort()).toEqual(['agents.ts']);
+    expect(offered('worker', '--mock-model', 'agents.').sort()).toEqual(['agents.ts']);
   });
 });
 

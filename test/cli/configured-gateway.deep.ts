@@ -89,7 +89,7 @@ describe('the export gateway of a file [auth.config]', () => {
   });
 
   test('configures that of holdfast worker', async () => {
-    const worker = start(['worker', agents, '--stand-in', '--log', 'json']);
+    const worker = start(['worker', agents, '--mock-model', '--log', 'json']);
     await worker.prints(/"message":"worker polls"/);
     const { url } = devFile().gateway;
     const key = await newKey();

@@ -96,7 +96,7 @@ describe('the chat of holdfast dev', () => {
     await dev.prints(
       /2 model calls · \d+ tokens · \S+ m?s · http:\S+\/workflows\/agents%2Fuser%2Ffirst\/\S+\/history/,
     );
-    expect(dev.stderr).toMatch(/✓ pick 1\.0 settled in \d+ ms/);
+    expect(dev.stderr).toMatch(/✓ pick 1\.0 finished in \d+ ms/);
     expect(dev.stderr).toContain('│ picking pear');
   });
 

@@ -71,7 +71,7 @@ function chunk(content: unknown, index: number, more: { callKey?: string; error?
   return { type: 'tool chunk', ...CALL, attempt: 1, index, content, ...more };
 }
 
-const settled: StreamItem = { type: 'call settled', ...CALL, failed: false };
+const settled: StreamItem = { type: 'call finished', ...CALL, failed: false };
 
 describe('what a streaming tool yields', () => {
   test('is written beneath its call as it comes, line by line [tool.streaming]', () => {
@@ -85,7 +85,7 @@ describe('what a streaming tool yields', () => {
         '    watch │ {"done":2}',
         '    watch │ three',
         '    watch │ error: slow',
-        '  watch 1.0 settled',
+        '  watch 1.0 finished',
         '',
       ].join('\n'),
     );

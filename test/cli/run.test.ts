@@ -58,7 +58,7 @@ describe('holdfast run', () => {
       /Temporal UI: http:\/\/127\.0\.0\.1:\d+\/namespaces\/default\/workflows\/orders%2Fuser%2Fs1/,
     );
     expect(stderr).toContain('look_up 1.0 started');
-    expect(stderr).toContain('look_up 1.0 settled');
+    expect(stderr).toContain('look_up 1.0 finished');
   });
 
   test('for people: what was said, called and answered [cli.run]', async () => {

@@ -49,7 +49,7 @@ function recordingPrinter(): Printer & { events: StoredEvent[]; status: string[]
     text: ignored,
     textDropped: ignored,
     callStarted: ignored,
-    callSettled: ignored,
+    callFinished: ignored,
     toolChunk: ignored,
     toolChunksDropped: ignored,
     job: ignored,

@@ -52,7 +52,7 @@ describe('holdfast run of a tree of agents', () => {
         '',
       ],
     });
-    expect(stderr).toMatch(/desk \/ payer: pay 1\.0 settled/);
+    expect(stderr).toMatch(/desk \/ payer: pay 1\.0 finished/);
     const json = await run(...turn, '--json');
     const lines: Record<string, unknown>[] = json.stdout
       .trim()

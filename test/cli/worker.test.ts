@@ -100,7 +100,7 @@ describe('holdfast worker', () => {
       ...files,
       HOLDFAST_HEALTH_PORT: '1',
       HOLDFAST_TASK_QUEUE: 'birds',
-      HOLDFAST_STAND_IN: 'true',
+      HOLDFAST_MOCK_MODEL: 'true',
     });
     await worker.prints(/"message":"worker polls"/);
     expect(await answer('/v1/health')).toBe(200);
@@ -123,7 +123,7 @@ describe('holdfast worker', () => {
     expect(linesOf(worker).at(-1)).toMatchObject({ message: 'worker drained' });
 
     // The next worker goes on behind the tool.
-    const next = start(['--task-queue', 'birds', '--stand-in'], files);
+    const next = start(['--task-queue', 'birds', '--mock-model'], files);
     await next.prints(/"message":"worker polls"/);
     const found = await (await client()).turn({ ...names, messageId: turn.messageId });
     expect(await found?.result()).toMatchObject({ status: 'completed', text: 'I see a heron.' });
@@ -135,7 +135,7 @@ describe('holdfast worker', () => {
   if (isDeep) {
     test('a second signal ends it at once, and another worker goes on [cli.worker]', async () => {
       const files = filesOf('hasty');
-      const worker = start(['--shutdown-grace', '1h', '--log', 'text', '--stand-in'], files);
+      const worker = start(['--shutdown-grace', '1h', '--log', 'text', '--mock-model'], files);
       await worker.prints(/info {2}worker polls address=127\.0\.0\.1:\d+ namespace=default/);
       const turn = await (await client()).sendMessage({ ...names, message: 'what is there?' });
       await expect.poll(() => isWritten(files.EFFECTS)).toBe(true);
@@ -173,7 +173,7 @@ describe('holdfast worker', () => {
 
   test('without a key for Gemini it says so, and nobody answers in its place [cli.worker]', async () => {
     const worker = start(['--health', String(health)], filesOf('keyless'));
-    await worker.prints(/no variable has a key for Gemini.*--stand-in/);
+    await worker.prints(/no variable has a key for Gemini.*--mock-model/);
     worker.kill('SIGTERM');
     expect(await worker.finished()).toMatchObject({ code: 0 });
   });

@@ -146,7 +146,7 @@ function checkChunks(items: readonly StreamItem[]): void {
     expect(closed.has(item.callKey)).toBe(false);
     const call = calls.get(item.callKey) ?? { counts: 1, attempt: 0, index: -1 };
     calls.set(item.callKey, call);
-    if (item.type === 'call settled') {
+    if (item.type === 'call finished') {
       closed.add(item.callKey);
       continue;
     }
@@ -228,7 +228,7 @@ describe('what a follower is given', () => {
             const isLast = attempt === attempts.length;
             if (!isLast) await tell({ type: 'tool chunks dropped', ...called(step), attempt: attempt + 1 });
           }
-          await tell({ type: 'call settled', ...called(step), tool: 'watch', failed: false });
+          await tell({ type: 'call finished', ...called(step), tool: 'watch', failed: false });
           await tell(store.append('responses', step));
         }
         store.hear({ type: 'appended', session: store.session, seq: store.events.length });
@@ -266,9 +266,9 @@ describe('what a follower is given', () => {
     store.hear(store.append('model', 1));
     store.hear({ type: 'call started', ...asked, attempt: 1 });
     store.hear({ type: 'call started', ...asked, attempt: 1 });
-    store.hear({ type: 'call settled', ...asked, failed: false });
+    store.hear({ type: 'call finished', ...asked, failed: false });
     store.hear(store.append('responses', 1));
-    store.hear({ type: 'call settled', ...asked, failed: false });
+    store.hear({ type: 'call finished', ...asked, failed: false });
     store.hear(text(2, 1, 0));
     store.hear(store.append('model', 2));
     await expect.poll(() => seqsOf(items)).toHaveLength(4);
@@ -280,7 +280,7 @@ describe('what a follower is given', () => {
       'text',
       'model 1',
       'call started',
-      'call settled',
+      'call finished',
       'responses 1',
       'text',
       'model 2',
@@ -306,7 +306,7 @@ describe('what a follower is given', () => {
     store.hear({ type: 'call started', ...called(1), tool: 'watch', attempt: 2 });
     store.hear(chunk(1, 1, 2));
     store.hear(chunk(1, 2, 0));
-    store.hear({ type: 'call settled', ...called(1), tool: 'watch', failed: false });
+    store.hear({ type: 'call finished', ...called(1), tool: 'watch', failed: false });
     store.hear(chunk(1, 2, 1));
     store.hear(store.append('responses', 1));
     store.hear(chunk(1, 3, 0));
@@ -325,7 +325,7 @@ describe('what a follower is given', () => {
       'tool chunks dropped 2',
       'call started 2',
       'tool chunk 2',
-      'call settled',
+      'call finished',
       'responses',
     ]);
   });

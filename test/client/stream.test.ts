@@ -145,7 +145,7 @@ describe('text of an answer that is being written', () => {
       'text',
       'model',
       'call started',
-      'call settled',
+      'call finished',
       'responses',
       'text',
       'model',

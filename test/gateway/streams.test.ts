@@ -39,7 +39,7 @@ const live: StreamItem[] = [
     content: { seen: ['a\nb'] },
   },
   { type: 'tool chunks dropped', runKey: 'e-1', callKey: 'e-1.1.0', attempt: 2 },
-  { type: 'call settled', runKey: 'e-1', callKey: 'e-1.1.0', tool: 'look', failed: false },
+  { type: 'call finished', runKey: 'e-1', callKey: 'e-1.1.0', tool: 'look', failed: false },
 ];
 
 async function* listed<T>(items: readonly T[]): AsyncGenerator<T, void, undefined> {

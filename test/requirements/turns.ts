@@ -446,15 +446,15 @@ export const TURNS: Rows = {
   'cli.node': ['holdfast', 'A Node that is too old is told, with what to do.'],
 
   // Mock server
-  'standin.calls': ['gemini: generateContent', 'The mock Gemini server speaks both calls of the Gemini API.'],
-  'standin.script': ['holdfast', 'A function or a list scripts it.'],
-  'standin.errors': ['gemini: errors', 'It fails as the API does: errors, broken streams, cut connections.'],
-  'standin.pace': ['holdfast', 'It waits before the first byte and between chunks.'],
-  'standin.records': ['holdfast', 'It records requests, without credentials.'],
-  'standin.refuses': [
+  'mock.calls': ['gemini: generateContent', 'The mock Gemini server speaks both calls of the Gemini API.'],
+  'mock.script': ['holdfast', 'A function or a list scripts it.'],
+  'mock.errors': ['gemini: errors', 'It fails as the API does: errors, broken streams, cut connections.'],
+  'mock.pace': ['holdfast', 'It waits before the first byte and between chunks.'],
+  'mock.records': ['holdfast', 'It records requests, without credentials.'],
+  'mock.refuses': [
     'gemini: function calling',
     'It refuses wrong roles, and calls that are unanswered or answered twice.',
   ],
-  'standin.declarations': ['gemini: function calling', 'It refuses invalid declarations.'],
-  'standin.signatures': ['gemini: thought signatures', 'It refuses lost and moved thought signatures.'],
+  'mock.declarations': ['gemini: function calling', 'It refuses invalid declarations.'],
+  'mock.signatures': ['gemini: thought signatures', 'It refuses lost and moved thought signatures.'],
 };

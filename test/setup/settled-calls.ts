@@ -5,7 +5,7 @@ export function settledCalls(store: Store, tool: string, count: number): Promise
   const { promise, resolve } = Promise.withResolvers<void>();
   let settled = 0;
   const stop = store.live.onNotice((notice) => {
-    if (notice.type !== 'call settled' || notice.tool !== tool || ++settled < count) return;
+    if (notice.type !== 'call finished' || notice.tool !== tool || ++settled < count) return;
     stop();
     resolve();
   });

@@ -20,7 +20,7 @@ const place = { session: id, runKey: id };
 const notices: fc.Arbitrary<StoreNotice> = fc.oneof(
   fc.record({ type: fc.constant('appended'), session: id, seq: number }),
   fc.record({ type: fc.constant('call started'), ...place, callKey: id, tool: id, attempt: number }),
-  fc.record({ type: fc.constant('call settled'), ...place, callKey: id, tool: id, failed: fc.boolean() }),
+  fc.record({ type: fc.constant('call finished'), ...place, callKey: id, tool: id, failed: fc.boolean() }),
   fc.record(
     {
       ...{ type: fc.constant('job'), ...place, callKey: id, tool: id, jobId: id },

@@ -72,7 +72,7 @@ test('who listens hears what others write and tell, in order, and knows where it
     { type: 'text dropped', session, runKey, step: 1, attempt: 2 },
     { type: 'appended', session, seq: 2 },
     { type: 'call started', session, runKey, callKey, tool: 'pay', attempt: 1 },
-    { type: 'call settled', session, runKey, callKey, tool: 'pay', failed: false },
+    { type: 'call finished', session, runKey, callKey, tool: 'pay', failed: false },
   ];
   await expect.poll(() => heard.length, PATIENCE).toBe(told.length);
   expect(heard).toEqual(told);

@@ -170,7 +170,7 @@ test.each<[string, unknown, string]>([
     withJsonSchema({ type: 'object', properties: { a: { enum: [] } } }),
     'parameters_json_schema.properties[a].enum: must not be empty',
   ],
-])('refuses %s [standin.declarations]', async (_, body, message) => {
+])('refuses %s [mock.declarations]', async (_, body, message) => {
   await expectRefusal(body, message);
 });
 
@@ -224,6 +224,6 @@ test.each<[string, Body]>([
       $defs: { c: { allOf: [{ properties: { x: {} } }], required: ['x'] } },
     }),
   ],
-])('accepts %s [standin.declarations]', async (_, body) => {
+])('accepts %s [mock.declarations]', async (_, body) => {
   await expectAccepted(body);
 });

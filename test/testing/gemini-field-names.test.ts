@@ -19,7 +19,7 @@ async function start(options: Partial<MockGeminiOptions> = {}) {
   return { gemini, post };
 }
 
-test('takes snake_case, as the documentation writes it [standin.calls]', async () => {
+test('takes snake_case, as the documentation writes it [mock.calls]', async () => {
   const { gemini, post } = await start();
   const answer = await post({
     contents: [

@@ -272,7 +272,7 @@ test.each<[string, unknown, string]>([
     ),
     'Function call id "1" is used by more than one call. (contents[1])',
   ],
-])('refuses %s [standin.refuses]', async (_, body, message) => {
+])('refuses %s [mock.refuses]', async (_, body, message) => {
   await expectRefusal(body, message);
 });
 
@@ -334,11 +334,11 @@ test.each<[string, Body]>([
       labels: {},
     },
   ],
-])('accepts %s [standin.refuses]', async (_, body) => {
+])('accepts %s [mock.refuses]', async (_, body) => {
   await expectAccepted(body);
 });
 
-test('lists all violations, with details [standin.refuses]', async () => {
+test('lists all violations, with details [mock.refuses]', async () => {
   const { post } = await start();
   const { body } = await post({ contents: [user], a: 1, b: 2 });
   expect(body).toMatchObject({

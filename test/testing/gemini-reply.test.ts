@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { blocked, call, calls, error, reply, text, toReply } from '../../src/testing/gemini-reply.ts';
 
-test('a list of model output is one reply [standin.script]', () => {
+test('a list of model output is one reply [mock.script]', () => {
   expect(toReply([text('Looking.'), call('search', { q: 'x' }, { id: 'c1' })])).toEqual({
     kind: 'content',
     parts: [

@@ -41,7 +41,7 @@ async function failureOf(promise: Promise<unknown>): Promise<ApiError> {
   return failure as ApiError;
 }
 
-test('answers generateContent with text, usage, model version and response id [standin.calls]', async () => {
+test('answers generateContent with text, usage, model version and response id [mock.calls]', async () => {
   const { ai, gemini } = await start([text('Hello there.')]);
   const response = await ai.models.generateContent({ model: MODEL, contents: 'Say hello' });
   expect(response.text).toBe('Hello there.');
@@ -60,7 +60,7 @@ test('answers generateContent with text, usage, model version and response id [s
   expect(gemini.refusals).toEqual([]);
 });
 
-test('streams text a few words a chunk, with the finish reason in the last [standin.calls]', async () => {
+test('streams text a few words a chunk, with the finish reason in the last [mock.calls]', async () => {
   const sentence = 'one two  three\nfour five six seven eight nine ';
   const { ai } = await start([text(sentence)], { wordsPerChunk: 4 });
   const stream = await ai.models.generateContentStream({ model: MODEL, contents: 'Count' });
@@ -74,7 +74,7 @@ test('streams text a few words a chunk, with the finish reason in the last [stan
   expect(counts.at(-1)).toBe(Math.ceil(sentence.length / 4));
 });
 
-test('streams every call whole in a chunk of its own, between text and thoughts [standin.calls]', async () => {
+test('streams every call whole in a chunk of its own, between text and thoughts [mock.calls]', async () => {
   const { ai } = await start([
     [thought('Two lookups.'), text('Looking.'), call('search', { q: 'a' }), call('fetch', { url: 'b' })],
   ]);
@@ -101,7 +101,7 @@ test('gives ids to the calls of Gemini 3, keeps those of the script, and can be 
   expect(await idsOf(MODEL, { callIds: true })).toEqual([expect.any(String), 'mine']);
 });
 
-test('answers errors as the API does, with the retry delay in details and header [standin.errors]', async () => {
+test('answers errors as the API does, with the retry delay in details and header [mock.errors]', async () => {
   const { ai, gemini } = await start(() => error(429, 'Quota exceeded', { retryAfterMs: 1500 }));
   const failure = await failureOf(ai.models.generateContent({ model: MODEL, contents: 'Hi' }));
   expect(failure.status).toBe(429);
@@ -133,7 +133,7 @@ test("lets the SDK's own retries see a passing error", async () => {
   expect((await ai.models.generateContent({ model: MODEL, contents: 'Hi' })).text).toBe('Back again');
 });
 
-test('breaks a stream off with an error chunk [standin.errors]', async () => {
+test('breaks a stream off with an error chunk [mock.errors]', async () => {
   const { ai } = await start([error(503, 'Overloaded', { after: text('one two three four five') })]);
   const stream = await ai.models.generateContentStream({ model: MODEL, contents: 'Hi' });
   const seen: (string | undefined)[] = [];
@@ -178,7 +178,7 @@ test('sends raw responses as they are, a list as chunks', async () => {
   expect([whole.text, whole.modelVersion]).toEqual(['ab', 'x']);
 });
 
-test('cuts the connection before, and in the midst of, an answer [standin.errors]', async () => {
+test('cuts the connection before, and in the midst of, an answer [mock.errors]', async () => {
   const { ai, gemini } = await start([
     disconnect(),
     disconnect(text('whole answer')),
@@ -247,7 +247,7 @@ test('clients that leave long streams are noted, and are no failures', async () 
   expect(gemini.refusals).toEqual([]);
 });
 
-test('waits before the first byte and between chunks [standin.pace]', async () => {
+test('waits before the first byte and between chunks [mock.pace]', async () => {
   const { ai, gemini } = await start([
     reply(text('a b c'), { latencyMs: 60, chunkDelayMs: 40, wordsPerChunk: 1 }),
   ]);

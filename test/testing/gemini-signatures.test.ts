@@ -49,7 +49,7 @@ const CORRUPTED = 'Corrupted thought signature.';
 
 const twoCalls = () => [calls([{ name: 'a', args: { x: 1, y: { z: [2] } } }, { name: 'b' }]), text('done')];
 
-test('only the first of parallel calls is signed, and it is accepted verbatim [standin.signatures]', async () => {
+test('only the first of parallel calls is signed, and it is accepted verbatim [mock.signatures]', async () => {
   const { ask } = await start(twoCalls());
   const model = await ask([QUESTION]);
   expect(model.parts?.map((part) => typeof part.thoughtSignature)).toEqual(['string', 'undefined']);
@@ -76,7 +76,7 @@ test('the order of argument names does not matter, nor does a second mock server
   expect((await other.ask([QUESTION, reordered, answers(model)])).parts?.[0]?.text).toBe('done');
 });
 
-test('a lost signature is refused, with the call and its position [standin.signatures]', async () => {
+test('a lost signature is refused, with the call and its position [mock.signatures]', async () => {
   const { ask } = await start(twoCalls());
   const model = await ask([QUESTION]);
   const stripped = withParts(model, ({ thoughtSignature: _, ...part }) => part);
@@ -86,7 +86,7 @@ test('a lost signature is refused, with the call and its position [standin.signa
   await expectRefusal(asked, 'contents[1].parts[0]');
 });
 
-test('a moved, altered or invented signature is refused [standin.signatures]', async () => {
+test('a moved, altered or invented signature is refused [mock.signatures]', async () => {
   const { ask } = await start(twoCalls());
   const model = await ask([QUESTION]);
   const signature = model.parts?.[0]?.thoughtSignature ?? '';

@@ -30,7 +30,7 @@ async function failureOf(promise: Promise<unknown>): Promise<ApiError> {
   return failure as ApiError;
 }
 
-test('answers in list order whatever the kind of call, and refuses a request past the end [standin.script]', async () => {
+test('answers in list order whatever the kind of call, and refuses a request past the end [mock.script]', async () => {
   const { ai, gemini } = await start([text('first'), text('second')]);
   const request = { model: MODEL, contents: 'Hi' };
   expect((await ai.models.generateContent(request)).text).toBe('first');
@@ -42,7 +42,7 @@ test('answers in list order whatever the kind of call, and refuses a request pas
   expect(gemini.refusals).toMatchObject([{ code: 400 }]);
 });
 
-test('gives a script function the request and what it usually asks of it [standin.script]', async () => {
+test('gives a script function the request and what it usually asks of it [mock.script]', async () => {
   const { ai } = await start((request, info) => {
     const [result] = info.functionResponses;
     if (!result) return call('get_weather', { city: info.userText });
@@ -92,7 +92,7 @@ test('a script that rejects because the client left is nobody’s failure', asyn
   expect(gemini.refusals).toEqual([]);
 });
 
-test('records requests without credentials [standin.records]', async () => {
+test('records requests without credentials [mock.records]', async () => {
   const { ai, gemini } = await start([text('ok')]);
   await ai.models.generateContent({
     model: MODEL,
@@ -138,7 +138,7 @@ test('wants a key: any, or the one it was given', async () => {
   expect((await post({}, '?key=right')).status).toBe(200);
 });
 
-test('is found through the environment [standin.calls]', async () => {
+test('is found through the environment [mock.calls]', async () => {
   const { gemini } = await start([text('ok')]);
   for (const [name, value] of Object.entries(gemini.env)) vi.stubEnv(name, value);
   onTestFinished(() => {

@@ -389,7 +389,7 @@ describe('a follower of the root', () => {
     expect(textOf('reader')).toBe('it reads so');
     expect(textOf('writer')).toBe('it is written');
     const marks = items.flatMap((item) =>
-      item.type === 'text' || item.type === 'call started' || item.type === 'call settled'
+      item.type === 'text' || item.type === 'call started' || item.type === 'call finished'
         ? [[item.type === 'text' ? item.agent : item.tool, item.holdfast?.path.join(' / ')].join()]
         : [],
     );
@@ -404,7 +404,7 @@ describe('a follower of the root', () => {
       (item) => item.type === 'event' && item.holdfast === undefined && lineOf(item).includes('← reader'),
     );
     expect(Math.max(...ofReader)).toBeLessThan(response);
-    const [settled = 0] = places((item) => item.type === 'call settled' && item.tool === 'reader');
+    const [settled = 0] = places((item) => item.type === 'call finished' && item.tool === 'reader');
     const events = places((item) => item.type === 'event' && item.holdfast !== undefined);
     expect(Math.max(...events)).toBeLessThan(settled);
     expect(items.some(({ type }) => (type as string) === 'child')).toBe(false);

@@ -113,7 +113,7 @@ describe('the start and the end of a turn', () => {
     environment.gemini.reset(() => call(name));
     const settled = Promise.withResolvers<void>();
     const stop = environment.store.live.onNotice((notice) => {
-      if (notice.type === 'call settled') settled.resolve();
+      if (notice.type === 'call finished') settled.resolve();
     });
     const turn = await start({ maxLlmCalls: 2 });
     await settled.promise;

@@ -173,7 +173,7 @@ describe('a gated call', () => {
     const found = await environment.store.sessions.find(turn.names);
     const heard: string[] = [];
     const stop = environment.store.live.watch(found?.session ?? '', (notice) => {
-      if (notice.type === 'call started' || notice.type === 'call settled') {
+      if (notice.type === 'call started' || notice.type === 'call finished') {
         heard.push(`${notice.type}: ${notice.tool}`);
       }
     });
@@ -181,7 +181,7 @@ describe('a gated call', () => {
     const rejection = { error: 'This tool call is rejected.', reason: 'too much' };
     expect(await turn.responses()).toEqual([rejection, { seen: true }]);
     expect(log.toSorted()).toEqual([`after {"seen":true}`, `after ${JSON.stringify(rejection)}`].toSorted());
-    await expect.poll(() => heard).toContain('call settled: pay');
+    await expect.poll(() => heard).toContain('call finished: pay');
     expect(heard).not.toContain('call started: pay');
     stop();
   });

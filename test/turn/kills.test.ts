@@ -280,7 +280,7 @@ describe('SIGKILL of the worker', () => {
         .join('');
     expect([said(streamed.slice(0, dropped), 1), said(streamed.slice(dropped), 1)]).toEqual(['1a ', '']);
     expect([said(streamed.slice(0, dropped), 2), said(streamed.slice(dropped), 2)]).toEqual(['', '2a 2b']);
-    expect(streamed.filter(({ type }) => type === 'call settled')).toHaveLength(1);
+    expect(streamed.filter(({ type }) => type === 'call finished')).toHaveLength(1);
   });
 
   test('failures that a plugin counts go on being counted [plugin.reflect] [turn.crash.plugin]', () => {

@@ -158,7 +158,7 @@ describe('a streaming tool', () => {
       ]);
       const types = typesOf(each);
       expect([...new Set(types)]).toEqual([
-        ...['message', 'model', 'call started', 'tool chunk', 'call settled', 'responses'],
+        ...['message', 'model', 'call started', 'tool chunk', 'call finished', 'responses'],
       ]);
     }
   });

@@ -76,9 +76,9 @@ export const worker: AddCommand = (holdfast, exit) => {
     )
     .addOption(
       switchSetting(
-        '--stand-in',
+        '--mock-model',
         'without a key for Gemini, let a mock model on this machine answer with scripted words (default: off)',
-        'HOLDFAST_STAND_IN',
+        'HOLDFAST_MOCK_MODEL',
       ),
     )
     .option('--json', 'short for --log json')

@@ -12,7 +12,7 @@ export interface LoadedAgents {
   /** Answers where neither turn nor session names an agent. */
   rootAgent: string;
   /** A local mock server takes Gemini's place. */
-  standIn: boolean;
+  mockModel: boolean;
   /** It configures the gateway. */
   gateway: boolean;
 }

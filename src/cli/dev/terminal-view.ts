@@ -146,8 +146,8 @@ function agentsText({ agents, rootAgent }: LoadedAgents): string {
   return agents.length === 1 ? (named[0] ?? '') : `${named.join(', ')}; ${rootAgent} answers`;
 }
 
-function modelText({ standIn, agents }: LoadedAgents): string {
-  if (standIn) return 'a local mock Gemini server, scripted: GEMINI_API_KEY is not set';
+function modelText({ mockModel, agents }: LoadedAgents): string {
+  if (mockModel) return 'a local mock Gemini server, scripted: GEMINI_API_KEY is not set';
   return [...new Set(agents.flatMap(({ model }) => model ?? []))].join(', ') || 'none of their own';
 }
 

@@ -58,7 +58,7 @@ export class TurnText {
     else if (item.type === 'text dropped') this.#live.dropped(item);
     else if (item.type === 'job') this.#jobs.item(item);
     else if (item.type === 'call started') this.#callStarted(item);
-    else this.#callSettled(item);
+    else this.#callFinished(item);
   }
 
   #event(stored: Of<'event'>): void {
@@ -112,12 +112,12 @@ export class TurnText {
     else if (Date.now() - this.#planned > SOON) this.#note(`  · ${tool} ${shortCallKey(callKey)} started`);
   }
 
-  #callSettled({ callKey, tool, failed }: Of<'call settled'>): void {
+  #callFinished({ callKey, tool, failed }: Of<'call finished'>): void {
     this.#chunks.settled(callKey);
     const started = this.#started.get(callKey);
     const took = started === undefined ? '' : ` in ${durationText(Date.now() - started)}`;
     if (failed) this.#note(`  ✗ ${tool} ${shortCallKey(callKey)} failed${took}`, 'red');
-    else this.#note(`  ✓ ${tool} ${shortCallKey(callKey)} settled${took}`, 'green');
+    else this.#note(`  ✓ ${tool} ${shortCallKey(callKey)} finished${took}`, 'green');
   }
 
   #drawOver(text: string): void {

@@ -46,7 +46,7 @@ async function workerProcess(file: string): Promise<number> {
         })),
       ...(below.length === 0 ? {} : { below: [...new Set(below.map(({ name }) => name))] }),
       rootAgent,
-      standIn: gemini !== undefined,
+      mockModel: gemini !== undefined,
       gateway: loaded.gateway !== undefined,
     } satisfies LoadedAgents,
   });

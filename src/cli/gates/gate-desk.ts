@@ -78,7 +78,7 @@ export class GateDesk {
       }
     }
     if (item.type === 'job' && item.mode === 'parked') this.waits();
-    if (item.type === 'event' || item.type === 'call started' || item.type === 'call settled')
+    if (item.type === 'event' || item.type === 'call started' || item.type === 'call finished')
       void this.#recheck();
   }
 

@@ -24,7 +24,7 @@ export function heldPrinter(to: Printer): HeldPrinter {
       text: kept(to.text),
       textDropped: kept(to.textDropped),
       callStarted: kept(to.callStarted),
-      callSettled: kept(to.callSettled),
+      callFinished: kept(to.callFinished),
       toolChunk: kept(to.toolChunk),
       toolChunksDropped: kept(to.toolChunksDropped),
       job: kept(to.job),

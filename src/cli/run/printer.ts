@@ -26,7 +26,7 @@ export interface Printer {
   text(item: Extract<StreamItem, { type: 'text' }>): void;
   textDropped(item: Extract<StreamItem, { type: 'text dropped' }>): void;
   callStarted(call: Omit<Extract<StreamItem, { type: 'call started' }>, 'type' | 'runKey'>): void;
-  callSettled(call: Omit<Extract<StreamItem, { type: 'call settled' }>, 'type' | 'runKey'>): void;
+  callFinished(call: Omit<Extract<StreamItem, { type: 'call finished' }>, 'type' | 'runKey'>): void;
   /** What a streaming tool has yielded; its result comes with the event of its responses. */
   toolChunk(item: Extract<StreamItem, { type: 'tool chunk' }>): void;
   toolChunksDropped(item: Extract<StreamItem, { type: 'tool chunks dropped' }>): void;
@@ -63,7 +63,7 @@ export function jsonPrinter(
     text: () => undefined,
     textDropped: () => undefined,
     callStarted: (call) => note(startedLine(withPath(call))),
-    callSettled: (call) => note(settledLine(withPath(call))),
+    callFinished: (call) => note(finishedLine(withPath(call))),
     toolChunk: (item) => out.write(`${JSON.stringify(item)}\n`),
     toolChunksDropped: (item) => out.write(`${JSON.stringify(item)}\n`),
     job: (item) => out.write(`${JSON.stringify(item)}\n`),
@@ -153,9 +153,9 @@ export function terminalPrinter(
     },
     textDropped: (item) => live.dropped(item),
     callStarted: (call) => note(`  ${startedLine(withPath(call))}`),
-    callSettled: (call) => {
+    callFinished: (call) => {
       chunks.settled(call.callKey);
-      note(`  ${settledLine(withPath(call))}`);
+      note(`  ${finishedLine(withPath(call))}`);
     },
     toolChunk: (item) => {
       live.interrupt();
@@ -195,8 +195,8 @@ function startedLine({ tool, callKey, attempt }: { tool: string; callKey: string
   return `${tool} ${shortCallKey(callKey)} started${attempt > 1 ? `, attempt ${attempt}` : ''}`;
 }
 
-function settledLine({ tool, callKey, failed }: { tool: string; callKey: string; failed: boolean }): string {
-  return `${tool} ${shortCallKey(callKey)} ${failed ? 'failed' : 'settled'}`;
+function finishedLine({ tool, callKey, failed }: { tool: string; callKey: string; failed: boolean }): string {
+  return `${tool} ${shortCallKey(callKey)} ${failed ? 'failed' : 'finished'}`;
 }
 
 /** What the model has said, without its thoughts. */

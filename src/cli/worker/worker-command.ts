@@ -27,7 +27,7 @@ export interface WorkerCommandOptions extends LogOptions {
   /** Port. */
   metrics?: number;
   transcriptUrl?: string;
-  standIn?: boolean;
+  mockModel?: boolean;
   folder: string;
 }
 
@@ -121,14 +121,14 @@ async function runWorker(
 }
 
 /** In production nobody answers in the model's place unless somebody has asked for it. */
-async function modelOf(loaded: AgentsFile, { standIn }: WorkerCommandOptions, logger: HoldfastLogger) {
-  if (standIn) {
+async function modelOf(loaded: AgentsFile, { mockModel }: WorkerCommandOptions, logger: HoldfastLogger) {
+  if (mockModel) {
     return await offerGemini(loaded.agents, loaded.geminiScript, process.env, (line) => logger.warn(line));
   }
   if (lacksGeminiKey(loaded.agents, process.env)) {
     logger.warn(
       'no variable has a key for Gemini: unless the agents file brings one, turns fail; set GEMINI_API_KEY, or let a local ' +
-        'mock server answer with scripted words (--stand-in)',
+        'mock server answer with scripted words (--mock-model)',
     );
   }
   return undefined;

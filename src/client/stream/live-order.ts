@@ -135,7 +135,7 @@ function admitCall(run: RunProgress, item: CallItem): LiveItem[] {
   const call = run.calls.get(callKey) ?? { ...UNHEARD };
   run.calls.set(callKey, call);
   if (call.isSettled) return [];
-  if (item.type === 'call settled') {
+  if (item.type === 'call finished') {
     call.isSettled = true;
     return [item];
   }

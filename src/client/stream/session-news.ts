@@ -69,5 +69,5 @@ export class SessionNews {
 
 /** Text and chunks come twenty times a second, and are in no store. */
 function isWritten({ type }: StoreNotice): boolean {
-  return type === 'appended' || type === 'call started' || type === 'call settled';
+  return type === 'appended' || type === 'call started' || type === 'call finished';
 }

@@ -161,7 +161,7 @@ class StreamTree {
       const isListed = item.seq <= branch.listedTo;
       return this.#isToldOf(branch, isListed, ({ callKey }) => stepOfCall(callKey) === step);
     }
-    if (item.type !== 'call settled') return true;
+    if (item.type !== 'call finished') return true;
     const isSuch = ({ callKey }: ChildSession) => callKey === item.callKey;
     return !this.#listed.some(isSuch) || this.#isToldOf(branch, false, isSuch);
   }

@@ -7,7 +7,7 @@ const LIVE_EVENTS = {
   text: 'text',
   'text dropped': 'text-dropped',
   'call started': 'call',
-  'call settled': 'call',
+  'call finished': 'call',
   'tool chunk': 'tool-chunk',
   'tool chunks dropped': 'tool-chunks-dropped',
   job: 'job',

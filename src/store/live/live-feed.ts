@@ -21,7 +21,7 @@ type WriteNotice =
       path: readonly string[];
     }
   | { type: 'call started'; session: string; runKey: string; callKey: string; tool: string; attempt: number }
-  | { type: 'call settled'; session: string; runKey: string; callKey: string; tool: string; failed: boolean }
+  | { type: 'call finished'; session: string; runKey: string; callKey: string; tool: string; failed: boolean }
   /** A job was begun, parked or detached, has got on, or has ended. */
   | {
       type: 'job';

@@ -68,7 +68,7 @@ const FIELDS: { [Type in StoreNotice['type']]: Readonly<Record<string, 'string' 
   appended: { seq: 'number' },
   child: { child: 'string', runKey: 'string', callKey: 'string' },
   'call started': { runKey: 'string', callKey: 'string', tool: 'string', attempt: 'number' },
-  'call settled': { runKey: 'string', callKey: 'string', tool: 'string', failed: 'boolean' },
+  'call finished': { runKey: 'string', callKey: 'string', tool: 'string', failed: 'boolean' },
   job: {
     runKey: 'string',
     callKey: 'string',

@@ -164,7 +164,7 @@ export function postgresCalls(database: Database, live: LiveNotices): CallStore 
       const { settled, runKey, tool } = await ledger.settle(call);
       if (settled.first) {
         const { session, callKey } = call;
-        live.tell({ type: 'call settled', session, runKey, callKey, tool, failed: settled.failed });
+        live.tell({ type: 'call finished', session, runKey, callKey, tool, failed: settled.failed });
       }
       return settled;
     },

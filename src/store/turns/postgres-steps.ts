@@ -36,7 +36,7 @@ export function postgresSteps(database: Database, live: LiveNotices): StepStore 
       const { settled, appended, calls, news } = await settleStep(database, step);
       const { session, runKey } = step;
       for (const [callKey, tool, failed] of calls) {
-        live.tell({ type: 'call settled', session, runKey, callKey, tool, failed });
+        live.tell({ type: 'call finished', session, runKey, callKey, tool, failed });
       }
       live.tellJobs(session, news);
       if (appended) live.tell({ type: 'appended', session, seq: settled.seq });

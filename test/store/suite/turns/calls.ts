@@ -91,7 +91,7 @@ export function callSuite(store: () => PostgresStore): void {
     stop();
     expect(heard).toEqual([
       {
-        type: 'call settled',
+        type: 'call finished',
         session: turn.session,
         runKey: turn.invocationId,
         callKey: turn.callKey(1, 0),
@@ -274,8 +274,8 @@ export function callSuite(store: () => PostgresStore): void {
       'appended 1',
       'appended 2',
       'call started pay',
-      'call settled pay',
-      'call settled pay',
+      'call finished pay',
+      'call finished pay',
       'appended 3',
     ]);
   });

@@ -123,7 +123,7 @@ export function mediaSuite(store: () => PostgresStore): void {
     await settle();
     stop();
     const about = (index: number, failed: boolean) => ({
-      type: 'call settled',
+      type: 'call finished',
       session: turn.session,
       runKey: turn.invocationId,
       callKey: turn.callKey(1, index),

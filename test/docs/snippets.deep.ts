@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { isDeep } from '../setup/tier.ts';
 import { documents, root, snippetsOf, textOf } from './documents.ts';
 
 const pages = documents().filter((path) => snippetsOf(textOf(path)).length > 0);
@@ -15,26 +14,24 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-if (isDeep) {
-  test('the TypeScript snippets of the documents compile', () => {
-    expect(pages).toContain('docs/tools.md');
-    for (const path of pages) writeSnippets(path);
-    const config = {
-      extends: `${root}tsconfig.json`,
-      // A snippet shows a definition; whoever copies it uses it.
-      compilerOptions: { noUnusedLocals: false },
-      include: ['**/*.ts'],
-      exclude: [],
-    };
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
-    const { stdout, stderr } = spawnSync(
-      process.execPath,
-      [`${root}node_modules/typescript/bin/tsc`, '-p', folder, '--pretty', 'false'],
-      { cwd: folder, encoding: 'utf8' },
-    );
-    expect(stdout + stderr).toBe('');
-  });
-}
+test('the TypeScript snippets of the documents compile', () => {
+  expect(pages).toContain('docs/tools.md');
+  for (const path of pages) writeSnippets(path);
+  const config = {
+    extends: `${root}tsconfig.json`,
+    // A snippet shows a definition; whoever copies it uses it.
+    compilerOptions: { noUnusedLocals: false },
+    include: ['**/*.ts'],
+    exclude: [],
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    [`${root}node_modules/typescript/bin/tsc`, '-p', folder, '--pretty', 'false'],
+    { cwd: folder, encoding: 'utf8' },
+  );
+  expect(stdout + stderr).toBe('');
+});
 
 /** One folder for each document, so that its snippets can import each other; line numbers are the document's. */
 function writeSnippets(path: string): void {
