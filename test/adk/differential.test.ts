@@ -12,7 +12,7 @@ const SEED = Number(process.env.HOLDFAST_ADK_SEED ?? Math.floor(Math.random() * 
 const RANDOM = randomScenarios(SEED, Number(process.env.HOLDFAST_ADK_RUNS ?? inTier(1, 16)));
 
 /** Each takes two turns' time, and there are hundreds. */
-const PLAYED = SCENARIOS.filter((_scenario, index) => index % inTier(6, 1) === 0);
+const PLAYED = SCENARIOS.filter((_scenario, index) => index % inTier(12, 1) === 0);
 
 let holdfast: HoldfastSide;
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { linkUrl, signApprovalLink } from '../../src/approvals/approval-link.ts';
 import { readPage, sendForm } from '../pages/browser-form.ts';
+import { inTier } from '../setup/tier.ts';
 import { until } from '../setup/until.ts';
 import { type AskedInSlack, MIRA, OTTO, openSlackScene, type SlackScene } from '../slack/slack-scene.ts';
 
@@ -40,7 +41,7 @@ async function ended(asked: AskedInSlack) {
   });
 }
 
-describe.each([1, 2, 3])('a decision over several channels at once, round %i', () => {
+describe.each(inTier([1], [1, 2, 3]))('a decision over several channels at once, round %i', () => {
   test('is one decision: the call runs once, and its message says who has approved [channel.race]', async () => {
     const asked = await scene.ask('pay');
     const { http, link, slack, slackOfMira } = await waysTo(true, asked);

@@ -19,6 +19,7 @@ import { call, calls, type GeminiScript, type TestEnvironment, text } from '../.
 import { tool } from '../../src/tools/function-tool.ts';
 import { checkedFetch, DocumentCheck, fetchDocument } from '../gateway/document-check.ts';
 import { openPlacedEnvironment } from '../setup/placed-environment.ts';
+import { inTier } from '../setup/tier.ts';
 
 /** For answers that a worker gives: on a slow machine the default of 5 s is none that a test may rest on. */
 const PATIENT = { timeout: 120_000 };
@@ -77,10 +78,13 @@ async function asking(...amounts: number[]) {
 
 const paidFor = ({ order }: Pick<Asked, 'order'>) => paid.get(order) ?? [];
 
-describe.each([
+/** Through the gateway both are asked. */
+const CLIENTS: [string, () => HoldfastApi][] = [
   ['HoldfastClient', () => env.client],
   ['GatewayClient', () => gateway],
-] as [string, () => HoldfastApi][])('requests by %s', (_name, apiOf) => {
+];
+
+describe.each(CLIENTS.slice(inTier(1, 0)))('requests by %s', (_name, apiOf) => {
   test('a request is listed and shown, approved, and listed no more [approval.list]', async () => {
     const { approvals } = apiOf();
     const { names, requestId, turn, order } = await asking(5);

@@ -14,7 +14,7 @@ import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { signJobToken } from '../../src/jobs/job-token.ts';
 import { jobWorkflowIdOf } from '../../src/protocol/identity.ts';
 import { type JobDesk, openJobDesk, responseTo } from '../setup/job-desk.ts';
-import { isDeep } from '../setup/tier.ts';
+import { inTier, isDeep } from '../setup/tier.ts';
 
 let desk: JobDesk;
 beforeAll(async () => {
@@ -25,7 +25,8 @@ afterAll(() => desk.env.close());
 const NONE = `job-${'x'.repeat(22)}`;
 const WAIT = { timeout: 60_000 };
 
-describe.each(['HoldfastClient', 'GatewayClient'])('jobs of a %s', (kind) => {
+// Through the gateway both are asked.
+describe.each(inTier(['GatewayClient'], ['HoldfastClient', 'GatewayClient']))('jobs of a %s', (kind) => {
   const jobsOf = (): Jobs =>
     (kind === 'HoldfastClient' ? desk.env.client : new GatewayClient(desk.env.gateway)).jobs;
 

@@ -20,7 +20,7 @@ import { tool } from '../../src/tools/function-tool.ts';
 import { checkedFetch, DocumentCheck, fetchDocument } from '../gateway/document-check.ts';
 import { textOf } from '../setup/history-facts.ts';
 import { openPlacedEnvironment } from '../setup/placed-environment.ts';
-import { isDeep } from '../setup/tier.ts';
+import { inTier, isDeep } from '../setup/tier.ts';
 
 const SECRET = 'sk-planted-Zq8vN3xK';
 
@@ -112,10 +112,13 @@ async function isInHistory(workflowId: string, words: string): Promise<boolean> 
   return textOf(await env.temporal.workflow.getHandle(workflowId).fetchHistory()).includes(words);
 }
 
-describe.each([
+/** Through the gateway both are asked. */
+const CLIENTS: [string, () => HoldfastApi][] = [
   ['HoldfastClient', () => env.client],
   ['GatewayClient', () => gateway],
-] as [string, () => HoldfastApi][])('replies by %s', (_name, apiOf) => {
+];
+
+describe.each(CLIENTS.slice(inTier(1, 0)))('replies by %s', (_name, apiOf) => {
   test('a reply goes to the turn that waits, whose handle it gives [confirm.reply]', async () => {
     const { names, turn, id } = await asking('pay 1');
     const handle = await apiOf().sendMessage({

@@ -27,6 +27,7 @@ import {
 } from '../../src/store/store-errors.ts';
 import { type ClientScene, newSession, openClientScene } from '../client/client-scene.ts';
 import { textOf } from '../docs/documents.ts';
+import { inTier } from '../setup/tier.ts';
 import { CuttingProxy } from './cutting-proxy.ts';
 import { checkedFetch, DocumentCheck, readDocument } from './document-check.ts';
 import { ABOUT, collecting, type LoggedLine, TOKEN } from './gateway-stub.ts';
@@ -73,10 +74,13 @@ const get = (path: string, headers: Record<string, string> = {}) =>
 const pathOf = ({ app, userId, sessionId }: { app: string; userId: string; sessionId: string }) =>
   `/v1/apps/${[app, 'users', userId, 'sessions', sessionId].map(encodeURIComponent).join('/')}`;
 
-describe.each([
+/** Through the gateway both are asked. */
+const CLIENTS: [string, () => HoldfastApi][] = [
   ['HoldfastClient', (): HoldfastApi => scene.client],
   ['GatewayClient', (): HoldfastApi => through],
-])('%s', (_name, api) => {
+];
+
+describe.each(CLIENTS.slice(inTier(1, 0)))('%s', (_name, api) => {
   test('sends a message, whose turn is found again by its id [gateway.turns]', async () => {
     const names = { app: 'test', userId: 'ada/lovelace ü', sessionId: `${randomUUID()} %2F?#` };
     const turn = await api().sendMessage({ ...names, message: 'hello', messageId: 'm/1' });

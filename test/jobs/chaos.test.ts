@@ -13,7 +13,7 @@ import { doomsOf, jobScenarios } from './plan.ts';
 
 /** Another seed plays other scenarios; more sessions take longer. */
 const seed = Number(process.env.HOLDFAST_JOBS_SEED ?? 1);
-const sessions = Number(process.env.HOLDFAST_JOBS_SESSIONS ?? inTier(2, 6));
+const sessions = Number(process.env.HOLDFAST_JOBS_SESSIONS ?? inTier(1, 6));
 const AT_ONCE = 8;
 
 /** It only ends what would never end. */

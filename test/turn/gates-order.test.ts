@@ -155,7 +155,7 @@ async function activitiesOf(turn: GatedTurn): Promise<Scheduled[]> {
 
 const UNHANDLED_COMMAND =
   proto.temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND;
-const RUNS = Number(process.env.HOLDFAST_GATES_RUNS ?? inTier(4, 40));
+const RUNS = Number(process.env.HOLDFAST_GATES_RUNS ?? inTier(2, 40));
 /** Milliseconds, of the time that a test has. */
 const ENOUGH = 120_000;
 const DECIDED = ['approved', 'rejected', 'answered'];

@@ -173,7 +173,7 @@ async function errandsOf(workflowId: string): Promise<JobTask[]> {
 
 const UNHANDLED_COMMAND =
   proto.temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND;
-const RUNS = Number(process.env.HOLDFAST_JOBS_RUNS ?? inTier(3, 12));
+const RUNS = Number(process.env.HOLDFAST_JOBS_RUNS ?? inTier(1, 12));
 /** Milliseconds, of the time that a test has. */
 const ENOUGH = 120_000;
 
