@@ -114,7 +114,10 @@ function requests(): fc.Arbitrary<Sent> {
     const parameters = places.map((parameter) => {
       const { schema } = parameter as { schema?: Schema };
       const value = valueFor(schema).map((each) => (typeof each === 'string' ? each : JSON.stringify(each)));
-      const sendable = parameter.in === 'header' ? value.map(asHeader) : value;
+      // No lone surrogate can be part of a URL.
+      const sendable = value.map((text) =>
+        parameter.in === 'header' ? asHeader(text) : text.toWellFormed(),
+      );
       return [`${parameter.in} ${parameter.name}`, fc.option(sendable, { nil: undefined })];
     });
     const body = valueFor(operation.requestBody?.content['application/json']?.schema as Schema);
