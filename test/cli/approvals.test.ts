@@ -122,62 +122,64 @@ describe('a turn that waits for an approval', () => {
     expect(effectsOf()).toEqual(['A-1 102']);
   });
 
-  test('is listed and shown, by its id, its call key and its call id [approval.list]', async () => {
-    const { run, request } = await waiting('shown');
-    const listed = await command(
-      'approvals',
-      'list',
-      '--app',
-      'desk',
-      '--user',
-      'user',
-      '--session',
-      'shown',
-    );
-    expect(listed.stdout).toMatch(
-      new RegExp(
-        `^REQUEST .*\\n${request} +confirmation +pending +\\d+ s ago +desk/user/shown +refund +Refund 102 EUR`,
-      ),
-    );
-    const [row] = await requestsOf('shown');
-    expect(await requestsOf('shown', '--kind', 'confirmation')).toEqual([row]);
-    expect(await requestsOf('shown', '--kind', 'input')).toEqual([]);
-    for (const name of [request, row?.callKey ?? '', row?.callId ?? '']) {
-      const { stdout, code } = await command('approvals', 'show', name);
-      expect(code).toBe(0);
-      expect(stdout).toMatch(/arguments {2,}amount: 102\n {2,}order: "A-1"\n/);
-      expect(stdout).toContain(`npx holdfast approvals approve ${request} --args JSON --folder `);
-    }
-    await expect(here(showApproval, 'rq-e-none.1.0.1')).rejects.toThrow(
-      /there is no request rq-e-none\.1\.0\.1/,
-    );
-    await expect(here(showApproval, 'rq-nothing')).rejects.toThrow(/rq-nothing is no request/);
-    const approving: [name: string, options: Partial<DecideOptions>, problem: RegExp][] = [
-      ['call-9', {}, /no request of the call call-9 waits for an answer: see holdfast approvals list/],
-      [request, { session: 'other' }, /there is no request/],
-      [request, { args: '[1]' }, /--args: expected an object, got a list of 1/],
-      [request, { payload: '{' }, /--payload: expected JSON/],
-      [request, { as: 'mira' }, /--as mira: give the key.*keys create --approver mira/],
-      [request, { as: 'otto', key: join(work, 'mira.key.json') }, /is the key of mira/],
-    ];
-    const approve = decideApproval.bind(undefined, 'approve');
-    for (const [name, options, problem] of approving) {
-      await expect(here(approve, name, options)).rejects.toThrow(problem);
-    }
-    await expect(here(answerRequest, request, { text: 'hi' })).rejects.toThrow(
-      /asks for an approval, not for an answer/,
-    );
-    const refused = await command('approvals', 'provide-credential', request, '--credential', SECRET);
-    expect(refused).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/expected the credentialRef \(cr-…\)/),
+  if (isDeep) {
+    test('is listed and shown, by its id, its call key and its call id [approval.list]', async () => {
+      const { run, request } = await waiting('shown');
+      const listed = await command(
+        'approvals',
+        'list',
+        '--app',
+        'desk',
+        '--user',
+        'user',
+        '--session',
+        'shown',
+      );
+      expect(listed.stdout).toMatch(
+        new RegExp(
+          `^REQUEST .*\\n${request} +confirmation +pending +\\d+ s ago +desk/user/shown +refund +Refund 102 EUR`,
+        ),
+      );
+      const [row] = await requestsOf('shown');
+      expect(await requestsOf('shown', '--kind', 'confirmation')).toEqual([row]);
+      expect(await requestsOf('shown', '--kind', 'input')).toEqual([]);
+      for (const name of [request, row?.callKey ?? '', row?.callId ?? '']) {
+        const { stdout, code } = await command('approvals', 'show', name);
+        expect(code).toBe(0);
+        expect(stdout).toMatch(/arguments {2,}amount: 102\n {2,}order: "A-1"\n/);
+        expect(stdout).toContain(`npx holdfast approvals approve ${request} --args JSON --folder `);
+      }
+      await expect(here(showApproval, 'rq-e-none.1.0.1')).rejects.toThrow(
+        /there is no request rq-e-none\.1\.0\.1/,
+      );
+      await expect(here(showApproval, 'rq-nothing')).rejects.toThrow(/rq-nothing is no request/);
+      const approving: [name: string, options: Partial<DecideOptions>, problem: RegExp][] = [
+        ['call-9', {}, /no request of the call call-9 waits for an answer: see holdfast approvals list/],
+        [request, { session: 'other' }, /there is no request/],
+        [request, { args: '[1]' }, /--args: expected an object, got a list of 1/],
+        [request, { payload: '{' }, /--payload: expected JSON/],
+        [request, { as: 'mira' }, /--as mira: give the key.*keys create --approver mira/],
+        [request, { as: 'otto', key: join(work, 'mira.key.json') }, /is the key of mira/],
+      ];
+      const approve = decideApproval.bind(undefined, 'approve');
+      for (const [name, options, problem] of approving) {
+        await expect(here(approve, name, options)).rejects.toThrow(problem);
+      }
+      await expect(here(answerRequest, request, { text: 'hi' })).rejects.toThrow(
+        /asks for an approval, not for an answer/,
+      );
+      const refused = await command('approvals', 'provide-credential', request, '--credential', SECRET);
+      expect(refused).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/expected the credentialRef \(cr-…\)/),
+      });
+      expect(refused.stderr).not.toContain(SECRET);
+      await command('approvals', 'reject', request);
+      expect(answered(await run.finished()).code).toBe(0);
+      expect(await requestsOf('shown')).toEqual([]);
+      expect(await requestsOf('shown', '--all')).toMatchObject([{ requestId: request, status: 'rejected' }]);
     });
-    expect(refused.stderr).not.toContain(SECRET);
-    await command('approvals', 'reject', request);
-    expect(answered(await run.finished()).code).toBe(0);
-    expect(await requestsOf('shown')).toEqual([]);
-    expect(await requestsOf('shown', '--all')).toMatchObject([{ requestId: request, status: 'rejected' }]);
-  });
+  }
 
   if (isDeep) {
     test('runs with edited arguments, shown as before and after; an invalid edit changes nothing [approval.edit]', async () => {

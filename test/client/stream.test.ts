@@ -20,6 +20,7 @@ import {
 import { listenersOf } from '../setup/counted-listeners.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { textOf } from '../setup/history-facts.ts';
+import { isDeep } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { newSession } from './client-scene.ts';
 
@@ -269,47 +270,49 @@ describe('a reader', () => {
 });
 
 describe('a turn that is looked for', () => {
-  test('is found while it runs, waits, and ever after; one that nobody sent is not [message.follow]', async () => {
-    const names = newSession();
-    const { client } = environment;
-    const plain = new HoldfastClient({ temporal: environment.temporal });
-    const lookedFor = (messageId: string, by = client) => by.turn({ ...names, messageId });
-    expect(await lookedFor('m1')).toBeUndefined();
-    expect(await lookedFor('m1', plain)).toBeUndefined();
-    environment.gemini.reset(({ contents }) =>
-      contents?.at(-1)?.parts?.[0]?.text === 'hold' ? call('hold') : text('done'),
-    );
-    const first = await client.sendMessage({ ...names, message: 'hold', messageId: 'm1' });
-    await held.begun();
-    const second = await client.sendMessage({ ...names, message: 'then', messageId: 'm2' });
-    await expect.poll(async () => (await second.receipt()).status).toBe('queued');
+  if (isDeep) {
+    test('is found while it runs, waits, and ever after; one that nobody sent is not [message.follow]', async () => {
+      const names = newSession();
+      const { client } = environment;
+      const plain = new HoldfastClient({ temporal: environment.temporal });
+      const lookedFor = (messageId: string, by = client) => by.turn({ ...names, messageId });
+      expect(await lookedFor('m1')).toBeUndefined();
+      expect(await lookedFor('m1', plain)).toBeUndefined();
+      environment.gemini.reset(({ contents }) =>
+        contents?.at(-1)?.parts?.[0]?.text === 'hold' ? call('hold') : text('done'),
+      );
+      const first = await client.sendMessage({ ...names, message: 'hold', messageId: 'm1' });
+      await held.begun();
+      const second = await client.sendMessage({ ...names, message: 'then', messageId: 'm2' });
+      await expect.poll(async () => (await second.receipt()).status).toBe('queued');
 
-    const running = await lookedFor('m1');
-    expect(running).toMatchObject({
-      invocationId: first.invocationId,
-      workflowId: first.workflowId,
-      runId: first.runId,
-      taskQueue: first.taskQueue,
-      disposition: 'attached',
+      const running = await lookedFor('m1');
+      expect(running).toMatchObject({
+        invocationId: first.invocationId,
+        workflowId: first.workflowId,
+        runId: first.runId,
+        taskQueue: first.taskQueue,
+        disposition: 'attached',
+      });
+      expect(await running?.receipt()).toMatchObject({ status: 'running' });
+      const queued = await lookedFor('m2');
+      expect(await queued?.receipt()).toMatchObject({ status: 'queued', invocationId: second.invocationId });
+      const byPlain = await Promise.all([lookedFor('m1', plain), lookedFor('m2', plain)]);
+      expect(byPlain.map((turn) => turn?.invocationId)).toEqual([first.invocationId, second.invocationId]);
+      expect(await lookedFor('m3')).toBeUndefined();
+      expect(await lookedFor('m3', plain)).toBeUndefined();
+
+      held.release();
+      const found = [running, queued, ...byPlain];
+      const results = await Promise.all(found.map(async (turn) => await turn?.result()));
+      expect(results.map((result) => result?.status)).toEqual(Array(4).fill('completed'));
+      const ended = await lookedFor('m2');
+      expect(await ended?.result()).toEqual(results[1]);
+      expect(await ended?.receipt()).toMatchObject({ status: 'finished' });
+      expect(kindsOf(await collect(ended?.stream() ?? emptyStream()))).toEqual(['message', 'model']);
+      expect(environment.gemini.requests).toHaveLength(3);
     });
-    expect(await running?.receipt()).toMatchObject({ status: 'running' });
-    const queued = await lookedFor('m2');
-    expect(await queued?.receipt()).toMatchObject({ status: 'queued', invocationId: second.invocationId });
-    const byPlain = await Promise.all([lookedFor('m1', plain), lookedFor('m2', plain)]);
-    expect(byPlain.map((turn) => turn?.invocationId)).toEqual([first.invocationId, second.invocationId]);
-    expect(await lookedFor('m3')).toBeUndefined();
-    expect(await lookedFor('m3', plain)).toBeUndefined();
-
-    held.release();
-    const found = [running, queued, ...byPlain];
-    const results = await Promise.all(found.map(async (turn) => await turn?.result()));
-    expect(results.map((result) => result?.status)).toEqual(Array(4).fill('completed'));
-    const ended = await lookedFor('m2');
-    expect(await ended?.result()).toEqual(results[1]);
-    expect(await ended?.receipt()).toMatchObject({ status: 'finished' });
-    expect(kindsOf(await collect(ended?.stream() ?? emptyStream()))).toEqual(['message', 'model']);
-    expect(environment.gemini.requests).toHaveLength(3);
-  });
+  }
 
   test('says so where its message was not taken [message.follow]', async () => {
     const names = newSession();

@@ -123,75 +123,79 @@ test('a question stands in the session that it is asked in, and its next turn is
   expect(JSON.stringify(speaking.shown[0])).toContain('Go on?');
 });
 
-test('a workflow that says so takes decisions itself, and gives them to the question that is meant [flow.workflow]', async () => {
-  const { own, user, pending, client } = await open();
-  const handle = await own.begin('asksPeople', { ...user, hint: 'Really?' });
-  const request = await pending();
-  await expect(
-    handle.executeUpdate('confirm', { args: [{ requestId: 'rq-other.1.0.1', confirmed: true }] }),
-  ).rejects.toMatchObject({ cause: { type: 'NotPending' } });
-  await handle.signal('confirm', { requestId: 'rq-other.1.0.1', confirmed: false });
-  expect(await handle.executeUpdate('confirm', { args: [{ confirmed: true }] })).toMatchObject({
-    status: 'forwarded',
-    workflowId: request.workflowId,
+if (isDeep) {
+  test('a workflow that says so takes decisions itself, and gives them to the question that is meant [flow.workflow]', async () => {
+    const { own, user, pending, client } = await open();
+    const handle = await own.begin('asksPeople', { ...user, hint: 'Really?' });
+    const request = await pending();
+    await expect(
+      handle.executeUpdate('confirm', { args: [{ requestId: 'rq-other.1.0.1', confirmed: true }] }),
+    ).rejects.toMatchObject({ cause: { type: 'NotPending' } });
+    await handle.signal('confirm', { requestId: 'rq-other.1.0.1', confirmed: false });
+    expect(await handle.executeUpdate('confirm', { args: [{ confirmed: true }] })).toMatchObject({
+      status: 'forwarded',
+      workflowId: request.workflowId,
+    });
+    expect(await handle.result()).toMatchObject({ confirmed: true });
+    const both = await own.begin('asksTwice', { ...user, hint: 'Both?' });
+    await expect.poll(async () => (await client.approvals.list(user)).length).toBe(2);
+    await expect(both.executeUpdate('confirm', { args: [{ confirmed: true }] })).rejects.toMatchObject({
+      cause: { type: 'AmbiguousRequest' },
+    });
+    for (const { requestId } of await client.approvals.list(user)) {
+      await both.signal('confirm', { requestId, confirmed: true });
+    }
+    expect(await both.result()).toEqual([true, true]);
+    await replayed(handle);
+    await replayed(both);
   });
-  expect(await handle.result()).toMatchObject({ confirmed: true });
-  const both = await own.begin('asksTwice', { ...user, hint: 'Both?' });
-  await expect.poll(async () => (await client.approvals.list(user)).length).toBe(2);
-  await expect(both.executeUpdate('confirm', { args: [{ confirmed: true }] })).rejects.toMatchObject({
-    cause: { type: 'AmbiguousRequest' },
-  });
-  for (const { requestId } of await client.approvals.list(user)) {
-    await both.signal('confirm', { requestId, confirmed: true });
-  }
-  expect(await both.result()).toEqual([true, true]);
-  await replayed(handle);
-  await replayed(both);
-});
+}
 
-test('two approvers whom the app knows approve of what a workflow asks [flow.workflow]', async () => {
-  const people = await Promise.all(['mira', 'jon'].map((name) => createApproverKey(name)));
-  const rootAgent = new Speaking('root', ['hello']).agent;
-  const durable = {
-    approval: { issuers: people.map(({ issuer }) => issuer) },
-    budgets: { turn: { cost: 1 } },
-    prices,
-  };
-  const apps = [new App({ name: 'desk', rootAgent, durable })];
-  const opened = await openEnvironment({ apps, workerOptions: { taskQueue: DEFAULT_TASK_QUEUE } });
-  own = new OwnWorker(opened);
-  await own.start();
-  const user = { app: 'desk', userId: 'ada' };
-  const approval = { approvers: ['mira', 'jon'], quorum: 2 };
-  const handle = await own.begin('asksPeople', { ...user, hint: 'Pay?', args: { cents: 100 }, approval });
-  await expect.poll(async () => (await opened.client.approvals.list(user)).length).toBe(1);
-  const [request] = await opened.client.approvals.list(user);
-  const { session = '', requestId = '', argsDigest = '', sessionId = '' } = request ?? {};
-  await expect
-    .poll(async () => (await opened.client.status({ ...user, sessionId }))?.status)
-    .toBe('waiting_approval');
-  for (const { key } of people) {
-    const { issuer, approver, privateKey } = key;
-    const claims = {
-      issuer,
-      approver,
-      session,
-      requestId,
-      argsDigest,
-      decision: 'approve',
-      channel: 'cli',
-    } as const;
-    const attestation = await signDecision(claims, privateKey);
-    await opened.client.approvals.confirm(
-      { ...user, sessionId, requestId },
-      { confirmed: true, attestation },
-    );
-  }
-  const { confirmed, by, args } = await handle.result();
-  expect({ confirmed, args }).toEqual({ confirmed: true, args: { cents: 100 } });
-  expect(by).toMatchObject([
-    { principal: 'mira', verified: true },
-    { principal: 'jon', verified: true },
-  ]);
-  await replayed(handle);
-});
+if (isDeep) {
+  test('two approvers whom the app knows approve of what a workflow asks [flow.workflow]', async () => {
+    const people = await Promise.all(['mira', 'jon'].map((name) => createApproverKey(name)));
+    const rootAgent = new Speaking('root', ['hello']).agent;
+    const durable = {
+      approval: { issuers: people.map(({ issuer }) => issuer) },
+      budgets: { turn: { cost: 1 } },
+      prices,
+    };
+    const apps = [new App({ name: 'desk', rootAgent, durable })];
+    const opened = await openEnvironment({ apps, workerOptions: { taskQueue: DEFAULT_TASK_QUEUE } });
+    own = new OwnWorker(opened);
+    await own.start();
+    const user = { app: 'desk', userId: 'ada' };
+    const approval = { approvers: ['mira', 'jon'], quorum: 2 };
+    const handle = await own.begin('asksPeople', { ...user, hint: 'Pay?', args: { cents: 100 }, approval });
+    await expect.poll(async () => (await opened.client.approvals.list(user)).length).toBe(1);
+    const [request] = await opened.client.approvals.list(user);
+    const { session = '', requestId = '', argsDigest = '', sessionId = '' } = request ?? {};
+    await expect
+      .poll(async () => (await opened.client.status({ ...user, sessionId }))?.status)
+      .toBe('waiting_approval');
+    for (const { key } of people) {
+      const { issuer, approver, privateKey } = key;
+      const claims = {
+        issuer,
+        approver,
+        session,
+        requestId,
+        argsDigest,
+        decision: 'approve',
+        channel: 'cli',
+      } as const;
+      const attestation = await signDecision(claims, privateKey);
+      await opened.client.approvals.confirm(
+        { ...user, sessionId, requestId },
+        { confirmed: true, attestation },
+      );
+    }
+    const { confirmed, by, args } = await handle.result();
+    expect({ confirmed, args }).toEqual({ confirmed: true, args: { cents: 100 } });
+    expect(by).toMatchObject([
+      { principal: 'mira', verified: true },
+      { principal: 'jon', verified: true },
+    ]);
+    await replayed(handle);
+  });
+}

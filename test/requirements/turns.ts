@@ -411,7 +411,7 @@ export const TURNS: Rows = {
     'A model that never answers and heeds no signal does not hold the terminal.',
     'deep',
   ],
-  'cli.head': ['holdfast', 'A reader that has read enough ends the command without a stack.'],
+  'cli.head': ['holdfast', 'A reader that has read enough ends the command without a stack.', 'deep'],
   'cli.cancelled': [
     'holdfast',
     'A turn cancelled in Temporal ends the command with one plain sentence.',

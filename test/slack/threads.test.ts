@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isDeep } from '../setup/tier.ts';
 import { until } from '../setup/until.ts';
 import {
   CHANNEL,
@@ -92,60 +93,66 @@ describe.concurrent('turns in Slack', () => {
     await until(() => expect(inThread(ts)).toContain('It is done.'));
   });
 
-  test('what bots say, edits, other threads, and events that come again begin nothing [slack.thread]', async () => {
-    const { ts } = await ask(`first ${randomUUID()}`);
-    await said(ts, 1);
-    const eventId = `Ev${randomUUID()}`;
-    const reply = { user: MIRA, channel: GENERAL, threadTs: ts, text: 'once', eventId };
-    const send = (more: object, forged = {}) =>
-      expectTaken(
-        scene.slack.reply(scene.gateway.url, { ...reply, eventId: `Ev${randomUUID()}`, ...more }, forged),
+  if (isDeep) {
+    test('what bots say, edits, other threads, and events that come again begin nothing [slack.thread]', async () => {
+      const { ts } = await ask(`first ${randomUUID()}`);
+      await said(ts, 1);
+      const eventId = `Ev${randomUUID()}`;
+      const reply = { user: MIRA, channel: GENERAL, threadTs: ts, text: 'once', eventId };
+      const send = (more: object, forged = {}) =>
+        expectTaken(
+          scene.slack.reply(scene.gateway.url, { ...reply, eventId: `Ev${randomUUID()}`, ...more }, forged),
+        );
+      await send({ text: 'a bot', fields: { bot_id: 'B0HOLDFAST' } });
+      await send({ text: 'edited', fields: { subtype: 'message_changed', hidden: true } });
+      await send({ text: 'joined', fields: { subtype: 'channel_join' } });
+      await send({ text: 'elsewhere', threadTs: '1700000000.000001' });
+      await send({ text: 'other channel', channel: 'C0OTHER' });
+      await send({ text: 'reaction', fields: { type: 'reaction_added' } });
+      await send({ text: 'a guest', userTeam: 'T0ELSEWHERE' });
+      await send({ text: 'a user', fields: { type: 'user_change', user: { id: MIRA } } });
+      await send({ eventId });
+      await Promise.all(
+        [1, 2, 3].map((n) => send({ eventId }, { headers: { 'x-slack-retry-num': String(n) } })),
       );
-    await send({ text: 'a bot', fields: { bot_id: 'B0HOLDFAST' } });
-    await send({ text: 'edited', fields: { subtype: 'message_changed', hidden: true } });
-    await send({ text: 'joined', fields: { subtype: 'channel_join' } });
-    await send({ text: 'elsewhere', threadTs: '1700000000.000001' });
-    await send({ text: 'other channel', channel: 'C0OTHER' });
-    await send({ text: 'reaction', fields: { type: 'reaction_added' } });
-    await send({ text: 'a guest', userTeam: 'T0ELSEWHERE' });
-    await send({ text: 'a user', fields: { type: 'user_change', user: { id: MIRA } } });
-    await send({ eventId });
-    await Promise.all(
-      [1, 2, 3].map((n) => send({ eventId }, { headers: { 'x-slack-retry-num': String(n) } })),
-    );
-    await said(ts, 2);
-    await send({ text: 'last' });
-    expect((await said(ts, 3)).sort()).toEqual([inThread(ts)[0], 'You said: last', 'You said: once'].sort());
-  });
+      await said(ts, 2);
+      await send({ text: 'last' });
+      expect((await said(ts, 3)).sort()).toEqual(
+        [inThread(ts)[0], 'You said: last', 'You said: once'].sort(),
+      );
+    });
+  }
 
-  test('in a channel that is shared with another workspace, those of one’s own reply, and nobody else [slack.thread]', async () => {
-    const { ts } = await ask(`shared ${randomUUID()}`);
-    await said(ts, 1);
-    const { teamId, appId } = scene.slack;
-    const send = async (outer: object, event: object) => {
-      const message = {
-        type: 'message',
-        channel: GENERAL,
-        user: MIRA,
-        ts: '1800000000.000001',
-        thread_ts: ts,
+  if (isDeep) {
+    test('in a channel that is shared with another workspace, those of one’s own reply, and nobody else [slack.thread]', async () => {
+      const { ts } = await ask(`shared ${randomUUID()}`);
+      await said(ts, 1);
+      const { teamId, appId } = scene.slack;
+      const send = async (outer: object, event: object) => {
+        const message = {
+          type: 'message',
+          channel: GENERAL,
+          user: MIRA,
+          ts: '1800000000.000001',
+          thread_ts: ts,
+        };
+        const body = JSON.stringify({
+          ...{ type: 'event_callback', api_app_id: appId, event_id: `Ev${randomUUID()}`, ...outer },
+          event: { ...message, ...event },
+        });
+        const { url } = scene.gateway;
+        return await scene.slack.send(url, '/v1/slack/events', body, 'application/json');
       };
-      const body = JSON.stringify({
-        ...{ type: 'event_callback', api_app_id: appId, event_id: `Ev${randomUUID()}`, ...outer },
-        event: { ...message, ...event },
-      });
-      const { url } = scene.gateway;
-      return await scene.slack.send(url, '/v1/slack/events', body, 'application/json');
-    };
-    const foreign = { team_id: 'T0ELSEWHERE', context_team_id: teamId, is_ext_shared_channel: true };
-    // Slack says of which workspace whoever writes is, and for which one the app is told of it.
-    await expectTaken(send(foreign, { text: 'foreign', team: 'T0ELSEWHERE' }));
-    await expectTaken(send(foreign, { text: 'nobody’s' }));
-    await expectTaken(send(foreign, { text: 'ours', team: 'T0ELSEWHERE', user_team: teamId }));
-    await expectTaken(send({ team_id: teamId }, { text: 'plain' }));
-    expect((await send({ team_id: 'T0ELSEWHERE' }, { text: 'forged', team: teamId })).status).toBe(403);
-    expect((await said(ts, 3)).slice(1).sort()).toEqual(['You said: ours', 'You said: plain']);
-  });
+      const foreign = { team_id: 'T0ELSEWHERE', context_team_id: teamId, is_ext_shared_channel: true };
+      // Slack says of which workspace whoever writes is, and for which one the app is told of it.
+      await expectTaken(send(foreign, { text: 'foreign', team: 'T0ELSEWHERE' }));
+      await expectTaken(send(foreign, { text: 'nobody’s' }));
+      await expectTaken(send(foreign, { text: 'ours', team: 'T0ELSEWHERE', user_team: teamId }));
+      await expectTaken(send({ team_id: teamId }, { text: 'plain' }));
+      expect((await send({ team_id: 'T0ELSEWHERE' }, { text: 'forged', team: teamId })).status).toBe(403);
+      expect((await said(ts, 3)).slice(1).sort()).toEqual(['You said: ours', 'You said: plain']);
+    });
+  }
 
   test('a session that only has the name of a thread gets nothing posted there [slack.thread]', async () => {
     const { ts } = await ask(`real ${randomUUID()}`);

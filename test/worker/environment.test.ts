@@ -32,8 +32,10 @@ if (isDeep) {
   });
 }
 
-test('a server that can’t be reached leaves no store open [temporal.unreachable]', async () => {
-  const opening = openEnvironment({ folder: stored, env: { TEMPORAL_ADDRESS: '127.0.0.1:1' }, onProgress });
-  await expect(opening).rejects.toMatchObject({ code: 'HOLDFAST_TEMPORAL_UNREACHABLE' });
-  await (await openStore({ folder: stored })).close();
-});
+if (isDeep) {
+  test('a server that can’t be reached leaves no store open [temporal.unreachable]', async () => {
+    const opening = openEnvironment({ folder: stored, env: { TEMPORAL_ADDRESS: '127.0.0.1:1' }, onProgress });
+    await expect(opening).rejects.toMatchObject({ code: 'HOLDFAST_TEMPORAL_UNREACHABLE' });
+    await (await openStore({ folder: stored })).close();
+  });
+}
