@@ -1,4 +1,5 @@
-import { type Operation, pathPartProblem, placesOf, requestOf } from '../contract/operation.ts';
+import { isObject, take } from '../contract/check.ts';
+import { checkOf, type Operation, pathPartProblem, placesOf, requestOf } from '../contract/operation.ts';
 import { GatewayUnreachable, InvalidTurn } from './client-errors.ts';
 import { Backoff } from './gateway-backoff.ts';
 import { errorOf, toldError } from './gateway-failure.ts';
@@ -47,8 +48,13 @@ export class GatewayConnection {
 
   /** @throws TypeError for a url that is none, and for a token that no header can hold. */
   constructor({ url, token, fetch: given = fetch, patience = 300_000 }: GatewayConnectionOptions) {
-    if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    const { protocol, username, password } = URL.parse(url) ?? {};
+    if (!/^https?:$/.test(protocol ?? '')) {
       throw new TypeError('GatewayClient: url: expected an http or https URL, as http://127.0.0.1:8471');
+    }
+    if (username !== '' || password !== '') {
+      // `fetch` takes no such URL, and would quote it in what it throws.
+      throw new TypeError('GatewayClient: url: expected a URL without user name and password: use `token`');
     }
     if (!SENDABLE.test(token.trim())) {
       // `fetch` would quote it in what it throws.
@@ -120,12 +126,21 @@ export class GatewayConnection {
 
   /** What the gateway answers to an operation. @throws as {@link ask}. */
   async call<T>(operation: Operation, input: Input, way: Way = {}): Promise<T> {
-    return await this.ask<T>(...requestFor(operation, input, way));
+    return this.checked<T>(operation, await this.ask(...requestFor(operation, input, way)));
   }
 
   /** As {@link call}, of what is safe to send again: it is while the gateway can't be reached, a few times. */
   async callAgain<T>(operation: Operation, input: Input, way: Way = {}): Promise<T> {
-    return await this.askAgain<T>(...requestFor(operation, input, way));
+    return this.checked<T>(operation, await this.askAgain(...requestFor(operation, input, way)));
+  }
+
+  /** A proxy's `{}` is no answer. Fields that this release doesn't know are kept. */
+  checked<T>({ name, output, unfinished }: Operation, answer: unknown): T {
+    const isFinished = unfinished === undefined || (isObject(answer) && unfinished.without in answer);
+    const { problem } = take(checkOf(isFinished ? output : unfinished.output), answer);
+    if (problem === undefined) return answer as T;
+    const where = problem.field === '' ? '' : `${problem.field}: `;
+    throw this.unreachable(undefined, `has answered ${name} as no gateway does: ${where}${problem.problem}`);
   }
 
   /** @throws as {@link ask}. */

@@ -1,5 +1,5 @@
 import { jsonBytes } from './json-bytes.ts';
-import { depthProblem } from './message-limits.ts';
+import { nestingProblem } from './message-limits.ts';
 import { isUndecodable, undecodableText } from './undecodable.ts';
 
 /**
@@ -17,6 +17,7 @@ export interface Check {
   readonly additionalProperties?: boolean | Check;
   readonly items?: Check;
   readonly minItems?: number;
+  readonly maxItems?: number;
   /** Fields that are there: null, where it counts as absent, is none. */
   readonly minProperties?: number;
   /** Characters as people count them: an emoji is one. */
@@ -67,32 +68,39 @@ export interface TakeOptions {
 
 /** The value with its known fields only, or the first thing that is wrong with it. */
 export function take<T>(check: Check, value: unknown, options: TakeOptions = {}): Taken<T> {
-  const { problems, taken } = takeAll(check, value, options);
+  const { problems, taken } = takeAll(check, value, 1, options);
   const [problem] = problems;
   return problem === undefined ? { value: taken as T } : { problem };
 }
 
-/** As {@link take}, with everything that is wrong. */
+/** As {@link take}, with the first problems, at most so many: a value with millions of them is left at these. */
 export function takeAll(
   check: Check,
   value: unknown,
+  most: number,
   options: TakeOptions = {},
 ): { taken: unknown; problems: Problem[] } {
-  const reading = new Reading(options);
+  const reading = new Reading(most, options);
   const taken = reading.of(check, value, '', false);
   return { taken, problems: reading.problems };
 }
 
 class Reading {
   readonly problems: Problem[] = [];
+  readonly #most: number;
   readonly #options: TakeOptions;
 
-  constructor(options: TakeOptions) {
+  constructor(most: number, options: TakeOptions) {
+    this.#most = most;
     this.#options = options;
   }
 
+  get #isOver(): boolean {
+    return this.problems.length >= this.#most;
+  }
+
   of(check: Check, value: unknown, field: string, isOptional: boolean): unknown {
-    const tooMuch = check['x-flat'] === true ? depthProblem(value) : undefined;
+    const tooMuch = check['x-flat'] === true ? nestingProblem(value) : undefined;
     if (tooMuch !== undefined) return this.#refuse(field, tooMuch);
     const { anyOf } = check;
     if (anyOf !== undefined) return this.#ofEither(check, anyOf, value, field, isOptional);
@@ -116,7 +124,7 @@ class Reading {
     const [only, ...others] = fitting;
     if (only !== undefined && others.length === 0) return this.of(only, value, field, isOptional);
     for (const each of fitting) {
-      const reading = new Reading(this.#options);
+      const reading = new Reading(1, this.#options);
       const taken = reading.of(each, value, field, isOptional);
       if (reading.problems.length === 0) return taken;
     }
@@ -124,9 +132,13 @@ class Reading {
   }
 
   #ofList({ items }: Check, value: readonly unknown[], field: string): unknown {
-    return items === undefined
-      ? value
-      : value.map((each, index) => this.of(items, each, `${field}[${index}]`, false));
+    if (items === undefined) return value;
+    const taken: unknown[] = [];
+    for (const [index, each] of value.entries()) {
+      if (this.#isOver) break;
+      taken.push(this.of(items, each, `${field}[${index}]`, false));
+    }
+    return taken;
   }
 
   #ofObject(check: Check, value: object, field: string): unknown {
@@ -145,7 +157,7 @@ class Reading {
     const takesOthers =
       additionalProperties ?? (check['x-leaves-out'] === true || this.#options.isStrict !== true);
     if (takesOthers === false) this.#refuseUnknown([...given.keys()], Object.keys(properties), field);
-    else if (additionalProperties !== undefined) taken.push(...given);
+    else if (additionalProperties !== undefined) for (const field of given) taken.push(field);
     // Unlike an assignment, this takes a key `__proto__` for what it is.
     return Object.fromEntries(taken);
   }
@@ -159,6 +171,7 @@ class Reading {
   #refuseUnknown(unknown: readonly string[], known: readonly string[], field: string): void {
     const { hint } = this.#options;
     for (const name of unknown) {
+      if (this.#isOver) return;
       const shown = name.slice(0, 100);
       this.#refuse(field, `there is no field ${JSON.stringify(shown)}${hint?.(shown, known) ?? ''}`);
     }
@@ -226,9 +239,12 @@ function isOfType(type: string, value: unknown): boolean {
 }
 
 function sizeProblem(check: Check, value: unknown): string | undefined {
-  const { maxLength, 'x-max-bytes': mostBytes, 'x-instead': instead = 'shorten it' } = check;
+  const { maxLength, maxItems, 'x-max-bytes': mostBytes, 'x-instead': instead = 'shorten it' } = check;
   if (typeof value === 'string' && maxLength !== undefined && isLongerThan(value, maxLength)) {
     return `${value.length} characters, at most ${maxLength} are allowed: ${instead}`;
+  }
+  if (Array.isArray(value) && maxItems !== undefined && value.length > maxItems) {
+    return `a list of ${value.length}, at most ${maxItems} are allowed: ${instead}`;
   }
   if (mostBytes === undefined) return undefined;
   const bytes = bytesOf(value);

@@ -4,7 +4,7 @@ import { take } from './check.ts';
 import { LONGEST_ATTESTATION } from './decision-limits.ts';
 import { jsonObject, name, SESSION, SESSION_PATH, TIMEOUT, version, WHOSE_ON_THE_WIRE } from './fields.ts';
 import { MESSAGE_POLICIES, RECEIPT_STATUSES } from './lists.ts';
-import { LONGEST_NAME, MOST_METADATA_BYTES } from './message-limits.ts';
+import { LONGEST_NAME, MOST_METADATA_BYTES, MOST_PARTS } from './message-limits.ts';
 import { checkOf, type Operation } from './operation.ts';
 
 export const TURN_PATH = `${SESSION_PATH}/turns/{messageId}`;
@@ -45,7 +45,7 @@ function message(responseId: { id?: typeof RESPONSE_ID }) {
   const said = z
     .looseObject({
       role: z.literal('user').optional().meta({ 'x-expected': "'user'" }),
-      parts: z.array(part).min(1).meta({ 'x-expected': 'at least one part' }),
+      parts: z.array(part).min(1).max(MOST_PARTS).meta({ 'x-expected': 'at least one part' }),
     })
     .meta(WITHOUT_NULLS);
   return z.union([z.string().regex(/\S/u), said as unknown as z.ZodType<Content>]).meta({
@@ -63,9 +63,10 @@ const READ_MESSAGE = z.object({
     .union([
       z.string(),
       z.looseObject({
-        parts: z.array(content({ id: RESPONSE_ID }).meta({ 'x-expected': 'a part' })).meta({
-          'x-expected': 'a list of parts',
-        }),
+        parts: z
+          .array(content({ id: RESPONSE_ID }).meta({ 'x-expected': 'a part' }))
+          .max(MOST_PARTS)
+          .meta({ 'x-expected': 'a list of parts' }),
       }),
     ])
     .meta({ 'x-expected': 'text or a Content { role, parts }', ...FLAT }),

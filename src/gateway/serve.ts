@@ -60,31 +60,44 @@ async function inputOf<Of extends Operation>(operation: Of, context: GatewayCont
   );
   const given = inputFrom(operation, { path: req.param(), query, header: req.header(), body });
   const places = placesOf(operation);
-  const { taken, problems: found } = takeAll(checkOf(operation.input), given, {
+  const { taken, problems: found } = takeAll(checkOf(operation.input), given, MOST_TOLD + 1, {
     isStrict: true,
     hint: didYouMean,
   });
-  const known = places.filter((place) => place.in === 'body').map(({ name }) => name);
-  const unknown = Object.keys(body).filter((name) => !known.includes(name));
   const told = [
-    ...unknown.map((name) => {
-      const shown = name.slice(0, 100);
-      return `body: there is no field ${JSON.stringify(shown)}${didYouMean(shown, known)}`;
-    }),
+    ...unknownIn('query', query, places),
+    ...unknownIn('body', body, places),
     ...[...found, ...pathProblems(places, given)].flatMap(({ field, problem }) => {
       const place = places.find(({ field: names }) => isWithin(field, names.join('.')));
-      // What a path names is the client's affair: it says of each what it is.
-      if (place?.in === 'path') return [];
+      if (place?.in === 'path') {
+        // What a path names is the client's affair: it gets each as it is, and says what is wrong with it.
+        Object.assign(taken as object, { [field]: given[field] });
+        return [];
+      }
       const at =
         place === undefined ? field : `${place.in}.${place.name}${field.slice(place.field.join('.').length)}`;
       return [`${at}: ${problem}`];
     }),
   ];
   if (told.length > 0) {
-    const more = told.length > MOST_TOLD ? `; and ${told.length - MOST_TOLD} more` : '';
+    const more = told.length > MOST_TOLD ? '; and more' : '';
     throw new RequestRefused('HOLDFAST_GATEWAY_BAD_REQUEST', told.slice(0, MOST_TOLD).join('; ') + more);
   }
   return taken as InputOf<Of>;
+}
+
+/** Of names that the operation doesn't have, as many as are told. */
+function unknownIn(
+  place: 'query' | 'body',
+  given: Readonly<Record<string, unknown>>,
+  places: ReturnType<typeof placesOf>,
+): string[] {
+  const known = places.filter((each) => each.in === place).map(({ name }) => name);
+  const unknown = Object.keys(given).filter((name) => !known.includes(name));
+  return unknown.slice(0, MOST_TOLD + 1).map((name) => {
+    const shown = name.slice(0, 100);
+    return `${place}: there is no field ${JSON.stringify(shown)}${didYouMean(shown, known)}`;
+  });
 }
 
 /** Of names that are given, and that paths are to have. */

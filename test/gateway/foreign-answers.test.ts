@@ -12,6 +12,7 @@ const TOLD = {
   taskQueue: 'holdfast',
   attached: false,
   disposition: 'started',
+  links: { result: '/r', events: '/e', receipt: '/t', session: '/s' },
 };
 const PAGE = '<title>Sign in</title>';
 const event = (seq: number) => `id: ${seq}\nevent: event\ndata: {"seq":${seq}}\n\n`;
@@ -38,7 +39,7 @@ async function seqs(client: GatewayClient): Promise<number[]> {
 }
 
 describe('what answers in the place of a gateway', () => {
-  test.each(['null', '[]', '"ok"', PAGE])('is told from one by its answer: %s', async (body) => {
+  test.each(['null', '[]', '{}', '"ok"', PAGE])('is told from one by its answer: %s', async (body) => {
     const client = clientOf([() => new Response(body)]);
     const asked = [
       () => client.about(),

@@ -90,7 +90,8 @@ async function awaitTurn(
       const answer = await connection.send(path, { signal });
       wait = retryAfter(answer);
       if (!isPassing(answer) || backoff.isSpent()) {
-        const body = (await connection.read(answer, signal)) as { result?: TurnResult };
+        const told = await connection.read(answer, signal);
+        const body = connection.checked<{ result?: TurnResult }>(getTurn, told);
         backoff.reset();
         if (body.result !== undefined) return body.result;
         if (Date.now() - began > SOON) continue;
