@@ -6,12 +6,13 @@ import { findStoreSocket } from '../../worker/local-gateway.ts';
 import type { UiTarget } from '../../worker/temporal/ui-link.ts';
 import { GatewayClient } from '../client/gateway-client.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
+import type { StoredApi } from '../client/stored-api.ts';
+import { setVariables } from '../environment.ts';
 import type { OpenedStore } from '../store/open-store.ts';
 import { CliError } from './cli-error.ts';
 import type { DirectApiOptions } from './direct-api.ts';
 import { ownOrReach } from './environment/folder-access.ts';
 import { knownUi, needsFolder, storeProblem, storeUrl } from './environment/places.ts';
-import type { StoredApi } from './stored-api.ts';
 
 /** How long a gateway that has gone away is waited for, milliseconds. */
 const GATEWAY_PATIENCE = 2_000;
@@ -82,9 +83,15 @@ export async function connectSessions(options: ConnectOptions): Promise<Connecte
   try {
     const folder = access.ownership?.folder ?? options.folder;
     const store = await openNamedStore({ ...options, folder }, closing);
-    const { appsOf, storedApi } = await import('./stored-api.ts');
+    const { credentialKeysFor } = await import('../credentials/folder-credential-keys.ts');
+    const { storedApi } = await import('../client/stored-api.ts');
+    const { appsOf } = await import('./session-queries.ts');
+    const credentialKeys = credentialKeysFor(
+      setVariables(options.env),
+      storeUrl(options.env) === undefined ? folder : undefined,
+    );
     return {
-      ...storedApi(store),
+      ...storedApi(store, credentialKeys),
       apps: () => appsOf(store),
       ui: async () => knownUi(options.env, folder),
       close: () => closing.close(),

@@ -10,7 +10,7 @@ import type { SessionNames } from '../store/sessions/session-names.ts';
 import { CliError } from './cli-error.ts';
 import { type BackendOptions, openBackend } from './environment/backend.ts';
 import { storeUrl } from './environment/places.ts';
-import { appsOf, isBelow } from './stored-api.ts';
+import { appsOf, isBelow } from './session-queries.ts';
 
 export interface DirectApiOptions extends Omit<BackendOptions, 'stopsServer'> {
   /**

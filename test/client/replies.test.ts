@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { storedApi } from '../../src/cli/stored-api.ts';
 import {
   DecisionRefused,
   GatewayClient,
@@ -13,6 +12,7 @@ import {
   RequestNotPending,
   StoreNeeded,
 } from '../../src/client/index.ts';
+import { storedApi } from '../../src/client/stored-api.ts';
 import type { Content, FunctionResponse } from '../../src/events/content.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, calls, type GeminiScript, type TestEnvironment, text } from '../../src/testing/index.ts';
@@ -216,7 +216,7 @@ describe.each(CLIENTS.slice(inTier(1, 0)))('replies by %s', (_name, apiOf) => {
     expect(audit.map(({ content }) => content?.response)).toContain('(sensitive)');
     expect(await approvals.verifyAudit(names)).toMatchObject({ ok: true });
     // Commands that find nobody who owns the folder read the store themselves.
-    expect(await storedApi(env.store).approvals.audit(names)).toEqual(audit);
+    expect(await storedApi(env.store, undefined).approvals.audit(names)).toEqual(audit);
   });
 
   test('a secret in a reply reaches the tool, and no history [credential.secret]', async () => {

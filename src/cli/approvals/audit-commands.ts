@@ -47,10 +47,9 @@ export async function showAudit(
   const { folder, env } = options;
   const connected = await connectSessions({ folder, env, onProgress: output.note });
   try {
-    const { which, shown } = await auditTarget(argument, options, connected.apps);
+    const { which } = await auditTarget(argument, options, connected.apps);
     const rows = await withProgress(output, 'reading the audit', connected.approvals.audit(which));
     if (options.json) return output.json({ rows });
-    if (rows.length === 0) return output.note(`the audit of ${shown} has no rows`);
     for (const row of rows) for (const line of rowLines(row, output)) output.line(line);
   } finally {
     await connected.close();

@@ -4,22 +4,17 @@ import type {
   ProvideCredentialOptions,
   ProvideInputOptions,
 } from '../../contract/approvals.ts';
-import { getAudit, getAuditById, listApprovals, verifyAudit } from '../../contract/approvals.ts';
+import { getAudit, listApprovals, verifyAudit } from '../../contract/approvals.ts';
 import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../protocol/names.ts';
 import type { ApprovalRow, AuditedRequest } from '../../store/approvals/approval-store.ts';
 import type { AuditRow } from '../../store/sessions/session-store.ts';
-import type { Store } from '../../store/store.ts';
-import { SessionNotFound } from '../../store/store-errors.ts';
-import { checkedFields, checkedInput } from '../checked-input.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { isSameJson } from '../same-json.ts';
+import { StoredApprovals } from '../stored-api.ts';
 import type { Approvals, Decided, WhichAudit, WhichRequest } from './approvals.ts';
-import { auditedSessions, readAudits, verifyAudits } from './audit-of-tree.ts';
 import { checkedConfirm, checkedCredential, checkedResponse } from './check-decision.ts';
 import { decide } from './decide.ts';
-import { findRequest, namedRequest } from './find-request.ts';
 import { sealedInput, withoutSecrets } from './seal-decision.ts';
-import { shownAudit, shownRequest } from './shown-request.ts';
 
 /** `approvals` of a `HoldfastClient`. */
 export class ClientApprovals implements Approvals {
@@ -31,15 +26,12 @@ export class ClientApprovals implements Approvals {
 
   /** @throws StoreNeeded, InvalidTurn */
   async list(list: ListApprovals = {}): Promise<ApprovalRow[]> {
-    const store = this.#store(listApprovals.name);
-    return (await store.approvals.list(checkedInput(listApprovals, list).input)).map(shownRequest);
+    return await this.#stored(listApprovals.name).list(list);
   }
 
   /** @throws StoreNeeded, AmbiguousRequest, InvalidTurn */
   async get(which: WhichRequest): Promise<ApprovalRow | undefined> {
-    const method = 'approvals.get';
-    const row = await findRequest(this.#store(method), namedRequest(which, method), method);
-    return row && shownRequest(row);
+    return await this.#stored('approvals.get').get(which);
   }
 
   /**
@@ -94,44 +86,15 @@ export class ClientApprovals implements Approvals {
 
   /** @throws StoreNeeded, SessionNotFound, InvalidTurn */
   async audit(which: WhichAudit): Promise<AuditRow[]> {
-    const method = getAudit.name;
-    const store = this.#store(method);
-    const session = await sessionIdOf(store, which, method);
-    const sessions = await auditedSessions(store, which, session);
-    const rows = await readAudits(sessions, (id) => shownAudit(store, id));
-    if (rows.length === 0) throw noAudit(method, which);
-    return rows;
+    return await this.#stored(getAudit.name).audit(which);
   }
 
   /** @throws StoreNeeded, SessionNotFound, InvalidTurn */
   async verifyAudit(which: WhichAudit): Promise<AuditedRequest> {
-    const method = verifyAudit.name;
-    const store = this.#store(method);
-    const session = await sessionIdOf(store, which, method);
-    const sessions = await auditedSessions(store, which, session);
-    const audited = await verifyAudits(store, sessions, this.#context.credentialKeys);
-    if (audited.rows === 0 && audited.ok) throw noAudit(method, which);
-    return audited;
+    return await this.#stored(verifyAudit.name).verifyAudit(which);
   }
 
-  #store(what: string): Store {
-    return storeOf(this.#context, what);
+  #stored(what: string): StoredApprovals {
+    return new StoredApprovals(storeOf(this.#context, what), this.#context.credentialKeys);
   }
-}
-
-/** The store's id of a session, which its audit is kept under for ever. */
-async function sessionIdOf(store: Store, which: WhichAudit, method: string): Promise<string> {
-  if ('session' in which) {
-    return checkedFields(getAuditById.input, which, method).session;
-  }
-  const found = await store.sessions.find(checkedFields(getAudit.input, which, method));
-  if (found === undefined) throw noAudit(method, which);
-  return found.session;
-}
-
-function noAudit(method: string, which: WhichAudit): SessionNotFound {
-  const what = 'session' in which ? which.session : `${which.app}/${which.userId}/${which.sessionId}`;
-  return new SessionNotFound(
-    `${method}: there is no session ${what}: one that was deleted is named by the store's id of it, { session }`,
-  );
 }

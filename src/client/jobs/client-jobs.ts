@@ -18,13 +18,12 @@ import {
   progressJob,
 } from '../../contract/jobs.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
-import { verifyJobToken } from '../../jobs/job-token.ts';
 import { isRecord } from '../../protocol/json.ts';
-import type { EndedJob, EndJob, JobClaims, JobOutcome, JobRow } from '../../store/jobs/job-store.ts';
+import type { EndedJob, EndJob, JobOutcome, JobRow } from '../../store/jobs/job-store.ts';
 import type { Store } from '../../store/store.ts';
-import { checkedInput } from '../checked-input.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { JobNotFound } from '../client-errors.ts';
+import { StoredJobs } from '../stored-api.ts';
 import { checkedJob, checkedPerson } from './checked-job.ts';
 import type { Jobs } from './jobs.ts';
 import { signalProgress, tellOfEnd } from './tell-job.ts';
@@ -42,18 +41,14 @@ export class ClientJobs implements Jobs {
 
   /** @throws StoreNeeded, InvalidTurn */
   async list(list: ListJobs = {}): Promise<JobRow[]> {
-    const store = storeOf(this.#context, listJobs.name);
-    return await store.jobs.list(checkedInput(listJobs, list).input);
+    return await this.#stored(listJobs.name).list(list);
   }
 
   async get(jobId: string, speaker?: { token?: undefined }): Promise<JobRow | undefined>;
   async get(jobId: string, speaker: JobSpeaker): Promise<OwnJob | undefined>;
   /** @throws StoreNeeded, JobTokenRefused, InvalidJob */
   async get(jobId: string, speaker: JobSpeaker = {}): Promise<OwnJob | undefined> {
-    const store = storeOf(this.#context, getJob.name);
-    const claims = await this.#claimsOf(jobId, checkedJob(getJob, jobId, speaker).caller);
-    const job = await store.jobs.find(jobId);
-    return job === undefined || claims === undefined ? job : ownJob(job);
+    return await this.#stored(getJob.name).get(jobId, speaker);
   }
 
   /** @throws StoreNeeded, JobNotFound, JobTokenRefused, InvalidJob */
@@ -79,7 +74,7 @@ export class ClientJobs implements Jobs {
   async progress(jobId: string, options: ProgressJob): Promise<JobAnswer> {
     const store = storeOf(this.#context, progressJob.name);
     const { input, caller } = checkedJob(progressJob, jobId, options);
-    const claims = await this.#claimsOf(jobId, caller);
+    const claims = await this.#stored(progressJob.name).claimsOf(jobId, caller);
     const { job, tells } = await found(progressJob.name, jobId, () =>
       store.jobs.progress({ ...input, ...(claims === undefined ? {} : { claims }) }),
     );
@@ -107,7 +102,7 @@ export class ClientJobs implements Jobs {
   ): Promise<JobAnswer> {
     const store: Store = storeOf(this.#context, method);
     const person = checkedPerson(speaker, method);
-    const claims = await this.#claimsOf(jobId, speaker);
+    const claims = await this.#stored(method).claimsOf(jobId, speaker);
     const by: Pick<EndJob, 'by' | 'person' | 'claims'> =
       claims === undefined ? { by: 'operator', ...person } : { by: 'callback', claims };
     const ended = await found(method, jobId, () => store.jobs.end({ jobId, ...ending, ...by }));
@@ -116,22 +111,9 @@ export class ClientJobs implements Jobs {
     return endAnswer(ended);
   }
 
-  /** What the token proves; undefined where an operator speaks. */
-  async #claimsOf(jobId: string, { token }: JobSpeaker): Promise<JobClaims | undefined> {
-    if (token === undefined) return undefined;
-    const now = await storeOf(this.#context, getJob.name).now();
-    return await verifyJobToken(this.#context.credentialKeys, token, jobId, now);
+  #stored(what: string): StoredJobs {
+    return new StoredJobs(storeOf(this.#context, what), this.#context.credentialKeys);
   }
-}
-
-/** What the service that does a job may know of it. */
-function ownJob({ jobId, status, progress, outcome }: OwnJob): OwnJob {
-  return {
-    jobId,
-    status,
-    ...(progress === undefined ? {} : { progress }),
-    ...(outcome === undefined ? {} : { outcome }),
-  };
 }
 
 function errorOutcome(error: string): JobOutcome {

@@ -29,6 +29,7 @@ import { type ClientContext, storeOf } from '../client-context.ts';
 import { InvalidTurn } from '../client-errors.ts';
 import { tellGivenUp } from '../jobs/tell-job.ts';
 import { startRun } from '../messages/deliver.ts';
+import { StoredSessions } from '../stored-api.ts';
 import { type TurnHandle, turnHandle } from '../turns/turn-handle.ts';
 import { checkState, turnNamesOf } from '../turns/turn-names.ts';
 import {
@@ -73,8 +74,7 @@ export class ClientSessions {
    * @throws InvalidTurn
    */
   async get(get: GetSession): Promise<Session | undefined> {
-    const store = this.#store(getSession.name);
-    return await store.sessions.get(checkedInput(getSession, get).input);
+    return await this.#stored(getSession.name).get(get);
   }
 
   /**
@@ -84,8 +84,7 @@ export class ClientSessions {
    * @throws InvalidTurn
    */
   async list(list: ListSessions): Promise<ListedSessions> {
-    const operation = listOfSessions(list);
-    return await this.#store(operation.name).sessions.list(checkedInput(operation, list).input);
+    return await this.#stored(listOfSessions(list).name).list(list);
   }
 
   /**
@@ -134,8 +133,7 @@ export class ClientSessions {
    * @throws SessionNotFound, SessionExists, NoSuchPlace, InvalidTurn
    */
   async fork(fork: ForkSession): Promise<Session> {
-    const store = this.#store(forkSession.name);
-    return await store.sessions.fork(checkedInput(forkSession, fork).input);
+    return await this.#stored(forkSession.name).fork(fork);
   }
 
   /**
@@ -213,6 +211,10 @@ export class ClientSessions {
     const started = await startRun(this.#context, { names, start });
     if (started === undefined) throw turnRunning(names.workflowId);
     return turnHandle(this.#context, { names, start, ...started });
+  }
+
+  #stored(what: string): StoredSessions {
+    return new StoredSessions(this.#store(what));
   }
 
   #store(what: string): Store {
