@@ -79,7 +79,7 @@ export async function configurationDocument(): Promise<string> {
     '<!-- Made by `npm run document` from the code: change it there. -->',
     '- [Variables](#variables)\n- [Commands](#commands)\n- [Options in code](#options-in-code)',
     "An option on the command line wins over a variable, a variable over Temporal's configuration file, and that over the " +
-      'default. What code is given as an option wins over what it would read from a variable. An empty variable counts as ' +
+      'default. An option in code wins over a variable. An empty variable counts as ' +
       'not set.',
     '## Variables',
     ...VARIABLE_GROUPS.flatMap(({ heading, variables }) => [

@@ -60,7 +60,7 @@ export interface NoticeContext {
    * Address of a page on which this person decides, and nobody else; good for one decision.
    *
    * @param approver as in the request's `terms.approvers`, and in the audit later on.
-   * @returns undefined where the worker has no credential keys, or nobody has said where the gateway is reached.
+   * @returns undefined where the worker has no credential keys, or no address of the gateway.
    */
   linkFor(request: Pick<NotifiedRequest, 'requestId' | 'until'>, approver: string): string | undefined;
   /** What this notifier has kept of a request; undefined for nothing. */

@@ -69,10 +69,10 @@ export function refusalOfVoter(
     (escalated && escalateTo.includes(by.principal));
   if (!mayDecide) return 'the person is none of those who may decide';
   if (notRequester !== true) return undefined;
-  if (request.requester === by.principal) return 'whoever has asked for the call may not decide';
+  if (request.requester === by.principal) return 'the requester of the call may not decide';
   // A plain decision would count as well.
   return request.requester === undefined && !trustTemporal
-    ? 'whoever has asked for the call may not decide, and no attestation says who that was'
+    ? 'the requester of the call may not decide, and no attestation says who that was'
     : undefined;
 }
 

@@ -151,7 +151,7 @@ export const completeJob = {
   name: 'jobs.complete',
   id: 'completeJob',
   summary: 'End a job with its result',
-  description: 'The first outcome counts. Who comes later, or says the same again, is told it, with 200.',
+  description: 'The first outcome counts. A later or repeated call gets that outcome, with 200.',
   path: '/v1/jobs/{jobId}/complete',
   input: z.object({
     jobId,

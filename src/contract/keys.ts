@@ -47,7 +47,7 @@ export const createKey = {
   name: 'keys.create',
   summary: 'Make an API key',
   input: z.object({
-    name: name('Who uses the key: as whom its owner decides and sends.', LONGEST_NAME),
+    name: name('Name of the key’s owner in decisions and messages.', LONGEST_NAME),
     apps: z
       .array(name('The app.'))
       .min(1)

@@ -102,7 +102,7 @@ const RUN_CONFIG = z
 /** What goes with a message, however it comes. */
 export const MESSAGE_TERMS = {
   agent: name(
-    'Who answers: any agent, sub-agents included. Defaults to whoever of the tree has to go on.',
+    'Agent that answers, sub-agents included. Defaults to the agent of the tree whose turn it is.',
     LONGEST_NAME,
   ).nullish(),
   rootAgent: name(

@@ -60,7 +60,7 @@ type Known<T> = {
   >;
 };
 
-/** What is told as a `T`: as {@link Exact}, and JSON leaves out what is `undefined`. */
+/** The JSON form of a `T`: as {@link Exact}, and JSON leaves out what is `undefined`. */
 export type Told<T> = T extends readonly (infer Item)[]
   ? readonly Told<Item>[]
   : T extends object

@@ -13,7 +13,7 @@ type ChannelOperations =
   | 'answerDelivery'
   | 'releaseDelivery';
 
-/** What of the store the gateway itself needs; a store has all of it. */
+/** The facets of the store that the gateway uses itself. */
 export interface GatewayRecords extends Pick<Store, 'now'> {
   readonly credentials: CredentialStore;
   readonly keys: Omit<KeyStore, 'create' | 'list' | 'rotate' | 'revoke' | 'listDenials'>;

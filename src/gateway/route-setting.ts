@@ -1,8 +1,8 @@
 import type { ApiKeys } from './access/api-keys.ts';
 import type { CallerLimits } from './access/caller-limits.ts';
 import type { GatewayAttester } from './approvals/gateway-attester.ts';
+import type { Background } from './background.ts';
 import type { GatewayOptions } from './gateway-options.ts';
-import type { Background } from './slack/background.ts';
 import type { OpenStreams } from './turns/open-streams.ts';
 
 /** What the routes of a gateway share. */

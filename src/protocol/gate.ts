@@ -117,7 +117,7 @@ export interface DecisionReceipt {
     | 'kept'
     | 'forwarded'
     | 'refused';
-  /** Whom it was sent on to. */
+  /** Workflow id of the agent that it was forwarded to. */
   workflowId?: string;
   reason?: string;
   /** For a request that takes several approvals: their number, and the required number. */

@@ -144,7 +144,7 @@ export interface JobReceipt {
    * workflow `workflowId`; `jobId` is empty then. `refused`: `reason` says why.
    */
   status: 'ended' | 'updated' | 'duplicate' | 'known' | 'kept' | 'forwarded' | 'refused';
-  /** Whom it was sent on to. */
+  /** Workflow id of the agent that it was forwarded to. */
   workflowId?: string;
   /** How the job stands by now. */
   job: JobStatus;

@@ -85,7 +85,7 @@ export interface CancelReceipt {
    * it is, in the workflow `workflowId`, was told so.
    */
   status: 'cancelling' | 'forwarded';
-  /** Whom it was sent on to. */
+  /** Workflow id of the agent that it was forwarded to. */
   workflowId?: string;
 }
 

@@ -119,7 +119,7 @@ export class SlackApp {
     }
   }
 
-  /** Whose sessions they are whom nobody knows. */
+  /** User id of Slack’s users whom `persons` doesn’t name. */
   userOf({ id, teamId }: SlackUser): string {
     return this.teamIds.size === 1 ? `slack:${id}` : `slack:${teamId}:${id}`;
   }

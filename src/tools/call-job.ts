@@ -9,7 +9,7 @@ export interface ContextJob {
   /**
    * Where `POST …/complete`, `…/fail` and `…/progress` are answered: `<gateway>/v1/jobs/<id>`.
    *
-   * @throws ToolError (not retryable) where nobody has said where the gateway is: option `publicUrl`, `HOLDFAST_PUBLIC_URL`.
+   * @throws ToolError (not retryable) where the worker has no address of the gateway: option `publicUrl`, `HOLDFAST_PUBLIC_URL`.
    */
   readonly callbackUrl: string;
   /**
@@ -69,7 +69,7 @@ export class CallJob implements ContextJob {
     const url = this.#init.callbackUrl();
     if (url !== undefined) return url;
     throw new ToolError(
-      'context.job.callbackUrl: nobody has said where the gateway is reached: set HOLDFAST_PUBLIC_URL, or the option `publicUrl` ' +
+      'context.job.callbackUrl: the worker has no address of the gateway: set HOLDFAST_PUBLIC_URL, or the option `publicUrl` ' +
         'of the worker',
       { code: 'HOLDFAST_JOB_URL_MISSING', retryable: false },
     );

@@ -103,7 +103,7 @@ export interface JobInit {
   details?: unknown;
   /** Whether the call goes on after its run: at first what the tool is declared as, later what the tool has said while it ran. */
   longRunning: boolean;
-  /** Undefined where nobody has said where the gateway is. */
+  /** Undefined where the worker has no address of the gateway. */
   callbackUrl: () => string | undefined;
   /** Undefined where there is no key to sign it with. */
   token: () => string | undefined;

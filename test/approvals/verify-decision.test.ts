@@ -198,7 +198,7 @@ describe('who may decide [approval.approvers]', () => {
     const call = await scene.asked({ terms }, { requester: 'ada' });
     expect(await call.confirm(await signed('ada', call, APPROVE))).toMatchObject({
       counts: false,
-      reason: 'whoever has asked for the call may not decide',
+      reason: 'the requester of the call may not decide',
     });
     expect(await call.confirm(APPROVE)).toMatchObject({ counts: false });
     expect(await call.confirm(await signed('mira', call, APPROVE))).toMatchObject({ counts: true });

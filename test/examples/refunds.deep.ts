@@ -57,11 +57,11 @@ test('one command asks, decides as each approver, in the terminal, in Slack and 
   const { code, stdout, stderr } = await demo.finished();
   expect({ code, stderr }).toMatchObject({ code: 0 });
   expect(stdout).toMatch(/rq-\S+ counts: 1 of 2 approvals; more are needed/);
-  expect(stdout).toContain('whoever has asked for the call may not decide');
+  expect(stdout).toContain('the requester of the call may not decide');
   expect(stdout).toContain('+ cents: 29000');
   expect(stdout).toMatch(/Slack │ .*[Aa]pproved by mira, jo/);
   expect(stdout).toContain(
-    'only nora sees: Nothing was decided: whoever has asked for the call may not decide.',
+    'only nora sees: Nothing was decided: the requester of the call may not decide.',
   );
   // What jo said alone, where the store hears of the end a moment later.
   expect(stdout).toMatch(/page │ .*(jo approved this|Approved by .*jo by a link)/);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { RequestNotPending } from '../../src/client/index.ts';
-import { Background } from '../../src/gateway/slack/background.ts';
+import { Background } from '../../src/gateway/background.ts';
 import { StoreUnavailable } from '../../src/store/store-errors.ts';
 
 const silent = () => undefined;

@@ -5,7 +5,10 @@ import { App } from '../../src/app/app.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
 import type { Gateway, GatewayLogger, GatewayOptions } from '../../src/gateway/index.ts';
 import { type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
-import { type SlackOptions, slack } from '../../src/slack/index.ts';
+import type { SlackOptions } from '../../src/slack/index.ts';
+import { SlackApp } from '../../src/slack/slack-app.ts';
+import { SlackNotifier } from '../../src/slack/slack-notifier.ts';
+import { SlackPlugin } from '../../src/slack/slack-plugin.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
@@ -79,6 +82,8 @@ export interface SlackSceneOptions {
   persons?: SlackOptions['persons'];
   /** The environment's store has a socket. */
   embedded?: boolean;
+  /** Milliseconds that `persons` has, where it is a function. */
+  personTime?: number;
 }
 
 /** Whom the scene knows, unless it is told otherwise. */
@@ -87,6 +92,7 @@ export const PERSONS: Readonly<Record<string, string>> = { [MIRA]: 'mira', [OTTO
 export async function openSlackScene({
   persons = PERSONS,
   embedded = false,
+  personTime = 10_000,
 }: SlackSceneOptions = {}): Promise<SlackScene> {
   const mock = await startMockSlack();
   const keys = credentialKeysOf({ k1: randomBytes(32).toString('base64') });
@@ -105,7 +111,7 @@ export async function openSlackScene({
         return { paid: true };
       },
     });
-  const desk = slack({
+  const options: SlackOptions = {
     botToken: () => mock.botToken,
     signingSecret: [() => mock.signingSecret],
     appId: mock.appId,
@@ -114,7 +120,8 @@ export async function openSlackScene({
     persons,
     commandApp: 'shop',
     slackApiUrl: mock.url,
-  });
+  };
+  const slackApp = new SlackApp(options, { person: personTime });
   const rootAgent = new LlmAgent({
     name: 'cashier',
     model: 'gemini-2.5-flash',
@@ -128,8 +135,8 @@ export async function openSlackScene({
   const app = new App({
     name: 'shop',
     rootAgent,
-    plugins: [desk.plugin],
-    durable: { notifiers: [desk.notifier] },
+    plugins: [new SlackPlugin(slackApp)],
+    durable: { notifiers: [new SlackNotifier(slackApp)] },
   });
   const environment = await openTurnEnvironment({
     apps: [app],
@@ -154,7 +161,7 @@ export async function openSlackScene({
       credentialKeys: keys,
       records,
       publicUrl: 'https://agents.example.com',
-      settings: { slack: desk.gateway },
+      settings: { slack: slackApp },
       logger,
     });
   const gateway = await serveGateway({ gateway: newGateway() });

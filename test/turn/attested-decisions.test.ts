@@ -283,7 +283,7 @@ describe('through a real server, a call that waits for approvers', () => {
     expect(request.requester).toBe('ada');
     expect(await turn.confirm(await by('ada', request, { confirmed: true }))).toMatchObject({
       status: 'refused',
-      reason: 'whoever has asked for the call may not decide',
+      reason: 'the requester of the call may not decide',
     });
     expect(await turn.confirm(await by('eve', request, { confirmed: true }))).toMatchObject({
       status: 'approved',

@@ -22,7 +22,7 @@ interface SteeredCall {
 const LONGEST_REASON = 500;
 const CANCELLED_TURN = 'cancelled: the turn was cancelled';
 
-/** How people and messages take hold of the invocation that is under way. */
+/** Interrupts and cancels the invocation that runs. */
 export class Steering {
   #work: CancellationScope | undefined;
   #end: EarlyEnd | undefined;

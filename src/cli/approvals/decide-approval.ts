@@ -1,4 +1,5 @@
 import { argumentsToRun, secretInEdit } from '../../approvals/edited-arguments.ts';
+import { needsAttestation } from '../../approvals/voting.ts';
 import type { Decided } from '../../client/approvals/approvals.ts';
 import { type ConfirmOptions, confirmRequest } from '../../contract/approvals.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
@@ -8,7 +9,6 @@ import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
 import { jsonField } from '../field-option.ts';
 import { attestDecision, readApprover, type SigningOptions } from './approver.ts';
 import { namedRequest, type RequestNaming } from './named-request.ts';
-import { needsAttestation } from './next-commands.ts';
 import { tellReceipt } from './receipt-text.ts';
 import { questionLines } from './request-text.ts';
 import { changeLines } from './shown-arguments.ts';

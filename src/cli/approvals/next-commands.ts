@@ -1,3 +1,4 @@
+import { needsAttestation } from '../../approvals/voting.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { shellWord } from '../shell-word.ts';
@@ -25,12 +26,6 @@ export function nextCommands(row: ApprovalRow, folder = DEFAULT_FOLDER): string[
     ...(row.terms.allowEdit ? [command(`approvals approve ${request} --args JSON${signed}`)] : []),
     command(`approvals reject ${request} --reason TEXT${signed}`),
   ];
-}
-
-/** Unless its app trusts Temporal; then a plain decision counts, too. */
-export function needsAttestation({ terms }: Pick<ApprovalRow, 'terms'>): boolean {
-  const { approvers, quorum = 1, notRequester } = terms;
-  return approvers !== undefined || quorum > 1 || notRequester === true;
 }
 
 export type CredentialType = 'api-key' | 'bearer' | 'basic';

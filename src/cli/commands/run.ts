@@ -11,7 +11,7 @@ export const run: AddCommand = (holdfast, exit) => {
     .option('--state <JSON>', 'an object: state that the message sets')
     .option(
       '--agent <name>',
-      'agent that answers, one below another, too (default: whoever of rootAgent goes on)',
+      'agent that answers, one below another, too (default: the agent of rootAgent that acted last)',
     )
     .option('--session <id>', 'session to go on with (default: a new one)')
     .option('--user <id>', 'user of the session', 'user')

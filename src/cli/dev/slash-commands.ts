@@ -9,6 +9,7 @@ import { CliError } from '../cli-error.ts';
 import { processOutput } from '../command-output.ts';
 import { progressWords } from '../jobs/job-text.ts';
 import { childLines } from '../run/child-lines.ts';
+import { nthLastTurn } from '../sessions/rewind-session.ts';
 import { ago, cutJson, tableLines, tokensText } from '../sessions/shown-values.ts';
 import { transcriptLines, withHidden } from '../sessions/transcript.ts';
 import type { Chat } from './chat.ts';
@@ -228,20 +229,15 @@ async function fork(chat: Chat, argument: string): Promise<true> {
 async function rewind(chat: Chat, argument: string): Promise<true> {
   const beforeInvocationId = argument.startsWith('e-')
     ? argument
-    : await invocationBefore(chat, argument === '' ? 1 : wholeNumber('/rewind', argument));
+    : nthLastTurn(
+        (await chat.client.sessions.get(chat.names))?.events ?? [],
+        argument === '' ? 1 : wholeNumber('/rewind', argument),
+        '/rewind',
+      );
   const marker = await chat.client.sessions.rewind({ ...chat.names, beforeInvocationId });
   return answered(chat, [
     `  events ${(marker.hidesAfter ?? 0) + 1} to ${marker.seq - 1} are hidden; /events shows them`,
   ]);
-}
-
-async function invocationBefore(chat: Chat, turns: number): Promise<string> {
-  const session = await chat.client.sessions.get(chat.names);
-  const visible = visibleEvents(session?.events ?? []);
-  const invocations = [...new Set(visible.map(({ event }) => event.invocationId))];
-  const found = turns === 0 ? undefined : invocations.at(-turns);
-  if (found !== undefined && turns <= invocations.length) return found;
-  throw new CliError(`/rewind ${turns}: the session has ${invocations.length} turns that are not hidden`);
 }
 
 async function showState(chat: Chat): Promise<true> {

@@ -39,14 +39,16 @@ export async function rewindSession(
   }
 
   async function rewind({ api: { sessions } }: ConnectedFolder, names: SessionNames): Promise<StoredEvent> {
-    const beforeInvocationId = before ?? nthLastTurn((await sessions.get(names))?.events ?? [], turns ?? 0);
+    const beforeInvocationId =
+      before ?? nthLastTurn((await sessions.get(names))?.events ?? [], turns ?? 0, '--turns');
     return await sessions.rewind({ ...names, beforeInvocationId });
   }
 }
 
-function nthLastTurn(events: readonly StoredEvent[], turns: number): string {
+/** @throws CliError where the session has fewer turns; `asked` is how the caller named the number. */
+export function nthLastTurn(events: readonly StoredEvent[], turns: number, asked: string): string {
   const invocations = [...new Set(visibleEvents(events).map(({ event }) => event.invocationId))];
-  const found = invocations.at(-turns);
+  const found = turns === 0 ? undefined : invocations.at(-turns);
   if (found !== undefined && turns <= invocations.length) return found;
-  throw new CliError(`--turns ${turns}: the session has ${invocations.length} turns that are not hidden`);
+  throw new CliError(`${asked} ${turns}: the session has ${invocations.length} turns that are not hidden`);
 }

@@ -21,7 +21,7 @@ export interface Jobs {
    */
   list(list?: ListJobs): Promise<JobRow[]>;
   /**
-   * Undefined where there is none, or its call has not begun it yet. Who speaks by its token sees of it what is the job's own.
+   * Undefined where there is none, or its call has not begun it yet. A caller with the job's token sees its own id, status, progress and outcome.
    *
    * @throws JobTokenRefused, InvalidJob
    */

@@ -54,7 +54,7 @@ async function statusOf(api: HoldfastApi, session: SessionNames): Promise<TurnSt
   try {
     return await api.status(session);
   } catch {
-    // Who follows the turn learns of what lasts; what passes, an absent worker for one, says nothing of how it stands.
+    // Followers see failures that last. A passing one, as an absent worker, doesn’t change how the turn stands.
     return undefined;
   }
 }

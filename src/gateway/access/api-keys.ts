@@ -68,7 +68,7 @@ export class ApiKeys {
   }
 
   /**
-   * Whom a key stands for that was shown before.
+   * The principal of a key that this gateway has checked before.
    *
    * @param digest of its secret.
    * @returns undefined where it is expired or revoked by now, or has another secret.

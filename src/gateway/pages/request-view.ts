@@ -3,6 +3,7 @@ import { argumentsToRun } from '../../approvals/edited-arguments.ts';
 import type { GateKind, RequestStatus } from '../../contract/approvals.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
+import type { Channel } from '../approvals/gateway-attester.ts';
 import { type Html, shown, shownLines } from './shown-text.ts';
 import { shownTime } from './shown-time.ts';
 import { argumentTable, shownJson } from './shown-value.ts';
@@ -31,7 +32,7 @@ const ENDED: Record<Exclude<RequestStatus, 'pending'>, readonly [word: string, l
 const NO_HINT =
   /^Please approve or reject the tool call .*\(\) by responding with a FunctionResponse with an expected ToolConfirmation payload\.$/s;
 
-const CHANNELS: Readonly<Record<string, string>> = {
+const CHANNELS: Readonly<Record<Channel | 'cli', string>> = {
   cli: 'in a terminal',
   http: 'over HTTP',
   inbox: 'in the inbox',
@@ -85,7 +86,8 @@ ${reason === undefined ? '' : html`<p>Reason: ${shown(reason)}</p>`}
 
 export function voterName({ principal, verified, channel }: ApprovalRow['votes'][number]['by']): Html {
   if (!verified) return html`somebody unverified`;
-  const where = channel === undefined ? '' : (CHANNELS[channel] ?? '');
+  const where =
+    channel === undefined ? '' : ((CHANNELS as Readonly<Record<string, string | undefined>>)[channel] ?? '');
   return html`<b>${shown(principal)}</b>${where === '' ? '' : ` ${where}`}`;
 }
 

@@ -107,7 +107,7 @@ export function signInPage(
   keepCookie(context, site, { name: FORM_COOKIE, value: cookie });
   const invalid = problem === undefined ? '' : html` aria-invalid="true" aria-describedby="key-error"`;
   const main = html`<section class="card"><h1>Sign in</h1>
-<p class="soft">With your API key. Whoever runs this gateway makes one with <code>holdfast keys create</code>.</p>
+<p class="soft">With your API key. The operator of this gateway makes one with <code>holdfast keys create</code>.</p>
 <form method="post" action="${site.base}/inbox/sign-in">
 <input type="hidden" name="token" value="${tokenOf(cookie)}"><input type="hidden" name="next" value="${next}">
 <div class="field"><label for="key">API key</label>
@@ -122,7 +122,7 @@ export function isSignInForm(context: GatewayContext, site: PageSite, token: str
   return isFormCookie(cookie) && isSameToken(token, tokenOf(cookie));
 }
 
-/** Who has the cookie can make it, and nobody else. */
+/** Only a holder of the cookie can make it. */
 function tokenOf(cookie: string): string {
   return createHmac('sha256', cookie).update('holdfast forms of pages').digest('base64url');
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
+import type { Background } from '../background.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
-import type { Background } from './background.ts';
 import type { Listener, SlackTeller } from './slack-teller.ts';
 
 /** Milliseconds after which people are told that it takes long. */
@@ -19,7 +19,7 @@ export interface Done {
   nothing: 'Nothing was decided' | 'Nothing was asked';
 }
 
-/** Does once what somebody has done in Slack, behind Slack's answer; they hear of it where it takes long, or can't be done. */
+/** Handles each of Slack's requests once, after Slack has its answer; its user hears where it takes long, or can't be done. */
 export class SlackDeduplication {
   readonly #records: GatewayRecords;
   readonly #background: Background;

@@ -31,9 +31,9 @@ import type { SlackApp } from '../../slack/slack-app.ts';
 import type { SlackUser } from '../../slack/slack-options.ts';
 import { slackText } from '../../slack/slack-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
+import { type Background, isLeft, isPassing } from '../background.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 import type { RouteSetting } from '../route-setting.ts';
-import { type Background, isLeft, isPassing } from './background.ts';
 import type { Listener, SlackTeller } from './slack-teller.ts';
 
 /** Milliseconds that the notifier has to write down where it has posted a message. */
@@ -116,7 +116,7 @@ export class SlackDecisions {
       if (person === undefined) {
         return await this.#teller.tell(
           act,
-          `Nothing was decided: nobody has told Holdfast who you are. Whoever runs it adds your Slack id, ${who.id}, to its persons.`,
+          `Nothing was decided: Holdfast doesn’t know you. Ask its operator to add your Slack id, ${who.id}, to its persons.`,
         );
       }
       const situation = await this.#situationOf(act, person);

@@ -1,10 +1,10 @@
 import { StoreNeeded } from '../../client/client-errors.ts';
 import { editProblems, MODALS, readSubject } from '../../slack/request-modals.ts';
 import type { SlackApp } from '../../slack/slack-app.ts';
+import { Background } from '../background.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import type { RouteSetting } from '../route-setting.ts';
-import { Background } from './background.ts';
 import { SlackDeduplication } from './deduplication.ts';
 import { SlackDecisions } from './slack-decisions.ts';
 import {

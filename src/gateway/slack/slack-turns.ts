@@ -8,9 +8,9 @@ import { plainMessage, slackLines, slackText } from '../../slack/slack-text.ts';
 import { sessionOfThread } from '../../slack/thread-session.ts';
 import type { StoredThread } from '../../store/messages/message-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
+import { type Background, isPassing } from '../background.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 import type { RouteSetting } from '../route-setting.ts';
-import { type Background, isPassing } from './background.ts';
 import { type CommandPayload, type EventPayload, threadMessageOf } from './slack-payloads.ts';
 import type { SlackTeller } from './slack-teller.ts';
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
-import { errorAnswer } from '../error-answer.ts';
-import { RequestRefused } from '../gateway-errors.ts';
-import type { GatewayLogger } from '../gateway-logger.ts';
+import { errorAnswer } from './error-answer.ts';
+import { RequestRefused } from './gateway-errors.ts';
+import type { GatewayLogger } from './gateway-logger.ts';
 
 /** Milliseconds for which something is tried that can't be done now. */
 const LONGEST = 10 * 60_000;
@@ -33,7 +33,7 @@ export function isLeft(error: unknown): boolean {
   return error instanceof GatewayCloses;
 }
 
-/** Does what was answered before it was done: Slack waits three seconds, and people longer. */
+/** Work that goes on after its request was answered: Slack waits three seconds, and people longer. */
 export class Background {
   readonly #logger: GatewayLogger;
   readonly #closing: AbortSignal;
@@ -133,7 +133,7 @@ export class Background {
     while (this.#open.size > 0 && !isLate) await Promise.race([late, Promise.all(this.#open)]);
     over.abort();
     if (this.#open.size === 0) return;
-    this.#logger.error('the gateway closes while something from Slack is being done: it is given up', {
+    this.#logger.error('the gateway closes: unfinished work after its answers is given up', {
       count: this.#open.size,
     });
   }
@@ -156,7 +156,7 @@ export class Background {
   #run(about: Record<string, unknown>, work: () => Promise<void>): Promise<void> {
     const done = work()
       .catch((error: unknown) => {
-        this.#logger.error('something from Slack could not be done', { ...about, error });
+        this.#logger.error('work after an answer has failed', { ...about, error });
       })
       .finally(() => this.#open.delete(done));
     this.#open.add(done);
