@@ -3,12 +3,13 @@ import { decisionOf, verifyDecisionAttestation } from '../../src/approvals/decis
 import { secretInEdit, withFixed } from '../../src/approvals/edited-arguments.ts';
 import { coversTerms } from '../../src/approvals/edited-terms.ts';
 import { endOf, hasEscalated, refusalOfVoter, voteStatus } from '../../src/approvals/voting.ts';
+import { reasonProblem } from '../../src/contract/approvals.ts';
+import { decisionProblem } from '../../src/contract/decision-limits.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { Confirm, RequestEntry, VerifyDecisionInput, Voter } from '../../src/protocol/gate.ts';
 import { placeOfCall } from '../../src/protocol/identity.ts';
 import { isRecord } from '../../src/protocol/json.ts';
-import { INLINE_LIMIT } from '../../src/protocol/sizes.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
@@ -89,7 +90,11 @@ async function verdictOn(verify: DecisionToVerify, confirm: Confirm, by: Voter):
     entry: { entryId, at },
   });
   if (!standing.counts) return { ...standing, by };
+  const tooLong = confirm.reason === undefined ? undefined : reasonProblem(confirm.reason);
+  if (tooLong !== undefined) return { counts: false, reason: `reason: ${tooLong}`, by };
   if (decision === 'withdraw') return { counts: true, by, kind: 'withdrawn' };
+  const wrong = decisionProblem(confirm);
+  if (wrong !== undefined) return { counts: false, reason: `${wrong.field}: ${wrong.problem}`, by };
   const { payload } = confirm;
   if (payload !== undefined && digestOf(asStored(payload)) !== digestOf(payload)) {
     const reason = 'payload: NUL characters and lone surrogates are kept by no database: leave them out';
@@ -125,8 +130,6 @@ async function refusalOf(
 
 /** Milliseconds that the tool and the callbacks may take. */
 const CHECK_TIME = 20_000;
-/** JSON bytes of arguments as they travel with a decision: through the history, several times. */
-const MOST_BYTES = 8 * INLINE_LIMIT;
 
 interface EditToCheck {
   dependencies: ActivityDependencies;
@@ -144,9 +147,6 @@ interface EditToCheck {
  */
 async function refusalOfEdit(edit: EditToCheck, given: Record<string, unknown>): Promise<string | undefined> {
   const args = withFixed(edit.request, given);
-  const bytes = Buffer.byteLength(JSON.stringify(given));
-  if (bytes > MOST_BYTES)
-    return `args: ${bytes} bytes of JSON, and at most ${MOST_BYTES} can be sent with a decision`;
   if (digestOf(asStored(args)) !== digestOf(args)) {
     return 'args: NUL characters and lone surrogates are kept by no database: leave them out';
   }

@@ -2,7 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import type { Signature } from '../../src/approvals/attestation.ts';
 import { decisionOf, verifyDecisionAttestation } from '../../src/approvals/decision-attestation.ts';
 import { endOf } from '../../src/approvals/voting.ts';
-import { LONGEST_REASON } from '../../src/contract/decision-limits.ts';
+import { responseProblem } from '../../src/contract/approvals.ts';
 import { isTooDeep } from '../../src/contract/message-limits.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { CredentialKeyMissing, CredentialUnreadable } from '../../src/credentials/credential-errors.ts';
@@ -18,7 +18,6 @@ import {
   versionOf,
 } from '../../src/protocol/gate.ts';
 import { defined } from '../../src/protocol/json.ts';
-import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
 import { compileSchema } from '../../src/schema/compile-schema.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
 import type { SignedDecision } from '../../src/store/approvals/approval-store.ts';
@@ -81,7 +80,7 @@ function entryOf(
   return {
     ...{ entryId, requestId, kind: verdict.kind, at, by },
     ...said,
-    ...(reason === undefined ? {} : { reason: reason.slice(0, LONGEST_REASON).toWellFormed() }),
+    ...(reason === undefined ? {} : { reason: reason.toWellFormed() }),
     ...defined({ args: verdict.args }),
     ...(payload === undefined || verdict.kind === 'withdrawn' ? {} : { payload }),
     ...(verdict.kind === 'voted' ? { of: versionOf(confirm) } : {}),
@@ -184,10 +183,8 @@ async function verifyResponse(
   { response, isText }: { response?: unknown; isText: boolean },
 ): Promise<Answer> {
   if (response === undefined) return refused('response: required');
-  const bytes = Buffer.byteLength(JSON.stringify(response));
-  if (bytes > PAYLOAD_LIMIT) {
-    return refused(`response: ${bytes} bytes of JSON, and at most ${PAYLOAD_LIMIT} are taken`);
-  }
+  const problem = responseProblem(response);
+  if (problem !== undefined) return refused(`response: ${problem}`);
   const meant = isText && typeof response === 'string' ? parsed(response) : wrapped(response);
   const { responseSchema } = request;
   if (responseSchema === undefined) return answered(isText ? meant : undefined);

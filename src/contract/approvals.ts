@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { take } from './check.ts';
 import {
   CREDENTIAL_REF,
   LONGEST_ATTESTATION,
@@ -15,13 +16,14 @@ import {
   SESSION,
   SESSION_PATH,
   TIMEOUT,
+  time,
   version,
   WHOSE,
   WHOSE_ON_THE_WIRE,
 } from './fields.ts';
 import { GATE_KINDS, REQUEST_STATUSES } from './lists.ts';
 import { LONGEST_NAME } from './message-limits.ts';
-import type { Exact, InputOf, Operation } from './operation.ts';
+import { checkOf, type Exact, type InputOf, type Operation } from './operation.ts';
 
 const requestId = name('The request, `rq-…`. URI-encoded.');
 const anyJson = (description: string) => z.unknown().meta({ description });
@@ -100,6 +102,24 @@ const attestation = z
   .meta({ description: 'A compact JWS that proves who decides.', 'x-expected': 'a compact JWS' })
   .optional();
 
+const REASON = z.string().max(LONGEST_REASON);
+
+const RESPONSE = z.unknown().meta({
+  ...given,
+  description: 'The answer; the request’s schema says what it may be.',
+  'x-expected': 'JSON; null is a value, too',
+});
+
+/** What is wrong with what a person says to a decision, in whichever channel. */
+export function reasonProblem(reason: string): string | undefined {
+  return take(checkOf(REASON), reason).problem?.problem;
+}
+
+/** What is wrong with an answer to a request for input, before its own schema is asked. */
+export function responseProblem(response: unknown): string | undefined {
+  return take(checkOf(RESPONSE), response).problem?.problem;
+}
+
 /** What approves or rejects a call. {@link decisionProblem} tells of fields that don't go together. */
 const CONFIRMATION = {
   confirmed: z.boolean().meta({
@@ -112,20 +132,12 @@ const CONFIRMATION = {
     .meta({ description: 'Takes an earlier vote back; `confirmed` says which one.' }),
   args: jsonObject('All arguments of the call, in place of those that were shown.').meta(given).optional(),
   payload: anyJson('For the tool.').meta(given).optional(),
-  reason: z
-    .string()
-    .max(LONGEST_REASON)
-    .optional()
-    .meta({ description: 'Recorded; told to the model with a rejection.' }),
+  reason: REASON.optional().meta({ description: 'Recorded; told to the model with a rejection.' }),
   attestation,
 };
 
 const INPUT = {
-  response: z.unknown().meta({
-    ...given,
-    description: 'The answer; the request’s schema says what it may be.',
-    'x-expected': 'JSON; null is a value, too',
-  }),
+  response: RESPONSE,
   attestation,
 };
 
@@ -185,10 +197,7 @@ export const listApprovals = {
     ...PAGE,
     after: z
       .object({
-        since: z.number().min(0).max(8.64e15).meta({
-          description: '`since` of the last request of the page before. Milliseconds since the epoch.',
-          'x-expected': 'milliseconds since the epoch',
-        }),
+        since: time('`since` of the last request of the page before.'),
         requestId: idName('`requestId` of the last request of the page before.'),
       })
       .optional(),

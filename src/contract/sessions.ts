@@ -255,7 +255,9 @@ export const APPENDED_EVENT = z.object({
 
 export const EXPIRED_SESSIONS = z.object({
   ...APP,
-  olderThan: z.number().meta({ 'x-expected': 'a Date or milliseconds since the epoch' }),
+  olderThan: time('Since when nothing was written to them.').meta({
+    'x-expected': 'a Date or milliseconds since the epoch',
+  }),
 });
 
 export type CreateSession = InputOf<typeof createSession>;

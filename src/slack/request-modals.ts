@@ -1,3 +1,4 @@
+import { LONGEST_REASON } from '../contract/decision-limits.ts';
 import { isRecord } from '../protocol/json.ts';
 import { visibleJson, visibleText } from '../protocol/visible-text.ts';
 import { type Block, type InputBlock, type ModalView, plain } from './block-kit.ts';
@@ -28,7 +29,6 @@ const INPUT = 'value';
 const REASON = 'reason';
 /** Slack's most for an input. */
 const LONGEST_INPUT = 3_000;
-const LONGEST_REASON = 2_000;
 const LONGEST_TITLE = 150;
 const MOST_FIELDS = 60;
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import {
@@ -217,6 +217,19 @@ describe.each(CLIENTS.slice(inTier(1, 0)))('replies by %s', (_name, apiOf) => {
     expect(await approvals.verifyAudit(names)).toMatchObject({ ok: true });
     // Commands that find nobody who owns the folder read the store themselves.
     expect(await storedApi(env.store, undefined).approvals.audit(names)).toEqual(audit);
+  });
+
+  test('an answer that is too large is not kept first [input.request]', async () => {
+    const { names, id } = await asking('pin');
+    const kept = vi.spyOn(env.store.approvals, 'keepResponse');
+    const answer = { id, name: 'adk_request_input', response: { payload: 'x'.repeat(33_000) } };
+    await expect(apiOf().sendMessage({ ...names, message: reply(answer) })).rejects.toMatchObject({
+      code: 'HOLDFAST_INVALID_TURN',
+      message: expect.stringContaining('bytes of JSON, at most 32768 are allowed'),
+    });
+    expect(kept).not.toHaveBeenCalled();
+    kept.mockRestore();
+    await apiOf().interrupt(names);
   });
 
   test('a secret in a reply reaches the tool, and no history [credential.secret]', async () => {

@@ -232,6 +232,10 @@ describe('deletion', () => {
     expect(left.sessions.map(({ sessionId }) => sessionId)).toEqual(['waits']);
     expect(deleted.runs).toBeGreaterThanOrEqual(3);
     expect(await scene.said(of('a', 'test'))).toHaveLength(2);
+    await expect(scene.client.sessions.deleteExpired(app, 1e300)).rejects.toMatchObject({
+      code: 'HOLDFAST_INVALID_TURN',
+      message: expect.stringContaining('olderThan: expected a Date or milliseconds since the epoch'),
+    });
     expect(await scene.client.sessions.deleteExpired(app, new Date(0))).toEqual({
       sessions: [],
       runs: 0,

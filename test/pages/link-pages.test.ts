@@ -69,8 +69,12 @@ describe('a link', () => {
   test('rejects, with a reason that the model is told [link.once]', async () => {
     const request = await desk.asked('restart', { host: 'db-1' });
     const url = desk.link(request);
-    await sendForm(url, await readPage(url), { do: 'reject', reason: 'not <b>today</b>' });
-    await until(async () => expect(await desk.now(request)).toMatchObject({ status: 'rejected' }));
+    const refused = await sendForm(url, await readPage(url), { do: 'reject', reason: '😀'.repeat(2_001) });
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('at most 2000 are allowed');
+    const reason = `not <b>today</b>${'😀'.repeat(1_500)}`;
+    await sendForm(url, await readPage(url), { do: 'reject', reason });
+    await until(async () => expect(await desk.now(request)).toMatchObject({ status: 'rejected', reason }));
     expect((await readPage(url)).text).toContain('not &lt;b&gt;today&lt;/b&gt;');
     expect(desk.ranOf(request)).toEqual([]);
   });

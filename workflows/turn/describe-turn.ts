@@ -184,11 +184,10 @@ export function sinceText(time: number | undefined): string {
 }
 
 /** A year that no calendar has is no reason to fail: anybody may have written it. */
-const LAST_DAY = 8.64e15;
-
 export function timeText(what: string, time: number | undefined): string {
-  if (time === undefined || !(Math.abs(time) <= LAST_DAY)) return '';
-  return `${what} ${new Date(time).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+  const date = new Date(time ?? Number.NaN);
+  if (Number.isNaN(date.getTime())) return '';
+  return `${what} ${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
 /** Text of clients and models can't make links, pictures or paragraphs, change the writing direction or hide characters. */

@@ -1,3 +1,4 @@
+import { responseProblem } from '../../contract/approvals.ts';
 import { CREDENTIAL_REF } from '../../contract/decision-limits.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { Content } from '../../events/content.ts';
@@ -29,6 +30,7 @@ export async function sealedReplies<Message extends string | Content>(
   for (const { index, id, kind, response } of replyParts(message)) {
     const row = await answeredRequest(context.store, session, id);
     const field = `message.parts[${index}].functionResponse.response`;
+    if (row?.kind === 'input') refuseResponse(field, response);
     if (row?.kind === 'input' && isConcealed(row)) {
       sealed.set(index, await sealedAnswer(context, row, { index, id, kind, response }));
       continue;
@@ -37,6 +39,12 @@ export async function sealedReplies<Message extends string | Content>(
     sealed.set(index, { credentialRef: await refOf(context, session, { field, id, row, response }) });
   }
   return withResponses(message, sealed);
+}
+
+/** What would be refused is not stored first. @throws InvalidTurn */
+function refuseResponse(field: string, response: Record<string, unknown>): void {
+  const problem = responseProblem(inputReplyOf(response).response);
+  if (problem !== undefined) throw new InvalidTurn(`${METHOD}: ${field}: ${problem}`);
 }
 
 /** What has answered the request before is known again by its reference. */

@@ -1,5 +1,4 @@
 import { html } from 'hono/html';
-import { LONGEST_REASON } from '../../contract/decision-limits.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { shownFields } from './as-shown.ts';
@@ -137,6 +136,6 @@ function reasonField(filled: FilledFields): Html {
   const { value = '', problem } = filled.get('reason') ?? {};
   return html`<div class="field"><label for="reason">Reason for your decision <small>optional</small></label>
 <p class="hint" id="reason-hint">Kept with the decision. The agent reads it when you reject.</p>
-<textarea id="reason" name="reason" rows="2" maxlength="${LONGEST_REASON}" aria-describedby="reason-hint${problem === undefined ? '' : ' reason-error'}"${problem === undefined ? '' : html` aria-invalid="true"`}>
+<textarea id="reason" name="reason" rows="2" aria-describedby="reason-hint${problem === undefined ? '' : ' reason-error'}"${problem === undefined ? '' : html` aria-invalid="true"`}>
 ${value}</textarea>${problem === undefined ? '' : html`<p class="error" id="reason-error">${problem}</p>`}</div>`;
 }

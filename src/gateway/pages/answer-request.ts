@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { Decided } from '../../client/approvals/approvals.ts';
-import { LONGEST_REASON } from '../../contract/decision-limits.ts';
+import { reasonProblem } from '../../contract/approvals.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { Channel, Decider } from '../approvals/gateway-attester.ts';
 import type { RouteSetting } from '../route-setting.ts';
@@ -79,9 +79,9 @@ async function decide(
 ): Promise<Answered | undefined> {
   const { row } = visitor;
   const reason = (form.get('reason') ?? '').trim();
-  if (reason.length > LONGEST_REASON) {
-    const problem = `${reason.length} characters; there is room for ${LONGEST_REASON}.`;
-    const filled = new Map([['reason', { value: reason, problem }]]);
+  const problem = reasonProblem(reason);
+  if (problem !== undefined) {
+    const filled = new Map([['reason', { value: reason, problem: `${problem}.` }]]);
     return { status: 400, main: html`${requestCard(row, visitor.now)}${answerForm(visitor, filled)}` };
   }
   const edited = form.get('edited');

@@ -6,12 +6,13 @@ export function checkWhole(field: string, value: number | undefined): void {
   );
 }
 
-/** The last one that a JavaScript `Date` can hold; PostgreSQL's go further. */
-const LAST_TIME = 8.64e15;
-
-/** @throws TypeError where `value` is given and is no time in milliseconds since the epoch. */
+/**
+ * PostgreSQL's times go further than those of a JavaScript `Date`.
+ *
+ * @throws TypeError where `value` is given and is no time in milliseconds since the epoch.
+ */
 export function checkTime(field: string, value: number | undefined): void {
-  if (value === undefined || Math.abs(value) <= LAST_TIME) return;
+  if (value === undefined || Number.isFinite(new Date(Number(value)).getTime())) return;
   throw new TypeError(`${field}: ${value} is no time; use milliseconds since the epoch`);
 }
 
