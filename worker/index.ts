@@ -1,5 +1,6 @@
 export type { HoldfastLogger } from '../activities/logging.ts';
 export type { TracingOptions } from '../activities/telemetry/tracing.ts';
+export { TemporalUnreachable } from '../src/client/client-errors.ts';
 export { BundleMismatch } from './bundle.ts';
 export { createWorker, type WorkerOptions } from './create-worker.ts';
 export { acquireFolder, FolderInUse, type FolderOwnership, FolderUnusable } from './folder/lock.ts';
@@ -19,6 +20,5 @@ export {
   TemporalConfigInvalid,
   TemporalStartFailed,
   TemporalUnavailable,
-  TemporalUnreachable,
 } from './temporal/errors.ts';
 export { workflowUrl } from './temporal/ui-link.ts';

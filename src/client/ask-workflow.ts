@@ -21,17 +21,39 @@ const LONGEST_POLL = 70_000;
  */
 export type Answer<T> = { kind: 'answer'; value: T } | { kind: 'silent' } | { kind: 'closed' };
 
+/** A run's refusal of an update. */
+export interface Refusal {
+  kind: 'refused';
+  type: string;
+  message: string;
+  details: unknown;
+}
+
+interface Asked {
+  update: string;
+  payload: object;
+  /** Milliseconds since the epoch. */
+  deadline: number;
+}
+
 /**
  * Sends an update to a session's run. Its id is random: a server answers a repeated one from a closed run.
  *
- * @param deadline milliseconds since the epoch.
  * @throws InvalidTurn, UnknownCall where the run refuses it.
  */
-export async function ask<T>(
+export async function ask<T>(context: ClientContext, workflowId: string, asked: Asked): Promise<Answer<T>> {
+  const answer = await askOrRefused<T>(context, workflowId, asked);
+  if (answer.kind !== 'refused') return answer;
+  if (answer.type === 'UnknownCall') throw new UnknownCall(answer.message);
+  throw new InvalidTurn(answer.message);
+}
+
+/** As {@link ask}; a refusal is an answer, too. */
+export async function askOrRefused<T>(
   { temporal }: ClientContext,
   workflowId: string,
-  { update, payload, deadline }: { update: string; payload: object; deadline: number },
-): Promise<Answer<T>> {
+  { update, payload, deadline }: Asked,
+): Promise<Answer<T> | Refusal> {
   try {
     const value = await temporal.withDeadline(deadline, () =>
       temporal.workflow.getHandle(workflowId).executeUpdate<T, [object]>(update, { args: [payload] }),
@@ -46,10 +68,9 @@ export async function ask<T>(
     // A run that is cancelled takes its handlers' waits along, and keeps what they were given.
     if (cause instanceof CancelledFailure) return { kind: 'closed' };
     if (cause instanceof ApplicationFailure) {
-      const { type, message } = cause;
+      const { type, message, details } = cause;
       if (type === 'AcceptedUpdateCompletedWorkflow') return { kind: 'closed' };
-      if (type === 'UnknownCall') throw new UnknownCall(message);
-      if (type === 'InvalidMessage') throw new InvalidTurn(message);
+      return { kind: 'refused', type: type ?? '', message, details: details?.[0] };
     }
     throw error;
   }

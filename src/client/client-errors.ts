@@ -1,5 +1,5 @@
 import type { RequestStatus } from '../contract/approvals.ts';
-import { codedError, HoldfastError } from '../contract/error.ts';
+import { codedError, HoldfastError, type HoldfastErrorOptions } from '../contract/error.ts';
 import type { JobAnswer } from '../contract/jobs.ts';
 import type { DecisionReceipt } from '../protocol/gate.ts';
 import type { MessageReceipt } from '../protocol/message.ts';
@@ -100,6 +100,20 @@ export class JobHasEnded extends codedError('HOLDFAST_JOB_ENDED') {
 
   get answer(): JobAnswer | undefined {
     return this.details?.job;
+  }
+}
+
+/** Temporal doesn't answer, or refuses us. A client tells only what passes so. */
+export class TemporalUnreachable extends codedError('HOLDFAST_TEMPORAL_UNREACHABLE') {
+  /** Of the configured server, where a process that starts can't reach it. */
+  declare readonly address?: string;
+
+  constructor(
+    message: string,
+    { address, ...options }: HoldfastErrorOptions & { address?: string | undefined } = {},
+  ) {
+    super(message, options);
+    if (address !== undefined) this.address = address;
   }
 }
 

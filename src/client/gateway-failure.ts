@@ -32,6 +32,7 @@ import {
   RequestNotFound,
   RequestNotPending,
   StoreNeeded,
+  TemporalUnreachable,
   TurnRunning,
   UnknownCall,
 } from './client-errors.ts';
@@ -77,6 +78,7 @@ const CLASSES: readonly ToldClass[] = [
   StoreFailed,
   StoreNeeded,
   StoreUnavailable,
+  TemporalUnreachable,
   TurnRunning,
   UnknownCall,
   Unstorable,

@@ -25,6 +25,7 @@ import type { FollowOptions } from './stream/follow-events.ts';
 import { followSession, streamSession } from './stream/session-stream.ts';
 import type { FollowedEvent, StreamItem } from './stream/stream-item.ts';
 import { placeOf } from './stream/stream-place.ts';
+import { withOutageTold } from './temporal-outage.ts';
 import { findTurn } from './turns/find-turn.ts';
 import { type AnswerOptions, type Confirmed, cancelCall, interrupt, status } from './turns/steering.ts';
 import { type TurnHandle, turnHandle } from './turns/turn-handle.ts';
@@ -77,6 +78,10 @@ export class HoldfastClient implements HoldfastApi {
    * const turn = await client.sendMessage({ ...names, message: 'and now to Bergen', policy: 'interrupt' });
    */
   async sendMessage(given: OutgoingMessage): Promise<TurnHandle> {
+    return await withOutageTold(() => this.#send(given));
+  }
+
+  async #send(given: OutgoingMessage): Promise<TurnHandle> {
     const message = checkedMessage(given);
     const names = turnNamesOf(message, message.messageId ?? randomUUID(), 'sendMessage');
     const turn = await outgoingTurn(this.#context, names, message);
@@ -96,7 +101,8 @@ export class HoldfastClient implements HoldfastApi {
    * if (turn !== undefined) console.log((await turn.result()).text);
    */
   async turn(message: SentMessage): Promise<TurnHandle | undefined> {
-    const found = await findTurn(this.#context, turnNamesOf(message, message.messageId, 'turn'));
+    const names = turnNamesOf(message, message.messageId, 'turn');
+    const found = await withOutageTold(() => findTurn(this.#context, names));
     return found && turnHandle(this.#context, found);
   }
 
@@ -157,7 +163,7 @@ export class HoldfastClient implements HoldfastApi {
    * await client.cancelCall(names, { callKey, reason: 'takes too long' });
    */
   async cancelCall(names: SessionNames, call: CallToCancel): Promise<Confirmed<CancelReceipt>> {
-    return await cancelCall(this.#context, names, call);
+    return await withOutageTold(() => cancelCall(this.#context, names, call));
   }
 
   /**
@@ -172,7 +178,7 @@ export class HoldfastClient implements HoldfastApi {
    * await client.interrupt(names, { invocationId: turn.invocationId, reason: 'the customer has hung up' });
    */
   async interrupt(names: SessionNames, options: InterruptOptions = {}): Promise<Confirmed<InterruptReceipt>> {
-    return await interrupt(this.#context, names, options);
+    return await withOutageTold(() => interrupt(this.#context, names, options));
   }
 
   /**
@@ -183,7 +189,7 @@ export class HoldfastClient implements HoldfastApi {
    * const status = await client.status(names);
    */
   async status(names: SessionNames, options: AnswerOptions = {}): Promise<TurnStatus | undefined> {
-    return await status(this.#context, names, options);
+    return await withOutageTold(() => status(this.#context, names, options));
   }
 }
 

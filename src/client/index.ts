@@ -70,6 +70,7 @@ export {
   RequestNotFound,
   RequestNotPending,
   StoreNeeded,
+  TemporalUnreachable,
   TurnRunning,
   UnknownCall,
 } from './client-errors.ts';

@@ -1,7 +1,8 @@
-import { isGrpcServiceError, WorkflowFailedError } from '@temporalio/client';
+import { WorkflowFailedError } from '@temporalio/client';
 import { CancelledFailure, TerminatedFailure } from '@temporalio/common';
 import { HTTPException } from 'hono/http-exception';
 import type { EndedRequest } from '../client/client-errors.ts';
+import { isTemporalAway } from '../client/temporal-outage.ts';
 import { HoldfastError } from '../contract/error.ts';
 import { type ErrorCode, type ErrorStatus, entryOf, sectionOf } from '../contract/error-codes.ts';
 import type { JobAnswer } from '../contract/jobs.ts';
@@ -42,9 +43,6 @@ const HEADERS_OF: Partial<Record<ErrorStatus, Readonly<Record<string, string>>>>
   503: { 'retry-after': '1' },
 };
 
-/** gRPC's CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNAVAILABLE: what passes. */
-const PASSING = new Set([1, 4, 8, 14]);
-
 /** The sender's view of an error: nothing of unexpected ones. */
 export function errorAnswer(error: unknown): ErrorAnswer {
   if (error instanceof RequestRefused) {
@@ -79,12 +77,6 @@ function codeOf(error: unknown): ErrorCode {
   if (isTemporalAway(error)) return 'HOLDFAST_TEMPORAL_UNREACHABLE';
   const isTold = error instanceof HoldfastError && entryOf(error.code)?.status !== undefined;
   return isTold ? (error.code as ErrorCode) : 'HOLDFAST_GATEWAY_ERROR';
-}
-
-/** Temporal's client wraps what the connection says. */
-function isTemporalAway(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return [error, cause].some((each) => isGrpcServiceError(each) && PASSING.has(Number(each.code)));
 }
 
 function bodyOf(code: string, message: string, details?: HoldfastError['details']): ErrorBody {

@@ -81,13 +81,7 @@ describe('an error of another copy of the package', () => {
 
 describe('an error that the gateway has told', () => {
   /** A stream's own, with the place to follow from; the rest happens in the gateway's process alone. */
-  const OTHERS = [
-    'FollowerTooSlow',
-    'GatewayError',
-    'IssuerUnreachable',
-    'TemporalUnreachable',
-    'WebhookNotReady',
-  ];
+  const OTHERS = ['FollowerTooSlow', 'GatewayError', 'IssuerUnreachable', 'WebhookNotReady'];
   const told = Object.entries<ErrorEntry>(ERROR_CODES).filter(
     ([, { name, status }]) => status !== undefined && name !== undefined && !OTHERS.includes(name),
   );

@@ -1,6 +1,6 @@
 import { Connection, isGrpcServiceError } from '@temporalio/client';
+import { TemporalUnreachable } from '../../src/client/client-errors.ts';
 import type { ConfiguredServer } from './client-config.ts';
-import { TemporalUnreachable } from './errors.ts';
 import { retriesUntilClosed } from './retries-until-closed.ts';
 
 const CONNECT_TIMEOUT = 5_000;
@@ -28,7 +28,8 @@ export async function connectConfigured(server: ConfiguredServer): Promise<Conne
     return connection;
   } catch (error) {
     await connection.close();
-    throw new TemporalUnreachable(connectionOptions.address, explain(server, error), { cause: error });
+    const { address } = connectionOptions;
+    throw new TemporalUnreachable(explain(server, error), { address, cause: error });
   }
 }
 

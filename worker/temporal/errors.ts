@@ -2,16 +2,6 @@ import { codedError } from '../../src/contract/error.ts';
 /** The environment, or the configuration file it names, can't be used to connect to Temporal. */
 export class TemporalConfigInvalid extends codedError('HOLDFAST_TEMPORAL_CONFIG_INVALID') {}
 
-/** The configured Temporal server doesn't answer, or refuses us. */
-export class TemporalUnreachable extends codedError('HOLDFAST_TEMPORAL_UNREACHABLE') {
-  readonly address: string;
-
-  constructor(address: string, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.address = address;
-  }
-}
-
 /** One way that was tried to get a Temporal server, and why it led to nothing. */
 export interface FailedAttempt {
   what: string;

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { TemporalUnreachable } from '../../../worker/temporal/errors.ts';
+import { TemporalUnreachable } from '../../client/client-errors.ts';
 import { StoreUnavailable } from '../../store/store-errors.ts';
 
 const FIRST_PAUSE = 500;

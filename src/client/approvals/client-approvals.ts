@@ -11,9 +11,10 @@ import type { AuditRow } from '../../store/sessions/session-store.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { isSameJson } from '../same-json.ts';
 import { StoredApprovals } from '../stored-api.ts';
+import { withOutageTold } from '../temporal-outage.ts';
 import type { Approvals, Decided, WhichAudit, WhichRequest } from './approvals.ts';
 import { checkedConfirm, checkedCredential, checkedResponse } from './check-decision.ts';
-import { decide } from './decide.ts';
+import { decide, type Said } from './decide.ts';
 import { sealedInput, withoutSecrets } from './seal-decision.ts';
 
 /** `approvals` of a `HoldfastClient`. */
@@ -41,7 +42,7 @@ export class ClientApprovals implements Approvals {
    */
   async confirm(which: WhichRequest, options: ConfirmOptions): Promise<Decided> {
     const { shown, ...decision } = checkedConfirm(options);
-    return await decide(this.#context, which, {
+    return await this.#decide(which, {
       method: 'approvals.confirm',
       order: CONFIRM,
       decision,
@@ -58,7 +59,7 @@ export class ClientApprovals implements Approvals {
   /** @throws as {@link confirm} */
   async provideInput(which: WhichRequest, options: ProvideInputOptions): Promise<Decided> {
     const { shown, ...decision } = checkedResponse(options);
-    return await decide(this.#context, which, {
+    return await this.#decide(which, {
       method: 'approvals.provideInput',
       order: PROVIDE_INPUT,
       decision,
@@ -73,7 +74,7 @@ export class ClientApprovals implements Approvals {
   /** @throws as {@link confirm} */
   async provideCredential(which: WhichRequest, options: ProvideCredentialOptions): Promise<Decided> {
     const { shown, ...decision } = checkedCredential(options);
-    return await decide(this.#context, which, {
+    return await this.#decide(which, {
       method: 'approvals.provideCredential',
       order: PROVIDE_CREDENTIAL,
       decision,
@@ -92,6 +93,10 @@ export class ClientApprovals implements Approvals {
   /** @throws StoreNeeded, SessionNotFound, InvalidTurn */
   async verifyAudit(which: WhichAudit): Promise<AuditedRequest> {
     return await this.#stored(verifyAudit.name).verifyAudit(which);
+  }
+
+  async #decide(which: WhichRequest, said: Said): Promise<Decided> {
+    return await withOutageTold(() => decide(this.#context, which, said));
   }
 
   #stored(what: string): StoredApprovals {

@@ -1,11 +1,10 @@
-import { WorkflowUpdateFailedError } from '@temporalio/client';
-import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
+import { WorkflowNotFoundError } from '@temporalio/common';
 import type { ShownRequest } from '../../contract/approvals.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { DecisionReceipt } from '../../protocol/gate.ts';
 import { PROVIDE_CREDENTIAL } from '../../protocol/names.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
-import { ANSWER_TIMEOUT, type Answer, aboutWorkers, ask } from '../ask-workflow.ts';
+import { ANSWER_TIMEOUT, aboutWorkers, askOrRefused, type Refusal } from '../ask-workflow.ts';
 import type { ClientContext } from '../client-context.ts';
 import {
   AmbiguousRequest,
@@ -37,9 +36,6 @@ export interface Said {
   shown?: ShownRequest;
 }
 
-/** A worker's refusal of an update. */
-type Refusal = { kind: 'refused'; type: string; message: string; requestIds: readonly string[] };
-
 /**
  * Gives a decision to the workflow that waits for it: asks it by an update, and signals the same where no worker answers. Both may
  * arrive, and count once.
@@ -54,7 +50,7 @@ export async function decide(context: ClientContext, which: WhichRequest, said: 
   const payload = { v: PROTOCOL_VERSION, ...to.named, ...decision, ...sessionOf(said) };
   const deadline = Date.now() + timeout;
   for (let tried = 0; tried < MOST_TRIES; tried++) {
-    const asked = await askDecision<DecisionReceipt>(context, to.workflowId, {
+    const asked = await askOrRefused<DecisionReceipt>(context, to.workflowId, {
       update: order,
       payload,
       deadline,
@@ -93,22 +89,6 @@ async function checkIsStillShown({ store }: ClientContext, { row }: Addressee, {
   checkIsShown(now, shown, method);
 }
 
-/** As {@link ask}; what a worker refuses is an answer, too. */
-export async function askDecision<T>(
-  context: ClientContext,
-  workflowId: string,
-  order: { update: string; payload: object; deadline: number },
-): Promise<Answer<T> | Refusal> {
-  try {
-    return await ask<T>(context, workflowId, order);
-  } catch (error) {
-    const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
-    if (!(cause instanceof ApplicationFailure)) throw error;
-    const { type, message, details } = cause;
-    return { kind: 'refused', type: type ?? '', message, requestIds: requestIdsOf(details?.[0]) };
-  }
-}
-
 /** @throws DecisionRefused */
 function counted(method: string, receipt: DecisionReceipt): Decided {
   const { status, requestId, reason = 'it does not count' } = receipt;
@@ -121,7 +101,7 @@ export async function afterRefusal(
   context: ClientContext,
   to: Addressee,
   said: Pick<Said, 'method' | 'isSame'>,
-  { type, message, requestIds }: Refusal,
+  { type, message, details }: Refusal,
 ): Promise<Decided> {
   const { method } = said;
   switch (type) {
@@ -130,7 +110,7 @@ export async function afterRefusal(
     case 'RequestExpired':
       return await afterEnd(context, to, said, message);
     case 'AmbiguousRequest':
-      throw new AmbiguousRequest(`${method}: ${message}`, { details: { requestIds } });
+      throw new AmbiguousRequest(`${method}: ${message}`, { details: { requestIds: requestIdsOf(details) } });
     case 'InvalidDecision':
     case 'RawSecret':
       throw new InvalidTurn(`${method}: ${message}`);

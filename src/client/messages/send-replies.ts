@@ -6,9 +6,9 @@ import type { MessageReceipt, SendMessage } from '../../protocol/message.ts';
 import { SEND_MESSAGE } from '../../protocol/names.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { Decided } from '../approvals/approvals.ts';
-import { afterEnd, afterRefusal, askDecision, type Said } from '../approvals/decide.ts';
+import { afterEnd, afterRefusal, type Said } from '../approvals/decide.ts';
 import { type Addressee, answeredRequest } from '../approvals/find-request.ts';
-import { ANSWER_TIMEOUT, aboutWorkers } from '../ask-workflow.ts';
+import { ANSWER_TIMEOUT, aboutWorkers, askOrRefused } from '../ask-workflow.ts';
 import type { ClientContext } from '../client-context.ts';
 import { DecisionRefused, InvalidTurn, RequestNotFound } from '../client-errors.ts';
 import type { SentTurn } from '../turns/await-result.ts';
@@ -94,7 +94,7 @@ async function deliverReplies(
   const { workflowId } = names;
   const deadline = Date.now() + ANSWER_TIMEOUT;
   for (let tried = 0; tried < MOST_TRIES; tried++) {
-    const asked = await askDecision<MessageReceipt>(context, workflowId, {
+    const asked = await askOrRefused<MessageReceipt>(context, workflowId, {
       update: SEND_MESSAGE,
       payload,
       deadline,

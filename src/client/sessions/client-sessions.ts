@@ -20,6 +20,7 @@ import {
 } from '../../contract/sessions.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { retryIdOf } from '../../protocol/identity.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { AppendEvent, ListedSessions, Session } from '../../store/sessions/session-store.ts';
 import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import type { Store } from '../../store/store.ts';
@@ -30,6 +31,7 @@ import { InvalidTurn } from '../client-errors.ts';
 import { tellGivenUp } from '../jobs/tell-job.ts';
 import { startRun } from '../messages/deliver.ts';
 import { StoredSessions } from '../stored-api.ts';
+import { withOutageTold } from '../temporal-outage.ts';
 import { type TurnHandle, turnHandle } from '../turns/turn-handle.ts';
 import { checkState, turnNamesOf } from '../turns/turn-names.ts';
 import {
@@ -104,10 +106,10 @@ export class ClientSessions {
   async delete(options: DeleteSessionOptions): Promise<DeletedSessions> {
     const store = this.#store(deleteSession.name);
     const { timeout } = options;
-    return await deleteWithRuns(this.#context, store, {
-      ...checkedFields(SESSION_TO_DELETE, options, deleteSession.name),
-      ...(timeout === undefined ? {} : { timeout }),
-    });
+    const named = checkedFields(SESSION_TO_DELETE, options, deleteSession.name);
+    return await withOutageTold(() =>
+      deleteWithRuns(this.#context, store, { ...named, ...(timeout === undefined ? {} : { timeout }) }),
+    );
   }
 
   /**
@@ -122,7 +124,7 @@ export class ClientSessions {
     const method = 'sessions.deleteExpired';
     const store = this.#store(method);
     const given = checkedFields(EXPIRED_SESSIONS, { app, olderThan: Number(olderThan) }, method);
-    return await deleteExpired(this.#context, store, given.app, given.olderThan);
+    return await withOutageTold(() => deleteExpired(this.#context, store, given.app, given.olderThan));
   }
 
   /**
@@ -145,7 +147,7 @@ export class ClientSessions {
   async rewind(rewind: RewindSession): Promise<StoredEvent> {
     const store = this.#store(rewindSession.name);
     const { input } = checkedInput(rewindSession, rewind);
-    await assertIdle(this.#context, input, rewindSession.name);
+    await this.#assertIdle(input, rewindSession.name);
     return await store.sessions.rewind(input);
   }
 
@@ -168,7 +170,7 @@ export class ClientSessions {
     if (content?.parts?.some(({ functionCall, functionResponse }) => functionCall ?? functionResponse)) {
       throw new InvalidTurn('sessions.append: event.content.parts: calls and responses belong to turns');
     }
-    await assertIdle(this.#context, append, 'sessions.append');
+    await this.#assertIdle(append, 'sessions.append');
     return await store.sessions.append(append);
   }
 
@@ -184,7 +186,7 @@ export class ClientSessions {
   async retry(given: RetriedCall): Promise<TurnHandle> {
     const store = this.#store('sessions.retry');
     const retry = checkedInput(retryTurn, given).input;
-    await assertIdle(this.#context, retry, 'sessions.retry');
+    await this.#assertIdle(retry, 'sessions.retry');
     const {
       retryOf,
       generation,
@@ -208,9 +210,13 @@ export class ClientSessions {
       ...(agent === undefined ? {} : { agent }),
       ...activeTrace(),
     };
-    const started = await startRun(this.#context, { names, start });
+    const started = await withOutageTold(() => startRun(this.#context, { names, start }));
     if (started === undefined) throw turnRunning(names.workflowId);
     return turnHandle(this.#context, { names, start, ...started });
+  }
+
+  async #assertIdle(names: SessionNames, what: string): Promise<void> {
+    await withOutageTold(() => assertIdle(this.#context, names, what));
   }
 
   #stored(what: string): StoredSessions {

@@ -9,6 +9,7 @@ import { LiveItems } from '../stream/live-items.ts';
 import { followSession, type SessionStream, streamSession } from '../stream/session-stream.ts';
 import type { FollowedEvent, StreamItem } from '../stream/stream-item.ts';
 import { placeOf } from '../stream/stream-place.ts';
+import { withOutageTold } from '../temporal-outage.ts';
 import { awaitResult, type SentTurn } from './await-result.ts';
 import type { AnswerOptions } from './steering.ts';
 
@@ -81,11 +82,19 @@ export function turnHandle(context: ClientContext, turn: SentTurn): TurnHandle {
     taskQueue,
     attached: disposition === 'attached',
     disposition,
-    receipt: (options) => receiptOf(context, turn, options?.timeout),
-    result: (options) => awaitResult(context, turn, options?.signal),
+    receipt: (options) => withOutageTold(() => receiptOf(context, turn, options?.timeout)),
+    result: (options) => resultOf(context, turn, options?.signal),
     events: (options = {}) => turnEvents(context, storeOf(context, 'events'), turn, options),
     stream: (options = {}) => turnStream(context, storeOf(context, 'stream'), turn, options),
   };
+}
+
+async function resultOf(
+  context: ClientContext,
+  turn: SentTurn,
+  signal: AbortSignal | undefined,
+): Promise<TurnResult> {
+  return await withOutageTold(() => awaitResult(context, turn, signal), signal);
 }
 
 async function* turnEvents(
@@ -126,7 +135,7 @@ async function* untilItsEnd<T>(
   const given = after === undefined ? undefined : placeOf(after, 'turn');
   const stop = new AbortController();
   const either = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
-  const result = awaitResult(context, turn, either);
+  const result = resultOf(context, turn, either);
   result.catch(() => undefined);
   try {
     const { invocationId, before } = await readWhenBack(() => turnPlace(store, turn), signal);
