@@ -1,10 +1,6 @@
+import { isObject } from '../contract/check.ts';
 import type { HoldfastError, HoldfastErrorOptions } from '../contract/error.ts';
-import {
-  CredentialKeyMissing,
-  CredentialUnreadable,
-  InvalidCredential,
-  InvalidCredentialKeys,
-} from '../credentials/credential-errors.ts';
+import { CredentialKeyMissing, InvalidCredential } from '../credentials/credential-errors.ts';
 import { JobTokenRefused } from '../jobs/job-token-refused.ts';
 import {
   MessageConflict,
@@ -54,10 +50,8 @@ interface ToldClass {
 const CLASSES: readonly ToldClass[] = [
   AmbiguousRequest,
   CredentialKeyMissing,
-  CredentialUnreadable,
   DecisionRefused,
   InvalidCredential,
-  InvalidCredentialKeys,
   InvalidJob,
   InvalidTurn,
   JobHasEnded,
@@ -121,8 +115,4 @@ export function toldError(body: unknown): ToldError | undefined {
     ...(Array.isArray(requestIds) ? { requestIds: requestIds.map(String) } : {}),
   };
   return { code, message, details };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }

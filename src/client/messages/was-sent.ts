@@ -1,6 +1,7 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { temporal as proto } from '@temporalio/proto';
+import { isRecord } from '../../protocol/json.ts';
 import { SEND_MESSAGE } from '../../protocol/names.ts';
 import type { TurnNames } from '../turns/turn-names.ts';
 
@@ -39,8 +40,4 @@ function names(value: unknown, invocationId: string): boolean {
   if (value === invocationId) return true;
   if (typeof value !== 'object' || value === null) return false;
   return Object.entries(value).some(([key, member]) => key === invocationId || names(member, invocationId));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
