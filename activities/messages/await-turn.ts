@@ -5,6 +5,7 @@ import { InvalidTurn, MessageRejected, MessageTooLarge } from '../../src/client/
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { OutgoingMessage } from '../../src/client/messages/outgoing-message.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
+import type { ErrorCode } from '../../src/contract/error-codes.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { defined } from '../../src/protocol/json.ts';
 import type { AwaitTurnInput } from '../../src/protocol/own-workflow.ts';
@@ -64,7 +65,7 @@ async function resultOf(turn: TurnHandle, signal: AbortSignal): Promise<TurnResu
     return await turn.result({ signal });
   } catch (error) {
     if (!(error instanceof WorkflowFailedError) || error.cause instanceof ApplicationFailure) throw error;
-    const code = error.cause instanceof CancelledFailure ? 'CANCELLED' : 'TERMINATED';
+    const code: ErrorCode = error.cause instanceof CancelledFailure ? 'CANCELLED' : 'TERMINATED';
     return {
       v: PROTOCOL_VERSION,
       invocationId: turn.invocationId,

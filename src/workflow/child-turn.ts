@@ -15,6 +15,7 @@ import {
   startChild,
   type Workflow,
 } from '@temporalio/workflow';
+import type { ErrorCode } from '../contract/error-codes.ts';
 import { PROTOCOL_VERSION } from '../contract/version.ts';
 import { fairnessKeyOf, turnSummary } from '../protocol/identity.ts';
 import { defined } from '../protocol/json.ts';
@@ -90,7 +91,7 @@ async function ofItsOwn(
 
 /** A turn's failure is its result; a run that was ended from outside had none to give. */
 function endOf({ cause }: ChildWorkflowFailure, invocationId: string): TurnResult {
-  const interrupted = (code: string, message: string) =>
+  const interrupted = (code: ErrorCode, message: string) =>
     new AgentTurnInterrupted({ invocationId, status: 'interrupted', error: { code, message } });
   if (cause instanceof CancelledFailure) throw interrupted('CANCELLED', 'the run of the turn was cancelled');
   if (cause instanceof TerminatedFailure)
@@ -98,7 +99,11 @@ function endOf({ cause }: ChildWorkflowFailure, invocationId: string): TurnResul
   if (cause instanceof TimeoutFailure) throw interrupted('TIMED_OUT', 'the run of the turn has timed out');
   if (!(cause instanceof ApplicationFailure)) {
     const message = cause?.message ?? 'the turn failed';
-    throw new AgentTurnFailed({ invocationId, status: 'failed', error: { code: 'UNKNOWN', message } });
+    throw new AgentTurnFailed({
+      invocationId,
+      status: 'failed',
+      error: { code: 'UNKNOWN' satisfies ErrorCode, message },
+    });
   }
   const result: unknown = cause.type === 'TurnFailed' ? cause.details?.[0] : undefined;
   if (isResult(result)) return result;
