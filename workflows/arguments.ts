@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/workflow';
-import { type Check, isObject, shapeOf, take } from '../src/contract/check.ts';
+import { type Check, take } from '../src/contract/check.ts';
 import type { ErrorCode } from '../src/contract/error-codes.ts';
 
 /** Refuses what a client sent; a field's problem names its shape and what to do, never its value. */
@@ -16,16 +16,6 @@ export function taken<T>(check: Check, given: unknown, { of, type }: { of: strin
   const { value, problem } = take<T>(check, given, { nullIsAbsent: true });
   if (problem !== undefined) throw refusal(of, type, problem.field || 'arguments', problem.problem);
   return value as T;
-}
-
-/**
- * Of a workflow whose arguments are Holdfast's own.
- *
- * @throws ApplicationFailure of type `InvalidStart`
- */
-export function checkArguments(given: unknown, of: string): void {
-  if (isObject(given)) return;
-  throw refusal(of, 'InvalidStart', 'arguments', `expected an object, got ${shapeOf(given)}`);
 }
 
 /** A failure that says what to correct. */

@@ -1,13 +1,17 @@
 import { continueAsNew, scheduleActivity, workflowInfo } from '@temporalio/workflow';
+import { WORKFLOW_CHECKS } from '../src/contract/workflow-checks.ts';
 import { RESULTS } from '../src/protocol/activity-results.ts';
 import { DELETE_EXPIRED_SESSIONS, RETAIN_SESSIONS } from '../src/protocol/names.ts';
 import type { ExpiredSessions, RetainSessions } from '../src/protocol/retention.ts';
 import { deleteExpiredOptions, usable } from './activities.ts';
-import { checkArguments } from './arguments.ts';
+import { taken } from './arguments.ts';
 
 /** Deletes an app's sessions in which nothing has happened for longer than its retention, some at a time. */
-export async function retainSessions(input: RetainSessions): Promise<{ deleted: number }> {
-  checkArguments(input, RETAIN_SESSIONS);
+export async function retainSessions(given: RetainSessions): Promise<{ deleted: number }> {
+  const input = taken<RetainSessions>(WORKFLOW_CHECKS.retentionStart, given, {
+    of: RETAIN_SESSIONS,
+    type: 'InvalidStart',
+  });
   let deleted = 0;
   let { after } = input;
   for (;;) {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MOST_LISTED } from './lists.ts';
-import { LONGEST_NAME } from './message-limits.ts';
+import { LONGEST_NAME, LONGEST_TIME } from './message-limits.ts';
 import { PROTOCOL_VERSION } from './version.ts';
 
 /** No database keeps NUL, and no JSON a lone surrogate. */
@@ -20,10 +20,16 @@ export function newName(description: string) {
   return name(description).meta({ 'x-path-part': true });
 }
 
-/** A name that goes into ids of Temporal's. */
+const BYTES_OF_QUOTES = 2;
+
+/** A name that goes into ids of Temporal's, which bounds their bytes. */
 export function idName(description?: string) {
-  const schema = z.string().min(1).max(LONGEST_NAME);
-  return description === undefined ? schema : schema.meta({ description });
+  const of = description === undefined ? {} : { description };
+  return z
+    .string()
+    .min(1)
+    .max(LONGEST_NAME)
+    .meta({ ...of, 'x-max-bytes': LONGEST_NAME + BYTES_OF_QUOTES });
 }
 
 /** Milliseconds since the epoch. */
@@ -47,12 +53,18 @@ export function time(description: string) {
     });
 }
 
+/** How long there is until something is due, which may have been before now, in milliseconds. */
+export function timeLeft() {
+  return z.number().min(-LONGEST_TIME).max(LONGEST_TIME).meta({ 'x-expected': 'milliseconds' });
+}
+
 /** How long something may take, in milliseconds. */
 export function duration(description?: string) {
   const of = description === undefined ? {} : { description };
   return z
     .number()
     .gt(0)
+    .max(LONGEST_TIME)
     .meta({ ...of, 'x-expected': 'milliseconds, more than 0' });
 }
 
@@ -89,13 +101,20 @@ export const WHOSE = {
 export const WHOSE_ON_THE_WIRE = { userId: 'user', sessionId: 'session' };
 
 /** The app that a path names. */
-export const APP = { app: name('The app. URI-encoded.') };
+export const APP = { app: name('The app. URI-encoded.', LONGEST_NAME) };
 
 /** The user that a path names. */
-export const USER = { ...APP, userId: name('The user. URI-encoded.') };
+export const USER = { ...APP, userId: name('The user. URI-encoded.', LONGEST_NAME) };
 
 /** The session that a path names. */
-export const SESSION = { ...USER, sessionId: name('The session. URI-encoded.') };
+export const SESSION = { ...USER, sessionId: name('The session. URI-encoded.', LONGEST_NAME) };
+
+/** Whose a turn or a job is, as workflows are told. */
+export const WHOSE_WORK = {
+  app: name('The app.', LONGEST_NAME),
+  userId: name('The user.', LONGEST_NAME),
+  sessionId: name('The session.', LONGEST_NAME),
+};
 
 /** A session, as it is named. */
 export const SESSION_NAMES = z.object(SESSION);

@@ -1,5 +1,16 @@
 import { z } from 'zod';
-import { duration, idName, jsonObject, moment, PAGE, version, WHOSE, WHOSE_ON_THE_WIRE } from './fields.ts';
+import {
+  duration,
+  idName,
+  jsonObject,
+  moment,
+  PAGE,
+  timeLeft,
+  version,
+  WHOSE,
+  WHOSE_ON_THE_WIRE,
+  WHOSE_WORK,
+} from './fields.ts';
 import { JOB_STATUSES } from './lists.ts';
 import type { Exact, InputOf, Operation } from './operation.ts';
 
@@ -228,13 +239,13 @@ export const JOB_NAME = z.object({
 export const TOOL_JOB_START = z
   .looseObject({
     v: version(),
-    ...{ app: idName(), userId: idName(), sessionId: idName(), session: idName(), turnWorkflowId: idName() },
+    ...{ ...WHOSE_WORK, session: idName(), turnWorkflowId: idName() },
     ...{ agent: idName(), runKey: idName(), invocationId: idName(), callKey: idName(), tool: idName() },
     callId: z.string(),
     args: z.looseObject({}).meta({ 'x-expected': '{ value } or { ref }' }),
     job: z.looseObject({
       jobId: idName(),
-      timeLeft: z.number(),
+      timeLeft: timeLeft(),
       look: z.looseObject({ startToClose: duration(), heartbeat: duration().optional() }),
     }),
     schedule: z.looseObject({ startToClose: duration(), scheduleToClose: duration(), heartbeat: duration() }),

@@ -1,6 +1,9 @@
 /** Characters of a name, at most, that goes into ids of Temporal's: it refuses the activity of a longer one for ever. */
 export const LONGEST_NAME = 1_000;
 
+/** Milliseconds, some 285 years: Temporal's server counts nanoseconds in 64 bits. */
+export const LONGEST_TIME = 9e12;
+
 /** JSON bytes of a message's `runConfig.customMetadata`, at most: it travels with every message. */
 export const MOST_METADATA_BYTES = 16 * 1024;
 

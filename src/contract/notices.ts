@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { moment, name, PAGE, WHOSE } from './fields.ts';
+import { idName, moment, name, PAGE, time, version, WHOSE, WHOSE_WORK } from './fields.ts';
 import { NOTICE_CAUSES } from './lists.ts';
 import type { Contract, Exact } from './operation.ts';
 
@@ -51,6 +51,20 @@ export const dropNotice = {
   input: z.object({ notice }),
   output: SHOWN_NOTICE,
 } as const satisfies Contract;
+
+/** Start arguments of the workflow `deliverNotice`. */
+export const NOTICE_START = z.object({
+  v: version(),
+  ...WHOSE_WORK,
+  session: idName(),
+  workflowId: idName('The workflow that waits.'),
+  why: z.enum(NOTICE_CAUSES),
+  requestIds: z.array(idName()),
+  notifier: idName().optional(),
+  since: time('When the notice was first due.'),
+  failedAt: time('When its notifier has failed first.').optional(),
+  retryFor: z.number().min(0).meta({ 'x-expected': 'milliseconds' }),
+});
 
 /** A notice that nobody tries to tell any more, as it is shown: without what its request holds. */
 export type ShownNotice = Exact<z.output<typeof SHOWN_NOTICE>>;

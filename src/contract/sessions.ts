@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { STORED_EVENT } from './events.ts';
 import {
   APP,
+  idName,
   jsonObject,
   moment,
   name,
@@ -12,7 +13,9 @@ import {
   time,
   USER,
   USER_PATH,
+  version,
   WHOSE_ON_THE_WIRE,
+  WHOSE_WORK,
 } from './fields.ts';
 import { TURN } from './messages.ts';
 import type { Exact, InputOf, Operation } from './operation.ts';
@@ -258,6 +261,13 @@ export const EXPIRED_SESSIONS = z.object({
   olderThan: time('Since when nothing was written to them.').meta({
     'x-expected': 'a Date or milliseconds since the epoch',
   }),
+});
+
+/** Start arguments of the workflow `retainSessions`. */
+export const RETENTION_START = z.object({
+  v: version(),
+  app: WHOSE_WORK.app,
+  after: z.object({ session: idName(), createdAt: moment() }).optional(),
 });
 
 export type CreateSession = InputOf<typeof createSession>;

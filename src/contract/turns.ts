@@ -8,6 +8,7 @@ import {
   TIMEOUT,
   version,
   WHOSE_ON_THE_WIRE,
+  WHOSE_WORK,
 } from './fields.ts';
 import { PROGRESS } from './jobs.ts';
 import { GATE_KINDS } from './lists.ts';
@@ -235,12 +236,19 @@ export const cancelCall = {
   answer: 'What became of the order.',
 } as const satisfies Operation;
 
-/** Payload of the signal and the update `interrupt`; orders are told apart before they are looked at. */
+const orderId = z
+  .string()
+  .max(200)
+  .optional()
+  .meta({ description: 'One order id is one order, however often it is sent.' });
+
+/** Payload of the signal and the update `interrupt`. */
 export const INTERRUPT_PAYLOAD = z.object({
   v: version(),
   invocationId: z.string().optional().meta({ 'x-expected': 'an invocation’s id' }),
   reason: z.string().optional(),
   queued: z.boolean().optional(),
+  orderId,
 });
 
 /** Payload of the signal and the update `cancelCall`. */
@@ -249,13 +257,12 @@ export const CANCEL_PAYLOAD = z.object({
   callKey: z.string().optional(),
   callId: z.string().optional(),
   reason: z.string().optional(),
+  orderId,
 });
-
-const WHOSE_TURN = { app: name('The app.'), userId: name('The user.'), sessionId: name('The session.') };
 
 /** Start arguments of the workflow `agentTurn`. */
 export const TURN_START = z.object({
-  ...WHOSE_TURN,
+  ...WHOSE_WORK,
   ...SENT_CONTENT,
   messageId: name('One message id is one turn, for ever.', LONGEST_NAME).optional(),
   retryOf: z
@@ -277,7 +284,7 @@ const named = z.string().min(1);
 /** Start arguments of `agentTurn` for an agent below another one, as far as they are looked at. */
 export const CHILD_START = z.object({
   v: version(),
-  ...WHOSE_TURN,
+  ...WHOSE_WORK,
   runConfig: MESSAGE_TERMS.runConfig,
   priority: MESSAGE_TERMS.priority,
   traceparent: SENT_CONTENT.traceparent,

@@ -1,7 +1,9 @@
 import { CONFIRM_PAYLOAD, INPUT_PAYLOAD, REQUEST_NAME } from './approvals.ts';
 import { JOB_NAME, JOB_PROGRESSED, TOOL_JOB_START } from './jobs.ts';
 import { MESSAGE_PAYLOAD, NAMED_MESSAGE } from './messages.ts';
+import { NOTICE_START } from './notices.ts';
 import { checkOf } from './operation.ts';
+import { RETENTION_START } from './sessions.ts';
 import { CANCEL_PAYLOAD, CHILD_START, INTERRUPT_PAYLOAD, TURN_START } from './turns.ts';
 
 /**
@@ -21,4 +23,6 @@ export const WORKFLOW_CHECKS = {
   jobName: checkOf(JOB_NAME),
   jobProgressed: checkOf(JOB_PROGRESSED),
   toolJobStart: checkOf(TOOL_JOB_START),
+  noticeStart: checkOf(NOTICE_START),
+  retentionStart: checkOf(RETENTION_START),
 };

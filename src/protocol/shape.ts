@@ -1,5 +1,5 @@
 import { shapeOf } from '../contract/check.ts';
-import { LONGEST_NAME } from '../contract/message-limits.ts';
+import { LONGEST_NAME, LONGEST_TIME } from '../contract/message-limits.ts';
 import { isRecord } from './json.ts';
 
 /**
@@ -7,9 +7,6 @@ import { isRecord } from './json.ts';
  * Undefined where nothing is wrong.
  */
 export type Shape = (value: unknown, at: string) => string | undefined;
-
-/** Milliseconds, some 285 years: Temporal's server counts nanoseconds in 64 bits. */
-const LONGEST_TIME = 9e12;
 
 export const text = being('a string', (value) => typeof value === 'string');
 

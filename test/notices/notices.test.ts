@@ -309,14 +309,24 @@ test('are asked by no workflow for more than Holdfast asks them for [notice.forg
   const wrong: Partial<DeliverNotice>[] = [
     { requestIds: [turn.requestId, turn.requestId] },
     { notifier: undefined as never, requestIds: Array.from({ length: 1_001 }, (_, at) => `rq-${at}`) },
-    { why: 'paid' as never },
-    { retryFor: -1 },
-    { since: 'now' as never },
   ];
   for (const each of wrong) {
     const forged = await startByHand(turn.requestId, each);
     await expect(forged.result()).rejects.toMatchObject({
       cause: { cause: { type: 'HOLDFAST_NOT_A_NOTICE' } },
+    });
+  }
+  const malformed = {
+    app: 5,
+    why: 'paid',
+    requestIds: { toString: 1 },
+    retryFor: -1,
+    since: 'now',
+  };
+  for (const [field, value] of Object.entries(malformed)) {
+    const forged = await startByHand(turn.requestId, { [field]: value });
+    await expect(forged.result()).rejects.toMatchObject({
+      cause: { type: 'InvalidStart', message: expect.stringContaining(`deliverNotice: ${field}: `) },
     });
   }
   await turn.confirm();

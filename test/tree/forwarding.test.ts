@@ -138,6 +138,12 @@ test('what names nobody changes nothing, and is told why [tree.requests]', async
   expect(await failureOf(update('cancelCall', { callKey: callKeyOf(runKey, 1, 0) }))).toMatchObject({
     type: 'UnknownCall',
   });
+  // What the agent below would drop isn't called forwarded.
+  const { callKey } = of(requests, 'left');
+  expect(await failureOf(update('cancelCall', { v: 99, callKey }))).toMatchObject({
+    type: 'UnknownCall',
+    message: expect.stringContaining('cancelCall: v: '),
+  });
   expect(await failureOf(update('confirm', { requestId: requests[0]?.requestId }))).toMatchObject({
     type: 'InvalidDecision',
   });

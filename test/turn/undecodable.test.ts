@@ -115,6 +115,8 @@ describe('what a worker can’t decode', () => {
         [[payload], { type: 'deliverNotice' }],
         [[payload], { type: 'retainSessions' }],
         [[payload], { type: 'toolJob' }],
+        [[raw('json/plain', '{}')], { type: 'deliverNotice' }],
+        [[raw('json/plain', '{}')], { type: 'retainSessions' }],
       ];
       for (const [payloads, more] of starts) {
         await sender.start(workflowId, payloads, more);

@@ -8,12 +8,13 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
+import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
 import type { DeliveredNotice, DeliverNotice, NotifyInput } from '../../src/protocol/gate.ts';
 import { DELIVER_NOTICE, DELIVER_NOTICE_WORKFLOW, NOTIFY } from '../../src/protocol/names.ts';
 import { LONGEST_NOTICE_TIME } from '../../src/protocol/sizes.ts';
 import { deliverNoticeOptions, notifyOptions, turnPriority } from '../activities.ts';
 import type { PendingRequest } from '../approvals/request-book.ts';
-import { checkArguments } from '../arguments.ts';
+import { taken } from '../arguments.ts';
 
 /** Milliseconds for which a turn that is over waits until people were told of what has ended. */
 const LONGEST_WAIT = 10_000;
@@ -161,11 +162,14 @@ export class RequestNotices {
 }
 
 /** Tells people of requests, beside the turn that has made them: by the notifier that could not be told, or by all of the app. */
-export async function deliverNotice(start: DeliverNotice): Promise<DeliveredNotice> {
-  checkArguments(start, DELIVER_NOTICE_WORKFLOW);
+export async function deliverNotice(given: DeliverNotice): Promise<DeliveredNotice> {
+  const start = taken<DeliverNotice>(WORKFLOW_CHECKS.noticeStart, given, {
+    of: DELIVER_NOTICE_WORKFLOW,
+    type: 'InvalidStart',
+  });
   const { notifier, retryFor: _retryFor, ...input } = start;
   const priority = turnPriority(start);
-  const summary = `${start.why} · ${String(start.requestIds)}`;
+  const summary = `${start.why} · ${start.requestIds.join(',')}`;
   if (notifier !== undefined) {
     return await scheduleActivity<DeliveredNotice>(
       DELIVER_NOTICE,

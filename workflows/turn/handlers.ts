@@ -17,7 +17,7 @@ import { handleJobs } from '../jobs/job-handlers.ts';
 import { AnsweredMessages, answersOnly } from '../messages/answered-messages.ts';
 import { checkedMessage } from '../messages/message.ts';
 import { FirstOrder, Orders } from './orders.ts';
-import { checkedInterrupt, reasonText } from './steering.ts';
+import { checkedCancel, checkedInterrupt, reasonText } from './steering.ts';
 import type { Turn } from './turn.ts';
 
 const A_MESSAGE = 'a message to the session: { messageId, message, policy?, agent? }';
@@ -86,23 +86,25 @@ function handleOrderUpdates(turn: Turn, orders: Orders, order: FirstOrder): void
     defineUpdate<CancelReceipt, [CancelCall]>(CANCEL_CALL),
     (given) => {
       order.updated();
-      const other = otherRunOf(turn, given);
-      if (other !== undefined) return cancelCallOf(other, turn, given);
-      return orders.once(given, () => cancelCall(turn, given));
+      const named = checkedCancel(given);
+      const other = otherRunOf(turn, named);
+      if (other !== undefined) return cancelCallOf(other, turn, named);
+      return orders.once(named, () => cancelCall(turn, named));
     },
     {
       validator: (given) => {
-        if (otherRunOf(turn, given) !== undefined) forwarding.check(given);
-        else if (!orders.knows(given)) steering.callOf(given);
+        const named = checkedCancel(given);
+        if (otherRunOf(turn, named) !== undefined) forwarding.check(named);
+        else if (!orders.knows(named)) steering.callOf(named);
       },
       description: `${A_CANCEL}; answers which call it is`,
     },
   );
   setHandler(
     defineUpdate<InterruptReceipt, [Interrupt | undefined]>(INTERRUPT),
-    (given = {}) => {
+    (given) => {
       order.updated();
-      return orders.once(given, () => interrupt(turn, given));
+      return interruptOnce(turn, orders, given);
     },
     {
       validator: (given) => void checkedInterrupt(given ?? {}),
@@ -114,29 +116,38 @@ function handleOrderUpdates(turn: Turn, orders: Orders, order: FirstOrder): void
 function handleOrderSignals(turn: Turn, orders: Orders): void {
   setHandler(
     defineSignal<[CancelCall]>(CANCEL_CALL),
-    (given) => {
-      const other = otherRunOf(turn, given);
-      if (other === undefined) {
-        turn.noted(() => orders.once(given, () => cancelCall(turn, given)));
-        return;
-      }
-      void cancelCallOf(other, turn, given).catch((error) =>
-        turn.noted(() => {
-          throw error;
-        }),
-      );
-    },
+    (given) =>
+      turn.noted(() => {
+        const named = checkedCancel(given);
+        const other = otherRunOf(turn, named);
+        if (other === undefined) {
+          orders.once(named, () => cancelCall(turn, named));
+          return;
+        }
+        void cancelCallOf(other, turn, named).catch((error) =>
+          turn.noted(() => {
+            throw error;
+          }),
+        );
+      }),
     { description: A_CANCEL },
   );
   setHandler(
     defineSignal<[Interrupt | undefined]>(INTERRUPT),
-    (given) => turn.noted(() => orders.once(given ?? {}, () => interrupt(turn, given ?? {}))),
+    (given) => turn.noted(() => interruptOnce(turn, orders, given)),
     { description: AN_INTERRUPT },
   );
 }
 
-function interrupt({ steering, chain, mailbox }: Turn, given: Interrupt): InterruptReceipt {
-  const { reason, invocationId, queued } = checkedInterrupt(given);
+function interruptOnce(turn: Turn, orders: Orders, given: Interrupt | undefined): InterruptReceipt {
+  const order = checkedInterrupt(given ?? {});
+  return orders.once(order, () => interrupt(turn, order));
+}
+
+function interrupt(
+  { steering, chain, mailbox }: Turn,
+  { reason, invocationId, queued }: Interrupt,
+): InterruptReceipt {
   const running = chain.current?.invocationId;
   const cutOff = `cancelled: interrupted${reasonText(reason)}`;
   if (running === undefined || (invocationId !== undefined && invocationId !== running)) {
@@ -157,9 +168,8 @@ function cancelCall({ steering }: Turn, given: CancelCall): CancelReceipt {
 }
 
 /** Run key of the agent that has the call which is meant, where that is another one of the tree. */
-function otherRunOf({ forwarding, steering }: Turn, given: unknown): string | undefined {
-  if (typeof given !== 'object' || given === null || steering.hasCall(given)) return undefined;
-  return forwarding.callOf(given);
+function otherRunOf({ forwarding, steering }: Turn, named: CancelCall): string | undefined {
+  return steering.hasCall(named) ? undefined : forwarding.callOf(named);
 }
 
 async function cancelCallOf(runKey: string, { forwarding }: Turn, given: CancelCall): Promise<CancelReceipt> {

@@ -1,3 +1,5 @@
+import type { CancelCall } from '../../src/protocol/message.ts';
+
 /** The orders that are kept from run to run. */
 export interface OrderBook {
   /** By order id, what was answered; the newest ones. */
@@ -5,40 +7,38 @@ export interface OrderBook {
 }
 
 const MOST_ORDERS = 50;
-const LONGEST_ORDER_ID = 200;
+
+type Order = Pick<CancelCall, 'orderId'>;
 
 /** Orders that come by update and, since nobody answered, once more by signal. */
 export class Orders {
   readonly #book: OrderBook;
+  readonly #receipts: Map<string, unknown>;
 
   constructor(book: OrderBook) {
     this.#book = book;
+    this.#receipts = new Map(Object.entries(book.orders ?? {}));
   }
 
-  knows(given: unknown): boolean {
-    const id = idOf(given);
-    return id !== undefined && Object.hasOwn(this.#book.orders ?? {}, id);
+  knows({ orderId }: Order): boolean {
+    return orderId !== undefined && this.#receipts.has(orderId);
   }
 
   /** Carries an order out, or answers one that was carried out before. */
-  once<Receipt>(given: unknown, apply: () => Receipt): Receipt {
-    const id = idOf(given);
-    if (id === undefined) return apply();
-    const { orders = {} } = this.#book;
-    if (Object.hasOwn(orders, id)) return orders[id] as Receipt;
+  once<Receipt>({ orderId }: Order, apply: () => Receipt): Receipt {
+    if (orderId === undefined) return apply();
+    const receipts = this.#receipts;
+    if (receipts.has(orderId)) return receipts.get(orderId) as Receipt;
     const receipt = apply();
-    orders[id] = receipt;
-    const ids = Object.keys(orders);
-    for (const old of ids.slice(0, Math.max(0, ids.length - MOST_ORDERS))) delete orders[old];
-    this.#book.orders = orders;
+    receipts.set(orderId, receipt);
+    for (const [oldest] of receipts) {
+      if (receipts.size <= MOST_ORDERS) break;
+      receipts.delete(oldest);
+    }
+    // Unlike an assignment, this takes an id `__proto__` for what it is.
+    this.#book.orders = Object.fromEntries(receipts);
     return receipt;
   }
-}
-
-function idOf(given: unknown): string | undefined {
-  if (typeof given !== 'object' || given === null || !('orderId' in given)) return undefined;
-  const { orderId } = given;
-  return typeof orderId === 'string' && orderId.length <= LONGEST_ORDER_ID ? orderId : undefined;
 }
 
 /**

@@ -90,12 +90,12 @@ export class Steering {
   }
 
   /** Whether a call of this step is meant that has not ended. */
-  hasCall({ callKey, callId }: { callKey?: unknown; callId?: unknown }): boolean {
-    if (typeof callKey === 'string') return this.#calls.has(callKey);
+  hasCall({ callKey, callId }: CancelCall): boolean {
+    if (callKey !== undefined) return this.#calls.has(callKey);
     return [...this.#calls.values()].some((call) => call.callId === callId);
   }
 
-  cancelCall(callKey: string, reason: unknown): void {
+  cancelCall(callKey: string, reason?: string): void {
     const call = this.#calls.get(callKey);
     if (call === undefined || call.cancelled !== undefined) return;
     call.cancelled = `cancelled${reasonText(reason) || ' by an operator'}`;
@@ -107,14 +107,10 @@ export class Steering {
    *
    * @throws ApplicationFailure of type `UnknownCall` where no open call fits, or several do.
    */
-  callOf(given: CancelCall): string {
+  callOf({ callKey, callId }: CancelCall): string {
     const refuse = (field: string, problem: string) => refusal(CANCEL_CALL, 'UnknownCall', field, problem);
     const open = [...this.#calls.values()];
     const names = open.map(({ callKey, tool }) => `${callKey} (${tool})`).join(', ') || 'none';
-    const { callKey, callId } = taken<CancelCall>(WORKFLOW_CHECKS.cancelCall, given, {
-      of: CANCEL_CALL,
-      type: 'UnknownCall',
-    });
     if (callKey !== undefined) {
       if (this.#calls.has(callKey)) return callKey;
       throw refuse('callKey', `no call of this key is open; open calls: ${names}`);
@@ -130,6 +126,11 @@ export class Steering {
     }
     return call.callKey;
   }
+}
+
+/** @throws ApplicationFailure of type `UnknownCall` */
+export function checkedCancel(given: CancelCall): CancelCall {
+  return taken<CancelCall>(WORKFLOW_CHECKS.cancelCall, given, { of: CANCEL_CALL, type: 'UnknownCall' });
 }
 
 /** @throws ApplicationFailure of type `InvalidInterrupt` */
