@@ -37,7 +37,16 @@ function payloadsOf(event: HistoryEvent) {
 
 /** Whether an invocation's id is anywhere in the state that a run transfers. */
 function names(value: unknown, invocationId: string): boolean {
-  if (value === invocationId) return true;
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.entries(value).some(([key, member]) => key === invocationId || names(member, invocationId));
+  // Recursion would end at the stack's: a state may be nested at any depth.
+  const left = [value];
+  while (left.length > 0) {
+    const one = left.pop();
+    if (one === invocationId) return true;
+    if (typeof one !== 'object' || one === null) continue;
+    for (const [key, member] of Object.entries(one)) {
+      if (key === invocationId) return true;
+      left.push(member);
+    }
+  }
+  return false;
 }
