@@ -21,19 +21,19 @@ import type { JobClaims, JobRow } from '../store/jobs/job-store.ts';
 import type { AuditRow, ListedSessions, Session } from '../store/sessions/session-store.ts';
 import type { Store } from '../store/store.ts';
 import { SessionNotFound } from '../store/store-errors.ts';
-import type { WhichAudit, WhichRequest } from './approvals/approvals.ts';
+import type { Approvals, WhichAudit, WhichRequest } from './approvals/approvals.ts';
 import { auditedSessions, readAudits, verifyAudits } from './approvals/audit-of-tree.ts';
 import { findRequest, namedRequest } from './approvals/find-request.ts';
 import { shownAudit, shownRequest } from './approvals/shown-request.ts';
 import { checkedFields, checkedInput } from './checked-input.ts';
-import type { HoldfastApi } from './holdfast-api.ts';
 import { checkedJob } from './jobs/checked-job.ts';
+import type { Jobs } from './jobs/jobs.ts';
 
-/** What of {@link HoldfastApi} asks nothing but the store. */
+/** What of a client asks nothing but the store. */
 export interface StoredApi {
-  sessions: Pick<HoldfastApi['sessions'], 'get' | 'list' | 'fork'>;
-  approvals: Pick<HoldfastApi['approvals'], 'list' | 'get' | 'audit' | 'verifyAudit'>;
-  jobs: Pick<HoldfastApi['jobs'], 'list' | 'get'>;
+  sessions: Pick<StoredSessions, 'get' | 'list' | 'fork'>;
+  approvals: Pick<Approvals, 'list' | 'get' | 'audit' | 'verifyAudit'>;
+  jobs: Pick<Jobs, 'list' | 'get'>;
 }
 
 /**
