@@ -3,12 +3,12 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Connection } from '@temporalio/client';
 import { geminiScript } from '../examples/support/agents.ts';
 import { startMockGemini } from '../src/testing/mock-gemini.ts';
 import { startPostgresServer } from '../test/setup/postgres-server.ts';
 import { defaultCacheFolder } from '../worker/temporal/cache-folder.ts';
 import { findOnPath, run } from '../worker/temporal/child-process.ts';
-import { answers } from '../worker/temporal/probe.ts';
 import { askGateway } from './deploy/ask-gateway.ts';
 import { loadComposeFile, type Service } from './deploy/compose-file.ts';
 import { runSqlFile } from './deploy/create-databases.ts';
@@ -212,9 +212,10 @@ async function isHealthy(name: string, context: RunContext): Promise<void> {
   });
 }
 
-async function serverAnswers(place: NativePlace): Promise<void> {
-  if (!(await answers(place.temporalAddress, 2_000)))
-    throw new Error(`the Temporal server doesn't answer at ${place.temporalAddress}`);
+/** It has no namespace yet. */
+async function serverAnswers({ temporalAddress: address }: NativePlace): Promise<void> {
+  const connection = await Connection.connect({ address, connectTimeout: 2_000 });
+  await connection.close();
 }
 
 /** What the image's `holdfast` is given. */
