@@ -88,6 +88,7 @@ module.exports = {
         pathNot: [
           '^(src/(workflow|protocol|events)/|node_modules/@temporalio/(workflow|common)/)',
           FOR_THE_SANDBOX,
+          '^src/contract/workflow-checks\\.ts$',
         ],
         dependencyTypesNot: ['type-only'],
       },

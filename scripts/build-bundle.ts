@@ -9,12 +9,14 @@ import { bundlePath, currentStamp, formatStamp, readStamp } from '../worker/bund
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
+const CHECKS_AS_CODE = `export const WORKFLOW_CHECKS = ${JSON.stringify(WORKFLOW_CHECKS)};\n`;
+
 /** Contracts are written with zod, which changes its objects when it is used: modules that workflows share can't hold it. */
-const CHECKS_AS_DATA = {
+export const CHECKS_AS_DATA = {
   test: /[\\/]contract[\\/]workflow-checks\.ts$/,
   enforce: 'pre' as const,
   loader: join(root, 'scripts/given-code-loader.cjs'),
-  options: { code: `export const WORKFLOW_CHECKS = ${JSON.stringify(WORKFLOW_CHECKS)};` },
+  options: { code: CHECKS_AS_CODE },
 };
 
 async function digestOfSources(): Promise<string> {
@@ -24,6 +26,11 @@ async function digestOfSources(): Promise<string> {
   }
   hash.update(await readFile(fileURLToPath(import.meta.url)));
   return hash.digest('base64url').slice(0, 22);
+}
+
+/** Users' workflows, in bundles of their own, import the same data from the package. */
+export async function writeChecks(): Promise<void> {
+  await writeFile(join(root, 'dist/src/contract/workflow-checks.js'), CHECKS_AS_CODE);
 }
 
 /** Builds the workflow bundle that workers load, where the one that is there has other sources or another stamp. */

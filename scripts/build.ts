@@ -49,7 +49,8 @@ export async function build(): Promise<void> {
     filter: (path) => path.endsWith('.sql') || statSync(path).isDirectory(),
   });
   removeOlderThan(started - COARSEST_TIME);
-  const { buildBundle } = await import('./build-bundle.ts');
+  const { buildBundle, writeChecks } = await import('./build-bundle.ts');
+  await writeChecks();
   await buildBundle();
   mkdirSync(dirname(STAMP), { recursive: true });
   writeFileSync(STAMP, sources);

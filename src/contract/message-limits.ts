@@ -46,11 +46,3 @@ export function nestingProblem(value: unknown): string | undefined {
 export function tooDeepText(levels: number = MOST_LEVELS): string {
   return `objects and lists are nested in more than ${levels} levels`;
 }
-
-/** What is wrong with a name that people or programs gave; undefined where nothing is. */
-export function nameProblem(name: string): string | undefined {
-  if (name.length > LONGEST_NAME) return `${name.length} characters, at most ${LONGEST_NAME} are allowed`;
-  if (name.includes('\0')) return 'a NUL character, which no database keeps: leave it out';
-  if (!name.isWellFormed()) return 'a lone surrogate: use well-formed Unicode text';
-  return undefined;
-}

@@ -15,6 +15,7 @@ export const WORKFLOW_CHECKS = {
   input: checkOf(INPUT_PAYLOAD),
   requestName: checkOf(REQUEST_NAME),
   message: checkOf(MESSAGE_PAYLOAD),
+  policy: checkOf(MESSAGE_PAYLOAD.pick({ policy: true })),
   namedMessage: checkOf(NAMED_MESSAGE),
   interrupt: checkOf(INTERRUPT_PAYLOAD),
   cancelCall: checkOf(CANCEL_PAYLOAD),

@@ -140,6 +140,11 @@ export function ownCallId(callKey: string): string {
   return `${OWN_CALL_ID_PREFIX}${callKey}`;
 }
 
+/** Of the ids that we give to calls whose model gave none. */
+export function callKeyOfId(id: string): string | undefined {
+  return id.startsWith(OWN_CALL_ID_PREFIX) ? id.slice(OWN_CALL_ID_PREFIX.length) : undefined;
+}
+
 /**
  * Id of the job of a call: the same in every attempt of it. It can't be guessed, as `session` is the store's random id. The job's
  * token proves the right to end it.

@@ -1,3 +1,5 @@
+import { jsonBytes } from '../contract/json-bytes.ts';
+
 /** What stands in the history for content that stays in the ledger. */
 export interface Reference {
   /** Ledger key of the content: a call key, or a step's. */
@@ -18,6 +20,19 @@ export const INLINE_LIMIT = 4 * 1024;
 
 /** No payload of a command exceeds this many bytes of JSON. */
 export const PAYLOAD_LIMIT = 64 * 1024;
+
+/** Why a message, with its stateDelta and all else that goes with it, can't travel; undefined where it can. */
+export function contentProblem(content: readonly unknown[], instead: string): string | undefined {
+  let bytes: number;
+  try {
+    bytes = jsonBytes(content);
+  } catch {
+    return 'expected JSON';
+  }
+  return bytes > PAYLOAD_LIMIT
+    ? `${bytes} bytes of JSON with its stateDelta, at most ${PAYLOAD_LIMIT} travel through Temporal: ${instead}`
+    : undefined;
+}
 
 /**
  * The inline data of one workflow task never exceeds this many bytes in sum. It holds by arithmetic: what a task schedules

@@ -65,3 +65,8 @@ function messageOf({ invocationId, error }: EndedTurn, otherwise: string): strin
     ? `${error.code}: see the details of this failure`
     : `${error.code}: ${error.message}`;
 }
+
+/** What was asked for is refused, by this workflow, by its turn, or by the session that it was given to. */
+export function invalidTurn(message: string, ...details: unknown[]): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, 'InvalidTurn' satisfies ErrorCode, ...details);
+}

@@ -21,7 +21,7 @@ import { fairnessKeyOf, turnSummary } from '../protocol/identity.ts';
 import { defined } from '../protocol/json.ts';
 import { AGENT_TURN, INTERRUPT, TURN_ENDED } from '../protocol/names.ts';
 import type { TurnResult } from '../protocol/turn.ts';
-import { AgentTurnFailed, AgentTurnInterrupted } from './agent-turn-errors.ts';
+import { AgentTurnFailed, AgentTurnInterrupted, invalidTurn } from './agent-turn-errors.ts';
 import type { AgentTurn, OutgoingTurn } from './outgoing-turn.ts';
 
 export type ChildOptions = Pick<AgentTurn, 'taskQueue' | 'agent' | 'priority' | 'parentClosePolicy'>;
@@ -108,7 +108,7 @@ function endOf({ cause }: ChildWorkflowFailure, invocationId: string): TurnResul
   const result: unknown = cause.type === 'TurnFailed' ? cause.details?.[0] : undefined;
   if (isResult(result)) return result;
   // What was asked for was refused: the failure says which field, and what to do.
-  throw cause;
+  throw cause.type === 'InvalidStart' ? invalidTurn(cause.message, ...(cause.details ?? [])) : cause;
 }
 
 function isResult(value: unknown): value is TurnResult {

@@ -7,7 +7,11 @@ import {
   scheduleActivity,
   setHandler,
 } from '@temporalio/workflow';
+import { take } from '../contract/check.ts';
+import { decisionProblem } from '../contract/decision-limits.ts';
+import type { ErrorCode } from '../contract/error-codes.ts';
 import { PROTOCOL_VERSION } from '../contract/version.ts';
+import { WORKFLOW_CHECKS } from '../contract/workflow-checks.ts';
 import { RESULTS } from '../protocol/activity-results.ts';
 import {
   type Confirm,
@@ -16,7 +20,7 @@ import {
   requestIdOf,
   type Voter,
 } from '../protocol/gate.ts';
-import { callKeyOf, runKeyOfCallKey } from '../protocol/identity.ts';
+import { callKeyOf, callKeyOfId, runKeyOfCallKey } from '../protocol/identity.ts';
 import { defined } from '../protocol/json.ts';
 import { CONFIRM, CONFIRM_AGENT, CONFIRM_TOOL, READ_DECISION } from '../protocol/names.ts';
 import type { ReadDecision, ReadDecisionInput } from '../protocol/own-workflow.ts';
@@ -121,13 +125,14 @@ export function handleConfirm(): void {
   setHandler(
     defineUpdate<DecisionReceipt, [Confirm]>(CONFIRM),
     async (given) => {
-      const { workflowId } = askedBy(given);
-      await getExternalWorkflowHandle(workflowId).signal(CONFIRM, given);
-      const { requestId = '', callKey = callKeyOfRequest(requestId) ?? '' } = given;
+      const decision = checkedConfirm(given);
+      const { workflowId } = askedBy(decision);
+      await getExternalWorkflowHandle(workflowId).signal(CONFIRM, decision);
+      const { requestId = '', callKey = callKeyNamed(decision) ?? '' } = decision;
       return { v: PROTOCOL_VERSION, requestId, callKey, status: 'forwarded', workflowId };
     },
     {
-      validator: (given) => void askedBy(given),
+      validator: (given) => void askedBy(checkedConfirm(given)),
       description: `${description}; answers to whom it was given`,
     },
   );
@@ -135,7 +140,8 @@ export function handleConfirm(): void {
     defineSignal<[Confirm]>(CONFIRM),
     async (given) => {
       try {
-        await getExternalWorkflowHandle(askedBy(given).workflowId).signal(CONFIRM, given);
+        const decision = checkedConfirm(given);
+        await getExternalWorkflowHandle(askedBy(decision).workflowId).signal(CONFIRM, decision);
       } catch (error) {
         log.warn(error instanceof Error ? error.message : String(error));
       }
@@ -144,13 +150,29 @@ export function handleConfirm(): void {
   );
 }
 
+/**
+ * By the contract, as the question's own workflow checks it: what that would drop isn't called forwarded.
+ *
+ * @throws ApplicationFailure of type `InvalidDecision`
+ */
+function checkedConfirm(given: unknown): Confirm {
+  const { value, problem } = take<Confirm>(WORKFLOW_CHECKS.confirm, given, { nullIsAbsent: true });
+  const wrong = problem ?? decisionProblem(value);
+  if (wrong === undefined) return value as Confirm;
+  throw refused('InvalidDecision', `${wrong.field || 'arguments'}: ${wrong.problem}`);
+}
+
+function callKeyNamed({ requestId, callKey, callId }: Confirm): string | undefined {
+  if (requestId !== undefined) return callKeyOfRequest(requestId);
+  return callKey ?? (callId === undefined ? undefined : callKeyOfId(callId));
+}
+
 /** @throws ApplicationFailure of type `NotPending` or `AmbiguousRequest`. */
-function askedBy(given: unknown): AskingTurn {
-  if (typeof given !== 'object' || given === null) throw refused('NotPending', 'expected { confirmed }');
-  const { requestId, callKey } = given as Record<string, unknown>;
-  const named = typeof requestId === 'string' ? callKeyOfRequest(requestId) : callKey;
-  const isNamed = requestId !== undefined || callKey !== undefined;
-  const runKey = typeof named === 'string' ? runKeyOfCallKey(named) : undefined;
+function askedBy(decision: Confirm): AskingTurn {
+  const { requestId, callKey, callId } = decision;
+  const isNamed = requestId !== undefined || callKey !== undefined || callId !== undefined;
+  const named = callKeyNamed(decision);
+  const runKey = named === undefined ? undefined : runKeyOfCallKey(named);
   const meant = [...asking].filter(({ invocationId }) => !isNamed || invocationId === runKey);
   const [turn, another] = meant;
   if (turn === undefined) throw refused('NotPending', 'no such question of this workflow waits');
@@ -160,6 +182,6 @@ function askedBy(given: unknown): AskingTurn {
   return turn;
 }
 
-function refused(type: 'NotPending' | 'AmbiguousRequest', problem: string): ApplicationFailure {
+function refused(type: ErrorCode, problem: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(`confirm: ${problem}`, type);
 }

@@ -1,16 +1,16 @@
-import { ApplicationFailure } from '@temporalio/common';
 import { uuid4 } from '@temporalio/workflow';
-import { jsonBytes } from '../contract/json-bytes.ts';
-import { isTooDeep, nameProblem, tooDeepText } from '../contract/message-limits.ts';
+import { type Problem, take } from '../contract/check.ts';
 import type { MessagePolicy } from '../contract/messages.ts';
 import { PROTOCOL_VERSION } from '../contract/version.ts';
+import { WORKFLOW_CHECKS } from '../contract/workflow-checks.ts';
 import type { Content } from '../events/content.ts';
 import { invocationIdOf, workflowIdOf } from '../protocol/identity.ts';
 import { defined } from '../protocol/json.ts';
 import { reservedKeyIn, reservedKeyText } from '../protocol/reserved-state.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
-import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
+import { contentProblem } from '../protocol/sizes.ts';
 import type { AgentTurnStart, OwnCall } from '../protocol/turn.ts';
+import { invalidTurn } from './agent-turn-errors.ts';
 
 /** What {@link runAgent} takes. */
 export interface AgentTurn {
@@ -85,45 +85,40 @@ export interface OutgoingTurn {
   start: AgentTurnStart & { messageId: string };
 }
 
+const NULL_IS_ABSENT = { nullIsAbsent: true };
+const INSTEAD = 'put the content where a tool of the agent reads it';
+
 /**
- * Checked where a failure names the field; what else is wrong, the turn refuses itself.
+ * Checked by the contract, as the session checks it that answers it, idle or busy.
  *
  * @throws ApplicationFailure of type `InvalidTurn`, not to be retried.
  */
 export function outgoingTurn(given: AgentTurn, ownCall?: OwnCall): OutgoingTurn {
-  const { app, userId, sessionId, message, messageId = uuid4() } = given;
-  const invalid = (field: string, problem: string) =>
-    invalidTurn(ownCall === undefined ? 'runAgent' : ownCall.tool, field, problem);
-  const checkName = (field: string, value: unknown) => {
-    if (typeof value !== 'string' || value === '') throw invalid(field, 'expected a non-empty string');
-    const problem = nameProblem(value);
-    if (problem !== undefined) throw invalid(field, problem);
-  };
-  for (const [field, value] of Object.entries({ app, userId, sessionId, messageId })) checkName(field, value);
+  const { app, userId, sessionId, message, messageId = uuid4(), policy } = given;
   const { agent, rootAgent, stateDelta, runConfig, attestation, priority, traceparent } = given;
-  if (agent !== undefined) checkName('agent', agent);
-  if (rootAgent !== undefined) checkName('rootAgent', rootAgent);
-  if (isTooDeep([message, stateDelta, ownCall?.question])) {
-    throw invalid('message', `${tooDeepText()}, with its stateDelta`);
+  const start = {
+    v: PROTOCOL_VERSION,
+    ...{ app, userId, sessionId, messageId, message },
+    ...defined({ agent, rootAgent, stateDelta, runConfig, attestation, priority, traceparent, ownCall }),
+  };
+  const invalid = ({ field, problem }: Problem) =>
+    invalidTurn(`${ownCall === undefined ? 'runAgent' : ownCall.tool}: ${field}: ${problem}`, { field });
+  const { value, problem } = take<OutgoingTurn['start']>(WORKFLOW_CHECKS.turnStart, start, NULL_IS_ABSENT);
+  if (problem !== undefined) throw invalid(problem);
+  // A start has none, but a message to a busy session has one.
+  const { problem: unknownPolicy } = take(WORKFLOW_CHECKS.policy, { policy }, NULL_IS_ABSENT);
+  if (unknownPolicy !== undefined) throw invalid(unknownPolicy);
+  if (message === undefined || message === null) {
+    throw invalid({ field: 'message', problem: 'expected text or a Content { role, parts }, got nothing' });
   }
   const reserved = reservedKeyIn(stateDelta);
-  if (reserved !== undefined) throw invalid('stateDelta', reservedKeyText(reserved));
-  const bytes = jsonBytes([message, stateDelta, ownCall?.args, ownCall?.question]);
-  if (bytes > PAYLOAD_LIMIT) {
-    const problem = `${bytes} bytes of JSON with its stateDelta, at most ${PAYLOAD_LIMIT} travel through Temporal`;
-    throw invalid('message', `${problem}: put the content where a tool of the agent reads it`);
-  }
+  if (reserved !== undefined) throw invalid({ field: 'stateDelta', problem: reservedKeyText(reserved) });
+  const ofCall = ownCall === undefined ? [] : [ownCall.args, ownCall.question];
+  const tooLarge = contentProblem([message, stateDelta, ...ofCall], INSTEAD);
+  if (tooLarge !== undefined) throw invalid({ field: 'message', problem: tooLarge });
   return {
-    workflowId: workflowIdOf(app, userId, sessionId),
-    invocationId: invocationIdOf(app, userId, sessionId, messageId),
-    start: {
-      v: PROTOCOL_VERSION,
-      ...{ app, userId, sessionId, messageId, message },
-      ...defined({ agent, rootAgent, stateDelta, runConfig, attestation, priority, traceparent, ownCall }),
-    },
+    workflowId: workflowIdOf(value.app, value.userId, value.sessionId),
+    invocationId: invocationIdOf(value.app, value.userId, value.sessionId, value.messageId),
+    start: value,
   };
-}
-
-function invalidTurn(of: string, field: string, problem: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(`${of}: ${field}: ${problem}`, 'InvalidTurn', { field });
 }

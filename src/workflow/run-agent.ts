@@ -14,7 +14,7 @@ import type { AwaitTurnInput } from '../protocol/own-workflow.ts';
 import type { TurnResult } from '../protocol/turn.ts';
 import { turnActivityOptions } from './activities.ts';
 import { type AgentAnswer, answerOf } from './agent-answer.ts';
-import { AgentTurnRejected } from './agent-turn-errors.ts';
+import { AgentTurnRejected, invalidTurn } from './agent-turn-errors.ts';
 import { runChild } from './child-turn.ts';
 import { type AgentTurn, type OutgoingTurn, outgoingTurn } from './outgoing-turn.ts';
 
@@ -55,7 +55,8 @@ async function joinQueue(turn: OutgoingTurn, { policy }: AgentTurn, taskQueue: s
     }
     if (!(error instanceof ActivityFailure) || !(error.cause instanceof ApplicationFailure)) throw error;
     const { type, message } = error.cause;
-    throw type === 'HOLDFAST_MESSAGE_REJECTED' ? new AgentTurnRejected(message) : error.cause;
+    if (type === 'HOLDFAST_MESSAGE_REJECTED') throw new AgentTurnRejected(message);
+    throw type === 'HOLDFAST_INVALID_TURN' ? invalidTurn(message) : error.cause;
   }
 }
 

@@ -111,6 +111,32 @@ test('approvers are checked: a decision without an attestation doesn’t count f
   await replayed(handle);
 });
 
+test('a workflow that takes decisions itself refuses what its question would drop [flow.workflow]', async () => {
+  const { own, user, pending } = await open();
+  const handle = await own.begin('asksPeople', { ...user, hint: 'Really?' });
+  const { callKey, workflowId } = await pending();
+  for (const [field, wrong] of Object.entries({
+    confirmed: { confirmed: 'yes' },
+    v: { v: 99, confirmed: true },
+    reason: { confirmed: true, reason: 'x'.repeat(2_001) },
+    args: { confirmed: false, args: {} },
+  })) {
+    await expect(handle.executeUpdate('confirm', { args: [wrong] })).rejects.toMatchObject({
+      cause: { type: 'InvalidDecision', message: expect.stringContaining(`confirm: ${field}: `) },
+    });
+  }
+  const byOtherCall = { requestId: null, callId: 'adk-e-other.1.0', confirmed: true };
+  await expect(handle.executeUpdate('confirm', { args: [byOtherCall] })).rejects.toMatchObject({
+    cause: { type: 'NotPending' },
+  });
+  const decision = { requestId: null, callKey, confirmed: true };
+  expect(await handle.executeUpdate('confirm', { args: [decision] })).toMatchObject({
+    ...{ status: 'forwarded', callKey, workflowId },
+  });
+  expect(await handle.result()).toMatchObject({ confirmed: true });
+  await replayed(handle);
+});
+
 test('a question stands in the session that it is asked in, and its next turn is the agent’s [flow.workflow]', async () => {
   const { own, user, pending, client, speaking } = await open();
   const names = { ...user, sessionId: 's1' };

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { WorkflowHandle } from '@temporalio/client';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
+import { CHECKS_AS_DATA } from '../../scripts/build-bundle.ts';
 import type { History, TurnEnvironment } from '../setup/turn-environment.ts';
 
 const workflowsPath = fileURLToPath(new URL('./workflows.ts', import.meta.url));
@@ -9,9 +10,15 @@ let bundled: Promise<string> | undefined;
 
 /** The workflows of a user, as `Worker.create({ workflowsPath })` bundles them. */
 export function ownBundle(): Promise<string> {
-  bundled ??= bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR') }).then(
-    ({ code }) => code,
-  );
+  bundled ??= bundleWorkflowCode({
+    workflowsPath,
+    logger: new DefaultLogger('ERROR'),
+    // As in the package, whose checks are data.
+    webpackConfigHook: (config) => {
+      config.module?.rules?.push(CHECKS_AS_DATA);
+      return config;
+    },
+  }).then(({ code }) => code);
   return bundled;
 }
 

@@ -1,5 +1,5 @@
 import type { JobProgress } from '../../src/contract/jobs.ts';
-import { OWN_CALL_ID_PREFIX } from '../../src/protocol/identity.ts';
+import { callKeyOfId, ownCallId } from '../../src/protocol/identity.ts';
 import type { JobName, WaitingJob } from '../../src/protocol/job.ts';
 import type { PlannedCall } from '../../src/protocol/step.ts';
 import { failure } from '../arguments.ts';
@@ -129,11 +129,6 @@ export class JobBook {
   }
 }
 
-/** Of the ids that we give to calls whose model gave none. */
-export function callKeyOfId(id: string): string | undefined {
-  return id.startsWith(OWN_CALL_ID_PREFIX) ? id.slice(OWN_CALL_ID_PREFIX.length) : undefined;
-}
-
 /** As the query `status` tells of it. */
 export function waitingJob({
   callKey,
@@ -158,9 +153,7 @@ export function listed(calls: readonly Pick<BookedCall, 'callKey' | 'tool' | 'pa
   if (calls.length === 0) return 'none';
   const names = calls
     .slice(0, MOST_NAMED)
-    .map(
-      ({ callKey, tool, parked }) => `${parked?.jobId ?? callKey} (${tool} ${OWN_CALL_ID_PREFIX}${callKey})`,
-    );
+    .map(({ callKey, tool, parked }) => `${parked?.jobId ?? callKey} (${tool} ${ownCallId(callKey)})`);
   const more = calls.length - names.length;
   return names.join(', ') + (more > 0 ? ` and ${more} more` : '');
 }

@@ -8,7 +8,7 @@ import type { JobProgress } from '../../src/contract/jobs.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { FunctionResponse } from '../../src/events/content.ts';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
-import { jobIdOf, OWN_CALL_ID_PREFIX, stepKeyOf } from '../../src/protocol/identity.ts';
+import { callKeyOfId, jobIdOf, OWN_CALL_ID_PREFIX, stepKeyOf } from '../../src/protocol/identity.ts';
 import type {
   AwaitedJob,
   JobMessage,
@@ -21,15 +21,7 @@ import type {
 import { RECORD_JOB, UNKNOWN_JOB } from '../../src/protocol/names.ts';
 import type { PlannedCall } from '../../src/protocol/step.ts';
 import { recordJobOptions, turnPriority, type User, usable } from '../activities.ts';
-import {
-  type BookedCall,
-  callKeyOfId,
-  type EndedJobs,
-  JobBook,
-  listed,
-  newerOf,
-  waitingJob,
-} from './job-book.ts';
+import { type BookedCall, type EndedJobs, JobBook, listed, newerOf, waitingJob } from './job-book.ts';
 import type { JobWait } from './job-wait.ts';
 
 /** The turn whose calls have jobs. */

@@ -10,6 +10,7 @@ import {
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../../src/events/request-calls.ts';
 import { type DecisionReceipt, REQUEST_PREFIX, type RequestName } from '../../src/protocol/gate.ts';
+import { callKeyOfId } from '../../src/protocol/identity.ts';
 import type { JobMessage, JobReceipt } from '../../src/protocol/job.ts';
 import { defined } from '../../src/protocol/json.ts';
 import { type MessageReceipt, messageDigest, type SendMessage } from '../../src/protocol/message.ts';
@@ -21,7 +22,6 @@ import { bareReceipt } from '../approvals/decisions.ts';
 import type { Requests } from '../approvals/requests.ts';
 import { refusal } from '../arguments.ts';
 import type { Forwarding } from '../children/forwarding.ts';
-import { callKeyOfId } from '../jobs/job-book.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 
 /** Takes messages, as far as they answer nothing. */

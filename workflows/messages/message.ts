@@ -1,8 +1,7 @@
-import { jsonBytes } from '../../src/contract/json-bytes.ts';
 import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
 import type { SendMessage } from '../../src/protocol/message.ts';
 import { SEND_MESSAGE } from '../../src/protocol/names.ts';
-import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
+import { contentProblem } from '../../src/protocol/sizes.ts';
 import { type Refuse, refusal, taken } from '../arguments.ts';
 
 /** @throws ApplicationFailure of type `InvalidMessage` */
@@ -26,11 +25,9 @@ export function checkSize(
   { message, stateDelta }: Pick<SendMessage, 'message' | 'stateDelta'>,
   refuse: Refuse,
 ): void {
-  const bytes = jsonBytes([message, stateDelta]);
-  if (bytes <= PAYLOAD_LIMIT) return;
-  throw refuse(
-    'message',
-    `${bytes} bytes of JSON with its stateDelta, at most ${PAYLOAD_LIMIT} travel through Temporal: ` +
-      'send it by a HoldfastClient with a store, or by the gateway, which put it into the store first',
+  const problem = contentProblem(
+    [message, stateDelta],
+    'send it by a HoldfastClient with a store, or by the gateway, which put it into the store first',
   );
+  if (problem !== undefined) throw refuse('message', problem);
 }

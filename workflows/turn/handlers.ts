@@ -1,5 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
+import { callKeyOfId } from '../../src/protocol/identity.ts';
 import type {
   CancelCall,
   CancelReceipt,
@@ -12,7 +13,6 @@ import { CANCEL_CALL, CHILD_STATE, INTERRUPT, SEND_MESSAGE, STATUS_QUERY } from 
 import type { ChildState, TurnStatus } from '../../src/protocol/turn.ts';
 import { handleDecisions } from '../approvals/decision-handlers.ts';
 import { refusal } from '../arguments.ts';
-import { callKeyOfId } from '../jobs/job-book.ts';
 import { handleJobs } from '../jobs/job-handlers.ts';
 import { AnsweredMessages, answersOnly } from '../messages/answered-messages.ts';
 import { checkedMessage } from '../messages/message.ts';
