@@ -196,7 +196,7 @@ export const ERROR_CODES = {
   HOLDFAST_STORE_SCHEMA_MISMATCH: { name: 'StoreSchemaMismatch' },
   HOLDFAST_STORE_IN_USE: { name: 'StoreInUse' },
   HOLDFAST_SESSION_EXISTS: { name: 'SessionExists', status: 409 },
-  HOLDFAST_SESSION_NOT_FOUND: { name: 'SessionNotFound', status: 404 },
+  HOLDFAST_SESSION_NOT_FOUND: { name: 'SessionNotFound', status: 404, told: 'there is no such session' },
   HOLDFAST_NOT_A_ROOT_SESSION: { name: 'NotARootSession', status: 409 },
   HOLDFAST_SESSION_HAS_FORKS: { name: 'SessionHasForks', status: 409 },
   HOLDFAST_NO_SUCH_PLACE: { name: 'NoSuchPlace', status: 404 },
