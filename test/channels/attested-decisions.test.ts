@@ -100,7 +100,7 @@ describe('a gateway’s word for who decides and who sends [channel.attested]', 
     const { decide, now, request } = await asked(as, 'trusting', 'jo');
     for (const [person, why] of [
       ['eve', /none of those who may decide/],
-      ['jo', /asked for the call may not decide/],
+      ['jo', /the requester of the call may not decide/],
       ['', /this one has none/],
     ] as const) {
       const { status, body } = await decide(person, { confirmed: true });

@@ -197,7 +197,7 @@ describe('deletion', () => {
     const names = (sessionId: string): SessionNames => ({ app: "it's 100%", userId: 'a/"b"', sessionId });
     const victim = names(stem);
     const alike = [`${stem} `, `${stem}/x`, stem.replace('_', 'X'), stem.replace("'", '"')].map(names);
-    const long = names('ü'.repeat(5_000));
+    const long = names('ü'.repeat(1_000));
     for (const each of [victim, ...alike, long]) await answer(each, 'one');
     await answer(victim, 'two');
     const { workflow } = scene.environment.temporal;

@@ -60,9 +60,7 @@ test('one command asks, decides as each approver, in the terminal, in Slack and 
   expect(stdout).toContain('the requester of the call may not decide');
   expect(stdout).toContain('+ cents: 29000');
   expect(stdout).toMatch(/Slack │ .*[Aa]pproved by mira, jo/);
-  expect(stdout).toContain(
-    'only nora sees: Nothing was decided: the requester of the call may not decide.',
-  );
+  expect(stdout).toContain('only nora sees: Nothing was decided: the requester of the call may not decide.');
   // What jo said alone, where the store hears of the end a moment later.
   expect(stdout).toMatch(/page │ .*(jo approved this|Approved by .*jo by a link)/);
   expect(stdout).toMatch(/holds: \d+ rows, each bound to the one before/);

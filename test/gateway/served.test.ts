@@ -228,7 +228,10 @@ describe('a served gateway', () => {
 });
 
 describe('a client of the gateway', () => {
-  const result = { v: 1, invocationId: 'e-1', status: 'completed' as const };
+  const result = {
+    ...{ v: 1, invocationId: 'e-1', status: 'completed' as const, events: { from: 1, to: 2 }, others: [] },
+    usage: { modelCalls: 1, promptTokens: 1, outputTokens: 1, totalTokens: 2 },
+  };
 
   test('waits for a result while its gateway restarts [gateway.turns]', async () => {
     const ended = Promise.withResolvers<never>();
