@@ -89,7 +89,10 @@ describe('a large message that is not sent', () => {
       throw lost;
     });
     const message = { ...names, message: large, messageId: 'm1' };
-    await expect(scene.client.sendMessage(message)).rejects.toMatchObject({ cause: lost });
+    await expect(scene.client.sendMessage(message)).rejects.toMatchObject({
+      name: 'TemporalUnreachable',
+      cause: { cause: lost },
+    });
     expect(await inbox(names)).toEqual([['m1', 'uploaded']]);
     await scene.environment.restartWorker();
     const again = await scene.client.sendMessage(message);

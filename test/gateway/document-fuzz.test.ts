@@ -154,6 +154,9 @@ function isAllowed({ path, method, parameters, body }: Sent): boolean {
     return validate(text) || (/^\d+(\.\d+)?$|^true$|^false$/.test(text) && validate(JSON.parse(text)));
   });
   if (!fit.every(Boolean)) return false;
+  // A document has no word for parameters that come together only.
+  const place = (operation?.parameters ?? []).filter(({ name }) => /^after[A-Z]/.test(name));
+  if (new Set(place.map(({ name }) => parameters[`query ${name}`] === undefined)).size > 1) return false;
   if (operation?.requestBody === undefined) return true;
   const validate = check.validator([...steps, 'requestBody', 'content', 'application/json', 'schema']);
   // No body counts as an empty one.
