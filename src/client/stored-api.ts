@@ -29,7 +29,7 @@ import { checkedFields, checkedInput } from './checked-input.ts';
 import { checkedJob } from './jobs/checked-job.ts';
 import type { Jobs } from './jobs/jobs.ts';
 
-/** What of a client asks nothing but the store. */
+/** The operations of a client that need only the store. */
 export interface StoredApi {
   sessions: Pick<StoredSessions, 'get' | 'list' | 'fork'>;
   approvals: Pick<Approvals, 'list' | 'get' | 'audit' | 'verifyAudit'>;

@@ -110,12 +110,12 @@ const RESPONSE = z.unknown().meta({
   'x-expected': 'JSON; null is a value, too',
 });
 
-/** What is wrong with what a person says to a decision, in whichever channel. */
+/** The problem of a decision's reason, the same in all channels; undefined if there is none. */
 export function reasonProblem(reason: string): string | undefined {
   return take(checkOf(REASON), reason).problem?.problem;
 }
 
-/** What is wrong with an answer to a request for input, before its own schema is asked. */
+/** The problem of an answer to a request for input, before the request's own schema is asked; undefined if there is none. */
 export function responseProblem(response: unknown): string | undefined {
   return take(checkOf(RESPONSE), response).problem?.problem;
 }

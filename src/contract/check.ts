@@ -172,8 +172,7 @@ class Reading {
     const { hint } = this.#options;
     for (const name of unknown) {
       if (this.#isOver) return;
-      const shown = name.slice(0, 100);
-      this.#refuse(field, `there is no field ${JSON.stringify(shown)}${hint?.(shown, known) ?? ''}`);
+      this.#refuse(field, noSuchField(name, known, hint));
     }
   }
 
@@ -186,6 +185,12 @@ class Reading {
     this.problems.push({ field, problem });
     return undefined;
   }
+}
+
+/** The problem of a field that is not known, by the start of its name. */
+export function noSuchField(name: string, known: readonly string[], hint: TakeOptions['hint']): string {
+  const shown = name.slice(0, 100);
+  return `there is no field ${JSON.stringify(shown)}${hint?.(shown, known) ?? ''}`;
 }
 
 function fieldsOf(check: Check, value: object): [string, unknown][] {
@@ -241,7 +246,7 @@ function isOfType(type: string, value: unknown): boolean {
 function sizeProblem(check: Check, value: unknown): string | undefined {
   const { maxLength, maxItems, 'x-max-bytes': mostBytes, 'x-instead': instead = 'shorten it' } = check;
   if (typeof value === 'string' && maxLength !== undefined && isLongerThan(value, maxLength)) {
-    return `${value.length} characters, at most ${maxLength} are allowed: ${instead}`;
+    return `${charactersOf(value)} characters, at most ${maxLength} are allowed: ${instead}`;
   }
   if (Array.isArray(value) && maxItems !== undefined && value.length > maxItems) {
     return `a list of ${value.length}, at most ${maxItems} are allowed: ${instead}`;
@@ -262,9 +267,15 @@ function bytesOf(value: unknown): number | string {
   }
 }
 
-/** Characters as people count them: an emoji is one. */
 function isLongerThan(text: string, most: number): boolean {
-  return text.length > 2 * most || (text.length > most && [...text].length > most);
+  return text.length > 2 * most || (text.length > most && charactersOf(text) > most);
+}
+
+/** Characters as people count them: an emoji is one. */
+function charactersOf(text: string): number {
+  let count = 0;
+  for (const _character of text) count += 1;
+  return count;
 }
 
 function expectedBy(check: Check): string {

@@ -21,7 +21,7 @@ export function isTooDeep(value: unknown): boolean {
   return nestingProblem(value) !== undefined;
 }
 
-/** What is wrong with how objects and lists are nested in a value, and with their number; undefined where nothing is. */
+/** The problem of a value with too many objects and lists, or too deep ones; undefined if there is none. */
 export function nestingProblem(value: unknown): string | undefined {
   let level = new Set([value]);
   let count = 0;

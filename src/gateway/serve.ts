@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { isObject, type Problem, shapeOf, takeAll } from '../contract/check.ts';
+import { isObject, noSuchField, type Problem, shapeOf, takeAll } from '../contract/check.ts';
 import {
   checkOf,
   type InputOf,
@@ -70,7 +70,7 @@ async function inputOf<Of extends Operation>(operation: Of, context: GatewayCont
     ...[...found, ...pathProblems(places, given)].flatMap(({ field, problem }) => {
       const place = places.find(({ field: names }) => isWithin(field, names.join('.')));
       if (place?.in === 'path') {
-        // What a path names is the client's affair: it gets each as it is, and says what is wrong with it.
+        // The client gets a name in a path as it is, and says itself what is wrong with it.
         Object.assign(taken as object, { [field]: given[field] });
         return [];
       }
@@ -94,10 +94,7 @@ function unknownIn(
 ): string[] {
   const known = places.filter((each) => each.in === place).map(({ name }) => name);
   const unknown = Object.keys(given).filter((name) => !known.includes(name));
-  return unknown.slice(0, MOST_TOLD + 1).map((name) => {
-    const shown = name.slice(0, 100);
-    return `${place}: there is no field ${JSON.stringify(shown)}${didYouMean(shown, known)}`;
-  });
+  return unknown.slice(0, MOST_TOLD + 1).map((name) => `${place}: ${noSuchField(name, known, didYouMean)}`);
 }
 
 /** Of names that are given, and that paths are to have. */

@@ -66,7 +66,7 @@ function messageOf({ invocationId, error }: EndedTurn, otherwise: string): strin
     : `${error.code}: ${error.message}`;
 }
 
-/** What was asked for is refused, by this workflow, by its turn, or by the session that it was given to. */
+/** The failure of a refused turn, whether this workflow, the turn or its session refuses it. */
 export function invalidTurn(message: string, ...details: unknown[]): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, 'InvalidTurn' satisfies ErrorCode, ...details);
 }

@@ -52,16 +52,16 @@ async function serve(scene: TreeScene, agent: BaseAgent, apps: App[] = []): Prom
 async function openLibrary(
   librarian: Speaking,
   more: Partial<AgentToolConfig> = {},
-): Promise<{ scene: TreeScene; editor: Speaking; stub: Speaking }> {
-  const stub = new Speaking(librarian.agent.name, ['I am not here.'], { description: 'finds books' });
+): Promise<{ scene: TreeScene; editor: Speaking; absent: Speaking }> {
+  const absent = new Speaking(librarian.agent.name, ['I am not here.'], { description: 'finds books' });
   const editor = new Speaking(
     'editor',
     [calling({ name: librarian.agent.name, args: { request: 'where?' } }), 'Done.'],
-    { tools: [new AgentTool({ agent: stub.agent, taskQueue: library, ...more })] },
+    { tools: [new AgentTool({ agent: absent.agent, taskQueue: library, ...more })] },
   );
   const scene = await TreeScene.open(openEnvironment, editor.agent);
   await serve(scene, librarian.agent);
-  return { scene, editor, stub };
+  return { scene, editor, absent };
 }
 
 test('an agent that is a tool runs where it lives, with what it has there, and within the budget of its call [agentTool.run] [tree.budget]', async () => {
@@ -74,14 +74,14 @@ test('an agent that is a tool runs where it lives, with what it has there, and w
     tools: [own],
     outputKey: 'found',
   });
-  const { scene, editor, stub } = await openLibrary(librarian);
+  const { scene, editor, absent } = await openLibrary(librarian);
   const { client } = scene.environment;
   const turn = await client.sendMessage({ ...scene.names, message: 'go', stateDelta: { plan: 'gold' } });
   expect(await turn.result()).toMatchObject({ status: 'completed', usage: { modelCalls: 4 } });
   expect(await scene.responses()).toEqual([{ name: 'librarian', response: { result: 'in the cellar' } }]);
   expect(textsOf(librarian.shown[0])).toEqual(['where?']);
   expect(JSON.stringify(librarian.shown[1])).toContain('gold');
-  expect([editor, stub].map(({ shown }) => shown.length)).toEqual([2, 0]);
+  expect([editor, absent].map(({ shown }) => shown.length)).toEqual([2, 0]);
   expect((await scene.environment.store.sessions.get(scene.names))?.state).toMatchObject({
     found: 'in the cellar',
   });
@@ -105,9 +105,9 @@ test.each([
 ])('what its app keeps a turn to holds where the app %s [tree.budget]', async (_where, isKnown) => {
   const own = tool({ name: 'own', description: 'd', execute: () => ({}) });
   const librarian = new Speaking('librarian', [calling({ name: 'own' })], { tools: [own] });
-  const stub = new Speaking('librarian', ['I am not here.'], { description: 'finds books' });
+  const absent = new Speaking('librarian', ['I am not here.'], { description: 'finds books' });
   const editor = new Speaking('editor', [calling({ name: 'librarian', args: { request: 'where?' } })], {
-    tools: [new AgentTool({ agent: stub.agent, taskQueue: library })],
+    tools: [new AgentTool({ agent: absent.agent, taskQueue: library })],
   });
   const prices = { 'own-model': { input: 1, output: 1 } };
   const durable = { prices, budgets: { turn: { modelCalls: 4, cost: 1_000 } } };
@@ -139,11 +139,11 @@ test('a request of an agent that lives elsewhere is listed and answered below it
 
 if (isDeep) {
   test('an agent without a worker keeps no turn that is interrupted [agentTool.errors] [tree.cancel]', async () => {
-    const stub = new Speaking('librarian', ['never']);
+    const absent = new Speaking('librarian', ['never']);
     const editor = new Speaking(
       'editor',
       [calling({ name: 'librarian', args: { request: 'where?' } }), 'And now?'],
-      { tools: [new AgentTool({ agent: stub.agent, taskQueue: library })] },
+      { tools: [new AgentTool({ agent: absent.agent, taskQueue: library })] },
     );
     const scene = await TreeScene.open(openEnvironment, editor.agent);
     const turn = await scene.send();
@@ -156,11 +156,11 @@ if (isDeep) {
 
 if (isDeep) {
   test('an agent without a worker is given up when the time of its call is up [agentTool.errors]', async () => {
-    const stub = new Speaking('librarian', ['never']);
+    const absent = new Speaking('librarian', ['never']);
     const editor = new Speaking(
       'editor',
       [calling({ name: 'librarian', args: { request: 'where?' } }), 'Then not.'],
-      { tools: [new AgentTool({ agent: stub.agent, taskQueue: library, timeout: '1 second' })] },
+      { tools: [new AgentTool({ agent: absent.agent, taskQueue: library, timeout: '1 second' })] },
     );
     const scene = await TreeScene.open(openEnvironment, editor.agent);
     const turn = await scene.send();

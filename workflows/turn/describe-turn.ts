@@ -183,7 +183,7 @@ export function sinceText(time: number | undefined): string {
   return timeText(' since', time);
 }
 
-/** A year that no calendar has is no reason to fail: anybody may have written it. */
+/** Anybody may have written the time: one that no calendar has gives no text. */
 export function timeText(what: string, time: number | undefined): string {
   const date = new Date(time ?? Number.NaN);
   if (Number.isNaN(date.getTime())) return '';
