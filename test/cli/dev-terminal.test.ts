@@ -1,12 +1,18 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
-import { expect, onTestFinished, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { type ChatInput, terminalInput } from '../../src/cli/dev/chat-input.ts';
 import { Screen } from '../../src/cli/dev/screen.ts';
 
 const ESCAPE = '\u001b';
 /** One character, or one order to the terminal. */
 const PIECES = new RegExp(`${ESCAPE}\\[[\\d;]*[A-Za-z]|[^${ESCAPE}]`, 'gs');
+
+// Node edits no lines at a terminal that is called dumb.
+beforeEach(() => {
+  vi.stubEnv('TERM', 'xterm');
+  return () => vi.unstubAllEnvs();
+});
 
 /** What a terminal of 40 columns shows: lines, as far as this program's output moves about in them. */
 class Terminal extends PassThrough {
