@@ -1,15 +1,17 @@
+import type { GateKind } from '../contract/approvals.ts';
 import { visibleExcerpt, visibleText } from '../protocol/visible-text.ts';
 import type { NotifiedRequest, NotifiedWhy } from './notifier.ts';
 
 const LONGEST_NAME = 80;
-const LONGEST_HINT = 400;
+/** Characters of a hint that a line shows, at most. */
+export const LONGEST_HINT = 400;
 const LONGEST_ARGUMENTS = 1_000;
 
-const WANTED = {
+export const WANTED: Readonly<Record<GateKind, string>> = {
   confirmation: 'waits for an approval',
   credential: 'waits for a credential',
   input: 'waits for an answer',
-} as const;
+};
 
 /**
  * What a request asks, for people: a line each, capped, and nothing in them that moves a cursor, turns text round or can't be seen.

@@ -1,3 +1,4 @@
+import { LONGEST_NOTE } from '../contract/jobs.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import type { JobInit } from './invocation-context.ts';
 import { ToolError } from './tool-error.ts';
@@ -30,8 +31,6 @@ export interface ContextJob {
    */
   progress(value: number, message?: string): Promise<void>;
 }
-
-const LONGEST_MESSAGE = 500;
 
 /** A tool that can have no job was asked for one, or said that it has one. */
 export class NoJobError extends ToolError {
@@ -99,6 +98,6 @@ export class CallJob implements ContextJob {
 /** Words for people are not worth a failed call. */
 function shortened(message: string): string {
   const text = message.toWellFormed();
-  if (text.length <= LONGEST_MESSAGE) return text;
-  return `${text.slice(0, LONGEST_MESSAGE - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+  if (text.length <= LONGEST_NOTE) return text;
+  return `${text.slice(0, LONGEST_NOTE - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
 }

@@ -10,6 +10,7 @@ import {
   OWN_CALL_ID_PREFIX,
   runKeyOfCallKey,
 } from '../../src/protocol/identity.ts';
+import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
 import { listed } from '../approvals/request-book.ts';
 import type { Requests } from '../approvals/requests.ts';
 import { failure } from '../arguments.ts';
@@ -31,7 +32,7 @@ export interface CallName {
 }
 
 /** Beside what a decision holds, names and words. */
-const MOST_BYTES = MOST_GIVEN_BYTES + 64 * 1024;
+const MOST_BYTES = MOST_GIVEN_BYTES + PAYLOAD_LIMIT;
 
 function problemOf(given: unknown): string | undefined {
   try {

@@ -1,18 +1,10 @@
 import { argumentsToRun } from '../../approvals/edited-arguments.ts';
-import type { GateKind } from '../../contract/approvals.ts';
+import { LONGEST_HINT, WANTED } from '../../approvals/request-lines.ts';
 import { visibleExcerpt, visibleText } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { ago, clockTime } from '../sessions/shown-values.ts';
 import { argumentLines, changeLines, valueLines } from './shown-arguments.ts';
 import { spanText } from './span-text.ts';
-
-export const LONGEST_HINT = 400;
-
-const WANTED: Record<GateKind, string> = {
-  confirmation: 'waits for an approval',
-  credential: 'waits for a credential',
-  input: 'waits for an answer',
-};
 
 type Block = [label: string, lines: readonly string[]];
 
