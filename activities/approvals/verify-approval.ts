@@ -1,10 +1,10 @@
-import { type Signature, UNVERIFIED } from '../../src/approvals/attestation.ts';
+import type { Signature } from '../../src/approvals/attestation.ts';
 import { decisionOf, verifyDecisionAttestation } from '../../src/approvals/decision-attestation.ts';
 import { secretInEdit, withFixed } from '../../src/approvals/edited-arguments.ts';
 import { coversTerms } from '../../src/approvals/edited-terms.ts';
 import { endOf, hasEscalated, refusalOfVoter, voteStatus } from '../../src/approvals/voting.ts';
 import { reasonProblem } from '../../src/contract/approvals.ts';
-import { decisionProblem } from '../../src/contract/decision-limits.ts';
+import { decisionProblem, UNVERIFIED } from '../../src/contract/decision-limits.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { Confirm, RequestEntry, VerifyDecisionInput, Voter } from '../../src/protocol/gate.ts';

@@ -2,7 +2,8 @@ import { exportJWK, generateKeyPair } from 'jose';
 import { codedError } from '../contract/error.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { isName, keyIdOf } from './attestation.ts';
+import { isName, isPersonName, problemOfName } from '../schema/person-name.ts';
+import { keyIdOf } from './attestation.ts';
 import { type Issuer, type PrivateJwk, publicHalf, signingAlgorithmOf } from './issuer.ts';
 
 /** What an approver signs decisions with; a secret. */
@@ -20,23 +21,22 @@ export class InvalidApproverKey extends codedError('HOLDFAST_INVALID_APPROVER_KE
 /**
  * Makes a key (Ed25519) for one approver.
  *
- * @throws InvalidApproverKey for a name that is empty, longer than 256 characters or has control characters.
+ * @throws InvalidApproverKey for a text that is no person's name: at most 247 characters, none of them a control character, no
+ *   spaces around it, and not `unverified`.
  * @example
  * const { key, issuer } = await createApproverKey('mira');
  * await writeFile('mira.key.json', JSON.stringify(key), { mode: 0o600 });
  * console.log(`approval: { issuers: [${JSON.stringify(issuer)}] }`);
  */
 export async function createApproverKey(approver: string): Promise<{ key: ApproverKey; issuer: Issuer }> {
-  if (!isName(approver)) {
-    throw new InvalidApproverKey(
-      'approver: expected a name of 1 to 256 characters without control characters',
-    );
-  }
+  const issuer = `approver:${approver}`;
+  const problem = problemOfName(approver) ?? problemOfName(issuer);
+  if (problem !== undefined) throw new InvalidApproverKey(`approver: ${problem}`);
   const pair = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true });
   const made = (await exportJWK(pair.privateKey)) as PrivateJwk;
   const kid = await keyIdOf(made);
   const privateKey = { ...publicHalf(made), kid, alg: 'EdDSA', d: made.d };
-  const key = { v: 1, issuer: `approver:${approver}`, approver, privateKey };
+  const key = { v: 1, issuer, approver, privateKey };
   return { key, issuer: issuerOf(key) };
 }
 
@@ -60,7 +60,7 @@ export function parseApproverKey(json: string): ApproverKey {
   if (!isRecord(key)) throw new InvalidApproverKey(`an approver's key is an object, got ${kindOf(key)}`);
   const { issuer, approver, privateKey } = key;
   if (!isName(issuer)) throw new InvalidApproverKey(`issuer: expected a name, got ${kindOf(issuer)}`);
-  if (!isName(approver)) throw new InvalidApproverKey(`approver: expected a name, got ${kindOf(approver)}`);
+  if (!isPersonName(approver)) throw new InvalidApproverKey(`approver: ${problemOfName(approver)}`);
   return { v: 1, issuer, approver, privateKey: privateKeyOf(privateKey) };
 }
 

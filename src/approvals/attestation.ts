@@ -1,17 +1,17 @@
 import { CompactSign, calculateJwkThumbprint, compactVerify, errors, importJWK, type JWK } from 'jose';
-import { LONGEST_ATTESTATION } from '../contract/decision-limits.ts';
+import { LONGEST_ATTESTATION, UNVERIFIED } from '../contract/decision-limits.ts';
 import { isTime } from '../credentials/signed-token.ts';
 import type { Voter } from '../protocol/gate.ts';
 import { sha256Digest } from '../protocol/identity.ts';
 import type { PublicJwk } from '../protocol/public-jwk.ts';
 import { jsonRecordOf } from '../schema/json-value.ts';
+import { isName, isPersonName } from '../schema/person-name.ts';
 import { type Issuer, type PrivateJwk, publicHalf, signingAlgorithmOf } from './issuer.ts';
 
 /** Clocks of issuer and worker may differ by this much, seconds. */
 export const CLOCK_TOLERANCE = 60;
 /** Seconds from `iat` to `exp`, at most. */
 const LONGEST_LIFE = 24 * 60 * 60;
-const LONGEST_NAME = 256;
 const DEFAULT_LIFE = LONGEST_LIFE;
 
 export type AttestationType = 'holdfast-decision+jwt' | 'holdfast-message+jwt';
@@ -105,11 +105,11 @@ export async function readAttestation(
   if (typ !== type) return { reason: `the attestation is no ${type}` };
   if (crit !== undefined) return { reason: 'the attestation asks for extensions of JWS, and there are none' };
   if (!isName(kid)) return { reason: 'the attestation names no key: `kid` is missing in its header' };
-  for (const claim of ['iss', 'sub', 'jti']) {
-    if (!isName(claims[claim])) return { reason: missing(claim) };
-  }
-  const { iss, sub: principal } = claims as { iss: string; sub: string };
+  const { iss, sub: principal, jti } = claims;
+  if (!isName(iss)) return { reason: missing('iss') };
   if (principal === UNVERIFIED) return { reason: 'the attestation names nobody' };
+  if (!isPersonName(principal)) return { reason: missing('sub') };
+  if (!isName(jti)) return { reason: missing('jti') };
   const named = issuers.filter(({ issuer }) => issuer === iss);
   if (named.length === 0) return { reason: 'the issuer of the attestation is none that the app lists' };
   const issuer = await ownerOf(named, kid);
@@ -135,22 +135,8 @@ export async function readAttestation(
   return reason === undefined ? { by, signature, issuer, claims } : { reason, by, signature };
 }
 
-/** What a plain signal is said to be by, and so no attestation. */
-export const UNVERIFIED = 'unverified';
-
 export function missing(claim: string): string {
   return `the attestation has no valid claim \`${claim}\``;
-}
-
-/** Whether a claim can name somebody or something: text without control characters. */
-export function isName(value: unknown): value is string {
-  return (
-    typeof value === 'string' &&
-    value !== '' &&
-    value.length <= LONGEST_NAME &&
-    value.isWellFormed() &&
-    !/\p{Cc}/u.test(value)
-  );
 }
 
 interface Parts {

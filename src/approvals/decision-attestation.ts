@@ -1,8 +1,8 @@
 import type { Confirm } from '../protocol/gate.ts';
+import { isName } from '../schema/person-name.ts';
 import {
   type Attested,
   CLOCK_TOLERANCE,
-  isName,
   missing,
   readAttestation,
   type SigningOptions,

@@ -1,6 +1,6 @@
+import { isName } from '../schema/person-name.ts';
 import {
   type Attested,
-  isName,
   missing,
   readAttestation,
   type SigningOptions,

@@ -10,6 +10,15 @@ export const LONGEST_ATTESTATION = 8 * 1024;
 /** Characters of what a person says to a decision, at most. */
 export const LONGEST_REASON = 2_000;
 
+/** Characters of a name in a decision, an attestation or a key, at most. */
+export const LONGEST_PERSON_NAME = 256;
+
+/** The principal of decisions without an attestation; no person has this name. */
+export const UNVERIFIED = 'unverified';
+
+/** A person's name: well-formed text without control characters, and without spaces around it. */
+export const PERSON_NAME = /^(?!unverified$)(?!\s)[^\p{Cc}\p{Cs}]+(?<!\s)$/u;
+
 /** A reference to a stored credential, as the vault makes it: what is none may be the secret itself. */
 export const CREDENTIAL_REF = /^cr-[A-Za-z0-9_-]{22}$/;
 

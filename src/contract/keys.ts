@@ -1,13 +1,11 @@
 import { z } from 'zod';
+import { LONGEST_PERSON_NAME, PERSON_NAME, UNVERIFIED } from './decision-limits.ts';
 import { duration, moment, name } from './fields.ts';
 import { MOST_LISTED } from './lists.ts';
 import type { Contract, Exact, InputOf } from './operation.ts';
 
 /** What a route lets its caller do, and a grant its owner. */
 export const PERMISSIONS = ['run', 'read', 'approve', 'operate'] as const;
-
-/** Characters of a person's name, at most. */
-const LONGEST_NAME = 256;
 
 const permission = z.enum(PERMISSIONS);
 
@@ -47,7 +45,15 @@ export const createKey = {
   name: 'keys.create',
   summary: 'Make an API key',
   input: z.object({
-    name: name('Name of the key’s owner in decisions and messages.', LONGEST_NAME),
+    name: z
+      .string()
+      .min(1)
+      .max(LONGEST_PERSON_NAME)
+      .regex(PERSON_NAME)
+      .meta({
+        description: 'Name of the key’s owner in decisions and messages.',
+        'x-expected': `a name that doesn't begin or end with a space, has no control characters, and is not '${UNVERIFIED}'`,
+      }),
     apps: z
       .array(name('The app.'))
       .min(1)

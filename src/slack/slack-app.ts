@@ -7,6 +7,7 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
+import { isPersonName, problemOfName } from '../schema/person-name.ts';
 import { SlackApi } from './slack-api.ts';
 import type { SlackOptions, SlackSecret, SlackUser } from './slack-options.ts';
 
@@ -95,7 +96,7 @@ export class SlackApp {
     const { persons } = this.#options;
     if (typeof persons === 'function') {
       const person: unknown = await this.#inTime(async () => await persons(user));
-      return typeof person === 'string' && person !== '' ? person : undefined;
+      return isPersonName(person) ? person : undefined;
     }
     if (!this.teamIds.has(user.teamId)) return undefined;
     const keys = [`${user.teamId}/${user.id}`, ...(this.teamIds.size === 1 ? [user.id] : [])];
@@ -191,7 +192,8 @@ function checkPersons(persons: unknown, teamIds: ReadonlySet<string>): void {
     if (team !== undefined && !teamIds.has(team)) {
       fail(`persons.${key}`, 'its workspace is none of teamIds: nobody of it decides');
     }
-    if (typeof person !== 'string' || person === '') fail(`persons.${key}`, 'expected the name of a person');
+    const problem = problemOfName(person);
+    if (problem !== undefined) fail(`persons.${key}`, problem);
   }
 }
 

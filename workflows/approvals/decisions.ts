@@ -1,4 +1,5 @@
 import { CancellationScope, scheduleActivity } from '@temporalio/workflow';
+import { UNVERIFIED } from '../../src/contract/decision-limits.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
 import {
@@ -42,7 +43,7 @@ interface Line {
 
 const MOST_IN_LINE = 64;
 const VOTED_OTHERWISE = 'this person has voted otherwise: withdraw that vote first';
-const UNVERIFIED: Voter = { principal: 'unverified', verified: false };
+const NOBODY: Voter = { principal: UNVERIFIED, verified: false };
 
 const ASKED_FOR = {
   confirmation: 'a confirmation: send confirm',
@@ -179,7 +180,7 @@ export class Decisions {
     const status = confirmed ? 'approved' : 'rejected';
     this.#close(request, {
       status,
-      by: UNVERIFIED,
+      by: NOBODY,
       answer: answerOf(decision),
       reason,
       payload,

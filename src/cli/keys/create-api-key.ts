@@ -1,7 +1,5 @@
 import type { Permission } from '../../contract/keys.ts';
 import { newKeyText } from '../../gateway/access/key-text.ts';
-import { problemOfName } from '../../schema/person-name.ts';
-import { UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectStore } from '../connect-folder.ts';
 import { grantsText, statusOf } from './api-key-lines.ts';
@@ -24,8 +22,6 @@ export async function createApiKey(
   output: CommandOutput = processOutput(),
 ): Promise<void> {
   const { folder, env, name, app, role, user, expires } = options;
-  const problem = problemOfName(name);
-  if (problem !== undefined) throw new UsageError(`the key's name: ${problem}`);
   const { store, close } = await connectStore({ folder, env, onProgress: output.note });
   try {
     const { text, keyId, digest } = newKeyText();

@@ -1,7 +1,7 @@
 import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
-import { isName, UNVERIFIED } from '../../approvals/attestation.ts';
 import type { Grant } from '../../contract/keys.ts';
 import { isRecord } from '../../protocol/json.ts';
+import { isName, isPersonName } from '../../schema/person-name.ts';
 import type { Principal, Refusal } from './access.ts';
 import { checkIssuer } from './check-access.ts';
 import { grantedPrincipal } from './granted-principal.ts';
@@ -98,7 +98,7 @@ function orThrow(error: unknown): undefined {
 function personOf(claims: JWTPayload, { person }: TrustedIssuer): string | undefined {
   const name = claimAt(claims, person);
   const isDoubtful = person === 'email' && (claims.email_verified ?? true) !== true;
-  return isName(name) && name !== UNVERIFIED && name.trim() === name && !isDoubtful ? name : undefined;
+  return isPersonName(name) && !isDoubtful ? name : undefined;
 }
 
 async function grantsOf(claims: JWTPayload, { grants }: TrustedIssuer): Promise<readonly Grant[]> {
