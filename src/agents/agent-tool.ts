@@ -140,7 +140,7 @@ const FIELDS: readonly string[] = [
   ...GATE_OPTIONS,
 ] satisfies (keyof AgentToolConfig)[];
 
-/** What an agent without an input schema is asked. */
+/** Arguments of an agent without an input schema. */
 const REQUEST: JsonSchemaObject = Object.freeze({
   type: 'object',
   properties: { request: { type: 'string' } },
@@ -206,7 +206,7 @@ export class AgentTool extends BaseTool {
     };
   }
 
-  /** What the agent's input schema makes of the arguments. */
+  /** The arguments as the agent's input schema returns them. */
   override async readArguments(args: Record<string, unknown>): Promise<unknown> {
     const { agent } = this;
     if (!isLlmAgent(agent) || agent.inputSchema === undefined) {

@@ -65,9 +65,9 @@ export interface BaseAgentConfig {
  * What all agents have in common: a name, and a place in a tree of agents. Agents are values: they are checked when
  * they are made, and the workflow runs them. Semantics: `BaseAgent` of `@google/adk` 2.0.0.
  *
- * A subclass with a `runAsyncImpl` of its own is a ported agent: that is run again from its start in each of its steps, where
- * `subAgent.runAsync(context)` gives the recorded events of what has run already. It must do the same each time, so what it
- * decides by stands in the state or in events. {@link CustomAgent} decides step by step instead.
+ * A subclass with a `runAsyncImpl` of its own is a ported agent. Each of its steps runs `runAsyncImpl` again from its start, and
+ * `subAgent.runAsync(context)` gives the recorded events of a sub-agent that has run already. It must do the same each time, so it
+ * may decide only by the state and by events. {@link CustomAgent} decides step by step instead.
  *
  * @throws DefinitionError from the constructor, naming the field.
  * @example
@@ -192,7 +192,7 @@ export abstract class BaseAgent<TConfig extends BaseAgentConfig = BaseAgentConfi
     yield* init.runSubAgent(this, parentContext);
   }
 
-  /** What the agent does, by running sub-agents and yielding events of its own. Only ported agents have one. */
+  /** Runs sub-agents and yields events of the agent itself. Only ported agents have one. */
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void>;
 
   /** ADK's live runs: this release never calls it. */
@@ -211,7 +211,7 @@ export function agentOwner(kind: string, name: string): string {
   return `${kind} "${name}"`;
 }
 
-/** What an agent of a kind that the workflow knows has as its `runAsyncImpl`, which nobody calls. */
+/** The `runAsyncImpl` of an agent that the workflow runs itself. Nothing calls it. */
 export function runByWorkflow({ name }: BaseAgent): never {
   throw notRunHere(name);
 }
@@ -230,7 +230,7 @@ export function assertNotScripted(owner: string, agent: BaseAgent, kind: { proto
   });
 }
 
-/** What a ported agent yields, run from its start. The context says what the runs of its sub-agents are. */
+/** Events of a ported agent, run from its start. The context says how its sub-agents run. */
 export function runOfImpl(agent: BaseAgent, context: InvocationContext): AsyncGenerator<Event, void, void> {
   return implOf(agent)?.call(agent, context) ?? runByWorkflow(agent);
 }
@@ -297,7 +297,7 @@ function subAgentProblem(subAgent: unknown, parent: string, taken: Set<string>):
 
 const ADK_AGENT = Symbol.for('google.adk.baseAgent');
 
-/** What a value is that stands where an agent should, for messages. */
+/** Describes, for messages, a value that stands in the place of an agent. */
 export function whatItIs(value: unknown): string {
   if (typeof value === 'object' && value !== null && ADK_AGENT in value) {
     return `an agent of @google/adk; import its class from 'holdfast' instead`;

@@ -99,7 +99,7 @@ export interface CallbackFailedParams {
   agent: string;
   /** As its configuration calls it: `beforeModelCallback[1]`, `request processor Redactor`. */
   callback: string;
-  /** What went wrong, without what the callback was told. */
+  /** The failure, without the data that the callback got. */
   problem: string;
   cause?: unknown;
   /** Whether another attempt may succeed. */
@@ -118,7 +118,7 @@ export class CallbackFailed extends codedError('HOLDFAST_CALLBACK_FAILED') {
   }
 }
 
-/** What a callback threw; another attempt may succeed, unless it says no. */
+/** The failure for an error that a callback threw. Another attempt may succeed, unless the error says no. */
 export function callbackThrew(agent: string, callback: string, thrown: unknown): CallbackFailed {
   return new CallbackFailed({
     agent,

@@ -11,7 +11,7 @@ import {
 
 const CUSTOM_AGENT = Symbol.for('holdfast.customAgent');
 
-/** What a {@link CustomAgent} does next: it runs agents and is asked again, or it has finished. */
+/** The next action of a {@link CustomAgent}: it runs agents and is asked again, or it has finished. */
 export type NextOfAgent<State = unknown> =
   | {
       /** One, or several at the same time: at most 100, each once. Sub-agents of it, at any depth. */
@@ -52,10 +52,10 @@ export abstract class CustomAgent<
   }
 
   /**
-   * What the agent does next.
+   * Returns the agent's next action.
    *
    * @param context its state and actions are those of the agent's events.
-   * @param state what the previous call returned; undefined at first.
+   * @param state the state that the previous call returned; undefined at first.
    * @param ran outcomes of the agents of the previous call, in the order in which they ended; empty at first.
    */
   abstract next(

@@ -35,7 +35,7 @@ function sentPart(read: OptionReader, part: Record<string, unknown>): Part {
   );
 }
 
-/** What `staticInstruction` takes: `types.ContentUnion` of `@google/genai`. */
+/** Type of `staticInstruction`: `types.ContentUnion` of `@google/genai`. */
 export type StaticInstruction = ContentUnion;
 
 // The look-behind keeps a long run of braces from being tried at each of them.

@@ -169,7 +169,7 @@ export function assertGenerateContentConfig(
 
 /** A value does not match the `inputSchema` or the `outputSchema` of an agent. */
 export class SchemaMismatch extends codedError('HOLDFAST_SCHEMA_MISMATCH') {
-  /** What is wrong with which part of the value; nothing of the value itself. */
+  /** The wrong parts of the value, without the value itself. */
   readonly problems: readonly Problem[];
 
   constructor(message: string, problems: readonly Problem[]) {
@@ -179,7 +179,7 @@ export class SchemaMismatch extends codedError('HOLDFAST_SCHEMA_MISMATCH') {
 }
 
 /**
- * What the schema makes of a value, its defaults and transforms applied; the value itself without a schema.
+ * The value as the schema returns it, with its defaults and transforms; the value itself without a schema.
  *
  * @throws SchemaMismatch
  */

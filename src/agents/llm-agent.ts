@@ -219,19 +219,19 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmAgentView 
   }
 
   /**
-   * What `outputSchema` makes of a value, its defaults and transforms applied; the value itself without one. Semantics:
+   * Returns the value as `outputSchema` returns it, with its defaults and transforms; the value itself without one. Semantics:
    * `LlmAgent.validateOutput` of `@google/adk` 2.0.0, but asynchronous: schemas may be.
    *
-   * @throws SchemaMismatch naming what is wrong where.
+   * @throws SchemaMismatch naming each wrong part and its problem.
    */
   validateOutput(value: unknown): Promise<unknown> {
     return matched(this.#output, value);
   }
 
   /**
-   * What `inputSchema` makes of a value; the value itself without one.
+   * Returns the value as `inputSchema` returns it; the value itself without one.
    *
-   * @throws SchemaMismatch naming what is wrong where.
+   * @throws SchemaMismatch naming each wrong part and its problem.
    */
   validateInput(value: unknown): Promise<unknown> {
     return matched(this.#input, value);

@@ -9,17 +9,17 @@ export type Delimiters = readonly [string, string];
 
 /** Code that is to be run: the arguments of the executor's tool. */
 export interface FoundCode {
-  /** The answer up to the code, which is an `executableCode` part: what the model wrote behind it guesses the result. */
+  /** The answer up to the code, which is an `executableCode` part: the model's text after it guesses the result. */
   parts: readonly Part[];
   code: { code: string; language: string };
 }
 
 /**
- * The code of an answer: the first `executableCode` part without a result behind it, else the first block of code in the text;
+ * The code of an answer: the first `executableCode` part without a result after it, else the first block of code in the text;
  * undefined where there is none. Semantics: `extractCodeAndTruncateContent` of `@google/adk` 2.0.0, but the language of a block
  * counts, and thoughts are no code.
  *
- * @param isThought what the model has thought, by default what is marked so.
+ * @param isThought whether a part is a thought. Defaults to the part's mark.
  */
 export function findCode(
   executor: BaseCodeExecutor,

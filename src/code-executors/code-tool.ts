@@ -10,7 +10,7 @@ import {
   type CodeFile,
 } from './base-code-executor.ts';
 
-/** What a run of code is told to the model as: the fields of a `codeExecutionResult` part. */
+/** The outcome of a run of code as the model gets it: the fields of a `codeExecutionResult` part. */
 export interface CodeOutcome extends Record<string, unknown> {
   outcome: 'OUTCOME_OK' | 'OUTCOME_FAILED';
   output: string;

@@ -70,9 +70,9 @@ function endOf(child: ChildProcess): Promise<Failure | undefined> {
     child.on('exit', (code, signal) => {
       if (signal !== null) failure ??= { text: `Ended by ${signal}`, always: true };
       else if (code !== 0) failure ??= { text: `Exit code ${code}`, always: false };
-      // What it has left running would hold its output open.
+      // Processes that the program left running would hold its output open.
       endGroup(child);
-      // What has left the group holds it still.
+      // A process that has left the group still holds it.
       escaped = setTimeout(() => {
         child.stdout?.destroy();
         child.stderr?.destroy();

@@ -31,7 +31,7 @@ export interface UnsafeLocalCodeExecutorOptions {
 
 const FIELDS = ['timeoutSeconds', 'commandPath', 'pythonCommandPath', 'shellCommandPath'];
 
-/** What a timer can wait for. */
+/** The longest time that a Node timer takes. */
 const LONGEST_SECONDS = 2_147_483;
 
 interface Program {
@@ -41,13 +41,13 @@ interface Program {
 
 /**
  * Runs the model's code on this machine, as the worker's user: JavaScript, TypeScript, Python, shell. **Nothing is walled off**:
- * the code can read and write whatever the worker can, and reach its network. For development, and for machines that hold
+ * the code can read and write everything that the worker can, and reach its network. For development, and for machines that hold
  * nothing but it.
  *
- * Each run has a directory of its own, which is deleted behind it, no variables of the worker's but PATH, HOME, LANG and TMPDIR,
- * and ends with all of its process group at its timeout, when its call is cancelled, and with its own end: only what leaves the
- * group on purpose (`setsid`) goes on, and nobody waits for it. Of its output the first 256 KiB count; of the files that it
- * leaves, 10 MiB in sum, links not at all.
+ * Each run has a directory of its own, which is deleted after the run, and no variables of the worker's but PATH, HOME, LANG and
+ * TMPDIR. The process group of a run ends with the program, at its timeout, or when its call is cancelled. A process that leaves
+ * the group on purpose (`setsid`) goes on, and the run doesn't wait for it. The first 256 KiB of the output count, and 10 MiB of
+ * the files that the run leaves, without links.
  *
  * Semantics: `UnsafeLocalCodeExecutor` of `@google/adk` 2.0.0, without PowerShell and cmd.
  *
@@ -101,7 +101,7 @@ export class UnsafeLocalCodeExecutor extends BaseCodeExecutor {
       const { files, leftOut } = await writtenFiles(directory, given);
       return { stdout: stdout + noteOf(leftOut), stderr, outputFiles: files };
     } finally {
-      // What is still dying may write yet.
+      // A process that is still dying may write yet.
       await rm(directory, { recursive: true, force: true, maxRetries: 5 });
     }
   }

@@ -74,7 +74,7 @@ async function namesBelow(directory: string): Promise<string[]> {
   return names;
 }
 
-/** None of a directory that can't be read, or that the program has taken away. */
+/** Empty for a directory that can't be read, or that the program has removed. */
 async function entriesOf(directory: string): Promise<Dirent[]> {
   try {
     return await readdir(directory, { withFileTypes: true });

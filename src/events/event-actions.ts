@@ -26,7 +26,7 @@ export class ToolConfirmation {
   }
 }
 
-/** What an event does beside saying something. Fields: `EventActions` of `@google/adk` 2.0.0. */
+/** Effects of an event beside its content. Fields: `EventActions` of `@google/adk` 2.0.0. */
 export interface EventActions {
   /** The model isn't asked about the function responses of this event: it is final. */
   skipSummarization?: boolean;
@@ -44,7 +44,7 @@ export interface EventActions {
   requestedToolConfirmations: { [key: string]: ToolConfirmation };
   agentState?: Record<string, unknown>;
   endOfAgent?: boolean;
-  /** What came from this invocation on is no part of what agents see; adk-python's field. */
+  /** Agents don't see the events from this invocation on; adk-python's field. */
   rewindBeforeInvocationId?: string;
 }
 

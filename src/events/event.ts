@@ -17,7 +17,7 @@ export type RouteKey = string | number | boolean;
 
 export type Route = RouteKey | RouteKey[];
 
-/** Which node of a workflow an event comes from. */
+/** The workflow node that an event comes from. */
 export interface NodeInfo {
   path?: string;
   outputFor?: string[];

@@ -1,7 +1,7 @@
 import type { CodeExecutionResult, ExecutableCode, FunctionCall, FunctionResponse } from './content.ts';
 import { type Event, isFinalResponse } from './event.ts';
 
-/** What a {@link StructuredEvent} is. Values: `EventType` of `@google/adk` 2.0.0. */
+/** Kinds of a {@link StructuredEvent}. Values: `EventType` of `@google/adk` 2.0.0. */
 export const EventType = {
   THOUGHT: 'thought',
   CONTENT: 'content',

@@ -6,7 +6,7 @@ import {
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from './request-calls.ts';
 
-/** What a turn waits for. Values: `UserInputKind` of `@google/adk` 2.0.0. */
+/** Kinds of questions that a turn waits for. Values: `UserInputKind` of `@google/adk` 2.0.0. */
 export type UserInputKind = 'input' | 'credential' | 'confirmation';
 
 /** A request to a person, out of the call of an event. Fields: `UserInputRequest` of `@google/adk` 2.0.0. */
@@ -30,7 +30,7 @@ export interface UserInputRequest {
 }
 
 /**
- * What an event asks people for, in the order of its parts; whether it was answered is not looked at. Semantics: the function of this
+ * The questions of an event to people, in the order of its parts, also those that were answered. Semantics: the function of this
  * name of `@google/adk` 2.0.0.
  *
  * @example
@@ -56,7 +56,7 @@ export function requiresUserInput(event: Event): boolean {
 }
 
 /**
- * What a session's events ask people for and nobody has answered, in order. Semantics: the function of this name of `@google/adk` 2.0.0,
+ * The open questions of a session's events, in order. Semantics: the function of this name of `@google/adk` 2.0.0,
  * for which an answer is a `functionResponse` of the request's id. A decision by signal or from the command line stands in no event:
  * ask `handle.status()` or the store for what waits now.
  */

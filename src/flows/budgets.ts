@@ -61,8 +61,8 @@ export function exceededAbove(
 }
 
 /**
- * What the run of a called agent is kept to: its tool's budget, the time that its caller has left, and all that its caller is kept
- * to, of which several at once may use.
+ * Limits of a called agent's run: its tool's budget, the time that its caller has left, and the limits of its caller, which several
+ * runs may share.
  *
  * @param caller its session and invocation, what it is kept to, and milliseconds that it has left.
  */

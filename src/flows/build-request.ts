@@ -57,9 +57,9 @@ export interface BuiltRequest {
 const AGENT_LABEL = 'adk_agent_name';
 
 /**
- * What the model is asked: what the agent's request processors make of nothing, then its toolsets and tools, and those that
- * the invocation has added. The array of contents is the request's own; the contents in it are frozen and shared with later
- * steps until user code gets to see them.
+ * Builds the request to the model. The agent's request processors fill an empty request; then come its toolsets and tools, and the
+ * tools that the invocation has added. The array of contents is the request's own; the contents in it are frozen and shared with
+ * later steps until user code gets to see them.
  *
  * @throws InstructionFailed, MissingTemplateValue, CallbackFailed, PluginFailed, ToolsetFailed, ToolFactoryFailed, and
  * DefinitionError where tools clash.

@@ -37,7 +37,7 @@ function isUsable(id: string): boolean {
   return id !== '' && id.length <= LONGEST_ID && id.isWellFormed() && !id.startsWith(OWN_CALL_ID_PREFIX);
 }
 
-/** Which event of a transcript used a call id first. Grows with the transcript and holds what a rewind hides, too. */
+/** The event of a transcript that used a call id first. Grows with the transcript and holds rewound events, too. */
 export class CallIds {
   readonly #firstUse = new Map<string, number>();
 

@@ -75,10 +75,10 @@ function hasParts({ parts }: Record<string, unknown>): boolean {
 const MOST_EVENTS = 1_000;
 
 /**
- * What a processor yields for one request or response. An endless one would hold its worker, and not only its
- * turn: what is yielded without waiting lets no timer fire.
+ * Events that a processor yields for one request or response. An endless one would hold its worker, and not only its turn: a
+ * generator that never waits lets no timer fire.
  *
- * @throws TypeError for what is no generator.
+ * @throws TypeError for a value that is no generator.
  * @throws RangeError after 1,000 events.
  */
 export async function* yieldedBy(

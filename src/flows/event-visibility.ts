@@ -55,7 +55,7 @@ export function isReservedPart({ functionCall, functionResponse }: Part): boolea
 const HEADER: Part = { text: 'For context:' };
 
 /**
- * What another agent said, called and got, as it is told to an agent: a user's content. Media stays; thoughts, which
+ * Another agent's texts, calls and responses as an agent reads them: a user's content. Media stays; thoughts, which
  * `@google/adk` 2.0.0 passes on as the agent's own, and empty texts are left out. Undefined where nothing is left. Texts:
  * `convertForeignEvent` there.
  */

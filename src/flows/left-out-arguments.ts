@@ -28,7 +28,7 @@ export function assertWalkable(response: LlmResponse): void {
   }
 }
 
-/** What is wrong with a call whose arguments were left out; undefined for any other. */
+/** The problem of a call whose arguments were left out; undefined for any other. */
 export function leftOutProblem({ name = '', args }: FunctionCall): string | undefined {
   if (args === undefined || !Object.hasOwn(args, LEFT_OUT)) return undefined;
   return `Error in tool '${name}': invalid arguments: ${PROBLEM}: call it again with flatter ones`;

@@ -18,9 +18,9 @@ import {
 } from './event-visibility.ts';
 
 /**
- * What an agent of `includeContents: 'none'` sees of the visible events: what came since the latest message, or since the
- * latest event of another agent, with the calls that are answered there. Semantics: `getCurrentTurnContents` of `@google/adk`
- * 2.0.0, which begins with those calls; here their turn's own beginning comes first, as no request can begin with a call.
+ * The visible events of an agent of `includeContents: 'none'`: those since the latest message, or since the latest event of another
+ * agent, with the calls that are answered there. Semantics: `getCurrentTurnContents` of `@google/adk` 2.0.0, which begins with
+ * those calls; here their turn's own beginning comes first, as no request can begin with a call.
  */
 function currentTurnOf(
   events: readonly TranscriptEvent[],
@@ -89,7 +89,7 @@ export interface ContentsAt {
 }
 
 /**
- * What an agent sees of a transcript that grows. An ordinary event costs what it holds itself; one that changes what stands
+ * An agent's view of a transcript that grows. An ordinary event costs what it holds itself; one that changes what stands
  * before it (a rewind, a response that comes late) costs the whole transcript.
  */
 export class PerspectiveContents {
@@ -276,8 +276,8 @@ function withRole(event: TranscriptEvent): Content {
  * An agent's view of a transcript: the content of each visible event in order, calls with their responses right after them. Merged
  * responses belong to their calls by run, step and position, never by wire id; of several of one step the last visible one counts.
  * Responses that come later, with a message, belong to them by wire id, and take the place of earlier ones: the calls of their
- * event stand where the latest of them came. An event whose calls nobody has answered is left out: its step is still open, or was
- * never merged. What models said right after each other is one content. What other agents said is retold. Unchanged contents are
+ * event stand where the latest of them came. An event whose calls have no responses is left out: its step is still open, or was
+ * never merged. Texts of models right after each other are one content. Texts of other agents are retold. Unchanged contents are
  * those of the events themselves.
  */
 export function contentsOf(events: readonly TranscriptEvent[], perspective: Perspective): Content[] {

@@ -46,8 +46,7 @@ export interface FunctionCallOfStep {
 }
 
 /**
- * What a response asks to be run, in the order of its parts: function calls, which must have their ids, and code that the
- * agent's executor runs.
+ * The calls of a response, in the order of its parts: function calls, which must have their ids, and code that the agent's executor runs.
  */
 export function callsOf(parts: readonly Part[], codeTool: BaseTool | undefined): FunctionCallOfStep[] {
   return parts.flatMap(({ functionCall, executableCode }) => {
@@ -60,7 +59,7 @@ export function callsOf(parts: readonly Part[], codeTool: BaseTool | undefined):
   });
 }
 
-/** Who has asked for calls. */
+/** The agent that has asked for calls. */
 interface Caller extends AgentRef {
   app?: string;
   session?: string;
@@ -70,7 +69,7 @@ interface Caller extends AgentRef {
 }
 
 export interface CallPlan {
-  /** What the workflow runs. */
+  /** The calls that the workflow runs. */
   calls: PlannedCall[];
   schedules: Record<string, ToolSchedule>;
   /** The calls that the ledger keeps from the start. */

@@ -12,8 +12,7 @@ import { makeTurnTool, TurnRegistry } from '../tools/turn-registry.ts';
 export class ToolFactoryFailed extends codedError('HOLDFAST_TOOL_FACTORY') {}
 
 /**
- * What the edits say of the tool of this name: the one that they add, null where they take it out, undefined where they say
- * nothing of it.
+ * The tool that the edits add under this name, null where they remove it, undefined where they don't name it.
  *
  * @throws ToolFactoryFailed
  */

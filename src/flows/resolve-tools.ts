@@ -15,7 +15,7 @@ import type { ReadonlyContext } from '../tools/readonly-context.ts';
 import { assertNameOf } from '../tools/tool-name.ts';
 import { editedTool } from './request-tools.ts';
 
-/** What an agent's tools depend on. */
+/** The agent and the place that its tools depend on. */
 export interface ToolSite {
   agent: LlmAgent;
   context: ReadonlyContext;

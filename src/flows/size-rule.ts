@@ -5,7 +5,7 @@ import { excerpt } from '../protocol/visible-text.ts';
 const GIST_CHARACTERS = 60;
 
 /**
- * What the history carries of a value that the ledger keeps: the value itself up to 4 KiB of JSON, else a reference.
+ * The form in which the history carries a value of the ledger: the value itself up to 4 KiB of JSON, else a reference.
  *
  * @param key ledger key under which the content is read again.
  * @param sensitive keeps the value, and any excerpt of it, out of the history.

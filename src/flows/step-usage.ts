@@ -12,7 +12,7 @@ function tokenCount(count: unknown): number {
 const UNIT = 1_000_000;
 
 /**
- * What one model call cost, in the currency of the prices. `undefined` where it isn't known: the model has no price, or
+ * The cost of one model call, in the currency of the prices. `undefined` where it isn't known: the model has no price, or
  * its response tells no usage.
  */
 export function costOf(

@@ -55,8 +55,8 @@ export class TranscriptCache {
   }
 
   /**
-   * What a step can do without. A first step knows only names: which session they mean is a guess, and one event more is
-   * asked for than is new, because a store that was restored from a backup may have gone on differently.
+   * The events that a step needn't read again. A first step knows only names, so their session is a guess. It reads one known event
+   * again, because a store that was restored from a backup may have gone on differently.
    */
   known(step: Pick<OpenStep, 'session' | 'identity'>): KnownTranscript {
     const session = step.session ?? (step.identity && this.#sessions.get(namesKey(step.identity)));

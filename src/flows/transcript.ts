@@ -46,9 +46,9 @@ export function transcriptView(transcript: Transcript, invocationId: string): Tr
 }
 
 /**
- * A session's events as this worker has read them, with what is derived of them. It grows at its end only, so that the
- * transcripts handed out share it: a step of a long session costs what is new. What an agent sees is derived when it is first
- * asked for, and grows from then on.
+ * A session's events as this worker has read them, with the views derived from them. The log grows at its end only, so that all
+ * transcripts share it, and a step of a long session costs only its new events. The view of an agent is derived at its first use
+ * and grows from then on.
  */
 export class TranscriptLog {
   readonly #events: StoredEvent[] = [];

@@ -3,7 +3,7 @@ import { variable as variableOf } from '../environment.ts';
 import { geminiVariables } from './gemini-exchange.ts';
 import { ModelError } from './model-errors.ts';
 
-/** How {@link Gemini} reaches the provider. What isn't given is read from the environment at the first call. */
+/** How {@link Gemini} reaches the provider. The first call reads absent options from the environment. */
 export interface GeminiConnection {
   /**
    * Key of the Gemini API, or of Vertex AI in express mode. Defaults to GOOGLE_GENAI_API_KEY, GOOGLE_API_KEY or

@@ -26,7 +26,7 @@ export class GeminiExchange {
     return response;
   };
 
-  /** What `toModelError` should know of the call. */
+  /** Facts of the call for `toModelError`. */
   get facts(): Pick<FailedCall, 'response' | 'progress'> {
     return { progress: this.#progress, ...(this.#refusal && { response: this.#refusal }) };
   }

@@ -10,7 +10,7 @@ import type {
 import { secretHeaders } from './gemini-connection.ts';
 import type { ModelRequest } from './llm-request.ts';
 
-/** What one call adds to a request. */
+/** Values that one call adds to a request. */
 interface GeminiCall {
   model: string;
   /** It goes to Vertex AI, and not to the Gemini API. */

@@ -19,7 +19,7 @@ interface OfferedTool {
   _getDeclaration(): FunctionDeclaration | undefined;
 }
 
-/** What a model is asked: an `LlmRequest` as models see it, which know nothing of how tools run. */
+/** The `LlmRequest` as a model sees it. A model knows nothing of how tools run. */
 export interface ModelRequest<Tool extends OfferedTool = OfferedTool> {
   /** Name of the model; defaults to that of the `BaseLlm` that gets the request. */
   model?: string;
@@ -33,7 +33,7 @@ export interface ModelRequest<Tool extends OfferedTool = OfferedTool> {
   toolsDict: { [name: string]: Tool };
   /** Where it is set, tools of other names are not offered. Set by plugins' `beforeToolSelection`, or by processors. */
   allowedTools?: string[];
-  /** What processors, tools and callbacks pass on to each other; never sent. */
+  /** Data that processors, tools and callbacks pass to each other; never sent. */
   metadata?: Record<string, unknown>;
 }
 

@@ -60,7 +60,7 @@ function codeOf(kind: ModelErrorKind): ModelErrorCode {
   return `HOLDFAST_MODEL_${kind.toUpperCase() as Uppercase<ModelErrorKind>}`;
 }
 
-/** What is known about a failed call besides the thrown value. */
+/** Facts of a failed call besides the thrown value. */
 export interface FailedCall {
   /** The refusing response: SDKs keep neither its headers nor, where its body is broken, its status. */
   response?: { status: number; headers: Headers };
@@ -76,7 +76,7 @@ export interface FailedCall {
 }
 
 /**
- * Classes whatever a model call threw. 408, 409, 429, 5xx, timeouts and failures of the network are retryable, the
+ * Classes the error that a model call threw. 408, 409, 429, 5xx, timeouts and failures of the network are retryable, the
  * rest isn't; the header `x-should-retry: true | false` overrides that. (Rules: OpenAI's and Temporal's agent SDKs.)
  *
  * The message has what the provider said, at most 2 KB of it, without keys, and what to do.

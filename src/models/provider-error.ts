@@ -11,8 +11,8 @@ interface ProviderError {
 }
 
 /**
- * Reads the provider's error out of the text of an `ApiError` of `@google/genai`: the JSON body, which may stand
- * behind a prefix (errors inside a stream), in a list, or as text within another body (no JSON content type).
+ * Reads the provider's error out of the text of an `ApiError` of `@google/genai`: the JSON body, which may stand after a prefix
+ * (errors inside a stream), in a list, or as text within another body (no JSON content type).
  *
  * @returns undefined where the text isn't such an error.
  */
@@ -50,7 +50,7 @@ const SECRET_SHAPES: Array<[RegExp, string]> = [
 
 /**
  * Removes keys from a text that people or logs will see: the given values, those of the key variables of the
- * environment, and whatever looks like a key, a token or a password in a URL.
+ * environment, and all text that looks like a key, a token or a password in a URL.
  *
  * @param secrets values to remove wherever they stand, also JSON- or URL-encoded.
  */

@@ -56,7 +56,7 @@ const DECLARATION = new RegExp(String.raw`tools\[(\d+)\]\.function_?declarations
 const RESPONSE = new RegExp(String.raw`generation_?config\.response_?(?:json_?)?schema${PATH}`, 'i');
 /** The tool by which an agent with tools answers by its `outputSchema`. */
 const ANSWER = 'set_model_response';
-/** Of what the API says, in characters. */
+/** Characters of the API's message that are searched. */
 const LONGEST_LINE = 2_000;
 const UNKNOWN_NAME = /Unknown name "([^"]+)"/;
 

@@ -13,7 +13,7 @@ export abstract class BasePlanner {
   /** Added to the system instruction; undefined for nothing. */
   abstract buildPlanningInstruction(context: ReadonlyContext, llmRequest: LlmRequest): string | undefined;
 
-  /** What takes the place of the parts of a whole response; undefined leaves them. */
+  /** Returns parts that replace those of a whole response; undefined leaves them. */
   abstract processPlanningResponse(context: Context, responseParts: readonly Part[]): Part[] | undefined;
 }
 
@@ -85,10 +85,9 @@ const FINAL_ANSWER = '/*FINAL_ANSWER*/';
 const THOUGHTS = [PLANNING, REPLANNING, REASONING, ACTION];
 
 /**
- * Has any model write a plan, reason about what its tools return, and mark its final answer, each under a tag. What stands under
- * another tag than that of the final answer is a thought: it is kept, its tag with it, so that the model reads it again as it
- * wrote it, and no part of the answer's text. Semantics:
- * `PlanReActPlanner` of adk-python.
+ * Has any model write a plan, reason about what its tools return, and mark its final answer, each under a tag. Text under another
+ * tag than that of the final answer is a thought. A thought is no part of the answer's text. It is kept with its tag, so that the
+ * model reads it again as it wrote it. Semantics: `PlanReActPlanner` of adk-python.
  *
  * @example new LlmAgent({ name: 'analyst', model: 'gemini-2.5-flash', tools, planner: new PlanReActPlanner() });
  */
@@ -97,7 +96,7 @@ export class PlanReActPlanner extends BasePlanner {
     return INSTRUCTION;
   }
 
-  /** Of function calls the first ones in a row are kept: those behind them the model has planned without their results. */
+  /** Keeps the first function calls in a row. The model planned the calls after them without their results. */
   override processPlanningResponse(_context: Context, parts: readonly Part[]): Part[] | undefined {
     if (parts.length === 0) return undefined;
     const named = parts.filter(({ functionCall }) => functionCall === undefined || functionCall.name);

@@ -24,7 +24,7 @@ const CHECKS: Partial<Record<PluginHook, Check>> = {
 };
 
 /**
- * What a hook returned, as JSON carries it, so that nothing of the plugin's own reaches the store.
+ * The answer of a hook as JSON, so that no object of the plugin reaches the store.
  *
  * @returns the tools themselves for `beforeToolSelection`.
  */
@@ -70,7 +70,7 @@ function contentProblem(content: unknown): string | undefined {
   return index < 0 ? undefined : `${CONTENT}, got parts[${index}] that is ${kindOf(parts[index])}`;
 }
 
-/** Of what holds a content. */
+/** Problem of an answer that should hold a content. */
 function holderProblem(wanted: string, answer: unknown): string | undefined {
   if (!isRecord(answer)) return `${wanted}, got ${kindOf(answer)}`;
   const { content } = answer;

@@ -6,7 +6,7 @@ import type { BasePlugin } from './base-plugin.ts';
 export type PluginHook = Exclude<keyof BasePlugin, 'name' | 'close' | symbol>;
 
 /**
- * What a hook is given.
+ * Parameters of a hook.
  *
  * @example override async onEventCallback({ event }: PluginParams<'onEventCallback'>) { … }
  */
@@ -16,7 +16,7 @@ interface PluginFailedParams {
   /** Name of the plugin. */
   plugin: string;
   hook: string;
-  /** What went wrong, without what the plugin was told. */
+  /** The failure, without the data that the plugin got. */
   problem: string;
   cause?: unknown;
   /** Whether another attempt may succeed. */
@@ -35,7 +35,7 @@ export class PluginFailed extends codedError('HOLDFAST_PLUGIN_FAILED') {
   }
 }
 
-/** What a hook threw; another attempt may succeed, unless it says no. */
+/** The failure for an error that a hook threw. Another attempt may succeed, unless the error says no. */
 export function pluginThrew(plugin: string, hook: string, thrown: unknown): PluginFailed {
   return new PluginFailed({
     plugin,

@@ -59,7 +59,7 @@ export function shownJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'undefined';
   } catch {
-    // What JSON has no form of is shown as Node shows it.
+    // A value without a JSON form is shown as Node shows it.
     return inspect(value, { breakLength: Infinity, compact: true, depth: 4 });
   }
 }

@@ -8,7 +8,7 @@ import type { BaseTool } from '../tools/base-tool.ts';
 import { BasePlugin } from './base-plugin.ts';
 import type { PluginParams } from './plugin-failed.ts';
 
-/** What a policy says of a call. Values: `PolicyOutcome` of `@google/adk` 2.0.0. */
+/** The decision of a policy about a call. Values: `PolicyOutcome` of `@google/adk` 2.0.0. */
 export const PolicyOutcome = { DENY: 'DENY', CONFIRM: 'CONFIRM', ALLOW: 'ALLOW' } as const;
 
 export type PolicyOutcome = (typeof PolicyOutcome)[keyof typeof PolicyOutcome];

@@ -19,7 +19,7 @@ import {
   WITHHOLDS_ALL,
 } from './withheld.ts';
 
-/** What a {@link ToolAuditPlugin} writes: the same for a call however often it is written. */
+/** A record of a {@link ToolAuditPlugin}: the same for a call in each writing. */
 export interface ToolAuditRecord {
   /** Unique for ever: a record that comes again has the same. */
   callKey: string;
@@ -35,7 +35,7 @@ export interface ToolAuditRecord {
   failed: boolean;
   /** The model's arguments. Absent, or `'(sensitive)'` one by one, where the tool or its agent is `sensitive`. */
   args?: Record<string, unknown>;
-  /** What the model was told; absent where that is `sensitive`. */
+  /** The response that the model got; absent where that is `sensitive`. */
   response?: Record<string, unknown>;
 }
 

@@ -4,7 +4,7 @@ import type { BaseTool } from '../tools/base-tool.ts';
 import type { ResolvedDurableOptions } from '../tools/durable-options.ts';
 import type { AgentView } from '../tools/invocation-context.ts';
 
-/** What a tool, or its agent, keeps to itself. */
+/** Values that a tool, or its agent, keeps out of records. */
 export interface Discretion {
   sensitive: ResolvedDurableOptions['sensitive'];
   /** Names of the tool's arguments, where it says all of them: the model may misspell one that is withheld. */
@@ -111,7 +111,7 @@ function withoutSecretsIn(text: string, secrets: readonly string[]): string {
 
 export const REFLECT_AND_RETRY_RESPONSE_TYPE = 'ERROR_HANDLED_BY_REFLECT_AND_RETRY_PLUGIN';
 
-/** What the model is told of a failure. Wire names: `ToolFailureResponse` of adk-python. */
+/** The response that tells the model of a failure. Wire names: `ToolFailureResponse` of adk-python. */
 export interface ToolFailureResponse {
   response_type: typeof REFLECT_AND_RETRY_RESPONSE_TYPE;
   error_type: string;

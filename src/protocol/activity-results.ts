@@ -122,7 +122,7 @@ const steps = {
 
 const settled = { seq: number, from: number };
 
-/** What workflows take for the results of activities. */
+/** Shapes that workflows check results of activities by. */
 export const RESULTS = {
   step: either('kind', { ...steps, behind: object({ inbox }) }),
   /** Also for a child's first step, which no message supersedes. */

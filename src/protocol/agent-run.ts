@@ -4,7 +4,7 @@ import type { Carried } from './sizes.ts';
 /** How an invocation stands. */
 export type InvocationStatus = 'running' | 'completed' | 'failed' | 'interrupted';
 
-/** Which invocation of which chain of runs writes: each new invocation raises it, and older ones can't append. */
+/** The invocation that writes, and its chain of runs. Each new invocation raises the fence; older ones can't append. */
 export interface ChainFence {
   /** Start of the chain's first run, milliseconds since the epoch. */
   startedAt: number;
@@ -29,7 +29,7 @@ export interface AgentRef {
   within?: readonly ToolOfAgent[];
 }
 
-/** Which agent acts, and where in the tree of a turn: beside its name, absent where that is all. */
+/** Place of the acting agent in the tree of a turn, beside its name. Empty where the name is enough. */
 export interface ActingAgent extends RunTerms {
   root?: string;
   within?: readonly ToolOfAgent[];
@@ -67,7 +67,7 @@ export interface PlannedAgent extends AgentRef {
  */
 export type AgentOrder = 'sequence' | 'loop' | 'parallel';
 
-/** What a workflow agent has the workflow do before it is asked again. */
+/** Runs that a workflow agent asks of the workflow before the workflow asks it again. */
 export interface AgentPlan {
   order: AgentOrder;
   agents: readonly PlannedAgent[];
@@ -89,7 +89,7 @@ export interface RanAgent {
   error?: { code: string; message: string };
 }
 
-/** What a call of an agent's tool needs to be run as a child: beside the call itself, whose arguments are the message. */
+/** A call of an agent's tool, as the child's start needs it. The call's arguments are the message. */
 export interface CallOfAgent {
   /** Of the caller: the store's session and the run that the call belongs to. */
   session: string;
@@ -132,7 +132,7 @@ export interface ChildStart extends RunTerms {
   call?: CallOfAgent;
 }
 
-/** What a run of a child gives back beside its turn's result. */
+/** Result of a child's run beside its turn's result. */
 export interface ChildEnd {
   escalated?: true;
 }

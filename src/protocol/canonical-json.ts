@@ -15,9 +15,9 @@ export function canonicalJson(value: unknown): string {
 
 /**
  * SHA-256, base64url, of the canonical JSON of a value: without white space, with the keys of each object sorted by UTF-16 code units,
- * those that are whole numbers before all others. What attestations are over, `argsDigest` of a request among it.
+ * those that are whole numbers before all others. Attestations sign such digests, for example a request's `argsDigest`.
  *
- * @throws TypeError for what is no JSON: a cycle, a BigInt.
+ * @throws TypeError for a value that is no JSON: a cycle, a BigInt.
  * @example digestOf({ to: 'ada', amount: 40 }) === digestOf({ amount: 40, to: 'ada' }); // true
  */
 export function digestOf(value: unknown): string {

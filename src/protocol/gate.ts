@@ -25,7 +25,7 @@ export interface Gate {
   allowEdit?: true;
   /** Names of arguments that a change leaves out: they are sensitive, and stay as they are. */
   fixed?: readonly string[];
-  /** What the person answers is sensitive, and lies in the store: only a reference to it is taken. */
+  /** The answer is sensitive and lies in the store: the decision may carry a reference to it only. */
   concealed?: true;
   /** Defaults to never. */
   expiresIn?: number;
@@ -125,7 +125,7 @@ export interface DecisionReceipt {
   quorum?: number;
 }
 
-/** Who has decided. */
+/** The person or key behind a decision. */
 export interface Voter {
   /** `unverified` for a plain signal or update. */
   principal: string;
@@ -162,7 +162,7 @@ export interface RequestEntry {
   confirmed?: boolean;
   /** For a vote: its subject, as {@link KnownVote} has it. */
   of?: string;
-  /** What the person said, or why it doesn't count. */
+  /** The person's words, or the reason why the decision doesn't count. */
   reason?: string;
   /** For an approval: replaces the shown arguments, without sensitive ones; validated. */
   args?: Record<string, unknown>;
@@ -197,8 +197,8 @@ export interface VerifyDecisionInput extends ActingAgent {
   input?: ProvideInput;
   credential?: ProvideCredential;
   /**
-   * The response of `input` is text of a client that sends nothing else: JSON, unless the request's schema takes text. What it
-   * stands for is the answer's `response`.
+   * The response of `input` is text of a client that sends nothing else: JSON, unless the request's schema takes text. The answer's
+   * `response` has the value that the text stands for.
    */
   isText?: true;
 }

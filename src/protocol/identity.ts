@@ -55,7 +55,7 @@ export function fairnessKeyOf(app: string, userId: string): string {
   return `${key.slice(0, KEPT_OF_A_LONG_PART)}~${shortDigest(key)}`;
 }
 
-/** What the Temporal UI shows of a turn's workflow beside its id: `support · s-1`, short and on one line. */
+/** Summary of a turn's workflow in the Temporal UI, beside its id: `support · s-1`, short and on one line. */
 export function turnSummary({
   app,
   sessionId,

@@ -3,13 +3,13 @@ import type { ActingAgent } from './agent-run.ts';
 import type { ToolSchedule } from './run-terms.ts';
 import type { Carried } from './sizes.ts';
 
-/** Who has ended a job. `turn`: the call that waited for it was cut off, alone or with its turn. */
+/** The party that has ended a job. `turn`: the call that waited for it was cut off, alone or with its turn. */
 export type JobEnder = 'tool' | 'callback' | 'message' | 'poll' | 'operator' | 'timeout' | 'turn';
 
 /** A job whose tool has returned, as far as a workflow needs it; all else is in the store's row of it. Durations in milliseconds. */
 export interface AwaitedJob {
   jobId: string;
-  /** What is left until its deadline. */
+  /** Time until its deadline. */
   timeLeft: number;
   /** One look at it: an attempt of the activity that waits. */
   look: Pick<ToolSchedule, 'startToClose'> & {
@@ -18,7 +18,7 @@ export interface AwaitedJob {
   };
 }
 
-/** What an activity of a call is to do about the call's job, in place of running the tool. */
+/** Task of a call's activity that attends to the call's job and doesn't run the tool. */
 export type JobTask =
   /** Looks whether the job has ended; polls where its tool does. */
   | { do: 'wait'; jobId: string; detached?: true }
@@ -129,7 +129,7 @@ export interface JobMessage {
   messageId: string;
   /** Of the message, without what answers requests. */
   digest: string;
-  /** Of what it says beside, which is a message of its own. */
+  /** Digest of the message's other parts, which are delivered as a message of their own. */
   rest?: string;
 }
 
@@ -171,7 +171,7 @@ export interface DeliveredJob {
 }
 
 /**
- * What the session of a root is told of a job that an agent of a tool's has begun there, below it: the call is none of its transcript.
+ * Message to the session of a root about the end of a job that an agent below it began: the root's transcript doesn't have that call.
  *
  * @param response left out where it may not stand in a history.
  */

@@ -89,7 +89,7 @@ export type SearchAttributeName = (typeof SEARCH_ATTRIBUTES)[number];
 /** A keyword over this many characters doesn't fit every visibility store. */
 const LONGEST_KEYWORD = 255;
 
-/** What a turn's run is found by. */
+/** Search attributes of a turn's run. */
 export function searchAttributeValues(turn: {
   app: string;
   userId: string;

@@ -39,17 +39,17 @@ export interface ReadDecisionInput {
 export interface ReadDecision {
   v: number;
   status?: RequestStatus;
-  /** Whose decisions count. */
+  /** People and keys whose decisions count. */
   by: Voter[];
   reason?: string;
   payload?: unknown;
   args?: Record<string, unknown>;
 }
 
-/** What doesn't fit into 64 KiB of JSON together is left out, the content first. */
+/** An answer that the store keeps: at most 64 KiB of JSON together. A content that doesn't fit is left out first, then the value. */
 export interface ReadAnswer {
   v: number;
-  /** What the reference is for. */
+  /** The value that the reference names. */
   value?: unknown;
   content?: Content;
 }

@@ -1,6 +1,6 @@
 import { defined, isRecord, parsedJson } from './json.ts';
 
-/** What a function response in the form of `@google/adk` says to a question. */
+/** A function response in the form of `@google/adk` that answers a question. */
 export interface InputReply {
   response: unknown;
   /** Text of a client that knows no other: JSON, unless the request's schema takes text. */
@@ -27,13 +27,13 @@ export function unwrappedReply(response: Record<string, unknown>): {
   return isRecord(parsed) ? { given: parsed, isMalformed: false } : { given: response, isMalformed: true };
 }
 
-/** What a function response in the form of `@google/adk` says to an approval. */
+/** A function response in the form of `@google/adk` that decides an approval. */
 interface ConfirmationReply {
   confirmed: boolean;
   payload?: unknown;
 }
 
-/** What is wrong with one, and where in the function response. */
+/** The wrong field of the function response, and what is wrong with it. */
 interface MalformedReply {
   field: string;
   problem: string;

@@ -15,7 +15,6 @@ export function reservedKeyIn(
   return Object.keys(state ?? {}).find(isReservedKey);
 }
 
-/** What is wrong with it, and what to do. */
 export function reservedKeyText(key: string): string {
   const shown = JSON.stringify(key.slice(0, 100));
   return `the key ${shown} is reserved for Holdfast: keys must not begin with temp:_holdfast_ or temp:holdfast_, give it another name`;

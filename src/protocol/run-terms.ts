@@ -13,7 +13,7 @@ export interface TurnRunConfig {
   customMetadata?: Record<string, unknown>;
 }
 
-/** What the run of a called agent may use up, with all below it; what is left out is not limited. `time` in milliseconds. */
+/** Limits of a called agent's run, with all runs below it. An absent field means no limit. `time` in milliseconds. */
 export interface RunBudget {
   modelCalls?: number;
   tokens?: number;
@@ -29,7 +29,7 @@ export interface BudgetAbove extends Omit<RunBudget, 'time'> {
   run: string;
 }
 
-/** What an app keeps its turns to, for workers of another task queue, which may not know it. */
+/** Limits that an app sets for its turns. Workers of another task queue may not know the app. */
 export interface AppTerms {
   budgets: { turn: RunBudget; session: RunBudget };
   /** By the model's name, or its beginning and `*`; per million tokens. */
@@ -37,7 +37,7 @@ export interface AppTerms {
   runConfig: Omit<TurnRunConfig, 'customMetadata'>;
 }
 
-/** What the run of an agent is kept to. */
+/** Limits of an agent's run. */
 export interface RunTerms {
   /** Of the call whose agent it is, or is below; `time` is at most what its caller had left. */
   budget?: RunBudget;

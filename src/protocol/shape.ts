@@ -3,14 +3,14 @@ import { LONGEST_NAME, LONGEST_TIME } from '../contract/message-limits.ts';
 import { isRecord } from './json.ts';
 
 /**
- * What of a value can't be what it is taken for: the field, and what stands there. Never the value itself, which may be anybody's.
- * Undefined where nothing is wrong.
+ * Checks a value. Returns the first wrong field and the kind of its value, never the value itself, which may be secret. Undefined
+ * where nothing is wrong.
  */
 export type Shape = (value: unknown, at: string) => string | undefined;
 
 export const text = being('a string', (value) => typeof value === 'string');
 
-/** What goes into ids of Temporal's, or names a type or a queue there. */
+/** A part of a Temporal id, or the name of a type or a queue there. */
 export const name = being(
   `a string of 1 to ${LONGEST_NAME} characters`,
   (value) => typeof value === 'string' && value !== '' && value.length <= LONGEST_NAME,
@@ -81,7 +81,7 @@ export function all(...shapes: readonly Shape[]): Shape {
   return (value, at) => firstProblem(shapes, (shape) => shape(value, at));
 }
 
-/** Which of these it is, a field says: text, or true or false. */
+/** One of the shapes. The value of `field`, a text or a boolean, names it. */
 export function either(field: string, shapes: Readonly<Record<string, Shape>>): Shape {
   const isOne = object({ [field]: oneOf(...Object.keys(shapes)) });
   return (value, at) =>

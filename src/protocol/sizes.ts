@@ -1,6 +1,6 @@
 import { jsonBytes } from '../contract/json-bytes.ts';
 
-/** What stands in the history for content that stays in the ledger. */
+/** Stands in the history for content that stays in the ledger. */
 export interface Reference {
   /** Ledger key of the content: a call key, or a step's. */
   key: string;

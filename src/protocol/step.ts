@@ -100,12 +100,12 @@ export interface WaitingMessage {
   bytes: number;
 }
 
-/** What a first step tells beside its outcome. */
+/** Result of a first step beside its outcome. */
 export interface FirstStep {
   searchAttributes?: true;
   /** Messages of earlier chains that were accepted and never answered. */
   inbox?: WaitingMessage[];
-  /** What is left of the invocation's wall time, milliseconds. */
+  /** Rest of the invocation's wall time, milliseconds. */
   timeLeft?: number;
   /** The start of the chain as its fence has it from now on: the clock was set back since the session's last turn. */
   startedAt?: number;
@@ -208,7 +208,7 @@ export interface CloseCallInput extends ToolCallInput {
   tool: string;
   answered: AnsweredGate;
   why: 'rejected' | 'expired';
-  /** What the person said. */
+  /** The person's words. */
   reason?: string;
 }
 
@@ -246,7 +246,7 @@ export interface StepEnding {
   status: 'completed' | 'failed' | 'interrupted';
   /** Kept as an error event. */
   error?: { code: string; message: string };
-  /** What open calls are answered with. Defaults to a text that says that their turn has ended. */
+  /** Response to calls that are still open. Defaults to a text that says that their turn has ended. */
   cutOff?: string;
   /** Of a turn that is one call of its own. */
   output?: Carried;

@@ -37,7 +37,7 @@ export interface AgentTurnStart {
   /** Of the W3C's Trace Context: the span that the turn's own span is below. One that is malformed is ignored. */
   traceparent?: string;
   /**
-   * Who sends the message: a compact JWS of an issuer that the app names, over app, user, session, message id, message digest
+   * Proof of the sender: a compact JWS of an issuer that the app names, over app, user, session, message id, message digest
    * and principal. Without one the requester is unverified, and `notRequester` refuses every decision.
    */
   attestation?: string;
@@ -53,7 +53,7 @@ export interface AgentTurnStart {
 export interface OwnCall {
   tool: string;
   args: Record<string, unknown>;
-  /** What people are asked before it runs, where the call is nothing but the question. */
+  /** The question to people, for a call that is nothing but a question. */
   question?: Record<string, unknown>;
 }
 
@@ -150,7 +150,7 @@ export interface ChildState {
   status: TurnState;
   /** Milliseconds since the epoch. */
   since: number;
-  /** What it and the agents below it wait for, the first ones. */
+  /** The first waits of the agent and of the agents below it. */
   waits?: readonly AgentWait[];
   /** How many waits are not told. */
   more?: number;

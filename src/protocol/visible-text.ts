@@ -1,4 +1,4 @@
-/** What a terminal doesn't draw, draws elsewhere, or turns round; a blank is the only one of its kind that is drawn. */
+/** Characters that a terminal doesn't draw, draws elsewhere, or turns round. A blank is the only drawn character of its kind. */
 const INVISIBLE =
   /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/gu;
 

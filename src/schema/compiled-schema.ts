@@ -14,7 +14,7 @@ export class SchemaError extends codedError('HOLDFAST_SCHEMA') {
 
 /** A schema of any kind, ready for use. */
 export interface CompiledSchema {
-  /** What the model is shown: frozen, without `$schema`, references inlined except for recursive ones. */
+  /** The schema that the model gets: frozen, without `$schema`, references inlined except for recursive ones. */
   readonly jsonSchema: JsonSchemaObject;
   /** Resolves with the value as the schema makes it (zod's defaults and transforms applied), or what is wrong with it. */
   validate(value: unknown): Promise<Validation>;

@@ -27,7 +27,7 @@ const STRING = 24;
 
 /**
  * Freezes a JSON value with all that it holds and returns about how many bytes of memory it takes: the UTF-8 bytes of
- * its texts, and a flat rate for each object, field and text. What was frozen before counts as nothing.
+ * its texts, and a flat rate for each object, field and text. A value that was frozen before counts as nothing.
  */
 export function freezeDeep(root: unknown): number {
   let bytes = 0;

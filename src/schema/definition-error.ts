@@ -1,11 +1,11 @@
 import { codedError } from '../contract/error.ts';
-/** What is wrong with which field of which definition. */
+/** A wrong field of a definition, and its problem. */
 export interface DefinitionProblem {
-  /** What is being defined, with its name where it has a good one: `LlmAgent "support"`. */
+  /** The definition, with its name where it has a good one: `LlmAgent "support"`. */
   owner: string;
   /** Path of the field, `tools[2]`; left out where the definition as a whole is wrong. */
   field?: string;
-  /** What is wrong and what to do about it, without the offending value. */
+  /** The problem and its remedy, without the offending value. */
   problem: string;
 }
 

@@ -107,7 +107,7 @@ const dialects: Record<string, { Engine: typeof Ajv; ofSchemas?: Ajv }> = {
   '2020-12': { Engine: Ajv2020 },
 };
 
-/** Which of the dialects that Holdfast knows `$schema` names; undefined for one that it doesn't. */
+/** The dialect that `$schema` names; undefined for one that Holdfast doesn't know. */
 function dialectOf($schema: unknown): string | undefined {
   if ($schema === undefined) return '2020-12';
   return Object.keys(dialects).find((dialect) => typeof $schema === 'string' && $schema.includes(dialect));

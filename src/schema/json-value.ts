@@ -29,8 +29,8 @@ export class JsonValueError extends codedError('HOLDFAST_NOT_JSON') {
 }
 
 /**
- * What `JSON.parse(JSON.stringify(value))` gives, `toJSON` included, but an error where JSON would silently drop
- * what the value says: functions, symbols, maps, sets, errors, promises, binary data.
+ * The value as `JSON.parse(JSON.stringify(value))` returns it, `toJSON` included, but with an error where JSON would silently drop
+ * a part:  functions, symbols, maps, sets, errors, promises, binary data.
  *
  * @returns undefined for undefined.
  * @throws JsonValueError naming the path.

@@ -1,4 +1,4 @@
-/** What kind of value this is, in the words of JSON where it has one; never the value itself. */
+/** The kind of a value, in the words of JSON where it has one; never the value itself. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';

@@ -5,7 +5,7 @@ export interface LinearPattern {
   test(text: string): boolean;
   /** Steps for each character of a text, at most. */
   readonly size: number;
-  /** What it was made of. */
+  /** The pattern's source. */
   toString(): string;
 }
 

@@ -18,7 +18,7 @@ export const WORK_KEYWORD = 'holdfast:work';
 /** For every subschema. */
 const ONE_SUBSCHEMA = 50;
 
-/** What a subschema costs, without those that it contains. */
+/** The cost of a subschema, without those that it contains. */
 export interface Work {
   /** Texts and numbers that a value is compared with, and characters of objects. */
   compared: number;
@@ -28,9 +28,7 @@ export interface Work {
   steps: number;
 }
 
-/**
- * What checks a value. Everything else is an annotation, `$dynamicRef` and what a validator understands beyond the standard among it.
- */
+/** The keywords that check a value. All others count as annotations, also `$dynamicRef` and extensions of a validator. */
 const CHECKED = new Set([
   ...['$ref', '$defs', 'type', 'nullable', 'enum', 'const', 'format', 'pattern'],
   ...['multipleOf', 'maximum', 'exclusiveMaximum', 'minimum', 'exclusiveMinimum', 'maxLength', 'minLength'],
@@ -62,8 +60,8 @@ export function assertBounded(given: object): void {
 }
 
 /**
- * What of a schema a value is checked by: without annotations, patterns that need an engine that backtracks among them, and with
- * what it costs in each part.
+ * The part of a schema that checks a value, with the cost of each subschema. Annotations are left out, and so are patterns that
+ * need an engine that backtracks.
  *
  * @param schema with its references written out.
  * @throws SchemaError for one with too many parts or patterns.
@@ -95,7 +93,7 @@ export function checkable(schema: object): object {
   return write(schema) as object;
 }
 
-/** What it costs to check a value by one subschema. */
+/** The cost of a check of a value by one subschema. */
 export function workFor({ compared, names, steps }: Work, value: unknown): number {
   const own = ONE_SUBSCHEMA + compared;
   if (typeof value === 'string') return own + value.length * (1 + steps);

@@ -1,7 +1,7 @@
 import { kindOf } from './kind-of.ts';
 import { comparePaths, formatPath, type Path, valueAt } from './path.ts';
 
-/** What a value at one place should have been. Never says what it was, except for its kind. */
+/** The expected value at one place. Never has the value that was there, only its kind. */
 export interface Problem {
   path: Path;
   /** `required`, `expected string, got number`, `must be >= 1`. */

@@ -4,7 +4,7 @@ import type { z as z3 } from 'zod/v3';
 
 /**
  * Type of the values that a literal JSON Schema, or the provider's `Schema`, describes: types, enums, constants,
- * unions, arrays, properties. What it can't tell is `unknown`.
+ * unions, arrays, properties. A value that it can't derive is `unknown`.
  */
 type FromJsonSchema<S> = S extends { readonly const: infer Value }
   ? Value
@@ -85,14 +85,14 @@ export type SchemaLike =
   | JsonSchema
   | Readonly<Record<string, unknown>>;
 
-/** What a value must look like that is given to the schema. */
+/** Type of a value that the schema takes. */
 export type SchemaInput<S> = S extends z4.core.$ZodType
   ? z4.input<S>
   : S extends z3.ZodTypeAny
     ? z3.input<S>
     : FromJsonSchema<S>;
 
-/** What the schema makes of a value: defaults filled in, transforms applied. */
+/** Type of a value that the schema returns: defaults filled in, transforms applied. */
 export type SchemaOutput<S> = S extends z4.core.$ZodType
   ? z4.output<S>
   : S extends z3.ZodTypeAny

@@ -84,7 +84,7 @@ function admitsObjectsOnly(schema: unknown): boolean {
   return OBJECT_KEYWORDS.some((keyword) => schema[keyword] !== undefined);
 }
 
-/** What stands at the root instead of an object, for an error message. */
+/** Describes a root that is no object, for an error message. */
 export function rootOf({ type, anyOf, oneOf }: JsonSchemaObject): string {
   if (typeof type === 'string') return `type "${type}"`;
   if (Array.isArray(type)) return `types ${type.map((name) => `"${name}"`).join(' and ')}`;

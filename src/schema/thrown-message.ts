@@ -3,7 +3,7 @@ import { excerpt } from '../protocol/visible-text.ts';
 const LONGEST = 4_000;
 
 /**
- * What to tell of anything that was thrown: an error's message, a string, or what kind of thing it was.
+ * A text for any thrown value: an error's message, a string, or the kind of the value.
  *
  * @returns at most 4,000 characters.
  */

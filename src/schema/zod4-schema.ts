@@ -68,7 +68,7 @@ export async function validateWithZod4(schema: z.core.$ZodType, value: unknown):
   return refused(zod4Problems(result.error.issues, value));
 }
 
-/** What an issue says that has no message of the schema's author. Authors can't type it by accident. */
+/** Message of an issue without one from the schema's author. Authors can't type it by accident. */
 export const NO_MESSAGE = '\u0000holdfast';
 
 const COUNTED: Record<string, string> = {

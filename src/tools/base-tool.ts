@@ -48,7 +48,7 @@ export function agentOfTool(tool: { readonly [AGENT_OF_TOOL]?: AgentOfTool }): A
   return tool[AGENT_OF_TOOL];
 }
 
-/** What {@link BaseTool.describe} tells. */
+/** Result of {@link BaseTool.describe}. */
 export interface ToolDescription {
   name: string;
   description: string;
@@ -69,7 +69,7 @@ export interface RunAsyncToolRequest {
   leftSignal?: AbortSignal;
 }
 
-/** What a model is asked. Semantics: `LlmRequest` of `@google/adk` 2.0.0, whose live field is required. */
+/** The request to a model. Semantics: `LlmRequest` of `@google/adk` 2.0.0, whose live field is required. */
 export interface LlmRequest extends ModelRequest<BaseTool> {
   /** The turn's tools, for callbacks, plugins and processors to edit. Absent in requests that no turn sends. */
   tools?: TurnTools;
@@ -117,7 +117,7 @@ export interface ToolProcessLlmRequest {
   llmRequest: LlmRequest;
 }
 
-/** What a streaming tool yields. Fields: `tool.Result` of kadirpekel/hector. */
+/** One chunk of a streaming tool. Fields: `tool.Result` of kadirpekel/hector. */
 export interface ToolChunk {
   content?: unknown;
   /** False: this is the result, and nothing comes after it. */

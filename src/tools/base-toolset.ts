@@ -108,5 +108,5 @@ export function assertToolNames(owner: string, field: string, names: unknown): v
   }
 }
 
-/** What an agent's `tools` may hold. */
+/** An entry of an agent's `tools`. */
 export type ToolUnion = BaseTool | BaseToolset;

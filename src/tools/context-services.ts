@@ -1,7 +1,7 @@
 import type { Content } from '../events/content.ts';
 import { ToolError } from './tool-error.ts';
 
-/** What is remembered of an earlier session. Fields: `MemoryEntry` of `@google/adk` 2.0.0. */
+/** A memory of an earlier session. Fields: `MemoryEntry` of `@google/adk` 2.0.0. */
 export interface MemoryEntry {
   content: Content;
   /** `user`, `model`, or the name of an agent. */
@@ -10,7 +10,7 @@ export interface MemoryEntry {
   timestamp?: string;
 }
 
-/** What a search of the memory has found. Fields: `SearchMemoryResponse` of `@google/adk` 2.0.0. */
+/** The result of a search of the memory. Fields: `SearchMemoryResponse` of `@google/adk` 2.0.0. */
 export interface SearchMemoryResponse {
   memories: MemoryEntry[];
 }

@@ -36,7 +36,7 @@ export class NoCallError extends ToolError {
   }
 }
 
-/** What an ADK program makes a context of. Fields: those of `@google/adk` 2.0.0. */
+/** Arguments of an ADK program that makes a context. Fields: those of `@google/adk` 2.0.0. */
 export interface ContextParams {
   invocationContext: InvocationContext;
   /** Gets the effects; a fresh one by default, whose effects nobody stores. */
@@ -68,7 +68,7 @@ export interface ContextTask {
  * }
  */
 export class Context extends ReadonlyContext {
-  /** What this call does beside its result; also as `actions`. */
+  /** Effects of this call beside its result; also as `actions`. */
   readonly eventActions: EventActions;
   /** Id of the function call on the wire. */
   readonly functionCallId?: string;
@@ -125,7 +125,7 @@ export class Context extends ReadonlyContext {
     return this.#currentCall('idempotencyKey').callKey;
   }
 
-  /** Which attempt of the call this is, from 1. */
+  /** Number of this attempt of the call, from 1. */
   get attempt(): number {
     return this.#call?.attempt ?? 1;
   }
@@ -249,7 +249,7 @@ export class Context extends ReadonlyContext {
   }
 
   /**
-   * What is remembered of the user's earlier sessions.
+   * Searches the memories of the user's earlier sessions.
    *
    * @throws ServiceMissing in this release, which has no memory service.
    */

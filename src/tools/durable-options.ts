@@ -121,7 +121,7 @@ interface ToolBeside {
   inProcess?: number | undefined;
 }
 
-/** What the defaults of a tool's durable options depend on. */
+/** The facts of a tool that decide the defaults of its durable options. */
 interface DefaultsOf {
   execution: 'activity' | 'local';
   idempotent: boolean;

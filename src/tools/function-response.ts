@@ -5,7 +5,7 @@ import { withObjectRoot } from '../schema/subschemas.ts';
 import { InvalidResultError, ToolError } from './tool-error.ts';
 
 /**
- * What the model gets as the response of a call: a JSON object as it is; anything else, arrays too, as
+ * The response of a call as the model gets it: a JSON object as it is; anything else, arrays too, as
  * `{ result: value }`; `{}` for undefined. Values are taken as `JSON.stringify` takes them.
  *
  * @throws InvalidResultError naming the path of what JSON can't carry: functions, bigints, maps, cycles.

@@ -121,12 +121,12 @@ export class FunctionTool<
     return this.#cancel !== undefined;
   }
 
-  /** What the parameters' schema makes of the arguments. */
+  /** The arguments as the parameters' schema returns them. */
   override readArguments(args: Record<string, unknown>): Promise<unknown> {
     return this.#validated(args);
   }
 
-  /** What the output schema makes of the result. */
+  /** The result as the output schema returns it. */
   override async readResult(result: unknown): Promise<unknown> {
     if (this.#output === undefined || isMediaResult(result)) return result;
     return await this.#checked(result, this.#output);

@@ -29,7 +29,7 @@ export type ConfirmationPredicate<Args> = (
   toolContext: Context,
 ) => boolean | ConfirmationQuestion | Promise<boolean | ConfirmationQuestion>;
 
-/** What a tool waits for before it runs. */
+/** The people and the credential that a tool waits for before it runs. */
 export interface GateOptions<Args = Record<string, unknown>> {
   /**
    * Whether calls wait for a person's approval: all of them, or those for which a predicate says so.
@@ -48,7 +48,7 @@ export interface GateOptions<Args = Record<string, unknown>> {
    * ToolConfirmation payload."
    */
   confirmationHint?: (args: Args) => string;
-  /** Who may decide, and how. */
+  /** The people who may decide, and the rules of their decision. */
   approval?: ApprovalOptions;
   /** The credential without which the tool doesn't run: `context.credential`. If none is kept, the call asks for it. */
   authConfig?: AuthConfig;
@@ -63,7 +63,7 @@ export const GATE_OPTIONS = [
   'authConfig',
 ] satisfies (keyof GateOptions)[];
 
-/** What a tool waits for, checked. */
+/** Checked {@link GateOptions}. */
 export interface ToolGate {
   /** Left out where the tool waits for a credential only. */
   readonly confirmation?: {

@@ -10,7 +10,7 @@ import { ToolError } from './tool-error.ts';
 export interface InputRequest<TSchema extends SchemaLike | undefined = undefined> {
   /** The question, for people. */
   message: string;
-  /** What the answer must be like; any JSON by default. */
+  /** Schema of the answer; any JSON by default. */
   responseSchema?: TSchema;
   /** JSON that goes with the question. */
   payload?: unknown;

@@ -17,7 +17,7 @@ export interface ToolCallRecord {
   agent: string;
   /** The model's. */
   args: Record<string, unknown>;
-  /** What the model was told. */
+  /** The response that the model got. */
   response: Record<string, unknown>;
   /** The response is an error. */
   failed: boolean;
@@ -64,7 +64,7 @@ export interface SessionView {
   readonly lastUpdateTime: number;
 }
 
-/** Who looks at a transcript, and at how much of it. */
+/** The agent that reads a transcript, and the part that it sees. */
 export interface Perspective {
   /** Name of the agent: what others said is told to it as context. */
   agent: string;
@@ -74,7 +74,7 @@ export interface Perspective {
   include: 'default' | 'none';
 }
 
-/** What a context can be asked about the transcript, where it was loaded. */
+/** The transcript as a context gives it, where it was loaded. */
 export interface TranscriptView {
   events(): readonly Event[];
   /** The contents for a model: a new array of frozen contents. Replace them, don't edit them. */
@@ -85,7 +85,7 @@ export interface TranscriptView {
 
 /** Where a call's `once` results are kept over its attempts. */
 interface OnceRecords {
-  /** What {@link OnceRecords.put} got for this key in this or an earlier attempt, else undefined; may be a promise. */
+  /** The value that {@link OnceRecords.put} recorded for this key in this or an earlier attempt, else undefined; may be a promise. */
   get(key: string): unknown;
   /**
    * @param value JSON.
@@ -122,7 +122,7 @@ export interface CallInit {
   heartbeat: (details?: unknown) => void;
   /** Registers what runs when the call is cancelled; see `Context.task`. */
   onCancel?: (handler: () => unknown) => void;
-  /** What the call asks people while it runs: new for each run. */
+  /** Questions of the call to people while it runs: new for each run. */
   questions?: CallQuestions;
   /** Left out where the tool can have none: `execution: 'local'`. */
   job?: JobInit;
@@ -140,7 +140,7 @@ export interface ContextInit {
   agentName: string;
   /** Keys with their prefixes; never changed by the context. */
   state: Readonly<Record<string, unknown>>;
-  /** What started the invocation. */
+  /** The message that started the invocation. */
   userContent?: Content;
   /** Fires when the call or the turn is cancelled, or the worker shuts down. */
   abortSignal?: AbortSignal;
@@ -215,7 +215,7 @@ export class InvocationContext {
     return this.#init.agent;
   }
 
-  /** What the user said, which started this invocation. */
+  /** The user's message that started this invocation. */
   get userContent(): Content | undefined {
     return this.#init.userContent;
   }
@@ -229,7 +229,7 @@ export class InvocationContext {
   }
 
   /**
-   * What a model sees of the transcript: a new array of frozen contents, to be replaced and not edited.
+   * The transcript as a model sees it: a new array of frozen contents, to be replaced and not edited.
    *
    * @throws TranscriptNotLoaded in a tool without `needsTranscript`.
    */
@@ -238,7 +238,6 @@ export class InvocationContext {
     return this.#init.transcript.contents(perspective);
   }
 
-  /** What contexts of this invocation are made of. */
   static initOf(context: InvocationContext): ContextInit {
     return context[INIT];
   }

@@ -104,7 +104,7 @@ export interface ResolvedJobOptions extends Pick<JobOptions, 'poll' | 'cancel' |
 export const DEFAULT_JOB_DEADLINE = 7 * 86_400_000;
 const SHORTEST_POLL_INTERVAL = 1_000;
 
-/** What the options of a job stand beside, of the same tool. */
+/** Options of the same tool that the job options depend on. */
 interface OptionsBeside {
   execution?: unknown;
   isLongRunning?: unknown;
@@ -188,7 +188,7 @@ function checkTimeOf(
   return read.fail(name, `must not be longer than the deadline, ${timeOf(read, 'deadline', deadline)}`);
 }
 
-/** What a run of the tool in a worker already is, or has in another form. */
+/** Job options that a job in the worker's process can't have, and the reasons. */
 const NOT_IN_PROCESS = {
   poll: 'the job is its own run, and nobody else has its outcome',
   pauseOnReturn: 'what the tool returns is the outcome, for which the turn waits in any case',

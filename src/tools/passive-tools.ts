@@ -6,7 +6,7 @@ type Request = Pick<LlmRequest, 'config'>;
 
 interface PassiveTool {
   tool: BaseTool;
-  /** What the tool has put into `config.tools`. */
+  /** Entries that the tool has put into `config.tools`. */
   entries: readonly Entry[];
 }
 

@@ -9,7 +9,7 @@ import {
 import { State } from './state.ts';
 
 /**
- * What instructions and predicates get to know of the invocation. Fields: `ReadonlyContext` of `@google/adk` 2.0.0; ours
+ * The invocation as instructions and predicates see it. Fields: `ReadonlyContext` of `@google/adk` 2.0.0; ours
  * are `appName`, `branch` and `turnToolCalls`.
  */
 export class ReadonlyContext {
@@ -60,7 +60,7 @@ export class ReadonlyContext {
     return this.#init.agentName;
   }
 
-  /** What the user said, which started this invocation. */
+  /** The user's message that started this invocation. */
   get userContent(): Content | undefined {
     return this.#init.userContent;
   }

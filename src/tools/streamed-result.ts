@@ -17,7 +17,7 @@ export interface StreamOptions {
   maxChunks: number;
   /** Ends the stream with its reason. */
   signal: AbortSignal;
-  /** What it throws ends the stream. */
+  /** An error that it throws ends the stream. */
   onChunk?: ((chunk: ToolChunk) => void) | undefined;
 }
 

@@ -47,7 +47,7 @@ export async function questionOf(
   };
 }
 
-/** What the tool itself says of a call that waits. */
+/** The tool's own text about a call that waits. */
 export async function hintOf(tool: BaseTool, args: Record<string, unknown>): Promise<string> {
   const hint = tool.gate?.confirmation?.hint;
   const words = hint && (await asked(tool, 'confirmationHint', args, (copy) => hint(copy as never)));
@@ -152,5 +152,5 @@ export async function keptFromRunning(
   return toolConfirmation.confirmed === true ? undefined : { error: REJECTED };
 }
 
-/** What the model is told of a call that a person has refused. Text of `@google/adk` 2.0.0. */
+/** The model's text for a call that a person has refused. Text of `@google/adk` 2.0.0. */
 export const REJECTED = 'This tool call is rejected.';

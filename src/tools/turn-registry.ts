@@ -20,7 +20,7 @@ import { passiveTools, removePassive } from './passive-tools.ts';
 /** They go with each activity of the agent. */
 const MOST_BYTES_OF_AGENT = 1024;
 
-/** What a {@link TurnRegistry} edits, and by what. */
+/** The request that a {@link TurnRegistry} edits, and the factories of its edits. */
 export interface TurnRegistryInit {
   request: Pick<LlmRequest, 'toolsDict' | 'config'>;
   /** Of the app. */
@@ -133,7 +133,7 @@ export class TurnRegistry implements TurnTools {
 
 const madeBy = new WeakMap<BaseTool, MadeTool>();
 
-/** What a tool of a turn was made of. */
+/** The factory and the arguments of a tool that was added to a turn. */
 export interface MadeTool {
   factory: string;
   args: Record<string, unknown>;

@@ -48,7 +48,7 @@ type Tools = Readonly<Record<string, BaseTool>>;
 /** Gives the tools to offer, or undefined for all of them. */
 export type ToolChoice = (params: { callbackContext: Context; tools: Tools }) => Promise<Tools | undefined>;
 
-/** What the processors of a request need beside their invocation. */
+/** Dependencies of a request's processors beside their invocation. */
 interface ProcessorSite {
   /** Chooses among the tools of the request; absent where nobody wants to. */
   chooseTools?: ToolChoice | undefined;

@@ -224,8 +224,8 @@ export class ToolFilterRequestProcessor extends DirectProcessor {
 export const TOOL_FILTER_REQUEST_PROCESSOR = new ToolFilterRequestProcessor();
 
 /**
- * What builds the request of an agent that names no `requestProcessors`, in the order of `@google/adk` 2.0.0; planning, which
- * that doesn't have, stands where adk-python has it.
+ * The processors of an agent that names no `requestProcessors`, in the order of `@google/adk` 2.0.0. That has no planning; planning
+ * stands where adk-python has it.
  *
  * @example requestProcessors: [...DEFAULT_REQUEST_PROCESSORS, new Redactor()]
  */

@@ -18,7 +18,7 @@ export interface ApprovalToolOptions {
   description?: string;
   /** Names of further text arguments that the model must give, beside `action` and `reason`. */
   requiredFields?: readonly string[];
-  /** Who may decide, and how. */
+  /** The people who may decide, and the rules of their decision. */
   approval?: ApprovalOptions;
 }
 

@@ -141,8 +141,8 @@ export class UrlContextTool extends NativeTool {
 export const URL_CONTEXT = new UrlContextTool();
 
 /**
- * Code that Gemini writes and runs by itself, as a tool beside others. What `BuiltInCodeExecutor` of `@google/adk` 2.0.0 adds
- * to a request, for agents whose `codeExecutor` is another one or none.
+ * Code that Gemini writes and runs by itself, as a tool beside others. For agents without `BuiltInCodeExecutor`; adds the same to a
+ * request as that executor of `@google/adk` 2.0.0.
  */
 export class CodeExecutionTool extends NativeTool {
   constructor() {

@@ -7,9 +7,9 @@ import { withReservedName } from '../tool-name.ts';
 import type { ToolOptions } from '../tool-types.ts';
 
 /**
- * `get_user_choice`: the model has a person choose among options, and gets `{ result: choice }`. Declaration: that of
- * `@google/adk` 2.0.0. A function response to the call answers it as there, with `{ choice }` or `{ result }`; so does an answer
- * to the request, with the choice itself or either of these. Another choice is refused, and the question stays open.
+ * `get_user_choice`: the model has a person choose among options, and gets `{ result: choice }`. Declaration: that of `@google/adk`
+ * 2.0.0. A function response to the call answers it as there, with `{ choice }` or `{ result }`. An answer to the request may be
+ * the choice itself or either of these. Another choice is refused, and the question stays open.
  *
  * @example new LlmAgent({ name: 'travel', model: 'gemini-2.5-flash', tools: [getUserChoiceTool] })
  */

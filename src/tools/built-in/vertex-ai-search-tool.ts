@@ -11,7 +11,7 @@ export interface VertexAISearchDataStoreSpec {
   dataStore?: string;
 }
 
-/** What the request says of the search. Fields: `VertexAISearchConfig` of `@google/adk` 2.0.0. */
+/** The search as the request names it. Fields: `VertexAISearchConfig` of `@google/adk` 2.0.0. */
 export interface VertexAISearchConfig {
   datastore?: string;
   dataStoreSpecs?: VertexAISearchDataStoreSpec[];
