@@ -1,7 +1,7 @@
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { shownArguments } from '../../src/approvals/sensitive.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { BaseLlm } from '../../src/models/base-llm.ts';
-import { shownArguments } from '../../src/plugins/withheld.ts';
 import { defined, isRecord } from '../../src/protocol/json.ts';
 import { CONFIRM_AGENT, CONFIRM_TOOL } from '../../src/protocol/names.ts';
 import type { ReadDecision, ReadDecisionInput } from '../../src/protocol/own-workflow.ts';
@@ -61,7 +61,7 @@ export async function readDecision(
   // Every program with Temporal access may ask, so other requests are not shown.
   if (row === undefined || !isConfirmAgent(row.agent)) return { v: PROTOCOL_VERSION, by: [] };
   const { status, votes, reason, args, editedArgs = args, answerPayload = row.payload } = row;
-  const shown = shownArguments(row, editedArgs);
+  const shown = shownArguments(editedArgs, row.sensitive);
   const decided = row.history.findLast(({ kind }) => kind === status)?.by;
   const voters = votes.filter(({ confirmed }) => confirmed === (status === 'approved')).map(({ by }) => by);
   return {

@@ -1,7 +1,8 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import type { AppSettings } from '../../src/app/app-settings.ts';
+import { isResultSensitive, shownArguments } from '../../src/approvals/sensitive.ts';
 import { shownGate } from '../../src/flows/plan-calls.ts';
-import { discretionOf, isResultWithheld, shownArguments } from '../../src/plugins/withheld.ts';
+import { sensitiveIn } from '../../src/plugins/withheld.ts';
 import type { ActingAgent } from '../../src/protocol/agent-run.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { type Gate, requestIdOf } from '../../src/protocol/gate.ts';
@@ -47,7 +48,7 @@ export function newRequest(call: AskingCall, n: number, asked: Asked): NewReques
     args,
     argsDigest: digestOfArguments(tool, args),
     gateDigest: gateDigestOf(tool),
-    sensitive: tool.durable.sensitive,
+    sensitive: sensitiveIn(tool, args),
     terms: termsFor(call, asked),
   };
 }
@@ -57,12 +58,12 @@ export function newRequest(call: AskingCall, n: number, asked: Asked): NewReques
  * could be guessed by trying.
  */
 export function digestOfArguments(tool: BaseTool, args: Record<string, unknown>): string {
-  return digestOf(shownArguments(discretionOf(tool), args));
+  return digestOf(shownArguments(args, sensitiveIn(tool, args)));
 }
 
 /** What the workflow needs to know of a request. */
 export function gateOf(
-  { requestId, kind, hint, terms }: NewRequest,
+  { requestId, kind, hint, terms, sensitive: ofCall }: NewRequest,
   tool: BaseTool,
   { approval, notifiers }: Pick<AppSettings, 'approval' | 'notifiers'>,
 ): Gate {
@@ -78,7 +79,7 @@ export function gateOf(
       ...(quorum === 1 ? {} : { quorum }),
       ...(allowEdit ? { allowEdit } : {}),
       ...(allowEdit && Array.isArray(sensitive) && sensitive.length > 0 ? { fixed: sensitive } : {}),
-      ...(kind === 'input' && isResultWithheld({ sensitive }, false) ? { concealed: true } : {}),
+      ...(kind === 'input' && isResultSensitive(ofCall) ? { concealed: true } : {}),
       ...defined({ expiresIn, onExpiry, escalateAfter }),
       ...(notifiers.length === 0 ? {} : { notifies: true }),
       ...(notifiers.some(({ ended }) => ended !== undefined) ? { notifiesEnd: true } : {}),

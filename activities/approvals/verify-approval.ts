@@ -2,6 +2,7 @@ import type { Signature } from '../../src/approvals/attestation.ts';
 import { decisionOf, verifyDecisionAttestation } from '../../src/approvals/decision-attestation.ts';
 import { secretInEdit, withFixed } from '../../src/approvals/edited-arguments.ts';
 import { coversTerms } from '../../src/approvals/edited-terms.ts';
+import { isAnySensitive } from '../../src/approvals/sensitive.ts';
 import { endOf, hasEscalated, refusalOfVoter, voteStatus } from '../../src/approvals/voting.ts';
 import { reasonProblem } from '../../src/contract/approvals.ts';
 import { decisionProblem, UNVERIFIED } from '../../src/contract/decision-limits.ts';
@@ -162,7 +163,7 @@ async function refusalOfEdit(edit: EditToCheck, given: Record<string, unknown>):
     const { app, sessionId, invocationId, callKey, agent, tool } = request;
     callLogger(dependencies, { app, sessionId, invocationId, callKey, agent, tool }).warn(
       'edited arguments could not be checked',
-      dependencies.conceal || request.sensitive !== false ? {} : { problem: message },
+      dependencies.conceal || isAnySensitive(request.sensitive) ? {} : { problem: message },
     );
     return 'args: they could not be checked, and so may not run; the log of the worker says why';
   }
@@ -221,6 +222,6 @@ async function refusalOfTool(tool: BaseTool, args: Record<string, unknown>): Pro
   } catch (error) {
     if (!isToolError(error)) throw error;
     // An error of the user's own schema may quote the value.
-    return tool.durable.sensitive === false ? `args: ${error.message}` : 'args: the tool refuses them';
+    return isAnySensitive(tool.durable.sensitive) ? 'args: the tool refuses them' : `args: ${error.message}`;
   }
 }

@@ -1,12 +1,12 @@
 import { activityInfo } from '@temporalio/activity';
 import type { Signature } from '../../src/approvals/attestation.ts';
 import { decisionOf, verifyDecisionAttestation } from '../../src/approvals/decision-attestation.ts';
+import { isResultSensitive } from '../../src/approvals/sensitive.ts';
 import { endOf } from '../../src/approvals/voting.ts';
 import { responseProblem } from '../../src/contract/approvals.ts';
 import { isTooDeep } from '../../src/contract/message-limits.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { CredentialKeyMissing, CredentialUnreadable } from '../../src/credentials/credential-errors.ts';
-import { isResultWithheld } from '../../src/plugins/withheld.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import {
   type ProvideCredential,
@@ -134,7 +134,7 @@ async function verifyInput(
 ): Promise<Answer> {
   const { input, request } = verify;
   if (responseRef !== undefined) return await verifyKept(verify, responseRef);
-  if (isResultWithheld({ sensitive: request.sensitive }, false)) {
+  if (isResultSensitive(request.sensitive)) {
     return refused(
       'response: of a sensitive tool it goes through the store: answer by the client or the command line',
     );
@@ -210,7 +210,7 @@ async function verifyResponse(
 /** An error of a schema may quote the value. */
 function refusedBySchema({ sensitive }: DecisionToVerify['request'], message: string): Answer {
   return refused(
-    isResultWithheld({ sensitive }, false)
+    isResultSensitive(sensitive)
       ? 'response: it does not match the schema that was asked with'
       : `response: ${message}`,
   );

@@ -1,4 +1,5 @@
 import { activityInfo, CompleteAsyncError } from '@temporalio/activity';
+import { isAnySensitive } from '../../src/approvals/sensitive.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';
@@ -150,7 +151,7 @@ class Look {
     const { sensitive } = scene.tool.durable;
     warnOfHook(this.#dependencies, scene, 'poll', thrown);
     // Operators read it in lists of jobs.
-    const error = sensitive === false ? describeFailure(thrown).message : `Error in tool '${name}'`;
+    const error = isAnySensitive(sensitive) ? `Error in tool '${name}'` : describeFailure(thrown).message;
     const row = await this.#dependencies.store.jobs.recordPoll({ session, jobId, error });
     if (row.status !== 'running' || row.polls.failedInARow < MOST_FAILED_POLLS) return row;
     const text = `its job was polled in vain, ${row.polls.failedInARow} times in a row: ${error}`;

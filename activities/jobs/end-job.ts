@@ -1,3 +1,4 @@
+import { isAnySensitive, MASK } from '../../src/approvals/sensitive.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';
@@ -156,12 +157,12 @@ async function withoutRow(
 
 function detachedResult(row: JobRow, scene: JobScene | undefined): EndedDetachedJob {
   const { status, outcome, tool } = row;
-  const isOpen = scene?.tool.durable.sensitive === false;
-  const carried = isOpen
-    ? JSON.stringify(outcome?.response ?? {})
+  const isHidden = isAnySensitive(scene?.tool.durable.sensitive ?? true);
+  const carried = isHidden
+    ? MASK
+    : JSON.stringify(outcome?.response ?? {})
         .slice(0, 60)
-        .toWellFormed()
-    : '(sensitive)';
+        .toWellFormed();
   return { v: PROTOCOL_VERSION, status: status as EndedDetachedJob['status'], gist: `${tool}: ${carried}` };
 }
 

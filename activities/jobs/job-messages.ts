@@ -1,3 +1,4 @@
+import { isAnySensitive } from '../../src/approvals/sensitive.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { completeWait } from '../../src/jobs/complete-wait.ts';
 import {
@@ -97,7 +98,8 @@ function isOpen(
   place: Pick<DeliverJobInput, 'root' | 'within'>,
 ): boolean {
   try {
-    return ownToolOfJob(dependencies, { ...place, agent: row.agent }, row)?.durable.sensitive === false;
+    const tool = ownToolOfJob(dependencies, { ...place, agent: row.agent }, row);
+    return !isAnySensitive(tool?.durable.sensitive ?? true);
   } catch (error) {
     if (error instanceof NotDeployedHere) return false;
     throw error;

@@ -1,13 +1,7 @@
+import { isResultSensitive, MASK, type Sensitive, shownArguments } from '../../src/approvals/sensitive.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
-import type { Content, Part } from '../../src/events/content.ts';
-import {
-  type Discretion,
-  discretionOf,
-  isResultWithheld,
-  shownArguments,
-  WITHHELD,
-  WITHHOLDS_ALL,
-} from '../../src/plugins/withheld.ts';
+import type { Content, FunctionCall, Part } from '../../src/events/content.ts';
+import { sensitiveIn } from '../../src/plugins/withheld.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { runKeyOfCallKey } from '../../src/protocol/identity.ts';
 import { defined, isRecord } from '../../src/protocol/json.ts';
@@ -83,29 +77,29 @@ function shownPart(deployment: Deployment, agent: Speaker, part: Part): Part {
   const { functionCall, functionResponse } = part;
   if (functionCall !== undefined) {
     const { args = {}, ...call } = functionCall;
-    const shown = shownArguments(discretionOfCall(deployment, agent, functionCall), args);
+    const shown = shownArguments(args, sensitiveOf(deployment, agent, functionCall));
     return { ...part, functionCall: isRecord(shown) ? { ...call, args: shown } : call };
   }
-  const { response } = functionResponse ?? {};
-  if (response === undefined) return part;
+  if (functionResponse?.response === undefined) return part;
+  const { response } = functionResponse;
   const failed = Object.hasOwn(response, 'error');
-  if (!isResultWithheld(discretionOfCall(deployment, agent, functionResponse ?? {}), failed)) return part;
-  const withheld = { [failed ? 'error' : 'result']: WITHHELD };
+  if (!isResultSensitive(sensitiveOf(deployment, agent, functionResponse), failed)) return part;
+  const withheld = { [failed ? 'error' : 'result']: MASK };
   return { ...part, functionResponse: { ...functionResponse, response: withheld } };
 }
 
 /** Where a toolset may have the tool, nobody here knows what it keeps to itself. */
-function discretionOfCall(
+function sensitiveOf(
   deployment: Deployment,
   { app, agent: speaker }: Speaker,
-  { name = '', id: callId = name }: { name?: string; id?: string },
-): Discretion {
+  { name = '', id: callId = name, args = {} }: FunctionCall,
+): Sensitive {
   const named = { agent: speaker };
   const agent =
     knownCaller(deployment, { ...named, root: rootAgentOf(deployment, app) }) ??
     knownCaller(deployment, named);
-  if (agent === undefined) return WITHHOLDS_ALL;
+  if (agent === undefined) return true;
   const tool = ownTool(agent, { name, callId });
-  if (tool !== undefined) return discretionOf(tool);
-  return mayBeElsewhere(deployment, agent, { name, callId }) ? WITHHOLDS_ALL : { sensitive: false };
+  if (tool !== undefined) return sensitiveIn(tool, args);
+  return mayBeElsewhere(deployment, agent, { name, callId });
 }

@@ -1,6 +1,11 @@
 import { withFixed } from '../../src/approvals/edited-arguments.ts';
 import type { EndedRequest, NotifiedRequest } from '../../src/approvals/notifier.ts';
-import { shownArguments, WITHHELD, withoutWithheld } from '../../src/plugins/withheld.ts';
+import {
+  isAnySensitive,
+  maskedArguments,
+  shownArguments,
+  textWithoutSecrets,
+} from '../../src/approvals/sensitive.ts';
 import type { Voter } from '../../src/protocol/gate.ts';
 import { defined, isRecord } from '../../src/protocol/json.ts';
 import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
@@ -14,12 +19,11 @@ export function notifiedRequest(
 ): NotifiedRequest {
   const { requestId, kind, app, userId, sessionId, agent, path, tool, callKey, callId, terms, since } = row;
   const { payload, requester, until, responseSchema, authConfig } = row;
-  const isOpen = row.sensitive === false || (Array.isArray(row.sensitive) && row.sensitive.length === 0);
   return {
     ...{ requestId, kind, app, userId, sessionId, agent, path, tool, callKey, callId, terms, since },
-    hint: isOpen ? row.hint : hintOf(row),
-    args: argumentsOf(row),
-    ...(payload === undefined || !isOpen ? {} : { payload }),
+    hint: hintOf(row),
+    args: maskedArguments(row.args, row.sensitive),
+    ...(payload === undefined || isAnySensitive(row.sensitive) ? {} : { payload }),
     ...defined({ requester, until, responseSchema }),
     ...(authConfig === undefined ? {} : { credentialKey: authConfig.credentialKey }),
     commands: commandsOf(row),
@@ -29,12 +33,7 @@ export function notifiedRequest(
 
 /** The tool may have quoted an argument. */
 function hintOf({ hint, sensitive, args }: ApprovalRow): string {
-  return sensitive === true ? '' : withoutWithheld(hint, { sensitive }, args);
-}
-
-function argumentsOf({ args, sensitive }: ApprovalRow): Record<string, unknown> {
-  const shown = shownArguments({ sensitive }, args);
-  return isRecord(shown) ? shown : Object.fromEntries(Object.keys(args).map((name) => [name, WITHHELD]));
+  return sensitive === true ? '' : textWithoutSecrets(hint, args, sensitive);
 }
 
 function commandsOf({ kind, requestId }: ApprovalRow): string[] {
@@ -56,7 +55,8 @@ export function endedRequest(
 ): EndedRequest | undefined {
   const { status, since, decidedAt = since, reason, editedArgs } = row;
   if (status === 'pending') return undefined;
-  const edited = editedArgs === undefined ? undefined : shownArguments(row, withFixed(row, editedArgs));
+  const edited =
+    editedArgs === undefined ? undefined : shownArguments(withFixed(row, editedArgs), row.sensitive);
   return {
     ...notifiedRequest(row, transcriptUrl),
     ...{ status, decidedAt, by: votersOf(row) },

@@ -1,4 +1,5 @@
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { isAnySensitive } from '../../src/approvals/sensitive.ts';
 import type { AskedStep, StepResponse } from '../../src/flows/step-draft.ts';
 import type { Transcript } from '../../src/flows/transcript.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
@@ -136,7 +137,7 @@ export class CallReport {
     };
     if (tracing === undefined) return await attempt();
     const span = this.#span();
-    const contents = tracing.contents && this.#tool.durable.sensitive === false;
+    const contents = tracing.contents && !isAnySensitive(this.#tool.durable.sensitive);
     if (contents) span.attributes['gen_ai.tool.call.arguments'] = contentText(args);
     return await tracing.within(this.#input, span, async (end) => {
       const result = await attempt();

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CallbackFailed } from '../../src/agents/callbacks.ts';
+import { isResultSensitive } from '../../src/approvals/sensitive.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { carry } from '../../src/flows/size-rule.ts';
 import type { AwaitedJob } from '../../src/protocol/job.ts';
@@ -56,10 +57,7 @@ export function callResult(
   const { sensitive } = tool?.durable ?? { sensitive: !first };
   // An error's text may quote any argument, and so may an answer to it. What another attempt has settled may be one.
   const mayQuote = failed || answersError || !first;
-  const hidden =
-    typeof sensitive === 'boolean'
-      ? sensitive
-      : (mayQuote && sensitive.length > 0) || sensitive.includes('result');
+  const hidden = isResultSensitive(sensitive, mayQuote);
   return {
     v: PROTOCOL_VERSION,
     response: carry(callKey, response, hidden),

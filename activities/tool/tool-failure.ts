@@ -1,3 +1,4 @@
+import { isAnySensitive } from '../../src/approvals/sensitive.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
 import type { ErrorCode } from '../../src/contract/error-codes.ts';
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
@@ -173,7 +174,7 @@ export function hidesTexts(
   { conceal }: ActivityDependencies,
   { sensitive }: Pick<ResolvedDurableOptions, 'sensitive'>,
 ): boolean {
-  return conceal || sensitive !== false;
+  return conceal || isAnySensitive(sensitive);
 }
 
 function delayOf({ retry }: Pick<ResolvedDurableOptions, 'retry'>, failures: number): number {

@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { isAnySensitive } from '../../src/approvals/sensitive.ts';
 import { hasCode } from '../../src/contract/error.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
 import { defined } from '../../src/protocol/json.ts';
@@ -275,7 +276,7 @@ export class ToolRun {
 
   #liveChunks(): LiveChunks | undefined {
     const { tool, input, begun } = this.call;
-    if (tool.durable.sensitive !== false) return undefined;
+    if (isAnySensitive(tool.durable.sensitive)) return undefined;
     const { session, runKey, callKey } = input;
     const place = { session, runKey, callKey, tool: tool.name, attempt: begun.attempt };
     return new LiveChunks(this.#dependencies.store.live, place);
@@ -300,7 +301,8 @@ export class ToolRun {
         },
       },
       // Temporal shows the details of a pending activity as they are.
-      heartbeat: (details) => this.current.heartbeat(tool.durable.sensitive === false ? details : undefined),
+      heartbeat: (details) =>
+        this.current.heartbeat(isAnySensitive(tool.durable.sensitive) ? undefined : details),
       onCancel: (handler) => this.#cancellation.onCancel(handler),
       ...(job === undefined ? {} : { job: job.init }),
     };

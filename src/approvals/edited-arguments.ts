@@ -1,4 +1,5 @@
 import type { ApprovalRow } from '../store/approvals/approval-store.ts';
+import { isSensitive } from './sensitive.ts';
 
 type Edited = Pick<ApprovalRow, 'args' | 'sensitive'>;
 
@@ -15,8 +16,8 @@ export function withFixed(
   { args, sensitive }: Edited,
   edited: Record<string, unknown>,
 ): Record<string, unknown> {
-  if (typeof sensitive === 'boolean') return edited;
-  const fixed = Object.entries(args).filter(([name]) => sensitive.includes(name));
+  if (sensitive === true) return edited;
+  const fixed = Object.entries(args).filter(([name]) => isSensitive(sensitive, name));
   return { ...edited, ...Object.fromEntries(fixed) };
 }
 
@@ -29,11 +30,10 @@ export function secretInEdit(
   { sensitive }: Pick<ApprovalRow, 'sensitive'>,
   edited: Record<string, unknown>,
 ): string | undefined {
-  if (sensitive === false) return undefined;
   const why = 'and what a decision says is kept in the history of Temporal';
   if (sensitive === true)
     return `all arguments of this tool are sensitive, ${why}: approve it as it is, or reject it`;
-  const name = sensitive.find((each) => Object.hasOwn(edited, each));
+  const name = Object.keys(edited).find((each) => isSensitive(sensitive, each));
   if (name === undefined) return undefined;
   return `the argument ${name} is sensitive, ${why}: leave it out, and it stays as it is, or reject the call`;
 }

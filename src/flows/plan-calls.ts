@@ -1,4 +1,6 @@
+import { areArgumentsSensitive, isAnySensitive } from '../approvals/sensitive.ts';
 import type { Part } from '../events/content.ts';
+import { sensitiveIn } from '../plugins/withheld.ts';
 import type { AgentRef, ToolOfAgent } from '../protocol/agent-run.ts';
 import type { Gate } from '../protocol/gate.ts';
 import { callKeyOf } from '../protocol/identity.ts';
@@ -151,7 +153,7 @@ function formsOf(
   tool: BaseTool,
   caller: Caller,
 ): PlannedCall[] {
-  const sensitive = sensitiveArguments(tool, args);
+  const sensitive = areArgumentsSensitive(sensitiveIn(tool, args), args);
   const reference = referenceTo(given.callKey, args, JSON.stringify(args), sensitive);
   const summary = summaryOf(tool, args, sensitive);
   const carried = carry(given.callKey, args, sensitive);
@@ -207,18 +209,11 @@ function runsOf(
 
 /** As the history carries it: its hint may quote what the tool keeps to itself. */
 export function shownGate(gate: Gate, { durable: { sensitive } }: BaseTool): Gate {
-  const isOpen = sensitive === false || (Array.isArray(sensitive) && sensitive.length === 0);
-  return { ...gate, hint: isOpen ? cutToBytes(gate.hint, HINT_LIMIT) : '' };
+  return { ...gate, hint: isAnySensitive(sensitive) ? '' : cutToBytes(gate.hint, HINT_LIMIT) };
 }
 
 function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
-}
-
-/** A list hides all arguments: the model may misspell the name of the secret one. */
-function sensitiveArguments({ durable: { sensitive } }: BaseTool, args: Record<string, unknown>): boolean {
-  if (typeof sensitive === 'boolean') return sensitive;
-  return sensitive.some((name) => name !== 'result' || Object.hasOwn(args, 'result'));
 }
 
 const LONGEST_VALUE = 40;

@@ -1,3 +1,4 @@
+import { MASK } from '../approvals/sensitive.ts';
 import { digestOf } from '../protocol/canonical-json.ts';
 import { type Carried, INLINE_LIMIT, type Reference } from '../protocol/sizes.ts';
 import { excerpt } from '../protocol/visible-text.ts';
@@ -22,7 +23,7 @@ export function referenceTo(key: string, value: unknown, json: string, sensitive
     // A digest of a short secret can be guessed by trying; the key already names the content.
     digest: sensitive ? '' : digestOf(value),
     bytes: Buffer.byteLength(json),
-    gist: sensitive ? '(sensitive)' : excerpt(json, GIST_CHARACTERS),
+    gist: sensitive ? MASK : excerpt(json, GIST_CHARACTERS),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Content, GenerateContentConfig, Part } from '@google/genai';
+import { isAnySensitive, MASK, type Sensitive, shownArguments } from '../approvals/sensitive.ts';
 import { getFunctionCalls, getFunctionResponses, isFinalResponse } from '../events/event.ts';
 import { defined } from '../protocol/json.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
@@ -8,15 +9,7 @@ import type { AgentView } from '../tools/invocation-context.ts';
 import { BasePlugin } from './base-plugin.ts';
 import type { PluginParams } from './plugin-failed.ts';
 import { LINES, neverFailing, type PluginLogger, shownJson } from './plugin-logger.ts';
-import {
-  discretionOf,
-  isResultWithheld,
-  isSensitiveAgent,
-  shownArguments,
-  shownResponse,
-  WITHHELD,
-  WITHHOLDS_ALL,
-} from './withheld.ts';
+import { isSensitiveAgent, sensitiveIn, shownResponse } from './withheld.ts';
 
 const LONGEST_TEXT = 200;
 const LONGEST_JSON = 300;
@@ -114,7 +107,7 @@ export class LoggingPlugin extends BasePlugin {
     this.#log('LLM REQUEST', {
       ...placeOf(callbackContext),
       model: model ?? 'default',
-      systemInstruction: isSensitiveAgent(agent) ? WITHHELD : cut(instruction, LONGEST_TEXT),
+      systemInstruction: isSensitiveAgent(agent) ? MASK : cut(instruction, LONGEST_TEXT),
       tools: Object.keys(toolsDict).join(', '),
     });
   }
@@ -129,7 +122,7 @@ export class LoggingPlugin extends BasePlugin {
       ...placeOf(callbackContext),
       ...(errorCode === undefined
         ? { content: contentOf(agent, content), partial, turnComplete }
-        : { errorCode, errorMessage: isSensitiveAgent(agent) ? WITHHELD : errorMessage }),
+        : { errorCode, errorMessage: isSensitiveAgent(agent) ? MASK : errorMessage }),
       inputTokens: usageMetadata?.promptTokenCount,
       outputTokens: usageMetadata?.candidatesTokenCount,
     });
@@ -158,10 +151,10 @@ export class LoggingPlugin extends BasePlugin {
     result,
     ...call
   }: PluginParams<'afterToolCallback'>): Promise<undefined> {
-    const shown = shownResponse(discretionIn(call), toolArgs, result);
+    const shown = shownResponse(result, toolArgs, sensitiveOf(call, toolArgs));
     this.#log('TOOL COMPLETED', {
       ...callOf(call),
-      result: shown === WITHHELD ? WITHHELD : shortJson(shown),
+      result: shown === MASK ? MASK : shortJson(shown),
     });
   }
 
@@ -173,7 +166,7 @@ export class LoggingPlugin extends BasePlugin {
     this.#warn('TOOL ERROR', {
       ...callOf(call),
       args: argumentsOf(call, toolArgs),
-      error: isResultWithheld(discretionIn(call), true) ? error.name : thrownMessage(error),
+      error: isAnySensitive(sensitiveOf(call, toolArgs)) ? error.name : thrownMessage(error),
     });
   }
 
@@ -194,17 +187,17 @@ function callOf({ tool, toolContext }: ToolParams) {
   return { ...placeOf(toolContext), tool: tool.name, callId: toolContext.functionCallId };
 }
 
-function discretionIn({ tool, toolContext }: ToolParams) {
-  return isSensitiveAgent(toolContext.invocationContext.agent) ? WITHHOLDS_ALL : discretionOf(tool);
+function sensitiveOf({ tool, toolContext }: ToolParams, args: Record<string, unknown>): Sensitive {
+  return isSensitiveAgent(toolContext.invocationContext.agent) || sensitiveIn(tool, args);
 }
 
 function argumentsOf(call: ToolParams, args: Record<string, unknown>): string {
-  const shown = shownArguments(discretionIn(call), args);
-  return shown === WITHHELD ? WITHHELD : shortJson(shown);
+  const shown = shownArguments(args, sensitiveOf(call, args));
+  return shown === MASK ? MASK : shortJson(shown);
 }
 
 function contentOf(agent: AgentView | undefined, content: Content | undefined): string {
-  if (isSensitiveAgent(agent)) return WITHHELD;
+  if (isSensitiveAgent(agent)) return MASK;
   if (content?.parts === undefined) return 'None';
   return content.parts.map(partText).join(' | ');
 }

@@ -1,3 +1,4 @@
+import { shownArguments, textWithoutSecrets } from '../approvals/sensitive.ts';
 import { excerpt } from '../protocol/visible-text.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
@@ -6,13 +7,7 @@ import { askedOf, type Context } from '../tools/context.ts';
 import { BasePlugin } from './base-plugin.ts';
 import type { PluginParams } from './plugin-failed.ts';
 import { shownJson } from './plugin-logger.ts';
-import {
-  discretionOf,
-  REFLECT_AND_RETRY_RESPONSE_TYPE,
-  shownArguments,
-  type ToolFailureResponse,
-  withoutWithheld,
-} from './withheld.ts';
+import { REFLECT_AND_RETRY_RESPONSE_TYPE, sensitiveIn, type ToolFailureResponse } from './withheld.ts';
 
 const LONGEST_ARGUMENTS = 2_000;
 
@@ -146,9 +141,9 @@ export class ReflectAndRetryToolPlugin extends BasePlugin {
     advice: string,
   ): ToolFailureResponse {
     const type = typeOf(error);
-    const discretion = discretionOf(tool);
-    const details = withoutWithheld(thrownMessage(error), discretion, toolArgs);
-    const args = shownJson(shownArguments(discretion, toolArgs));
+    const sensitive = sensitiveIn(tool, toolArgs);
+    const details = textWithoutSecrets(thrownMessage(error), toolArgs, sensitive);
+    const args = shownJson(shownArguments(toolArgs, sensitive));
     return {
       response_type: REFLECT_AND_RETRY_RESPONSE_TYPE,
       error_type: type,

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { isLlmAgent } from '../agents/llm-agent.ts';
+import { isResultSensitive, MASK, type Sensitive, shownArguments } from '../approvals/sensitive.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { isBaseTool } from '../tools/base-tool.ts';
@@ -8,16 +9,7 @@ import type { Context } from '../tools/context.ts';
 import type { ToolCallRecord } from '../tools/invocation-context.ts';
 import { BasePlugin } from './base-plugin.ts';
 import type { PluginParams } from './plugin-failed.ts';
-import {
-  type Discretion,
-  discretionOf,
-  isResultWithheld,
-  isSensitiveAgent,
-  shownArguments,
-  shownResponse,
-  WITHHELD,
-  WITHHOLDS_ALL,
-} from './withheld.ts';
+import { isSensitiveAgent, sensitiveIn, shownResponse } from './withheld.ts';
 
 /** A record of a {@link ToolAuditPlugin}: the same for a call in each writing. */
 export interface ToolAuditRecord {
@@ -89,38 +81,38 @@ export class ToolAuditPlugin extends BasePlugin {
 async function recordOf(call: ToolCallRecord, context: Context): Promise<ToolAuditRecord> {
   const { callKey, callId, name, agent, step, failed } = call;
   const { appName, userId, sessionId, invocationId } = context;
-  const discretion = await discretionIn(call, context);
-  const args = shownArguments(discretion, call.args);
-  const response = isResultWithheld(discretion, failed)
-    ? WITHHELD
-    : shownResponse(discretion, call.args, call.response);
+  const sensitive = await sensitiveOf(call, context);
+  const args = shownArguments(call.args, sensitive);
+  const response = isResultSensitive(sensitive, failed)
+    ? MASK
+    : shownResponse(call.response, call.args, sensitive);
   return {
     ...{ callKey, callId, tool: name, agent, app: appName, userId, sessionId, invocationId, step, failed },
-    ...(args === WITHHELD ? {} : { args: args as Record<string, unknown> }),
-    ...(response === WITHHELD ? {} : { response: response as Record<string, unknown> }),
+    ...(args === MASK ? {} : { args: args as Record<string, unknown> }),
+    ...(response === MASK ? {} : { response: response as Record<string, unknown> }),
   };
 }
 
-/** Values that the call's tool keeps to itself; all values if the tool isn't known. */
-async function discretionIn(
-  { name, agent: agentName }: ToolCallRecord,
+/** All values if the call's tool isn't known. */
+async function sensitiveOf(
+  { name, agent: agentName, args }: ToolCallRecord,
   context: Context,
-): Promise<Discretion> {
+): Promise<Sensitive> {
   const acting = context.invocationContext.agent;
   const agent = acting?.rootAgent.findAgent(agentName) ?? acting;
-  if (!isLlmAgent(agent) || isSensitiveAgent(agent)) return WITHHOLDS_ALL;
+  if (!isLlmAgent(agent) || isSensitiveAgent(agent)) return true;
   for (const each of agent.tools) {
-    if (isBaseTool(each) && each.name === name) return discretionOf(each);
+    if (isBaseTool(each) && each.name === name) return sensitiveIn(each, args);
   }
   if (agent.codeExecutor?.name === name) {
-    return { sensitive: agent.codeExecutor.durableOptions.sensitive ?? false };
+    return agent.codeExecutor.durableOptions.sensitive ?? false;
   }
   for (const each of agent.tools) {
     if (!isBaseToolset(each)) continue;
     const tool = (await toolsOf(each, context)).find((tool) => tool.name === name);
-    if (tool !== undefined) return discretionOf(tool);
+    if (tool !== undefined) return sensitiveIn(tool, args);
   }
-  return WITHHOLDS_ALL;
+  return true;
 }
 
 async function toolsOf(toolset: BaseToolset, context: Context) {

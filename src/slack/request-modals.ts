@@ -1,3 +1,4 @@
+import { isSensitive, type Sensitive } from '../approvals/sensitive.ts';
 import { LONGEST_REASON } from '../contract/decision-limits.ts';
 import { isRecord } from '../protocol/json.ts';
 import { visibleJson, visibleText } from '../protocol/visible-text.ts';
@@ -22,7 +23,7 @@ export type ModalValues = Readonly<
 interface EditedRequest {
   tool: string;
   args: Readonly<Record<string, unknown>>;
-  sensitive: boolean | readonly string[];
+  sensitive: Sensitive;
 }
 
 const INPUT = 'value';
@@ -149,10 +150,8 @@ interface Field {
 
 /** The same for the same request, however often it is asked: its arguments don't change. */
 function fieldsOf({ args, sensitive }: EditedRequest): Field[] {
-  if (sensitive === true) return [];
-  const isOpen = (name: string) => sensitive === false || !sensitive.includes(name);
   return Object.keys(args)
-    .filter(isOpen)
+    .filter((name) => !isSensitive(sensitive, name))
     .toSorted()
     .map((name, index) => {
       const value = args[name];

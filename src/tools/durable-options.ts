@@ -1,3 +1,4 @@
+import type { Sensitive } from '../approvals/sensitive.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import { type Duration, formatDuration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
@@ -96,7 +97,7 @@ export interface ResolvedDurableOptions {
   readonly isConcurrencySafe: boolean;
   readonly execution: 'activity' | 'local';
   readonly summary?: (args: Record<string, unknown>) => string;
-  readonly sensitive: boolean | readonly string[];
+  readonly sensitive: Sensitive;
   readonly needsTranscript: boolean;
 }
 
@@ -237,7 +238,7 @@ function assertFitForLocal(read: OptionReader, onUnknownOutcome: OnUnknownOutcom
   }
 }
 
-function sensitiveOf(read: OptionReader, value: unknown = false): boolean | readonly string[] {
+function sensitiveOf(read: OptionReader, value: unknown = false): Sensitive {
   if (typeof value === 'boolean') return value;
   if (!Array.isArray(value)) {
     return read.fail('sensitive', `expected true, false or a list of argument names, got ${kindOf(value)}`);

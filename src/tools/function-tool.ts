@@ -1,3 +1,4 @@
+import { argumentNames, isSensitive, type Sensitive } from '../approvals/sensitive.ts';
 import type { FunctionDeclaration } from '../events/content.ts';
 import { isRecord } from '../protocol/json.ts';
 import { compileObjectSchema, compileSchema, isZodSchema } from '../schema/compile-schema.ts';
@@ -249,17 +250,10 @@ function nameOf(kind: string, options: { name?: unknown }, execute: unknown): st
 }
 
 /** An edit leaves sensitive arguments out. */
-function assertEditable(
-  owner: string,
-  sensitive: boolean | readonly string[],
-  { properties, ...open }: JsonSchemaObject = {},
-): void {
-  const names = Object.keys(isRecord(properties) ? properties : {});
-  const isOpen = [open.anyOf, open.oneOf, open.allOf, open.additionalProperties || undefined].some(
-    (keyword) => keyword !== undefined,
-  );
-  if (typeof sensitive === 'boolean' || isOpen || names.length === 0) return;
-  if (names.some((name) => !sensitive.includes(name))) return;
+function assertEditable(owner: string, sensitive: Sensitive, parameters: JsonSchemaObject = {}): void {
+  const names = argumentNames(parameters) ?? [];
+  if (typeof sensitive === 'boolean' || names.length === 0) return;
+  if (names.some((name) => !isSensitive(sensitive, name))) return;
   throw new DefinitionError({
     owner,
     field: 'approval.allowEdit',
@@ -269,17 +263,10 @@ function assertEditable(
 }
 
 /** A mistyped name would leave the argument open to view. */
-function assertKnownArguments(
-  owner: string,
-  sensitive: boolean | readonly string[],
-  parameters: JsonSchemaObject = {},
-): void {
-  const { properties, anyOf, oneOf, allOf, additionalProperties } = parameters;
-  const isOpen = [anyOf, oneOf, allOf, additionalProperties || undefined].some(
-    (keyword) => keyword !== undefined,
-  );
-  if (typeof sensitive === 'boolean' || isOpen) return;
-  const names = [...Object.keys(isRecord(properties) ? properties : {}), 'result'];
+function assertKnownArguments(owner: string, sensitive: Sensitive, parameters: JsonSchemaObject = {}): void {
+  const known = argumentNames(parameters);
+  if (typeof sensitive === 'boolean' || known === undefined) return;
+  const names = [...known, 'result'];
   for (const [index, name] of sensitive.entries()) {
     if (names.includes(name)) continue;
     throw new DefinitionError({

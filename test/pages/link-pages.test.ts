@@ -154,7 +154,7 @@ describe('an edit', () => {
     const url = desk.link(request);
     const pages = [await readPage(url), await readPage(`${url}?edit`)];
     const preview = await sendForm(url, await readPage(`${url}?edit`), { 'arg-0': 'db-2', do: 'preview' });
-    expect(preview.text).toContain('hidden: sensitive');
+    expect(preview.text).toContain('(sensitive)');
     for (const { text } of [...pages, preview]) expect(text).not.toContain('hunter2');
     const smuggled = { edited: JSON.stringify({ host: 'db-2', password: 'mine' }), do: 'approve' };
     expect((await sendForm(url, preview, smuggled)).status).toBe(409);

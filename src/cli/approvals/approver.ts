@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type ApproverKey, InvalidApproverKey, parseApproverKey } from '../../approvals/approver-key.ts';
 import { type Decision, signDecision } from '../../approvals/decision-attestation.ts';
 import { signMessage } from '../../approvals/message-attestation.ts';
+import { isAnySensitive } from '../../approvals/sensitive.ts';
 import type { OutgoingMessage } from '../../client/messages/outgoing-message.ts';
 import { digestOf } from '../../protocol/canonical-json.ts';
 import { messageDigest } from '../../protocol/message.ts';
@@ -54,10 +55,6 @@ export function readKeyFile(path: string): ApproverKey {
   }
 }
 
-function isShownWhole(sensitive: ApprovalRow['sensitive']): boolean {
-  return typeof sensitive === 'boolean' ? !sensitive : sensitive.length === 0;
-}
-
 /**
  * Signs a decision over the arguments that this process has shown.
  *
@@ -70,7 +67,7 @@ export async function attestDecision(
 ): Promise<string> {
   const { session, requestId, argsDigest, sensitive } = row;
   // What is shown to nobody may not have come here, either.
-  if (isShownWhole(sensitive) && digestOf(row.args) !== argsDigest) {
+  if (!isAnySensitive(sensitive) && digestOf(row.args) !== argsDigest) {
     throw new CliError(
       `nothing was signed: the arguments that came with ${requestId} are not those that it is bound to. Look at the store, and at ` +
         'whatever stands between this command and it',

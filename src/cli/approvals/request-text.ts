@@ -1,5 +1,6 @@
 import { argumentsToRun } from '../../approvals/edited-arguments.ts';
 import { LONGEST_HINT, WANTED } from '../../approvals/request-lines.ts';
+import { isResultSensitive, MASK } from '../../approvals/sensitive.ts';
 import { visibleExcerpt, visibleText } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { ago, clockTime } from '../sessions/shown-values.ts';
@@ -155,13 +156,14 @@ function historyBlock({ history }: ApprovalRow, now: number): Block[] {
 
 function decisionBlocks(row: ApprovalRow, now: number): Block[] {
   const { decidedAt, reason, answerPayload, response, credentialRef } = row;
+  const answer = isResultSensitive(row.sensitive) ? [MASK] : valueLines(response);
   return [
     ...(decidedAt === undefined
       ? []
       : ([['decided', [`${clockTime(decidedAt)} (${ago(decidedAt, now)})`]]] as Block[])),
     ...(reason === undefined ? [] : ([['reason', [visibleExcerpt(reason, 2_000)]]] as Block[])),
     ...(answerPayload === undefined ? [] : ([['answer', valueLines(answerPayload)]] as Block[])),
-    ...(response === undefined ? [] : ([['answer', valueLines(response)]] as Block[])),
+    ...(response === undefined ? [] : ([['answer', answer]] as Block[])),
     ...(credentialRef === undefined ? [] : ([['credential', [visibleText(credentialRef)]]] as Block[])),
   ];
 }

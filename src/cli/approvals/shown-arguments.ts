@@ -1,12 +1,9 @@
+import { isAnySensitive, isSensitive, MASK, type Sensitive } from '../../approvals/sensitive.ts';
 import { canonicalJson } from '../../protocol/canonical-json.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
 
-/** Names of arguments that are shown to nobody, or whether none are. */
-export type Sensitive = boolean | readonly string[];
-
 const LONGEST_LINE = 400;
 const MOST_LINES = 60;
-const MASKED = '•••  (sensitive: not shown)';
 
 /**
  * Arguments as they are bound to a request: sorted, one below the other, as JSON. What is too long is cut, and its full size
@@ -48,13 +45,9 @@ export function valueLines(value: unknown): string[] {
 
 function named(mark: string, name: string, value: unknown, sensitive: Sensitive): string[] {
   const label = `${mark}${/^[\w.-]+$/.test(name) ? name : visibleText(JSON.stringify(name))}: `;
-  if (isSensitive(name, sensitive)) return [`${label}${MASKED}`];
+  if (isSensitive(sensitive, name)) return [`${label}${MASK}`];
   const indent = ' '.repeat(mark.length);
   return prettyLines(value).map((line, index) => (index === 0 ? `${label}${line}` : `${indent}${line}`));
-}
-
-function isSensitive(name: string, sensitive: Sensitive): boolean {
-  return typeof sensitive === 'boolean' ? sensitive : sensitive.includes(name);
 }
 
 function prettyLines(value: unknown): string[] {
@@ -72,7 +65,9 @@ function capped(value: unknown, sensitive: Sensitive, lines: string[]): string[]
   const isCut = lines.length > MOST_LINES || lines.some((line) => /… cut: \d+ characters$/.test(line));
   if (!isCut) return lines;
   const more = lines.length - MOST_LINES;
-  const size = sensitive === false ? `, ${Buffer.byteLength(canonicalJson(value))} bytes of JSON in all` : '';
+  const size = !isAnySensitive(sensitive)
+    ? `, ${Buffer.byteLength(canonicalJson(value))} bytes of JSON in all`
+    : '';
   return [
     ...lines.slice(0, MOST_LINES),
     `… ${more > 0 ? `${more} more lines` : 'lines are cut'}${size}; --json shows them whole`,

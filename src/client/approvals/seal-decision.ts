@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { secretInEdit } from '../../approvals/edited-arguments.ts';
+import { isResultSensitive } from '../../approvals/sensitive.ts';
 import type { Confirm, ProvideInput } from '../../protocol/gate.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { InvalidTurn } from '../client-errors.ts';
-import { isConcealed } from './shown-request.ts';
 
 /** What a person has answered, and whether it is text that may stand for JSON. */
 export interface GivenInput {
@@ -20,7 +20,7 @@ export async function sealedInput(
   row: ApprovalRow,
   { response, isText, attestation }: GivenInput,
 ): Promise<Pick<ProvideInput, 'response' | 'responseRef' | 'attestation'>> {
-  if (row.kind !== 'input' || !isConcealed(row)) {
+  if (row.kind !== 'input' || !isResultSensitive(row.sensitive)) {
     return { response, ...(attestation === undefined ? {} : { attestation }) };
   }
   const responseRef = `ri-${randomBytes(16).toString('base64url')}`;

@@ -1,3 +1,4 @@
+import { isResultSensitive } from '../../approvals/sensitive.ts';
 import { responseProblem } from '../../contract/approvals.ts';
 import { CREDENTIAL_REF } from '../../contract/decision-limits.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
@@ -8,7 +9,6 @@ import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { answeredRequest } from '../approvals/find-request.ts';
 import { sealedInput } from '../approvals/seal-decision.ts';
-import { isConcealed } from '../approvals/shown-request.ts';
 import type { ClientContext } from '../client-context.ts';
 import { InvalidTurn, RequestNotFound, RequestNotPending } from '../client-errors.ts';
 import { ClientCredentials } from '../credentials/client-credentials.ts';
@@ -31,7 +31,7 @@ export async function sealedReplies<Message extends string | Content>(
     const row = await answeredRequest(context.store, session, id);
     const field = `message.parts[${index}].functionResponse.response`;
     if (row?.kind === 'input') refuseResponse(field, response);
-    if (row?.kind === 'input' && isConcealed(row)) {
+    if (row?.kind === 'input' && isResultSensitive(row.sensitive)) {
       sealed.set(index, await sealedAnswer(context, row, { index, id, kind, response }));
       continue;
     }

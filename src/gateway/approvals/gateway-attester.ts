@@ -3,8 +3,8 @@ import { type Decision, signDecision } from '../../approvals/decision-attestatio
 import { GATEWAY_ISSUER, gatewayKey } from '../../approvals/gateway-issuer.ts';
 import type { PrivateJwk } from '../../approvals/issuer.ts';
 import { signMessage } from '../../approvals/message-attestation.ts';
+import { isResultSensitive } from '../../approvals/sensitive.ts';
 import type { Decided } from '../../client/approvals/approvals.ts';
-import { isConcealed } from '../../client/approvals/shown-request.ts';
 import { RequestNotFound } from '../../client/client-errors.ts';
 import type { OutgoingMessage } from '../../client/messages/outgoing-message.ts';
 import type { ConfirmOptions, ProvideInputOptions, ShownRequest } from '../../contract/approvals.ts';
@@ -80,7 +80,8 @@ export class GatewayAttester {
     const row = await this.#approvals.get({ requestId });
     if (row === undefined) throw new RequestNotFound('there is no such request');
     const options = { ...given, ...shownField(shown) };
-    const isAttested = row.kind === 'input' && !isConcealed(row) && given.response !== undefined;
+    const isAttested =
+      row.kind === 'input' && !isResultSensitive(row.sensitive) && given.response !== undefined;
     if (this.#key === undefined || !isAttested)
       return await this.#approvals.provideInput({ requestId }, options);
     const { session, argsDigest } = shown ?? row;

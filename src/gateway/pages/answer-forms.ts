@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { isSensitive } from '../../approvals/sensitive.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { shownFields } from './as-shown.ts';
@@ -7,7 +8,7 @@ import { changedNames, editFields, isEditable } from './edit-fields.ts';
 import { type Filled, shownField } from './fields.ts';
 import { inputFields } from './input-fields.ts';
 import { type Html, shown } from './shown-text.ts';
-import { argumentTable, isSensitive, nameOf, shownJson } from './shown-value.ts';
+import { argumentTable, nameOf, shownJson } from './shown-value.ts';
 
 /** Somebody who looks at a request, and what their forms need. */
 export interface Visitor {
@@ -46,7 +47,7 @@ ${isEditable(row) ? html`<a class="button quiet push" href="${action}?edit">Edit
 /** A field for each argument that may be changed; sent, it shows the change. */
 export function editForm(visitor: Visitor, filled: FilledFields = NONE): Html {
   const { row, action } = visitor;
-  const hidden = Object.keys(row.args).filter((name) => isSensitive(name, row.sensitive));
+  const hidden = Object.keys(row.args).filter((name) => isSensitive(row.sensitive, name));
   return html`<section class="card"><h1>Edit the arguments of <code>${shown(row.tool)}</code></h1>
 <p class="soft">Nothing runs yet: you see the change before you approve it.</p>
 ${formOf(

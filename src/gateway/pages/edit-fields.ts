@@ -1,10 +1,11 @@
 import { html } from 'hono/html';
+import { isSensitive } from '../../approvals/sensitive.ts';
 import { canonicalJson } from '../../protocol/canonical-json.ts';
 import { visibleJson } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { type Field, type Filled, parsedJson, parsedNumber } from './fields.ts';
 import { isPlain } from './shown-text.ts';
-import { isSensitive, nameOf } from './shown-value.ts';
+import { nameOf } from './shown-value.ts';
 import type { Form } from './take-form.ts';
 
 type Request = Pick<ApprovalRow, 'args' | 'sensitive'>;
@@ -31,14 +32,14 @@ const LONGEST_LINE = 60;
 /** Whether there is anything in it that may be changed. */
 export function isEditable({ kind, terms, args, sensitive }: ApprovalRow): boolean {
   const mayBe = kind === 'confirmation' && terms.allowEdit === true && sensitive !== true;
-  return mayBe && Object.keys(args).some((name) => !isSensitive(name, sensitive));
+  return mayBe && Object.keys(args).some((name) => !isSensitive(sensitive, name));
 }
 
 /** A field for each argument that may be changed, by name. */
 export function editFields({ args, sensitive }: Request): EditField[] {
   return Object.keys(args)
     .sort()
-    .filter((name) => !isSensitive(name, sensitive))
+    .filter((name) => !isSensitive(sensitive, name))
     .map((name, index) => editField(name, `arg-${index}`, args[name]));
 }
 

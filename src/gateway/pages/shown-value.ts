@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { isAnySensitive, isSensitive, MASK, type Sensitive } from '../../approvals/sensitive.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { type Html, shown, shownLines } from './shown-text.ts';
 
@@ -10,9 +11,6 @@ const MOST_LEVELS = 8;
 /** `cents`, `amount_cents`, `priceInCents`. */
 const IN_CENTS = /(^c|[_-]c|C)ents?$/;
 const MOST_ROWS = 400;
-
-/** Names of arguments that are shown to nobody, or whether none are. */
-type Sensitive = boolean | readonly string[];
 
 /** How much of a page is left. */
 interface Room {
@@ -32,11 +30,11 @@ export function argumentTable(
   const room: Room = { rows: MOST_ROWS, characters: MOST_SHOWN };
   const names = Object.keys(args).sort();
   if (names.length === 0) return html`<p class="none">No arguments.</p>`;
-  if (names.length > MOST_ROWS && sensitive === false) return shownJson(args, caption);
+  if (names.length > MOST_ROWS && !isAnySensitive(sensitive)) return shownJson(args, caption);
   return html`<table class="args" aria-label="${caption}"><tbody>
 ${names.map(
   (name) => html`<tr><th scope="row">${nameOf(name)}</th>
-<td>${isSensitive(name, sensitive) ? masked() : shownValue(args[name], { name, room })}</td></tr>`,
+<td>${isSensitive(sensitive, name) ? masked() : shownValue(args[name], { name, room })}</td></tr>`,
 )}
 </tbody></table>${room.rows <= 0 || room.characters <= 0 ? cutNote() : ''}`;
 }
@@ -54,12 +52,8 @@ export function nameOf(name: string): Html {
     : html`<code>${shown(JSON.stringify(name))}</code>`;
 }
 
-export function isSensitive(name: string, sensitive: Sensitive): boolean {
-  return typeof sensitive === 'boolean' ? sensitive : sensitive.includes(name);
-}
-
-export function masked(): Html {
-  return html`<span class="masked">hidden: sensitive</span>`;
+function masked(): Html {
+  return html`<span class="masked">${MASK}</span>`;
 }
 
 interface Place {
