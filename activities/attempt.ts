@@ -24,7 +24,7 @@ const RETRIES = new WeakSet<object>();
 export interface Attempt {
   /** Fires on cancellation, on the loss of the attempt, and when the worker shuts down. */
   signal: AbortSignal;
-  /** What an aborted attempt throws: cancelled by the workflow, or to be tried again because this worker goes away. */
+  /** The error of an aborted attempt: cancelled by the workflow, or to be tried again because this worker goes away. */
   aborted(): Error;
   /** Whether the signal has fired for this worker's sake only: another attempt follows. */
   isRetried(): boolean;

@@ -177,7 +177,7 @@ async function reached(deployment: Deployment, place: Pick<ActingAgent, 'root' |
   }
 }
 
-/** What inputs of activities say of an agent's place, and of the session that shows whether it is so. */
+/** An agent's place as the input of an activity claims it, and the session that proves it. */
 interface ClaimedPlace extends Pick<ActingAgent, 'root' | 'within'> {
   session?: string;
   /** First step of a tool's agent, whose session there may not be yet. */
@@ -187,8 +187,9 @@ interface ClaimedPlace extends Pick<ActingAgent, 'root' | 'within'> {
 }
 
 /**
- * The way to an agent, as far as it is trusted: tools are made again only as the call that runs the agent was planned with. Anybody's
- * input could have a factory called with any arguments. A tool whose plan is not found is looked for among the agent's own tools, like any other.
+ * The way to an agent, as far as it is trusted: tools are made again only as the call that runs the agent was planned with.
+ * Otherwise any input could call a factory with any arguments. A tool whose plan is not found is looked for among the agent's own
+ * tools, like any other.
  */
 async function trustedPlace(
   store: Pick<Store, 'turns' | 'sessions'>,

@@ -1,4 +1,4 @@
-/** What a timer can wait for, milliseconds: Node fires it at once for more. */
+/** The longest time of a timer, milliseconds: Node fires a longer one at once. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
 
 export interface Deadline {
@@ -20,10 +20,10 @@ export function afterTime(time: number): Deadline {
   return { signal: late.signal, clear: () => clearTimeout(timer) };
 }
 
-/** What ends the wait for user code: a signal, and what is thrown when it fires. */
+/** An end of the wait for user code: a signal, and the error that is thrown when it fires. */
 export type Ending = readonly [signal: AbortSignal, failure: () => Error];
 
-/** Waits for user code that may not heed its signal: it must not hold the attempt, nor the worker. */
+/** Waits for user code that may ignore its signal: it must not hold the attempt or the worker. */
 export async function raceEndings<T>(work: Promise<T>, endings: readonly Ending[]): Promise<T> {
   const { promise: ended, reject } = Promise.withResolvers<never>();
   const listeners = endings.map(([signal, failure]) => ({ signal, fires: () => reject(failure()) }));

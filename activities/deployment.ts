@@ -9,7 +9,7 @@ import type { AppTerms } from '../src/protocol/run-terms.ts';
 
 /** The trees of agents that a worker runs, and the apps whose settings it knows. */
 export interface Deployment {
-  /** Root of the tree that answers where neither the turn, nor the session, nor the app names an agent. */
+  /** Root of the tree that answers where the turn, the session and the app name no agent. */
   rootAgent: string;
   /** Of the trees of agents, by name. */
   roots: ReadonlyMap<string, BaseAgent>;
@@ -49,7 +49,9 @@ export function pluginsOf({ plugins }: Deployment, app: string): PluginManager {
   return plugins.get(app) ?? NO_PLUGINS;
 }
 
-/** Whose attestations count in an app: those of the issuers that it lists, and of the gateway of this worker's keys unless it says otherwise. */
+/**
+ * The issuers whose attestations count in an app: those that it lists, and the gateway of this worker's keys unless the app says otherwise.
+ */
 export function trustedIssuers(
   { deployment, credentialKeys }: { deployment: Deployment; credentialKeys: CredentialKeys | undefined },
   app: string,

@@ -10,8 +10,8 @@ const FIRST_PAUSE = 50;
 const LONGEST_PAUSE = 1_000;
 
 /**
- * What records something that has happened, or is asked between that and its record. Each may be sent again as it is: it changes nothing
- * more, and answers what counts.
+ * Operations that record an effect, or run between an effect and its record. Each may be sent again as it is: it changes nothing
+ * more, and returns the first result.
  */
 const LASTING = {
   turns: [

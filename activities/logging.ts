@@ -9,7 +9,7 @@ export interface HoldfastLogger {
   error(message: string, attributes?: Record<string, unknown>): void;
 }
 
-/** Which call a line is about, as far as it is known. Users are never named. */
+/** The call that a line is about, as far as it is known. Users are never named. */
 export interface CallPlace {
   app?: string | undefined;
   sessionId?: string | undefined;

@@ -23,7 +23,7 @@ interface Shape {
   root: BaseAgent;
   family: Pick<BareFamily, 'children' | 'levels' | 'isAnswered'>;
   rounds: number;
-  /** What it is held to. */
+  /** Its limit. */
   reach?: number;
 }
 

@@ -68,7 +68,7 @@ export async function decidedTurn(turn: BareTurn): Promise<void> {
 }
 
 export interface BareFamily {
-  /** What its activities are given. */
+  /** Input of its activities. */
   turn: BareTurn;
   /** Of each workflow, all at once. */
   children: number;

@@ -3,7 +3,7 @@ import { BaseLlm } from '../src/models/base-llm.ts';
 import type { LlmResponse } from '../src/models/llm-response.ts';
 import type { LlmRequest } from '../src/tools/base-tool.ts';
 
-/** What a turn of the bench does; its message is this as JSON. */
+/** The work of a turn of the bench; its message is this as JSON. */
 export interface TurnShape {
   /** Tool calls, one after another or all in one step. */
   calls: number;

@@ -11,9 +11,9 @@ import { benchAgent, openSetting } from './setting.ts';
 import { median, table } from './statistics.ts';
 
 /**
- * What callbacks, hooks of plugins and a tool that wants the transcript cost a turn, against a plain one in the same run:
- * latency, time of this process's processors (worker, client, store; not the server's), calls of the store. None of them does
- * anything, but for those that write state.
+ * Costs of callbacks, of plugin hooks and of a tool with the transcript for a turn, against a plain one in the same run: latency,
+ * time of this process's processors (worker, client, store; not the server's), calls of the store. The hooks are empty, except for
+ * those that write state.
  */
 const { values: options } = parseArgs({
   options: { rounds: { type: 'string', default: '15' }, calls: { type: 'string', default: '10' } },

@@ -8,7 +8,7 @@ import { BenchSession, type StepTimes } from './session-steps.ts';
 import { median, table } from './statistics.ts';
 
 /**
- * What a model step costs beside its model, by the length of its session: store, transcript and request of a session of
+ * Costs of a model step beside its model, by the length of its session: store, transcript and request of a session of
  * 2,000 events against one of 20, and the last steps of a turn of 1,000 calls and 500,000 tokens against its first ones.
  */
 const { values: options } = parseArgs({

@@ -33,7 +33,7 @@ const agent = new LlmAgent({
   ],
 });
 
-/** What a step took, in milliseconds. */
+/** Times of a step, in milliseconds. */
 export interface StepTimes {
   open: number;
   transcript: number;

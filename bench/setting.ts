@@ -30,7 +30,7 @@ export interface Setting {
 export interface SettingOptions {
   /** Of Holdfast's worker, beside the agent of the bench. */
   apps?: readonly App[];
-  /** What the worker gets in the store's place. */
+  /** Wraps the worker's store. */
   around?: (store: Store) => Store;
   /** Told when the activity of a bare turn that was waited for begins, what it writes written. */
   onBareBegin?: () => void;

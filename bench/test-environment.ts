@@ -4,7 +4,7 @@ import { median } from './statistics.ts';
 
 const ROUNDS = 5;
 
-/** What a test waits for before its first assertion, and for one turn once it is there. */
+/** Waiting times of a test: before its first assertion, and for one turn after that. */
 const opened: number[] = [];
 const answered: number[] = [];
 const closed: number[] = [];

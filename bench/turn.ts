@@ -21,7 +21,7 @@ const { values: options } = parseArgs({
   options: { rounds: { type: 'string', default: '9' }, quick: { type: 'boolean', default: false } },
 });
 const rounds = options.quick ? 3 : Number(options.rounds);
-/** What a turn may cost at most, beside what it does: the figures of the last columns are ratios. */
+/** Limits of a turn's cost beside its own work: the figures of the last columns are ratios. */
 const reached: string[][] = [['', 'allowed', 'measured', '']];
 const reach = (what: string, allowed: number, measured: number, atLeast = false) => {
   const kept = atLeast ? measured >= allowed : measured <= allowed;

@@ -13,7 +13,7 @@ import { acquireFolder, openTemporal } from '../worker/index.ts';
 import { table } from './statistics.ts';
 import type { WaitingWorker } from './waiting-worker-process.ts';
 
-/** What a worker caches in the run in which waiting turns are evicted. */
+/** Size of a worker's cache in the run in which waiting turns are evicted. */
 const FEW = 20;
 
 /** So many are on their way at a time. */

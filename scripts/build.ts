@@ -30,7 +30,7 @@ const COARSEST_TIME = 2_000;
 
 /**
  * Compiles `dist/`, puts the development server's source and the store's SQL into it, and builds the workflow bundle, where it was
- * built from other sources. What runs from `dist/` meanwhile finds its files.
+ * built from other sources. A process that runs from `dist/` meanwhile finds its files.
  */
 export async function build(): Promise<void> {
   const sources = digestOfSources();

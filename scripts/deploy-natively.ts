@@ -218,7 +218,7 @@ async function serverAnswers({ temporalAddress: address }: NativePlace): Promise
   await connection.close();
 }
 
-/** What the image's `holdfast` is given. */
+/** Arguments of the image's `holdfast`. */
 function commandOf(name: string, place: NativePlace): string[] {
   const service = serviceOf(name);
   return (service.command ?? []).map((word) => place.wordOf(service, word));

@@ -8,7 +8,7 @@ import { code, table } from './documents/markdown.ts';
 
 export const DOCUMENT = 'docs/configuration.md';
 
-/** What programs are given, by the heading of its table: interfaces and where they are. */
+/** Options of programs, by the heading of their table: the interfaces and their files. */
 const INTERFACES: Record<string, [path: string, name: string][]> = {
   '`new LlmAgent`': [
     ['src/agents/base-agent.ts', 'BaseAgentConfig'],

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { codedError } from '../src/contract/error.ts';
 import { PROTOCOL_VERSION } from '../src/contract/version.ts';
 
-/** What a workflow bundle was built from. */
+/** The versions that a workflow bundle was built from. */
 export interface BundleStamp {
   /** Version of the Temporal SDK. */
   sdk: string;

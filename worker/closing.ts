@@ -9,7 +9,7 @@ export class Closing {
     this.#ends.push(...ends);
   }
 
-  /** Of what is being opened beside something else that may fail meanwhile. */
+  /** Adds a resource that is still being opened beside another one that may fail meanwhile. */
   async of<T>(opening: Promise<T>, end: (opened: T) => Promise<unknown> | unknown): Promise<T> {
     const opened = await opening;
     this.add(() => end(opened));

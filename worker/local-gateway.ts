@@ -38,7 +38,7 @@ export interface LocalGatewayOptions {
   client: HoldfastApi;
   about: () => GatewayAbout;
   ready: () => Promise<Readiness>;
-  /** What `defineGateway` has made. */
+  /** Settings that `defineGateway` has made. */
   settings?: GatewaySettings;
   /** The store: without it there are no API keys. Where it is embedded, commands of this user join it, by its `socket`. */
   records?: GatewayRecords & { readonly socket?: string | undefined };
@@ -53,7 +53,7 @@ export interface LocalGatewayOptions {
 export interface LocalGateway {
   /** Without a slash at its end. */
   url: string;
-  /** What a caller sends as `Authorization: Bearer <token>`. */
+  /** Callers send it as `Authorization: Bearer <token>`. */
   token: string;
   /** Goes on with other settings. */
   reconfigure(settings: GatewaySettings | undefined): void;

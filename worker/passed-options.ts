@@ -22,7 +22,7 @@ export interface PassedOptions {
   plugins?: readonly WorkerPlugin[];
   tuner?: WorkerTuner;
   /**
-   * Who this worker is in the Temporal UI.
+   * Name of this worker in the Temporal UI.
    *
    * @default '<pid>@<host>'
    */

@@ -173,7 +173,10 @@ function jobSummary({ summary }: CallOfJob, what: string): string {
   return summary === undefined || summary === '' ? what : `${summary} · ${what}`;
 }
 
-/** What the Temporal UI shows of it. A character is at most three bytes of UTF-8 per UTF-16 unit, and the sandbox has no cheap way to count. */
+/**
+ * Cuts a summary to the length that the Temporal UI takes. A character is at most three bytes of UTF-8 per UTF-16 unit, and the
+ * sandbox has no cheap way to count.
+ */
 export function cutSummary(summary: string): string {
   if (summary.length * 3 <= SUMMARY_LIMIT) return summary;
   let bytes = 0;
@@ -188,9 +191,10 @@ export function cutSummary(summary: string): string {
 }
 
 /**
- * The result of an activity, as far as this workflow would throw at it otherwise, which would hold its task for ever: anybody who may
- * write to Temporal may have answered. What can't be used is a failure of the activity, not to be tried again; callers do with it as
- * they do with any. In the same tick, so that it stands where the result stands in every replay.
+ * Checks the fields of an activity's result that this workflow uses. Anybody who may write to Temporal may have answered, and an
+ * error of this workflow's own would hold its task for ever. An unusable result is a failure of the activity that isn't retried;
+ * callers treat it as any other. The check runs in the same tick, so that the failure stands where the result stands in every
+ * replay.
  *
  * @throws ActivityFailure
  */

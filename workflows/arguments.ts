@@ -6,8 +6,8 @@ import type { ErrorCode } from '../src/contract/error-codes.ts';
 export type Refuse = (field: string, problem: string) => ApplicationFailure;
 
 /**
- * What any client has sent, in any language, by its contract; null counts as absent. The check runs again on every replay, so a
- * release may tighten a contract only by `patched()`.
+ * Checks a client's argument by its contract; null counts as absent. Clients may be of any language. The check runs again on every
+ * replay, so a release may tighten a contract only by `patched()`.
  *
  * @param of the workflow, the signal or the update.
  * @throws ApplicationFailure of the type, that names the field.

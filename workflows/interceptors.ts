@@ -32,8 +32,9 @@ export const interceptors = (): WorkflowInterceptors => ({
 });
 
 /**
- * What one worker can't decode and refuses, a later one with the codec may decode in a replay: a marker in the history says what was
- * refused, so that each replay refuses it, too. `patched()` is what writes and reads one; no release is told from another by it.
+ * A later worker with the codec may decode, in a replay, a payload that an earlier worker couldn't decode and refused. A marker in
+ * the history names the refused payload, so that each replay refuses it, too. `patched()` writes and reads the marker here; it
+ * doesn't tell releases apart.
  */
 function refuse({ signalWorkflow, resolveActivity, resolveChildWorkflowExecution }: Job): void {
   if (signalWorkflow) {

@@ -19,7 +19,7 @@ import { claimedEntry, provenEntry, refusalOfApproval } from './claimed-entries.
 /** Times that what is being proven may change meanwhile; people don't vote that fast. */
 const MOST_LOOKS = 5;
 
-/** What may follow from an answer: a run by an approval or an answer, a call that is settled by anything else. */
+/** Entries that may follow an answer: an approval or an answer starts a run, and all others settle the call. */
 const ENDS: readonly RequestEntry['kind'][] = ['approved', 'rejected', 'answered', 'expired', 'cancelled'];
 const CLOSES: readonly RequestEntry['kind'][] = ['rejected', 'expired', 'cancelled'];
 

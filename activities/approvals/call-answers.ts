@@ -64,7 +64,7 @@ export class CallAnswers {
     return this.latest !== undefined && isOfUnknown(this.latest, tool) && this.latest.status !== 'approved';
   }
 
-  /** What runs: as the latest request has it, which callbacks have had by then, or as its approval has changed it. */
+  /** The arguments that run: those of the latest request, which callbacks have seen by then, or those that its approval has changed. */
   get args(): Record<string, unknown> {
     const { latest } = this;
     return latest === undefined ? this.#call.args : argumentsToRun(latest);
@@ -91,7 +91,7 @@ export class CallAnswers {
       .map(({ response }) => response);
   }
 
-  /** What the call was last decided on: an approval that it takes later is no easier to get. */
+  /** Terms of the call's last decision. A later approval is no easier to get. */
   get terms(): ApprovalTerms | undefined {
     return this.#requests.findLast(({ kind }) => kind === 'confirmation')?.terms;
   }

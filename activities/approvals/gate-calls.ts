@@ -35,10 +35,10 @@ export function mayWait(tools: ReadonlyMap<string, BaseTool>): boolean {
 
 /**
  * Asks callbacks, and then the tool, about each call whose tool may have to wait for people: so the person sees the arguments that
- * will run. What fails keeps its call from running, and is the call's answer. @google/adk 2.0.0 asks callbacks again after the
+ * will run. A failure keeps its call from running, and is the call's answer. @google/adk 2.0.0 asks callbacks again after the
  * approval, which may then run other arguments than those approved.
  *
- * @throws what ends the attempt, and StoreError.
+ * @throws the error that ends the attempt, and StoreError.
  */
 export async function prepareCalls(
   step: ModelStepParts,
@@ -197,7 +197,7 @@ function answeredBy({ response, actions }: CallOutcome): Pick<FunctionCallOfStep
   return { response, ...(Object.keys(actions).length === 0 ? {} : { actions }) };
 }
 
-/** What callbacks have asked a person. Their answer, if there is one, only says that they have. */
+/** The question that callbacks have asked a person. An answer of the callbacks only says that they have asked. */
 function askedBefore({ tool, context }: CalledTool): Question | undefined {
   const asked = askedOf(context);
   if (asked === undefined) return undefined;

@@ -61,7 +61,7 @@ export function digestOfArguments(tool: BaseTool, args: Record<string, unknown>)
   return digestOf(shownArguments(args, sensitiveIn(tool, args)));
 }
 
-/** What the workflow needs to know of a request. */
+/** The facts of a request that the workflow needs. */
 export function gateOf(
   { requestId, kind, hint, terms, sensitive: ofCall }: NewRequest,
   tool: BaseTool,

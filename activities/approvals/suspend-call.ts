@@ -22,7 +22,7 @@ interface CallToSuspend
   n: number;
 }
 
-/** What a call asks a person, and with which arguments it goes on once it is answered. */
+/** The question of a call to a person, and the arguments for its run after the answer. */
 interface AskingRun extends AskedPerson {
   args: Record<string, unknown>;
 }

@@ -37,7 +37,7 @@ export async function messageOfCall(
   input: CallModelInput,
   { session, runKey, callKey, tool }: CallOfAgent,
 ): Promise<string> {
-  // What lets it run stays true: one look before the session is opened is enough.
+  // The conditions for its run stay true, so one look before the session is opened is enough.
   const found = await dependencies.store.turns.findCallOfAgent({ session, callKey });
   const problem = callKey.startsWith(`${runKey}.`) ? refusalOf(found, input) : 'it is one of another run';
   if (problem === undefined) return requestText(agent, found.args ?? {});
@@ -116,9 +116,9 @@ interface RanCall {
 }
 
 /**
- * What a call comes to whose agent has run.
+ * The outcome of a call whose agent has run.
  *
- * @returns `done`: what callbacks and the agent have done, whatever becomes of the call.
+ * @returns `done`: the actions of callbacks and the agent, which count with any outcome of the call.
  * @throws HOLDFAST_APPROVAL_NOT_PROVEN for a run that is none of the call's.
  */
 export async function resultOfAgent(
@@ -184,7 +184,7 @@ function endOf({ status, error }: EndedAgent, child: ChildOutcome | undefined): 
   return { status: recorded.status, error: recorded.error ?? error };
 }
 
-/** What the call is settled with: the agent's answer or its failure, as callbacks after the tool have it. */
+/** The outcome that settles the call: the agent's answer or its failure, after the tool's callbacks. */
 async function outcomeOfAgent(
   { agent }: AgentOfTool,
   end: AgentRunEnd,

@@ -44,9 +44,9 @@ interface RecordedNext {
 }
 
 /**
- * The step of an agent that says itself what runs next. What it says counts once for all attempts of the step.
+ * The step of an agent that says itself what runs next. Its answer counts for all attempts of the step.
  *
- * @param before what the step has said until then.
+ * @param before the step's events until then.
  */
 export async function draftFromCustomAgent(step: StepParts, before: NewEvent[]): Promise<StepDraft> {
   let next: RecordedNext;

@@ -27,7 +27,7 @@ interface ScriptedPart {
   failed?: string;
 }
 
-/** What a ported agent remembers from step to step: JSON. */
+/** The memory of a ported agent between its steps: JSON. */
 export interface RememberedScript {
   /** The step that it began in. */
   began: number;
@@ -205,7 +205,7 @@ export class ScriptedRun {
       .map(({ event }) => event);
   }
 
-  /** What the script has yielded itself in earlier steps, as it is stored: each step's last ones, after those of callbacks. */
+  /** The script's own events of earlier steps, as they are stored: the last ones of each step, after those of callbacks. */
   #ownEvents(): (Event | undefined)[] {
     const { input, transcript } = this.#step;
     const own = transcript

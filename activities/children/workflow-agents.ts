@@ -13,9 +13,9 @@ import type { StepParts } from '../model/step-parts.ts';
 const DEEPEST = 16;
 
 /**
- * What a step of a workflow agent comes to: the agents that it has run, or its end after them.
+ * The draft of a workflow agent's step: the agents that it has run, or its end after them.
  *
- * @param before what the step has said until then.
+ * @param before the step's events until then.
  * @returns undefined for an agent that says itself what runs.
  */
 export function draftFromPlan(step: StepParts, before: NewEvent[]): StepDraft | undefined {

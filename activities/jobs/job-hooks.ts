@@ -75,7 +75,7 @@ export async function outcomeOfHook(
   return { response, failed: false };
 }
 
-/** What a job ends with that is out of time: what its tool's hook says, else an error. */
+/** The outcome of a job that is out of time: the answer of its tool's hook, else an error. */
 export async function outcomeOfTimeout(
   dependencies: ActivityDependencies,
   scene: JobScene,

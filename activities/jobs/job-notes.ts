@@ -4,7 +4,7 @@ import { isRecord } from '../../src/protocol/json.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { CallActions } from '../../src/store/turns/call-store.ts';
 
-/** What a run leaves to those who look after its job, where that isn't what was planned. */
+/** Facts of a run for the later looks at its job, where they differ from the plan. */
 export interface JobNotes {
   args?: Record<string, unknown>;
   /** The other actions of the run; kept while its call waits. */

@@ -21,7 +21,7 @@ import { plannedArguments } from '../tool/begin-call.ts';
 import type { StartedCall } from '../tool/tool-failure.ts';
 import { type JobNotes, recordNotes } from './job-notes.ts';
 
-/** What becomes of a run that has returned: nothing but its result, or its job decides. */
+/** The end of a run that has returned: only its result, or a job that decides. */
 export type LeftJob =
   | { kind: 'result' }
   /** The turn waits for the job's outcome. */
@@ -101,7 +101,7 @@ export class JobOfCall {
     return row.mode === 'parked' ? { kind: 'parked', parks: this.#awaited(row) } : undefined;
   }
 
-  /** What of a run with these arguments those who look after its job can't know by themselves. */
+  /** The facts of a run with these arguments that later looks at its job can't find out themselves. */
   notesOf(args: Record<string, unknown>): JobNotes {
     const { answers } = this.#call;
     const credentials = [...answers.credentialRefs];

@@ -106,7 +106,7 @@ export class JobScene {
     return new JobScene({ dependencies, row, agent, tool, init, known, args, credentials });
   }
 
-  /** What a hook is told of the job. */
+  /** The job as a hook sees it. */
   async view(): Promise<JobView> {
     const { jobId: id, intermediate, progress, since, until } = this.row;
     const args = (await this.tool.readArguments(structuredClone(this.args))) as Record<string, unknown>;

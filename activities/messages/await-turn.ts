@@ -83,7 +83,7 @@ function clientHere({ store, searchAttributes }: ActivityDependencies): Holdfast
   return new HoldfastClient({ temporal, store, searchAttributes, taskQueue: activityInfo().taskQueue });
 }
 
-/** What would be refused again is not tried again. */
+/** A refusal isn't retried: it would be refused again. */
 function refusalIn(error: unknown): unknown {
   const isRefusal =
     error instanceof MessageRejected || error instanceof InvalidTurn || error instanceof MessageTooLarge;

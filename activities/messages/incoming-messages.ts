@@ -22,7 +22,7 @@ export async function keepMessages(
   return { v: PROTOCOL_VERSION, messages: await dependencies.store.messages.keep({ ...given, messages }) };
 }
 
-/** What a message says counts, not what is said of it: its digest is that of its content wherever that is here. */
+/** The digest of a message is computed from its content wherever the content is here: a given digest is only a claim. */
 async function withRequester(
   dependencies: ActivityDependencies,
   { app, userId, sessionId }: Omit<KeepMessagesInput, 'v'>,
@@ -30,7 +30,7 @@ async function withRequester(
 ): Promise<MessageForInbox> {
   const { attestation, requester: _claimed, ...kept } = given;
   const { messageId, invocationId, message, stateDelta, stored, rejected } = kept;
-  // Nobody sends what was rejected.
+  // A rejected message has no sender.
   if (rejected !== undefined) return kept;
   const digest = message === undefined || stored ? kept.digest : messageDigest(message, stateDelta);
   const arrived = { app, userId, sessionId, messageId, messageDigest: digest, invocationId, attestation };
@@ -48,8 +48,8 @@ interface ArrivedMessage extends AttestedMessage {
 /**
  * The sender of a message, if an attestation of it holds. Otherwise the message is answered all the same, and the operator told.
  *
- * It came when Temporal was told to run this activity, all attempts of it: a turn may wait for its slot longer than an attestation
- * lasts, and nobody can have an activity scheduled in the past, whatever its input says.
+ * The time of the message is the time at which Temporal scheduled this activity, for all of its attempts. A turn may wait for its
+ * slot longer than an attestation lasts, and no input can have an activity scheduled in the past.
  */
 export async function requesterOf(
   dependencies: ActivityDependencies,

@@ -67,7 +67,7 @@ interface Speaker {
   agent: string;
 }
 
-/** What an agent has said, for a history: without what its tools keep to themselves. */
+/** An agent's content for a history, without the secrets of its tools. */
 function shownContent(deployment: Deployment, agent: Speaker, content: Content): Content {
   if (content.parts === undefined) return content;
   return { ...content, parts: content.parts.map((part) => shownPart(deployment, agent, part)) };

@@ -26,7 +26,7 @@ interface ModelQuestion {
   asking: (request: LlmRequest, ask: () => Promise<LlmResponse>) => Promise<LlmResponse>;
 }
 
-/** What a question has come to. */
+/** The result of a question to the model. */
 export interface ModelAnswer {
   /** Absent where user code has ended the invocation before the model was asked. */
   response?: LlmResponse;
@@ -88,9 +88,9 @@ export class ModelExchange {
   }
 
   /**
-   * What error callbacks answer in the place of a model that has failed for good.
+   * The answer of error callbacks in the place of a model that has failed for good.
    *
-   * @throws AnswerLost, and what the callbacks throw.
+   * @throws AnswerLost, and the errors of the callbacks.
    */
   async recovered(error: Error): Promise<ModelAnswer | undefined> {
     const { callbacks, time } = this.#question;
@@ -187,9 +187,8 @@ interface ProcessedResponse {
 }
 
 /**
- * What is asked around a model call: the plugins of its app, then its agent's callbacks, then its response processors.
- * Semantics: `callLlmAsync` and `postprocess` of `@google/adk` 2.0.0, and after-callbacks for what an error callback answers,
- * as in adk-go.
+ * The user code around a model call: the plugins of its app, then its agent's callbacks, then its response processors. Semantics:
+ * `callLlmAsync` and `postprocess` of `@google/adk` 2.0.0, and after-callbacks for the answer of an error callback, as in adk-go.
  */
 export class ModelCallbacks {
   readonly #code: UserCode<LlmAgent>;

@@ -223,7 +223,7 @@ class CallModel {
     return committed;
   }
 
-  /** What the first step tells the workflow beside its outcome. */
+  /** Facts of the first step for the workflow, beside the outcome. */
   #firstStep({ opened, fence }: BegunStep): FirstStep {
     const { identity, step, fence: own } = this.#input;
     if (step !== 1 || identity === undefined) return {};

@@ -59,7 +59,7 @@ export function limitBeforeOpening(
   if (name === undefined || root === undefined || within !== undefined) return undefined;
   const agent = roots.get(root)?.findAgent(name);
   if (!isLlmAgent(agent) || agent.canonicalBeforeModelCallbacks.length > 0) return undefined;
-  // Which app it is only the store knows.
+  // Only the store knows the app.
   if ([...plugins.values()].some((ofApp) => ofApp.has('beforeModelCallback'))) return undefined;
   const key = limitKeyOf(agent.canonicalModel);
   const wait = rateLimited.waitOf(key);

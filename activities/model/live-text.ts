@@ -7,7 +7,7 @@ const INTERVAL = 50;
 /** Of one notice's text: what PostgreSQL's NOTIFY carries, with room for the names around it. */
 const MOST_BYTES = 7 * 1024;
 
-/** Characters that wait to be told at most. What a model writes faster than it can be told, its event brings. */
+/** Most characters that wait for followers. The event brings the text that a model writes faster than it can be sent. */
 const MOST_WAITING = 64 * 1024;
 
 const encoder = new TextEncoder();
@@ -23,8 +23,8 @@ interface Piece {
 }
 
 /**
- * Tells followers what a model is writing: the first text at once, then at most 20 notices a second. Nothing waits for it,
- * and nothing of it is kept. What earlier attempts told is dropped when this one begins.
+ * Sends a model's text to followers while the model writes: the first text at once, then at most 20 notices a second. Nothing waits
+ * for it, and nothing of it is kept. Text of earlier attempts is dropped when this one begins.
  */
 export class LiveText {
   readonly #live: Pick<LiveFeed, 'tell'>;
@@ -60,7 +60,7 @@ export class LiveText {
     while (this.#waiting.length > 0) this.#tellNext();
   }
 
-  /** What was told belongs to no answer. */
+  /** Drops the text that was sent: it belongs to no answer. */
   drop(): void {
     this.#close();
     this.#waiting = [];

@@ -28,10 +28,10 @@ import { failureOf, logFailed, retriedUnlessLast, turnErrorOf } from './step-fai
 import type { ModelStepParts } from './step-parts.ts';
 
 /**
- * What a model's answer, or its failure, comes to.
+ * The draft of a step from the model's answer or failure.
  *
- * @param before what the step has said until then.
- * @throws what has the step tried again.
+ * @param before the step's events until then.
+ * @throws an error after which the step is tried again.
  */
 export async function draftFromModel(step: ModelStepParts, before: NewEvent[]): Promise<StepDraft> {
   const callbacks = callbacksOf(step);
@@ -163,7 +163,7 @@ async function draftFromFailure(
   const key = limitKeyOf(step.agent.canonicalModel, exchange.request?.model);
   await retriedUnlessLast(step, await sharedLimit(step, key, failure));
   if (failure.error !== undefined) {
-    // What the model has begun to say is no part of another one's answer.
+    // Text that one model has begun is no part of another one's answer.
     step.live.drop();
     try {
       const answer = await exchange.recovered(failure.error);
@@ -188,7 +188,7 @@ function lost(step: ModelStepParts, before: NewEvent[], error: AnswerLost): Step
   return draftFromError(asked, error, { usage, events: before, ...actedBy(step) });
 }
 
-/** What callbacks have written into the model's event, for the error's. */
+/** Actions that callbacks have written into the model's event, for the error's event. */
 function actedBy(step: ModelStepParts): { actions?: EventActions } {
   const { context } = step;
   if (!context.hasActed) return {};

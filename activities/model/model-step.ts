@@ -76,7 +76,7 @@ async function draftOf(step: StepParts): Promise<StepDraft> {
   if (refused !== undefined) return { ...draftFromError(asked, refused), cut: 'run' };
   let begun: Beginning = NO_BEGINNING;
   try {
-    // What was said before counts, also where a deploy has taken away who said it.
+    // Recorded events count, also where a deploy has removed the code that made them.
     if (BEGUN in opened.once || hasBeginning(agent, plugins, step.begins)) begun = await begin(step);
   } catch (error) {
     return { ...draftFromError(asked, await failedUserCode(step, error)), cut: 'agent' };

@@ -82,8 +82,7 @@ export function misplacedStep(problem: string): HoldfastError {
 }
 
 /**
- * What no workflow of ours sends: with it a message or a call that somebody has made up would stand in a turn that another person has
- * asked for.
+ * Refuses a step that none of our workflows sends: by such a step somebody could put a forged message or call into another person's turn.
  *
  * @throws HOLDFAST_MISPLACED_STEP
  */
@@ -122,10 +121,10 @@ const DELAY = 1_000;
 const HOOK = 'onUserMessageCallback';
 
 /**
- * What a step is opened with, or why it isn't opened now. Only where a plugin wants to see it first the store is asked what that
- * is: a crash before the opening asks the plugin again, and what is stored is one input.
+ * The input that opens a step, or the reason not to open it now. The store is asked for the input only if a plugin sees it first: a
+ * crash before the opening asks the plugin again, and the store keeps one input.
  *
- * @throws what has the step tried again.
+ * @throws an error after which the step is tried again.
  */
 export async function stepInput(site: Site): Promise<StepInput> {
   return site.input.step === 1 ? await firstInput(site) : await laterInput(site);
@@ -236,7 +235,7 @@ async function inputFrom(
 ): Promise<DraftEvent> {
   const { dependencies, current } = site;
   const agent = actingAgent(site, peeked);
-  // Nobody here goes on with it either.
+  // This worker doesn't have the agent, so it doesn't run the step either.
   if (agent === undefined) return given;
   const time = new StepTime(current, agent);
   const code = new UserCode(agent, pluginsOf(dependencies.deployment, peeked.names.app), time);
@@ -317,7 +316,7 @@ export function checkedMessageOf(
 }
 
 /**
- * What a first step is opened with; a message that is not given is in the store.
+ * The message that opens a first step; a message that is not given is in the store.
  *
  * @param customMetadata of the turn's run config.
  */

@@ -184,10 +184,10 @@ function agentWithHooks({ deployment }: ActivityDependencies, input: SettleStepI
 }
 
 /**
- * What ends an invocation, as plugins and callbacks have it: they see the responses of its last calls, then its end. All of
+ * The end of an invocation after its plugins and callbacks: they see the responses of its last calls, then its end. All of
  * these calls are settled by now, unless the ending cuts them off.
  *
- * @throws what has the attempt tried again.
+ * @throws an error after which the attempt is tried again.
  */
 async function endingByHooks(heard: EndingForHooks): Promise<Ending> {
   const { current } = heard;

@@ -10,7 +10,7 @@ import type { Context } from '../../src/tools/context.ts';
 import type { ToolCallRecord } from '../../src/tools/invocation-context.ts';
 import type { UserCode } from './user-code.ts';
 
-/** What user code said before a step asked its model. JSON: the step's ledger row keeps it over its attempts. */
+/** Events of user code from before the step's model call. JSON: the step's ledger row keeps it over its attempts. */
 export interface Beginning {
   /** To be stored before the model's event. */
   events: DraftEvent[];
@@ -21,7 +21,7 @@ export interface Beginning {
 /** Of a step that nobody has anything to say before. */
 export const NO_BEGINNING: Beginning = { events: [] };
 
-/** What begins with a step. */
+/** The runs and agents that begin with a step. */
 export interface StepStart {
   /** The first of its run. */
   isFirst: boolean;
@@ -85,9 +85,9 @@ export async function beginAgent(code: UserCode, step: StepContext): Promise<Beg
 }
 
 /**
- * A later step: plugins hear of the calls that have their outcome. What they throw is `failed`'s affair.
+ * A later step: plugins hear of the calls that have their outcome. Their errors go to `failed`.
  *
- * @throws nothing of theirs.
+ * @throws no error of theirs.
  */
 export async function reportCompletedCalls(
   code: UserCode,
@@ -114,7 +114,7 @@ export async function reportCompletedCalls(
 }
 
 /**
- * What an agent's callback has said or done, as an event of the agent.
+ * The content and actions of an agent's callback, as an event of the agent.
  *
  * @throws CallbackFailed for actions that can't be stored.
  */

@@ -55,9 +55,8 @@ interface StepEndingParts extends Pick<EndingAgents, 'transferredBy' | 'isRoot'>
 }
 
 /**
- * What user code makes of a step that is about to be recorded: of its events and, where it ends the turn, of the end of the
- * agent and of its run. Semantics: `Runner.runAsync` and `BaseAgent.runAsync` of `@google/adk` 2.0.0, but a plugin's event is
- * what is stored.
+ * Runs user code for a step that is about to be recorded: for its events and, where it ends the turn, for the end of the agent and
+ * of its run. Semantics: `Runner.runAsync` and `BaseAgent.runAsync` of `@google/adk` 2.0.0, but the store keeps a plugin's event.
  */
 export class StepEnding {
   readonly #parts: StepEndingParts;

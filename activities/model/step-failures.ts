@@ -87,9 +87,9 @@ export async function retriedUnlessLast(step: Place, failure: StepFailure): Prom
 }
 
 /**
- * What user code has thrown before any model was asked: the last failure that counts ends the turn.
+ * The error of user code from before the model call: the last failure that counts ends the turn.
  *
- * @throws what has the step tried again.
+ * @throws an error after which the step is tried again.
  */
 export async function failedUserCode(step: StepParts, error: unknown): Promise<TurnError> {
   const { asked, current, opened, report } = step;
@@ -160,11 +160,11 @@ function retryOf(agent: BaseAgent): ResolvedRetryOptions {
 }
 
 /**
- * What a step comes to, an error that only a mistake of ours explains included: on the last attempt of about a minute, as for an
- * agent that no worker has, that ends the turn. Until then a worker of another version may get further; after it the session would
- * be kept busy for nothing.
+ * Runs a step, and ends the turn for an error that only a mistake of ours explains: on the last attempt, after about a minute, as
+ * for an agent that no worker has. Until then a worker of another version may get further; after it the session would be kept busy
+ * for nothing.
  *
- * @throws what has the step tried again.
+ * @throws an error after which the step is tried again.
  */
 export async function boundedly(
   { store, conceal }: ActivityDependencies,

@@ -33,7 +33,7 @@ export interface GivenStep<Agent extends BaseAgent = BaseAgent> {
   place: CallPlace;
   report: StepReport;
   opened: OpenStep;
-  /** What the runs have used that this one is part of, in the order of `input.above`. */
+  /** Usage of the runs that contain this one, in the order of `input.above`. */
   usedAbove: readonly StepUsage[];
   agent: Agent;
   settings: AppSettings;

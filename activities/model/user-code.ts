@@ -55,7 +55,7 @@ export class UserCode<Agent extends BaseAgent = BaseAgent> {
   }
 
   /**
-   * The answer of the first plugin, else of the agent's first callback, that has one. What is falsy is none, as in
+   * The answer of the first plugin, else of the agent's first callback, that has one. A falsy value is no answer, as in
    * `@google/adk` 2.0.0.
    *
    * @throws PluginFailed, CallbackFailed
@@ -196,9 +196,9 @@ function outOfTime(): HoldfastError {
 const HOOK = 'onEventCallback';
 
 /**
- * An event as plugins let it be stored: what they return takes its place, and what they change in it counts. Its calls and
- * responses stay, by id and name: those are run, and answered, by what the model has said. What an event of kind `request` asks
- * stays as it is, whatever they return: people are to decide about what will run.
+ * An event as plugins let it be stored: a returned event takes its place, and changes in the event count. Its calls and responses
+ * stay, by id and name, because the model's own calls are run and answered. The questions of an event of kind `request` stay as
+ * they are: people are to decide about the arguments that will run.
  *
  * @throws PluginFailed
  */

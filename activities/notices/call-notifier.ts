@@ -47,9 +47,9 @@ export async function rowsOf(
 }
 
 /**
- * Has one notifier tell people, once; of what it isn't to tell any more it hears nothing.
+ * Has one notifier tell people, once. The notifier doesn't get the requests that it needn't tell any more.
  *
- * @throws whatever it throws; also where it takes too long.
+ * @throws the notifier's error, or an error after too long a time.
  */
 export async function callNotifier(
   dependencies: ActivityDependencies,
@@ -102,7 +102,7 @@ async function notifyOpen(
   } finally {
     if (notifier.ended !== undefined) {
       const names = told.map(({ requestId }) => ({ notifier: notifier.name, requestId }));
-      // What keeps the store from knowing is no failure of the notifier: by and by it takes it to be over.
+      // A failure of this record is no failure of the notifier: after some time the store takes the notice to be over.
       const ended = await Promise.allSettled(names.map((name) => store.notices.endNotifying(name)));
       const failure = ended.find((each) => each.status === 'rejected');
       if (failure !== undefined) {
@@ -165,10 +165,7 @@ function isRecorded({ status, history }: ApprovalRow, why: NotifyInput['why']): 
 const MOST_NOTE_BYTES = 16 * 1024;
 const LONGEST_PLACE = 500;
 
-/**
- * What one notifier works with; its notes are its own.
- * `begunAt`: when it is asked, by the store's clock.
- */
+/** The context of one notifier, with its own notes. `begunAt`: when it is asked, by the store's clock. */
 function noticeContext(
   { store, credentialKeys, publicUrl }: ActivityDependencies,
   {

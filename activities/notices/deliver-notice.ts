@@ -15,7 +15,7 @@ import { callNotifier, rowsOf } from './call-notifier.ts';
 import { checkedDelivery } from './checked-notice.ts';
 import { delayOf, keepDeadLetter, problemOf } from './notice-failure.ts';
 
-/** What earlier attempts have come to, in the heartbeat's details, which Temporal gives to the next attempt. */
+/** The state after earlier attempts, in the heartbeat's details, which Temporal gives to the next attempt. */
 interface Asked {
   /** When its time began: an outage of the store before its first attempt takes nothing of it. */
   from: number;
@@ -26,9 +26,9 @@ interface Asked {
 }
 
 /**
- * `holdfast.deliverNotice`: tells one notifier of one request, again and again until its time is over; then the notice is kept as dead.
- * What keeps the store from answering is none of the notifier's failures: it is waited for, however long that takes. The notifier's
- * time begins once it was asked, and has failed: from then on it goes on while the store is away, too.
+ * `holdfast.deliverNotice`: tells one notifier of one request, again and again until its time is over; then the notice is kept as
+ * dead. An outage of the store is no failure of the notifier: the activity waits for the store as long as it takes. The notifier's
+ * time begins when it has been asked and has failed. From then on it also runs while the store is away.
  */
 export async function deliverNotice(
   dependencies: ActivityDependencies,
@@ -82,7 +82,7 @@ export async function deliverNotice(
   }
 }
 
-/** What is not the notifier's: whatever it is to be told has yet to come to it. */
+/** An error that is no failure of the notifier: the notice has not reached it yet. */
 function isNoFailure(error: unknown, { failedAt }: { failedAt: number }): boolean {
   if (hasCode(error, 'HOLDFAST_NOTIFIER_BUSY') || (error instanceof StoreError && error.retryable))
     return true;

@@ -55,7 +55,7 @@ export async function notify(
   );
 }
 
-/** @throws where it is neither told, nor goes on being told. */
+/** @throws where the notifier isn't told now and no later delivery has begun. */
 async function notifyOrDeliverLater(
   dependencies: ActivityDependencies,
   notifier: Notifier,

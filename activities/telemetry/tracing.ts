@@ -77,7 +77,7 @@ export interface TracingOptions {
    * the worker.
    */
   spanProcessors: TurnSpanProcessor[];
-  /** What the spans say of their process, as `resourceFromAttributes({ 'service.name': 'shop-agents' })` makes it. */
+  /** Attributes of the process in its spans, as `resourceFromAttributes({ 'service.name': 'shop-agents' })` makes them. */
   resource?: object;
   /**
    * Share of the traces of messages that came without a `traceparent`, 0 to 1: those with one follow their sender.
@@ -237,7 +237,7 @@ export interface TurnSpanProcessor {
   shutdown(): Promise<void>;
 }
 
-/** What a span processor throws must not fail the model call or the tool that the span is of, which would run again. */
+/** An error of a span processor must not fail the span's model call or tool, which would run again. */
 function loggingFailures(processor: TurnSpanProcessor): TurnSpanProcessor {
   const told = (tell: () => void) => {
     try {

@@ -8,7 +8,7 @@ interface StepFacts {
   app: string;
   agent: string;
   model: string;
-  /** What the step came to: `calls`, `final` or `failed`. */
+  /** The step's outcome: `calls`, `final` or `failed`. */
   outcome: string;
 }
 
@@ -33,8 +33,8 @@ const MICRO = 1_000_000;
 const MILLISECOND = 1_000;
 
 /**
- * Counts what turns do, on the meter of Temporal's runtime, so that one endpoint tells of Holdfast and of the SDK. What was
- * recorded before and is only read again isn't counted again. No label names a user, a session or a turn.
+ * Counts what turns do, on the meter of Temporal's runtime, so that one endpoint has the metrics of Holdfast and of the SDK. An
+ * outcome that is only read again isn't counted again. No label names a user, a session or a turn.
  */
 export class TurnMetrics {
   readonly #meter: MetricMeter;
@@ -172,7 +172,7 @@ export function errorType(code: unknown): string {
   return typeof code === 'string' && code.length <= LONGEST_TYPE && TYPE.test(code) ? code : OTHER;
 }
 
-/** Of whatever was thrown. */
+/** The type of any thrown value. */
 export function errorTypeOf(thrown: unknown): string {
   try {
     if (!(thrown instanceof Error)) return OTHER;

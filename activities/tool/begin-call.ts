@@ -23,8 +23,8 @@ const LATE_BEGINNING = 500;
 type Begun = BegunCall | Awaited<ReturnType<typeof beginAnswered>>;
 
 /**
- * Begins a call in the ledger. What a store has begun whose answer got lost would be an attempt of unknown outcome: it is asked again,
- * until it says. Where that has taken the time that is the tool's, another attempt runs it.
+ * Begins a call in the ledger. If the store's answer got lost, the begun call would be an attempt of unknown outcome, so the store
+ * is asked until it answers. If that has used up the tool's time, another attempt runs the tool.
  *
  * @param own the tool, where it is its agent's own.
  * @throws StoreUnavailable, HOLDFAST_APPROVAL_NOT_PROVEN

@@ -53,7 +53,7 @@ export function sceneOf(
   return { names, invocationId, userContent, state, ...more };
 }
 
-/** What all contexts of a call are made of, and those of the toolsets that have its tool. */
+/** The parts of all contexts of a call, and of the contexts of the toolsets that have its tool. */
 export function contextInitOf(scene: CallScene): ContextInit {
   const { names, invocationId, agent, userContent, state, abortSignal, transcript, transfers } = scene;
   return {
@@ -110,7 +110,7 @@ export function callContext(
 }
 
 /**
- * What user code has done by a call's context, beside its result.
+ * The actions of user code on a call's context, beside its result.
  *
  * @throws InvalidResultError naming the action that can't be kept.
  */

@@ -338,7 +338,7 @@ class Call {
   }
 }
 
-/** What the run of a call comes to: its gate, its credentials and its job come before its tool. */
+/** The state after the run of a call: its gate, its credentials and its job come before its tool. */
 async function afterRun(run: ToolRun): Next<'finished' | 'waiting' | 'parked' | 'child'> {
   const { jobOutcomes } = run;
   const { tool, answers, job } = run.call;

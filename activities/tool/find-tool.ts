@@ -14,7 +14,7 @@ import type { Attempt } from '../attempt.ts';
 import { inTime } from '../deadline.ts';
 import { type Deployment, settingsOf } from '../deployment.ts';
 
-/** What a call names: a tool, or the code executor where it has no id on the wire. */
+/** The name in a call: of a tool, or of the code executor where the call has no id on the wire. */
 export interface CalledName {
   name: string;
   callId: string;

@@ -7,7 +7,7 @@ import type { ToolChunk } from '../../src/tools/base-tool.ts';
 /** From one notice of a call to the next at least, milliseconds: 20 a second. */
 const INTERVAL = 50;
 
-/** Bytes that wait to be told at most. Of what a tool yields faster than it can be told, the index shows that some is missing. */
+/** Most bytes that wait for followers. If a tool yields faster than its chunks can be sent, the index shows that some are missing. */
 const MOST_WAITING = 64 * 1024;
 
 /** Names the attempt of a call whose chunks are sent. */
@@ -21,8 +21,8 @@ interface Waiting {
 }
 
 /**
- * Tells followers what a streaming tool yields: the first chunk at once, then at most 20 notices a second. Nothing waits for it,
- * and nothing of it is kept. What an attempt told that comes to nothing is dropped.
+ * Sends the chunks of a streaming tool to followers: the first chunk at once, then at most 20 notices a second. Nothing waits for it,
+ * and nothing of it is kept. Chunks of an attempt without an outcome are dropped.
  */
 export class LiveChunks {
   readonly #live: Pick<LiveFeed, 'tell'>;

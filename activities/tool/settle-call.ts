@@ -18,9 +18,9 @@ import type { CalledTool, ToolCallbacks } from './tool-callbacks.ts';
 import { describeFailure, storeErrorIn } from './tool-failure.ts';
 
 /**
- * Settles a call with what it has come to, or with an error where that can't be stored.
+ * Settles a call with its outcome, or with an error where the outcome can't be stored.
  *
- * @param done what is done whatever becomes of the call.
+ * @param done actions that count with any outcome.
  */
 export async function settleCall(
   store: Pick<Store, 'turns'>,
@@ -43,7 +43,7 @@ export async function settleCall(
 }
 
 /**
- * What the history shows of a settled call.
+ * A settled call as the history shows it.
  *
  * @param answersError the response is what callbacks made of an error.
  */
@@ -55,7 +55,7 @@ export function callResult(
 ): Extract<ToolCallResult, { response: unknown }> {
   // Where the tool isn't known, neither is what it keeps to itself: only what was said here can be told.
   const { sensitive } = tool?.durable ?? { sensitive: !first };
-  // An error's text may quote any argument, and so may an answer to it. What another attempt has settled may be one.
+  // An error's text may quote any argument, and so may an answer to it. An outcome that another attempt has recorded may be one.
   const mayQuote = failed || answersError || !first;
   const hidden = isResultSensitive(sensitive, mayQuote);
   return {
@@ -89,8 +89,8 @@ interface FailedCall {
 }
 
 /**
- * What a call comes to that has failed for good. What its callbacks do beside their answer counts; where they fail
- * themselves, that is the outcome.
+ * The outcome of a call that has failed for good. The actions of its callbacks count beside their answer. If a callback fails
+ * itself, its failure is the outcome.
  */
 export async function outcomeOfFailure(
   callbacks: ToolCallbacks,

@@ -23,8 +23,8 @@ const CALLBACK_TIME = 20_000;
 type SettledWith = SettleStep['unsettled'][number];
 
 /**
- * What calls are settled with that no attempt lived to settle, such as those that were cancelled: as callbacks have it. Nothing
- * is asked or read where nobody hears of failed calls, nor for calls that an interruption of their turn has cut off.
+ * The outcomes, after callbacks, of calls that ended before an attempt could settle them, such as cancelled ones. Nothing is asked
+ * or read where no callback hears of failed calls, or for calls that an interruption of their turn has cut off.
  */
 export async function settleUnsettled(
   dependencies: ActivityDependencies,

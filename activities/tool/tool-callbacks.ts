@@ -26,8 +26,8 @@ type ToolHook = (typeof HOOKS)[number];
 type Callback<Params> = (params: Params) => unknown;
 
 /**
- * What is asked about a call: the plugins of its app, then its agent's callbacks. The first answer wins, and is a response as a
- * tool's result is; what is falsy is none. Semantics: `handleFunctionCallList` of `@google/adk` 2.0.0; but arrays are sent as
+ * The user code around a call: the plugins of its app, then its agent's callbacks. The first answer wins, and is a response as a
+ * tool's result is; a falsy value is no answer. Semantics: `handleFunctionCallList` of `@google/adk` 2.0.0; but arrays are sent as
  * `{ result }`, and after-callbacks see errors as `{ error }`.
  */
 export class ToolCallbacks {
@@ -95,10 +95,9 @@ export class ToolCallbacks {
   }
 
   /**
-   * What a call is settled with that has failed for good: the answer of an error callback or `{ error }`, and what
-   * after-callbacks make of that.
+   * The response of a call that has failed for good: the answer of an error callback or `{ error }`, then changed by after-callbacks.
    *
-   * @param unanswered the response where nobody has another one. Defaults to `{ error }`.
+   * @param unanswered the response where no callback has one. Defaults to `{ error }`.
    * @throws CallbackFailed, PluginFailed
    */
   async failed(

@@ -56,7 +56,7 @@ function notOfTheTool(code: ErrorCode, message: string): HoldfastError {
   return withoutStack(new HoldfastError(code, message));
 }
 
-/** What an earlier attempt has recorded of its own failure: a stack would tell of this attempt. */
+/** The recorded failure of an earlier attempt, without a stack: a stack would be that of this attempt. */
 export function recordedFailure(message: string): Error {
   return withoutStack(new Error(message));
 }

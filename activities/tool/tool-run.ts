@@ -56,7 +56,7 @@ export interface CallToRun {
   job: JobOfCall | undefined;
 }
 
-/** What the attempt of a call works with: arguments, contexts, credentials, cancellation; and the runs of its tool. */
+/** The attempt of a call: arguments, contexts, credentials, cancellation; and the runs of its tool. */
 export class ToolRun {
   readonly call: CallToRun;
   /** The attempt, which also ends where another one has taken its place. */
@@ -68,12 +68,12 @@ export class ToolRun {
   readonly #dependencies: ActivityDependencies;
   /** Ends the attempt: another one has taken its place. */
   readonly #replaced: (reason: Error) => void;
-  /** What is being recorded of `once`. */
+  /** Values of `once` that are being recorded. */
   readonly #recording = new Set<Promise<unknown>>();
   readonly #cancellation: ToolCancellation;
   readonly #credentials: CallCredentials;
   readonly #init: CallInit;
-  /** What before-callbacks have done, when the call was planned or before a run that goes on at once. */
+  /** Actions of before-callbacks, from the plan of the call or from before a run that goes on at once. */
   #before: CallActions | undefined;
   #isPrepared: boolean;
   readonly #began = performance.now();
@@ -199,12 +199,12 @@ export class ToolRun {
     return isThere ? undefined : { kind: 'credential', authConfig: withoutSecrets(authConfig) };
   }
 
-  /** What fails here has started nothing: the next attempt finds no unknown outcome. */
+  /** A failure here has started nothing: the next attempt finds no unknown outcome. */
   async beforeRun<T>(work: () => Promise<T>): Promise<T> {
     return await beforeRun(this.#dependencies, this.call, work);
   }
 
-  /** What has happened by then is known to the next attempt: a tool may be out of time while the store is away. */
+  /** Waits until the next attempt can know all events so far: a tool may be out of time while the store is away. */
   async recorded(): Promise<void> {
     await Promise.allSettled(this.#recording);
   }

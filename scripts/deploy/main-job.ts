@@ -31,7 +31,7 @@ export interface MainJobReport {
 }
 
 /**
- * What the deployment is for: turns of one session that complete, whose events are in the store and whose runs are found
+ * Tries the deployment's purpose: turns of one session that complete, whose events are in the store and whose runs are found
  * by their search attributes.
  *
  * @throws Error that says which of it didn't happen.

@@ -8,7 +8,7 @@ const LAST_LINES = 15;
 const LINE_END = 400;
 const POLL_INTERVAL = 100;
 
-/** What a container would be: a program of its own process group, its output in a file. */
+/** A program in the place of a container: it has a process group of its own, and its output goes to a file. */
 export interface NativeProcess {
   readonly name: string;
   readonly log: string;

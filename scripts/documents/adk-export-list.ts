@@ -10,7 +10,7 @@ const RE_EXPORT_ALL = /^export \* from '([^']+)';/gm;
 const RE_EXPORT_LIST = /^export (?:type )?\{([^}]*)\}(?: from '[^']+')?;/gm;
 const DECLARED = /^export (?:declare )?(?:abstract )?(?:class|function|const|enum|interface|type) (\w+)/gm;
 
-/** What programs can import from `@google/adk`, values and types, as its declarations say. Sorted. */
+/** Exports of `@google/adk`, values and types, by its declarations. Sorted. */
 export function adkExports(): string[] {
   return [...namesIn(DECLARATIONS)].sort();
 }

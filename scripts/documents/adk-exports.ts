@@ -1,4 +1,4 @@
-/** What becomes of exports of `@google/adk` 2.0.0 in Holdfast. */
+/** The places of `@google/adk` 2.0.0's exports in Holdfast. */
 export type AdkGroup =
   /** Exported, and does what ADK's does. */
   | { kind: 'same'; names: string }

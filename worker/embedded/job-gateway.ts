@@ -12,10 +12,10 @@ export interface JobGateway {
 }
 
 /**
- * Listens on loopback for those who do jobs, and loads the gateway with the first of them: few programs have any. Nobody has a token
- * for more than a job, which the client checks by its own keys, and nothing of it keeps the process up. It is given no records, no
- * settings and no credential keys: without them it has neither links nor an inbox nor API keys, and attests nobody, so that what does a
- * job finds nothing else here.
+ * Listens on loopback for the services that do jobs. The gateway is loaded with the first request, because few programs have jobs.
+ * Its callers have tokens of single jobs only, which the client checks by its own keys. The listener doesn't keep the process up.
+ * The gateway gets no records, no settings and no credential keys. So it has no links, no inbox and no API keys, it attests nobody,
+ * and a job's service finds nothing else here.
  */
 export async function openJobGateway(options: () => Omit<GatewayOptions, 'access'>): Promise<JobGateway> {
   let loading: Promise<RequestListener> | undefined;

@@ -1,4 +1,4 @@
-/** What tells a person, and when it stops telling. */
+/** Reports slow work to a person. */
 export interface SlowProgress {
   tell: (line: string) => void;
   end: () => void;

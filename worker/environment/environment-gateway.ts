@@ -13,7 +13,7 @@ const NOBODY = { app: '-', userId: '-', sessionId: '-' };
 /** Names of the apps and agents that workers of this process serve. */
 export type Served = Pick<GatewayAbout, 'apps' | 'agents'>;
 
-/** What the gateway of an environment says of itself. */
+/** The gateway's description of its environment. */
 export function aboutEnvironment(
   { server: { namespace, uiUrl }, isEmbedded }: Environment,
   taskQueue = DEFAULT_TASK_QUEUE,

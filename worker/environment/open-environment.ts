@@ -20,7 +20,7 @@ export interface EnvironmentOptions {
   env?: NodeJS.ProcessEnv;
   /** A store on PostgreSQL, as for `openStore`. Without one the store is embedded, and begins with a copy of a made one. */
   store?: { url: string; listen?: string } | undefined;
-  /** What credentials are encrypted with. Defaults to the keys that `env` has, else to those of an embedded store's folder. */
+  /** Keys that encrypt credentials. Defaults to the keys that `env` has, else to those of an embedded store's folder. */
   credentialKeys?: GivenCredentialKeys | undefined;
   /** Of the Temporal client. */
   dataConverter?: DataConverter | undefined;

@@ -7,7 +7,7 @@ const SQLITE_BUSY = 5;
 
 const ownerSchema = z.object({ pid: z.number().int().positive(), since: z.iso.datetime() });
 
-/** Who holds a lock: process id, and since when (ISO 8601). */
+/** The holder of a lock: process id and start (ISO 8601). */
 export type LockOwner = z.infer<typeof ownerSchema>;
 
 export interface ExclusiveHold {

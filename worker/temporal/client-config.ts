@@ -13,7 +13,7 @@ import { TemporalConfigInvalid } from './errors.ts';
 const SELECTORS = ['TEMPORAL_ADDRESS', 'TEMPORAL_PROFILE', 'TEMPORAL_CONFIG_FILE'];
 const HEADER_VALUE = /^[\x20-\x7e]*$/;
 
-/** What clients (`Connection`) and workers (`NativeConnection`) both connect with. */
+/** Connection options that clients (`Connection`) and workers (`NativeConnection`) share. */
 export type TemporalConnectionOptions = Pick<
   NativeConnectionOptions,
   'address' | 'tls' | 'apiKey' | 'metadata'

@@ -23,7 +23,7 @@ const entrySchema = z.object({
   version: z.string(),
 });
 
-/** What `dev.json` says about the embedded server, under `temporal`. */
+/** Entry `temporal` of `dev.json`: the embedded server. */
 export type EmbeddedServer = z.infer<typeof entrySchema>;
 
 export interface EmbeddedOptions {

@@ -9,7 +9,7 @@ const CHECK_TIMEOUT = 5_000;
 /** A `temporal` program that has shown that it can be our server. */
 export interface TemporalExecutable {
   path: string;
-  /** What `temporal --version` says, without its first words. */
+  /** Output of `temporal --version` without its first words. */
   version: string;
   /** Flags that its `server start-dev` takes, without dashes. */
   flags: ReadonlySet<string>;

@@ -2,7 +2,7 @@ import { TemporalConfigInvalid } from './errors.ts';
 
 const CLOUD_HOST = /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/;
 
-/** What a link into Temporal's UI is made of; a `TemporalTarget` is one. */
+/** The parts of a link into Temporal's UI; a `TemporalTarget` is one. */
 export interface UiTarget {
   namespace: string;
   uiUrl?: string | undefined;

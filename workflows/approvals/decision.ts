@@ -95,7 +95,7 @@ export function checkedCredential(given: ProvideCredential): Decision {
 }
 
 /**
- * Which request is to expire: nothing means the only one, and what is malformed means none.
+ * The name of the request that is to expire. Without a name the only request is meant; a malformed name is refused.
  *
  * @throws ApplicationFailure of type `InvalidDecision`
  */

@@ -135,7 +135,7 @@ export class Requests {
     this.#record(known.requestId, known.counter, 'cancelled', reason);
   }
 
-  /** What should have recorded the answer has ended without an outcome, and may never have begun. */
+  /** The activity that should have recorded the answer has ended without an outcome, and may never have begun. */
   unheard({ answered }: RequestEnding): void {
     const session = this.#asker.session();
     if (session === undefined) return;
@@ -215,7 +215,7 @@ export class Requests {
   }
 
   /**
-   * What becomes of a pending request when its time is over, now.
+   * Ends a pending request now as if its time were over.
    *
    * @throws ApplicationFailure of type `NotPending`
    */

@@ -44,8 +44,8 @@ export function ranOf(result: ToolCallResult | JobEnded): RanCall {
 }
 
 /**
- * What the model is told of a call whose activity has settled nothing. What the infrastructure says of itself is for operators, and
- * nothing that a model could act on.
+ * The model's text for a call whose activity has recorded no outcome. Texts of the infrastructure are for operators; a model
+ * couldn't act on them.
  */
 export function unsettledText({ cause }: ActivityFailure, { tool }: Pick<PlannedCall, 'tool'>): string {
   if (cause instanceof ApplicationFailure && cause.type === TOOL_FAILED) return cause.message;

@@ -157,7 +157,7 @@ async function closeCall(
   }
 }
 
-/** What people are told of a run that an answer lets through, without what they have given, and without arguments that they have changed. */
+/** Summary of a run that an answer lets through, without the answer itself and without arguments that people have changed. */
 function answeredSummary({ summary = '' }: PlannedCall, { status, people, args }: RequestEnding): string {
   const isEdited = args !== undefined;
   const how = `${status}${isEdited ? ' with other arguments' : ''}${byText(people)}`;

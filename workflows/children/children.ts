@@ -83,7 +83,7 @@ export class Children {
   }
 
   /**
-   * What a child says of itself.
+   * Takes a child's report of its state.
    *
    * @throws ApplicationFailure where it can't be decoded
    */

@@ -34,7 +34,7 @@ const NEARLY = 500;
 /** After a look that was given up this soon, another one would be given up as well. */
 const SHORT = 10_000;
 
-/** The wait for the outcome of a job. Whatever ends it, {@link endJob} is what comes next. */
+/** The wait for the outcome of a job. {@link endJob} follows each end of the wait. */
 export class JobWait {
   /** Milliseconds since the epoch: its deadline. */
   readonly until: number;

@@ -178,7 +178,7 @@ export class Jobs {
   }
 
   /**
-   * What becomes of a job when its time is over, now.
+   * Ends a job now as if its time were over.
    *
    * @throws as {@link check}
    */

@@ -337,7 +337,7 @@ function replyOf(
 }
 
 /**
- * What a reply in the form of `@google/adk` says.
+ * Reads the decision of a reply in the form of `@google/adk`.
  *
  * @throws ApplicationFailure where it is malformed or too large, has a secret in it, or an id that is no text.
  */
@@ -359,7 +359,7 @@ export function decisionOf(
 }
 
 /**
- * What a reply names by its id, which may be anything that a client sends; null counts as none.
+ * The request that a reply names by its id. A client may send any value; null counts as absent.
  *
  * @throws ApplicationFailure of type `InvalidDecision` where the id is no text: it must not mean the only request.
  */

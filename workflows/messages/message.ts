@@ -20,7 +20,7 @@ export function missingContent(refuse: Refuse) {
   return refuse('message', 'expected text or a Content { role, parts }, got nothing');
 }
 
-/** What is larger travels through the store. @throws what `refuse` makes. */
+/** Refuses a message that must travel through the store because of its size. @throws the error of `refuse`. */
 export function checkSize(
   { message, stateDelta }: Pick<SendMessage, 'message' | 'stateDelta'>,
   refuse: Refuse,

@@ -32,7 +32,7 @@ export function checkedStart(given: AgentTurnStart, { workflowId }: WorkflowInfo
 }
 
 /**
- * What the run before has carried: a start that isn't a continuation brings none.
+ * The state that the run before has carried over. A start that isn't a continuation has none.
  *
  * @throws ApplicationFailure of type `InvalidStart`
  */
