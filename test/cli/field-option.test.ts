@@ -37,7 +37,7 @@ test.each([
   [['--reason', 'x'.repeat(2_001)], /^--reason: 2001 characters, at most 2000 are allowed/],
   [['--credential', UNTOLD], /^--credential: expected the credentialRef .*: never the secret$/],
   [['--role', `run,${UNTOLD}`], /^--role: expected 'run', 'read', 'approve' or 'operate'/],
-  [[''], /^\[name\]: expected a non-empty string/],
+  [[''], /^\[name\]: expected a name .* got an empty string$/],
 ])('a wrong value is told of by its option, and is not quoted: %j', (args, problem) => {
   const refused = expect.objectContaining({
     code: 'HOLDFAST_COMMAND_LINE',
