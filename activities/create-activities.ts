@@ -116,7 +116,7 @@ export function createActivities(dependencies: ActivityDependencies): HoldfastAc
         reportUnexpected(dependencies, place),
       );
     };
-  // Of activities that record what has happened.
+  // Wraps activities that record what has happened.
   const lasting = <Input extends object, Result>(body: Body<Input, Result>) =>
     runs<Input, Result>((own, input, current, place) =>
       body(withLastingStore(own, current, place), input, current, place),

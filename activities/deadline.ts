@@ -49,7 +49,7 @@ interface Ends {
  *
  * @param work gets the signal that fires when its time is over.
  * @param limits `time` in milliseconds; `late` makes the error of work that takes longer.
- * @throws what ends the attempt, once that is aborted; otherwise what the work throws.
+ * @throws the error that ends the attempt, once that is aborted; otherwise the error of the work.
  */
 export async function inTime<T>(
   work: (late: AbortSignal) => Promise<T>,

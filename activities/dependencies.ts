@@ -14,7 +14,7 @@ import type { Telemetry } from './telemetry/reports.ts';
 export interface OwnMessage extends SessionNames {
   messageId: string;
   message: Content;
-  /** Of the call that it answers. */
+  /** The agent of the call that it answers. */
   agent?: string;
 }
 

@@ -11,7 +11,7 @@ import type { AppTerms } from '../src/protocol/run-terms.ts';
 export interface Deployment {
   /** Root of the tree that answers where the turn, the session and the app name no agent. */
   rootAgent: string;
-  /** Of the trees of agents, by name. */
+  /** Roots of the trees of agents, by name. */
   roots: ReadonlyMap<string, BaseAgent>;
   apps: ReadonlyMap<string, App>;
   /** By the name of their app. */

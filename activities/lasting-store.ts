@@ -73,7 +73,7 @@ function lastingFacet<Facet extends object>(
  *
  * @param work may be done again as it is.
  * @param waits is told of each failure that is waited out.
- * @throws what the work throws otherwise, and StoreUnavailable where the store has stayed away for too long.
+ * @throws other errors of the work, and StoreUnavailable where the store has stayed away for too long.
  */
 export async function untilBack<T>(work: () => Promise<T>, current: Attempt, waits: Waits): Promise<T> {
   for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {

@@ -15,7 +15,7 @@ import { median, quantile, table } from './statistics.ts';
 const KINDS = ['bare', 'bare+write', 'holdfast'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** Of bare+write, for a turn with so many children that they are what it costs. */
+/** Ratio to bare+write, for a turn whose costs are those of its many children. */
 const REACH = 1.3;
 
 interface Shape {
@@ -31,7 +31,7 @@ const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '9' },
     quick: { type: 'boolean', default: false },
-    /** Part of the titles of what is measured. */
+    /** Part of the titles of the measurements. */
     only: { type: 'string', default: '' },
   },
 });
@@ -168,7 +168,7 @@ async function reportHistories(): Promise<void> {
   console.log(`\n${table(rows)}`);
 }
 
-/** Of a workflow, and of the first of its children. */
+/** Histories of a workflow, and of the first of its children. */
 async function historiesOf(workflowId: string) {
   const parent = await historyOf(workflowId);
   const { child } = parent;

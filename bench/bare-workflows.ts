@@ -70,7 +70,7 @@ export async function decidedTurn(turn: BareTurn): Promise<void> {
 export interface BareFamily {
   /** Input of its activities. */
   turn: BareTurn;
-  /** Of each workflow, all at once. */
+  /** Children of each workflow, all at once. */
   children: number;
   /** Below this one. */
   levels: number;

@@ -19,7 +19,7 @@ import { waitingTurns } from './waiting-turns.ts';
 const KINDS = ['bare', 'bare+write', 'holdfast'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** Of bare+write: the write that records the decision with the start of the call is the promise itself. */
+/** Ratio to bare+write: the write that records the decision with the start of the call is the promise itself. */
 const REACH = 1.5;
 
 const { values: options } = parseArgs({

@@ -28,11 +28,11 @@ export interface Setting {
 }
 
 export interface SettingOptions {
-  /** Of Holdfast's worker, beside the agent of the bench. */
+  /** Apps of Holdfast's worker, beside the agent of the bench. */
   apps?: readonly App[];
   /** Wraps the worker's store. */
   around?: (store: Store) => Store;
-  /** Told when the activity of a bare turn that was waited for begins, what it writes written. */
+  /** Called when the awaited activity of a bare turn begins, after its write. */
   onBareBegin?: () => void;
 }
 

@@ -11,7 +11,7 @@ import { openStore } from '../src/store/open-store.ts';
 import { acquireFolder, openTemporal } from '../worker/index.ts';
 import { median } from './statistics.ts';
 
-/** How soon a worker polls after its process has started, and what a parked turn holds in its memory. */
+/** Measures how soon a worker polls after its process has started, and the memory of a parked turn. */
 const PARKED = 200;
 
 const { folder, release } = acquireFolder(mkdtempSync(join(tmpdir(), 'holdfast-bench-')));

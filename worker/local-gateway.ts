@@ -33,7 +33,7 @@ const storeSchema = z.object({ socket: z.string().min(1), pid: z.number().int().
 const ANSWER_TIMEOUT = 2_000;
 
 export interface LocalGatewayOptions {
-  /** Of the folder: its owner is the only one who serves it. */
+  /** Ownership of the folder: only its owner serves it. */
   ownership: FolderOwnership;
   client: HoldfastApi;
   about: () => GatewayAbout;

@@ -4,9 +4,9 @@ import { DefinitionError } from '../src/schema/definition-error.ts';
 export type GivenPublicUrl = string | (() => string | undefined);
 
 /**
- * @param given defaults to what `HOLDFAST_PUBLIC_URL` says.
- * @returns what tells the URL without a slash at its end.
- * @throws DefinitionError for what is no http or https URL.
+ * @param given defaults to `HOLDFAST_PUBLIC_URL`.
+ * @returns a function that returns the URL without a slash at its end.
+ * @throws DefinitionError for a value that is no http or https URL.
  */
 export function publicUrl(
   given: GivenPublicUrl | undefined,

@@ -5,7 +5,7 @@ import type { SessionNames } from '../src/store/sessions/session-names.ts';
 const URL_TEXT = /^https?:\/\/[^\s<>()]+$/;
 const PLACES = /\{(app|user|session)\}/g;
 
-/** @throws DefinitionError for what is no URL with the place `{session}`. */
+/** @throws DefinitionError for a value that is no URL with the place `{session}`. */
 export function transcriptUrl(template: unknown): ((names: SessionNames) => string) | undefined {
   if (template === undefined) return undefined;
   if (typeof template !== 'string' || !URL_TEXT.test(template) || !template.includes('{session}')) {

@@ -1,4 +1,4 @@
-/** Milliseconds that a worker which is done waits for what it was given, which may never end. */
+/** Milliseconds that a finished worker waits for its resources to close, which may never happen. */
 const LONGEST = 5_000;
 
 /** @throws Error where `work` takes longer. */

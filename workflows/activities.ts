@@ -23,7 +23,7 @@ const HEARTBEAT_TIMEOUT = 10_000;
  */
 const MODEL_STEP_TIMEOUT = 24 * 60 * 60 * 1000;
 
-/** Of the infrastructure's failures; a model's and a tool's own name the next delay themselves. */
+/** Delays after failures of the infrastructure; failures of models and tools bring their own next delay. */
 const RETRY = { initialInterval: 1_000, maximumInterval: 30_000, backoffCoefficient: 2 };
 
 export function modelStepOptions(summary: string, priority: Priority): ActivityOptions {

@@ -75,7 +75,7 @@ export class CallAnswers {
     return this.latest?.editedArgs !== undefined;
   }
 
-  /** Of the tool's own questions, and of the gate before it. */
+  /** The confirmation of the tool's own questions, and of the gate before it. */
   confirmation(tool: BaseTool): ToolConfirmation | undefined {
     const asked = this.#requests.findLast(
       (request) => request.kind === 'confirmation' && !isOfUnknown(request, tool),
@@ -107,7 +107,7 @@ export class CallAnswers {
     return refs;
   }
 
-  /** Of the next request; undefined where there were too many. */
+  /** Number of the next request; undefined where there were too many. */
   get next(): number | undefined {
     const { latest } = this;
     const known = latest === undefined ? Number(this.#call.prepared) : numberOf(latest.requestId);
@@ -149,7 +149,7 @@ export class CallAnswers {
   }
 }
 
-/** Whether the arguments are those that were shown, or what the approval has made of them. */
+/** Whether the arguments are those that were shown, or those that the approval has changed. */
 function isOf({ args, editedArgs }: ApprovalRow, given: Record<string, unknown>): boolean {
   const json = canonicalJson(given);
   return json === canonicalJson(args) || (editedArgs !== undefined && json === canonicalJson(editedArgs));

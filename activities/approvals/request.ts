@@ -54,8 +54,8 @@ export function newRequest(call: AskingCall, n: number, asked: Asked): NewReques
 }
 
 /**
- * Of the arguments as people see them: the digest goes into attestations, and so into the history, where that of a short secret
- * could be guessed by trying.
+ * Digest of the arguments as people see them. It goes into attestations, and so into the history; there somebody could guess a
+ * short secret from its digest by trying.
  */
 export function digestOfArguments(tool: BaseTool, args: Record<string, unknown>): string {
   return digestOf(shownArguments(args, sensitiveIn(tool, args)));

@@ -33,7 +33,7 @@ export type ApprovalVerdict =
   | {
       counts: true;
       by: Voter;
-      /** Of a confirmation: how it is recorded. */
+      /** How a confirmation is recorded. */
       kind: Extract<RequestEntry['kind'], 'voted' | 'withdrawn'>;
       args?: Record<string, unknown>;
       signature?: Signature;
@@ -49,10 +49,10 @@ export interface DecisionToVerify {
   current: Attempt;
 }
 
-/** Of an unsigned decision. */
+/** Voter of an unsigned decision. */
 export const NOBODY: Voter = { principal: UNVERIFIED, verified: false };
 
-/** Whether a decision about a confirmation counts: who says so, whether they may, and what is to run. */
+/** Checks a decision about a confirmation: its author, the author's right to decide, and the arguments to run. */
 export async function verifyConfirm(verify: DecisionToVerify, confirm: Confirm): Promise<ApprovalVerdict> {
   const { dependencies, request, cameAt } = verify;
   const { attestation, payload } = confirm;

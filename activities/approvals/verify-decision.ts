@@ -127,7 +127,7 @@ type Answer =
   | ApprovalVerdict
   | { counts: true; by: Voter; kind?: undefined; response?: unknown; signature?: Signature };
 
-/** Whether a response is of the kind that was asked for, and what it stands for where it came as text. */
+/** Checks that a response is of the requested kind, and reads the value of one that came as text. */
 async function verifyInput(
   verify: DecisionToVerify,
   { response, responseRef, attestation }: ProvideInput,
@@ -163,7 +163,7 @@ async function attestedBy(
   return attested.ok || attested.by === undefined ? so : { counts: false, reason: attested.reason, ...so };
 }
 
-/** Of an answer in the store, which is kept there as what it stands for: its content goes nowhere else. */
+/** Checks an answer in the store and keeps it there as its value: its content goes nowhere else. */
 async function verifyKept(
   { dependencies: { store }, request }: DecisionToVerify,
   responseRef: string,

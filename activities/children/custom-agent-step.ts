@@ -25,7 +25,7 @@ import { endOfAgents, failureOf, plannedAgent } from './workflow-agents.ts';
 /** Under which the ledger row of a step keeps what its agent has said to do next. */
 const NEXT = 'next';
 
-/** JSON bytes of what an agent remembers from one step to the next. */
+/** JSON bytes of an agent's memory from one step to the next. */
 const MOST_STATE = 256 * 1024;
 
 /** How many agents that are given together run at a time. */
@@ -39,7 +39,7 @@ interface RecordedNext {
   together?: boolean;
   /** The value that the next step gives back to the agent. */
   state?: unknown;
-  /** Of a ported agent, in the step that it began in. */
+  /** Start of a ported agent, in the step that it began in. */
   beginning?: ScriptBeginning;
 }
 

@@ -109,7 +109,7 @@ export class ScriptedRun {
     );
   }
 
-  /** @throws HOLDFAST_CUSTOM_AGENT_DIVERGED, and what the script throws. */
+  /** @throws HOLDFAST_CUSTOM_AGENT_DIVERGED, and errors of the script. */
   async next(): Promise<ScriptedNext> {
     const { agent, context } = this.#step;
     const asked = Promise.withResolvers<NonNullable<ScriptedNext['run']>>();
@@ -218,7 +218,7 @@ export class ScriptedRun {
     });
   }
 
-  /** Of the one that ran at this place, and of all that it has run itself. */
+  /** Events of the agent that ran at this place, and of all agents that it has run itself. */
   #eventsOf(place: number): StoredEvent[] {
     const { input, transcript } = this.#step;
     const after = this.#parts[place]?.after ?? 0;
@@ -260,7 +260,7 @@ function temporaryStateAfter(
 /** The session when a ported agent began: JSON. */
 export interface ScriptBeginning {
   state: Readonly<Record<string, unknown>>;
-  /** Of the transcript's last event. */
+  /** Number of the transcript's last event. */
   seq: number;
   /** How many events its callbacks had said after that one. */
   ahead: number;
@@ -278,9 +278,9 @@ export function scriptBeginning(
 }
 
 /**
- * A session as a ported agent sees it where its script stands: as it was when the agent began, with what the script has been given
- * since and has yielded itself. Semantics: the runner of `@google/adk` 2.0.0, which appends what an agent yields before the agent
- * goes on.
+ * A session as a ported agent sees it at the current place of its script: as it was when the agent began, with the events that the
+ * script has been given since and has yielded itself. Semantics: the runner of `@google/adk` 2.0.0, which appends an agent's event
+ * before the agent goes on.
  */
 class ScriptedView {
   readonly #beginning: ScriptBeginning;

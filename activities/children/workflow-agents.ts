@@ -29,7 +29,7 @@ export function draftFromPlan(step: StepParts, before: NewEvent[]): StepDraft | 
   return endOfAgents(step, before);
 }
 
-/** Of an agent that is further below its root than any may be, or that would run others there. */
+/** The error of an agent that is too deep below its root, or that would run others too deep there. */
 export function depthError({ agent, input: { path = [] } }: StepParts): TurnError | undefined {
   const deepest = isLlmAgent(agent) ? DEEPEST : DEEPEST - 1;
   if (path.length <= deepest) return undefined;
@@ -86,7 +86,7 @@ export function plannedAgent(
   };
 }
 
-/** Of the last event with a text, among those that were written since the run began, on its branch and those below. */
+/** The last text of an event since the run began, on its branch and those below. */
 function lastAnswer({ input, opened, transcript }: StepParts): StepDraft['answer'] {
   const last = transcript.eventsAfter(opened.from - 1).findLast(({ kind, event }) => {
     const isBelow =

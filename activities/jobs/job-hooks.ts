@@ -34,7 +34,7 @@ export function hookTime({ durable }: BaseTool): number {
 /**
  * Asks a hook of a job's tool.
  *
- * @throws what the hook throws, and what has the attempt end where that is aborted.
+ * @throws the hook's error, and the error that ends an aborted attempt.
  */
 export async function askHook(
   scene: JobScene,
@@ -102,7 +102,7 @@ export function timeoutError({ tool }: Pick<JobRow, 'tool'>, text: string): JobO
   return { response: { error: `Error in tool '${tool}': ${text}` }, failed: true };
 }
 
-/** Of a job without an outcome. */
+/** Error text of a job without an outcome. */
 export function outOfTime({ since, until }: Pick<JobRow, 'since' | 'until'>): string {
   return `its job had no outcome within ${formatDuration(Math.max(until - since, 0))} (its deadline)`;
 }

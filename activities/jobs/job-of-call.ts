@@ -137,8 +137,8 @@ export class JobOfCall {
   /**
    * The tool has returned, and the job may go on.
    *
-   * @param response what the tool has returned; undefined where that is nothing.
-   * @throws Unstorable, and what has the attempt replaced.
+   * @param response the tool's result; undefined where it has returned nothing.
+   * @throws Unstorable, and an error after which another attempt runs.
    */
   async returned(response: Record<string, unknown> | undefined, notes: () => JobNotes): Promise<LeftJob> {
     const { pauseOnReturn, inProcess } = this.#call.tool.job;
@@ -174,9 +174,9 @@ export class JobOfCall {
   }
 
   /**
-   * Ends the job, where there is one, with what the call has come to.
+   * Ends the job, where there is one, with the call's outcome.
    *
-   * @returns what counts, where it is another outcome.
+   * @returns the recorded outcome, where it is another one.
    */
   async end(
     outcome: JobOutcome,

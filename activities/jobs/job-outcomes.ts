@@ -40,7 +40,7 @@ export class JobOutcomes {
   readonly #call: CallOfJob;
   readonly #called: (actions: CallActions | undefined) => CalledTool;
 
-  /** @param called what callbacks are told of the call; its effects begin with what is given. */
+  /** @param called makes the call that callbacks see; its effects begin with the given actions. */
   constructor(
     dependencies: ActivityDependencies,
     current: Attempt,

@@ -30,7 +30,7 @@ interface ModelQuestion {
 export interface ModelAnswer {
   /** Absent where user code has ended the invocation before the model was asked. */
   response?: LlmResponse;
-  /** Of processors, in order. */
+  /** Events of processors, in order. */
   events: DraftEvent[];
   built: BuiltRequest;
 }

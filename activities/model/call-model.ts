@@ -151,7 +151,7 @@ class CallModel {
 
   /** Where nothing could answer but a model whose rate limit is used up, not even the store is asked. */
   #checkRateLimit(): void {
-    // A first step brings its message into the store, and what an earlier attempt has recorded must not wait.
+    // A first step brings its message into the store, and the record of an earlier attempt must not wait.
     if (this.#input.identity !== undefined || activityInfo().attempt > 1) return;
     const limited = limitBeforeOpening(this.#rateLimited, this.#dependencies.deployment, this.#input);
     if (limited !== undefined) throw retryAfterLimit(this.#dependencies, this.#place, limited);

@@ -66,7 +66,7 @@ export function limitBeforeOpening(
   return wait === 0 || wait > LONGEST_UNOPENED ? undefined : new ModelRateLimited(key, wait);
 }
 
-/** Has the step tried again when its model may be asked; the attempt is none of unknown outcome. */
+/** Has the step tried again when its model may be asked. The attempt doesn't count as one of unknown outcome. */
 export async function rateLimitedStep(step: StepParts, limited: ModelRateLimited): Promise<Error> {
   const { dependencies, input, opened, place } = step;
   await dependencies.store.turns.recordStepFailure({

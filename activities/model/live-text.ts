@@ -4,7 +4,7 @@ import type { LiveFeed, PartialText } from '../../src/store/live/live-feed.ts';
 /** From one notice of a model call to the next at least, milliseconds: 20 a second. */
 const INTERVAL = 50;
 
-/** Of one notice's text: what PostgreSQL's NOTIFY carries, with room for the names around it. */
+/** Bytes of one notice's text: as many as PostgreSQL's NOTIFY carries, with room for the names around it. */
 const MOST_BYTES = 7 * 1024;
 
 /** Most characters that wait for followers. The event brings the text that a model writes faster than it can be sent. */

@@ -54,7 +54,7 @@ const UNSEEN: PluginFailed['code'] = 'HOLDFAST_PLUGIN_FAILED';
  * The outcome of an opened model step: answers of user code before it, the model's answer, and user code after that. A plain agent,
  * without plugins and callbacks, asks only its model.
  *
- * @throws what has the step tried again.
+ * @throws an error after which the step is tried again.
  */
 export async function responseOf(given: GivenStep): Promise<StepResponse> {
   const step = stepParts(given);

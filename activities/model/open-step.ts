@@ -115,7 +115,7 @@ interface Site {
   current: Attempt;
 }
 
-/** Of plugins that fail before a step has begun. */
+/** Attempts and delay for plugins that fail before a step has begun. */
 const MOST_ATTEMPTS = 3;
 const DELAY = 1_000;
 const HOOK = 'onUserMessageCallback';

@@ -18,7 +18,7 @@ export interface Beginning {
   end?: 'agent' | 'run';
 }
 
-/** Of a step that nobody has anything to say before. */
+/** The beginning of a step without events of user code. */
 export const NO_BEGINNING: Beginning = { events: [] };
 
 /** The runs and agents that begin with a step. */

@@ -76,7 +76,7 @@ export class StepEnding {
     return ended;
   }
 
-  /** Plugins see each event; one that they can't be asked about is the step's failure, and what the model has used counts. */
+  /** Shows each event to plugins. If a plugin fails, the step fails, and the model's usage counts. */
   async #seen(draft: StepDraft): Promise<StepDraft> {
     const { plugins, invocation } = this.#parts;
     if (!plugins.has('onEventCallback')) return draft;
@@ -168,7 +168,7 @@ export class StepEnding {
     return step;
   }
 
-  /** @throws what ends the attempt, which is nobody's failure. */
+  /** @throws the error that ends the attempt, which is no failure of user code. */
   #failed(error: unknown): void {
     if (this.#parts.time.isOver) throw error;
     this.#parts.failed(error);
@@ -190,9 +190,9 @@ function storedAs({ kind, event }: NewEvent, place: Pick<StoredEvent, 'runKey' |
 }
 
 /**
- * The value of an answer, of an agent that answers by a schema; undefined where it isn't what the schema asks for.
+ * The value of an answer of an agent with an output schema; undefined where it doesn't match the schema.
  *
- * @throws what has the attempt end.
+ * @throws an error that ends the attempt.
  */
 export async function outputOf(
   code: UserCode,

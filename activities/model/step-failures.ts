@@ -16,7 +16,7 @@ import type { OpenStep, StepParts } from './step-parts.ts';
 
 const DEEPEST_CAUSE = 8;
 
-/** Of agents that ask no model: their callbacks are tried again as a model is by default. */
+/** Callbacks of agents without a model are tried again as a model is by default. */
 const DEFAULT_RETRY = resolveRetryOptions('BaseAgent', 'modelRetry', undefined);
 
 type Place = Pick<StepParts, 'dependencies' | 'input' | 'opened' | 'place' | 'agent' | 'asked'>;
@@ -30,7 +30,7 @@ export interface StepFailure {
   retryAfterMs?: number | undefined;
   /** Calls of the model that the failure stands for. */
   modelCalls: number;
-  /** Of the model, for error callbacks; user code's own failures aren't told. */
+  /** The model's error, for error callbacks; user code's own failures aren't told. */
   error?: Error;
   /** User code's own failure, as it came. */
   thrown?: unknown;

@@ -60,7 +60,7 @@ export interface StepParts<Agent extends BaseAgent = BaseAgent> extends GivenSte
   begins: StepStart;
 }
 
-/** Of a step whose agent asks a model. */
+/** Parts of a step whose agent asks a model. */
 export type ModelStepParts = StepParts<LlmAgent>;
 
 export function isModelStep(step: StepParts): step is ModelStepParts {

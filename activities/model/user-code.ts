@@ -109,7 +109,7 @@ const DEFAULT_TIMEOUT = 600_000;
 
 /** The agent whose model and callbacks run. */
 interface TimedAgent extends Pick<BaseAgent, 'name'> {
-  /** Of one that asks a model. */
+  /** Options of an agent that asks a model. */
   readonly durable?: { readonly modelTimeout: number };
 }
 
@@ -161,7 +161,7 @@ export class StepTime {
   }
 
   /**
-   * @param late makes the error of an answer that hasn't come within `modelTimeout`, of what is wrong.
+   * @param late makes the error of an answer that hasn't come within `modelTimeout`, from the problem's text.
    * @throws HOLDFAST_BUDGET_EXCEEDED
    */
   async race<T>(work: Promise<T>, late: (problem: string) => Error): Promise<T> {

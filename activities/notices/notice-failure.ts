@@ -41,7 +41,7 @@ export const DEFAULT_RETRY_TIME = 3 * 86_400_000;
 const FIRST_DELAY = 1_000;
 const LONGEST_DELAY = 60 * 60_000;
 
-/** Of a delay, by which it is longer at random: those that have failed together are not tried together. */
+/** Part of a delay by which the delay is longer at random: failures at one time are not retried at one time. */
 const JITTER = 0.2;
 const LONGEST_JITTER = 10 * 60_000;
 

@@ -71,7 +71,7 @@ async function notifyOrDeliverLater(
   }
 }
 
-/** Each request by itself: one of them may end while another one waits, and what is in vain for one of them is so for it alone. */
+/** Delivers each request by itself: one of them may end while another one waits, and a final failure counts for one request only. */
 async function deliverLater(
   dependencies: ActivityDependencies,
   notifier: Notifier,

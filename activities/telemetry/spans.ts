@@ -5,7 +5,7 @@ import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { SpanEnd, TracedSpan } from './tracing.ts';
 import { errorType } from './turn-metrics.ts';
 
-/** Names: OpenTelemetry's semantic conventions for generative AI, and `holdfast.` for what they have no name for. */
+/** Names: OpenTelemetry's semantic conventions for generative AI, and `holdfast.` for facts without a name there. */
 export interface AgentFacts {
   agent: string;
   invocationId: string;

@@ -24,15 +24,15 @@ import {
 import type { TracedBelow } from '../../src/protocol/agent-run.ts';
 import { errorTypeOf } from './turn-metrics.ts';
 
-/** Of the W3C's Trace Context, version 00: trace id, parent's span id, flags. */
+/** Version 00 of the W3C's Trace Context: trace id, parent's span id, flags. */
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 const ZEROS = /^0+$/;
 
 /** Where a turn stands in its trace. */
 export interface TurnTrace {
-  /** Of the span of the whole turn, which the worker that ends it writes. */
+  /** The span of the whole turn, which the worker that ends the turn writes. */
   turn: SpanContext;
-  /** Of the span in which its client sent the message, or of what has begun it in the turn. */
+  /** The span in which the client sent the message, or the span of the turn that has started this one. */
   sender: SpanContext | undefined;
 }
 
@@ -61,7 +61,7 @@ export function turnTrace(
   };
 }
 
-/** Of the span of a run, or of the call of an agent's tool, which others write their own below. */
+/** Span id of a run, or of the call of an agent's tool; spans of others are below it. */
 export function spanIdOf(key: string): string {
   return idOf('span', key, 16);
 }

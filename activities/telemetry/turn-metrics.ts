@@ -90,12 +90,12 @@ export class TurnMetrics {
     );
   }
 
-  /** Of an attempt that waits for a model's rate limit (`name`: its key) or for other turns of its app or user. */
+  /** Counts an attempt that waits for a model's rate limit (`name`: its key) or for other turns of its app or user. */
   limitWaited({ app, agent, kind, name }: LimitFacts): void {
     this.#limitWaits.add(1, { app, agent, kind, name });
   }
 
-  /** Of a turn, or of an agent below its root, which is no turn of its own. */
+  /** Counts the end of a turn, or of an agent below its root, which is no turn of its own. */
   runEnded(
     { app, agent, isChild }: { app: string; agent: string; isChild: boolean },
     { status, error }: Pick<InvocationOutcome, 'status' | 'error'>,
@@ -141,7 +141,7 @@ export class TurnMetrics {
     this.#failures.add(1, { app, agent, kind: 'tool', name: tool, code: errorType(code) });
   }
 
-  /** Of a call that is settled with that: so each is counted once. */
+  /** Counts the requests that the settling of a call ends: so each is counted once. */
   requestsEnded(requests: readonly Pick<ApprovalRow, 'app' | 'agent' | 'tool' | 'kind' | 'status'>[]): void {
     for (const { app, agent, tool, kind, status } of requests) {
       if (status !== 'pending') this.#requests.add(1, { app, agent, tool, kind, outcome: status });

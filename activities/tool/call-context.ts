@@ -69,7 +69,7 @@ export function contextInitOf(scene: CallScene): ContextInit {
   };
 }
 
-/** Of a call that has no row in the ledger, or whose results are not to be kept. */
+/** For a call without a row in the ledger, or whose results are not to be kept. */
 export const NOTHING_ONCE: CallInit['once'] = { get: () => undefined, put: async (_key, value) => value };
 
 /** The results of `context.once` that a call has, and those that it comes to have, as the ledger keeps them. */
@@ -160,7 +160,7 @@ export class CallCredentials {
     return true;
   }
 
-  /** Only what is stored under this key: an answer may name any credential of the user. */
+  /** Opens only a credential that is stored under this key: an answer may name any credential of the user. */
   async #openAnswer(credentialKey: string): Promise<AuthCredential | undefined> {
     const credentialRef = this.#given.get(credentialKey);
     if (credentialRef === undefined) return undefined;

@@ -135,7 +135,7 @@ class Call {
     return state.result;
   }
 
-  /** @throws what has the call tried again. */
+  /** @throws an error after which the call is tried again. */
   async #next(state: Exclude<CallState, { is: 'over' }>): Promise<CallState> {
     switch (state.is) {
       case 'new':
@@ -355,7 +355,7 @@ async function afterRun(run: ToolRun): Next<'finished' | 'waiting' | 'parked' | 
   return ofJob(tool, await jobOutcomes.of(outcome.left, outcome.actions));
 }
 
-/** Of a call whose tool is an agent. */
+/** The state of a call whose tool is an agent. */
 async function afterGate(run: ToolRun): Next<'finished' | 'waiting' | 'child'> {
   const { tool, args, context } = run.asking();
   const kept = await keptFromRunning(tool, { args, toolContext: context });

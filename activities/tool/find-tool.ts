@@ -43,7 +43,7 @@ export function ownTool(agent: LlmAgent, { name, callId }: CalledName): BaseTool
 /**
  * The agent's own tool; undefined for one that a toolset or a factory may have.
  *
- * @throws NotDeployedHere where none of them can have it.
+ * @throws NotDeployedHere where no toolset and no factory can have it.
  */
 export function deployedTool(
   deployment: Deployment,

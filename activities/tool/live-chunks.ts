@@ -47,7 +47,7 @@ export class LiveChunks {
     this.#proceed();
   }
 
-  /** Tells what waits: the call is about to be settled with what the chunks were of. */
+  /** Sends the waiting chunks: the call is about to be settled with their result. */
   end(): void {
     if (this.#ended) return;
     this.#close();
@@ -117,7 +117,7 @@ function isPlainText(piece: ChunkPiece): piece is { content: string } {
   return typeof piece.content === 'string' && piece.error === undefined && piece.metadata === undefined;
 }
 
-/** Of one notice's content, error and metadata as JSON: what PostgreSQL's NOTIFY carries, with room for the names around it. */
+/** Bytes of one notice's content, error and metadata as JSON: as many as PostgreSQL's NOTIFY carries, with room for the names around it. */
 const MOST_BYTES = 7 * 1024;
 
 const MOST_ERROR_BYTES = 1024;
@@ -132,8 +132,8 @@ const FRAME_BYTES = 64;
 type ChunkPiece = Pick<ToldChunk, 'content' | 'error' | 'metadata'>;
 
 /**
- * A chunk in pieces that a notice carries each. Text is split; other JSON that is too large, and what is no JSON, is replaced by
- * a word about it: followers get hints, and the call's response has it all.
+ * Splits a chunk into pieces for one notice each. Text is split. A note replaces other JSON that is too large, and values that are
+ * no JSON: followers get hints, and the call's response has all.
  */
 function piecesOf({ content, error, metadata }: ToolChunk): ChunkPiece[] {
   const beside = { ...errorOf(error), ...metadataOf(metadata) };
@@ -172,7 +172,7 @@ function splitText(text: string, room: number): string[] {
   return texts;
 }
 
-/** Of one character within a text. */
+/** JSON bytes of one character within a text. */
 function jsonBytesOf(character: string): number {
   const code = character.codePointAt(0) ?? 0;
   if (code < 0x20) return '\b\t\n\f\r'.includes(character) ? 2 : LONGEST_ESCAPE;

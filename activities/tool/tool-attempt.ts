@@ -55,9 +55,9 @@ export interface RunOfJob {
 }
 
 /**
- * Runs the tool, or what its callbacks have in its place, and what they make of its response.
+ * Runs the tool with its callbacks: before-callbacks may answer in its place, after-callbacks may change its response.
  *
- * @throws what a callback or the tool throws while the tool may run again; once it has run, a failing callback is the outcome.
+ * @throws errors of callbacks and the tool while the tool may run again; once it has run, a callback's failure is the outcome.
  */
 export async function attemptTool(attempt: ToolAttempt): Promise<CallOutcome | AskedPerson | RunOfJob> {
   const { call, callbacks, prepared, job } = attempt;
@@ -164,7 +164,7 @@ function runTool({
   });
 }
 
-/** Of a call that was planned when its tool had no gate, or by a worker that didn't know of it. */
+/** Error of a call that was planned when its tool had no gate, or by a worker that didn't know of it. */
 async function keptByGate(attempt: ToolAttempt): Promise<{ error: string } | undefined> {
   const { call, hasPassed } = attempt;
   const { tool, args, context } = call;

@@ -34,7 +34,7 @@ export class ToolCallbacks {
   readonly #agent: Pick<LlmAgent, 'name' | ToolHook>;
   readonly #plugins: PluginManager;
 
-  /** Of code that a model wrote, which is no tool's call: nobody is asked. */
+  /** For code that a model wrote, which is no tool's call: no callback is asked. */
   static none(agent: Pick<LlmAgent, 'name'>): ToolCallbacks {
     const nobody = { beforeToolCallback: [], afterToolCallback: [], onToolErrorCallback: [] };
     return new ToolCallbacks({ name: agent.name, ...nobody }, new PluginManager());

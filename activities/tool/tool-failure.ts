@@ -120,7 +120,7 @@ export interface TriedCall {
 /**
  * Records a failure that another attempt may mend.
  *
- * @throws what has that attempt come; returns where none follows.
+ * @throws an error after which that attempt comes; returns where no attempt follows.
  */
 export async function retryUnlessSpent(
   dependencies: ActivityDependencies,

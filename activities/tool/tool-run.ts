@@ -48,7 +48,7 @@ export interface CallToRun {
   agent: LlmAgent;
   tool: BaseTool;
   callbacks: ToolCallbacks;
-  /** Of all contexts of the call. */
+  /** The parts of all contexts of the call. */
   init: ContextInit;
   answers: CallAnswers;
   report: CallReport;

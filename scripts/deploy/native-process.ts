@@ -85,7 +85,7 @@ export async function runToEnd(program: NativeProgram): Promise<void> {
   }
 }
 
-/** Repeats a check until it succeeds, for `timeoutMs` milliseconds. @throws what it threw last, or the abort's reason. */
+/** Repeats a check until it succeeds, for `timeoutMs` milliseconds. @throws the check's last error, or the abort's reason. */
 export async function until(
   timeoutMs: number,
   check: () => Promise<void>,

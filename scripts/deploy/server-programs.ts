@@ -9,7 +9,7 @@ const PACKAGE_LINE = /^[\w.~/-]+$/;
 
 const MODULE = 'go.temporal.io/server';
 
-/** Newer patches of what it requires, where the very version is not to be had from every proxy. */
+/** Newer patches of required modules, where some proxies don't have the very version. */
 const NEWER = ['github.com/aws/aws-sdk-go-v2/service/lambda v1.88.5'];
 
 /** Packages of the server's module, and the names that their programs have in its images. */

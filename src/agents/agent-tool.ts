@@ -243,8 +243,8 @@ export function calledAgent(tool: BaseTool): BaseAgent | undefined {
 }
 
 /**
- * The message that a call's arguments are for its agent. Semantics: `AgentTool` of `@google/adk` 2.0.0, and for what is missing or
- * no text those of adk-go.
+ * The message to an agent from a call's arguments. Semantics: `AgentTool` of `@google/adk` 2.0.0, and those of adk-go for a request
+ * that is missing or no text.
  *
  * @throws InvalidArgumentsError where there is no `request`.
  */

@@ -102,7 +102,7 @@ const PARAMETERS = {
 /**
  * `transfer_to_<agent>`: hands the user over to one agent. Semantics: `TransferTo` of hector's control tools.
  *
- * @throws DefinitionError for what can be no agent's name.
+ * @throws DefinitionError for a name that no agent can have.
  * @example new TransferToTool('billing', 'Knows invoices and refunds.')
  */
 export class TransferToTool extends FunctionTool<typeof PARAMETERS> {

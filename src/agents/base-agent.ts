@@ -62,7 +62,7 @@ export interface BaseAgentConfig {
 }
 
 /**
- * What all agents have in common: a name, and a place in a tree of agents. Agents are values: they are checked when
+ * Base of all agents: a name, and a place in a tree of agents. Agents are values: they are checked when
  * they are made, and the workflow runs them. Semantics: `BaseAgent` of `@google/adk` 2.0.0.
  *
  * A subclass with a `runAsyncImpl` of its own is a ported agent. Each of its steps runs `runAsyncImpl` again from its start, and
@@ -157,7 +157,7 @@ export abstract class BaseAgent<TConfig extends BaseAgentConfig = BaseAgentConfi
    * Another agent of the same class and configuration, without a parent. Its sub-agents are clones too, unless `overrides` brings
    * others. Made by the class's constructor, which gets one configuration object. Semantics: `BaseAgent.clone` of `@google/adk` 2.0.0.
    *
-   * @throws DefinitionError for what the constructor refuses, and for `parentAgent`.
+   * @throws DefinitionError for values that the constructor refuses, and for `parentAgent`.
    * @example const formal = greeter.clone({ name: 'formal_greeter', instruction: 'Greet formally.' });
    */
   clone(overrides: Partial<TConfig> = {}): this {
@@ -217,7 +217,7 @@ export function runByWorkflow({ name }: BaseAgent): never {
 }
 
 /**
- * Of an agent of such a kind.
+ * Checks an agent of such a kind.
  *
  * @throws DefinitionError for a subclass with a `runAsyncImpl` of its own.
  */

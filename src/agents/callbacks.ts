@@ -51,7 +51,7 @@ export type SingleBeforeToolCallback = (params: {
 }) => Maybe<Record<string, unknown>>;
 export type BeforeToolCallback = OneOrMore<SingleBeforeToolCallback>;
 
-/** Sees the response, an error's (`{ error }`) too, and what a before-callback answered; returns what takes its place. */
+/** Sees the response, also an error's (`{ error }`) or that of a before-callback; returns a response in its place. */
 export type SingleAfterToolCallback = (params: {
   tool: BaseTool;
   args: Record<string, unknown>;

@@ -104,8 +104,8 @@ function isSaidByUser(content: Content | undefined): boolean {
 }
 
 /**
- * The text of a static instruction, a blank line between any two parts, and the contents of what is no text, which the text
- * refers to. Semantics and texts: `LlmRequest.append_instructions` of adk-python.
+ * The text of a static instruction, a blank line between any two parts, and contents with the parts that are no text, which the
+ * text refers to. Semantics and texts: `LlmRequest.append_instructions` of adk-python.
  */
 export function staticInstruction(parts: readonly Part[]): { text: string; referred: Content[] } {
   const texts: string[] = [];

@@ -64,7 +64,7 @@ export function checkedProcessors<Processor>(
   );
 }
 
-/** Names that tools of an agent may not have, and what has them. */
+/** Names that tools of an agent may not have, and the holders of these names. */
 export function namesTaken({
   codeExecutor,
   outputSchema,
@@ -84,7 +84,7 @@ type TakenNames = ReadonlyMap<string, string>;
 
 /**
  * @param taken names that no tool may have.
- * @throws DefinitionError for what is neither tool nor toolset, and for the second tool of a name.
+ * @throws DefinitionError for a value that is neither tool nor toolset, and for the second tool of a name.
  */
 export function checkedTools(
   owner: string,

@@ -100,7 +100,7 @@ function isOver(error: unknown): boolean {
   return code === 'ESRCH' || code === 'EPERM';
 }
 
-/** The first part of what a program writes. */
+/** The first part of a program's output. */
 class Output {
   readonly #pieces: Buffer[] = [];
   #bytes = 0;

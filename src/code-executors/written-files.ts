@@ -3,10 +3,10 @@ import { open, readdir } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { CodeFile } from './base-code-executor.ts';
 
-/** Of tool results as a whole. */
+/** The limits of tool results as a whole. */
 const MOST_BYTES = 10 * 1024 * 1024;
 const MOST_FILES = 100;
-/** Of files and folders that are looked at. */
+/** Files and folders that are looked at. */
 const MOST_NAMES = 10_000;
 
 const TEXT_TYPES: Readonly<Record<string, string>> = {
@@ -59,7 +59,7 @@ export async function writtenFiles(
   return { files, leftOut };
 }
 
-/** Of files; no more than {@link MOST_NAMES}. */
+/** Names of files; no more than {@link MOST_NAMES}. */
 async function namesBelow(directory: string): Promise<string[]> {
   const names: string[] = [];
   const folders = [''];

@@ -17,7 +17,7 @@ export interface HttpCredentials {
 }
 
 export interface HttpAuth {
-  /** Of the header `Authorization`: `basic`, `bearer`, … */
+  /** Scheme of the header `Authorization`: `basic`, `bearer`, … */
   scheme: string;
   credentials: HttpCredentials;
   additionalHeaders?: Record<string, string>;

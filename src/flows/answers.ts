@@ -63,7 +63,7 @@ export class Answers {
   readonly #late = new Map<TranscriptEvent, Map<number, Part[]>>();
   readonly #asked = new Map<TranscriptEvent, TranscriptEvent[]>();
   readonly #rest = new Map<TranscriptEvent, Part[]>();
-  /** Of the agent's own calls. */
+  /** The latest answers to the agent's own calls. */
   readonly #latest = new Map<TranscriptEvent, TranscriptEvent>();
 
   /** @param events visible ones, in order. */

@@ -28,14 +28,14 @@ export { InstructionFailed } from '../agents/processors/request-processors.ts';
 export interface RequestSite {
   agent: LlmAgent;
   /**
-   * Of the step: agent, live state, transcript, abort signal, run config, invocation. Its event actions are the model event's.
-   * State that processors yield is laid over its state.
+   * The step's parts of a context: agent, live state, transcript, abort signal, run config, invocation. Its event actions are the
+   * model event's. State that processors yield is laid over its state.
    */
   init: ContextInit;
   plugins: PluginManager;
-  /** Of the app. */
+  /** Tool factories of the app. */
   toolFactories: ReadonlyMap<string, ToolFactory>;
-  /** Of the invocation. */
+  /** Tools that the invocation has added or removed. */
   toolEdits: readonly ToolEdit[];
 }
 
@@ -49,7 +49,7 @@ export interface BuiltRequest {
   /**
    * To be called when callbacks have edited the request, before it is sent.
    *
-   * @throws CallbackFailed for what can't be sent, DefinitionError for a tool that another worker could not find.
+   * @throws CallbackFailed for a request that can't be sent, DefinitionError for a tool that another worker could not find.
    */
   settle(): void;
 }

@@ -16,9 +16,9 @@ const TEXTS = ['author', 'branch', 'isolationScope', 'errorCode', 'errorMessage'
 
 /**
  * An event that user code has made, as it is stored: a copy, as JSON carries it, under the invocation's id, by the agent
- * unless it names somebody else. Its id and its time are the store's to give, and what is null is not there.
+ * unless it names somebody else. The store gives its id and its time, and null fields are absent.
  *
- * @throws JsonValueError, InvalidResultError for what can't be stored, or can't be read again as a part of the transcript.
+ * @throws JsonValueError, InvalidResultError for an event that can't be stored, or can't be read again as a part of the transcript.
  */
 export function draftOf(
   event: unknown,

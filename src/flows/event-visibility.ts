@@ -23,7 +23,7 @@ export function visibleEvents<E extends { seq: number; hidesAfter?: number }>(ev
   return visible.reverse();
 }
 
-/** Of text alone, and no text. With a signature it isn't alone. */
+/** Whether a part is an empty text alone. A part with a signature isn't. */
 export function isEmptyText(part: Part): boolean {
   return part.text === '' && saysNothing(part);
 }

@@ -117,7 +117,7 @@ function fieldOf(tool: BaseTool, groups: readonly ToolGroup[]): string {
   return groups.find(({ tools }) => tools.includes(tool))?.field ?? 'tools';
 }
 
-/** Of all tools that the agent has, offered or not. */
+/** Names of all tools that the agent has, offered or not. */
 export function namesOf(groups: readonly ToolGroup[]): Set<string> {
   return new Set(groups.flatMap(({ tools }) => tools.map(({ name }) => name)));
 }

@@ -81,7 +81,7 @@ export interface CallPlan {
 }
 
 /**
- * Turns a response's function calls into what the workflow carries out and what the ledger keeps. The plan always fits one payload:
+ * Turns a response's function calls into the plan for the workflow and the rows for the ledger. The plan always fits one payload:
  * first each call gets its barest form, then arguments and summaries share the room that is left, in call order.
  *
  * @param tools by name, those of the request.
@@ -180,7 +180,7 @@ function hopOf(tool: BaseTool, { app, agent }: { app?: string | undefined; agent
   };
 }
 
-/** Of a tool whose agent runs in its place. */
+/** The run of a tool's agent in the tool's place. */
 function runsOf(
   tool: BaseTool,
   { name: agent, root, within = [], app, session = '', invocationId = '', terms = {}, appTerms }: Caller,

@@ -46,7 +46,7 @@ interface RequestToolsInit {
   /** The tools that the request is going to have, without those of the edits. */
   expected: () => readonly BaseTool[];
   factories: ReadonlyMap<string, ToolFactory>;
-  /** Of earlier requests. */
+  /** Edits of earlier requests. */
   edits: readonly ToolEdit[];
 }
 
@@ -68,7 +68,7 @@ export class RequestTools implements TurnTools {
     return this.#registry?.edits ?? this.#init.edits;
   }
 
-  /** Names of what was added to this request. */
+  /** Names of the tools that were added to this request. */
   get added(): ReadonlySet<string> {
     return this.#added;
   }

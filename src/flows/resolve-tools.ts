@@ -19,9 +19,9 @@ import { editedTool } from './request-tools.ts';
 export interface ToolSite {
   agent: LlmAgent;
   context: ReadonlyContext;
-  /** Of the app. */
+  /** Tool factories of the app. */
   toolFactories: ReadonlyMap<string, ToolFactory>;
-  /** Of the invocation. */
+  /** Tools that the invocation has added or removed. */
   toolEdits: readonly ToolEdit[];
 }
 
@@ -39,7 +39,7 @@ export interface ToolGroup {
 
 /**
  * The tool that a call of this name runs, on whichever worker: the agent's own, the code executor's, those of its toolsets, and
- * what the invocation has added. Toolsets are asked only where nothing else has the name.
+ * those that the invocation has added. Toolsets are asked only where nothing else has the name.
  *
  * @throws ToolsetFailed
  * @throws ToolFactoryFailed

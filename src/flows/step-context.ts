@@ -14,9 +14,9 @@ export interface StepScene {
   names: SessionNames;
   invocationId: string;
   agent: BaseAgent;
-  /** Of its events. */
+  /** Branch of its events. */
   branch?: string;
-  /** Of this step; its own writes come on top. */
+  /** State at the beginning of this step; its own writes come on top. */
   state: Record<string, unknown>;
   userContent: Content | undefined;
   runConfig: TurnRunConfig;
@@ -26,7 +26,7 @@ export interface StepScene {
 
 /** Shared by the contexts of one model step: the invocation, the current state, the actions of the model's event. */
 export class StepContext {
-  /** Of the model's event. */
+  /** Actions of the model's event. */
   readonly actions: EventActions = createEventActions();
   readonly invocation: InvocationContext;
   /** Contexts that are made of it write into {@link StepContext.actions}. */

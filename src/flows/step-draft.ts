@@ -26,11 +26,11 @@ export interface AskedStep {
   runKey: string;
   step: number;
   agent: string;
-  /** Of the tree that the agent is in. */
+  /** Root of the agent's tree. */
   root?: string;
   /** The way to that tree from the turn's own. */
   within?: AgentRef['within'];
-  /** Of events without their own. */
+  /** Branch of events without a branch of their own. */
   branch?: string;
   model: string;
   /** The limits of the agent's run; `timeLeft` in milliseconds. */
@@ -51,7 +51,7 @@ export interface StepDraft {
   /** The calls that it asks for; its turn ends without. */
   plan?: CallPlan & {
     maxParallelCalls: number;
-    /** Of the run, where this step has changed them. */
+    /** Tool edits of the run, where this step has changed them. */
     toolEdits?: readonly ToolEdit[] | undefined;
     /** User code has ended the invocation: the calls run, and no model is asked about them. */
     ends?: boolean;

@@ -24,7 +24,7 @@ import { requestEvent } from './request-event.ts';
 import type { AskedStep, StepDraft } from './step-draft.ts';
 import { shortened } from './step-draft.ts';
 
-/** A response that counts, and what is known about where it comes from. */
+/** A response that counts, and its known origin. */
 export interface GivenResponse {
   response: LlmResponse;
   usage: StepUsage;

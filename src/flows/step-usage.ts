@@ -46,7 +46,7 @@ export function priceOf(
 
 export const NO_USAGE: StepUsage = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
 
-/** Of a model call whose response has no usage. */
+/** Usage of a model call whose response has no usage. */
 export const ONE_CALL: StepUsage = { ...NO_USAGE, modelCalls: 1 };
 
 /** The usage in a response; without one it counts as a call with no tokens. */

@@ -71,7 +71,7 @@ export class TranscriptCache {
   /**
    * The transcript of a step that was opened by what `known` asked for, and remembers it.
    *
-   * @param readAll reads all events of the session: called where what is known and what the store returned don't fit.
+   * @param readAll reads all events of the session: called where the known events and those of the store don't fit.
    * @throws StoreBehindHistory where these don't reach the opened step either.
    */
   async read(

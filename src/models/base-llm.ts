@@ -116,7 +116,7 @@ export function isBaseLlm(value: unknown): value is BaseLlm {
 const LONGEST_KEY = 200;
 
 /**
- * Key under which the rate limit of what a model is asked for is kept.
+ * Key of a model's rate limit.
  *
  * @param requested the request's model, where a callback may have named another one than the agent's.
  */

@@ -7,7 +7,7 @@ const JSON_ANSWER = /(tool use|function calling) with a response mime type/i;
 const MOST_NAMES = 5;
 
 /**
- * An error that names the tools, and says what to do, where Gemini has refused a request for what it offers together. Any other
+ * An error that names the tools, and says what to do, where Gemini has refused a combination of tools. Any other
  * error as it is.
  */
 export function namingTools(error: ModelError, config: GenerateContentConfig | undefined): ModelError {

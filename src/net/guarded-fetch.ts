@@ -45,10 +45,10 @@ export interface GuardedOptions {
 
 export interface GuardedAnswer {
   status: number;
-  /** In lower case; the first one where one comes more than once. */
+  /** Names in lower case; the first of several headers of one name. */
   headers: Readonly<Record<string, string>>;
   body: Buffer;
-  /** It was longer than what was read. */
+  /** The body was longer than the part that was read. */
   cut: boolean;
 }
 

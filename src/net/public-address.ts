@@ -18,8 +18,8 @@ const TRANSLATED: readonly string[] = ['ipv4Mapped', 'rfc6052', 'rfc6145', '6to4
 const NEVER: readonly string[] = ['linkLocal', 'multicast', 'broadcast'];
 
 /**
- * Whether an address is one of the public internet: none of this machine, of a local network, of a cloud's own services, or of a
- * translation, which an IPv6 address may hide.
+ * Whether an address is one of the public internet. Addresses of this machine, of a local network and of a cloud's own services are
+ * not, also where an IPv6 address hides one by translation.
  */
 export function isPublicAddress(address: string): boolean {
   if (isNeverAllowed(address)) return false;
@@ -64,7 +64,7 @@ function hiddenIn(address: ipaddr.IPv6): ipaddr.IPv4[] {
   if (address.range() === 'teredo') {
     hidden.push(at(4, 5, 6, 7), new ipaddr.IPv4(bytes.slice(12).map((byte) => byte ^ 0xff)));
   }
-  // Of a prefix that each network divides as it likes.
+  // Each network divides this prefix as it likes.
   if (address.match(LOCAL_NAT64)) hidden.push(at(6, 7, 9, 10), at(7, 9, 10, 11), at(9, 10, 11, 12));
   return hidden;
 }

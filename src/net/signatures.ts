@@ -49,7 +49,7 @@ export function signWebhook(
  * Whether one of these secrets has signed a request as Standard Webhooks 1.0.0 has it.
  *
  * @param now milliseconds since the epoch.
- * @returns its id, or what is wrong.
+ * @returns its id, or the problem.
  */
 export function verifyWebhook(
   secrets: readonly Buffer[],

@@ -52,7 +52,7 @@ export class BuiltInPlanner extends BasePlanner {
     this.thinkingConfig = Object.freeze({ ...thinkingConfig });
   }
 
-  /** Sets the thinking of a request, in the place of what it has. */
+  /** Sets the thinking of a request, in the place of its own. */
   applyThinkingConfig(llmRequest: LlmRequest): void {
     llmRequest.config = { ...llmRequest.config, thinkingConfig: { ...this.thinkingConfig } };
   }
@@ -121,7 +121,7 @@ function told(part: Part): Part[] {
     return [THOUGHTS.some((tag) => start.startsWith(tag)) ? { ...part, thought: true } : part];
   }
   const answer = text.slice(end);
-  // A signature belongs to the end of what the model wrote.
+  // A signature belongs to the end of the model's text.
   if (answer.trim() === '') return [{ ...part, thought: true }];
   return [
     { text: text.slice(0, end), thought: true },

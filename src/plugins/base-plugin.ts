@@ -34,7 +34,7 @@ export abstract class BasePlugin {
   }
 
   /**
-   * A message begins an invocation; returned content, or what was changed in it, is stored in its place. Not called for the
+   * A message begins an invocation; returned content is stored in its place, and so are changes in the message itself. Not called for the
    * message of a retry.
    */
   async onUserMessageCallback(_params: {

@@ -19,7 +19,7 @@ type SystemInstruction = NonNullable<GenerateContentConfig['systemInstruction']>
 export class GlobalInstructionPlugin extends BasePlugin {
   readonly globalInstruction: string | InstructionProvider;
 
-  /** @throws DefinitionError for what is neither text nor a function. */
+  /** @throws DefinitionError for a value that is neither text nor a function. */
   constructor(globalInstruction: string | InstructionProvider = '', name = 'global_instruction') {
     super(name);
     if (typeof globalInstruction !== 'string' && typeof globalInstruction !== 'function') {

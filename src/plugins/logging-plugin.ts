@@ -26,9 +26,8 @@ export interface LoggingPluginOptions {
 type ToolParams = { tool: BaseTool; toolContext: Context };
 
 /**
- * Writes down what happens, a line for each hook: text cut at 200 characters, arguments and results at 300. Nothing of what
- * a `sensitive` agent or tool reads and says. Semantics: `LoggingPlugin` of `@google/adk` 2.0.0, whose lines stand on
- * several rows.
+ * Writes down what happens, a line for each hook: text cut at 200 characters, arguments and results at 300. Texts of a `sensitive`
+ * agent or tool are left out. Semantics: `LoggingPlugin` of `@google/adk` 2.0.0, whose lines stand on several rows.
  *
  * @example new App({ name: 'shop', rootAgent, plugins: [new LoggingPlugin()] });
  */

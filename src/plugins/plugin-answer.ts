@@ -47,7 +47,7 @@ export function readAnswer(hook: PluginHook, answer: unknown): { value: unknown 
   }
 }
 
-/** Of a content, and of what holds one. */
+/** A content, or a value that holds one, without its null fields. */
 function withoutNulls(value: unknown): unknown {
   if (!isRecord(value)) return value;
   const given = presentFields(value);

@@ -45,7 +45,7 @@ export function neverFailing(logger: PluginLogger): PluginLogger {
     (level: keyof PluginLogger): Write =>
     (message, attributes) => {
       try {
-        // Of one that writes asynchronously, too.
+        // Errors of an asynchronous logger count, too.
         Promise.resolve(logger[level](message, attributes)).catch(warn);
       } catch (error) {
         warn(error);

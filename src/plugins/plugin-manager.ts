@@ -18,7 +18,7 @@ export class PluginManager {
   #plugins: readonly BasePlugin[];
   readonly #having = new Map<PluginHook, readonly BasePlugin[]>();
 
-  /** @throws DefinitionError for what is no plugin, and for two of one name. */
+  /** @throws DefinitionError for a value that is no plugin, and for two of one name. */
   constructor(plugins: readonly BasePlugin[] = []) {
     this.#plugins = checkedPlugins('PluginManager', 'plugins', plugins);
   }
@@ -31,7 +31,7 @@ export class PluginManager {
     return this.#plugins.length > 0;
   }
 
-  /** @throws DefinitionError for what is no plugin, and for a name that is taken. */
+  /** @throws DefinitionError for a value that is no plugin, and for a name that is taken. */
   registerPlugin(plugin: BasePlugin): void {
     this.#plugins = checkedPlugins('PluginManager', 'plugins', [...this.#plugins, plugin]);
     this.#having.clear();
@@ -50,7 +50,7 @@ export class PluginManager {
    * The first answer that is neither undefined nor null, as JSON carries it. Of hooks that have no answer
    * (`afterRunCallback`, `onToolCallCompleted`) each is called, and their errors are thrown after the last.
    *
-   * @throws PluginFailed for what a plugin throws, and for an answer that doesn't fit the hook.
+   * @throws PluginFailed for an error of a plugin, and for an answer that doesn't fit the hook.
    */
   async run<Hook extends PluginHook>(
     hook: Hook,

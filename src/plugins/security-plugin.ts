@@ -41,10 +41,10 @@ export class InMemoryPolicyEngine implements BasePolicyEngine {
 }
 
 /**
- * Has a policy decide about each call before it runs. Semantics: `SecurityPlugin` of `@google/adk` 2.0.0, which keeps what the policy
- * said in the session's state, and lets a call run whose policy says something unknown.
+ * Has a policy decide about each call before it runs. Semantics: `SecurityPlugin` of `@google/adk` 2.0.0, which keeps the policy's
+ * decision in the session's state, and lets a call run after an unknown decision.
  *
- * @throws DefinitionError from the constructor for what is no policy engine.
+ * @throws DefinitionError from the constructor for a value that is no policy engine.
  * @example
  * const policyEngine = {
  *   evaluate: async ({ tool }) => ({ outcome: tool.isReadOnly ? PolicyOutcome.ALLOW : PolicyOutcome.CONFIRM }),

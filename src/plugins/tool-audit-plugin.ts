@@ -22,7 +22,7 @@ export interface ToolAuditRecord {
   userId: string;
   sessionId: string;
   invocationId: string;
-  /** Of the model, from 1. */
+  /** Number of the model step, from 1. */
   step: number;
   failed: boolean;
   /** The model's arguments. Absent, or `'(sensitive)'` one by one, where the tool or its agent is `sensitive`. */

@@ -25,7 +25,7 @@ export interface AgentRef {
   name: string;
   /** Root of the tree that it is looked for in. Absent in what older releases sent: in all of the worker's trees. */
   root?: string;
-  /** From the tree to that of an agent which is no sub-agent but the agent of a tool: one after another, the outermost first. */
+  /** The way from the tree to that of a tool's agent, which is no sub-agent: one tool after another, the outermost first. */
   within?: readonly ToolOfAgent[];
 }
 
@@ -33,7 +33,7 @@ export interface AgentRef {
 export interface ActingAgent extends RunTerms {
   root?: string;
   within?: readonly ToolOfAgent[];
-  /** Of the events that it writes. */
+  /** Branch of the events that it writes. */
   branch?: string;
   /** Names of the agents from the turn's root to this one; absent for the root. */
   path?: readonly string[];
@@ -71,7 +71,7 @@ export type AgentOrder = 'sequence' | 'loop' | 'parallel';
 export interface AgentPlan {
   order: AgentOrder;
   agents: readonly PlannedAgent[];
-  /** Of a loop; absent: until one escalates. */
+  /** Most iterations of a loop; absent: until one escalates. */
   maxIterations?: number;
   /** For agents that run at the same time: a failing one ends neither the others nor its parent. */
   continueOnError?: true;
@@ -91,7 +91,7 @@ export interface RanAgent {
 
 /** A call of an agent's tool, as the child's start needs it. The call's arguments are the message. */
 export interface CallOfAgent {
-  /** Of the caller: the store's session and the run that the call belongs to. */
+  /** The caller's session in the store, and the run that the call belongs to. */
   session: string;
   runKey: string;
   callKey: string;
@@ -102,7 +102,7 @@ export interface CallOfAgent {
 
 /** How an agent's tool is run. Durations in milliseconds. */
 export interface AgentToolPlan extends PlannedAgent, RunTerms {
-  /** Of all attempts. */
+  /** Milliseconds of all attempts. */
   timeout?: number;
   /** How often the child is run before its failure is the call's. Defaults to 1. */
   attempts?: number;
@@ -121,7 +121,7 @@ export interface ChildStart extends RunTerms {
   /** Names of the agents from the root to this one. */
   path: readonly string[];
   branch?: string;
-  /** Of the turn that it belongs to. */
+  /** Id of the turn that it belongs to. */
   invocationId: string;
   tracedBelow?: TracedBelow;
   fence: ChainFence;
@@ -139,7 +139,7 @@ export interface ChildEnd {
 
 /** The outcome of a call's agent: its tool's activity calls the callbacks, and records the call's outcome by this. */
 export interface EndedAgent {
-  /** Of the agent's latest run. */
+  /** Run key of the agent's latest run. */
   runKey: string;
   status: Exclude<InvocationStatus, 'running'> | 'terminated' | 'timed out';
   error?: { code: string; message: string };

@@ -125,7 +125,7 @@ export interface DecisionReceipt {
   quorum?: number;
 }
 
-/** The person or key behind a decision. */
+/** The person or key that has decided. */
 export interface Voter {
   /** `unverified` for a plain signal or update. */
   principal: string;
@@ -158,7 +158,7 @@ export interface RequestEntry {
   /** Milliseconds since the epoch, of the workflow. */
   at: number;
   by?: Voter;
-  /** Of a vote, or of a decision that was refused. */
+  /** For a vote, or for a refused decision. */
   confirmed?: boolean;
   /** For a vote: its subject, as {@link KnownVote} has it. */
   of?: string;
@@ -166,13 +166,13 @@ export interface RequestEntry {
   reason?: string;
   /** For an approval: replaces the shown arguments, without sensitive ones; validated. */
   args?: Record<string, unknown>;
-  /** Of an approval or rejection. */
+  /** For an approval or rejection. */
   payload?: unknown;
-  /** Of an input. */
+  /** The answer to an input. */
   response?: unknown;
-  /** Of an input that lies in the store. */
+  /** Reference to an input's answer in the store. */
   responseRef?: string;
-  /** Of a credential. */
+  /** Reference to a credential in the store. */
   credentialRef?: string;
 }
 
@@ -187,7 +187,7 @@ export interface VerifyDecisionInput extends ActingAgent {
   tool: string;
   requestId: string;
   kind: GateKind;
-  /** Of the entry that it writes. */
+  /** Id of the entry that it writes. */
   entryId: string;
   /** Milliseconds since the epoch, when the decision came. */
   at: number;
@@ -243,7 +243,7 @@ export interface NotifyInput {
 
 /** Start of the workflow `deliverNotice`: a notice goes on being told when its turn doesn't wait for it any more. */
 export interface DeliverNotice extends NotifyInput {
-  /** Only by this one; by all of the app that it is told by where none is named. */
+  /** Name of the only notifier. Defaults to all notifiers of the app. */
   notifier?: string;
   /** When the notice was first due, milliseconds since the epoch. */
   since: number;
@@ -295,5 +295,5 @@ export function versionOf({ args, payload }: Pick<Confirm, 'args' | 'payload'>, 
   return digestOf([confirmed, args ?? null, payload ?? null]);
 }
 
-/** Of an approval of what was shown, as it was shown. */
+/** Version of an approval that leaves the shown arguments as they are. */
 export const AS_SHOWN = versionOf({});

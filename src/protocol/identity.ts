@@ -140,7 +140,7 @@ export function ownCallId(callKey: string): string {
   return `${OWN_CALL_ID_PREFIX}${callKey}`;
 }
 
-/** Of the ids that we give to calls whose model gave none. */
+/** The call key in an id that Holdfast has given to a call; models may give no id. */
 export function callKeyOfId(id: string): string | undefined {
   return id.startsWith(OWN_CALL_ID_PREFIX) ? id.slice(OWN_CALL_ID_PREFIX.length) : undefined;
 }

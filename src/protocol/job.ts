@@ -96,7 +96,7 @@ export interface ToolJobStart extends ActingAgent {
   summary?: string;
   job: AwaitedJob;
   schedule: ToolSchedule;
-  /** Of the turn. */
+  /** Priority of the turn. */
   priority?: number;
 }
 
@@ -127,7 +127,7 @@ export interface RecordJobInput {
 /** A message that tells of jobs, as it is known again where it is sent again. */
 export interface JobMessage {
   messageId: string;
-  /** Of the message, without what answers requests. */
+  /** Digest of the message, without the parts that answer requests. */
   digest: string;
   /** Digest of the message's other parts, which are delivered as a message of their own. */
   rest?: string;

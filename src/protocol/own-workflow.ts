@@ -20,7 +20,7 @@ export interface ReadAnswerInput {
   sessionId: string;
   invocationId: string;
   events: TurnResult['events'];
-  /** Of the reference in the place of a text, or of a call's response. */
+  /** Key of the reference in the place of a text, or of a call's response. */
   key?: string;
   /** The content of the last event is wanted, too. */
   content?: true;

@@ -33,7 +33,7 @@ interface ConfirmationReply {
   payload?: unknown;
 }
 
-/** The wrong field of the function response, and what is wrong with it. */
+/** The wrong field of the function response, and its problem. */
 interface MalformedReply {
   field: string;
   problem: string;

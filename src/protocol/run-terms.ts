@@ -39,11 +39,11 @@ export interface AppTerms {
 
 /** Limits of an agent's run. */
 export interface RunTerms {
-  /** Of the call whose agent it is, or is below; `time` is at most what its caller had left. */
+  /** Budget of the call whose agent it is, or is below; `time` is at most the caller's time left. */
   budget?: RunBudget;
-  /** Of the runs that it is part of, the outermost first. */
+  /** Budgets of the runs that it is part of, the outermost first. */
   above?: readonly BudgetAbove[];
-  /** Of an agent that lives on another task queue than its root, and of those below it. */
+  /** Terms of the app, for an agent that lives on another task queue than its root, and for those below it. */
   appTerms?: AppTerms;
 }
 

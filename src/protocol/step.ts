@@ -34,7 +34,7 @@ export interface StepPosition {
   /** Lower bound of the transcript's last seq. */
   seq: number;
   fence: ChainFence;
-  /** Of the message, where its client is traced. */
+  /** Trace of the message, where its client is traced. */
   traceparent?: string;
 }
 
@@ -56,7 +56,7 @@ export interface CallModelInput extends StepPosition, ActingAgent {
   identity?: TurnIdentity;
   /** First step only; without one the message is in the store: in the inbox, or written by a retry. */
   message?: string | Content;
-  /** Of a message that is in the inbox, as far as its client said it. */
+  /** Digest of a message in the inbox, as far as its client said it. */
   messageDigest?: string;
   stateDelta?: Record<string, unknown>;
   runConfig?: TurnRunConfig;
@@ -68,7 +68,7 @@ export interface CallModelInput extends StepPosition, ActingAgent {
   attestation?: string;
   /** The workflow that waits where the step asks a person. */
   workflowId?: string;
-  /** In the place of what the model would answer. */
+  /** A call in the place of the model's answer. */
   ownCall?: OwnCall;
 }
 
@@ -212,7 +212,7 @@ export interface CloseCallInput extends ToolCallInput {
   reason?: string;
 }
 
-/** Result of a call's activity: what the history shows and what the workflow must act on. */
+/** Result of a call's activity: the part that the history shows, and the part that the workflow acts on. */
 export type ToolCallResult =
   | {
       v: number;
@@ -233,7 +233,7 @@ export type ToolCallResult =
   /** Nothing is settled: the call waits for this request, and is run again once it is answered. */
   | { v: number; asks: Gate };
 
-/** A call whose activity settled nothing, and what the model is told instead. */
+/** A call whose activity settled nothing, and the model's text about it. */
 export interface UnsettledCall {
   callKey: string;
   callId: string;
@@ -248,7 +248,7 @@ export interface StepEnding {
   error?: { code: string; message: string };
   /** Response to calls that are still open. Defaults to a text that says that their turn has ended. */
   cutOff?: string;
-  /** Of a turn that is one call of its own. */
+  /** Output of a turn that is one call of its own. */
   output?: Carried;
   usage: TurnUsage;
 }

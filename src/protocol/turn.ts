@@ -34,7 +34,7 @@ export interface AgentTurnStart {
   /** State that the message's event carries. */
   stateDelta?: Record<string, unknown>;
   runConfig?: TurnRunConfig;
-  /** Of the W3C's Trace Context: the span that the turn's own span is below. One that is malformed is ignored. */
+  /** The W3C's Trace Context of the span above the turn's own span. A malformed one is ignored. */
   traceparent?: string;
   /**
    * Proof of the sender: a compact JWS of an issuer that the app names, over app, user, session, message id, message digest
@@ -85,8 +85,8 @@ export interface InvocationOutcome {
   /** The final answer; a reference where it is over 4 KiB. */
   text?: string | Reference;
   /**
-   * Of an agent with an output schema: the answer's value, which its `text` is the JSON of. A reference goes with the text's;
-   * clients with a store, and those of a gateway, get the value. Of a turn that is one call of its own: the response.
+   * The value of an answer by an output schema; `text` is its JSON. A reference goes with the text's reference; clients with a
+   * store, and those of a gateway, get the value. For a turn that is one call of its own: the response.
    */
   output?: Carried;
   error?: TurnError;
@@ -114,7 +114,7 @@ export interface RunningCall {
   tool: string;
   /** Milliseconds since the epoch. */
   since: number;
-  /** Of its job, where it has said how far that has got. */
+  /** Progress of its job, where the job has reported it. */
   progress?: JobProgress;
 }
 
@@ -135,7 +135,7 @@ export interface AgentWait {
   /** For people, or for a job. */
   status: Exclude<TurnState, InvocationStatus>;
   tool: string;
-  /** Of the call that waits, as its model or Holdfast has named it. */
+  /** Id of the waiting call, as its model or Holdfast has named it. */
   callId?: string;
   /** Absent where it is a job. */
   requestId?: string;

@@ -16,8 +16,8 @@ export function visibleText(text: string): string {
 }
 
 /**
- * As {@link visibleText}, with the text's own line ends and tabs: of what is read and not decided by. Emoji are drawn as Unicode lists
- * them, though some of their parts can't be seen alone.
+ * As {@link visibleText}, with the text's own line ends and tabs: for text that people read and don't decide by. Emoji are drawn as
+ * Unicode lists them, though some of their parts can't be seen alone.
  */
 export function visibleLines(text: string): string {
   return text
@@ -27,7 +27,7 @@ export function visibleLines(text: string): string {
     .join('');
 }
 
-/** A text in pieces, in order: what is seen as it is, and escapes of what can't be. */
+/** A text in pieces, in order: visible text as it is, and escapes of invisible characters. */
 export function visiblePieces(text: string): { text: string; isEscape: boolean }[] {
   const pieces: { text: string; isEscape: boolean }[] = [];
   let end = 0;
@@ -57,7 +57,7 @@ function escapesOf(found: string): string {
     .join('');
 }
 
-/** A value as JSON by lines, with escapes in place of what can't be seen, which is the same JSON. */
+/** A value as JSON by lines, with escapes for invisible characters, which is the same JSON. */
 export function visibleJson(value: unknown): string {
   return (JSON.stringify(value, undefined, 2) ?? 'null').split('\n').map(visibleText).join('\n');
 }

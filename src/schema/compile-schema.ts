@@ -108,7 +108,7 @@ function frozen<T>(value: T): T {
   return value;
 }
 
-/** Of these a schema states a part of what another states, whose properties may stand there. */
+/** Keywords whose schema states a part of another one's object, and may name that one's properties. */
 const PARTS = new Set(['allOf', 'oneOf', 'if', 'then', 'else', 'not', 'dependentSchemas', '$defs']);
 
 /**

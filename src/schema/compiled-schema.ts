@@ -16,7 +16,7 @@ export class SchemaError extends codedError('HOLDFAST_SCHEMA') {
 export interface CompiledSchema {
   /** The schema that the model gets: frozen, without `$schema`, references inlined except for recursive ones. */
   readonly jsonSchema: JsonSchemaObject;
-  /** Resolves with the value as the schema makes it (zod's defaults and transforms applied), or what is wrong with it. */
+  /** Resolves with the value as the schema returns it (zod's defaults and transforms applied), or with its problems. */
   validate(value: unknown): Promise<Validation>;
 }
 
@@ -40,7 +40,7 @@ export type Validation =
   | { ok: true; value: unknown }
   | {
       ok: false;
-      /** Names each path and what is wanted there; no values. */
+      /** Names each path and the expected value there; no values. */
       message: string;
       problems: readonly Problem[];
     };
@@ -49,7 +49,7 @@ export function refused(problems: readonly Problem[]): Validation {
   const ofKind = new Set(
     problems.filter(({ expectedKinds }) => expectedKinds).map(({ path }) => formatPath(path)),
   );
-  // Of a value of the wrong kind nothing else is worth saying; zod checks the length of a list where text is wanted.
+  // Other problems of a value of the wrong kind are not worth telling; zod checks the length of a list where text is wanted.
   const told = problems.filter(({ path, expectedKinds }) => expectedKinds || !ofKind.has(formatPath(path)));
   const found = told.length > 0 ? told : [{ path: [], text: 'is not valid' }];
   return { ok: false, message: describeProblems(found), problems: found };

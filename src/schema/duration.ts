@@ -47,7 +47,7 @@ const LONGEST = 3_652.5 * 86_400_000;
 /**
  * Reads a duration: milliseconds, or text as Temporal takes it (`'30s'`, `'5 minutes'`).
  *
- * @returns whole milliseconds, 1 or more; or what is wrong.
+ * @returns whole milliseconds, 1 or more; or the problem.
  */
 export function readDuration(value: unknown): { ms: number } | { problem: string } {
   const wanted = `expected milliseconds or a duration like '30s' or '5 minutes'`;

@@ -18,8 +18,8 @@ const LARGEST = 2_000;
 /**
  * A pattern as JSON Schema and JavaScript write it, in an engine without backtracking.
  *
- * @returns undefined for what such an engine can't do (look-around, references back to a group), for a pattern of more than 1,000
- * characters or 2,000 repetitions written out, and for what is no pattern.
+ * @returns undefined for features that such an engine doesn't have (look-around, references back to a group), for a pattern of more
+ * than 1,000 characters or 2,000 repetitions written out, and for a text that is no pattern.
  * @example linearPattern('^[A-Z]{2}-\\d+$')?.test('FH-12511'); // true
  */
 export function linearPattern(source: string): LinearPattern | undefined {
@@ -67,7 +67,7 @@ class Translation {
   #at = 0;
   /** Sizes of the groups that are open, the innermost last. */
   readonly #groups = [0];
-  /** Size of what a quantifier would repeat. */
+  /** Size of the part that a quantifier would repeat. */
   #last = 0;
 
   constructor(source: string, isUnicode: boolean) {

@@ -3,7 +3,7 @@ import { readDuration } from './duration.ts';
 import { kindOf } from './kind-of.ts';
 import { didYouMean } from './known-fields.ts';
 
-/** Reads the options of one definition: a default for what is left out, a {@link DefinitionError} for what is wrong. */
+/** Reads the options of one definition: a default for an absent option, a {@link DefinitionError} for a wrong one. */
 export class OptionReader {
   readonly #owner: string;
   readonly #options: Readonly<Record<string, unknown>>;

@@ -39,7 +39,7 @@ const CHECKED = new Set([
   ...['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else'],
 ]);
 
-/** Of these a looser part makes a stricter whole. */
+/** A looser part under these keywords makes the whole stricter. */
 const TURNED_ROUND = new Set([
   ...['not', 'if', 'then', 'else', 'maxContains', 'unevaluatedItems', 'unevaluatedProperties'],
 ]);

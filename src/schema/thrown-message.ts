@@ -41,7 +41,7 @@ function kindOfObject(thrown: object): string {
     : `${name} without a message`;
 }
 
-/** A field of what was thrown; undefined where its getter throws. */
+/** A field of a thrown value; undefined where its getter throws. */
 export function thrownField(thrown: unknown, field: string): unknown {
   try {
     return (thrown as Record<string, unknown> | null | undefined)?.[field];

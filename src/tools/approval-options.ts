@@ -56,7 +56,7 @@ export interface ApprovalOptions {
   notRequester?: boolean;
 }
 
-/** {@link ApprovalOptions} that were checked; durations in milliseconds, and what is left out is the default. */
+/** {@link ApprovalOptions} that were checked, with their defaults; durations in milliseconds. */
 export interface ResolvedApproval {
   readonly approvers?: readonly string[];
   readonly quorum?: number;

@@ -37,7 +37,7 @@ export interface AgentOfTool<Agent extends AgentView = AgentView> {
   readonly timeout?: number;
   /** How often it is run before its failure is the call's. */
   readonly attempts: number;
-  /** Of each run, with those below it. */
+  /** Budget of each run, with the runs below it. */
   readonly budget?: Readonly<RunBudget>;
   /** Where its workers are, if not where the caller's are. */
   readonly taskQueue?: string;
@@ -60,7 +60,7 @@ const BASE_TOOL = Symbol.for('holdfast.baseTool');
 export interface RunAsyncToolRequest {
   args: Record<string, unknown>;
   toolContext: Context;
-  /** Told of what a streaming tool yields, as it comes; what it throws ends the run. */
+  /** Called with each chunk of a streaming tool, as it comes. An error that it throws ends the run. */
   onChunk?: (chunk: ToolChunk) => void;
   /**
    * Fires when the run's result no longer counts. That is later than the context's abort signal if the tool was told of its
@@ -97,8 +97,8 @@ export interface TurnTools {
    */
   add(factory: string, args?: Record<string, unknown>): BaseTool;
   /**
-   * Takes a tool out of the turn, one that the provider runs by itself too; what a tool has done to this request beside that
-   * stays. False where there is none of this name.
+   * Takes a tool out of the turn, one that the provider runs by itself too; other changes of the tool to this request stay. False
+   * where no tool has this name.
    */
   remove(name: string): boolean;
   get(name: string): BaseTool | undefined;
@@ -249,7 +249,7 @@ export abstract class BaseTool {
     return undefined;
   }
 
-  /** JSON Schema of what the model gets as its response; undefined where the tool doesn't say. */
+  /** JSON Schema of the response that the model gets; undefined where the tool has none. */
   get responseSchema(): JsonSchemaObject | undefined {
     const declaration = this._getDeclaration();
     return declaration && jsonSchemaIn(declaration.responseJsonSchema ?? declaration.response);

@@ -24,7 +24,7 @@ export function assertCredentialKey(member: string, authConfig: unknown): assert
 export interface CallAnswers {
   /** Answers to `requestInput`, in the order of the requests. */
   inputs?: readonly unknown[];
-  /** Of the tool's own `authConfig`. */
+  /** Credential of the tool's own `authConfig`. */
   credential?: AuthCredential;
   /** By `AuthConfig.credentialKey`; undefined where there is none. */
   credentialOf?: (credentialKey: string) => AuthCredential | undefined;
@@ -95,7 +95,7 @@ export class CallQuestions {
     const index = this.#inputs;
     this.#inputs += 1;
     if (index < inputs.length) return inputs[index];
-    // Of several at once the first is asked: the others come when the call runs again.
+    // The first of several questions at once is asked: the others come when the call runs again.
     if (!this.#asked.has('input')) this.#asked.set('input', question);
     throw new InputPending();
   }

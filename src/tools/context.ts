@@ -329,9 +329,9 @@ export class Context extends ReadonlyContext {
    * happen only once in {@link Context.once}.
    *
    * @param request `responseSchema` of any kind that tools take; `payload` is JSON for those who show the question.
-   * @returns what the person has answered, as the schema makes it.
+   * @returns the person's answer, as the schema returns it.
    * @throws NoCallError outside of a tool call.
-   * @throws DefinitionError for what is no schema.
+   * @throws DefinitionError for a value that is no schema.
    * @throws JsonValueError where the payload has no JSON form.
    * @throws ToolError (not retryable) for an answer that doesn't match the schema any more.
    * @example
@@ -366,7 +366,7 @@ export class Context extends ReadonlyContext {
   }
 }
 
-/** Of the run that the context belongs to. */
+/** Questions of the run that the context belongs to. */
 export function questionsOf(context: Context): CallQuestions {
   return context[QUESTIONS];
 }

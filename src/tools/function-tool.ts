@@ -147,7 +147,7 @@ export class FunctionTool<
    * one, whose own gate nobody has passed, it asks by that tool's context, and does not run.
    *
    * @returns what `execute` returned, or the result of what it streamed, or what the output schema made of that.
-   * @throws InvalidArgumentsError naming what is wrong with each argument.
+   * @throws InvalidArgumentsError naming each wrong argument and its problem.
    * @throws ToolExecutionError whose `cause` is what `execute` threw.
    * @throws InvalidResultError where the result doesn't match the output schema.
    */

@@ -21,8 +21,8 @@ export interface ConfirmationQuestion {
 }
 
 /**
- * Whether a call waits for a person's approval, and what the person is asked. Gets a copy of the arguments, as the tool's own
- * function would get them. Anything but `false` asks; what throws keeps the call from running.
+ * Decides whether a call waits for a person's approval, and words the question. Gets a copy of the arguments, as the tool's own
+ * function would get them. Any value but `false` asks; an error keeps the call from running.
  */
 export type ConfirmationPredicate<Args> = (
   args: Args,

@@ -13,7 +13,7 @@ export interface ToolCallRecord {
   callId: string;
   /** The tool's name. */
   name: string;
-  /** Of the agent that called it. */
+  /** Name of the agent that called it. */
   agent: string;
   /** The model's. */
   args: Record<string, unknown>;
@@ -21,7 +21,7 @@ export interface ToolCallRecord {
   response: Record<string, unknown>;
   /** The response is an error. */
   failed: boolean;
-  /** Of the model, from 1. */
+  /** Number of the model step, from 1. */
   step: number;
 }
 
@@ -79,7 +79,7 @@ export interface TranscriptView {
   events(): readonly Event[];
   /** The contents for a model: a new array of frozen contents. Replace them, don't edit them. */
   contents(perspective: Perspective): Content[];
-  /** Of this invocation, in call order, those of the last step included. */
+  /** Tool calls of this invocation, in call order, those of the last step included. */
   toolCalls(): readonly ToolCallRecord[];
 }
 

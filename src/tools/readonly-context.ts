@@ -65,7 +65,7 @@ export class ReadonlyContext {
     return this.#init.userContent;
   }
 
-  /** The session's state, with what the step has written by now; writing to it throws. */
+  /** The session's state with the step's changes so far; writing to it throws. */
   get state(): Readonly<State> {
     const { state, eventActions } = this.#init;
     return new State(stateWith(state, eventActions), Object.freeze({}));

@@ -13,7 +13,7 @@ const RESERVED_PREFIXES: Readonly<Record<string, string>> = {
   adk_request_: 'calls by which ADK asks people start like this',
 };
 
-/** Of options: the name may be a reserved one. Of a tool: the name that it was given so. */
+/** On options: the name may be a reserved one. On a tool: its reserved name. */
 export const RESERVED_NAME = Symbol.for('holdfast.reservedName');
 
 /** Options of a tool of Holdfast's own, whose name no other tool may have. */

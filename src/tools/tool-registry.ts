@@ -30,7 +30,7 @@ export class ToolRegistry {
     return this.#tools.size;
   }
 
-  /** @throws DefinitionError for what is no tool, and for a name that is taken. */
+  /** @throws DefinitionError for a value that is no tool, and for a name that is taken. */
   register(tool: BaseTool): this {
     this.#register(tool, 'tool');
     return this;

@@ -22,7 +22,7 @@ export interface StaticToolsetOptions {
 /**
  * A fixed list of tools as a toolset. Semantics: `StaticToolset` of adk-rs.
  *
- * @throws DefinitionError from the constructor, for what is no tool and for two tools of one name.
+ * @throws DefinitionError from the constructor, for a value that is no tool and for two tools of one name.
  * @example
  * const shelves = new StaticToolset([listShelves, moveShelf], { toolFilter: ['listShelves'] });
  */
@@ -65,7 +65,7 @@ export class WrappedToolset extends BaseToolset {
   readonly #inner: BaseToolset;
   readonly #change: (tools: BaseTool[], context: ReadonlyContext | undefined) => BaseTool[];
 
-  /** @throws DefinitionError for what is no toolset, under the name of the function that wraps. */
+  /** @throws DefinitionError for a value that is no toolset, under the name of the function that wraps. */
   constructor(
     owner: string,
     inner: BaseToolset,
@@ -101,7 +101,7 @@ export class WrappedToolset extends BaseToolset {
  * A toolset with those tools of another that a predicate passes, found out at every request. Without a context, as outside of
  * an invocation, it has all of them. Semantics: `FilterToolset` of adk-go.
  *
- * @throws DefinitionError for what is no toolset or no function.
+ * @throws DefinitionError for a value that is no toolset or no function.
  * @example
  * const safe = filterToolset(warehouse, (tool, context) => tool.isReadOnly || context.state.get('user:role') === 'admin');
  */

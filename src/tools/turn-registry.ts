@@ -23,13 +23,13 @@ const MOST_BYTES_OF_AGENT = 1024;
 /** The request that a {@link TurnRegistry} edits, and the factories of its edits. */
 export interface TurnRegistryInit {
   request: Pick<LlmRequest, 'toolsDict' | 'config'>;
-  /** Of the app. */
+  /** Tool factories of the app. */
   factories: ReadonlyMap<string, ToolFactory>;
 }
 
 interface NamedEdit {
   edit: ToolEdit;
-  /** Of the tool that it adds or removes. */
+  /** Name of the tool that it adds or removes. */
   name: string;
 }
 

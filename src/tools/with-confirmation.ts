@@ -18,7 +18,7 @@ import { hintOf, keptFromRunning, questionOf } from './tool-gate.ts';
 import { assertNameOf, RESERVED_NAME } from './tool-name.ts';
 import { WrappedToolset } from './toolsets.ts';
 
-/** Whether a call waits for a person's approval, and what the person is asked; the arguments are a copy. */
+/** Decides whether a call waits for a person's approval, and words the question; the arguments are a copy. */
 export type ConfirmationProvider = (
   toolName: string,
   args: Record<string, unknown>,

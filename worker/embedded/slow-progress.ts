@@ -4,7 +4,7 @@ export interface SlowProgress {
   end: () => void;
 }
 
-/** Tells nothing of what is quick; of what isn't, all. */
+/** Reports nothing of quick work, and all of slow work. */
 export function slowProgress(tell: (line: string) => void, quietFor: number): SlowProgress {
   const held: string[] = [];
   const began = Date.now();

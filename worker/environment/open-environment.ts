@@ -14,7 +14,7 @@ import { defaultCacheFolder } from '../temporal/cache-folder.ts';
 import { connectClient, openTemporal, type TemporalTarget } from '../temporal/connect.ts';
 
 export interface EnvironmentOptions {
-  /** `.holdfast`, for what is embedded: the caller owns it. */
+  /** `.holdfast`, for embedded services: the caller owns it. */
   folder: string;
   /** May name a Temporal server; without one there, the server is embedded. Defaults to `process.env`. */
   env?: NodeJS.ProcessEnv;
@@ -22,7 +22,7 @@ export interface EnvironmentOptions {
   store?: { url: string; listen?: string } | undefined;
   /** Keys that encrypt credentials. Defaults to the keys that `env` has, else to those of an embedded store's folder. */
   credentialKeys?: GivenCredentialKeys | undefined;
-  /** Of the Temporal client. */
+  /** Data converter of the Temporal client. */
   dataConverter?: DataConverter | undefined;
   /**
    * Whether an embedded server ends with the environment, or only one that this environment has started. Otherwise it stays up, and
@@ -47,7 +47,7 @@ export interface Environment {
   close(): Promise<void>;
 }
 
-/** @throws what `openStore`, `openTemporal` and `credentialKeysFor` throw: nothing that was opened stays open then. */
+/** @throws errors of `openStore`, `openTemporal` and `credentialKeysFor`: all that was opened is closed then. */
 export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
   const { folder, dataConverter, onProgress, stopsServer = 'never' } = options;
   const env = setVariables(options.env);
@@ -75,7 +75,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
       close: () => closing.close(),
     };
   } catch (error) {
-    // Why it can't be opened says more than what can't be closed therefore.
+    // The error of the opening says more than an error of this closing.
     await closing.close().catch(() => undefined);
     throw error;
   }

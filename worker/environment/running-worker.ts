@@ -7,7 +7,7 @@ import { createWorker, type WorkerOptions } from '../create-worker.ts';
 import { installRuntime } from './install-runtime.ts';
 import type { Environment } from './open-environment.ts';
 
-/** Of an environment, what a worker needs: another process has the rest. */
+/** The part of an environment that a worker needs: another process has the rest. */
 export interface WorkerPlace extends Pick<Environment, 'credentialKeys'> {
   server: Pick<Environment['server'], 'connectionOptions' | 'namespace' | 'searchAttributes'>;
   store: WorkerOptions['store'];
@@ -35,8 +35,8 @@ export interface RunningWorker {
   /**
    * Drains, and waits for the end.
    *
-   * @param patience milliseconds after which a worker that doesn't heed its end is given up. Without it, none is.
-   * @throws why it has failed for good
+   * @param patience milliseconds after which a worker that doesn't end is given up. Absent: never.
+   * @throws the error by which it has failed for good
    */
   close(patience?: number): Promise<void>;
 }

@@ -95,7 +95,7 @@ function signalGroup(child: ChildProcess, signal: 'SIGINT' | 'SIGKILL'): void {
     process.kill(-child.pid, signal);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Of a group whose processes have all ended macOS says EPERM.
+    // macOS says EPERM of a group whose processes have all ended.
     if (code !== 'ESRCH' && code !== 'EPERM') throw error;
   }
 }

@@ -33,7 +33,7 @@ export function cachedExecutable(cacheFolder: string, slot: keyof typeof CACHE_S
  * Looks for a usable `temporal`: the configured path, PATH, the cache. Each is run once with `--version` and
  * once with `--help`, so that another program of that name, or one too old, is not taken.
  *
- * @returns the executable, or what was tried in vain
+ * @returns the executable, or the failed attempts
  * @throws {TemporalUnavailable} a path was configured and is of no use
  */
 export async function findExecutable(

@@ -8,7 +8,7 @@ const EAGER_RECONNECT = {
   'grpc.max_reconnect_backoff_ms': 200,
 };
 
-/** Of embedded servers. */
+/** Namespace of embedded servers. */
 const NAMESPACE = 'default';
 
 /** Milliseconds between two looks, and that one may take. */

@@ -18,7 +18,7 @@ import { refusal, taken } from '../arguments.ts';
 export interface Decision {
   kind: GateKind;
   name: RequestName;
-  /** Of the request that was shown. */
+  /** The session of the shown request. */
   session?: string;
   confirm?: Confirm;
   input?: ProvideInput;

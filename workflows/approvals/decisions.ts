@@ -25,7 +25,7 @@ export interface Answer
     'by' | 'reason' | 'args' | 'payload' | 'response' | 'responseRef' | 'credentialRef'
   > {
   status: RequestEnding['status'];
-  /** Of those that are to run. */
+  /** The arguments to run, as the history carries them. */
   carriedArgs?: RequestEnding['args'];
   /** Names for the summary of what comes of it. */
   people?: string[];

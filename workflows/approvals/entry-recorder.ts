@@ -48,7 +48,7 @@ export class EntryRecorder {
       const options = recordEntriesOptions(summary, turnPriority(this.#user));
       await scheduleActivity(RECORD_ENTRIES, [input], options);
     } catch (error) {
-      // Not tried again where trying can't help; the turn is none the worse for it.
+      // A failure for good isn't retried; the turn goes on without the record.
       log.warn('entries of requests were not recorded', { error });
     }
   }

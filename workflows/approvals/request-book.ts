@@ -44,7 +44,7 @@ export interface PendingRequest {
   /** It has expired once, and goes on for those of `escalateTo`. */
   extended?: true;
   votes: VoteTally;
-  /** Of the newest entry. */
+  /** Number of the newest entry. */
   entries: number;
   ending?: RequestEnding;
   /** Once it has ended. */
@@ -201,7 +201,7 @@ export class VoteTally {
     for (const vote of known) this.add({ ...vote, given: '' });
   }
 
-  /** Of the arguments with the most approvals. */
+  /** Approvals of the arguments with the most of them. */
   get approvals(): number {
     return Math.max(0, ...[...this.#votes.values()].map(({ of }) => this.of(of).length));
   }

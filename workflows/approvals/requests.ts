@@ -64,7 +64,7 @@ export class Requests {
     return this.#book.pending;
   }
 
-  /** Nothing of what was said is on its way. */
+  /** No decision and no record is on its way. */
   get finished(): boolean {
     return this.#recorder.finished && this.#decisions.finished;
   }
@@ -111,7 +111,7 @@ export class Requests {
     if (gate.ended !== undefined) this.#end(request, { status: gate.ended });
     else if (!this.#endBy(request)) this.#notices.opened(request);
     for (const decision of this.#early.take(gate.requestId)) this.signalled(decision);
-    // Decided by what was said before it was there, or before this workflow was.
+    // Decided by a signal that came before the request, or before this workflow.
     if (request.ending !== undefined) return request.ending;
     this.#asker.changed();
     const timers = watchTime(request, {

@@ -12,10 +12,10 @@ export interface RanCalls {
   /** Calls whose activity ended without settling an outcome. */
   unsettled: UnsettledCall[];
   skipSummarization: boolean;
-  /** To whom the turn is transferred. */
+  /** The agent that gets the turn. */
   transferToAgent?: string;
   escalated?: true;
-  /** Of the call that was settled last. */
+  /** Response of the call that was settled last. */
   response?: Carried<Record<string, unknown>>;
 }
 

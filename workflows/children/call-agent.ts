@@ -51,7 +51,7 @@ export async function callAgent(
 }
 
 interface Attempts {
-  /** Of the one that runs, or ran last. */
+  /** Run key of the child that runs, or ran last. */
   runKey: string;
   ended: Promise<EndedChild>;
 }

@@ -131,7 +131,7 @@ function isState(given: unknown): given is TurnState {
   return given === 'running' || WAITING.some((state) => state === given);
 }
 
-/** Anybody may send a signal: what is shown of it has the shape of what is shown. */
+/** Anybody may send a signal, so each field is copied only in its proper type. */
 function waitsIn(given: ChildState['waits']): AgentWait[] {
   if (!Array.isArray(given)) return [];
   return given.slice(0, MOST_WAITS).flatMap((wait: Partial<AgentWait> | null) => {

@@ -21,11 +21,11 @@ export interface Forwarder {
   rootWorkflowId: string;
   children: Pick<Children, 'running' | 'waits'>;
   requests: Pick<Requests, 'knowledgeOf'>;
-  /** Of the run that the workflow itself is at. */
+  /** Run key of the workflow's own current run. */
   ownRunKey(): string | undefined;
 }
 
-/** Names of a call: of what is to be cancelled, or has a job. */
+/** Names a call that is to be cancelled or has a job. */
 export interface CallName {
   callKey?: unknown;
   callId?: unknown;

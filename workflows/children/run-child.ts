@@ -47,7 +47,7 @@ export interface EndedChild {
   seq: number;
   escalated?: true;
   error?: TurnError;
-  /** Of its invocation so far, if it has reported it. */
+  /** Usage of its invocation so far, if it has reported it. */
   usage?: TurnUsage;
 }
 

@@ -64,7 +64,7 @@ export class Jobs {
     return this.#book.parked.map(waitingJob);
   }
 
-  /** Nothing of what was said is on its way to the store. */
+  /** No end of a job is on its way to the store. */
   get finished(): boolean {
     return this.#recorder.finished;
   }

@@ -34,7 +34,7 @@ export interface MessageBox {
   refused(given: unknown, reason: string): void;
 }
 
-/** Of an agent below another one: it takes only answers to its own requests or to waiting calls. */
+/** Messages to an agent below another one: it takes only answers to its own requests or to waiting calls. */
 export function answersOnly(rootWorkflowId: string, note: (text: string) => void): MessageBox {
   const problem = `this is an agent below another one, which takes nothing but answers: send it to the root's session, whose workflow is ${rootWorkflowId}`;
   const refused = () => refusal(SEND_MESSAGE, 'InvalidMessage', 'message', problem);
@@ -58,7 +58,7 @@ interface Answered {
   note(text: string): void;
 }
 
-/** Messages whose parts may answer requests, or calls that wait for jobs: those go there, and what is left to the mailbox. */
+/** Messages whose parts may answer requests, or calls that wait for jobs: those parts go there, and the rest goes to the mailbox. */
 export class AnsweredMessages {
   readonly #requests: Requests;
   readonly #jobs: Jobs;

@@ -37,7 +37,7 @@ type Names = Pick<NotifyInput, 'app' | 'userId' | 'sessionId' | 'workflowId'>;
 /** Tells people of requests, beside the turn: no call waits for it, and its failure changes nothing. */
 export class RequestNotices {
   readonly #names: Names;
-  /** Of the run: a notice outlives the call that it is about. */
+  /** The run's scope: a notice outlives the call that it is about. */
   readonly #parent = CancellationScope.current();
   #opened: PendingRequest[] = [];
   #notices: Notice[] = [];

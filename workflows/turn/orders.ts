@@ -42,8 +42,8 @@ export class Orders {
 }
 
 /**
- * Order of what was sent before a run began: it is handed over handler by handler, signals and updates apart. Signals came first:
- * an update counts from when a worker has taken it.
+ * Order of signals and updates from before a run began: Temporal delivers them handler by handler. Signals came first: an update
+ * counts from the time at which a worker has taken it.
  */
 export class FirstOrder {
   #waiting: (() => void)[] | undefined = [];

@@ -24,7 +24,7 @@ export function labelRun(
   if (missing.length > 0) upsertSearchAttributes(missing);
 }
 
-/** Labels the run with what it does, whenever that has changed once all that came at a time is done. */
+/** Labels the run with its state, whenever the state has changed after all events of a task. */
 export async function keepLabelled(kept: Pick<ChainState, 'label'>, state: () => TurnState): Promise<void> {
   const key = defineSearchAttributeKey('HoldfastStatus', 'KEYWORD');
   await CancellationScope.nonCancellable(async () => {
@@ -38,10 +38,10 @@ export async function keepLabelled(kept: Pick<ChainState, 'label'>, state: () =>
 }
 
 /**
- * Of a workflow that this one starts: the attributes that this run has. One that the server doesn't know would keep it from being
- * started.
+ * Search attributes for a workflow that this one starts: those that this run has. An attribute that the server doesn't know would
+ * keep the workflow from its start.
  *
- * @param agent that acts there, if not this run's.
+ * @param agent the agent that acts there. Defaults to this run's.
  */
 export function labelsOfChild(agent?: string) {
   const { typedSearchAttributes } = workflowInfo();

@@ -34,7 +34,7 @@ export interface InvocationState {
   seq: number;
   from: number;
   usage: TurnUsage;
-  /** Of the message, once it was needed. */
+  /** Digest of the message, once it was needed. */
   digest?: string;
   runConfig?: TurnRunConfig;
   traceparent?: string;
@@ -46,13 +46,13 @@ export interface InvocationState {
   transcript?: string;
   /** When its wall time is used up, milliseconds since the epoch. */
   deadline?: number;
-  /** Of the message: Temporal's priority key of its activities. */
+  /** Temporal's priority key for the activities of the message. */
   priority?: number;
   /** Root of the tree that answers where the message names no agent. */
   rootAgent?: string;
   /** Jobs that its calls have waited for. */
   jobs?: EndedJobs;
-  /** Of a child; that of a root is its invocation's id. */
+  /** Run key of a child; that of a root is its invocation's id. */
   runKey?: string;
   /** Where the acting agent is found, and whose child it is. */
   acting?: ActingAgent;
@@ -79,7 +79,7 @@ export function pathOf({ acting, agent, handedOnBy }: InvocationState): readonly
   return agent === undefined || path.at(-1) === agent ? path : [...path, agent];
 }
 
-/** Of the message; that of a chain's first one travels in the start arguments. */
+/** The message's run config; that of a chain's first message travels in the start arguments. */
 export function runConfigOf(start: AgentTurnStart, state: InvocationState): TurnRunConfig | undefined {
   return state.runConfig ?? (state.number === 1 ? start.runConfig : undefined);
 }
@@ -89,7 +89,7 @@ export interface PlanProgress {
   plan: AgentPlan;
   /** From 0. */
   index: number;
-  /** Of a loop, from 1. */
+  /** Number of a loop's iteration, from 1. */
   iteration: number;
   ran: RanAgent[];
 }

@@ -91,12 +91,12 @@ export class Turn {
     return this.#result ?? this.work;
   }
 
-  /** The search attributes of the run; none of them has its end. */
+  /** State for the search attributes of the run, which never show its end. */
   get label(): TurnState {
     return this.#result === undefined ? this.work : 'running';
   }
 
-  /** Of the current or last invocation; empty before the first one. */
+  /** Id of the current or last invocation; empty before the first one. */
   get invocationId(): string {
     return this.#latest?.invocationId ?? '';
   }

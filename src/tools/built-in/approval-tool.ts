@@ -26,8 +26,8 @@ const FIELDS = ['name', 'description', 'requiredFields', 'approval'];
 const LONGEST_QUOTE = 500;
 
 /**
- * A tool by which a model asks a person to approve of what it is about to do. Each call waits: an approval answers it with
- * `{ status: 'approved' }` and what the person has added, a rejection with the error of all rejected calls. It lets nothing else
+ * A tool by which a model asks a person to approve its next action. Each call waits: an approval answers it with
+ * `{ status: 'approved' }` and the person's additions, a rejection with the error of all rejected calls. It lets nothing else
  * pass: tools that must not run without an approval say so themselves, by `requireConfirmation`. Arguments: `approvaltool` of
  * kadirpekel/hector.
  *

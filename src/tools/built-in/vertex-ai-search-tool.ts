@@ -42,7 +42,7 @@ export interface SearchEngineParams extends SearchParams {
   /** Resource name of a search engine. */
   searchEngineId: string;
   dataStoreId?: never;
-  /** Of the engine's data stores, those to search in. */
+  /** The engine's data stores to search in. */
   dataStoreSpecs?: VertexAISearchDataStoreSpec[];
 }
 
