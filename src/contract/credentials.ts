@@ -3,24 +3,19 @@ import type { AuthCredential } from '../events/auth-credential.ts';
 import { APP, moment, name, USER, USER_PATH, WHOSE_ON_THE_WIRE } from './fields.ts';
 import type { Exact, InputOf, Operation } from './operation.ts';
 
-/** Characters of the names of a credential, at most. */
-const LONGEST_NAME = 512;
+/** Characters of a `credentialKey`, at most. */
+const LONGEST_KEY = 512;
 /** Characters of what a credential is labelled with, at most. */
 const LONGEST_LABEL = 200;
+/** Characters of a secret, at most. Service accounts' tokens have some thousands. */
+export const LONGEST_SECRET = 16_384;
 
 const LABELLED = {
-  credentialKey: name('`credentialKey` of the tools’ `authConfig`, by which they ask for it.', LONGEST_NAME),
+  credentialKey: name('`credentialKey` of the tools’ `authConfig`, by which they ask for it.', LONGEST_KEY),
   label: z.string().max(LONGEST_LABEL).optional().meta({ description: 'For people; no secret.' }),
 };
 
-/** Names and label of a credential: all of it but the secret. */
-export const CREDENTIAL_NAMES = z.object({
-  app: name('The app.', LONGEST_NAME),
-  userId: name('The user.', LONGEST_NAME),
-  ...LABELLED,
-});
-
-/** The vault checks its fields, and quotes none of them. */
+/** The vault checks its fields: a name that is not known may be a secret, and the vault quotes none. */
 const CREDENTIAL = z
   .looseObject({
     authType: z.enum(['apiKey', 'http']),
@@ -35,7 +30,8 @@ const CREDENTIAL = z
   .meta({
     id: 'Credential',
     description:
-      'An API key, or HTTP’s `bearer` (token) or `basic` (username, password); as ADK’s AuthCredential.',
+      'An API key, or HTTP’s `bearer` (token) or `basic` (username, password); as ADK’s AuthCredential. Each value has at most ' +
+      `${LONGEST_SECRET} characters and no control characters; a username has no colon.`,
   }) as unknown as z.ZodType<AuthCredential>;
 
 const STORED_CREDENTIAL = z
@@ -73,6 +69,9 @@ export const putCredential = {
   status: 201,
   errors: ['HOLDFAST_INVALID_CREDENTIAL'],
 } as const satisfies Operation;
+
+/** Names and label of a credential, without the secret. */
+export const CREDENTIAL_NAMES = putCredential.input.omit({ credential: true });
 
 export const listUserCredentials = {
   ...LISTED,

@@ -1,22 +1,13 @@
+import { LONGEST_SECRET } from '../contract/credentials.ts';
+import type { AuthCredential, HttpAuth } from '../events/auth-credential.ts';
 import { isRecord } from '../protocol/json.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { invalidCredential } from './credential-errors.ts';
 
-/**
- * A secret that a tool needs. Fields: `AuthCredential` of `@google/adk` 2.0.0, of which API keys and HTTP's `bearer` and `basic`
- * are supported.
- */
-export type AuthCredential =
-  | { authType: 'apiKey'; apiKey: string }
-  | { authType: 'http'; http: { scheme: 'bearer'; credentials: { token: string } } }
-  | { authType: 'http'; http: { scheme: 'basic'; credentials: { username: string; password: string } } };
-
-/** Characters. Service accounts' tokens have some thousands. */
-const LONGEST_SECRET = 16_384;
 const COMING = ['oauth2', 'openIdConnect', 'serviceAccount'];
 
 /**
- * Reads a credential in ADK's form.
+ * Reads a credential in ADK's form: an API key, or `bearer` or `basic` of HTTP.
  *
  * @throws InvalidCredential naming the field and what it should be, never the value.
  */
@@ -29,7 +20,7 @@ export function readAuthCredential(value: unknown): AuthCredential {
   }
   if (authType === 'http') {
     onlyFields('', credential, ['authType', 'http']);
-    return { authType, http: readHttp(recordAt('http', credential.http)) } as AuthCredential;
+    return { authType, http: readHttp(recordAt('http', credential.http)) };
   }
   const isComing = typeof authType === 'string' && COMING.includes(authType);
   throw invalidCredential(
@@ -40,7 +31,7 @@ export function readAuthCredential(value: unknown): AuthCredential {
   );
 }
 
-function readHttp(http: Record<string, unknown>): Extract<AuthCredential, { authType: 'http' }>['http'] {
+function readHttp(http: Record<string, unknown>): HttpAuth {
   onlyFields('http', http, ['scheme', 'credentials']);
   const scheme = typeof http.scheme === 'string' ? http.scheme.toLowerCase() : undefined;
   const credentials = recordAt('http.credentials', http.credentials);

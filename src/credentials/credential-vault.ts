@@ -8,9 +8,10 @@ import {
   type StoredCredential,
 } from '../contract/credentials.ts';
 import { checkOf } from '../contract/operation.ts';
+import type { AuthCredential } from '../events/auth-credential.ts';
 import { defined } from '../protocol/json.ts';
 import type { CredentialStore } from '../store/credentials/credential-store.ts';
-import { type AuthCredential, readAuthCredential } from './auth-credential.ts';
+import { readAuthCredential } from './auth-credential.ts';
 import { CredentialKeyMissing, invalidCredential } from './credential-errors.ts';
 import type { CredentialKeys } from './credential-keys.ts';
 import { seal, unseal } from './seal.ts';

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import type { AuthCredential } from '../events/auth-credential.ts';
 import type { SealedCredential } from '../store/credentials/credential-store.ts';
-import { type AuthCredential, readAuthCredential } from './auth-credential.ts';
+import { readAuthCredential } from './auth-credential.ts';
 import { CredentialUnreadable } from './credential-errors.ts';
 import type { CredentialKey, CredentialKeys } from './credential-keys.ts';
 

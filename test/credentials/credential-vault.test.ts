@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type AuthCredential, readAuthCredential } from '../../src/credentials/auth-credential.ts';
+import { readAuthCredential } from '../../src/credentials/auth-credential.ts';
 import {
   CredentialKeyMissing,
   CredentialUnreadable,
@@ -10,6 +10,7 @@ import {
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import { seal, unseal } from '../../src/credentials/seal.ts';
+import type { AuthCredential } from '../../src/events/auth-credential.ts';
 import type { SealedCredential } from '../../src/store/credentials/credential-store.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { databaseWithStore } from '../setup/own-database.ts';
@@ -113,9 +114,12 @@ describe('the vault of credentials [credential.secret]', () => {
 
   test('takes names that can be kept only', async () => {
     const place = newPlace();
+    const userId = `${place.userId}-`.padEnd(1_000, 'u');
+    expect((await vault(K1).put({ ...place, userId, credential: API_KEY })).userId).toBe(userId);
     for (const more of [
       { app: '' },
       { userId: '' },
+      { userId: `${userId}u` },
       { credentialKey: '' },
       { credentialKey: 'k'.repeat(513) },
     ]) {
