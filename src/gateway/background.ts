@@ -102,7 +102,7 @@ export class Background {
    *
    * @throws what it threw last; RequestRefused where a gateway that closes has waited in vain.
    */
-  async patiently<T>(work: () => Promise<T>): Promise<T> {
+  async retryWhileUnavailable<T>(work: () => Promise<T>): Promise<T> {
     const deadline = Date.now() + LONGEST;
     for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
       try {

@@ -180,11 +180,11 @@ export class SlackApi {
   }
 
   /**
-   * Tells one person, and nobody else.
+   * Shows a message to one person only.
    *
    * @throws SlackFailed
    */
-  async whisper(
+  async postEphemeral(
     to: { channel: string; user: string; threadTs?: string },
     message: DrawnMessage,
   ): Promise<void> {

@@ -43,13 +43,13 @@ beforeAll(async () => {
   const { key, issuer } = await createApproverKey('mira');
   mira = key;
   const wire = tool({ name: 'wire', description: 'd', parameters, execute: runs });
-  const teller = new LlmAgent({ name: 'teller', model, description: 't', tools: [wire] });
+  const responder = new LlmAgent({ name: 'responder', model, description: 't', tools: [wire] });
   const clerk = new LlmAgent({ name: 'clerk', model, description: 'c', tools: [wire] });
   const rootAgent = new LlmAgent({
     name: 'cashier',
     model,
     tools: [
-      new AgentTool({ agent: teller, ...gated }),
+      new AgentTool({ agent: responder, ...gated }),
       new AgentTool({ agent: clerk }),
       tool({ name: 'pay', description: 'd', parameters, execute: runs, ...gated }),
       new LongRunningFunctionTool({
@@ -146,11 +146,11 @@ const NOT_PROVEN = 'HOLDFAST_APPROVAL_NOT_PROVEN';
 
 describe('the agent of a call that has to be approved runs by the approval alone [approval.proven]', () => {
   test('and not while people decide, whoever begins it', async () => {
-    const [turn, request] = await asks('teller', { request: 'wire 41' });
+    const [turn, request] = await asks('responder', { request: 'wire 41' });
     const child = childOf(turn, request, 'wire 999');
     expect(await refusal('holdfast.callModel', child)).toBe(NOT_PROVEN);
-    expect(await refusal('teller', startOf(request))).toBe(NOT_PROVEN);
-    expect(await refusal('teller', startOf(request, { prepared: undefined }))).toBe(NOT_PROVEN);
+    expect(await refusal('responder', startOf(request))).toBe(NOT_PROVEN);
+    expect(await refusal('responder', startOf(request, { prepared: undefined }))).toBe(NOT_PROVEN);
     expect(await refusal('holdfast.callModel', child)).toBe(NOT_PROVEN);
     expect(await environment.store.turns.listChildren(turn.names)).toEqual([]);
     expect(await turn.requests()).toHaveLength(1);
@@ -168,7 +168,7 @@ describe('the agent of a call that has to be approved runs by the approval alone
   });
 
   test('with the arguments that it has, and no others', async () => {
-    const [turn, request] = await asks('teller', { request: 'wire 41' });
+    const [turn, request] = await asks('responder', { request: 'wire 41' });
     environment.gemini.reset(stepCalls([[{ name: 'wire', args: { amount: 40 } }]]));
     await turn.confirm(await approved(request, { request: 'wire 40' }));
     expect(await turn.responses()).toEqual([{ result: 'done' }]);

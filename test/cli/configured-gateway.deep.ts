@@ -12,7 +12,7 @@ import { LlmAgent } from 'holdfast';
 import { defineGateway } from 'holdfast/gateway';
 
 export const gateway = defineGateway({ publicUrl: 'https://agents.example.com' });
-export const rootAgent = new LlmAgent({ name: 'teller', model: 'gemini-2.5-flash' });
+export const rootAgent = new LlmAgent({ name: 'responder', model: 'gemini-2.5-flash' });
 `;
 
 /** The status that a request gets which means this host. */

@@ -15,7 +15,7 @@ const AGENTS = `
 import { LlmAgent } from 'holdfast';
 import { text } from 'holdfast/testing';
 
-export const rootAgent = new LlmAgent({ name: 'teller', model: 'gemini-2.5-flash' });
+export const rootAgent = new LlmAgent({ name: 'responder', model: 'gemini-2.5-flash' });
 export const geminiScript = () => text('two');
 `;
 

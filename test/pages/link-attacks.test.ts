@@ -117,7 +117,7 @@ describe('a gateway whose clock is set wrong', () => {
     const attester = new GatewayAttester(desk.options);
     const names = { app: 'shop', userId: 'ada', sessionId: 's1', messageId: 'm1' };
     const message: OutgoingMessage & { messageId: string } = { ...names, message: 'hello' };
-    const { attestation } = await attester.sentBy('ada', message);
+    const { attestation } = await attester.attestMessage('ada', message);
     const { confirmed } = await attester.confirm({ person: 'mira', channel: 'http' }, asked, {
       confirmed: true,
     });

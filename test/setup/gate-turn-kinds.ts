@@ -79,8 +79,8 @@ const GIVEN_UP = 'notice-given-up-by-its-turn';
 
 /** How often the notifier was asked, by session: the first time it is down. */
 const asked = new Map<string, number>();
-const teller: Notifier = {
-  name: 'teller',
+const responder: Notifier = {
+  name: 'responder',
   async notify(requests, _why, { signal }) {
     for (const { sessionId } of requests) {
       if (!sessionId.startsWith('notice-')) continue;
@@ -114,7 +114,7 @@ export const gateKindApps = () => [
   new App({
     name: 'told',
     rootAgent: new LlmAgent({ name: 'clerk_with_a_pager', model: 'gemini-2.5-flash', tools }),
-    durable: { notifiers: [teller] },
+    durable: { notifiers: [responder] },
   }),
 ];
 
@@ -243,7 +243,7 @@ function noticeOf({ app, userId, sessionId }: SessionNames): string {
   const runKey = invocationIdOf(app, userId, sessionId, MESSAGE);
   return noticeIdOf({
     workflowId: workflowIdOf(app, userId, sessionId),
-    notifier: teller.name,
+    notifier: responder.name,
     requestIds: [requestIdOf(callKeyOf(runKey, 1, 0), 1)],
     why: 'opened',
   });

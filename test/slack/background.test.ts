@@ -30,7 +30,7 @@ describe('what Slack was answered for before it was done', () => {
   test('is tried again while the store can’t be reached, and is done once [slack.outage]', async () => {
     const { background } = open();
     let asked = 0;
-    const answer = await background.patiently(async () => {
+    const answer = await background.retryWhileUnavailable(async () => {
       asked += 1;
       if (asked < 4) throw new StoreUnavailable('no connection');
       return 'done';
@@ -45,9 +45,11 @@ describe('what Slack was answered for before it was done', () => {
       asked += 1;
       return Promise.reject(error);
     };
-    await expect(background.patiently(failing(new RequestNotPending('late')))).rejects.toThrow('late');
+    await expect(background.retryWhileUnavailable(failing(new RequestNotPending('late')))).rejects.toThrow(
+      'late',
+    );
     expect(asked).toBe(1);
-    const waiting = background.patiently(failing(new StoreUnavailable('no connection')));
+    const waiting = background.retryWhileUnavailable(failing(new StoreUnavailable('no connection')));
     closing.abort();
     await expect(waiting).rejects.toThrow('no connection');
     expect(asked).toBeLessThanOrEqual(3);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { GatewayRecords } from '../../src/gateway/gateway-records.ts';
 import type { RouteSetting } from '../../src/gateway/route-setting.ts';
 import { SlackDecisions } from '../../src/gateway/slack/slack-decisions.ts';
-import { SlackTeller } from '../../src/gateway/slack/slack-teller.ts';
+import { SlackResponder } from '../../src/gateway/slack/slack-responder.ts';
 import { SlackTurns } from '../../src/gateway/slack/slack-turns.ts';
 import { ACTIONS } from '../../src/slack/request-message.ts';
 import { SlackApp } from '../../src/slack/slack-app.ts';
@@ -28,7 +28,7 @@ describe('a function that never says who somebody is', () => {
     );
     // Nothing of the gateway is asked before it is known who it is.
     const setting = {} as RouteSetting;
-    parts = { app, setting, records: {} as GatewayRecords, teller: new SlackTeller(app, silent) };
+    parts = { app, setting, records: {} as GatewayRecords, responder: new SlackResponder(app, silent) };
   });
   afterAll(async () => await slack.close());
 

@@ -9,14 +9,14 @@ import type { Store } from '../../store/store.ts';
 import type { ClientContext } from '../client-context.ts';
 import { deliverDetached } from './deliver-detached.ts';
 
-/** How long whoever speaks of a job waits for Temporal, milliseconds: what it said is in the store by then. */
+/** Milliseconds that a caller waits for Temporal: the store has the outcome by then. */
 const PATIENCE = 1_500;
 
 /** Tells the workflow that waits for a job of its end. Where that can't be done, the workflow finds out by itself. */
 export async function tellOfEnd(context: ClientContext, store: Store, job: JobRow): Promise<void> {
   // Its session was told.
   if (job.deliveredSeq !== undefined) return;
-  await patiently(context, `that job ${job.jobId} has ended`, async () => {
+  await notifyWithDeadline(context, `that job ${job.jobId} has ended`, async () => {
     const isTold = await completeWait(context.temporal, job);
     if (!isTold && job.mode === 'detached') await deliverDetached(context, store, job);
   });
@@ -26,7 +26,7 @@ export async function tellOfEnd(context: ClientContext, store: Store, job: JobRo
 export async function tellGivenUp(context: ClientContext, jobs: readonly JobOfMessage[]): Promise<void> {
   await Promise.all(
     jobs.map((job) =>
-      patiently(context, `that job ${job.jobId} has ended`, async () => {
+      notifyWithDeadline(context, `that job ${job.jobId} has ended`, async () => {
         await completeWait(context.temporal, job);
       }),
     ),
@@ -38,13 +38,13 @@ export async function signalProgress(context: ClientContext, job: JobRow): Promi
   const { jobId, progress, address } = job;
   if (progress === undefined || address === undefined) return;
   const payload: JobProgressed = { v: PROTOCOL_VERSION, jobId, progress };
-  await patiently(context, `how far job ${jobId} has got`, async () => {
+  await notifyWithDeadline(context, `how far job ${jobId} has got`, async () => {
     // Whatever run of the session it is: a chain of them is one turn.
     await context.temporal.workflow.getHandle(address.workflowId).signal(JOB_PROGRESS, payload);
   });
 }
 
-async function patiently(
+async function notifyWithDeadline(
   { temporal }: ClientContext,
   what: string,
   tell: () => Promise<void>,

@@ -98,7 +98,7 @@ export class GatewayAttester {
   }
 
   /** The message with the gateway's word for who sends it, where it can give one. */
-  async sentBy<Message extends OutgoingMessage & { messageId: string }>(
+  async attestMessage<Message extends OutgoingMessage & { messageId: string }>(
     person: string,
     message: Message,
   ): Promise<Message> {

@@ -34,7 +34,7 @@ import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { type Background, isLeft, isPassing } from '../background.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 import type { RouteSetting } from '../route-setting.ts';
-import type { Listener, SlackTeller } from './slack-teller.ts';
+import type { Listener, SlackResponder } from './slack-responder.ts';
 
 /** Milliseconds that the notifier has to write down where it has posted a message. */
 const NOTE_TIME = 60_000;
@@ -63,19 +63,19 @@ export class SlackDecisions {
   readonly #setting: RouteSetting;
   readonly #records: GatewayRecords;
   readonly #background: Background;
-  readonly #teller: SlackTeller;
+  readonly #responder: SlackResponder;
 
   constructor(parts: {
     app: SlackApp;
     setting: RouteSetting;
     records: GatewayRecords;
-    teller: SlackTeller;
+    responder: SlackResponder;
   }) {
     this.#app = parts.app;
     this.#setting = parts.setting;
     this.#records = parts.records;
     this.#background = parts.setting.background;
-    this.#teller = parts.teller;
+    this.#responder = parts.responder;
   }
 
   async clicked(act: SlackAct, actionId: string, triggerId: string): Promise<void> {
@@ -89,7 +89,7 @@ export class SlackDecisions {
       if (action === 'approve') return await this.#decide(situation, { confirmed: true });
       const modal = row.terms.allowEdit === true ? editModal(subject, row) : undefined;
       if (modal === undefined) {
-        return await this.#teller.tell(act, 'None of its arguments can be edited in Slack.');
+        return await this.#responder.tell(act, 'None of its arguments can be edited in Slack.');
       }
       await this.#open(act, triggerId, modal);
     });
@@ -114,21 +114,21 @@ export class SlackDecisions {
     try {
       const person = await this.#app.personOf(who);
       if (person === undefined) {
-        return await this.#teller.tell(
+        return await this.#responder.tell(
           act,
           `Nothing was decided: Holdfast doesn’t know you. Ask its operator to add your Slack id, ${who.id}, to its persons.`,
         );
       }
       const situation = await this.#situationOf(act, person);
-      if (situation === undefined) return await this.#teller.tell(act, NONE_OF_OURS);
+      if (situation === undefined) return await this.#responder.tell(act, NONE_OF_OURS);
       const { row } = situation;
       if (row.status !== 'pending') {
         await this.#show(situation);
-        return await this.#teller.tell(act, `It is no longer open: ${outcomeLine(outcomeOf(row))}.`);
+        return await this.#responder.tell(act, `It is no longer open: ${outcomeLine(outcomeOf(row))}.`);
       }
       await answer(situation);
     } catch (error) {
-      await this.#teller.tell(act, isLeft(error) ? LEFT : `Nothing was decided: ${problemOf(error)}`);
+      await this.#responder.tell(act, isLeft(error) ? LEFT : `Nothing was decided: ${problemOf(error)}`);
       if (problemOf(error) === UNKNOWN) throw error;
     }
   }
@@ -142,9 +142,11 @@ export class SlackDecisions {
     const { approvals } = this.#setting.options.client;
     const { subject } = act;
     const { requestId } = subject;
-    const { found, isBeingPosted } = await this.#background.patiently(() => this.#noteOf(subject));
+    const { found, isBeingPosted } = await this.#background.retryWhileUnavailable(() =>
+      this.#noteOf(subject),
+    );
     if (found !== undefined && found.requestId !== requestId) return undefined;
-    const row = await this.#background.patiently(() => approvals.get({ requestId }));
+    const row = await this.#background.retryWhileUnavailable(() => approvals.get({ requestId }));
     if (row === undefined) throw new RequestNotFound('there is no such request');
     // It may be the only one of its request, whose place the notifier looks for yet. What else has such buttons doesn't decide.
     if (found === undefined && isBeingPosted) {
@@ -168,10 +170,10 @@ export class SlackDecisions {
     const { requestId } = row;
     const { attester } = this.#setting;
     try {
-      const decided = await this.#background.patiently(() =>
+      const decided = await this.#background.retryWhileUnavailable(() =>
         attester.confirm({ person, channel: 'slack' }, { requestId }, options, shown),
       );
-      await this.#teller.tell(situation, answerTo(decided, options));
+      await this.#responder.tell(situation, answerTo(decided, options));
     } finally {
       // A decision that came too late shows what came before it.
       await this.#show(situation);
@@ -182,7 +184,7 @@ export class SlackDecisions {
     const { row, person } = situation;
     const vote = row.votes.find(({ by }) => by.verified && by.principal === person);
     if (vote === undefined) {
-      return await this.#teller.tell(situation, 'There is no vote of yours to take back.');
+      return await this.#responder.tell(situation, 'There is no vote of yours to take back.');
     }
     await this.#decide(situation, { confirmed: vote.confirmed, withdraw: true });
   }
@@ -192,14 +194,14 @@ export class SlackDecisions {
       await this.#app.api.openModal(triggerId, modal);
     } catch (error) {
       if (!(error instanceof SlackFailed)) throw error;
-      await this.#teller.tell(act, 'Nothing was decided: Slack did not open the form. Click again.');
+      await this.#responder.tell(act, 'Nothing was decided: Slack did not open the form. Click again.');
     }
   }
 
   async #link(situation: Situation): Promise<void> {
     const { publicUrl, credentialKeys } = this.#setting.options;
     if (publicUrl === undefined || credentialKeys === undefined) {
-      return await this.#teller.tell(situation, 'This gateway has no address of its own to open it at.');
+      return await this.#responder.tell(situation, 'This gateway has no address of its own to open it at.');
     }
     const { row, person } = situation;
     const { session, requestId, until } = row;
@@ -208,7 +210,7 @@ export class SlackDecisions {
       publicUrl,
       signApprovalLink(credentialKeysOf(credentialKeys), terms, await this.#records.now()),
     );
-    await this.#teller.link(
+    await this.#responder.link(
       situation,
       url,
       `For ${slackText(person, LONGEST_NAME)} alone: open it, decide there`,
@@ -233,7 +235,7 @@ export class SlackDecisions {
       }
     } catch (error) {
       if (!(error instanceof SlackFailed) && !isPassing(error)) throw error;
-      this.#teller.note('a message in Slack does not show what was decided', error);
+      this.#responder.note('a message in Slack does not show what was decided', error);
     }
   }
 
@@ -242,7 +244,7 @@ export class SlackDecisions {
       await this.#app.api.update({ channel, ts }, replacedMessage());
     } catch (error) {
       if (!(error instanceof SlackFailed)) throw error;
-      this.#teller.note('a message in Slack does not show that its request is gone', error);
+      this.#responder.note('a message in Slack does not show that its request is gone', error);
     }
   }
 

@@ -5,8 +5,8 @@ import { Background } from '../background.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import type { RouteSetting } from '../route-setting.ts';
-import { SlackDeduplication } from './deduplication.ts';
 import { SlackDecisions } from './slack-decisions.ts';
+import { SlackDeduplication } from './slack-deduplication.ts';
 import {
   type ClickPayload,
   heardIdOf,
@@ -15,7 +15,7 @@ import {
   readInteraction,
   type SubmissionPayload,
 } from './slack-payloads.ts';
-import { SlackTeller } from './slack-teller.ts';
+import { SlackResponder } from './slack-responder.ts';
 import { replyOf, SlackTurns } from './slack-turns.ts';
 import { takeSlack } from './take-slack.ts';
 
@@ -43,11 +43,11 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { logger, records } = setting.options;
   const { background, closing } = setting;
   const sentAway = new Background({ logger, closing, most: MOST_SENT_AWAY });
-  const teller = new SlackTeller(slack, logger);
+  const responder = new SlackResponder(slack, logger);
   const parts = () => {
     if (records === undefined) throw new StoreNeeded('this gateway has no store');
-    const once = new SlackDeduplication({ records, background, teller });
-    return { all: { app: slack, setting, records, teller }, once };
+    const once = new SlackDeduplication({ records, background, responder });
+    return { all: { app: slack, setting, records, responder }, once };
   };
 
   app.post('/v1/slack/interactions', async (context) => {
@@ -60,7 +60,7 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
     if ('actions' in payload) {
       const listener = clickerOf(payload);
       if (!once.begin(about, { ...done, listener }, () => clicked(new SlackDecisions(all), payload))) {
-        const isTold = listener !== undefined && sentAway.begin(about, () => teller.tell(listener, BUSY));
+        const isTold = listener !== undefined && sentAway.begin(about, () => responder.tell(listener, BUSY));
         if (!isTold) throw new RequestRefused('HOLDFAST_GATEWAY_BUSY');
       }
     } else if ('view' in payload) {

@@ -12,7 +12,7 @@ import { type Background, isPassing } from '../background.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { type CommandPayload, type EventPayload, threadMessageOf } from './slack-payloads.ts';
-import type { SlackTeller } from './slack-teller.ts';
+import type { SlackResponder } from './slack-responder.ts';
 
 const LONGEST_SHOWN = 2_900;
 const LONGEST_NOTICE = 200;
@@ -32,19 +32,19 @@ export class SlackTurns {
   readonly #setting: RouteSetting;
   readonly #records: GatewayRecords;
   readonly #background: Background;
-  readonly #teller: SlackTeller;
+  readonly #responder: SlackResponder;
 
   constructor(parts: {
     app: SlackApp;
     setting: RouteSetting;
     records: GatewayRecords;
-    teller: SlackTeller;
+    responder: SlackResponder;
   }) {
     this.#app = parts.app;
     this.#setting = parts.setting;
     this.#records = parts.records;
     this.#background = parts.setting.background;
-    this.#teller = parts.teller;
+    this.#responder = parts.responder;
   }
 
   /** A slash command: a thread of its own, and the first turn in it. */
@@ -54,10 +54,16 @@ export class SlackTurns {
     const { commandApp: app } = this.#app;
     const text = plainMessage(command.text).trim();
     if (app === undefined) {
-      return await this.#teller.tell(listener, 'Nobody has said which app answers this command: commandApp.');
+      return await this.#responder.tell(
+        listener,
+        'Nobody has said which app answers this command: commandApp.',
+      );
     }
     if (text === '') {
-      return await this.#teller.tell(listener, `Say what it is about: ${command.command} and your question.`);
+      return await this.#responder.tell(
+        listener,
+        `Say what it is about: ${command.command} and your question.`,
+      );
     }
     let person: string;
     try {
@@ -66,7 +72,7 @@ export class SlackTurns {
       const why = hasCode(error, 'HOLDFAST_SLACK_PERSON_LATE')
         ? 'it takes too long to find out who you are'
         : 'it could not be found out who you are';
-      await this.#teller.tell(listener, `Nothing was asked: ${why}. Try again later.`);
+      await this.#responder.tell(listener, `Nothing was asked: ${why}. Try again later.`);
       throw error;
     }
     let place: StoredThread;
@@ -74,13 +80,13 @@ export class SlackTurns {
       place = { team, ...(await this.#app.api.post(channel, question(user, text))) };
     } catch (error) {
       if (!(error instanceof SlackFailed)) throw error;
-      this.#teller.note('a thread in Slack could not be begun', error);
-      return await this.#teller.tell(listener, `Nothing was asked: ${reasonOf(error)}`);
+      this.#responder.note('a thread in Slack could not be begun', error);
+      return await this.#responder.tell(listener, `Nothing was asked: ${reasonOf(error)}`);
     }
     const [secret] = await this.#app.signingSecrets();
     const names = { app, userId: person, sessionId: sessionOfThread(place, secret) };
     try {
-      await this.#background.patiently(() => this.#records.messages.keepThread(place, names));
+      await this.#background.retryWhileUnavailable(() => this.#records.messages.keepThread(place, names));
       await this.#send(names, { id, person, text });
     } catch (error) {
       await this.#tellThread(place, 'It could not be asked. Try again later.');
@@ -95,7 +101,7 @@ export class SlackTurns {
    * @throws what passes, where Slack may still tell it again.
    */
   async replied({ id, threads, who, text }: ThreadReply, answered: AbortSignal): Promise<void> {
-    const found = await this.#background.patiently(() => this.#sessionOf(threads));
+    const found = await this.#background.retryWhileUnavailable(() => this.#sessionOf(threads));
     if (found === undefined) return;
     const { names, thread } = found;
     try {
@@ -121,8 +127,8 @@ export class SlackTurns {
   async #send(names: SessionNames, { id, person, text }: { id: string; person: string; text: string }) {
     const { client } = this.#setting.options;
     const message = { ...names, messageId: `slack:${id}`, message: text };
-    const sent = await this.#setting.attester.sentBy(person, message);
-    await this.#background.patiently(() => client.sendMessage(sent));
+    const sent = await this.#setting.attester.attestMessage(person, message);
+    await this.#background.retryWhileUnavailable(() => client.sendMessage(sent));
   }
 
   async #personOf(who: SlackUser): Promise<string> {
@@ -133,7 +139,7 @@ export class SlackTurns {
     try {
       await this.#app.api.post(channel, { text, blocks: [{ type: 'section', text: plain(text) }] }, ts);
     } catch (error) {
-      this.#teller.note('a thread in Slack could not be told', error);
+      this.#responder.note('a thread in Slack could not be told', error);
     }
   }
 }

@@ -30,7 +30,7 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
       demandSharedState(context, ofApp, message.stateDelta);
       const { person } = context.get('principal');
       const turn = await client.sendMessage(
-        person === undefined ? message : await setting.attester.sentBy(person, message),
+        person === undefined ? message : await setting.attester.attestMessage(person, message),
       );
       // Of what a turn waits for no other one begins.
       const isAnswer = isResponsesOnly(message.message) && turn.disposition === 'attached';

@@ -42,7 +42,7 @@ export function webhookDesk(
       sent += 1;
       // Another attempt of this delivery sends the same.
       const messageId = message.messageId ?? `webhook-${name}-${shortDigest(id)}-${sent}`;
-      const attested = await attester.sentBy(personOf(person), { ...message, messageId });
+      const attested = await attester.attestMessage(personOf(person), { ...message, messageId });
       return await client.sendMessage(attested);
     },
   };

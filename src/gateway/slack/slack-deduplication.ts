@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Background } from '../background.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
-import type { Listener, SlackTeller } from './slack-teller.ts';
+import type { Listener, SlackResponder } from './slack-responder.ts';
 
 /** Milliseconds after which people are told that it takes long. */
 const LONG = 5_000;
@@ -23,12 +23,12 @@ export interface Done {
 export class SlackDeduplication {
   readonly #records: GatewayRecords;
   readonly #background: Background;
-  readonly #teller: SlackTeller;
+  readonly #responder: SlackResponder;
 
-  constructor(parts: { records: GatewayRecords; background: Background; teller: SlackTeller }) {
+  constructor(parts: { records: GatewayRecords; background: Background; responder: SlackResponder }) {
     this.#records = parts.records;
     this.#background = parts.background;
-    this.#teller = parts.teller;
+    this.#responder = parts.responder;
   }
 
   /** As {@link Background.begin}. */
@@ -51,10 +51,12 @@ export class SlackDeduplication {
     { listener, nothing }: Pick<Done, 'listener' | 'nothing'>,
   ): Promise<boolean> {
     try {
-      return await this.#background.patiently(() => this.#records.messages.claimSlackDelivery(heard));
+      return await this.#background.retryWhileUnavailable(() =>
+        this.#records.messages.claimSlackDelivery(heard),
+      );
     } catch (error) {
       if (listener !== undefined) {
-        await this.#teller.tell(listener, `${nothing}: Holdfast can’t be reached now. Try again later.`);
+        await this.#responder.tell(listener, `${nothing}: Holdfast can’t be reached now. Try again later.`);
       }
       throw error;
     }
@@ -62,6 +64,6 @@ export class SlackDeduplication {
 
   async #tellLate(listener: Listener, over: AbortSignal): Promise<void> {
     const isLate = await setTimeout(LONG, true, { signal: over }).catch(() => false);
-    if (isLate) await this.#teller.tell(listener, TAKES_LONG);
+    if (isLate) await this.#responder.tell(listener, TAKES_LONG);
   }
 }

@@ -16,7 +16,7 @@ export interface Listener {
 const LONGEST = 2_900;
 
 /** Tells those who have clicked or typed, and nobody else. */
-export class SlackTeller {
+export class SlackResponder {
   readonly #app: SlackApp;
   readonly #logger: GatewayLogger;
 
@@ -54,11 +54,11 @@ export class SlackTeller {
     const isAnswerable = responseUrl !== undefined && api.takesResponse(responseUrl);
     try {
       if (isAnswerable) await api.respond(responseUrl, message);
-      else await api.whisper({ channel, user }, message);
+      else await api.postEphemeral({ channel, user }, message);
     } catch (error) {
       if (!isAnswerable) return this.note('somebody in Slack could not be told', error);
       try {
-        await api.whisper({ channel, user }, message);
+        await api.postEphemeral({ channel, user }, message);
       } catch (again) {
         this.note('somebody in Slack could not be told', again);
       }
