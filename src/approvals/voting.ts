@@ -67,7 +67,7 @@ export function refusalOfVoter(
     approvers === undefined ||
     approvers.includes(by.principal) ||
     (escalated && escalateTo.includes(by.principal));
-  if (!mayDecide) return 'the person is none of those who may decide';
+  if (!mayDecide) return 'this person may not decide the request';
   if (notRequester !== true) return undefined;
   if (request.requester === by.principal) return 'the requester of the call may not decide';
   // A plain decision would count as well.

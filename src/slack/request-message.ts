@@ -125,7 +125,7 @@ export function endedMessage(request: AskedRequest, outcome: Outcome): DrawnMess
 
 /** In place of a request whose session was deleted, and which another one of its id has followed. */
 export function replacedMessage(): DrawnMessage {
-  const text = 'This request is gone: another message shows what is asked now.';
+  const text = 'This request is gone. Another message shows the current one.';
   return { text, blocks: [notice('holdfast_replaced', text)] };
 }
 
@@ -182,7 +182,7 @@ function termsOf({ until, terms, votes = [] }: AskedRequest): string {
     ...(quorum > 1
       ? [`${approving.length} of ${quorum} approvals${voters.length > 0 ? `: ${voters.join(', ')}` : ''}`]
       : []),
-    until === undefined ? 'It waits until somebody answers' : `Until ${shownTime(until)}`,
+    until === undefined ? 'It has no deadline' : `Until ${shownTime(until)}`,
   ].join(' · ');
 }
 
@@ -207,7 +207,7 @@ function buttonsOf({ kind, requestId, terms, votes = [] }: AskedRequest, opens: 
 function cutNotice(opens: boolean): string {
   return opens
     ? 'Not all of it fits here: open the request before you decide.'
-    : 'Not all of it fits here: look at the request by the command line before you decide.';
+    : 'Not all of it fits here: look at the request on the command line before you decide.';
 }
 
 function notice(name: string, text: string): Block {

@@ -42,7 +42,7 @@ export function rejectModal(subject: ModalSubject, { tool }: { tool: string }): 
         type: 'input',
         block_id: REASON,
         optional: true,
-        label: plain('Reason, which the agent is told'),
+        label: plain('Reason, for the agent'),
         element: { type: 'plain_text_input', action_id: INPUT, multiline: true, max_length: LONGEST_REASON },
       },
     ],
@@ -64,7 +64,7 @@ export function editModal(subject: ModalSubject, request: EditedRequest): ModalV
   const blocks: Block[] = [
     {
       type: 'section',
-      text: plain(`${slackText(request.tool, LONGEST_TITLE)} runs with what is sent here.`),
+      text: plain(`${slackText(request.tool, LONGEST_TITLE)} runs with these arguments.`),
     },
     ...shown.map(
       ({ name, id, kind, initial = '' }): InputBlock => ({

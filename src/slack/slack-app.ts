@@ -190,7 +190,7 @@ function checkPersons(persons: unknown, teamIds: ReadonlySet<string>): void {
       fail(`persons.${id}`, 'two workspaces may have a user of this id: say which one, as T…/U…');
     }
     if (team !== undefined && !teamIds.has(team)) {
-      fail(`persons.${key}`, 'its workspace is none of teamIds: nobody of it decides');
+      fail(`persons.${key}`, 'its workspace is not in teamIds, so its users can’t decide');
     }
     const problem = problemOfName(person);
     if (problem !== undefined) fail(`persons.${key}`, problem);

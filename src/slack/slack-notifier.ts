@@ -244,7 +244,7 @@ function isAboutRequest({ type, elements }: Readonly<Record<string, unknown>>, r
 }
 
 function escalation(id: string, called: readonly string[]): DrawnMessage {
-  const text = 'Nobody has decided so far: now others may, too.';
+  const text = 'There is no decision yet. More people may decide now.';
   return {
     text,
     blocks: [{ type: 'section', block_id: id, text: plain(text) }, ...callOf(called)],

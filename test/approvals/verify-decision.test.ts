@@ -101,7 +101,7 @@ describe('who may decide [approval.approvers]', () => {
     });
     expect(await call.confirm(await signed('otto', call, APPROVE))).toMatchObject({
       counts: false,
-      reason: 'the person is none of those who may decide',
+      reason: 'this person may not decide the request',
       by: { principal: 'otto', verified: true },
     });
     expect(await call.confirm(await signed('mira', call, APPROVE))).toMatchObject({
@@ -110,7 +110,7 @@ describe('who may decide [approval.approvers]', () => {
     });
     expect(await call.history()).toEqual([
       'refused unverified true only decisions with an attestation count for this request, and this one has none',
-      'refused otto true the person is none of those who may decide',
+      'refused otto true this person may not decide the request',
       'voted mira true',
     ]);
     expect((await call.row()).votes).toMatchObject([{ by: { principal: 'mira' }, confirmed: true }]);

@@ -48,7 +48,7 @@ describe('a link', () => {
     const url = desk.link(request, 'eve');
     const refused = await sendForm(url, await readPage(url), { do: 'approve' });
     expect(refused.status).toBe(409);
-    expect(refused.text).toContain('none of those who may decide');
+    expect(refused.text).toContain('may not decide the request');
     expect(await desk.now(request)).toMatchObject({ status: 'pending' });
     const token = url.slice(url.lastIndexOf('/') + 1);
     const { jti } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());

@@ -148,14 +148,14 @@ describe('what only looks like Slack', () => {
     const place = { channel: asked.message.channel, ts: '1700000000.000001' };
     const message = { ...asked.message, ...place };
     await expectTaken(scene.slack.click(scene.gateway.url, { message, action: 'Approve', user: MIRA }));
-    await until(() => expect(toldTo(scene, MIRA).join()).toContain('this message is none of Holdfast’s'));
+    await until(() => expect(toldTo(scene, MIRA).join()).toContain('this message isn’t from Holdfast'));
     const other = await scene.ask('pay');
     const { requestId } = other.request;
     const swapped = { message: asked.message, action: 'Approve', user: MIRA, value: requestId };
     const text = scene.slack.clickBody(swapped);
     await expectTaken(scene.slack.send(scene.gateway.url, INTERACTIONS, text, FORM));
     await until(() =>
-      expect(toldTo(scene, MIRA).filter((told) => told.includes('none of Holdfast’s'))).toHaveLength(2),
+      expect(toldTo(scene, MIRA).filter((told) => told.includes('isn’t from Holdfast'))).toHaveLength(2),
     );
     expect(await scene.now(other)).toMatchObject({ status: 'pending', votes: [] });
     await undecided();

@@ -99,7 +99,7 @@ describe.concurrent('decisions in Slack', () => {
       scene.slack.click(scene.gateway.url, { message, action, user });
     await Promise.all([expectTaken(click(MIRA)), expectTaken(click(MIRA))]);
     await until(() => expect(drawnIn(message)).toContain('1 of 2 approvals: mira'));
-    await until(() => expect(toldTo(scene, MIRA).join()).toContain('You have decided so before.'));
+    await until(() => expect(toldTo(scene, MIRA).join()).toContain('You have already decided this.'));
     expect(await scene.now(asked)).toMatchObject({
       status: 'pending',
       votes: [{ by: { principal: 'mira' } }],
@@ -195,12 +195,12 @@ describe.concurrent('decisions in Slack', () => {
     const refusals = () =>
       [MIRA, OTTO]
         .flatMap((user) => toldTo(scene, user))
-        .filter((told) => /another one took its place/.test(told)).length;
+        .filter((told) => /another message has replaced it/.test(told)).length;
     await expectTaken(
       scene.slack.click(scene.gateway.url, { message: stale, action: 'Approve', user: MIRA }),
     );
     await until(() => expect(refusals()).toBe(1));
-    await until(() => expect(drawnIn(before.message)).toContain('another message shows what is asked now'));
+    await until(() => expect(drawnIn(before.message)).toContain('Another message shows the current one'));
     expect(buttonsOf(before.message)).toEqual([]);
     await expectTaken(scene.slack.submitView(scene.gateway.url, { view, values: { reason: 'old' } }));
     await until(() => expect(refusals()).toBe(2));

@@ -107,7 +107,7 @@ describe('a post of which nobody knows what came of it', () => {
     const asked = [1, 2].map(() => notifiedRequest({ sessionId, terms: { escalateTo: ['mira'] } }));
     await until(async () => await notifier.notify(asked, 'opened', context));
     const escalations = () =>
-      inThread(ts).filter((message) => drawnIn(message).includes('Nobody has decided so far'));
+      inThread(ts).filter((message) => drawnIn(message).includes('There is no decision yet'));
     for (const [index, request] of asked.entries()) {
       slack.become({ mute: POST });
       await expect(new SlackNotifier(hasty).notify([request], 'escalated', context)).rejects.toThrow();

@@ -83,7 +83,7 @@ describe('Slack, or the workers, away', () => {
     const { message, request } = asked;
     await scene.environment.stopWorker();
     await expectTaken(scene.slack.click(scene.gateway.url, { message, action: 'Approve', user: OTTO }));
-    await until(() => expect(toldTo(scene, OTTO).join()).toContain('It counts as soon as a worker is there'));
+    await until(() => expect(toldTo(scene, OTTO).join()).toContain('It counts as soon as a worker runs'));
     expect(await scene.now(asked)).toMatchObject({ status: 'pending' });
     await scene.environment.restartWorker();
     await until(() => expect(scene.ran).toContain(`${request.callKey} 700`));

@@ -218,7 +218,7 @@ describe('through a real server, a call that waits for approvers', () => {
     });
     expect(reasonsOf(row as ApprovalRow)).toEqual([
       expect.stringMatching(/^refused only decisions with an attestation/),
-      'refused the person is none of those who may decide',
+      'refused this person may not decide the request',
       'refused the attestation is for another request',
       'refused the attestation is for other edited arguments',
       expect.stringMatching(/^refused the attestation/),

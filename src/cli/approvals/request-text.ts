@@ -93,7 +93,7 @@ function authText({ authScheme, credentialKey }: NonNullable<ApprovalRow['authCo
 
 function requesterText({ requester }: ApprovalRow): string {
   return requester === undefined
-    ? 'unverified: nobody has attested who sent the message'
+    ? 'unverified: the sender of the message isn’t attested'
     : `${visibleExcerpt(requester, 80)} (attested)`;
 }
 

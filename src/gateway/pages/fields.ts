@@ -90,7 +90,7 @@ export function parsedJson(text: string): { value: unknown } | { problem: string
     return { value: JSON.parse(text) };
   } catch {
     // The parser's message quotes the text.
-    return { problem: 'This is no JSON: text stands in "quotes", and nothing may be left over.' };
+    return { problem: 'This isn’t JSON: put text in "quotes", and nothing after the value.' };
   }
 }
 

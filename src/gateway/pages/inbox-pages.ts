@@ -83,7 +83,7 @@ ${questionOf(row) === '' ? '' : html`<p>${shown(cut(questionOf(row)))}</p>`}
   );
   const nothing =
     tab === 'pending'
-      ? empty('Nothing waits', 'Whatever asks for a person, and you may see, appears here.')
+      ? empty('Nothing waits', 'Requests that you may see appear here.')
       : empty(
           'Nothing was decided yet',
           'Requests that were answered, have expired or were cancelled appear here.',

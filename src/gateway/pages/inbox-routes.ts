@@ -123,7 +123,7 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
         admit: (each) => admit(context, each),
       });
       if (principal !== undefined) return context.redirect(`${here.base}${next}`, 303);
-      const problem = 'Nobody has this key: it is mistyped, has expired, or was revoked.';
+      const problem = 'This key isn’t valid: it is mistyped, has expired, or was revoked.';
       return sendPage(context, signInPage(context, here, { next, problem }), 401);
     },
   });
@@ -132,10 +132,7 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
     POST: sentBy(async (context, { who }) => {
       await signOut(context, site(context), { records, tokenHash: who.tokenHash });
       const more = html`<div class="actions"><a class="button quiet" href="${site(context).base}/inbox/sign-in">Sign in again</a></div>`;
-      return sendPage(
-        context,
-        wordsPage({ title: 'Signed out', text: 'This browser knows you no more.', more }),
-      );
+      return sendPage(context, wordsPage({ title: 'Signed out', text: 'This browser is signed out.', more }));
     }),
   });
 }
@@ -181,7 +178,7 @@ async function showRequest(
   const visitor = visitorOf(frame, row);
   const isPending = row.status === 'pending';
   if (!mayDecide(frame.who.principal, row)) {
-    const note = html`<div class="note"><p>You may see this request, and not decide it.</p></div>`;
+    const note = html`<div class="note"><p>You may see this request, but not decide it.</p></div>`;
     const main = html`${isPending ? note : ''}${outcomeCard(row, frame.now)}${requestCard(row, frame.now)}`;
     return sendPage(context, requestPage(frame, row, main));
   }
@@ -191,7 +188,7 @@ async function showRequest(
   return sendPage(context, requestPage(frame, row, wasSent ? html`${SENT}${main}` : main));
 }
 
-const SENT = html`<div class="note" role="status"><p>What was sent is on its way, or more people are needed. Open this page again to see what has come of it.</p></div>`;
+const SENT = html`<div class="note" role="status"><p>Your answer is saved. It doesn’t count yet, or more people are needed. Open this page again to see the result.</p></div>`;
 
 async function takeAnswer(
   context: GatewayContext,

@@ -71,7 +71,7 @@ async function withLink(context: GatewayContext, links: Links | undefined, then:
 
 const EXPIRED = wordsPage({
   title: 'This link has expired',
-  text: 'Nobody can decide by it any more. If the request still waits, ask for a new link, or open it in the inbox.',
+  text: 'It can’t be used any more. If the request still waits, ask for a new link, or open it in the inbox.',
 });
 
 async function showLink(context: GatewayContext, links: Links, opened: Opened): Promise<Response> {
@@ -172,8 +172,7 @@ function usedPage(opened: Opened, { at, outcome }: UsedLink): string {
   const { row, link } = opened;
   const now = Date.now();
   if (outcome === undefined) {
-    const text =
-      'Somebody is deciding by this link at this moment. Open it again in a minute to see what came of it.';
+    const text = 'This link is in use at this moment. Open it again in a minute to see the result.';
     return linkPage(
       opened,
       html`<div class="note" role="status"><p>${text}</p></div>${requestCard(row, now)}`,

@@ -24,7 +24,7 @@ export function sendPage(context: GatewayContext, page: string, status: Status =
 export function noSuchPage(context: GatewayContext): Response {
   const page = wordsPage({
     title: 'There is nothing here',
-    text: 'The link is wrong, or what it led to is gone. Open it once more as you were sent it, whole.',
+    text: 'The link is wrong, or its page is gone. Open the whole link again, exactly as you got it.',
   });
   return sendPage(context, page, 404);
 }
@@ -60,12 +60,12 @@ function wordsOf(status: number, message: string): { title: string; text: string
     case 415:
       return { title: 'Nothing was sent', text: 'A browser doesn’t ask for this page in such a way.' };
     case 500:
-      return { title: 'Something went wrong', text: 'Try again. Its operator’s log tells what it was.' };
+      return { title: 'Something went wrong', text: 'Try again. The operator’s log has the cause.' };
     case 503:
     case 504:
       return {
         title: 'Not now',
-        text: 'Nothing answers at the moment. Try again in a minute: your link is still good.',
+        text: 'Holdfast can’t be reached at the moment. Try again in a minute: your link is still good.',
       };
     default:
       return { title: 'Nothing was sent', text: message };

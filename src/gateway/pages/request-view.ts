@@ -85,7 +85,7 @@ ${reason === undefined ? '' : html`<p>Reason: ${shown(reason)}</p>`}
 }
 
 export function voterName({ principal, verified, channel }: ApprovalRow['votes'][number]['by']): Html {
-  if (!verified) return html`somebody unverified`;
+  if (!verified) return html`an unverified person`;
   const where =
     channel === undefined ? '' : ((CHANNELS as Readonly<Record<string, string | undefined>>)[channel] ?? '');
   return html`<b>${shown(principal)}</b>${where === '' ? '' : ` ${where}`}`;
@@ -121,7 +121,7 @@ function facts(row: ApprovalRow, now: number): Html {
   const agents = path.length > 0 ? path : [agent];
   const isPending = status === 'pending';
   return html`<dl class="facts">
-<dt>Asked for by</dt><dd>${requester === undefined ? html`unknown <span class="soft">(nobody has attested who sent the message)</span>` : html`<b>${shown(requester)}</b> <span class="soft">(verified)</span>`}</dd>
+<dt>Asked for by</dt><dd>${requester === undefined ? html`unknown <span class="soft">(the sender of the message isn’t attested)</span>` : html`<b>${shown(requester)}</b> <span class="soft">(verified)</span>`}</dd>
 <dt>Agent</dt><dd>${agents.map((name, index) => html`${index === 0 ? '' : ' › '}${shown(name)}`)}</dd>
 <dt>App</dt><dd>${shown(app)}</dd>
 <dt>User and session</dt><dd>${shown(userId)} <span class="soft">/</span> ${shown(sessionId)}</dd>

@@ -55,7 +55,7 @@ interface Situation extends SlackAct {
 }
 
 const NONE_OF_OURS =
-  'Nothing was decided: this message is none of Holdfast’s, or another one took its place.';
+  'Nothing was decided: this message isn’t from Holdfast, or another message has replaced it.';
 
 /** Turns clicks and modals into decisions of the persons whom Slack's users are. */
 export class SlackDecisions {
@@ -89,7 +89,7 @@ export class SlackDecisions {
       if (action === 'approve') return await this.#decide(situation, { confirmed: true });
       const modal = row.terms.allowEdit === true ? editModal(subject, row) : undefined;
       if (modal === undefined) {
-        return await this.#responder.tell(act, 'None of its arguments can be edited in Slack.');
+        return await this.#responder.tell(act, 'The arguments of this request can’t be edited in Slack.');
       }
       await this.#open(act, triggerId, modal);
     });
@@ -201,7 +201,10 @@ export class SlackDecisions {
   async #link(situation: Situation): Promise<void> {
     const { publicUrl, credentialKeys } = this.#setting.options;
     if (publicUrl === undefined || credentialKeys === undefined) {
-      return await this.#responder.tell(situation, 'This gateway has no address of its own to open it at.');
+      return await this.#responder.tell(
+        situation,
+        'This gateway can’t make a link: it has no public URL, or no credential keys.',
+      );
     }
     const { row, person } = situation;
     const { session, requestId, until } = row;
@@ -273,7 +276,7 @@ class SlackMessageUnknown extends codedError('HOLDFAST_SLACK_MESSAGE_UNKNOWN') {
   }
 }
 
-const LEFT = 'It isn’t known what came of it: the gateway closes. Look at the message, and click again.';
+const LEFT = 'The result isn’t known: the gateway closes. Look at the message, and click again.';
 const PERSON_LATE = 'it takes too long to find out who you are. Try again later.';
 const UNKNOWN = 'something went wrong. Try again later.';
 
@@ -287,7 +290,7 @@ function problemOf(error: unknown): string {
   }
   if (error instanceof SlackMessageUnknown) {
     return error.row.status === 'pending'
-      ? 'it isn’t noted yet that this is its message. Click again in a moment.'
+      ? 'Holdfast hasn’t recorded this message yet. Click again in a moment.'
       : `it is no longer open: ${outcomeLine(outcomeOf(error.row))}.`;
   }
   if (hasCode(error, 'HOLDFAST_SLACK_PERSON_LATE')) return PERSON_LATE;
@@ -305,7 +308,7 @@ function answerTo(
   { confirmed, withdraw, args }: Pick<ConfirmOptions, 'confirmed' | 'withdraw' | 'args'>,
 ): string {
   const what = withdraw === true ? 'Taking your vote back' : confirmed ? 'Your approval' : 'Your rejection';
-  if (!decided.confirmed) return `${what} is kept. It counts as soon as a worker is there.`;
+  if (!decided.confirmed) return `${what} is saved. It counts as soon as a worker runs.`;
   switch (decided.status) {
     case 'approved':
       return args === undefined ? 'You have approved it.' : 'You have approved it, as you have edited it.';
@@ -320,9 +323,9 @@ function answerTo(
     case 'withdrawn':
       return 'Your vote is taken back.';
     case 'duplicate':
-      return 'You have decided so before.';
+      return 'You have already decided this.';
     default:
-      return `${what} is kept, and on its way.`;
+      return `${what} is saved, but not counted yet.`;
   }
 }
 

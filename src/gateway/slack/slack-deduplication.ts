@@ -6,8 +6,7 @@ import type { Listener, SlackResponder } from './slack-responder.ts';
 
 /** Milliseconds after which people are told that it takes long. */
 const LONG = 5_000;
-const TAKES_LONG =
-  'This takes longer than usual. It is tried for ten minutes, and you are told what comes of it.';
+const TAKES_LONG = 'This takes longer than usual. Holdfast tries for ten minutes, then tells you the result.';
 
 /** What somebody has done in Slack, of which Slack tells once. */
 export interface Done {

@@ -128,7 +128,7 @@ function read<Schema extends z.ZodType>(schema: Schema, value: unknown, where: s
   const path = result.error.issues[0]?.path.join('.') ?? '';
   throw new RequestRefused(
     'HOLDFAST_GATEWAY_BAD_REQUEST',
-    `${where}${path === '' ? '' : `.${path}`}: it is none that Slack sends`,
+    `${where}${path === '' ? '' : `.${path}`}: Slack sends other payloads`,
   );
 }
 

@@ -56,11 +56,11 @@ export class SlackResponder {
       if (isAnswerable) await api.respond(responseUrl, message);
       else await api.postEphemeral({ channel, user }, message);
     } catch (error) {
-      if (!isAnswerable) return this.note('somebody in Slack could not be told', error);
+      if (!isAnswerable) return this.note('a Slack user could not be told', error);
       try {
         await api.postEphemeral({ channel, user }, message);
       } catch (again) {
-        this.note('somebody in Slack could not be told', again);
+        this.note('a Slack user could not be told', again);
       }
     }
   }

@@ -56,13 +56,13 @@ export class SlackTurns {
     if (app === undefined) {
       return await this.#responder.tell(
         listener,
-        'Nobody has said which app answers this command: commandApp.',
+        'This command has no app yet. Ask the operator of Holdfast to set commandApp.',
       );
     }
     if (text === '') {
       return await this.#responder.tell(
         listener,
-        `Say what it is about: ${command.command} and your question.`,
+        `Write your question after the command: ${command.command} and your question.`,
       );
     }
     let person: string;
@@ -71,7 +71,7 @@ export class SlackTurns {
     } catch (error) {
       const why = hasCode(error, 'HOLDFAST_SLACK_PERSON_LATE')
         ? 'it takes too long to find out who you are'
-        : 'it could not be found out who you are';
+        : 'Holdfast could not find out who you are';
       await this.#responder.tell(listener, `Nothing was asked: ${why}. Try again later.`);
       throw error;
     }
@@ -89,7 +89,7 @@ export class SlackTurns {
       await this.#background.retryWhileUnavailable(() => this.#records.messages.keepThread(place, names));
       await this.#send(names, { id, person, text });
     } catch (error) {
-      await this.#tellThread(place, 'It could not be asked. Try again later.');
+      await this.#tellThread(place, 'Your question could not be sent. Try again later.');
       throw error;
     }
   }
@@ -108,7 +108,7 @@ export class SlackTurns {
       await this.#send(names, { id, person: await this.#personOf(who), text });
     } catch (error) {
       if (isPassing(error) && !answered.aborted) throw error;
-      await this.#tellThread(thread, 'This message could not be taken. Send it again later.');
+      await this.#tellThread(thread, 'Your message could not be delivered. Send it again later.');
       throw error;
     }
   }

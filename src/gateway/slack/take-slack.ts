@@ -33,15 +33,12 @@ export async function takeSlack(
     throw new RequestRefused('HOLDFAST_GATEWAY_UNAUTHENTICATED');
   const { headers } = req.raw;
   if (!TYPES[type].test(headers.get('content-type') ?? '')) {
-    throw new RequestRefused(
-      'HOLDFAST_GATEWAY_UNSUPPORTED_TYPE',
-      'this type of content is none that Slack sends here',
-    );
+    throw new RequestRefused('HOLDFAST_GATEWAY_UNSUPPORTED_TYPE', 'Slack sends no content of this type here');
   }
   if (!/^(identity)?$/i.test(headers.get('content-encoding') ?? '')) {
     throw new RequestRefused(
       'HOLDFAST_GATEWAY_UNSUPPORTED_TYPE',
-      'the body is compressed, as Slack sends none',
+      'the body is compressed; Slack sends no compressed bodies',
     );
   }
   const body = await readBody(context, LIMIT);
