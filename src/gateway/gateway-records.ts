@@ -5,13 +5,7 @@ import type { NoticeStore } from '../store/notices/notice-store.ts';
 import type { Store } from '../store/store.ts';
 import type { TurnStore } from '../store/turns/turn-store.ts';
 
-type ChannelOperations =
-  | 'claimSlackDelivery'
-  | 'keepThread'
-  | 'findThread'
-  | 'takeDelivery'
-  | 'answerDelivery'
-  | 'releaseDelivery';
+type ChannelOperations = 'keepThread' | 'findThread' | 'takeDelivery' | 'answerDelivery' | 'releaseDelivery';
 
 /** The facets of the store that the gateway uses itself. */
 export interface GatewayRecords extends Pick<Store, 'now'> {

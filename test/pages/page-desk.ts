@@ -181,7 +181,9 @@ export async function openPageDesk(more: Partial<GatewayOptions> = {}): Promise<
       const { requester, messageId = randomUUID(), ...some } = given;
       const names = { app: 'shop', userId: 'ada', sessionId: randomUUID(), ...some };
       const message = { ...names, messageId, message: JSON.stringify({ name, args }) };
-      await client.sendMessage(requester === undefined ? message : await attester.attestMessage(requester, message));
+      await client.sendMessage(
+        requester === undefined ? message : await attester.attestMessage(requester, message),
+      );
       // Scripts use it as well, where no test waits for a condition.
       const signal = AbortSignal.timeout(120_000);
       for (;;) {

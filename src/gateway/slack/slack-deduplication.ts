@@ -4,6 +4,8 @@ import type { Background } from '../background.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 import type { Listener, SlackResponder } from './slack-responder.ts';
 
+/** Name of Slack among the channels of the store. */
+export const CHANNEL = 'slack';
 /** Milliseconds after which people are told that it takes long. */
 const LONG = 5_000;
 const TAKES_LONG = 'This takes longer than usual. Holdfast tries for ten minutes, then tells you the result.';
@@ -37,7 +39,7 @@ export class SlackDeduplication {
       const over = new AbortController();
       const told = listener === undefined ? undefined : this.#tellLate(listener, over.signal);
       try {
-        if (await this.#heard({ id, holder }, { listener, nothing })) await work();
+        if (await this.#take({ id, holder }, { listener, nothing })) await work();
       } finally {
         over.abort();
         await told;
@@ -45,14 +47,16 @@ export class SlackDeduplication {
     });
   }
 
-  async #heard(
-    heard: { id: string; holder: string },
+  /** @returns false where another attempt has taken it. */
+  async #take(
+    delivery: { id: string; holder: string },
     { listener, nothing }: Pick<Done, 'listener' | 'nothing'>,
   ): Promise<boolean> {
     try {
-      return await this.#background.retryWhileUnavailable(() =>
-        this.#records.messages.claimSlackDelivery(heard),
+      const { kind } = await this.#background.retryWhileUnavailable(() =>
+        this.#records.messages.takeDelivery({ channel: CHANNEL, ...delivery }),
       );
+      return kind === 'taken';
     } catch (error) {
       if (listener !== undefined) {
         await this.#responder.tell(listener, `${nothing}: Holdfast can’t be reached now. Try again later.`);

@@ -118,7 +118,7 @@ export function threadMessageOf({ event }: EventPayload): z.infer<typeof MESSAGE
 }
 
 /** By which it is known when it comes again. */
-export function heardIdOf(kind: string, body: string): string {
+export function deliveryIdOf(kind: string, body: string): string {
   return `${kind}:${createHash('sha256').update(body).digest('base64url')}`;
 }
 

@@ -9,7 +9,7 @@ import { SlackDecisions } from './slack-decisions.ts';
 import { SlackDeduplication } from './slack-deduplication.ts';
 import {
   type ClickPayload,
-  heardIdOf,
+  deliveryIdOf,
   readCommand,
   readEvent,
   readInteraction,
@@ -56,7 +56,7 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
     checkSender(slack, payload);
     const { all, once } = parts();
     const about = aboutOf(context);
-    const done = { id: heardIdOf('interaction', body), nothing: 'Nothing was decided' } as const;
+    const done = { id: deliveryIdOf('interaction', body), nothing: 'Nothing was decided' } as const;
     if ('actions' in payload) {
       const listener = clickerOf(payload);
       if (!once.begin(about, { ...done, listener }, () => clicked(new SlackDecisions(all), payload))) {
@@ -86,13 +86,13 @@ export function slackRoutes(app: GatewayHono, setting: RouteSetting): void {
     checkSender(slack, { api_app_id, team: { id } });
     const { all, once } = parts();
     const { user_id: user, channel_id: channel, response_url: responseUrl } = command;
-    const heardId = heardIdOf('command', body);
+    const deliveryId = deliveryIdOf('command', body);
     const done = {
-      id: heardId,
+      id: deliveryId,
       listener: { user, channel, responseUrl },
       nothing: 'Nothing was asked',
     } as const;
-    const isBegun = once.begin(aboutOf(context), done, () => new SlackTurns(all).asked(heardId, command));
+    const isBegun = once.begin(aboutOf(context), done, () => new SlackTurns(all).asked(deliveryId, command));
     if (!isBegun) return context.json({ response_type: 'ephemeral', text: BUSY }, 200);
     return context.body(null, 200);
   });

@@ -5,12 +5,13 @@ import { SlackFailed } from '../../slack/slack-api.ts';
 import type { SlackApp } from '../../slack/slack-app.ts';
 import type { SlackUser } from '../../slack/slack-options.ts';
 import { plainMessage, slackLines, slackText } from '../../slack/slack-text.ts';
-import { sessionOfThread } from '../../slack/thread-session.ts';
-import type { StoredThread } from '../../store/messages/message-store.ts';
+import { type SlackThread, sessionOfThread } from '../../slack/thread-session.ts';
+import type { ChannelThread } from '../../store/messages/message-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { type Background, isPassing } from '../background.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 import type { RouteSetting } from '../route-setting.ts';
+import { CHANNEL } from './slack-deduplication.ts';
 import { type CommandPayload, type EventPayload, threadMessageOf } from './slack-payloads.ts';
 import type { SlackResponder } from './slack-responder.ts';
 
@@ -21,7 +22,7 @@ const LONGEST_NOTICE = 200;
 export interface ThreadReply {
   id: string;
   /** The same one, by each workspace that may have begun it: a channel may be of several. */
-  threads: readonly StoredThread[];
+  threads: readonly SlackThread[];
   who: SlackUser;
   text: string;
 }
@@ -75,7 +76,7 @@ export class SlackTurns {
       await this.#responder.tell(listener, `Nothing was asked: ${why}. Try again later.`);
       throw error;
     }
-    let place: StoredThread;
+    let place: SlackThread;
     try {
       place = { team, ...(await this.#app.api.post(channel, question(user, text))) };
     } catch (error) {
@@ -86,7 +87,9 @@ export class SlackTurns {
     const [secret] = await this.#app.signingSecrets();
     const names = { app, userId: person, sessionId: sessionOfThread(place, secret) };
     try {
-      await this.#background.retryWhileUnavailable(() => this.#records.messages.keepThread(place, names));
+      await this.#background.retryWhileUnavailable(() =>
+        this.#records.messages.keepThread(channelThread(place), names),
+      );
       await this.#send(names, { id, person, text });
     } catch (error) {
       await this.#tellThread(place, 'Your question could not be sent. Try again later.');
@@ -114,11 +117,11 @@ export class SlackTurns {
   }
 
   async #sessionOf(
-    threads: readonly StoredThread[],
-  ): Promise<{ names: SessionNames; thread: StoredThread } | undefined> {
+    threads: readonly SlackThread[],
+  ): Promise<{ names: SessionNames; thread: SlackThread } | undefined> {
     for (const thread of threads) {
       if (!this.#app.teamIds.has(thread.team)) continue;
-      const names = await this.#records.messages.findThread(thread);
+      const names = await this.#records.messages.findThread(channelThread(thread));
       if (names !== undefined) return { names, thread };
     }
     return undefined;
@@ -135,7 +138,7 @@ export class SlackTurns {
     return (await this.#app.personOf(who)) ?? this.#app.userOf(who);
   }
 
-  async #tellThread({ channel, ts }: StoredThread, text: string): Promise<void> {
+  async #tellThread({ channel, ts }: SlackThread, text: string): Promise<void> {
     try {
       await this.#app.api.post(channel, { text, blocks: [{ type: 'section', text: plain(text) }] }, ts);
     } catch (error) {
@@ -162,6 +165,10 @@ export function replyOf(payload: EventPayload): ThreadReply | undefined {
     who: { id: user, teamId },
     text,
   };
+}
+
+function channelThread({ team, channel, ts }: SlackThread): ChannelThread {
+  return { channel: CHANNEL, thread: `${team}:${channel}:${ts}` };
 }
 
 function question(user: string, text: string): DrawnMessage {

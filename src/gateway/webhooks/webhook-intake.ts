@@ -3,7 +3,7 @@ import { HoldfastError } from '../../contract/error.ts';
 import { jsonBytes } from '../../contract/json-bytes.ts';
 import { verifyWebhook, webhookSecret } from '../../net/signatures.ts';
 import { isRecord, parsedJson } from '../../protocol/json.ts';
-import type { WebhookAnswered, WebhookDelivery } from '../../store/messages/message-store.ts';
+import type { ChannelDelivery, DeliveryAnswer } from '../../store/messages/message-store.ts';
 import type { GatewayAttester } from '../approvals/gateway-attester.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
@@ -24,7 +24,7 @@ const NOBODYS_SECRET = randomBytes(32);
 const ID = /^[\x21-\x7e]{1,256}$/;
 
 /** What becomes of a delivery. */
-export type Taken = { kind: 'busy' } | { kind: 'answered'; answer: WebhookAnswered };
+export type Taken = { kind: 'busy' } | { kind: 'answered'; answer: DeliveryAnswer };
 
 /** Webhooks that come in: verified, handled once, answered. */
 export class WebhookIntake {
@@ -66,10 +66,10 @@ export class WebhookIntake {
     }
     const known = await verified(source, request);
     if (!('key' in known)) throw refused(known);
-    const delivery = { source: name, id: known.key, holder: randomUUID() };
+    const delivery = { channel: `webhook:${name}`, id: known.key, holder: randomUUID() };
     const taken = await this.#messages.takeDelivery({ ...delivery, time: LONGEST_HOLD });
     if (taken.kind !== 'taken') return taken;
-    const work = this.#handled(delivery, source, eventOf(known.id, request));
+    const work = this.#handled(name, delivery, source, eventOf(known.id, request));
     const late = Promise.withResolvers<Taken>();
     const timer = setTimeout(() => {
       late.resolve({ kind: 'busy' });
@@ -86,13 +86,13 @@ export class WebhookIntake {
 
   /** Goes on when nobody waits for it any more: its sender gets the answer when it comes again. */
   async #handled(
-    delivery: WebhookDelivery & { holder: string },
+    name: string,
+    delivery: ChannelDelivery & { holder: string },
     source: WebhookSource,
     event: WebhookEvent,
   ): Promise<Taken> {
-    const { source: name } = delivery;
     const desk = webhookDesk(this.#options, this.#attester, { name, source, id: delivery.id });
-    let answer: WebhookAnswered;
+    let answer: DeliveryAnswer;
     try {
       answer = answeredBy(name, await source.handle(event, desk));
     } catch (error) {
@@ -141,7 +141,7 @@ function eventOf(id: string, request: WebhookRequest): WebhookEvent {
   return { id, ...(typeof type === 'string' ? { type } : {}), headers: shownHeaders(request), json, text };
 }
 
-function answeredBy(name: string, answer: unknown): WebhookAnswered {
+function answeredBy(name: string, answer: unknown): DeliveryAnswer {
   if (answer === undefined) return { status: 200 };
   const { status = 200, body } = isRecord(answer) ? answer : { status: Number.NaN };
   if (typeof status !== 'number' || !Number.isInteger(status) || status < 200 || status > 299) {

@@ -22,28 +22,29 @@ export interface UploadMessage extends SessionNames {
   stateDelta?: Record<string, unknown>;
 }
 
-/** A thread, by its workspace, its channel and its first message. */
-export interface StoredThread {
-  team: string;
+/** A thread of a channel such as Slack. */
+export interface ChannelThread {
   channel: string;
-  ts: string;
+  /** Unique in the channel. */
+  thread: string;
 }
 
-/** What a sender was answered. */
-export interface WebhookAnswered {
+/** The answer that a sender got. */
+export interface DeliveryAnswer {
   status: number;
   /** JSON; absent for none. */
   body?: unknown;
 }
 
-/** A webhook that came in. */
-export interface WebhookDelivery {
-  source: string;
-  /** That of its sender: the same for each attempt. */
+/** A request that came in by a channel. */
+export interface ChannelDelivery {
+  /** Such as `slack`, or `webhook:` and the name of a source. */
+  channel: string;
+  /** The sender's: the same for each attempt. */
   id: string;
 }
 
-/** Messages that wait for their turn, and what came in by Slack and by webhooks, so that each counts once. */
+/** Messages that wait for their turn, and requests of channels, so that each counts once. */
 export interface MessageStore {
   /**
    * Writes accepted messages, and notes on rejected ones, into the session's inbox, where the session's next turn finds
@@ -65,27 +66,21 @@ export interface MessageStore {
   readInbox(names: SessionNames): Promise<InboxRow[]>;
   /** An invocation's row in the inbox, with any status; no row if it has begun or isn't known. */
   findWaiting(names: SessionNames, invocationId: string): Promise<InboxRow | undefined>;
-  /**
-   * Something that Slack has sent is to count once. It is remembered for a day. Repeating it changes nothing.
-   *
-   * @param heard `holder`: random, of this one attempt.
-   * @returns false where another attempt has heard of it.
-   */
-  claimSlackDelivery(heard: { id: string; holder: string }): Promise<boolean>;
   /** A thread is a session from now on. */
-  keepThread(thread: StoredThread, names: SessionNames): Promise<void>;
+  keepThread(thread: ChannelThread, names: SessionNames): Promise<void>;
   /** Undefined for a thread that is no session. */
-  findThread(thread: StoredThread): Promise<SessionNames | undefined>;
+  findThread(thread: ChannelThread): Promise<SessionNames | undefined>;
   /**
-   * Takes a delivery to handle it. Nobody else does until it is answered or given back, or its time is over. Repeating it changes nothing.
+   * Takes a delivery to handle it. No other attempt gets it until it is given back or its time is over, and none after its answer.
+   * Repeating it changes nothing. A delivery is remembered for 30 days.
    *
-   * @param take `holder`: random, of this one attempt; `time`: milliseconds.
+   * @param take `holder`: random, of this one attempt; `time`: milliseconds. Default: for ever.
    */
   takeDelivery(
-    take: WebhookDelivery & { holder: string; time: number },
-  ): Promise<{ kind: 'taken' } | { kind: 'busy' } | { kind: 'answered'; answer: WebhookAnswered }>;
+    take: ChannelDelivery & { holder: string; time?: number },
+  ): Promise<{ kind: 'taken' } | { kind: 'busy' } | { kind: 'answered'; answer: DeliveryAnswer }>;
   /** It was handled: a repeated delivery gets this answer. */
-  answerDelivery(answer: WebhookDelivery & { holder: string; answer: WebhookAnswered }): Promise<void>;
+  answerDelivery(answer: ChannelDelivery & { holder: string; answer: DeliveryAnswer }): Promise<void>;
   /** It was not handled, and may be taken again. */
-  releaseDelivery(give: WebhookDelivery & { holder: string }): Promise<void>;
+  releaseDelivery(give: ChannelDelivery & { holder: string }): Promise<void>;
 }

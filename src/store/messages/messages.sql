@@ -172,30 +172,21 @@ begin
     'message id %s was used with other content: give each message an id of its own', message_id);
 end $$;
 
--- Whether nobody but this holder has heard of it.
-create or replace function holdfast.hear_slack(of_id text, of_holder text) returns boolean language plpgsql as $$
-declare
-  now bigint := holdfast.now_ms();
-begin
-  delete from holdfast.slack_heard t where t.heard_at < now - 86400000;
-  insert into holdfast.slack_heard (id, holder, heard_at) values (of_id, of_holder, now) on conflict (id) do nothing;
-  return found or exists (select 1 from holdfast.slack_heard t where t.id = of_id and t.holder = of_holder);
-end $$;
-
--- What is known of a delivery: `taken` by this holder; else its answer, null while another one handles it.
-create or replace function holdfast.take_delivery(of_source text, of_delivery text, of_holder text, longest bigint) returns json
+-- A delivery's state: `taken` by this holder; else its answer, null while another one handles it. `longest`: milliseconds of the hold,
+-- null for ever.
+create or replace function holdfast.take_delivery(of_channel text, of_delivery text, of_holder text, longest bigint) returns json
 language plpgsql as $$
 declare
   now bigint := holdfast.now_ms();
-  d holdfast.webhook_deliveries;
+  d holdfast.channel_deliveries;
 begin
-  delete from holdfast.webhook_deliveries t where t.came_at < now - 30 * 86400000::bigint;
+  delete from holdfast.channel_deliveries t where t.came_at < now - 30 * 86400000::bigint;
   loop
-    insert into holdfast.webhook_deliveries as t (source, delivery, holder, came_at, held_until)
-      values (of_source, of_delivery, of_holder, now, now + longest)
-      on conflict (source, delivery) do update set holder = excluded.holder, held_until = excluded.held_until
+    insert into holdfast.channel_deliveries as t (channel, delivery, holder, came_at, held_until)
+      values (of_channel, of_delivery, of_holder, now, now + longest)
+      on conflict (channel, delivery) do update set holder = excluded.holder, held_until = excluded.held_until
       where t.answer is null and t.held_until < now;
-    select * into d from holdfast.webhook_deliveries t where t.source = of_source and t.delivery = of_delivery;
+    select * into d from holdfast.channel_deliveries t where t.channel = of_channel and t.delivery = of_delivery;
     -- Given back in between.
     exit when found;
   end loop;

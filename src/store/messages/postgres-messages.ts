@@ -10,7 +10,7 @@ import { jsonText, storableText } from '../engine/json-text.ts';
 import { callFunction, JsonDocument } from '../engine/sql-function.ts';
 import { newSession, type SessionNames, sessionKeys } from '../sessions/session-names.ts';
 import { Unstorable } from '../store-errors.ts';
-import type { InboxRow, MessageStore, StoredThread, WebhookAnswered } from './message-store.ts';
+import type { DeliveryAnswer, InboxRow, MessageStore } from './message-store.ts';
 
 const FORGET = `delete from holdfast.inbox i where i.invocation_id = $2 and i.status = 'uploaded'
   and i.session_id = (select s.id from holdfast.sessions s where s.name_key = $1)`;
@@ -42,14 +42,14 @@ type Kept = Exclude<KeptMessage, Refused>['kind'];
 
 type FoundRow = InferResult<ReturnType<typeof inboxOf>>[number];
 
-const KEEP_THREAD = `insert into holdfast.slack_threads (thread, app, user_id, name) values ($1, $2, $3, $4)
-on conflict (thread) do nothing`;
+const KEEP_THREAD = `insert into holdfast.channel_threads (channel, thread, app, user_id, name)
+values ($1, $2, $3, $4, $5) on conflict (channel, thread) do nothing`;
 
-const ANSWER = `update holdfast.webhook_deliveries d set answer = $4
-where d.source = $1 and d.delivery = $2 and d.holder = $3 and d.answer is null`;
+const ANSWER = `update holdfast.channel_deliveries d set answer = $4
+where d.channel = $1 and d.delivery = $2 and d.holder = $3 and d.answer is null`;
 
-const RELEASE = `delete from holdfast.webhook_deliveries d
-where d.source = $1 and d.delivery = $2 and d.holder = $3 and d.answer is null`;
+const RELEASE = `delete from holdfast.channel_deliveries d
+where d.channel = $1 and d.delivery = $2 and d.holder = $3 and d.answer is null`;
 
 export function postgresMessages(database: Database): MessageStore {
   return {
@@ -123,37 +123,30 @@ export function postgresMessages(database: Database): MessageStore {
         invocationIdOf(app, userId, sessionId, messageId),
       ]);
     },
-    async claimSlackDelivery({ id, holder }) {
-      const [row] = await database.query<{ heard: boolean }>('select holdfast.hear_slack($1, $2) as heard', [
-        storableText(id),
-        storableText(holder),
-      ]);
-      return row?.heard === true;
+    async keepThread({ channel, thread }, { app, userId, sessionId }) {
+      await database.query(KEEP_THREAD, [channel, thread, app, userId, sessionId].map(storableText));
     },
-    async keepThread(thread, { app, userId, sessionId }) {
-      await database.query(KEEP_THREAD, [keyOf(thread), ...[app, userId, sessionId].map(storableText)]);
-    },
-    async findThread(thread) {
+    async findThread({ channel, thread }) {
       const [row] = await database.query<{ app: string; user_id: string; name: string }>(
-        'select app, user_id, name from holdfast.slack_threads t where t.thread = $1',
-        [keyOf(thread)],
+        'select app, user_id, name from holdfast.channel_threads t where t.channel = $1 and t.thread = $2',
+        [channel, thread].map(storableText),
       );
       return row && { app: row.app, userId: row.user_id, sessionId: row.name };
     },
-    async takeDelivery({ source, id, holder, time }) {
-      const [row] = await database.query<{ known: { taken: boolean; answer?: WebhookAnswered | null } }>(
+    async takeDelivery({ channel, id, holder, time }) {
+      const [row] = await database.query<{ known: { taken: boolean; answer?: DeliveryAnswer | null } }>(
         'select holdfast.take_delivery($1, $2, $3, $4) as known',
-        [source, id, holder, time],
+        [channel, id, holder, time ?? null],
       );
       if (row?.known.taken) return { kind: 'taken' };
       const answer = row?.known.answer;
       return answer ? { kind: 'answered', answer } : { kind: 'busy' };
     },
-    async answerDelivery({ source, id, holder, answer }) {
-      await database.query(ANSWER, [source, id, holder, jsonText(answer)]);
+    async answerDelivery({ channel, id, holder, answer }) {
+      await database.query(ANSWER, [channel, id, holder, jsonText(answer)]);
     },
-    async releaseDelivery({ source, id, holder }) {
-      await database.query(RELEASE, [source, id, holder]);
+    async releaseDelivery({ channel, id, holder }) {
+      await database.query(RELEASE, [channel, id, holder]);
     },
   };
 }
@@ -273,8 +266,4 @@ function deltaJson(delta: unknown): JsonDocument | null {
 function checkedId(messageId: string): void {
   if (messageId.isWellFormed() && !messageId.includes('\0')) return;
   throw new Unstorable('messageId holds a NUL character or a lone surrogate: use well-formed Unicode text');
-}
-
-function keyOf({ team, channel, ts }: StoredThread): string {
-  return storableText(`${team}:${channel}:${ts}`);
 }

@@ -461,35 +461,29 @@ create table holdfast.dead_notices (
 create index dead_notices_by_time on holdfast.dead_notices (died_at, notice_id);
 create index dead_notices_of_session on holdfast.dead_notices (session_id);
 
--- Webhooks that came. `holder`: who handles it, until `held_until`; with an answer it was handled. Times in milliseconds since
--- the epoch.
-create table holdfast.webhook_deliveries (
-  source text collate "C" not null,
+-- Requests that came in by channels. `holder`: the attempt that handles it, until `held_until`, for ever where that is null; with an
+-- answer it was handled. Times in milliseconds since the epoch.
+create table holdfast.channel_deliveries (
+  channel text collate "C" not null,
   delivery text collate "C" not null,
   holder text collate "C" not null,
   came_at bigint not null,
-  held_until bigint not null,
+  held_until bigint,
   answer json,
-  primary key (source, delivery)
+  primary key (channel, delivery)
 ) with (fillfactor = 80);
-create index webhook_deliveries_by_time on holdfast.webhook_deliveries (came_at);
-
--- What Slack has sent. `holder`: the attempt that has heard of it first.
-create table holdfast.slack_heard (
-  id text collate "C" primary key,
-  holder text collate "C" not null,
-  heard_at bigint not null
-);
-create index slack_heard_by_time on holdfast.slack_heard (heard_at);
+create index channel_deliveries_by_time on holdfast.channel_deliveries (came_at);
 
 -- Threads that are sessions.
-create table holdfast.slack_threads (
-  thread text collate "C" primary key,
+create table holdfast.channel_threads (
+  channel text collate "C" not null,
+  thread text collate "C" not null,
   app text not null,
   user_id text not null,
-  name text not null
+  name text not null,
+  primary key (channel, thread)
 );
-create index slack_threads_of_session on holdfast.slack_threads (name);
+create index channel_threads_of_session on holdfast.channel_threads (name);
 
 -- Decisions that somebody has signed. `n` orders those of one request, `at` is the store's time, `says` is `refused` for one that
 -- doesn't count. Digests of an answer: as it was signed, and as it is meant. They stay when the session is deleted, as the audit

@@ -206,7 +206,7 @@ begin
   delete from holdfast.notice_notes t where t.session_id = old.id;
   delete from holdfast.dead_notices t where t.session_id = old.id;
   delete from holdfast.turn_slots t where t.name_key = old.name_key;
-  delete from holdfast.slack_threads t where t.name = old.name and t.app = old.app and t.user_id = old.user_id;
+  delete from holdfast.channel_threads t where t.name = old.name and t.app = old.app and t.user_id = old.user_id;
   delete from holdfast.sessions t where t.root_session = old.id;
   update holdfast.audit t set content = null, salt = null where t.session_id = old.id and t.content is not null;
   perform holdfast.audit(old.id, 'deleted', json_build_object('events', events));

@@ -16,10 +16,10 @@ import { jobSuite } from './jobs/jobs.ts';
 import { accessSuite } from './keys/access.ts';
 import { pageSuite } from './keys/pages.ts';
 import { noticeSuite } from './live/notices.ts';
+import { channelSuite } from './messages/channels.ts';
 import { inboxSuite } from './messages/inbox.ts';
 import { inboxModelSuite } from './messages/inbox-model.ts';
 import { inboxUploadSuite } from './messages/inbox-uploads.ts';
-import { slackSuite } from './messages/slack.ts';
 import { keptNoticeSuite } from './notices/kept-notices.ts';
 import { appendedEventSuite } from './sessions/appended-events.ts';
 import { auditSuite } from './sessions/audit.ts';
@@ -97,7 +97,7 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
     });
 
     describe('messages', () => {
-      describe('what Slack sends', () => slackSuite(store));
+      describe('what Slack sends', () => channelSuite(store));
       describe('inbox', () => inboxSuite(store));
       describe('inbox uploads', () => inboxUploadSuite(store));
       describe('inbox model', () => inboxModelSuite(store));

@@ -95,7 +95,7 @@ export function keptNoticeSuite(store: () => PostgresStore): void {
   });
 
   test('a delivery is taken by one, and answered as the first time ever after [webhook.in]', async () => {
-    const delivery = { source: randomUUID(), id: randomUUID() };
+    const delivery = { channel: randomUUID(), id: randomUUID() };
     const takers = await Promise.all(
       Array.from({ length: 20 }, async (_one, index) => {
         const holder = String(index);
@@ -123,12 +123,12 @@ export function keptNoticeSuite(store: () => PostgresStore): void {
       const known = await store().messages.takeDelivery({ ...delivery, holder: again, time: 60_000 });
       expect(known).toEqual({ kind: 'answered', answer });
     }
-    const elsewhere = { source: randomUUID(), id: delivery.id, holder: 'x', time: 60_000 };
+    const elsewhere = { channel: randomUUID(), id: delivery.id, holder: 'x', time: 60_000 };
     expect(await store().messages.takeDelivery(elsewhere)).toEqual({ kind: 'taken' });
   });
 
   test('a delivery whose holder is gone is taken by another one [webhook.in]', async () => {
-    const delivery = { source: randomUUID(), id: randomUUID() };
+    const delivery = { channel: randomUUID(), id: randomUUID() };
     expect(await store().messages.takeDelivery({ ...delivery, holder: 'a', time: -1 })).toEqual({
       kind: 'taken',
     });
