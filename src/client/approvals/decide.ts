@@ -12,10 +12,10 @@ import {
   InvalidTurn,
   RequestNotFound,
   RequestNotPending,
+  StoreNeeded,
 } from '../client-errors.ts';
 import { openRun } from '../turns/open-run.ts';
 import type { Decided, WhichRequest } from './approvals.ts';
-import { checkIsShown } from './check-shown.ts';
 import { type Addressee, addresseeOf } from './find-request.ts';
 
 const MOST_TRIES = 5;
@@ -77,6 +77,25 @@ export async function decide(context: ClientContext, which: WhichRequest, said: 
 /** Of a request for a credential workers take nothing but the reference. */
 function sessionOf({ shown, order }: Said): { session?: string } {
   return shown === undefined || order === PROVIDE_CREDENTIAL ? {} : { session: shown.session };
+}
+
+/**
+ * A session that is deleted and made again repeats the ids of its requests.
+ *
+ * @throws DecisionRefused where the request is not the one that was shown.
+ * @throws StoreNeeded where nothing is known of it.
+ */
+function checkIsShown(row: ApprovalRow | undefined, shown: ShownRequest | undefined, method: string): void {
+  if (shown === undefined) return;
+  if (row === undefined) {
+    throw new StoreNeeded(
+      `${method}: shown: what is asked now stands in the store: give HoldfastClient the option \`store\``,
+    );
+  }
+  if (row.session === shown.session && row.argsDigest === shown.argsDigest) return;
+  throw new DecisionRefused(
+    `${method}: ${row.requestId}: it is not what was shown: another request has its id, or other arguments; look at it again`,
+  );
 }
 
 /** Meanwhile the session may have been deleted, and made again. */

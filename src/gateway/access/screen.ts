@@ -1,11 +1,13 @@
 import type { Permission } from '../../contract/keys.ts';
 import type { GatewayContext, GatewayMiddleware } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
-import { visitOf } from '../pages/page-visit.ts';
-import type { Access, Need, Principal } from './access.ts';
+import type { Access, AccessRequest, Need, Principal } from './access.ts';
 import { accessRequestOf } from './access-request.ts';
 import { READMIT_AFTER } from './admission-watch.ts';
 import type { CallerLimits } from './caller-limits.ts';
+
+/** Paths that people open in a browser. */
+const PAGES = /^\/(a\/|inbox(\/|$))/;
 
 /** Keeps out what no route should see. */
 export function screen(access: Access): GatewayMiddleware {
@@ -128,4 +130,19 @@ function checkTarget({ username, password }: URL, path: string): void {
       'path: expected URI-encoded UTF-8, as encodeURIComponent gives',
     );
   }
+}
+
+/**
+ * A request as access should look at it. A form of a page that tells no referrer has `Origin: null`, and beside it the browser’s own
+ * word that it was on this very site.
+ */
+function visitOf(request: AccessRequest): AccessRequest {
+  const { method, url, headers } = request;
+  const isForm = method === 'POST' && PAGES.test(url.pathname);
+  if (!isForm || headers.get('origin') !== 'null' || headers.get('sec-fetch-site') !== 'same-origin') {
+    return request;
+  }
+  const kept = new Headers(headers);
+  kept.delete('origin');
+  return { ...request, headers: kept };
 }

@@ -13,8 +13,17 @@ import { digestOf } from '../../protocol/canonical-json.ts';
 import { messageDigest } from '../../protocol/message.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 
+/** The gateway's channels, in the words of its pages. */
+export const CHANNELS = {
+  http: 'over HTTP',
+  inbox: 'in the inbox',
+  link: 'by a link',
+  slack: 'in Slack',
+  webhook: 'by a webhook',
+} as const;
+
 /** Where a decision was made. */
-export type Channel = 'http' | 'link' | 'inbox' | 'slack' | 'webhook';
+export type Channel = keyof typeof CHANNELS;
 
 /** Somebody whom a channel has made sure of. */
 export interface Decider {

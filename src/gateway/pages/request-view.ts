@@ -3,7 +3,7 @@ import { argumentsToRun } from '../../approvals/edited-arguments.ts';
 import type { GateKind, RequestStatus } from '../../contract/approvals.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
 import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
-import type { Channel } from '../approvals/gateway-attester.ts';
+import { CHANNELS } from '../approvals/gateway-attester.ts';
 import { type Html, shown, shownLines } from './shown-text.ts';
 import { shownTime } from './shown-time.ts';
 import { argumentTable, shownJson } from './shown-value.ts';
@@ -32,14 +32,7 @@ const ENDED: Record<Exclude<RequestStatus, 'pending'>, readonly [word: string, l
 const NO_HINT =
   /^Please approve or reject the tool call .*\(\) by responding with a FunctionResponse with an expected ToolConfirmation payload\.$/s;
 
-const CHANNELS: Readonly<Record<Channel | 'cli', string>> = {
-  cli: 'in a terminal',
-  http: 'over HTTP',
-  inbox: 'in the inbox',
-  link: 'by a link',
-  slack: 'in Slack',
-  webhook: 'by a webhook',
-};
+const PLACES: ReadonlyMap<string, string> = new Map([['cli', 'in a terminal'], ...Object.entries(CHANNELS)]);
 
 export function statusChip({ status, kind }: Pick<ApprovalRow, 'status' | 'kind'>): Html {
   if (status === 'pending') return html`<span class="chip pending">${WAITS[kind]}</span>`;
@@ -86,8 +79,7 @@ ${reason === undefined ? '' : html`<p>Reason: ${shown(reason)}</p>`}
 
 export function voterName({ principal, verified, channel }: ApprovalRow['votes'][number]['by']): Html {
   if (!verified) return html`an unverified person`;
-  const where =
-    channel === undefined ? '' : ((CHANNELS as Readonly<Record<string, string | undefined>>)[channel] ?? '');
+  const where = channel === undefined ? '' : (PLACES.get(channel) ?? '');
   return html`<b>${shown(principal)}</b>${where === '' ? '' : ` ${where}`}`;
 }
 

@@ -2,6 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { HoldfastError } from '../../contract/error.ts';
 import { jsonBytes } from '../../contract/json-bytes.ts';
 import { verifyWebhook, webhookSecret } from '../../net/signatures.ts';
+import { shortDigest } from '../../protocol/identity.ts';
 import { isRecord, parsedJson } from '../../protocol/json.ts';
 import type { ChannelDelivery, DeliveryAnswer } from '../../store/messages/message-store.ts';
 import type { GatewayAttester } from '../approvals/gateway-attester.ts';
@@ -9,9 +10,8 @@ import { RequestRefused } from '../gateway-errors.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 import { isSourceName } from './check-sources.ts';
-import type { WebhookEvent, WebhookRequest, WebhookSource } from './options.ts';
+import type { WebhookEvent, WebhookHoldfast, WebhookRequest, WebhookSource } from './options.ts';
 import { shownHeaders } from './read-request.ts';
-import { webhookDesk } from './webhook-desk.ts';
 import { WebhookNotReady } from './webhook-not-ready.ts';
 
 /** Milliseconds that a sender waits for its handler. */
@@ -158,4 +158,48 @@ function answeredBy(name: string, answer: unknown): DeliveryAnswer {
     );
   }
   return { status, body };
+}
+
+interface DeskOf {
+  name: string;
+  source: WebhookSource;
+  /** The sender's. */
+  id: string;
+}
+
+/** What the handler of one delivery may do. */
+function webhookDesk(
+  { client }: Pick<GatewayOptions, 'client'>,
+  attester: GatewayAttester,
+  { name, source, id }: DeskOf,
+): WebhookHoldfast {
+  let sent = 0;
+  const personOf = (person = `webhook:${name}`): string => {
+    if (person === `webhook:${name}` || source.persons?.includes(person)) return person;
+    throw new HoldfastError(
+      'HOLDFAST_WEBHOOK_MISUSED',
+      `person: the source ${name} may name those of its persons only`,
+    );
+  };
+  return {
+    async confirm({ requestId }, { person, ...options }) {
+      const decider = { person: personOf(person), channel: 'webhook' } as const;
+      return await attester.confirm(decider, { requestId }, options);
+    },
+    async provideInput({ requestId }, { person, response }) {
+      const decider = { person: personOf(person), channel: 'webhook' } as const;
+      return await attester.provideInput(decider, { requestId }, { response });
+    },
+    completeJob: async (jobId, { person, result }) =>
+      await client.jobs.complete(jobId, { result, person: personOf(person) }),
+    failJob: async (jobId, { person, error }) =>
+      await client.jobs.fail(jobId, { error, person: personOf(person) }),
+    async sendMessage({ person, ...message }) {
+      sent += 1;
+      // Another attempt of this delivery sends the same.
+      const messageId = message.messageId ?? `webhook-${name}-${shortDigest(id)}-${sent}`;
+      const attested = await attester.attestMessage(personOf(person), { ...message, messageId });
+      return await client.sendMessage(attested);
+    },
+  };
 }
