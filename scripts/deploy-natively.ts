@@ -136,7 +136,7 @@ async function deploy(): Promise<string> {
   const { TEMPORAL_NAMESPACE: namespace = '', HOLDFAST_TASK_QUEUE: taskQueue = '' } = environment;
   const gatewayUrl = `http://${HOLDFAST_GATEWAY_HOST}:${HOLDFAST_GATEWAY_PORT}`;
   await askGateway(gatewayUrl, chosen.HOLDFAST_GATEWAY_TOKEN, { namespace, taskQueue, store: 'postgres' });
-  say('the gateway answers who has its token');
+  say('the gateway answers callers with its token');
   await runToEnd({ ...programOf('worker', ours), name: 'doctor', command: ['holdfast', 'doctor'] });
   say('holdfast doctor finds nothing to mend');
 

@@ -89,7 +89,7 @@ function problemOf({ completed, failed, cancelled }: Result): string | undefined
     new DefaultFailureConverter().failureToError(failure, payloadConverter);
     return undefined;
   } catch {
-    return 'a failure without what belongs to its kind';
+    return 'a failure without the fields of its kind';
   }
 }
 

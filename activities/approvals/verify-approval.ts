@@ -200,7 +200,7 @@ async function check(
   if (answer !== undefined)
     return 'args: a before-tool callback answers such a call itself, and keeps it from running';
   if (digestOf(seen) === digestOf(args)) return undefined;
-  return 'args: a before-tool callback would change them, and what runs must be what was approved';
+  return 'args: a before-tool callback would change them, and a call may run only with approved arguments';
 }
 
 /** A person who may approve 100 must not be able to make 10,000 of it. */

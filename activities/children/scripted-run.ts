@@ -57,7 +57,7 @@ const DIVERGED = {
 
 function hasDiverged(agent: string, what: string): HoldfastError {
   const remedy =
-    'what it decides by must be the same each time, so take it from the state or from events of its context';
+    'it must decide the same each time, so let it decide by the state or by events of its context';
   return new HoldfastError('HOLDFAST_CUSTOM_AGENT_DIVERGED', `agent "${agent}" ${what}: ${remedy}`);
 }
 

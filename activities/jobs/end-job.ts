@@ -210,7 +210,7 @@ async function tell(
     if (current.signal.aborted) throw current.aborted();
     if (storeErrorIn(error) !== undefined) throw error;
     callLogger(dependencies, { app, sessionId, callKey, agent, tool: row.tool }).warn(
-      'nobody was told that a job is not wanted any more',
+      'the cancel hook of an unwanted job failed',
       dependencies.conceal ? {} : { problem: describeFailure(error).message },
     );
   }

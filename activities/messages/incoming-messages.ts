@@ -58,7 +58,7 @@ export async function requesterOf(
   if (attestation === undefined) return undefined;
   const { app, userId, sessionId, messageId } = message;
   const unproven = (reason: string): undefined => {
-    callLogger(dependencies, { app, sessionId }).warn('nobody is known to have sent a message', {
+    callLogger(dependencies, { app, sessionId }).warn('the sender of a message is not proven', {
       message: messageId,
       reason,
     });

@@ -164,10 +164,13 @@ class CallModel {
       try {
         await completeWait(this.#dependencies.temporal(), job);
       } catch (error) {
-        callLogger(this.#dependencies, this.#place).warn('nobody was told of the end of a job', {
-          jobId: job.jobId,
-          ...(this.#dependencies.conceal ? {} : { problem: thrownMessage(error) }),
-        });
+        callLogger(this.#dependencies, this.#place).warn(
+          'a waiting call was not told of the end of its job',
+          {
+            jobId: job.jobId,
+            ...(this.#dependencies.conceal ? {} : { problem: thrownMessage(error) }),
+          },
+        );
       }
     }
   }

@@ -107,7 +107,7 @@ export function hasAnswered({ dependencies, rateLimited, place }: StepParts, key
   if (!rateLimited.answered(key)) return;
   dependencies.store.turns.modelAnswered(key).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
-    callLogger(dependencies, place).warn('that a limited model has answered was not recorded', { reason });
+    callLogger(dependencies, place).warn('the answer of a rate-limited model was not recorded', { reason });
   });
 }
 

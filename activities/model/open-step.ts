@@ -77,7 +77,7 @@ async function isAwaited(): Promise<boolean> {
 /** A step says that it is another turn's than its own message has begun. Nothing was written in its name. */
 export function misplacedStep(problem: string): HoldfastError {
   return withoutStack(
-    new HoldfastError('HOLDFAST_MISPLACED_STEP', `the step is none of its turn: ${problem}`),
+    new HoldfastError('HOLDFAST_MISPLACED_STEP', `the step doesn't belong to its turn: ${problem}`),
   );
 }
 

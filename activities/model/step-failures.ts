@@ -184,7 +184,7 @@ export async function boundedly(
       await store.turns.recordStepFailure({ session, runKey, step, error: text, counts: false, attempt });
       throw error;
     }
-    const message = `the step has failed ${attempts} times, by an error that nobody expects: ${text}`;
+    const message = `the step has failed ${attempts} times, by an unexpected error: ${text}`;
     return recordOf(draftFromError(asked, { code: 'HOLDFAST_UNEXPECTED', message }));
   }
 }

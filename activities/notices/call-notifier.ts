@@ -108,7 +108,7 @@ async function notifyOpen(
       if (failure !== undefined) {
         const { app, sessionId, requestIds: requests } = input;
         const problem = problemOf(dependencies, failure.reason);
-        callLogger(dependencies, { app, sessionId }).warn('that people were told is not recorded', {
+        callLogger(dependencies, { app, sessionId }).warn('the end of a notification was not recorded', {
           requests,
           problem,
         });

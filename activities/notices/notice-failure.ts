@@ -7,7 +7,7 @@ import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger } from '../logging.ts';
 
-const CONCEALED = 'it failed; what it said is kept from here';
+const CONCEALED = 'it failed; its message is concealed';
 
 /** The reason of a failed notification, for operators. */
 export function problemOf({ conceal }: Pick<ActivityDependencies, 'conceal'>, error: unknown): string {

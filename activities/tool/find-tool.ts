@@ -92,7 +92,7 @@ function notDeployed({ tools }: LlmAgent, name: string): NotDeployedHere {
 }
 
 function tooLate({ name: agent }: LlmAgent, name: string, time: number): ToolsetFailed {
-  return new ToolsetFailed(`the toolsets of agent "${agent}" didn't say within ${time} ms who has ${name}`);
+  return new ToolsetFailed(`the toolsets of agent "${agent}" named no tool ${name} within ${time} ms`);
 }
 
 /** Milliseconds that the schedule of a call gives an attempt, without its margin. */

@@ -89,7 +89,7 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
-    how: 'Made anew in each activity, from what the store has. Services that are not there throw as in ADK.',
+    how: 'Made anew in each activity from the store. Absent services throw as in ADK.',
     names: 'Context ReadonlyContext InvocationContext',
   },
   {
@@ -109,7 +109,7 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
-    how: 'The call waits within its turn, and what the person has answered is its response. A choice is answered by a function response to the call, as in ADK, or to the request: with `{ choice }` or `{ result }`, and with nothing that was not offered; the model gets `{ result }`.',
+    how: 'The call waits within its turn, and the answer of the person is its response. A choice is answered by a function response to the call, as in ADK, or to the request: with `{ choice }` or `{ result }`, and with nothing that was not offered; the model gets `{ result }`.',
     names: 'getUserChoiceTool requestInputTool',
   },
   {
@@ -129,7 +129,7 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
-    how: 'Code runs as a call of the step, with a key of its own; `onUnknownOutcome` says what becomes of it after a crash.',
+    how: 'Code runs as a call of the step, with a key of its own; `onUnknownOutcome` decides what happens after a crash.',
     names: 'BaseCodeExecutor BuiltInCodeExecutor UnsafeLocalCodeExecutor UnsafeLocalCodeExecutorOptions',
   },
   {

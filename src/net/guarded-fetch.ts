@@ -84,7 +84,7 @@ export async function guardedFetch(
 function sameOrigin({ url, host }: Destination, location: string, { allow }: GuardedOptions): Destination {
   const next = URL.parse(location, url.href);
   if (next === null)
-    throw new HoldfastError('HOLDFAST_FETCH_FAILED', `${host} redirects to what is no address`);
+    throw new HoldfastError('HOLDFAST_FETCH_FAILED', `${host} redirects to an invalid address`);
   const checked = checkedUrl(next, allow);
   if (next.origin !== url.origin)
     throw new HoldfastError('HOLDFAST_ADDRESS_REFUSED', `${host} redirects to another host`);

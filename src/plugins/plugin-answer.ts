@@ -43,7 +43,7 @@ export function readAnswer(hook: PluginHook, answer: unknown): { value: unknown 
   } catch (error) {
     if (!(error instanceof JsonValueError)) throw error;
     const place = error.path === '' ? '' : ` at ${error.path}`;
-    return { problem: `what it returned can't be kept as JSON${place}: ${error.problem}` };
+    return { problem: `its answer can't be kept as JSON${place}: ${error.problem}` };
   }
 }
 

@@ -108,13 +108,13 @@ const GENERATORS: ReadonlySet<string> = new Set(['[object Generator]', '[object 
 function whatJsonLoses(value: object): string | undefined {
   if (value instanceof Map) return 'JSON has no Map; give Object.fromEntries(map)';
   if (value instanceof Set) return 'JSON has no Set; give [...set]';
-  if (value instanceof Promise) return 'a promise that nobody awaited';
+  if (value instanceof Promise) return 'a promise; await it first';
   if (value instanceof Error) return 'an Error as a value; throw it, or give its message';
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer || value instanceof Blob) {
     return 'JSON has no binary data; give a base64 string';
   }
   if (GENERATORS.has(Object.prototype.toString.call(value))) {
-    return 'a generator that nobody has run; give what it yields';
+    return 'a generator; give the values that it yields';
   }
   if (value instanceof WeakMap || value instanceof WeakSet || value instanceof RegExp) {
     return `JSON has no ${value.constructor.name}`;

@@ -19,7 +19,7 @@ export function problemOfName(value: unknown): string | undefined {
   if (typeof value !== 'string') return `expected a name, got ${kindOf(value)}`;
   if (value.trim() === '') return 'expected a name, got an empty string';
   if (value.trim() !== value) return 'a name must not begin or end with a space';
-  if (value === UNVERIFIED) return 'this is what decisions of nobody in particular are recorded under';
+  if (value === UNVERIFIED) return 'unproven decisions are recorded under this name';
   return [...value].length > LONGEST_PERSON_NAME
     ? `must have at most ${LONGEST_PERSON_NAME} characters`
     : 'a name must have no control characters';

@@ -190,8 +190,8 @@ function checkTimeOf(
 
 /** Job options that a job in the worker's process can't have, and the reasons. */
 const NOT_IN_PROCESS = {
-  poll: 'the job is its own run, and nobody else has its outcome',
-  pauseOnReturn: 'what the tool returns is the outcome, for which the turn waits in any case',
+  poll: 'the job is its own run, and no service has its outcome',
+  pauseOnReturn: 'the result of the tool is the outcome, for which the turn waits in any case',
   startTimeout: 'a worker shows by its heartbeats that it runs: use heartbeatTimeout',
   silenceTimeout: 'a worker shows by its heartbeats that it runs: use heartbeatTimeout',
 };

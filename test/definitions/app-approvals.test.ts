@@ -107,7 +107,7 @@ describe('refuses, naming the field [define.refuse]', () => {
     [
       { approval: { issuers: [{ issuer: 'desk', key: ed25519, approver: 'unverified' }] } },
       'approval.issuers[0].approver',
-      'this is what decisions of nobody in particular are recorded under',
+      'unproven decisions are recorded under this name',
     ],
     [
       { approval: { issuers: [{ issuer: 'desk', key: ed25519, channels: [] }] } },

@@ -25,11 +25,7 @@ describe('refuses, naming the field [define.refuse]', () => {
     [{ approvers: [' mira'] }, 'approvers[0]', 'a name must not begin or end with a space'],
     [{ approvers: ['mi\u0000ra'] }, 'approvers[0]', 'a name must have no control characters'],
     [{ approvers: ['m'.repeat(257)] }, 'approvers[0]', 'must have at most 256 characters'],
-    [
-      { approvers: ['unverified'] },
-      'approvers[0]',
-      'this is what decisions of nobody in particular are recorded under',
-    ],
+    [{ approvers: ['unverified'] }, 'approvers[0]', 'unproven decisions are recorded under this name'],
     [
       { escalateTo: [] },
       'escalateTo',

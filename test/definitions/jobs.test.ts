@@ -108,7 +108,7 @@ describe('refuses, naming the field [define.refuse]', () => {
     [{ poll: () => 1 }, 'poll: does not go with inProcess: true: the job is its own run'],
     [
       { pauseOnReturn: true },
-      'pauseOnReturn: does not go with inProcess: true: what the tool returns is the',
+      'pauseOnReturn: does not go with inProcess: true: the result of the tool is the',
     ],
     [
       { startTimeout: '1m' },

@@ -90,7 +90,7 @@ describe('refuses what JSON would lose, naming the path [tool.result]', () => {
     ['cycle', cyclic, 'items[0].back: refers back to an object that contains it'],
     ['Map', { m: new Map() }, 'm: JSON has no Map; give Object.fromEntries(map)'],
     ['Set', new Set(), 'JSON has no Set; give [...set]'],
-    ['promise', { 'odd key': Promise.resolve() }, '["odd key"]: a promise that nobody awaited'],
+    ['promise', { 'odd key': Promise.resolve() }, '["odd key"]: a promise; await it first'],
     ['error', { e: new Error('s3cret') }, 'e: an Error as a value; throw it, or give its message'],
     ['bytes', { b: new Uint8Array(2) }, 'b: JSON has no binary data; give a base64 string'],
     [
@@ -98,8 +98,8 @@ describe('refuses what JSON would lose, naming the path [tool.result]', () => {
       { b: Buffer.from('a') },
       'b: JSON has no binary data; give a base64 string',
     ],
-    ['a generator', { g: (function* () {})() }, 'g: a generator that nobody has run; give what it yields'],
-    ['an async one', (async function* () {})(), 'a generator that nobody has run; give what it yields'],
+    ['a generator', { g: (function* () {})() }, 'g: a generator; give the values that it yields'],
+    ['an async one', (async function* () {})(), 'a generator; give the values that it yields'],
     ['getter', { order: getter }, 'order.price: reading it threw (Error)'],
     ['toJSON', { order: throwing }, 'order: toJSON threw (TypeError)'],
   ])('%s', (_, value, message) => expect(problem(value)).toBe(message));

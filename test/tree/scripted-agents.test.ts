@@ -258,7 +258,7 @@ describe('a script of any kind sees what is in the session [flow.custom]', () =>
 });
 
 describe('a script that does something else than before fails its turn, which says what [flow.custom]', () => {
-  const HINT = 'must be the same each time';
+  const HINT = 'must decide the same each time';
 
   test('where it ends before a sub-agent that has run', async () => {
     const helper = new Speaking('helper', ['helped']);

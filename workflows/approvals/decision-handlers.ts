@@ -14,7 +14,7 @@ const WHICH = 'requestId, callKey or callId unless it is the only one';
  */
 export function handleDecisions(requests: Requests, forwarding: Forwarding): void {
   handle(CONFIRM, checkedConfirm, `approves or rejects a call that waits: { confirmed, reason? }; ${WHICH}`);
-  handle(PROVIDE_INPUT, checkedInput, `gives what a call waits for: { response }; ${WHICH}`);
+  handle(PROVIDE_INPUT, checkedInput, `answers the question of a call: { response }; ${WHICH}`);
   handle(
     PROVIDE_CREDENTIAL,
     checkedCredential,
@@ -27,7 +27,7 @@ export function handleDecisions(requests: Requests, forwarding: Forwarding): voi
       async (given) => await requests.expireNow(checkedExpiry(given)),
       {
         validator: (given) => void requests.pendingRequest(checkedExpiry(given)),
-        description: `for tests: what becomes of a request when its time is over, now; ${WHICH}`,
+        description: `for tests: ends a request now as if its time were over; ${WHICH}`,
       },
     );
   }
@@ -52,7 +52,7 @@ export function handleDecisions(requests: Requests, forwarding: Forwarding): voi
           if (forwarding.askedBy(decision.name) === undefined) requests.check(decision);
           else forwarding.check(given);
         },
-        description: `${description}; answers what became of it`,
+        description: `${description}; returns a receipt`,
       },
     );
     setHandler(

@@ -32,8 +32,7 @@ export function handleJobs(jobs: JobListener, noted: (handle: () => void) => voi
       (given) => jobs.expireNow(checkedName(given)),
       {
         validator: (given) => jobs.check(checkedName(given)),
-        description:
-          'for tests: what becomes of a job when its time is over, now; jobId unless it is the only one',
+        description: 'for tests: ends a job now as if its time were over; jobId unless it is the only one',
       },
     );
   }

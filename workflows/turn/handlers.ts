@@ -74,7 +74,7 @@ function handleMessages(turn: Turn, order: FirstOrder): void {
     },
     {
       validator: (given) => messages.check(checkedMessage(given)),
-      description: `${description}; answers what became of it`,
+      description: `${description}; returns a receipt`,
     },
   );
 }

@@ -44,7 +44,7 @@ export class EscalateTool extends FunctionTool<typeof PARAMETERS> {
     super({
       name: 'escalate',
       description:
-        'Hands the task back to whoever is above you. Call this when you are stuck, when you need help, or when the task is ' +
+        'Hands the task back to the agent or person above you. Call this when you are stuck, when you need help, or when the task is ' +
         'outside of what you can do.',
       parameters: PARAMETERS,
       execute: ({ reason }, { actions }) => {
