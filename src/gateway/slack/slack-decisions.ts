@@ -221,12 +221,14 @@ export class SlackDecisions {
   }
 
   /** Has the message show how the request stands, also where that changes meanwhile. */
-  async #show({ note, subject, row }: Situation): Promise<void> {
+  async #show({ note, row }: Situation): Promise<void> {
     const { approvals } = this.#setting.options.client;
+    const { requestId } = row;
     let drawnState: string | undefined;
     try {
       for (let times = 0; times < 3; times++) {
-        const now = (await approvals.get({ requestId: subject.requestId })) ?? row;
+        // Its end doesn't change any more.
+        const now = row.status === 'pending' ? ((await approvals.get({ requestId })) ?? row) : row;
         const state = JSON.stringify([now.status, now.votes]);
         if (state === drawnState) return;
         drawnState = state;
