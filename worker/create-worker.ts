@@ -1,4 +1,4 @@
-import { Context as ActivityContext } from '@temporalio/activity';
+import { Context as ActivityContext, activityInfo, Context } from '@temporalio/activity';
 import {
   type NativeConnection,
   Runtime,
@@ -6,11 +6,13 @@ import {
   Worker,
 } from '@temporalio/worker';
 import { createActivities } from '../activities/create-activities.ts';
+import type { OwnMessage } from '../activities/dependencies.ts';
 import type { HoldfastLogger } from '../activities/logging.ts';
 import type { TracingOptions } from '../activities/telemetry/tracing.ts';
 import { TurnMetrics } from '../activities/telemetry/turn-metrics.ts';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
 import type { App } from '../src/app/app.ts';
+import { HoldfastClient } from '../src/client/holdfast-client.ts';
 import {
   credentialKeysOf,
   credentialKeysOfVariables,
@@ -26,17 +28,13 @@ import { assertKnownFields } from '../src/schema/known-fields.ts';
 import { thrownMessage } from '../src/schema/thrown-message.ts';
 import type { Store } from '../src/store/store.ts';
 import { testWorkflowBundle, workflowBundle } from './bundle.ts';
-import { closeDeployment } from './close-deployment.ts';
 import { deploy } from './deploy.ts';
-import { flushSpans } from './flush-spans.ts';
 import { jsonLogger } from './json-logger.ts';
-import { logLifecycle } from './lifecycle-log.ts';
-import { ownMessages } from './own-messages.ts';
+import { type GivenPublicUrl, publicUrl, transcriptUrl } from './page-addresses.ts';
 import { PASSED_OPTIONS, type PassedOptions, passedOptions } from './passed-options.ts';
-import { type GivenPublicUrl, publicUrl } from './public-url.ts';
 import { scheduleRetention } from './retention-schedule.ts';
 import { tracingOf } from './tracing-options.ts';
-import { transcriptUrl } from './transcript-url.ts';
+import { endWith, logLifecycle } from './worker-end.ts';
 
 /** Options of {@link createWorker}: at least one agent, here or in an app. */
 export interface WorkerOptions extends PassedOptions {
@@ -206,8 +204,7 @@ async function workerOf(
     logger.error('the retention of sessions is not scheduled', { reason: thrownMessage(error) });
   }
   conceal = worker.options.loadedDataConverter.payloadCodecs.length > 0;
-  if (tracing !== undefined) flushSpans(worker, tracing, logger);
-  closeDeployment(worker, deployment, logger);
+  endWith(worker, { deployment, tracing, logger });
   logLifecycle(worker, logger, {
     taskQueue,
     namespace,
@@ -228,4 +225,17 @@ function checkedLogger(logger: HoldfastLogger): HoldfastLogger {
     });
   }
   return logger;
+}
+
+/** Sends messages from within activities, to where their own turns run. */
+function ownMessages(options: {
+  store: Store;
+  searchAttributes: boolean;
+}): (message: OwnMessage) => Promise<void> {
+  return async (message) => {
+    const { client: temporal } = Context.current();
+    const { taskQueue } = activityInfo();
+    const client = new HoldfastClient({ temporal, taskQueue, ...options });
+    await client.sendMessage(message);
+  };
 }

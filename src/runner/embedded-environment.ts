@@ -1,13 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { variable } from '../environment.ts';
 import { getLogger } from '../logger.ts';
 import { messageOf } from '../protocol/message-of.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
 import { type EmbeddedParts, loadEmbeddedParts } from './embedded-parts.ts';
 import { EmbeddedServices, type TaskQueues } from './embedded-services.ts';
-import { note } from './note.ts';
-import { programGoesOn } from './process-use.ts';
 import type { OpenAccess, Served, SessionAccess } from './session-access.ts';
 
 /** After the last use, milliseconds. */
@@ -174,4 +173,25 @@ function spare(environment: EmbeddedEnvironment, isSuspended: boolean): void {
   if (index >= 0) withSpareServer.splice(index, 1);
   if (isSuspended) withSpareServer.push(environment);
   if (withSpareServer.length > MOST_SPARE_SERVERS) withSpareServer.shift()?.endServer();
+}
+
+/** Tells the person at the terminal, unless HOLDFAST_QUIET says not to. */
+function note(line: string): void {
+  if (variable('HOLDFAST_QUIET') === undefined) process.stderr.write(`holdfast: ${line}\n`);
+}
+
+/** What an environment's thread and its connections are, and standard streams, as Node counts what keeps a process up. */
+const OURS: readonly string[] = ['MessagePort', 'PipeWrap', 'TTYWrap'];
+
+/**
+ * Whether something of the program itself keeps the process up: a timer, a server, a request, a question on standard input.
+ * Only where there is nothing of that kind does the program depend on what an environment holds open.
+ */
+function programGoesOn(): boolean {
+  return process.getActiveResourcesInfo().some((kind) => !OURS.includes(kind)) || isRead(process.stdin);
+}
+
+function isRead(stdin: NodeJS.ReadStream): boolean {
+  if (stdin.readableEnded || stdin.destroyed) return false;
+  return stdin.readableFlowing === true || stdin.listenerCount('readable') > 0;
 }

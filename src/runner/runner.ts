@@ -4,13 +4,17 @@ import type { ResumabilityConfig } from '../app/app.ts';
 import { InvalidTurn } from '../client/client-errors.ts';
 import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
+import {
+  REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
+  REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
+  REQUEST_INPUT_FUNCTION_CALL_NAME,
+} from '../events/request-calls.ts';
 import { PluginManager } from '../plugins/plugin-manager.ts';
 import { defined } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import type { BaseSessionService } from './base-session-service.ts';
 import { HoldfastSessionService } from './holdfast-session-service.ts';
 import { InMemorySessionService } from './in-memory-session-service.ts';
-import { checkedMessage } from './new-message.ts';
 import { type RunConfig, turnRunConfig } from './run-config.ts';
 import { runTurn } from './run-turn.ts';
 import { type RunnerConfig, runnerParts } from './runner-config.ts';
@@ -201,4 +205,26 @@ function accessOf(
     });
   }
   return StoreSessionService.accessOf(service);
+}
+
+const RESERVED: readonly unknown[] = [
+  REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
+  REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
+  REQUEST_INPUT_FUNCTION_CALL_NAME,
+];
+
+/**
+ * A message as 2.0.0 takes it: the role defaults to `user`; undefined is a run without a turn.
+ *
+ * @throws InvalidTurn for a function call that only the framework makes.
+ */
+function checkedMessage(message: Content | undefined): Content | undefined {
+  for (const { functionCall } of message?.parts ?? []) {
+    if (!RESERVED.includes(functionCall?.name)) continue;
+    throw new InvalidTurn(
+      `A client message may not contain a '${functionCall?.name}' function call: it is raised by the framework, and can ` +
+        'only be answered with a function response.',
+    );
+  }
+  return message && { ...message, role: message.role || 'user' };
 }

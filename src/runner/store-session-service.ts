@@ -14,7 +14,6 @@ import {
 } from './base-session-service.ts';
 import { createSession, type Session, sessionOfStored } from './session.ts';
 import type { SessionAccess } from './session-access.ts';
-import { pageNumbers, pageOffset } from './session-page.ts';
 
 /** Sessions that are read at once where all are listed. */
 const PAGE = 500;
@@ -143,4 +142,25 @@ function canAppend(
   sessions: HoldfastApi['sessions'],
 ): sessions is Pick<ClientSessions, 'append' | keyof typeof sessions> {
   return 'append' in sessions;
+}
+
+type Paging = Pick<ListSessionsRequest, 'limit' | 'offset' | 'page'>;
+
+/** Where a page begins. Semantics: `listSessions` of `@google/adk` 2.0.0. */
+export function pageOffset({ limit, offset = 0, page }: Paging): number {
+  return page === undefined || limit === undefined ? offset : (page - 1) * limit;
+}
+
+/** What a page says of itself. */
+export function pageNumbers(paging: Paging, totalItems: number): Omit<ListSessionsResponse, 'sessions'> {
+  const { limit, page } = paging;
+  if (limit === undefined) {
+    return { page: 1, limit: totalItems, totalItems, totalPages: totalItems === 0 ? 0 : 1 };
+  }
+  return {
+    page: page ?? (limit === 0 ? 1 : Math.floor(pageOffset(paging) / limit) + 1),
+    limit,
+    totalItems,
+    totalPages: limit === 0 ? 0 : Math.ceil(totalItems / limit),
+  };
 }

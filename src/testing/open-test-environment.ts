@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TracingOptions, TurnSpanProcessor } from '../../activities/telemetry/tracing.ts';
 import { Closing } from '../../worker/closing.ts';
 import { createTestWorker } from '../../worker/create-worker.ts';
 import { deploy } from '../../worker/deploy.ts';
@@ -11,7 +12,7 @@ import { warningLogger } from '../../worker/embedded/warning-logger.ts';
 import { openEnvironmentGateway } from '../../worker/environment/environment-gateway.ts';
 import { QUIET_RUNTIME } from '../../worker/environment/install-runtime.ts';
 import { openEnvironment } from '../../worker/environment/open-environment.ts';
-import { startWorker } from '../../worker/environment/running-worker.ts';
+import { type RunningWorker, startWorker } from '../../worker/environment/running-worker.ts';
 import { acquireFolder } from '../../worker/folder/lock.ts';
 import type { TurnHandle } from '../client/turns/turn-handle.ts';
 import { folderCredentialKeys } from '../credentials/folder-credential-keys.ts';
@@ -22,9 +23,6 @@ import { assertKnownFields } from '../schema/known-fields.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import { demoScript } from './gemini-demo-script.ts';
 import { startMockGemini } from './mock-gemini.ts';
-import { holdVariables } from './process-variables.ts';
-import { RestartedWorker } from './restarted-worker.ts';
-import { spansOfAllWorkers } from './spans-of-all-workers.ts';
 import type { TestEnvironment, TestEnvironmentOptions, TestMessage } from './test-environment.ts';
 import { testJobs } from './test-jobs.ts';
 import { testRequests } from './test-requests.ts';
@@ -189,4 +187,107 @@ function checkWorkerOptions(worker: TestEnvironmentOptions['worker']): void {
       problem: 'the environment sets it; leave it out',
     });
   }
+}
+
+type Variables = Readonly<Record<string, string>>;
+
+/** Of those who have set some and are not done, in the order of their coming. */
+const held: Variables[] = [];
+const before = new Map<string, string | undefined>();
+
+/**
+ * Sets variables of the process until the returned function is called. The newest values count; when the last holder is done, in
+ * any order, the process has its own again.
+ */
+export function holdVariables(variables: Variables): () => void {
+  for (const name of Object.keys(variables)) {
+    if (!before.has(name)) before.set(name, process.env[name]);
+  }
+  held.push(variables);
+  Object.assign(process.env, variables);
+  return () => {
+    if (!held.includes(variables)) return;
+    held.splice(held.indexOf(variables), 1);
+    for (const name of Object.keys(variables)) {
+      const holder = held.findLast((other) => Object.hasOwn(other, name));
+      set(name, holder === undefined ? before.get(name) : holder[name]);
+      if (holder === undefined) before.delete(name);
+    }
+  };
+}
+
+function set(name: string, value: string | undefined): void {
+  if (value === undefined) delete process.env[name];
+  else process.env[name] = value;
+}
+
+/** One worker after another: orders wait for those before them. */
+export class RestartedWorker {
+  readonly #start: () => Promise<Pick<RunningWorker, 'close'>>;
+  #current: Pick<RunningWorker, 'close'> | undefined;
+  #orders: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  constructor(start: () => Promise<Pick<RunningWorker, 'close'>>) {
+    this.#start = start;
+  }
+
+  /** Stops the worker that runs, if any, and starts another one. */
+  restart(): Promise<void> {
+    return this.#order(async () => {
+      if (this.#closed) throw new Error('the test environment is closed: open another one');
+      await this.#stop();
+      this.#current = await this.#start();
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.#order(() => this.#stop());
+  }
+
+  close(): Promise<void> {
+    this.#closed = true;
+    return this.stop();
+  }
+
+  #order(run: () => Promise<void>): Promise<void> {
+    const done = this.#orders.then(run);
+    this.#orders = done.catch(() => undefined);
+    return done;
+  }
+
+  async #stop(): Promise<void> {
+    const worker = this.#current;
+    this.#current = undefined;
+    await worker?.close();
+  }
+}
+
+/** A worker shuts its span processors down when it ends; these get the spans of the next one too. */
+function spansOfAllWorkers(given: TracingOptions): {
+  tracing: TracingOptions;
+  close: () => Promise<unknown>;
+} {
+  const { spanProcessors } = given;
+  // The worker says what is wrong with them.
+  if (!Array.isArray(spanProcessors) || !spanProcessors.every(isObject)) {
+    return { tracing: given, close: async () => undefined };
+  }
+  return {
+    tracing: { ...given, spanProcessors: spanProcessors.map(flushedOnly) },
+    close: () => Promise.all(spanProcessors.map((processor) => processor.shutdown())),
+  };
+}
+
+function flushedOnly(processor: TurnSpanProcessor): TurnSpanProcessor {
+  return new Proxy(processor, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name === 'shutdown' ? 'forceFlush' : name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
 }

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { hostname } from 'node:os';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { expect, test } from 'vitest';
-import { alivePollers } from '../../src/cli/doctor/alive-pollers.ts';
+import { alivePollers } from '../../src/cli/doctor/check-temporal.ts';
 
 test('workers that are gone are counted no more: of this machine at once, of others after their last poll [cli.doctor]', () => {
   const { pid: dead } = spawnSync(process.execPath, ['--version']);

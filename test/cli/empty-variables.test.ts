@@ -94,7 +94,7 @@ describe('an empty variable counts as not set [cli.empty]', () => {
         'src/runner/embedded-services.ts',
         'src/models/gemini-connection.ts',
         'src/models/gemini-exchange.ts',
-        'src/testing/process-variables.ts',
+        'src/testing/open-test-environment.ts',
         // The environment of `ps`.
         'worker/temporal/server-process.ts',
       ].sort(),

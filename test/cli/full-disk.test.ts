@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { chatHistory } from '../../src/cli/dev/chat-history.ts';
+import { chatHistory } from '../../src/cli/dev/conversation.ts';
 import { folderLogger } from '../../src/cli/environment/worker-logs.ts';
 import { makeSmallDisk } from '../store/small-disk.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FollowerTooSlow } from '../../src/client/client-errors.ts';
 import type { FollowOptions } from '../../src/client/stream/follow-events.ts';
-import { type ServerSentEvent, serverSentEvents } from '../../src/client/stream/gateway-event-parser.ts';
+import { type ServerSentEvent, serverSentEvents } from '../../src/client/stream/gateway-stream.ts';
 import type { StreamItem } from '../../src/client/stream/stream-item.ts';
 import { frameText } from '../../src/gateway/turns/event-stream.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';

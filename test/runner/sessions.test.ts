@@ -9,7 +9,7 @@ import {
   type ListSessionsRequest,
   SessionExists,
 } from '../../src/index.ts';
-import { pageNumbers } from '../../src/runner/session-page.ts';
+import { pageNumbers } from '../../src/runner/store-session-service.ts';
 
 const ours = new InMemorySessionService();
 const theirs = new adk.InMemorySessionService();

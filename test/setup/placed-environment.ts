@@ -1,5 +1,5 @@
 import { createTestEnvironment, type TestEnvironment } from '../../src/testing/index.ts';
-import { holdVariables } from '../../src/testing/process-variables.ts';
+import { holdVariables } from '../../src/testing/open-test-environment.ts';
 import type { TestEnvironmentOptions } from '../../src/testing/test-environment.ts';
 import { ownNamespace } from './own-namespace.ts';
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { defined } from '../../src/protocol/json.ts';
-import { RestartedWorker } from '../../src/testing/restarted-worker.ts';
+import { RestartedWorker } from '../../src/testing/open-test-environment.ts';
 import { createTestWorker } from '../../worker/create-worker.ts';
 import { startWorker } from '../../worker/environment/running-worker.ts';
 import {

@@ -16,7 +16,7 @@ import type { TurnResult } from '../../src/protocol/turn.ts';
 import type { OpenedStore } from '../../src/store/open-store.ts';
 import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { type GeminiScript, type MockGemini, startMockGemini } from '../../src/testing/mock-gemini.ts';
-import { RestartedWorker } from '../../src/testing/restarted-worker.ts';
+import { RestartedWorker } from '../../src/testing/open-test-environment.ts';
 import { createTestWorker } from '../../worker/create-worker.ts';
 import { type Environment, openEnvironment } from '../../worker/environment/open-environment.ts';
 import { startWorker } from '../../worker/environment/running-worker.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { transcriptUrl } from '../../worker/transcript-url.ts';
+import { transcriptUrl } from '../../worker/page-addresses.ts';
 import { describeTurn } from '../../workflows/turn/describe-turn.ts';
 import { beginInvocation, type ChainState } from '../../workflows/turn/turn-state.ts';
 

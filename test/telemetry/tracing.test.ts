@@ -2,8 +2,8 @@ import { InMemorySpanExporter, SimpleSpanProcessor, type SpanProcessor } from '@
 import type { Worker } from '@temporalio/worker';
 import { afterEach, expect, test, vi } from 'vitest';
 import { Tracing } from '../../activities/telemetry/tracing.ts';
-import { flushSpans } from '../../worker/flush-spans.ts';
 import { tracingOf } from '../../worker/tracing-options.ts';
+import { endWith } from '../../worker/worker-end.ts';
 
 const SPAN = { name: 'pays', kind: 'internal', attributes: {} } as const;
 const TURN = { runKey: 'e-1' };
@@ -66,7 +66,11 @@ test('a collector that never answers holds a worker’s end for seconds only [tr
   });
   const worker = { run: async () => undefined } as Worker;
   const warn = vi.fn();
-  flushSpans(worker, tracing, { debug: warn, info: warn, warn, error: warn });
+  endWith(worker, {
+    deployment: { roots: new Map(), plugins: new Map() },
+    tracing,
+    logger: { debug: warn, info: warn, warn, error: warn },
+  });
   const ended = worker.run();
   await vi.advanceTimersByTimeAsync(5_000);
   await ended;

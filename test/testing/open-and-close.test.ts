@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { holdVariables } from '../../src/testing/process-variables.ts';
-import { RestartedWorker } from '../../src/testing/restarted-worker.ts';
+import { holdVariables, RestartedWorker } from '../../src/testing/open-test-environment.ts';
 import { Closing } from '../../worker/closing.ts';
 
 test('variables are the newest holder’s, and at the end the process’s own, whatever the order [testing.environment]', () => {

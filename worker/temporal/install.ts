@@ -1,13 +1,20 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { messageOf } from '../../src/protocol/message-of.ts';
 import { type ExclusiveHold, readLockOwner, tryHoldExclusively } from '../folder/exclusive.ts';
+import { run } from './child-process.ts';
 import { type FailedAttempt, TemporalUnavailable } from './errors.ts';
-import { type ExecutableSearch, findCached, findExecutable, type TemporalExecutable } from './executable.ts';
+import {
+  cachedExecutable,
+  type ExecutableSearch,
+  findCached,
+  findExecutable,
+  type TemporalExecutable,
+} from './executable.ts';
 import { goBuild } from './go-build.ts';
-import { removeDrafts } from './install-place.ts';
-import { sdkDownload } from './sdk-download.ts';
+import { putInPlace, removeDrafts } from './install-place.ts';
 
 const LOCK_INTERVAL = 200;
 const PROGRESS_INTERVAL = 5_000;
@@ -101,4 +108,45 @@ function unavailable(attempts: readonly FailedAttempt[]): TemporalUnavailable {
       'install Go (https://go.dev/dl), and Holdfast builds Temporal by itself',
     ],
   );
+}
+
+const DOWNLOAD_TIMEOUT = 60_000;
+const EXTENSION = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+const PROGRAM = fileURLToPath(new URL(`./sdk-download-process.${EXTENSION}`, import.meta.url));
+
+interface SdkDownloadOptions {
+  cacheFolder: string;
+  env: NodeJS.ProcessEnv;
+  onProgress: (line: string) => void;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Lets Temporal's SDK download the development server that belongs to its version, as its test environment
+ * does, and moves it into the cache. It runs in a process of its own: there it can be ended when it hangs, and
+ * the SDK's runtime of this process stays unmade, so that it can still be configured. The caller holds the
+ * install lock.
+ *
+ * @returns undefined when it is there, else why not
+ */
+async function sdkDownload(options: SdkDownloadOptions): Promise<string | undefined> {
+  const { cacheFolder, env, onProgress, signal } = options;
+  const target = cachedExecutable(cacheFolder, 'download');
+  const draft = `${dirname(target)}.tmp-${process.pid}`;
+  await mkdir(draft, { recursive: true });
+  onProgress('downloading the Temporal development server (once)');
+  try {
+    const result = await run(process.execPath, [PROGRAM, draft], { env, timeout: DOWNLOAD_TIMEOUT, signal });
+    const downloaded = (await readdir(draft)).find((name) => !name.endsWith('.downloading'));
+    if (downloaded === undefined)
+      return result.failure ?? lastLine(result.stderr) ?? `exit code ${result.exitCode}`;
+    await putInPlace(join(draft, downloaded), target);
+    return undefined;
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+function lastLine(text: string): string | undefined {
+  return text.trim().split('\n').at(-1) || undefined;
 }

@@ -7,8 +7,8 @@ import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import type { MessagePolicy } from '../../contract/messages.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { describeError } from '../cli-error.ts';
+import type { Person } from '../gates/ask-person.ts';
 import { GateDesk } from '../gates/gate-desk.ts';
-import { ChatQuestion } from './chat-question.ts';
 import type { DevView } from './dev-view.ts';
 import { type LateTurn, LateTurns } from './late-turns.ts';
 
@@ -311,5 +311,45 @@ async function* itemsOf(
       if (!(error instanceof FollowerTooSlow)) throw error;
       sent.after = error.after;
     }
+  }
+}
+
+/** A question in the chat, which the next line answers. */
+class ChatQuestion {
+  readonly #tell: (line: string) => void;
+  #open: ((line: string) => void) | undefined;
+
+  constructor(tell: (line: string) => void) {
+    this.#tell = tell;
+  }
+
+  /** Whether the line was an answer. An empty one puts it off. */
+  takes(line: string): boolean {
+    const open = this.#open;
+    this.#open = undefined;
+    open?.(line);
+    return open !== undefined;
+  }
+
+  /** Somebody who types in the chat, where nothing can be hidden. */
+  person(signal: AbortSignal): Person {
+    return {
+      tell: (line) => this.#tell(`  ${line}`),
+      ask: async (question, begun = '') => {
+        signal.throwIfAborted();
+        const { promise, resolve, reject } = Promise.withResolvers<string>();
+        const cutOff = () => reject(signal.reason);
+        signal.addEventListener('abort', cutOff);
+        this.#tell(`  ${question.trim()}`);
+        if (begun !== '') this.#tell(`  ${begun}`);
+        this.#open = resolve;
+        try {
+          return await promise;
+        } finally {
+          signal.removeEventListener('abort', cutOff);
+          if (this.#open === resolve) this.#open = undefined;
+        }
+      },
+    };
   }
 }

@@ -1,6 +1,8 @@
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { thrownMessage } from '../../schema/thrown-message.ts';
 import { describeError } from '../cli-error.ts';
 import { Chat, type ChatOptions } from './chat.ts';
-import { chatHistory } from './chat-history.ts';
 import { type ChatInput, pipedInput, terminalInput } from './chat-input.ts';
 import type { Screen } from './screen.ts';
 import { completeLine, isSteering, runSlashCommand } from './slash-commands.ts';
@@ -122,4 +124,39 @@ function pipedLines(chat: Chat, end: (code: number) => void, note: (line: string
     },
     complete: (line: string): [string[], string] => [[], line],
   };
+}
+
+/**
+ * What was typed in a folder's chats, newest first: `chat-history`, readable by its user only.
+ *
+ * @param onProblem is told, once, that it can't be written: a full disk ends no chat.
+ */
+export function chatHistory(
+  folder: string,
+  onProblem: (line: string) => void,
+): { lines: string[]; save(lines: string[]): void } {
+  const path = join(folder, 'chat-history');
+  let isTold = false;
+  return {
+    lines: read(path),
+    save(lines) {
+      try {
+        writeFileSync(path, lines.map((line) => `${line}\n`).join(''), { mode: 0o600 });
+        // The mode above counts for a new file only.
+        chmodSync(path, 0o600);
+      } catch (error) {
+        if (!isTold) onProblem(`what is typed can't be kept in ${path}: ${thrownMessage(error)}`);
+        isTold = true;
+      }
+    },
+  };
+}
+
+function read(path: string): string[] {
+  try {
+    return readFileSync(path, 'utf8').split('\n').filter(Boolean);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
 }

@@ -10,7 +10,6 @@ import { checkOptions } from '../field-option.ts';
 import { agentsPath, chooseApp } from '../load-agents.ts';
 import { startConversation } from './conversation.ts';
 import { startDevServices } from './dev-services.ts';
-import { devSignals } from './dev-signals.ts';
 import type { DevView } from './dev-view.ts';
 import { JsonView } from './json-view.ts';
 import { Screen } from './screen.ts';
@@ -119,4 +118,27 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
     await withProgress({ note: (line) => view.note(line) }, 'ending', closing.close());
     signals.forget();
   }
+}
+
+/** SIGINT, SIGTERM and SIGHUP of `holdfast dev`. */
+interface DevSignals {
+  /** What Ctrl-C does in place of ending. */
+  onInterrupt: (() => void) | undefined;
+  forget(): void;
+}
+
+function devSignals(onEnd: () => void): DevSignals {
+  const signals: DevSignals = {
+    onInterrupt: undefined,
+    forget() {
+      process.off('SIGINT', interrupted);
+      process.off('SIGTERM', onEnd);
+      process.off('SIGHUP', onEnd);
+    },
+  };
+  const interrupted = () => (signals.onInterrupt ?? onEnd)();
+  process.on('SIGINT', interrupted);
+  process.on('SIGTERM', onEnd);
+  process.on('SIGHUP', onEnd);
+  return signals;
 }

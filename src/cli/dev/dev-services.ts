@@ -4,14 +4,14 @@ import type { Environment } from '../../../worker/environment/open-environment.t
 import type { FolderOwnership } from '../../../worker/folder/lock.ts';
 import type { LocalGateway } from '../../../worker/local-gateway.ts';
 import type { HoldfastClient } from '../../client/holdfast-client.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError, describeError } from '../cli-error.ts';
 import { withProgress } from '../command-output.ts';
 import { openBackend } from '../environment/backend.ts';
 import { lineLogger } from '../environment/operator-log.ts';
 import { gatewaySettingsFor, storeUrl, taskQueueFor } from '../environment/places.ts';
+import { loadGateway } from '../gateway-of-exports.ts';
 import { listening } from '../listening.ts';
 import type { LoadedAgents, WorkerPlace } from './child-messages.ts';
-import { DevGateway } from './dev-gateway.ts';
 import type { DevView } from './dev-view.ts';
 import { FileWatch } from './file-watch.ts';
 import { WorkerChild } from './worker-child.ts';
@@ -161,4 +161,34 @@ function placeOf(
     store: url === undefined ? { socket: socket ?? '' } : { url },
     ...rest,
   };
+}
+
+/** Has the gateway of `holdfast dev` configured as the agents file says now: it answers in this process, and not in the worker's. */
+class DevGateway {
+  readonly #path: string;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #problem: (text: string) => void;
+  #isConfigured = false;
+  #version = 0;
+
+  constructor(path: string, env: NodeJS.ProcessEnv, problem: (text: string) => void) {
+    this.#path = path;
+    this.#env = env;
+    this.#problem = problem;
+  }
+
+  /** A file that is refused leaves the gateway as it was. */
+  async follow(gateway: Pick<LocalGateway, 'reconfigure'>, loaded: LoadedAgents): Promise<void> {
+    if (!loaded.gateway && !this.#isConfigured) return;
+    this.#version += 1;
+    const version = this.#version;
+    try {
+      const given = loaded.gateway ? await loadGateway(this.#path, version) : undefined;
+      if (version !== this.#version) return;
+      gateway.reconfigure(gatewaySettingsFor(this.#env, given));
+      this.#isConfigured = loaded.gateway;
+    } catch (error) {
+      this.#problem(`the gateway stays as it was: ${describeError(error)}`);
+    }
+  }
 }

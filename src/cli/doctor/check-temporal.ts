@@ -1,8 +1,11 @@
 import { existsSync, realpathSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { type Connection, isGrpcServiceError } from '@temporalio/client';
+import { tsToMs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 import { z } from 'zod';
 import { readDevEntry } from '../../../worker/folder/dev-file.ts';
+import { isAlive } from '../../../worker/folder/exclusive.ts';
 import { findLocalGateway } from '../../../worker/local-gateway.ts';
 import { defaultCacheFolder } from '../../../worker/temporal/cache-folder.ts';
 import { type ConfiguredServer, configuredServer } from '../../../worker/temporal/client-config.ts';
@@ -10,7 +13,6 @@ import { connectConfigured } from '../../../worker/temporal/configured.ts';
 import { findExecutable } from '../../../worker/temporal/executable.ts';
 import { GatewayClient } from '../../client/gateway-client.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTES } from '../../protocol/names.ts';
-import { alivePollers } from './alive-pollers.ts';
 import { type Finding, fail, failed, messageOf, ok, type Surroundings, warn } from './finding.ts';
 
 const CALL_TIMEOUT = 5_000;
@@ -228,4 +230,27 @@ async function taskQueueOf({ taskQueue, env, folder }: Surroundings): Promise<st
 
 function within<T>(connection: Connection, request: () => Promise<T>): Promise<T> {
   return connection.withDeadline(Date.now() + CALL_TIMEOUT, request);
+}
+
+/** Milliseconds: a worker asks anew within its long poll of a minute, and a busy machine adds to it. */
+const POLLS_EVERY = 75_000;
+
+/** What a worker says who it is, unless somebody has named it: `pid@host`. */
+const OWN_IDENTITY = /^(\d+)@(.+)$/;
+
+/** Identities of the workers that still poll: the server lists those that are gone for minutes, and each reload of `holdfast dev` is another one. */
+export function alivePollers(
+  pollers: readonly proto.temporal.api.taskqueue.v1.IPollerInfo[],
+  now = Date.now(),
+): string[] {
+  return pollers
+    .filter(({ lastAccessTime }) => lastAccessTime == null || now - tsToMs(lastAccessTime) < POLLS_EVERY)
+    .map(({ identity }) => identity ?? '')
+    .filter((identity) => !isGone(identity));
+}
+
+/** Of this machine that can be seen at once. */
+function isGone(identity: string): boolean {
+  const [, pid, host] = OWN_IDENTITY.exec(identity) ?? [];
+  return host === hostname() && !isAlive(Number(pid));
 }

@@ -1,12 +1,11 @@
 import type { ShownNotice } from '../../contract/notices.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import type { DeadNotice } from '../../store/notices/notice-store.ts';
+import type { DeadNotice, DeadNoticePlace } from '../../store/notices/notice-store.ts';
+import type { Store } from '../../store/store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
-import type { ConnectOptions } from '../connect-folder.ts';
-import { connectStore } from '../connect-folder.ts';
+import { type ConnectOptions, connectStore } from '../connect-folder.ts';
 import { ago, tableLines } from '../sessions/shown-values.ts';
-import { shortId } from './named-notice.ts';
-import { placeOf, shownPlace } from './notice-place.ts';
+import { namedNotice, shortId } from './named-notice.ts';
 
 export interface ListNoticesOptions {
   app?: string;
@@ -65,3 +64,21 @@ const COLUMNS = [
   { title: 'TRIES', right: true },
   { title: 'PROBLEM' },
 ];
+
+const PLACE = /^(\d{1,15}):([\w-]+)$/;
+
+/** The end of a page: the next page needs no notice there, which may be gone by then, or have died again. */
+function shownPlace({ diedAt, noticeId }: DeadNoticePlace): string {
+  return `${diedAt}:${Buffer.from(noticeId).toString('base64url')}`;
+}
+
+/**
+ * Where the list goes on: after the end of a page, or after a notice.
+ *
+ * @throws CliError where it is neither.
+ */
+async function placeOf(store: Pick<Store, 'notices'>, argument: string): Promise<DeadNoticePlace> {
+  const [, diedAt, noticeId] = PLACE.exec(argument) ?? [];
+  if (diedAt === undefined || noticeId === undefined) return await namedNotice(store, argument);
+  return { diedAt: Number(diedAt), noticeId: Buffer.from(noticeId, 'base64url').toString() };
+}

@@ -6,7 +6,6 @@ import { ownerHasEnded, ownOrReach } from '../environment/folder-access.ts';
 import { needsFolder } from '../environment/places.ts';
 import { checkOptions } from '../field-option.ts';
 import { GateDesk, type GateDeskOptions } from '../gates/gate-desk.ts';
-import { heldPrinter } from '../gates/held-printer.ts';
 import { terminalPerson } from '../gates/terminal-person.ts';
 import { chooseAgent, chooseApp, loadAgents } from '../load-agents.ts';
 import { shellWord } from '../shell-word.ts';
@@ -152,6 +151,49 @@ function onInterrupt(printer: Printer, resumeCommand: string): Interruption & { 
     forget() {
       process.off('SIGINT', listener);
       process.off('SIGTERM', listener);
+    },
+  };
+}
+
+/** A printer that keeps back what comes while somebody types an answer. */
+interface HeldPrinter {
+  printer: Printer;
+  hold(): void;
+  /** Prints what was kept back. */
+  release(): void;
+}
+
+function heldPrinter(to: Printer): HeldPrinter {
+  let held: (() => void)[] | undefined;
+  const kept =
+    <Item extends unknown[]>(print: (...item: Item) => void) =>
+    (...item: Item) => {
+      if (held === undefined) print(...item);
+      else held.push(() => print(...item));
+    };
+  return {
+    printer: {
+      note: kept(to.note),
+      started: kept(to.started),
+      event: kept(to.event),
+      text: kept(to.text),
+      textDropped: kept(to.textDropped),
+      callStarted: kept(to.callStarted),
+      callFinished: kept(to.callFinished),
+      toolChunk: kept(to.toolChunk),
+      toolChunksDropped: kept(to.toolChunksDropped),
+      job: kept(to.job),
+      endLine: kept(to.endLine),
+      outcome: kept(to.outcome),
+    },
+    hold() {
+      if (held === undefined) to.endLine();
+      held ??= [];
+    },
+    release() {
+      const kept = held ?? [];
+      held = undefined;
+      for (const print of kept) print();
     },
   };
 }

@@ -1,13 +1,12 @@
 import { FollowerTooSlow, NoAnswer } from '../../client/client-errors.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { OutgoingMessage } from '../../client/messages/outgoing-message.ts';
-import type { FollowedEvent } from '../../client/stream/stream-item.ts';
+import type { FollowedEvent, StreamItem } from '../../client/stream/stream-item.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
 import { CliError } from '../cli-error.ts';
 import type { GateDesk } from '../gates/gate-desk.ts';
 import { printParkedJobs } from '../jobs/jobs-going-on.ts';
-import { printItem } from '../print-item.ts';
 import type { Printer } from './printer.ts';
 
 export type TurnOfCommand = OutgoingMessage & { rootAgent: string; messageId: string };
@@ -116,4 +115,15 @@ export async function print(
 function passed(printed: Printed, { seq, place, holdfast }: FollowedEvent): void {
   printed.place = place ?? seq;
   if (holdfast === undefined) printed.seq = seq;
+}
+
+export function printItem(printer: Printer, item: StreamItem): void {
+  if (item.type === 'event') printer.event(item);
+  else if (item.type === 'text') printer.text(item);
+  else if (item.type === 'text dropped') printer.textDropped(item);
+  else if (item.type === 'call started') printer.callStarted(item);
+  else if (item.type === 'tool chunk') printer.toolChunk(item);
+  else if (item.type === 'tool chunks dropped') printer.toolChunksDropped(item);
+  else if (item.type === 'job') printer.job(item);
+  else printer.callFinished(item);
 }

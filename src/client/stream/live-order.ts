@@ -1,6 +1,5 @@
 import type { EventKind } from '../../contract/events.ts';
 import type { StoredEvent } from '../../store/sessions/stored-event.ts';
-import { JobNews } from '../jobs/job-news.ts';
 import type { LiveItem } from './stream-item.ts';
 
 type Of<Type> = Extract<LiveItem, { type: Type }>;
@@ -169,4 +168,22 @@ function admitChunksDropped(call: CallProgress, item: Of<'tool chunks dropped'>)
 /** A call key is its run's key, its step and its place, with dots between. */
 function stepOf(callKey: string): number {
   return Number(callKey.split('.').at(-2));
+}
+
+const ENDED = Number.POSITIVE_INFINITY;
+const MODES = ['started', 'parked', 'detached'] as const;
+
+/** What was told of the jobs of a run: notices come late and twice. */
+class JobNews {
+  /** By job: how far its mode and its progress were told. */
+  readonly #told = new Map<string, { mode: number; at: number }>();
+
+  /** Whether an item says more than what was told before; nothing does once the job has ended. */
+  isNew({ jobId, status, mode, progress }: JobItem): boolean {
+    const told = this.#told.get(jobId) ?? { mode: -1, at: -1 };
+    const item = { mode: MODES.indexOf(mode), at: status === 'running' ? (progress?.at ?? 0) : ENDED };
+    const isNew = item.at > told.at || (item.at === told.at && item.mode > told.mode && told.at < ENDED);
+    if (isNew) this.#told.set(jobId, { mode: Math.max(item.mode, told.mode), at: item.at });
+    return isNew;
+  }
 }

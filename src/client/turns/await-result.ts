@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
-import { WorkflowFailedError } from '@temporalio/client';
+import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { MessageReceipt } from '../../protocol/message.ts';
 import { SEND_MESSAGE } from '../../protocol/names.ts';
@@ -14,7 +15,6 @@ import type { ClientContext } from '../client-context.ts';
 import { MessageRejected, NoAnswer } from '../client-errors.ts';
 import { type Delivery, isAccepted, rejected, sendAgain } from '../messages/deliver.ts';
 import type { OutgoingTurn } from '../messages/outgoing-turn.ts';
-import { wasProcessed } from '../messages/was-processed.ts';
 import { readWhenBack } from '../store-outage.ts';
 import { SessionNews } from '../stream/session-news.ts';
 import { endsSoon, latestRun, openRun } from './open-run.ts';
@@ -268,4 +268,25 @@ function neverBegun(workflowId: string, sent: number): MessageRejected {
   return new MessageRejected(
     `the message to session ${workflowId} was sent ${sent} times, and no run has begun it: look at the runs of this id`,
   );
+}
+
+/** Whether a worker has taken up what a closed run was sent: a message that came after the last completed task was never seen. */
+async function wasProcessed(
+  { temporal }: ClientContext,
+  run: WorkflowHandle,
+  messageId: string,
+): Promise<boolean> {
+  const events = (await run.fetchHistory()).events ?? [];
+  const last = events.findLastIndex((event) => event.workflowTaskCompletedEventAttributes);
+  for (const { workflowExecutionSignaledEventAttributes: signal } of events.slice(last + 1)) {
+    if (signal?.signalName !== SEND_MESSAGE) continue;
+    const [sent] = await decodeArrayFromPayloads(
+      temporal.options.loadedDataConverter,
+      signal.input?.payloads,
+    );
+    if (typeof sent === 'object' && sent !== null && 'messageId' in sent && sent.messageId === messageId) {
+      return false;
+    }
+  }
+  return true;
 }

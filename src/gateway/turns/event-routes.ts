@@ -1,12 +1,16 @@
-import { followTurn, getEvents } from '../../contract/events.ts';
+import type { HoldfastApi } from '../../client/holdfast-api.ts';
+import type { FollowOptions } from '../../client/stream/follow-events.ts';
+import type { FollowedEvent, StreamItem } from '../../client/stream/stream-item.ts';
+import type { TurnHandle } from '../../client/turns/turn-handle.ts';
+import { type EventPage, followTurn, getEvents } from '../../contract/events.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
+import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import { guarded } from '../access/guarded.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { serve } from '../serve.ts';
-import { readPage } from '../sessions/read-page.ts';
 import { eventStream, type Frame, noStream } from './event-stream.ts';
-import { eventFrames, itemFrames, turnFrames } from './stream-frames.ts';
 
 const KEEP_ALIVE = 15_000;
 const EVENT_STREAM = 'text/event-stream';
@@ -71,4 +75,70 @@ function wantsStream(context: GatewayContext): boolean {
   return (context.req.header('accept') ?? '')
     .split(',')
     .some((type) => type.split(';', 1)[0]?.trim().toLowerCase() === EVENT_STREAM);
+}
+
+/** How long a session may take that is deleted, and made again, while it is read, milliseconds. */
+const TIMEOUT = 5_000;
+
+/** Some of the events that a session has now; undefined where there is no such session. */
+async function readPage(
+  client: HoldfastApi,
+  names: SessionNames,
+  { after, limit }: { after: number; limit: number },
+): Promise<EventPage | undefined> {
+  const session = await client.sessions.get({ ...names, numRecentEvents: 0 });
+  if (session === undefined) return undefined;
+  const count = Math.min(limit, Math.max(0, session.seq - after));
+  const events: StoredEvent[] = [];
+  if (count > 0) {
+    const following = { after, children: false, signal: AbortSignal.timeout(TIMEOUT) };
+    for await (const stored of client.follow(names, following)) {
+      events.push(stored);
+      if (events.length === count) break;
+    }
+  }
+  const last = events.at(-1)?.seq ?? after;
+  return { events, last, more: last < session.seq };
+}
+
+const LIVE_EVENTS = {
+  text: 'text',
+  'text dropped': 'text-dropped',
+  'call started': 'call',
+  'call finished': 'call',
+  'tool chunk': 'tool-chunk',
+  'tool chunks dropped': 'tool-chunks-dropped',
+  job: 'job',
+} as const;
+
+export async function* itemFrames(items: AsyncIterable<StreamItem>): AsyncGenerator<Frame, void, undefined> {
+  for await (const item of items) {
+    if (item.type !== 'event') {
+      yield { event: LIVE_EVENTS[item.type], data: item };
+      continue;
+    }
+    const { type: _type, ...followed } = item;
+    yield eventFrame(followed);
+  }
+}
+
+export async function* eventFrames(
+  events: AsyncIterable<FollowedEvent>,
+): AsyncGenerator<Frame, void, undefined> {
+  for await (const followed of events) yield eventFrame(followed);
+}
+
+/** A turn's frames, and its end. */
+export async function* turnFrames(
+  turn: TurnHandle,
+  { partial, ...following }: { partial: boolean } & FollowOptions & { signal: AbortSignal },
+): AsyncGenerator<Frame, void, undefined> {
+  const { signal } = following;
+  if (partial) yield* itemFrames(turn.stream(following));
+  else yield* eventFrames(turn.events(following));
+  if (!signal.aborted) yield { event: 'end', data: { result: await turn.result({ signal }) } };
+}
+
+function eventFrame({ place, ...marked }: FollowedEvent): Frame {
+  return { id: place ?? marked.seq, event: 'event', data: marked };
 }
