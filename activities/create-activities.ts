@@ -1,4 +1,5 @@
 import { activityInfo } from '@temporalio/activity';
+import type { JobReceipt } from '../src/contract/jobs.ts';
 import { ToolFactoryFailed } from '../src/flows/request-tools.ts';
 import type { ActingAgent, CallOfAgent, ToolOfAgent } from '../src/protocol/agent-run.ts';
 import { canonicalJson } from '../src/protocol/canonical-json.ts';
@@ -15,7 +16,6 @@ import type {
   DeliverJobInput,
   EndedDetachedJob,
   JobEnded,
-  JobReceipt,
   RecordJobInput,
 } from '../src/protocol/job.ts';
 import {

@@ -101,11 +101,20 @@ export {
   UnsafeLocalCodeExecutor,
   type UnsafeLocalCodeExecutorOptions,
 } from './code-executors/unsafe-local-code-executor.ts';
-export type { GateKind, ListApprovals, RequestStatus } from './contract/approvals.ts';
+export type { AuditVerification, ListApprovals } from './contract/approvals.ts';
 export type { StoredCredential } from './contract/credentials.ts';
 export { HoldfastError, type HoldfastErrorOptions } from './contract/error.ts';
 export type { ErrorCode } from './contract/error-codes.ts';
-export type { JobProgress, JobStatus } from './contract/jobs.ts';
+export type { JobEnder, JobProgress, JobReceipt, JobStatus } from './contract/jobs.ts';
+export type {
+  ApprovalRow,
+  ApprovalTerms,
+  DecisionReceipt,
+  GateKind,
+  OnExpiry,
+  RequestStatus,
+  Voter,
+} from './contract/requests.ts';
 export type {
   CreateSession,
   ForkSession,
@@ -234,8 +243,7 @@ export { ToolAuditPlugin, type ToolAuditRecord, type WriteToolAudit } from './pl
 export { REFLECT_AND_RETRY_RESPONSE_TYPE, type ToolFailureResponse } from './plugins/withheld.ts';
 export type { RanAgent } from './protocol/agent-run.ts';
 export { digestOf } from './protocol/canonical-json.ts';
-export type { DecisionReceipt, OnExpiry, Voter } from './protocol/gate.ts';
-export type { JobEnder, JobReceipt, WaitingJob } from './protocol/job.ts';
+export type { WaitingJob } from './protocol/job.ts';
 export { messageDigest } from './protocol/message.ts';
 export type { PublicJwk } from './protocol/public-jwk.ts';
 export type { TurnRunConfig } from './protocol/run-terms.ts';
@@ -259,7 +267,6 @@ export { createResumabilityConfig, type RunnerConfig } from './runner/runner-con
 export { type CompositeSessionKey, createSession, type Session } from './runner/session.ts';
 export { DefinitionError } from './schema/definition-error.ts';
 export { JsonValueError } from './schema/json-value.ts';
-export type { ApprovalRow, ApprovalTerms, AuditedRequest } from './store/approvals/approval-store.ts';
 export { type OpenStoreOptions, openStore } from './store/open-store.ts';
 export type { SessionNames } from './store/sessions/session-names.ts';
 export type {

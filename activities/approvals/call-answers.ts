@@ -1,8 +1,8 @@
 import { argumentsToRun } from '../../src/approvals/edited-arguments.ts';
+import type { ApprovalRow, ApprovalTerms } from '../../src/contract/requests.ts';
 import { ToolConfirmation } from '../../src/events/event-actions.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
 import { requestIdOf } from '../../src/protocol/gate.ts';
-import type { ApprovalRow, ApprovalTerms } from '../../src/store/approvals/approval-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Asked } from '../../src/tools/call-questions.ts';
 import { gateDigestOf } from '../../src/tools/tool-gate.ts';

@@ -1,12 +1,14 @@
 import { type Approved, proveApproval, signerOf } from '../../src/approvals/approval-proof.ts';
 import { needsAttestation } from '../../src/approvals/voting.ts';
+import { REQUEST_ANSWERS } from '../../src/contract/lists.ts';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
 import {
   callKeyOfRequest,
   type RecordEntriesInput,
   type RequestEntry,
   versionOf,
 } from '../../src/protocol/gate.ts';
-import type { ApprovalRow, Evidence } from '../../src/store/approvals/approval-store.ts';
+import type { Evidence } from '../../src/store/approvals/approval-store.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf, trustedIssuers } from '../deployment.ts';
 import { NOBODY } from './verify-approval.ts';
@@ -21,7 +23,7 @@ const RECORDED_BY_WORKFLOWS: readonly RequestEntry['kind'][] = [
   'escalated',
   'cancelled',
 ];
-const DECIDED: readonly RequestEntry['kind'][] = ['approved', 'rejected', 'answered'];
+const DECIDED: readonly RequestEntry['kind'][] = REQUEST_ANSWERS;
 
 /**
  * An entry as a workflow says it: who has decided is nobody yet, unless a signature is named that may prove it. Arguments are changed by

@@ -1,6 +1,7 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import type { AppSettings } from '../../src/app/app-settings.ts';
 import { isResultSensitive, shownArguments } from '../../src/approvals/sensitive.ts';
+import type { ApprovalTerms } from '../../src/contract/requests.ts';
 import { shownGate } from '../../src/flows/plan-calls.ts';
 import { sensitiveIn } from '../../src/plugins/withheld.ts';
 import type { ActingAgent } from '../../src/protocol/agent-run.ts';
@@ -8,7 +9,7 @@ import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { type Gate, requestIdOf } from '../../src/protocol/gate.ts';
 import { defined } from '../../src/protocol/json.ts';
 import type { StepOutcome } from '../../src/protocol/step.ts';
-import type { ApprovalTerms, NewRequest } from '../../src/store/approvals/approval-store.ts';
+import type { NewRequest } from '../../src/store/approvals/approval-store.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';

@@ -5,6 +5,7 @@ import { isResultSensitive } from '../../src/approvals/sensitive.ts';
 import { endOf } from '../../src/approvals/voting.ts';
 import { responseProblem } from '../../src/contract/approvals.ts';
 import { isTooDeep } from '../../src/contract/message-limits.ts';
+import type { Voter } from '../../src/contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { CredentialKeyMissing, CredentialUnreadable } from '../../src/credentials/credential-errors.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
@@ -14,7 +15,6 @@ import {
   type RequestEntry,
   type VerifiedDecision,
   type VerifyDecisionInput,
-  type Voter,
   versionOf,
 } from '../../src/protocol/gate.ts';
 import { defined } from '../../src/protocol/json.ts';

@@ -1,12 +1,13 @@
 import { activityInfo, CompleteAsyncError } from '@temporalio/activity';
 import { isAnySensitive } from '../../src/approvals/sensitive.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
+import type { JobRow } from '../../src/contract/jobs.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';
 import type { JobEnded, JobTask } from '../../src/protocol/job.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { formatDuration } from '../../src/schema/duration.ts';
-import type { EndJob, JobRow } from '../../src/store/jobs/job-store.ts';
+import type { EndJob } from '../../src/store/jobs/job-store.ts';
 import { Unstorable } from '../../src/store/store-errors.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { JobOptions } from '../../src/tools/job-options.ts';

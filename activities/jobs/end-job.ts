@@ -1,5 +1,6 @@
 import { isAnySensitive, MASK } from '../../src/approvals/sensitive.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
+import type { JobOutcome, JobRow } from '../../src/contract/jobs.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';
 import type { EndedDetachedJob, JobTask } from '../../src/protocol/job.ts';
@@ -9,7 +10,7 @@ import type {
   ToolCallResult,
   UnsettledCall,
 } from '../../src/protocol/step.ts';
-import type { EndJob, JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';
+import type { EndJob } from '../../src/store/jobs/job-store.ts';
 import type { CallActions } from '../../src/store/turns/call-store.ts';
 import { isDeployedNowhere } from '../agents.ts';
 import { type Attempt, retryLater } from '../attempt.ts';

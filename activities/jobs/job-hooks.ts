@@ -1,6 +1,6 @@
 import { HoldfastError } from '../../src/contract/error.ts';
+import type { JobOutcome, JobRow } from '../../src/contract/jobs.ts';
 import { formatDuration } from '../../src/schema/duration.ts';
-import type { JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';
 import type { CallActions } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Context } from '../../src/tools/context.ts';

@@ -1,15 +1,14 @@
 import { isAnySensitive } from '../../src/approvals/sensitive.ts';
+import type { JobOutcome, JobReceipt, JobRow } from '../../src/contract/jobs.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { completeWait } from '../../src/jobs/complete-wait.ts';
 import {
   type DeliveredJob,
   type DeliverJobInput,
-  type JobReceipt,
   jobMessageId,
   type RecordJobInput,
   textOfJobBelow,
 } from '../../src/protocol/job.ts';
-import type { JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';
 import { NotDeployedHere } from '../agents.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { type OutcomeNotes, outcomeNotesIn } from './job-notes.ts';

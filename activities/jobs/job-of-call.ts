@@ -1,5 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import { hasCode } from '../../src/contract/error.ts';
+import type { JobOutcome, JobRow } from '../../src/contract/jobs.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { awaitedJob } from '../../src/flows/plan-calls.ts';
 import { signJobToken } from '../../src/jobs/job-token.ts';
@@ -11,7 +12,7 @@ import { JOB_PROGRESS } from '../../src/protocol/names.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { JsonValueError, toJsonValue } from '../../src/schema/json-value.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
-import type { JobAddress, JobClaims, JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';
+import type { JobAddress, JobClaims } from '../../src/store/jobs/job-store.ts';
 import { attemptReplaced, Unstorable } from '../../src/store/store-errors.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { JobInit } from '../../src/tools/invocation-context.ts';

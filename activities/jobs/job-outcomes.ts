@@ -1,6 +1,6 @@
+import type { JobOutcome } from '../../src/contract/jobs.ts';
 import type { AwaitedJob } from '../../src/protocol/job.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
-import type { JobOutcome } from '../../src/store/jobs/job-store.ts';
 import type { CallActions } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { toFunctionResponse } from '../../src/tools/function-response.ts';

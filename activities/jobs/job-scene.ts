@@ -1,9 +1,9 @@
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import type { JobRow } from '../../src/contract/jobs.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
 import { placeOfCall } from '../../src/protocol/identity.ts';
 import { defined } from '../../src/protocol/json.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
-import type { JobRow } from '../../src/store/jobs/job-store.ts';
 import type { CallActions, KnownCall } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { CallQuestions } from '../../src/tools/call-questions.ts';

@@ -3,10 +3,10 @@ import { linkUrl, signApprovalLink } from '../../src/approvals/approval-link.ts'
 import { NoteRefused } from '../../src/approvals/notice-failed.ts';
 import type { NoticeContext, Notifier } from '../../src/approvals/notifier.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
 import type { NotifyInput } from '../../src/protocol/gate.ts';
 import { defined } from '../../src/protocol/json.ts';
 import { kindOf } from '../../src/schema/kind-of.ts';
-import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { jsonText } from '../../src/store/engine/json-text.ts';
 import type { Attempt } from '../attempt.ts';
 import { inTime } from '../deadline.ts';

@@ -1,6 +1,6 @@
 import type { MetricMeter } from '@temporalio/common';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
 import type { InvocationOutcome } from '../../src/protocol/turn.ts';
-import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import type { StepUsage } from '../../src/store/turns/usage.ts';
 
 /** The app is unknown to activities that get the store's id of the session only. */

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { activityInfo } from '@temporalio/activity';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { defined } from '../../src/protocol/json.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
-import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
 import type { StoreUnavailable } from '../../src/store/store-errors.ts';
 import type { BeginCall, BegunCall, CallAsPlanned } from '../../src/store/turns/call-store.ts';

@@ -1,5 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { awaitedJob } from '../../src/flows/plan-calls.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';
@@ -7,7 +8,6 @@ import type { AwaitedJob, EndedDetachedJob, JobEnded } from '../../src/protocol/
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
 import { JsonValueError } from '../../src/schema/json-value.ts';
-import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { Unstorable } from '../../src/store/store-errors.ts';
 import type { BegunCall, CallActions } from '../../src/store/turns/call-store.ts';
 import { agentOfTool, type BaseTool } from '../../src/tools/base-tool.ts';

@@ -1,7 +1,8 @@
+import type { ApprovalRow, Voter } from '../contract/requests.ts';
 import { digestOf } from '../protocol/canonical-json.ts';
-import type { RequestEntry, Voter } from '../protocol/gate.ts';
+import type { RequestEntry } from '../protocol/gate.ts';
 import { defined } from '../protocol/json.ts';
-import type { ApprovalRow, StoredSignature } from '../store/approvals/approval-store.ts';
+import type { StoredSignature } from '../store/approvals/approval-store.ts';
 import type { Attested } from './attestation.ts';
 import { verifyDecisionAttestation } from './decision-attestation.ts';
 import type { Issuer } from './issuer.ts';

@@ -1,7 +1,7 @@
 import { CompactSign, calculateJwkThumbprint, compactVerify, errors, importJWK, type JWK } from 'jose';
 import { LONGEST_ATTESTATION, UNVERIFIED } from '../contract/decision-limits.ts';
+import type { Voter } from '../contract/requests.ts';
 import { isTime } from '../credentials/signed-token.ts';
-import type { Voter } from '../protocol/gate.ts';
 import { sha256Digest } from '../protocol/identity.ts';
 import type { PublicJwk } from '../protocol/public-jwk.ts';
 import { jsonRecordOf } from '../schema/json-value.ts';

@@ -1,5 +1,6 @@
+import type { AuditProblem } from '../contract/approvals.ts';
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
-import type { AuditedRequest, StoredSignature } from '../store/approvals/approval-store.ts';
+import type { StoredSignature } from '../store/approvals/approval-store.ts';
 import type { AuditRow } from '../store/sessions/session-store.ts';
 import { type ReadAttestation, readAttestation } from './attestation.ts';
 import { GATEWAY_ISSUER, gatewayIssuer } from './gateway-issuer.ts';
@@ -14,7 +15,7 @@ export interface SignedAudit {
   credentialKeys?: CredentialKeys | undefined;
 }
 
-type Found = Required<Pick<AuditedRequest, 'problems' | 'unchecked'>>;
+type Found = Record<'problems' | 'unchecked', AuditProblem[]>;
 
 /**
  * Checks that each row which names somebody as verified has a signature that says so: of that person, for that request, its arguments

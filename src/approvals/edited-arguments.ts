@@ -1,4 +1,4 @@
-import type { ApprovalRow } from '../store/approvals/approval-store.ts';
+import type { ApprovalRow } from '../contract/requests.ts';
 import { isSensitive } from './sensitive.ts';
 
 type Edited = Pick<ApprovalRow, 'args' | 'sensitive'>;

@@ -1,4 +1,4 @@
-import type { ApprovalTerms } from '../store/approvals/approval-store.ts';
+import type { ApprovalTerms } from '../contract/requests.ts';
 
 /**
  * Whether a decision on the terms that a request was asked with is good for arguments that would have been asked about on others: it

@@ -1,6 +1,4 @@
-import type { GateKind, RequestStatus } from '../contract/approvals.ts';
-import type { Voter } from '../protocol/gate.ts';
-import type { ApprovalTerms } from '../store/approvals/approval-store.ts';
+import type { ApprovalTerms, GateKind, RequestStatus, Voter } from '../contract/requests.ts';
 
 /** A request as people are told of it: what they need to decide, and no secrets. Sensitive arguments read `(sensitive)`. */
 export interface NotifiedRequest {

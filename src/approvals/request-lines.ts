@@ -1,4 +1,4 @@
-import type { GateKind } from '../contract/approvals.ts';
+import type { GateKind } from '../contract/requests.ts';
 import { visibleExcerpt, visibleText } from '../protocol/visible-text.ts';
 import type { NotifiedRequest, NotifiedWhy } from './notifier.ts';
 

@@ -1,5 +1,5 @@
-import type { RequestEntry, Voter } from '../protocol/gate.ts';
-import type { ApprovalRow } from '../store/approvals/approval-store.ts';
+import type { ApprovalRow, Voter } from '../contract/requests.ts';
+import type { RequestEntry } from '../protocol/gate.ts';
 import type { Decision } from './decision-attestation.ts';
 
 /** What the workflow and the app say of a decision. */

@@ -1,9 +1,9 @@
 export type {
+  AuditVerification,
   ConfirmOptions,
   ListApprovals,
   ProvideCredentialOptions,
   ProvideInputOptions,
-  RequestStatus,
 } from '../contract/approvals.ts';
 export type { PutCredential, StoredCredential } from '../contract/credentials.ts';
 export { HoldfastError } from '../contract/error.ts';
@@ -13,6 +13,8 @@ export type {
   FailJob,
   JobAnswer,
   JobProgress,
+  JobReceipt,
+  JobRow,
   JobSpeaker,
   JobStatus,
   ListJobs,
@@ -20,6 +22,7 @@ export type {
   ProgressJob,
 } from '../contract/jobs.ts';
 export type { MessagePolicy } from '../contract/messages.ts';
+export type { ApprovalRow, DecisionReceipt, RequestStatus } from '../contract/requests.ts';
 export type { DeletedSessions, DeleteSessionOptions } from '../contract/sessions.ts';
 export type { CallToCancel, InterruptOptions } from '../contract/turns.ts';
 export {
@@ -31,8 +34,7 @@ export {
 export type { GivenCredentialKeys } from '../credentials/credential-keys.ts';
 export { type AuthCredential, AuthCredentialTypes } from '../events/auth-credential.ts';
 export { JobTokenRefused } from '../jobs/job-token-refused.ts';
-export type { DecisionReceipt } from '../protocol/gate.ts';
-export type { JobReceipt, WaitingJob } from '../protocol/job.ts';
+export type { WaitingJob } from '../protocol/job.ts';
 export type {
   CancelReceipt,
   InterruptReceipt,
@@ -49,8 +51,6 @@ export type {
   TurnStatus,
   TurnUsage,
 } from '../protocol/turn.ts';
-export type { ApprovalRow, AuditedRequest } from '../store/approvals/approval-store.ts';
-export type { JobRow } from '../store/jobs/job-store.ts';
 export type { AuditRow } from '../store/sessions/session-store.ts';
 export type { Approvals, WhichAudit, WhichRequest } from './approvals/approvals.ts';
 export type { HoldfastClientOptions, TemporalOptions } from './client-context.ts';

@@ -1,11 +1,20 @@
 import {
+  type AuditVerification,
   getAudit,
   getAuditById,
   type ListApprovals,
   listApprovals,
   verifyAudit,
 } from '../contract/approvals.ts';
-import { getJob, type JobSpeaker, type ListJobs, listJobs, type OwnJob } from '../contract/jobs.ts';
+import {
+  getJob,
+  type JobRow,
+  type JobSpeaker,
+  type ListJobs,
+  listJobs,
+  type OwnJob,
+} from '../contract/jobs.ts';
+import type { ApprovalRow } from '../contract/requests.ts';
 import {
   type ForkSession,
   forkSession,
@@ -16,8 +25,7 @@ import {
 } from '../contract/sessions.ts';
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
 import { verifyJobToken } from '../jobs/job-token.ts';
-import type { ApprovalRow, AuditedRequest } from '../store/approvals/approval-store.ts';
-import type { JobClaims, JobRow } from '../store/jobs/job-store.ts';
+import type { JobClaims } from '../store/jobs/job-store.ts';
 import type { AuditRow, ListedSessions, Session } from '../store/sessions/session-store.ts';
 import type { Store } from '../store/store.ts';
 import { SessionNotFound } from '../store/store-errors.ts';
@@ -97,7 +105,7 @@ export class StoredApprovals {
     return rows;
   }
 
-  async verifyAudit(which: WhichAudit): Promise<AuditedRequest> {
+  async verifyAudit(which: WhichAudit): Promise<AuditVerification> {
     const method = verifyAudit.name;
     const session = await sessionIdOf(this.#store, which, method);
     const sessions = await auditedSessions(this.#store, which, session);

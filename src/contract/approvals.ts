@@ -24,70 +24,10 @@ import {
 import { GATE_KINDS, REQUEST_STATUSES } from './lists.ts';
 import { LONGEST_NAME } from './message-limits.ts';
 import { checkOf, type Exact, type InputOf, type Operation } from './operation.ts';
+import { APPROVAL, DECIDED } from './requests.ts';
 
 const requestId = name('The request, `rq-…`. URI-encoded.');
 const anyJson = (description: string) => z.unknown().meta({ description });
-
-/** Of fields of its own. */
-const anObject = z.custom<object>();
-
-const VOTER = z.looseObject({
-  principal: z.string().meta({ description: '`unverified` without an attestation.' }),
-  verified: z.boolean(),
-  channel: z.string().optional(),
-});
-
-const APPROVAL = z
-  .looseObject({
-    requestId: z.string(),
-    ...{ app: z.string(), userId: z.string(), sessionId: z.string() },
-    session: z.string().meta({
-      description:
-        'The store’s id of the session, which no other one ever has: what an attestation is over, and what an audit is read by.',
-    }),
-    invocationId: z.string().meta({ description: 'The turn that waits, or has waited.' }),
-    kind: z.enum(GATE_KINDS),
-    status: z.enum(REQUEST_STATUSES),
-    callKey: z.string(),
-    callId: z.string(),
-    tool: z.string(),
-    agent: z.string(),
-    path: z.array(z.string()).meta({ description: 'Agents from the root to the one that asks.' }),
-    hint: z.string(),
-    payload: anyJson('What the tool shows beside the hint.').optional(),
-    args: jsonObject('Those that the call is to run with; what is sensitive is masked.'),
-    argsDigest: z.string().meta({ description: 'Of the arguments, unmasked: what an attestation is over.' }),
-    terms: anObject.meta({ type: 'object', description: 'Who may decide, and until when.' }),
-    responseSchema: anyJson('Of an input: JSON Schema of the response.').optional(),
-    authConfig: anObject
-      .optional()
-      .meta({ type: 'object', description: 'Of a credential: without secrets.' }),
-    requester: z.string().optional().meta({ description: 'Attested sender of the message.' }),
-    since: moment(),
-    until: moment().optional(),
-    escalatedAt: moment().optional(),
-    decidedAt: moment().optional(),
-    votes: z.array(z.looseObject({ by: VOTER, confirmed: z.boolean(), at: moment() })),
-    reason: z.string().optional(),
-  })
-  .meta({ id: 'Approval', description: 'A request to a person, by now.' });
-
-const DECIDED = z
-  .looseObject({
-    confirmed: z.boolean().meta({
-      description: 'False: the decision is in the run’s history, and counts as soon as a worker takes it up.',
-    }),
-    requestId: z.string().optional(),
-    callKey: z.string().optional(),
-    status: z
-      .enum(['approved', 'rejected', 'answered', 'counted', 'withdrawn', 'duplicate', 'kept', 'forwarded'])
-      .optional()
-      .meta({ description: '`counted` is one vote of several; `duplicate` was said before.' }),
-    reason: z.string().optional(),
-    approvals: z.int().optional(),
-    quorum: z.int().optional(),
-  })
-  .meta({ id: 'Decision' });
 
 const given = {
   'x-max-bytes': MOST_GIVEN_BYTES,
@@ -292,7 +232,8 @@ const AUDIT_PROBLEMS = z.array(z.object({ n: z.int(), problem: z.string(), sessi
 
 const AUDITED = z
   .object({
-    ...{ ok: z.boolean(), rows: z.int(), problems: AUDIT_PROBLEMS },
+    ...{ ok: z.boolean(), problems: AUDIT_PROBLEMS },
+    rows: z.int().meta({ description: 'Rows that were looked at.' }),
     unchecked: AUDIT_PROBLEMS.optional().meta({
       description: 'Signatures whose key is unknown by now; left out where there are none.',
     }),
@@ -387,8 +328,10 @@ export const INPUT_PAYLOAD = z.object({
     .meta({ 'x-expected': 'a reference to an answer in the store, ri-…, as the client makes it' }),
 });
 
-export type GateKind = (typeof GATE_KINDS)[number];
-export type RequestStatus = (typeof REQUEST_STATUSES)[number];
+/** Whether an audit's chain holds, and its signatures. */
+export type AuditVerification = Exact<z.output<typeof AUDITED>>;
+/** What doesn't hold, with the number of its row, and the name of a session below the one that was asked for. */
+export type AuditProblem = AuditVerification['problems'][number];
 export type ListApprovals = Partial<InputOf<typeof listApprovals>>;
 /** Which request somebody has seen: of which session, and with which arguments. Fields of `ApprovalRow`. */
 export type ShownRequest = Exact<NonNullable<z.output<typeof ASKED.shown>>>;

@@ -11,7 +11,7 @@ import {
   WHOSE_ON_THE_WIRE,
   WHOSE_WORK,
 } from './fields.ts';
-import { JOB_STATUSES } from './lists.ts';
+import { JOB_ENDERS, JOB_MODES, JOB_STATUSES } from './lists.ts';
 import type { Exact, InputOf, Operation } from './operation.ts';
 
 /** JSON bytes of a job's result, at most. */
@@ -30,6 +30,14 @@ export const jobId = z
     description: 'The job, `job-…`. URI-encoded.',
     'x-expected': 'job-… as context.job.id has it, or as jobs.list shows it',
   });
+
+/** Of planned calls; a large or sensitive value stays in the ledger. */
+const CARRIED_ARGS = z.union([
+  z.object({ value: z.record(z.string(), z.unknown()) }),
+  z.object({
+    ref: z.object({ key: z.string(), digest: z.string(), bytes: z.int(), gist: z.string() }),
+  }),
+]);
 
 const fraction = z.number().min(0).max(1).meta({ description: 'How far it has got, from 0 to 1.' });
 const note = (description: string) => z.string().max(LONGEST_NOTE).meta({ description });
@@ -50,26 +58,57 @@ const OUTCOME = z
   })
   .meta({ id: 'JobOutcome' });
 
+const COUNT = z.int().min(0);
+
 const JOB = z
   .looseObject({
     ...{ jobId: z.string(), app: z.string(), userId: z.string(), sessionId: z.string() },
+    session: z.string().meta({ description: 'The store’s id of the session.' }),
     invocationId: z.string().meta({ description: 'The turn whose call it is.' }),
+    runKey: z.string().meta({ description: 'The run of the agent whose call it is.' }),
     ...{ callKey: z.string(), callId: z.string(), tool: z.string(), agent: z.string() },
+    args: CARRIED_ARGS.optional().meta({
+      description:
+        'Arguments of its call, of a job that is read by its id: `value`, or `ref` where they are sensitive or large.',
+    }),
+    address: z
+      .looseObject({ workflowId: z.string(), runId: z.string(), activityId: z.string() })
+      .optional()
+      .meta({
+        description: 'The activity in Temporal that waits for it; absent until its call has begun it.',
+      }),
     status,
-    mode: z.enum(['started', 'parked', 'detached']).meta({
+    mode: z.enum(JOB_MODES).meta({
       description:
         '`started`: its tool runs. `parked`: its call waits for it. `detached`: it goes on without its turn.',
     }),
     since: moment(),
-    until: z.number().meta({ description: 'Its deadline.' }),
-    heardAt: moment().optional(),
+    until: moment('Its deadline.'),
+    heardAt: moment('Its last sign of life.').optional(),
     progress: PROGRESS.optional(),
-    intermediate: jsonObject('What its tool returned first, or the newest update.').optional(),
-    outcome: OUTCOME.optional(),
+    intermediate: jsonObject(
+      'What its tool returned first, or the newest update. Lists leave out one over 4 KiB.',
+    ).optional(),
+    outcome: OUTCOME.optional().meta({ description: 'Lists leave out one over 4 KiB.' }),
     endedAt: moment().optional(),
-    endedBy: z.string().optional(),
+    endedBy: z.enum(JOB_ENDERS).optional().meta({
+      description: 'The party that has ended it. `turn`: its call was cut off, alone or with its turn.',
+    }),
     endedByPerson: z.string().optional().meta({ description: 'Which operator, where that is known.' }),
-    reason: z.string().optional(),
+    reason: z.string().optional().meta({ description: 'Why it was ended.' }),
+    deliveredSeq: z
+      .int()
+      .optional()
+      .meta({ description: 'Of a detached job: `seq` of the event that told its session of the outcome.' }),
+    polls: z
+      .looseObject({
+        notYet: COUNT.meta({ description: 'Polls that found no outcome.' }),
+        failed: COUNT.meta({ description: 'Polls that failed.' }),
+        failedInARow: COUNT.meta({ description: 'Of them the last ones without another poll between.' }),
+        lastError: z.string().optional(),
+        lastAt: moment().optional(),
+      })
+      .meta({ description: 'How often its tool was asked for an outcome.' }),
   })
   .meta({ id: 'Job', description: 'A job of a long-running call, by now.' });
 
@@ -77,20 +116,35 @@ const OWN_JOB = z
   .object({ jobId: z.string(), status, progress: PROGRESS.optional(), outcome: OUTCOME.optional() })
   .meta({ id: 'OwnJob', description: 'What the service that does a job may know of it.' });
 
+const ANSWERED = {
+  v: z.int(),
+  ...{ jobId: z.string(), callKey: z.string() },
+  job: status.meta({ description: 'How the job stands by now.' }),
+  reason: z.string().optional().meta({ description: 'Why it is `known` or `refused`.' }),
+};
+
+/** `refused` is for updates only, which the gateway answers with 409. */
 const JOB_ANSWER = z
   .looseObject({
-    v: z.int(),
-    jobId: z.string(),
-    callKey: z.string(),
-    status: z.enum(['ended', 'updated', 'duplicate', 'known', 'kept', 'forwarded', 'refused']).meta({
+    ...ANSWERED,
+    status: z.enum(['ended', 'updated', 'duplicate', 'known', 'refused']).meta({
       description:
         '`ended`, `updated`: by this. `duplicate`: the same was said before. `known`: it had ended otherwise, and `outcome` is what counts.',
     }),
-    job: status.meta({ description: 'How the job stands by now.' }),
-    reason: z.string().optional(),
     outcome: OUTCOME.optional(),
   })
   .meta({ id: 'JobAnswer' });
+
+/** What became of a message's response to a call that waits for its job. */
+export const JOB_RECEIPT = z.looseObject({
+  ...ANSWERED,
+  jobId: z.string().meta({ description: 'Empty where it was forwarded.' }),
+  status: z.enum(['ended', 'updated', 'duplicate', 'known', 'kept', 'forwarded', 'refused']).meta({
+    description:
+      '`ended`, `updated`: by this. `duplicate`: the same was said before. `known`: it had ended otherwise. `kept`: its call has not begun it, and is told once it has. `forwarded`: it was sent on to the agent whose call it is. `refused`: see `reason`.',
+  }),
+  workflowId: z.string().optional().meta({ description: 'Workflow of the agent that it was forwarded to.' }),
+});
 
 /** Reporters of a job's end: an operator, or the service that does it, by the job's own token. */
 const SPEAKER = {
@@ -254,6 +308,13 @@ export const TOOL_JOB_START = z
   .meta({ 'x-flat': true });
 
 export type JobStatus = (typeof JOB_STATUSES)[number];
+export type JobMode = (typeof JOB_MODES)[number];
+export type JobEnder = (typeof JOB_ENDERS)[number];
+/** A job by now. */
+export type JobRow = Exact<z.output<typeof JOB>>;
+export type JobOutcome = Exact<z.output<typeof OUTCOME>>;
+/** The receipt of a message about a job. */
+export type JobReceipt = Exact<z.output<typeof JOB_RECEIPT>>;
 /** How far a job has got, as it says itself. */
 export type JobProgress = Exact<z.output<typeof JOB_PROGRESSED>>['progress'];
 /** The receipt of an order about a job, and the job by now: a late caller learns the outcome that counts. */

@@ -1,18 +1,32 @@
 /** Rows of one page of a list, at most. */
 export const MOST_LISTED = 1_000;
 
-/** How a job stands, in the order in which it comes to that. */
-export const JOB_STATUSES = ['running', 'completed', 'failed', 'cancelled', 'timed_out'] as const;
+/** How a job can end. */
+export const JOB_ENDS = ['completed', 'failed', 'cancelled', 'timed_out'] as const;
+
+/** How a job stands: it runs, or has ended. */
+export const JOB_STATUSES = ['running', ...JOB_ENDS] as const;
+
+/** How a running job is waited for, in the order in which it comes to that. */
+export const JOB_MODES = ['started', 'parked', 'detached'] as const;
+
+/** The party that has ended a job. `turn`: the call that waited for it was cut off, alone or with its turn. */
+export const JOB_ENDERS = ['tool', 'callback', 'message', 'poll', 'operator', 'timeout', 'turn'] as const;
+
+/** How a person's answer can end a request. */
+export const REQUEST_ANSWERS = ['approved', 'rejected', 'answered'] as const;
+
+/** How a request to a person can end. */
+export const REQUEST_ENDS = [...REQUEST_ANSWERS, 'expired', 'cancelled'] as const;
 
 /** How a request to a person stands: it waits, or has ended. */
-export const REQUEST_STATUSES = [
-  'pending',
-  'approved',
-  'rejected',
-  'answered',
-  'expired',
-  'cancelled',
-] as const;
+export const REQUEST_STATUSES = ['pending', ...REQUEST_ENDS] as const;
+
+/** What can happen to a request. */
+export const REQUEST_EVENTS = [...REQUEST_ENDS, 'voted', 'withdrawn', 'refused', 'escalated'] as const;
+
+/** What the expiry of a request can do. */
+export const EXPIRY_RULES = ['reject', 'approve', 'escalate'] as const;
 
 /** What a request asks a person for. */
 export const GATE_KINDS = ['confirmation', 'credential', 'input'] as const;

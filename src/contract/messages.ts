@@ -3,9 +3,11 @@ import type { Content } from '../events/content.ts';
 import { take } from './check.ts';
 import { LONGEST_ATTESTATION } from './decision-limits.ts';
 import { jsonObject, name, SESSION, SESSION_PATH, TIMEOUT, version, WHOSE_ON_THE_WIRE } from './fields.ts';
+import { JOB_RECEIPT } from './jobs.ts';
 import { MESSAGE_POLICIES, RECEIPT_STATUSES } from './lists.ts';
 import { LONGEST_NAME, MOST_METADATA_BYTES, MOST_PARTS } from './message-limits.ts';
 import { checkOf, type Operation } from './operation.ts';
+import { DECISION_RECEIPT } from './requests.ts';
 
 export const TURN_PATH = `${SESSION_PATH}/turns/{messageId}`;
 
@@ -170,11 +172,11 @@ export const RECEIPT = z
     position: z.int().optional().meta({ description: 'Of a queued message: 1 is the next one.' }),
     reason: z.string().optional(),
     replies: z
-      .array(z.looseObject({ requestId: z.string(), status: z.string() }))
+      .array(DECISION_RECEIPT)
       .optional()
       .meta({ description: 'What became of the answers to requests that the message carried.' }),
     jobs: z
-      .array(z.looseObject({ jobId: z.string(), status: z.string(), job: z.string() }))
+      .array(JOB_RECEIPT)
       .optional()
       .meta({ description: 'What became of the responses to calls that wait for their jobs.' }),
   })

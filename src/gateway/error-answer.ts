@@ -6,7 +6,7 @@ import { isTemporalAway } from '../client/temporal-outage.ts';
 import { HoldfastError } from '../contract/error.ts';
 import { type ErrorCode, type ErrorStatus, entryOf, sectionOf } from '../contract/error-codes.ts';
 import type { JobAnswer } from '../contract/jobs.ts';
-import type { DecisionReceipt } from '../protocol/gate.ts';
+import type { DecisionReceipt } from '../contract/requests.ts';
 import type { MessageReceipt } from '../protocol/message.ts';
 import { messageOf } from '../protocol/message-of.ts';
 import { RequestRefused } from './gateway-errors.ts';

@@ -1,7 +1,7 @@
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
+import type { JobRow } from '../contract/jobs.ts';
 import { PROTOCOL_VERSION } from '../contract/version.ts';
 import type { JobEnded } from '../protocol/job.ts';
-import type { JobRow } from '../store/jobs/job-store.ts';
 
 /**
  * Completes the activity that waits for a job whose outcome is in the store. May be repeated.

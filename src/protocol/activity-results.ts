@@ -1,3 +1,4 @@
+import { GATE_KINDS } from '../contract/lists.ts';
 import {
   absent,
   all,
@@ -40,7 +41,7 @@ const job = object({
 
 const gate = object({
   requestId: name,
-  kind: oneOf('confirmation', 'credential', 'input'),
+  kind: oneOf(...GATE_KINDS),
   hint: text,
   quorum: optional(number),
   fixed: optional(list(text)),

@@ -1,11 +1,8 @@
-import type { GateKind, RequestStatus } from '../contract/approvals.ts';
 import type { NoticeCause } from '../contract/notices.ts';
+import type { GateKind, OnExpiry, RecordedEntry, RequestStatus, Voter } from '../contract/requests.ts';
 import type { ActingAgent } from './agent-run.ts';
 import { digestOf } from './canonical-json.ts';
 import type { Carried } from './sizes.ts';
-
-/** Decides about a request without an answer in time. */
-export type OnExpiry = 'reject' | 'approve' | 'escalate';
 
 /**
  * A request that a call waits for, as far as the workflow needs it; approvers, arguments and all else stand in the store's
@@ -96,47 +93,6 @@ export interface ProvideCredential extends RequestName {
   credentialRef: string;
 }
 
-/** Answer of the updates `confirm`, `provideInput` and `provideCredential`. */
-export interface DecisionReceipt {
-  v: number;
-  requestId: string;
-  callKey: string;
-  /**
-   * `approved`, `rejected`, `answered`: the request is closed by this. `counted`: a vote, more are needed. `withdrawn`: a vote
-   * was taken back. `duplicate`: the same was said before. `kept`: the request isn't there yet, and is decided by this once it is.
-   * `forwarded`: it was sent on to the agent that has asked, whose workflow is `workflowId`; what becomes of it there is in the
-   * store's row of the request. `refused`: it doesn't count; `reason` says why.
-   */
-  status:
-    | 'approved'
-    | 'rejected'
-    | 'answered'
-    | 'counted'
-    | 'withdrawn'
-    | 'duplicate'
-    | 'kept'
-    | 'forwarded'
-    | 'refused';
-  /** Workflow id of the agent that it was forwarded to. */
-  workflowId?: string;
-  reason?: string;
-  /** For a request that takes several approvals: their number, and the required number. */
-  approvals?: number;
-  quorum?: number;
-}
-
-/** The person or key that has decided. */
-export interface Voter {
-  /** `unverified` for a plain signal or update. */
-  principal: string;
-  /** By an attestation. */
-  verified: boolean;
-  /** Where the decision was made: `cli`, `slack`, … */
-  channel?: string;
-  /** Digest of the attestation, by which it is known again: one counts once. */
-  attestation?: string;
-}
-
 /**
  * Something that happened to a request, as the workflow has seen it: a row of the audit, and a change of the request's row.
  * `refused` is a decision that doesn't count.
@@ -145,16 +101,7 @@ export interface RequestEntry {
   /** `<request id>/<k>`, k from 1 in the order of the workflow: recording it again changes nothing. */
   entryId: string;
   requestId: string;
-  kind:
-    | 'voted'
-    | 'withdrawn'
-    | 'refused'
-    | 'approved'
-    | 'rejected'
-    | 'answered'
-    | 'expired'
-    | 'escalated'
-    | 'cancelled';
+  kind: RecordedEntry['kind'];
   /** Milliseconds since the epoch, of the workflow. */
   at: number;
   by?: Voter;

@@ -3,9 +3,6 @@ import type { ActingAgent } from './agent-run.ts';
 import type { ToolSchedule } from './run-terms.ts';
 import type { Carried } from './sizes.ts';
 
-/** The party that has ended a job. `turn`: the call that waited for it was cut off, alone or with its turn. */
-export type JobEnder = 'tool' | 'callback' | 'message' | 'poll' | 'operator' | 'timeout' | 'turn';
-
 /** A job whose tool has returned, as far as a workflow needs it; all else is in the store's row of it. Durations in milliseconds. */
 export interface AwaitedJob {
   jobId: string;
@@ -131,24 +128,6 @@ export interface JobMessage {
   digest: string;
   /** Digest of the message's other parts, which are delivered as a message of their own. */
   rest?: string;
-}
-
-/** The receipt of a message about a job. */
-export interface JobReceipt {
-  v: number;
-  jobId: string;
-  callKey: string;
-  /**
-   * `ended`: by this. `updated`: an update was taken. `duplicate`: the same was said before. `known`: it had ended otherwise.
-   * `kept`: its call has not begun it, and is told once it has. `forwarded`: it was sent on to the agent whose call it is, in the
-   * workflow `workflowId`; `jobId` is empty then. `refused`: `reason` says why.
-   */
-  status: 'ended' | 'updated' | 'duplicate' | 'known' | 'kept' | 'forwarded' | 'refused';
-  /** Workflow id of the agent that it was forwarded to. */
-  workflowId?: string;
-  /** How the job stands by now. */
-  job: JobStatus;
-  reason?: string;
 }
 
 /** Input of `holdfast.deliverJob`: tells a session the outcome of its detached job. */

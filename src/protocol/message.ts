@@ -1,9 +1,10 @@
+import type { JobReceipt } from '../contract/jobs.ts';
 import type { MessagePolicy, MessageStatus } from '../contract/messages.ts';
+import type { DecisionReceipt } from '../contract/requests.ts';
 import type { Content } from '../events/content.ts';
 import { canonicalJson } from './canonical-json.ts';
-import type { DecisionReceipt } from './gate.ts';
 import { sha256Digest } from './identity.ts';
-import type { JobMessage, JobReceipt } from './job.ts';
+import type { JobMessage } from './job.ts';
 import type { TurnRunConfig } from './run-terms.ts';
 
 /** Says that a message's content was put into the store's inbox before the message was sent. */

@@ -1,7 +1,6 @@
-import type { RequestStatus } from '../contract/approvals.ts';
 import type { MessagePolicy } from '../contract/messages.ts';
+import type { RequestStatus, Voter } from '../contract/requests.ts';
 import type { Content } from '../events/content.ts';
-import type { Voter } from './gate.ts';
 import type { AgentTurnStart, TurnResult } from './turn.ts';
 
 /** Input of `holdfast.awaitTurn`. */

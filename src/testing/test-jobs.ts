@@ -1,9 +1,8 @@
 import type { Client } from '@temporalio/client';
 import type { HoldfastClient } from '../client/holdfast-client.ts';
 import type { TurnHandle } from '../client/turns/turn-handle.ts';
-import type { JobAnswer } from '../contract/jobs.ts';
+import type { JobAnswer, JobRow } from '../contract/jobs.ts';
 import { EXPIRE_JOB } from '../protocol/names.ts';
-import type { JobRow } from '../store/jobs/job-store.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 
 /** A job by its id, or the only one that goes on in the session of a turn that was sent. */

@@ -4,10 +4,9 @@ import type { HoldfastClient } from '../client/holdfast-client.ts';
 import { whenAtRest } from '../client/turns/turn-at-rest.ts';
 import type { TurnHandle } from '../client/turns/turn-handle.ts';
 import type { ConfirmOptions } from '../contract/approvals.ts';
+import type { ApprovalRow, DecisionReceipt } from '../contract/requests.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
-import type { DecisionReceipt } from '../protocol/gate.ts';
 import { EXPIRE_REQUEST } from '../protocol/names.ts';
-import type { ApprovalRow } from '../store/approvals/approval-store.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import type { Store } from '../store/store.ts';
 

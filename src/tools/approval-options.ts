@@ -1,4 +1,4 @@
-import type { OnExpiry } from '../protocol/gate.ts';
+import type { OnExpiry } from '../contract/requests.ts';
 import { defined } from '../protocol/json.ts';
 import type { Duration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';

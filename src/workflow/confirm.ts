@@ -10,16 +10,11 @@ import {
 import { take } from '../contract/check.ts';
 import { decisionProblem } from '../contract/decision-limits.ts';
 import type { ErrorCode } from '../contract/error-codes.ts';
+import type { DecisionReceipt, Voter } from '../contract/requests.ts';
 import { PROTOCOL_VERSION } from '../contract/version.ts';
 import { WORKFLOW_CHECKS } from '../contract/workflow-checks.ts';
 import { RESULTS } from '../protocol/activity-results.ts';
-import {
-  type Confirm,
-  callKeyOfRequest,
-  type DecisionReceipt,
-  requestIdOf,
-  type Voter,
-} from '../protocol/gate.ts';
+import { type Confirm, callKeyOfRequest, requestIdOf } from '../protocol/gate.ts';
 import { callKeyOf, callKeyOfId, runKeyOfCallKey } from '../protocol/identity.ts';
 import { defined } from '../protocol/json.ts';
 import { CONFIRM, CONFIRM_AGENT, CONFIRM_TOOL, READ_DECISION } from '../protocol/names.ts';

@@ -4,9 +4,10 @@ import { proveApproval, signerOf } from '../../src/approvals/approval-proof.ts';
 import { type ApproverKey, createApproverKey } from '../../src/approvals/approver-key.ts';
 import { type Decision, signDecision } from '../../src/approvals/decision-attestation.ts';
 import { type Issuer, publicHalf } from '../../src/approvals/issuer.ts';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import { sha256Digest } from '../../src/protocol/identity.ts';
-import type { ApprovalRow, StoredSignature } from '../../src/store/approvals/approval-store.ts';
+import type { StoredSignature } from '../../src/store/approvals/approval-store.ts';
 import { inTier } from '../setup/tier.ts';
 import { ARGS, EXPECTED, NOW } from './signed.ts';
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { coversTerms } from '../../src/approvals/edited-terms.ts';
 import { refusalOfVoter } from '../../src/approvals/voting.ts';
-import type { ApprovalTerms } from '../../src/store/approvals/approval-store.ts';
+import type { ApprovalTerms } from '../../src/contract/requests.ts';
 
 const PEOPLE = ['ada', 'mira', 'jo', 'sam'];
 const some = fc.subarray(PEOPLE, { minLength: 1 });

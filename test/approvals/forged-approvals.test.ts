@@ -9,6 +9,7 @@ import { GATEWAY_ISSUER, gatewayKey } from '../../src/approvals/gateway-issuer.t
 import { type Issuer, publicHalf } from '../../src/approvals/issuer.ts';
 import { signMessage } from '../../src/approvals/message-attestation.ts';
 import { verifyAudits } from '../../src/client/approvals/audit-of-tree.ts';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { Confirm, RequestEntry, VerifyDecisionInput } from '../../src/protocol/gate.ts';
@@ -16,7 +17,6 @@ import { sha256Digest } from '../../src/protocol/identity.ts';
 import { messageDigest } from '../../src/protocol/message.ts';
 import type { PublicJwk } from '../../src/protocol/public-jwk.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
-import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { ForeignWorker } from '../setup/foreign-worker.ts';

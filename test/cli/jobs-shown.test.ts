@@ -8,9 +8,8 @@ import { nextJobCommands } from '../../src/cli/jobs/next-job-commands.ts';
 import { terminalPrinter } from '../../src/cli/run/printer.ts';
 import { transcriptLines } from '../../src/cli/sessions/transcript.ts';
 import type { StreamItem } from '../../src/client/stream/stream-item.ts';
-import type { JobAnswer } from '../../src/contract/jobs.ts';
+import type { JobAnswer, JobRow } from '../../src/contract/jobs.ts';
 import { createEvent } from '../../src/events/event.ts';
-import type { JobRow } from '../../src/store/jobs/job-store.ts';
 import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { capturedOutput } from './captured-output.ts';
 
@@ -200,7 +199,6 @@ describe('holdfast jobs', () => {
   test.each<[Partial<JobAnswer>, RegExp, number]>([
     [{ status: 'ended' }, /^job-\S+ completed$/, 0],
     [{ status: 'duplicate' }, /completed: the same was said before/, 0],
-    [{ status: 'kept', job: 'running' }, /has not begun yet/, 0],
     [{ status: 'known', job: 'timed_out' }, /timed out: it had ended before, and that counts/, 1],
     [{ status: 'refused', reason: 'no' }, /is as it was: no/, 1],
   ])('says what became of an order: %o [job.callback]', (given, expected, exitCode) => {

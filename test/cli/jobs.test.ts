@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { completeJob } from '../../src/cli/jobs/end-job.ts';
 import { showJob } from '../../src/cli/jobs/show-job.ts';
-import type { JobRow } from '../../src/store/jobs/job-store.ts';
+import type { JobRow } from '../../src/contract/jobs.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
 import { isDeep } from '../setup/tier.ts';

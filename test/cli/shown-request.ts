@@ -1,4 +1,4 @@
-import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
 
 /** A pending request of a refund, as the store tells it. */
 export function requestRow(given: Partial<ApprovalRow> = {}): ApprovalRow {

@@ -321,4 +321,5 @@ test('a request runs out when a test says so [approval.expiry]', async () => {
 
 test('what the gateway answered is what its document says [gateway.document]', () => {
   expect(check.unseen('Approvals')).toEqual(['provideInput', 'provideCredential']);
+  expect([...check.undocumented]).toEqual([]);
 });

@@ -11,12 +11,12 @@ import {
   UnknownCall,
 } from '../../src/client/client-errors.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
+import type { ApprovalRow, DecisionReceipt } from '../../src/contract/requests.ts';
 import { REQUEST_CONFIRMATION_FUNCTION_CALL_NAME } from '../../src/events/request-calls.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
-import type { Confirm, DecisionReceipt } from '../../src/protocol/gate.ts';
+import type { Confirm } from '../../src/protocol/gate.ts';
 import { requestIdOf } from '../../src/protocol/gate.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
-import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { APPROVERS } from '../setup/gated-apps.ts';
 import type { GatedStage } from '../setup/gated-stage.ts';
 import { isOutage } from '../setup/outage-errors.ts';

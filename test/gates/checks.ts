@@ -1,6 +1,6 @@
+import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { getFunctionCalls } from '../../src/events/event.ts';
 import { REQUEST_CONFIRMATION_FUNCTION_CALL_NAME } from '../../src/events/request-calls.ts';
-import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { LIMIT } from '../setup/gated-apps.ts';
 import { Findings, type Violation } from '../soak/violation.ts';
 import type { CallEvidence, GatedEvidence } from './evidence.ts';

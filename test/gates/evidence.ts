@@ -1,9 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import { sql } from 'kysely';
+import type { AuditVerification } from '../../src/contract/approvals.ts';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.ts';
 import { callKeyOf, workflowIdOf } from '../../src/protocol/identity.ts';
-import type { ApprovalRow, AuditedRequest } from '../../src/store/approvals/approval-store.ts';
 import type { AuditRow } from '../../src/store/sessions/session-store.ts';
 import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { RecordedInvocation } from '../../src/store/turns/turn-store.ts';
@@ -38,7 +39,7 @@ export interface GatedEvidence {
   requests: ApprovalRow[];
   invocations: RecordedInvocation[];
   audit: AuditRow[];
-  audited: AuditedRequest;
+  audited: AuditVerification;
   /** Of the ledger: calls without an outcome. */
   unsettled: string[];
   openRuns: number;

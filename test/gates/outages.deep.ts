@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decisionOf, signDecision } from '../../src/approvals/decision-attestation.ts';
 import { RequestNotPending } from '../../src/client/client-errors.ts';
+import type { ApprovalRow, DecisionReceipt } from '../../src/contract/requests.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
-import type { Confirm, DecisionReceipt } from '../../src/protocol/gate.ts';
+import type { Confirm } from '../../src/protocol/gate.ts';
 import { callKeyOf, invocationIdOf, workflowIdOf } from '../../src/protocol/identity.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import type { Dooms, Moment } from '../setup/doom.ts';
 import { GATED_APP, type GatedTool } from '../setup/gated-apps.ts';
 import { GatedStage } from '../setup/gated-stage.ts';

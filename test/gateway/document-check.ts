@@ -14,6 +14,14 @@ interface Operation {
   responses: Record<string, Answer>;
 }
 
+interface Schema {
+  $ref?: string;
+  anyOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+}
+
 export interface Document {
   openapi: string;
   info: { version: string };
@@ -27,6 +35,10 @@ export class DocumentCheck {
   readonly document: Document;
   /** `<operationId> <status>` of what was held against it. */
   readonly seen = new Set<string>();
+  /** Documented fields that answers had, as `Job.polls.notYet`. */
+  readonly answered = new Set<string>();
+  /** Fields of answers that the document lacks. */
+  readonly undocumented = new Set<string>();
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
   readonly #validators = new Map<string, ValidateFunction>();
 
@@ -59,6 +71,7 @@ export class DocumentCheck {
     const validate = this.validator(steps);
     if (!validate(body))
       throw new Error(`${what}: ${this.#ajv.errorsText(validate.errors)}: ${JSON.stringify(body)}`);
+    this.#noteFields(content[media].schema, body, operation.operationId);
   }
 
   /** Of the schema at a place of the document. */
@@ -77,6 +90,36 @@ export class DocumentCheck {
     return validate;
   }
 
+  /** Documented fields of a named schema that no answer had. */
+  unanswered(name: string): string[] {
+    return fieldsOf(this.document.components.schemas[name] ?? {}, name).filter(
+      (field) => !this.answered.has(field),
+    );
+  }
+
+  #noteFields(of: Schema, value: unknown, place: string): void {
+    const name = of.$ref?.slice('#/components/schemas/'.length);
+    const schema: Schema = name === undefined ? of : (this.document.components.schemas[name] ?? {});
+    const at = name ?? place;
+    if (Array.isArray(value)) {
+      for (const item of value) this.#noteFields(schema.items ?? {}, item, at);
+      return;
+    }
+    if (typeof value !== 'object' || value === null) return;
+    const branch = (schema.anyOf ?? []).find((each) => {
+      const named = each.$ref === undefined ? each : this.document.components.schemas[each.$ref.slice(21)];
+      return ((named as Schema | undefined)?.required ?? []).every((field) => field in value);
+    });
+    if (branch !== undefined) this.#noteFields(branch, value, at);
+    const { properties } = schema;
+    if (properties === undefined) return;
+    for (const [field, content] of Object.entries(value)) {
+      const own = properties[field];
+      (own === undefined ? this.undocumented : this.answered).add(`${at}.${field}`);
+      if (own !== undefined) this.#noteFields(own, content, `${at}.${field}`);
+    }
+  }
+
   /** Operations of a section that were never answered with success. */
   unseen(tag: string): string[] {
     const operations = Object.values(this.document.paths).flatMap((methods) => Object.values(methods));
@@ -91,6 +134,14 @@ export class DocumentCheck {
       new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
     );
   }
+}
+
+/** Those of schemas of other names left out. */
+function fieldsOf({ properties = {} }: Schema, at: string): string[] {
+  return Object.entries(properties).flatMap(([field, of]) => [
+    `${at}.${field}`,
+    ...fieldsOf(of.items ?? of, `${at}.${field}`),
+  ]);
 }
 
 export async function readDocument(gateway: Gateway, host: string): Promise<Document> {

@@ -134,6 +134,25 @@ describe('the routes of a job', () => {
   test('are all in the document, with each answer that was given [gateway.document]', () => {
     expect(check.unseen('Jobs')).toEqual([]);
   });
+
+  test('answer with all fields of the document, and no others [gateway.document]', async () => {
+    const { url, token } = desk.env.gateway;
+    const { thing } = await desk.begin('tell');
+    const { jobId } = await desk.order(thing);
+    const job = await desk.env.client.jobs.get(jobId);
+    await desk.env.store.jobs.recordPoll({ session: job?.session ?? '', jobId, error: 'not there' });
+    await desk.env.client.jobs.progress(jobId, { value: 0.1, message: 'begun' });
+    await desk.env.client.jobs.cancel(jobId, { reason: 'no paper', person: 'grace' });
+    const shown = async () => {
+      const answer = await ask(`${url}/v1/jobs/${jobId}`, { headers: bearer(token) });
+      return (await answer.json()) as Record<string, unknown>;
+    };
+    await expect.poll(shown, { timeout: 20_000 }).toHaveProperty('deliveredSeq');
+    expect([...check.undocumented]).toEqual([]);
+    expect(
+      ['Job', 'OwnJob', 'JobAnswer', 'JobOutcome', 'JobProgress'].flatMap((name) => check.unanswered(name)),
+    ).toEqual([]);
+  });
 });
 
 describe('the token of a job', () => {

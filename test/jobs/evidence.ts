@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { expect } from 'vitest';
-import type { JobStatus } from '../../src/contract/jobs.ts';
+import type { JobOutcome, JobRow, JobStatus } from '../../src/contract/jobs.ts';
 import type { FunctionResponse } from '../../src/events/content.ts';
 import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.ts';
 import { jobWorkflowIdOf, workflowIdOf } from '../../src/protocol/identity.ts';
 import type { ToolJobStatus } from '../../src/protocol/job.ts';
-import type { JobOutcome, JobRow } from '../../src/store/jobs/job-store.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { JobNote } from '../setup/job-service.ts';
 import type { JobStage } from '../setup/job-stage.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
-import type { JobRow } from '../../src/store/jobs/job-store.ts';
+import type { JobRow } from '../../src/contract/jobs.ts';
 import { jobTool, openJobEnvironment, responsesOf } from '../setup/job-turns.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import type { TurnEnvironment } from '../setup/turn-environment.ts';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect, vi } from 'vitest';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
+import type { JobRow } from '../../src/contract/jobs.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
 import { EXPIRE_JOB } from '../../src/protocol/names.ts';
-import type { JobRow } from '../../src/store/jobs/job-store.ts';
 import { JOB_APP, type JobOrder, type JobToolName } from '../setup/job-apps.ts';
 import type { JobNote } from '../setup/job-service.ts';
 import type { JobStage } from '../setup/job-stage.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { JobRow } from '../../src/store/jobs/job-store.ts';
+import type { JobRow } from '../../src/contract/jobs.ts';
 import type { JobStage } from '../setup/job-stage.ts';
 import { OrderedJob, TOOL_OF, type Way } from './ordered-job.ts';
 

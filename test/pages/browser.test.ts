@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
 import {
   accessibilityProblems,
   DESKTOP,

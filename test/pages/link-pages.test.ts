@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { until } from '../setup/until.ts';
 import { readPage, sendForm } from './browser-form.ts';
 import { lateGateway } from './late-gateway.ts';

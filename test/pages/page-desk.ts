@@ -6,6 +6,7 @@ import { App } from '../../src/app/app.ts';
 import { linkUrl, signApprovalLink } from '../../src/approvals/approval-link.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { Grant } from '../../src/contract/keys.ts';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import { GatewayAttester } from '../../src/gateway/approvals/gateway-attester.ts';
@@ -15,7 +16,6 @@ import {
   type ServedGateway,
   serveGateway,
 } from '../../src/gateway/index.ts';
-import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { calls, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { LongRunningFunctionTool, tool } from '../../src/tools/function-tool.ts';

@@ -1,10 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import type { JobRow } from '../../src/contract/jobs.ts';
 import type { FunctionResponse } from '../../src/events/content.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import type { JobRow } from '../../src/store/jobs/job-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Context } from '../../src/tools/context.ts';

@@ -3,7 +3,7 @@ import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
-import type { JobRow } from '../../src/store/jobs/job-store.ts';
+import type { JobRow } from '../../src/contract/jobs.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createTestWorker } from '../../worker/create-worker.ts';

@@ -1,14 +1,13 @@
 import { activityInfo, CompleteAsyncError } from '@temporalio/activity';
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
-import type { JobStatus } from '../../src/contract/jobs.ts';
+import type { JobReceipt, JobStatus } from '../../src/contract/jobs.ts';
 import type {
   AwaitedJob,
   DeliveredJob,
   DeliverJobInput,
   EndedDetachedJob,
   JobEnded,
-  JobReceipt,
   JobTask,
   RecordJobInput,
 } from '../../src/protocol/job.ts';

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { expect } from 'vitest';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { until } from './until.ts';
 
 /** Waits for the workflow of a request: the store has the request a moment earlier, and what is said in that moment is kept. */

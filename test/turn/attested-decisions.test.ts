@@ -7,15 +7,15 @@ import { type ApproverKey, createApproverKey } from '../../src/approvals/approve
 import { decisionOf, signDecision } from '../../src/approvals/decision-attestation.ts';
 import { type Issuer, publicHalf } from '../../src/approvals/issuer.ts';
 import { signMessage } from '../../src/approvals/message-attestation.ts';
+import type { ApprovalRow, DecisionReceipt } from '../../src/contract/requests.ts';
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
-import { AS_SHOWN, type Confirm, type DecisionReceipt } from '../../src/protocol/gate.ts';
+import { AS_SHOWN, type Confirm } from '../../src/protocol/gate.ts';
 import { sha256Digest } from '../../src/protocol/identity.ts';
 import { messageDigest } from '../../src/protocol/message.ts';
 import { INTERRUPT, STATUS_QUERY } from '../../src/protocol/names.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
-import type { ApprovalRow } from '../../src/store/approvals/approval-store.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { textOf } from '../setup/history-facts.ts';

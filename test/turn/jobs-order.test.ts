@@ -2,8 +2,9 @@ import { isGrpcServiceError, WorkflowNotFoundError, WorkflowUpdateFailedError } 
 import proto from '@temporalio/proto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { JobReceipt } from '../../src/contract/jobs.ts';
 import { jobWorkflowIdOf } from '../../src/protocol/identity.ts';
-import type { JobReceipt, JobTask } from '../../src/protocol/job.ts';
+import type { JobTask } from '../../src/protocol/job.ts';
 import type { MessageReceipt } from '../../src/protocol/message.ts';
 import { type GatedTurn, GateEnvironment, type ScriptedCall } from '../setup/gate-environment.ts';
 import { inTier } from '../setup/tier.ts';

@@ -1,6 +1,6 @@
 import type { ApplicationFailure } from '@temporalio/workflow';
-import type { GateKind } from '../../src/contract/approvals.ts';
 import { CREDENTIAL_REF, decisionProblem } from '../../src/contract/decision-limits.ts';
+import type { GateKind } from '../../src/contract/requests.ts';
 import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import {

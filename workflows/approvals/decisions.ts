@@ -1,14 +1,13 @@
 import { CancellationScope, scheduleActivity } from '@temporalio/workflow';
 import { UNVERIFIED } from '../../src/contract/decision-limits.ts';
+import type { DecisionReceipt, Voter } from '../../src/contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
 import {
   callKeyOfRequest,
-  type DecisionReceipt,
   type RequestEntry,
   type VerifiedDecision,
   type VerifyDecisionInput,
-  type Voter,
   versionOf,
 } from '../../src/protocol/gate.ts';
 import { VERIFY_DECISION } from '../../src/protocol/names.ts';

@@ -1,10 +1,9 @@
-import type { RequestStatus } from '../../src/contract/approvals.ts';
+import type { RequestStatus, Voter } from '../../src/contract/requests.ts';
 import {
   callKeyOfRequest,
   type Gate,
   type KnownVote,
   type RequestName,
-  type Voter,
   type WaitingRequest,
 } from '../../src/protocol/gate.ts';
 import type { AnsweredGate, PlannedCall } from '../../src/protocol/step.ts';

@@ -1,5 +1,5 @@
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
-import type { GateKind } from '../../src/contract/approvals.ts';
+import type { GateKind } from '../../src/contract/requests.ts';
 import { cutSummary } from '../activities.ts';
 import type { PendingRequest } from './request-book.ts';
 

@@ -1,8 +1,7 @@
 import { ApplicationFailure, condition, workflowInfo } from '@temporalio/workflow';
-import type { GateKind } from '../../src/contract/approvals.ts';
+import type { DecisionReceipt, GateKind } from '../../src/contract/requests.ts';
 import {
   AS_SHOWN,
-  type DecisionReceipt,
   type Gate,
   type NotifyInput,
   REQUEST_PREFIX,

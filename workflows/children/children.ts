@@ -1,6 +1,6 @@
 import { CancellationScope, condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
-import type { GateKind } from '../../src/contract/approvals.ts';
 import { isObject, shapeOf } from '../../src/contract/check.ts';
+import type { GateKind } from '../../src/contract/requests.ts';
 import { isUndecodable } from '../../src/contract/undecodable.ts';
 import type { ChildStart } from '../../src/protocol/agent-run.ts';
 import { childWorkflowIdOf } from '../../src/protocol/identity.ts';

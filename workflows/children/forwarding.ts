@@ -2,8 +2,9 @@ import { CancellationScope, getExternalWorkflowHandle } from '@temporalio/workfl
 import { MOST_GIVEN_BYTES } from '../../src/contract/decision-limits.ts';
 import { jsonBytes } from '../../src/contract/json-bytes.ts';
 import { tooDeepText } from '../../src/contract/message-limits.ts';
+import type { DecisionReceipt } from '../../src/contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
-import { callKeyOfRequest, type DecisionReceipt, type RequestName } from '../../src/protocol/gate.ts';
+import { callKeyOfRequest, type RequestName } from '../../src/protocol/gate.ts';
 import {
   childWorkflowIdOf,
   isRunKey,

@@ -4,7 +4,7 @@ import {
   CancellationScope,
   scheduleActivity,
 } from '@temporalio/workflow';
-import type { JobProgress } from '../../src/contract/jobs.ts';
+import type { JobProgress, JobReceipt } from '../../src/contract/jobs.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { FunctionResponse } from '../../src/events/content.ts';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
@@ -14,7 +14,6 @@ import type {
   JobMessage,
   JobName,
   JobProgressed,
-  JobReceipt,
   RecordJobInput,
   WaitingJob,
 } from '../../src/protocol/job.ts';

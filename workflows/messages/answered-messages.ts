@@ -1,7 +1,8 @@
 import { ApplicationFailure } from '@temporalio/workflow';
-import type { GateKind } from '../../src/contract/approvals.ts';
 import { shapeOf } from '../../src/contract/check.ts';
 import { RESPONSE_REF } from '../../src/contract/decision-limits.ts';
+import type { JobReceipt } from '../../src/contract/jobs.ts';
+import type { DecisionReceipt, GateKind } from '../../src/contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { Content, FunctionResponse, Part } from '../../src/events/content.ts';
 import {
@@ -9,9 +10,9 @@ import {
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../../src/events/request-calls.ts';
-import { type DecisionReceipt, REQUEST_PREFIX, type RequestName } from '../../src/protocol/gate.ts';
+import { REQUEST_PREFIX, type RequestName } from '../../src/protocol/gate.ts';
 import { callKeyOfId } from '../../src/protocol/identity.ts';
-import type { JobMessage, JobReceipt } from '../../src/protocol/job.ts';
+import type { JobMessage } from '../../src/protocol/job.ts';
 import { defined } from '../../src/protocol/json.ts';
 import { type MessageReceipt, messageDigest, type SendMessage } from '../../src/protocol/message.ts';
 import { SEND_MESSAGE } from '../../src/protocol/names.ts';

@@ -4,9 +4,9 @@ import { type Decision, signDecision } from '../../approvals/decision-attestatio
 import { signMessage } from '../../approvals/message-attestation.ts';
 import { isAnySensitive } from '../../approvals/sensitive.ts';
 import type { OutgoingMessage } from '../../client/messages/outgoing-message.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { digestOf } from '../../protocol/canonical-json.ts';
 import { messageDigest } from '../../protocol/message.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 
 /** The decider or sender, and the signing key. */

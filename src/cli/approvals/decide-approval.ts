@@ -2,7 +2,7 @@ import { argumentsToRun, secretInEdit } from '../../approvals/edited-arguments.t
 import { needsAttestation } from '../../approvals/voting.ts';
 import type { Decided } from '../../client/approvals/approvals.ts';
 import { type ConfirmOptions, confirmRequest } from '../../contract/approvals.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectFolder } from '../connect-folder.ts';

@@ -1,7 +1,6 @@
-import type { GateKind } from '../../contract/approvals.ts';
 import { MOST_LISTED, REQUEST_STATUSES } from '../../contract/lists.ts';
+import type { ApprovalRow, GateKind } from '../../contract/requests.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
 import { assertKnownApp } from '../sessions/named-session.ts';

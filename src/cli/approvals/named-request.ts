@@ -1,9 +1,9 @@
 import type { Approvals } from '../../client/approvals/approvals.ts';
 import { MOST_LISTED } from '../../contract/lists.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { callKeyOfRequest, REQUEST_PREFIX } from '../../protocol/gate.ts';
 import { defined } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import { assertText } from '../sessions/named-session.ts';
 

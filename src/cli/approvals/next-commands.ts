@@ -1,6 +1,6 @@
 import { needsAttestation } from '../../approvals/voting.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { shellWord } from '../shell-word.ts';
 
 const DEFAULT_FOLDER = '.holdfast';

@@ -1,6 +1,5 @@
 import type { Decided } from '../../client/approvals/approvals.ts';
-import type { DecisionReceipt } from '../../protocol/gate.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
+import type { ApprovalRow, DecisionReceipt } from '../../contract/requests.ts';
 import type { CommandOutput } from '../command-output.ts';
 
 /** Prints the receipt of an answer. */

@@ -1,8 +1,8 @@
 import { argumentsToRun } from '../../approvals/edited-arguments.ts';
 import { LONGEST_HINT, WANTED } from '../../approvals/request-lines.ts';
 import { isResultSensitive, MASK } from '../../approvals/sensitive.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { visibleExcerpt, visibleText } from '../../protocol/visible-text.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { ago, clockTime } from '../sessions/shown-values.ts';
 import { argumentLines, changeLines, valueLines } from './shown-arguments.ts';
 import { spanText } from './span-text.ts';

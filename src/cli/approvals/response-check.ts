@@ -1,7 +1,7 @@
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { SchemaError } from '../../schema/compiled-schema.ts';
 import { readJsonSchema } from '../../schema/json-schema.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { UsageError } from '../cli-error.ts';
 
 /** What is wrong with a response by the request's schema; undefined where nothing is. */

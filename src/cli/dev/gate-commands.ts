@@ -1,6 +1,6 @@
 import type { Decided } from '../../client/approvals/approvals.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { REQUEST_PREFIX } from '../../protocol/gate.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { nextCommands } from '../approvals/next-commands.ts';
 import { tellReceipt } from '../approvals/receipt-text.ts';
 import { requestLines } from '../approvals/request-text.ts';

@@ -2,8 +2,8 @@ import { setTimeout } from 'node:timers/promises';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { StreamItem } from '../../client/stream/stream-item.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
+import type { JobRow } from '../../contract/jobs.ts';
 import { jobMessageId } from '../../protocol/job.ts';
-import type { JobRow } from '../../store/jobs/job-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 
 /** Milliseconds between two looks at a job, from the first to those of a long one. */

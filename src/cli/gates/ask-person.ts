@@ -3,8 +3,8 @@ import { argumentsToRun, secretInEdit } from '../../approvals/edited-arguments.t
 import { needsAttestation } from '../../approvals/voting.ts';
 import type { Decided } from '../../client/approvals/approvals.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { isRecord, parsedJson } from '../../protocol/json.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { attestDecision } from '../approvals/approver.ts';
 import { credentialTypeOf, nextCommands } from '../approvals/next-commands.ts';
 import { tellReceipt } from '../approvals/receipt-text.ts';

@@ -1,4 +1,4 @@
-import type { GateKind } from '../../contract/approvals.ts';
+import type { GateKind } from '../../contract/requests.ts';
 import {
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,

@@ -4,8 +4,9 @@ import type { Decided } from '../../client/approvals/approvals.ts';
 import { NoAnswer } from '../../client/client-errors.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { StreamItem } from '../../client/stream/stream-item.ts';
+import { REQUEST_ANSWERS } from '../../contract/lists.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import type { TurnStatus } from '../../protocol/turn.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { nextCommands } from '../approvals/next-commands.ts';
 import { describeError } from '../cli-error.ts';
@@ -21,7 +22,7 @@ const POLL = 500;
 export type WaitsFor = 'waits for people' | 'waits for a job';
 
 /** What an answer comes to that leaves nothing to ask. */
-const ENDS: ReadonlySet<string> = new Set(['approved', 'rejected', 'answered']);
+const ENDS: ReadonlySet<string> = new Set(REQUEST_ANSWERS);
 
 export interface GateDeskOptions {
   names: SessionNames;

@@ -96,7 +96,6 @@ export function tellJobAnswer(answer: JobAnswer, output: Pick<CommandOutput, 'li
   if (status === 'ended') output.line(`${jobId} ${words}`);
   else if (status === 'duplicate')
     output.line(`${jobId} ${words}: the same was said before; nothing has changed`);
-  else if (status === 'kept') output.line(`${jobId} has not begun yet; this is kept for it`);
   else if (status === 'refused') {
     output.line(`${jobId} is as it was${reason === undefined ? '' : `: ${visibleExcerpt(reason, 500)}`}`);
   } else {

@@ -1,7 +1,5 @@
-import type { JobProgress } from '../../contract/jobs.ts';
-import type { JobEnder } from '../../protocol/job.ts';
+import type { JobEnder, JobProgress, JobRow } from '../../contract/jobs.ts';
 import { visibleExcerpt, visibleText } from '../../protocol/visible-text.ts';
-import type { JobRow } from '../../store/jobs/job-store.ts';
 import { untilText } from '../approvals/request-text.ts';
 import { valueLines } from '../approvals/shown-arguments.ts';
 import { ago, clockTime } from '../sessions/shown-values.ts';

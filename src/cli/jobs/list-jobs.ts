@@ -1,7 +1,6 @@
-import type { JobStatus } from '../../contract/jobs.ts';
+import type { JobRow, JobStatus } from '../../contract/jobs.ts';
 import { JOB_STATUSES, MOST_LISTED } from '../../contract/lists.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import type { JobRow } from '../../store/jobs/job-store.ts';
 import { requestFilter } from '../approvals/named-request.ts';
 import { untilText } from '../approvals/request-text.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';

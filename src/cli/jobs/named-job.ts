@@ -1,8 +1,8 @@
 import type { Jobs } from '../../client/jobs/jobs.ts';
+import type { JobRow } from '../../contract/jobs.ts';
 import { JOB_STATUSES, MOST_LISTED } from '../../contract/lists.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { nearestName } from '../../schema/known-fields.ts';
-import type { JobRow } from '../../store/jobs/job-store.ts';
 import { type RequestNaming, requestFilter } from '../approvals/named-request.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import { assertText } from '../sessions/named-session.ts';

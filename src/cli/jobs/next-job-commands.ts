@@ -1,4 +1,4 @@
-import type { JobRow } from '../../store/jobs/job-store.ts';
+import type { JobRow } from '../../contract/jobs.ts';
 import { shellWord } from '../shell-word.ts';
 
 const DEFAULT_FOLDER = '.holdfast';

@@ -1,7 +1,7 @@
 import { workflowUrl } from '../../../worker/temporal/ui-link.ts';
+import type { JobRow } from '../../contract/jobs.ts';
 import { workflowIdOf } from '../../protocol/identity.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import type { JobRow } from '../../store/jobs/job-store.ts';
 import { argumentLines } from '../approvals/shown-arguments.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectedSessions, type ConnectOptions, connectSessions } from '../connect-folder.ts';

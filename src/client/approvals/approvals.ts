@@ -1,11 +1,12 @@
 import type {
+  AuditVerification,
   ConfirmOptions,
   ListApprovals,
   ProvideCredentialOptions,
   ProvideInputOptions,
 } from '../../contract/approvals.ts';
-import type { DecisionReceipt, RequestName } from '../../protocol/gate.ts';
-import type { ApprovalRow, AuditedRequest } from '../../store/approvals/approval-store.ts';
+import type { ApprovalRow, DecisionReceipt } from '../../contract/requests.ts';
+import type { RequestName } from '../../protocol/gate.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { AuditRow } from '../../store/sessions/session-store.ts';
 import type { Confirmed } from '../turns/steering.ts';
@@ -89,5 +90,5 @@ export interface Approvals {
    * @example
    * const { ok, problems } = await client.approvals.verifyAudit(names);
    */
-  verifyAudit(which: WhichAudit): Promise<AuditedRequest>;
+  verifyAudit(which: WhichAudit): Promise<AuditVerification>;
 }

@@ -1,6 +1,6 @@
 import { auditedSignatures } from '../../approvals/audited-signatures.ts';
+import type { AuditProblem, AuditVerification } from '../../contract/approvals.ts';
 import type { CredentialKeys } from '../../credentials/credential-keys.ts';
-import type { AuditedRequest, AuditProblem } from '../../store/approvals/approval-store.ts';
 import type { AuditRow } from '../../store/sessions/session-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { WhichAudit } from './approvals.ts';
@@ -47,8 +47,10 @@ export async function verifyAudits(
   store: Pick<Store, 'approvals' | 'sessions'>,
   sessions: readonly AuditedSession[],
   credentialKeys?: CredentialKeys,
-): Promise<AuditedRequest> {
-  const all: AuditedRequest = { ok: true, rows: 0, problems: [] };
+): Promise<AuditVerification> {
+  const problems: AuditProblem[] = [];
+  const unchecked: AuditProblem[] = [];
+  let count = 0;
   for (const { id, below } of sessions) {
     const chain = await store.approvals.verifyAudit(id);
     const rows = await store.sessions.readAudit(id);
@@ -57,12 +59,12 @@ export async function verifyAudits(
     const signed = await auditedSignatures({ session: id, rows, signatures, credentialKeys });
     const named = (found: readonly AuditProblem[]) =>
       below === undefined ? found : found.map((each) => ({ ...each, sessionId: below }));
-    all.rows += chain.rows;
-    all.problems.push(
-      ...named([...chain.problems, ...signed.problems].sort((one, other) => one.n - other.n)),
-    );
-    if (signed.unchecked.length > 0) all.unchecked = [...(all.unchecked ?? []), ...named(signed.unchecked)];
+    count += chain.rows;
+    problems.push(...named([...chain.problems, ...signed.problems].sort((one, other) => one.n - other.n)));
+    unchecked.push(...named(signed.unchecked));
   }
-  all.ok = all.problems.length === 0;
-  return all;
+  return {
+    ...{ ok: problems.length === 0, rows: count, problems },
+    ...(unchecked.length === 0 ? {} : { unchecked }),
+  };
 }

@@ -1,12 +1,15 @@
-import type {
-  ConfirmOptions,
-  ListApprovals,
-  ProvideCredentialOptions,
-  ProvideInputOptions,
+import {
+  type AuditVerification,
+  type ConfirmOptions,
+  getAudit,
+  type ListApprovals,
+  listApprovals,
+  type ProvideCredentialOptions,
+  type ProvideInputOptions,
+  verifyAudit,
 } from '../../contract/approvals.ts';
-import { getAudit, listApprovals, verifyAudit } from '../../contract/approvals.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../protocol/names.ts';
-import type { ApprovalRow, AuditedRequest } from '../../store/approvals/approval-store.ts';
 import type { AuditRow } from '../../store/sessions/session-store.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { isSameJson } from '../same-json.ts';
@@ -91,7 +94,7 @@ export class ClientApprovals implements Approvals {
   }
 
   /** @throws StoreNeeded, SessionNotFound, InvalidTurn */
-  async verifyAudit(which: WhichAudit): Promise<AuditedRequest> {
+  async verifyAudit(which: WhichAudit): Promise<AuditVerification> {
     return await this.#stored(verifyAudit.name).verifyAudit(which);
   }
 

@@ -1,9 +1,8 @@
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { ShownRequest } from '../../contract/approvals.ts';
+import type { ApprovalRow, DecisionReceipt } from '../../contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
-import type { DecisionReceipt } from '../../protocol/gate.ts';
 import { PROVIDE_CREDENTIAL } from '../../protocol/names.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { ANSWER_TIMEOUT, aboutWorkers, askOrRefused, type Refusal } from '../ask-workflow.ts';
 import type { ClientContext } from '../client-context.ts';
 import {

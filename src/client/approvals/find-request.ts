@@ -1,7 +1,7 @@
 import { NAMED_REQUEST } from '../../contract/approvals.ts';
-import { MOST_LISTED } from '../../contract/lists.ts';
+import { MOST_LISTED, REQUEST_ENDS } from '../../contract/lists.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { callKeyOfRequest, REQUEST_PREFIX, type RequestName, requestIdOf } from '../../protocol/gate.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { Store } from '../../store/store.ts';
 import { checkedFields } from '../checked-input.ts';
@@ -23,8 +23,6 @@ export interface Addressee {
   /** As the store had it; without a store nothing is known. */
   row: ApprovalRow | undefined;
 }
-
-const ENDED = ['approved', 'rejected', 'answered', 'expired', 'cancelled'] as const;
 
 /** @throws InvalidTurn */
 export function namedRequest(which: WhichRequest, method: string): NamedRequest {
@@ -71,7 +69,7 @@ export async function findRequest(
   const pending = (await store.approvals.list({ ...names, limit: MOST_LISTED })).filter(fits);
   if (pending.length > 1) throw ambiguous(method, pending);
   if (pending.length === 1 || callId === undefined) return pending[0];
-  return (await store.approvals.list({ ...names, status: ENDED, limit: MOST_LISTED })).findLast(fits);
+  return (await store.approvals.list({ ...names, status: REQUEST_ENDS, limit: MOST_LISTED })).findLast(fits);
 }
 
 /** A call asks again only when it was answered. */

@@ -1,23 +1,22 @@
-import type {
-  ConfirmOptions,
-  ListApprovals,
-  ProvideCredentialOptions,
-  ProvideInputOptions,
-} from '../../contract/approvals.ts';
 import {
+  type AuditVerification,
+  type ConfirmOptions,
   confirmRequest,
   getApproval,
   getAudit,
   getAuditById,
   getSessionApproval,
+  type ListApprovals,
   listApprovals,
+  type ProvideCredentialOptions,
+  type ProvideInputOptions,
   provideCredential,
   provideInput,
   verifyAudit,
   verifyAuditById,
 } from '../../contract/approvals.ts';
 import type { Operation } from '../../contract/operation.ts';
-import type { ApprovalRow, AuditedRequest } from '../../store/approvals/approval-store.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import type { AuditRow } from '../../store/sessions/session-store.ts';
 import { checkedInput } from '../checked-input.ts';
 import { RequestNotFound } from '../client-errors.ts';
@@ -69,9 +68,9 @@ export class GatewayApprovals implements Approvals {
   }
 
   /** @throws SessionNotFound, InvalidTurn */
-  async verifyAudit(which: WhichAudit): Promise<AuditedRequest> {
+  async verifyAudit(which: WhichAudit): Promise<AuditVerification> {
     const [operation, input] = auditOf(which, verifyAudit, verifyAuditById);
-    return await this.#connection.call<AuditedRequest>(operation, input);
+    return await this.#connection.call<AuditVerification>(operation, input);
   }
 
   async #decide(

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { secretInEdit } from '../../approvals/edited-arguments.ts';
 import { isResultSensitive } from '../../approvals/sensitive.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import type { Confirm, ProvideInput } from '../../protocol/gate.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { InvalidTurn } from '../client-errors.ts';
 

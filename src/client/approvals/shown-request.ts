@@ -1,5 +1,5 @@
 import { isAnySensitive, isResultSensitive, MASK, maskedArguments } from '../../approvals/sensitive.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import type { AuditRow } from '../../store/sessions/session-store.ts';
 import type { Store } from '../../store/store.ts';
 

@@ -9,6 +9,8 @@ import {
   getJob,
   type JobAnswer,
   type JobOperator,
+  type JobOutcome,
+  type JobRow,
   type JobSpeaker,
   type JobStatus,
   type ListJobs,
@@ -19,7 +21,7 @@ import {
 } from '../../contract/jobs.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { isRecord } from '../../protocol/json.ts';
-import type { EndedJob, EndJob, JobOutcome, JobRow } from '../../store/jobs/job-store.ts';
+import type { EndedJob, EndJob } from '../../store/jobs/job-store.ts';
 import type { Store } from '../../store/store.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { JobNotFound } from '../client-errors.ts';

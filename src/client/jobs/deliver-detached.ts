@@ -1,10 +1,10 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import type { JobRow } from '../../contract/jobs.ts';
 import { jobWorkflowIdOf, workflowIdOf } from '../../protocol/identity.ts';
 import { jobMessageId, type ToolJobStart, textOfJobBelow } from '../../protocol/job.ts';
 import { TOOL_JOB } from '../../protocol/names.ts';
-import type { JobRow } from '../../store/jobs/job-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { ClientContext } from '../client-context.ts';
 import { deliverUploaded } from '../messages/deliver-uploaded.ts';

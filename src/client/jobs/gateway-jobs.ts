@@ -7,6 +7,7 @@ import {
   failJob,
   getJob,
   type JobAnswer,
+  type JobRow,
   type JobSpeaker,
   type ListJobs,
   listJobs,
@@ -15,7 +16,6 @@ import {
   progressJob,
 } from '../../contract/jobs.ts';
 import type { Operation } from '../../contract/operation.ts';
-import type { JobRow } from '../../store/jobs/job-store.ts';
 import { checkedInput } from '../checked-input.ts';
 import { InvalidJob, JobHasEnded, JobNotFound } from '../client-errors.ts';
 import type { GatewayConnection } from '../gateway-connection.ts';

@@ -3,12 +3,12 @@ import type {
   CompleteJob,
   FailJob,
   JobAnswer,
+  JobRow,
   JobSpeaker,
   ListJobs,
   OwnJob,
   ProgressJob,
 } from '../../contract/jobs.ts';
-import type { JobRow } from '../../store/jobs/job-store.ts';
 
 /** Jobs of long-running calls, whichever way they are reached. */
 export interface Jobs {

@@ -1,10 +1,11 @@
+import type { JobRow } from '../../contract/jobs.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { completeWait } from '../../jobs/complete-wait.ts';
 import { getLogger } from '../../logger.ts';
 import type { JobProgressed } from '../../protocol/job.ts';
 import { messageOf } from '../../protocol/message-of.ts';
 import { JOB_PROGRESS } from '../../protocol/names.ts';
-import type { JobOfMessage, JobRow } from '../../store/jobs/job-store.ts';
+import type { JobOfMessage } from '../../store/jobs/job-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { ClientContext } from '../client-context.ts';
 import { deliverDetached } from './deliver-detached.ts';

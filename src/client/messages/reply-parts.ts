@@ -1,4 +1,4 @@
-import type { GateKind } from '../../contract/approvals.ts';
+import type { ApprovalRow, GateKind } from '../../contract/requests.ts';
 import type { Content, Part } from '../../events/content.ts';
 import {
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
@@ -8,7 +8,6 @@ import {
 import { callKeyOfRequest } from '../../protocol/gate.ts';
 import { isRecord, parsedJson } from '../../protocol/json.ts';
 import { confirmationReplyOf, type InputReply, inputReplyOf } from '../../protocol/replies.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { isSameJson } from '../same-json.ts';
 
 /** A part of a message that answers a request, in ADK's form. */

@@ -1,12 +1,12 @@
 import { isResultSensitive } from '../../approvals/sensitive.ts';
 import { responseProblem } from '../../contract/approvals.ts';
 import { CREDENTIAL_REF } from '../../contract/decision-limits.ts';
-import { MOST_LISTED } from '../../contract/lists.ts';
+import { MOST_LISTED, REQUEST_ANSWERS } from '../../contract/lists.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { Content } from '../../events/content.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { inputReplyOf } from '../../protocol/replies.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { answeredRequest } from '../approvals/find-request.ts';
 import { sealedInput } from '../approvals/seal-decision.ts';
@@ -141,7 +141,6 @@ function invalid(field: string): InvalidTurn {
   );
 }
 
-const ANSWERED = ['approved', 'rejected', 'answered'] as const;
 
 /**
  * A message whose responses to calls that wait for people are answers to what those calls ask: the turn that waits takes them as such,
@@ -164,7 +163,7 @@ async function namedReplies(
     ({ functionResponse }, index) => isOfCall(index) && !isWaitedFor(functionResponse?.id),
   );
   const answered = isAnswered
-    ? await store.approvals.list({ ...session, status: ANSWERED, order: 'newest', limit: MOST_LISTED })
+    ? await store.approvals.list({ ...session, status: REQUEST_ANSWERS, order: 'newest', limit: MOST_LISTED })
     : [];
   const named = parts.map((part, index) => {
     if (!isOfCall(index)) return part;

@@ -1,10 +1,10 @@
 import { WorkflowNotFoundError } from '@temporalio/common';
+import type { ApprovalRow, DecisionReceipt } from '../../contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { Content } from '../../events/content.ts';
-import { callKeyOfRequest, type DecisionReceipt } from '../../protocol/gate.ts';
+import { callKeyOfRequest } from '../../protocol/gate.ts';
 import type { MessageReceipt, SendMessage } from '../../protocol/message.ts';
 import { SEND_MESSAGE } from '../../protocol/names.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { Decided } from '../approvals/approvals.ts';
 import { afterEnd, afterRefusal, type Said } from '../approvals/decide.ts';
 import { type Addressee, answeredRequest } from '../approvals/find-request.ts';

@@ -1,11 +1,11 @@
+import type { JobReceipt, JobRow } from '../../contract/jobs.ts';
 import { MOST_LISTED } from '../../contract/lists.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { Content, FunctionResponse } from '../../events/content.ts';
 import { OWN_CALL_ID_PREFIX } from '../../protocol/identity.ts';
-import type { JobMessage, JobReceipt } from '../../protocol/job.ts';
+import type { JobMessage } from '../../protocol/job.ts';
 import { type MessageReceipt, messageDigest, type SendMessage } from '../../protocol/message.ts';
 import { SEND_MESSAGE } from '../../protocol/names.ts';
-import type { JobRow } from '../../store/jobs/job-store.ts';
 import type { Store } from '../../store/store.ts';
 import { ANSWER_TIMEOUT, aboutWorkers, ask } from '../ask-workflow.ts';
 import type { ClientContext } from '../client-context.ts';

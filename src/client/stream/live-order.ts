@@ -1,3 +1,4 @@
+import { JOB_MODES } from '../../contract/lists.ts';
 import type { EventKind } from '../../contract/events.ts';
 import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import type { LiveItem } from './stream-item.ts';
@@ -171,7 +172,6 @@ function stepOf(callKey: string): number {
 }
 
 const ENDED = Number.POSITIVE_INFINITY;
-const MODES = ['started', 'parked', 'detached'] as const;
 
 /** What was told of the jobs of a run: notices come late and twice. */
 class JobNews {
@@ -181,7 +181,7 @@ class JobNews {
   /** Whether an item says more than what was told before; nothing does once the job has ended. */
   isNew({ jobId, status, mode, progress }: JobItem): boolean {
     const told = this.#told.get(jobId) ?? { mode: -1, at: -1 };
-    const item = { mode: MODES.indexOf(mode), at: status === 'running' ? (progress?.at ?? 0) : ENDED };
+    const item = { mode: JOB_MODES.indexOf(mode), at: status === 'running' ? (progress?.at ?? 0) : ENDED };
     const isNew = item.at > told.at || (item.at === told.at && item.mode > told.mode && told.at < ENDED);
     if (isNew) this.#told.set(jobId, { mode: Math.max(item.mode, told.mode), at: item.at });
     return isNew;

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { type Check, isObject } from '../../contract/check.ts';
 import { entryOf } from '../../contract/error-codes.ts';
+import { jsonObject, moment } from '../../contract/fields.ts';
+import { progressJob } from '../../contract/jobs.ts';
+import { REQUEST_STATUSES } from '../../contract/lists.ts';
 import { checkOf, type Operation, placesOf } from '../../contract/operation.ts';
 
 export interface DocumentedParameter {
@@ -55,6 +58,13 @@ const ERROR = z
       code: z.string().meta({ description: 'Stays the same from release to release.' }),
       message: z.string(),
       docs: z.string().optional().meta({ description: 'Where the code is described.' }),
+      job: progressJob.output.optional().meta({ description: 'Of progress that came after its job’s end.' }),
+      request: z
+        .looseObject({ requestId: z.string(), status: z.enum(REQUEST_STATUSES), at: moment().optional() })
+        .optional()
+        .meta({ description: 'How the request has ended that is not pending any more.' }),
+      requestIds: z.array(z.string()).optional().meta({ description: 'The pending requests that fit.' }),
+      receipt: jsonObject('What became of the message, or of the decision.').optional(),
     }),
   })
   .meta({ id: 'Error' });

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import { isSensitive } from '../../approvals/sensitive.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { shownFields } from './as-shown.ts';
 import { type CredentialKind, credentialFields, credentialKinds, KIND_NAMES } from './credential-fields.ts';
 import { changedNames, editFields, isEditable } from './edit-fields.ts';

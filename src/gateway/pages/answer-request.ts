@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { Decided } from '../../client/approvals/approvals.ts';
 import { reasonProblem } from '../../contract/approvals.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import type { Channel, Decider } from '../approvals/gateway-attester.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { answerForm, editForm, previewForm, type Visitor, withdrawForm } from './answer-forms.ts';

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { digestOf } from '../../protocol/canonical-json.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { Html } from './shown-text.ts';
 import type { Form } from './take-form.ts';
 

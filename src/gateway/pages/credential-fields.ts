@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { PutCredential } from '../../contract/credentials.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { isRecord } from '../../protocol/json.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import type { Field, Filled } from './fields.ts';
 import type { Form } from './take-form.ts';
 

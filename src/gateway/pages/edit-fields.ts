@@ -1,8 +1,8 @@
 import { html } from 'hono/html';
 import { isSensitive } from '../../approvals/sensitive.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { canonicalJson } from '../../protocol/canonical-json.ts';
 import { visibleJson } from '../../protocol/visible-text.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { type Field, type Filled, parsedJson, parsedNumber } from './fields.ts';
 import { isPlain } from './shown-text.ts';
 import { nameOf } from './shown-value.ts';

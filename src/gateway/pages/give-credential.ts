@@ -1,9 +1,9 @@
 import type { Decided } from '../../client/approvals/approvals.ts';
 import { RequestNotFound, RequestNotPending } from '../../client/client-errors.ts';
 import type { PutCredential } from '../../contract/credentials.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import { CredentialVault } from '../../credentials/credential-vault.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { errorAnswer } from '../error-answer.ts';
 import type { GatewayOptions } from '../gateway-options.ts';
 

@@ -1,10 +1,8 @@
 import type { Approvals } from '../../client/approvals/approvals.ts';
 import type { Jobs } from '../../client/jobs/jobs.ts';
-import type { GateKind, RequestStatus } from '../../contract/approvals.ts';
-import type { JobStatus } from '../../contract/jobs.ts';
+import type { JobRow, JobStatus } from '../../contract/jobs.ts';
 import type { Permission } from '../../contract/keys.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
-import type { JobRow } from '../../store/jobs/job-store.ts';
+import type { ApprovalRow, GateKind, RequestStatus } from '../../contract/requests.ts';
 import type { Principal, Reach } from '../access/access.ts';
 
 /** Rows of a page. */

@@ -1,7 +1,6 @@
 import { html } from 'hono/html';
-import type { GateKind, RequestStatus } from '../../contract/approvals.ts';
-import type { JobStatus } from '../../contract/jobs.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
+import { GATE_KINDS, JOB_ENDS, REQUEST_ENDS } from '../../contract/lists.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import type { Principal } from '../access/access.ts';
 import { errorAnswer } from '../error-answer.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
@@ -32,10 +31,6 @@ import {
 import { SignInLookups } from './sign-in-lookups.ts';
 import { takeForm } from './take-form.ts';
 import { linkOfRequest } from './temporal-links.ts';
-
-const ENDED: readonly RequestStatus[] = ['approved', 'rejected', 'answered', 'expired', 'cancelled'];
-const ENDED_JOBS: readonly JobStatus[] = ['completed', 'failed', 'cancelled', 'timed_out'];
-const KINDS: readonly GateKind[] = ['confirmation', 'input', 'credential'];
 
 const PATH = /^\/inbox(\/(decided|jobs|requests\/[^/]+|sign-(in|out)))?$/;
 
@@ -146,9 +141,11 @@ async function listRequests(
   const narrowed = narrowedTo(context, frame);
   const place = placeOf(context.req.query('after'));
   const page = await visibleRequests(options.client.approvals, frame.who.principal, {
-    ...{ app: narrowed.app, kind: KINDS.find((kind) => kind === narrowed.kind) },
+    ...{ app: narrowed.app, kind: GATE_KINDS.find((kind) => kind === narrowed.kind) },
     after: place && { since: place.since, requestId: place.id },
-    ...(tab === 'pending' ? { status: ['pending'], order: 'oldest' } : { status: ENDED, order: 'newest' }),
+    ...(tab === 'pending'
+      ? { status: ['pending'], order: 'oldest' }
+      : { status: REQUEST_ENDS, order: 'newest' }),
   });
   return sendPage(context, requestList(frame, tab, page, narrowed));
 }
@@ -163,7 +160,7 @@ async function listJobs(
   const after = placeOf(context.req.query('after'));
   const page = await visibleJobs(options.client.jobs, frame.who.principal, {
     ...{ app, after },
-    ...(narrowed.ended ? { status: ENDED_JOBS, order: 'newest' } : { status: ['running'], order: 'oldest' }),
+    ...(narrowed.ended ? { status: JOB_ENDS, order: 'newest' } : { status: ['running'], order: 'oldest' }),
   });
   return sendPage(context, jobList(frame, page, narrowed));
 }

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { isRecord } from '../../protocol/json.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { type Field, type Filled, parsedJson, parsedNumber } from './fields.ts';
 import { type Html, shown } from './shown-text.ts';
 import { nameOf } from './shown-value.ts';

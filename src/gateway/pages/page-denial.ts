@@ -1,5 +1,5 @@
 import { hasCode } from '../../contract/error.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import type { GatewayContext, GatewayEnv } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 

@@ -1,8 +1,7 @@
 import { html } from 'hono/html';
 import { argumentsToRun } from '../../approvals/edited-arguments.ts';
-import type { GateKind, RequestStatus } from '../../contract/approvals.ts';
+import type { ApprovalRow, GateKind, RequestStatus } from '../../contract/requests.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { CHANNELS } from '../approvals/gateway-attester.ts';
 import { type Html, shown, shownLines } from './shown-text.ts';
 import { shownTime } from './shown-time.ts';

@@ -1,7 +1,7 @@
 import { html } from 'hono/html';
 import type { GatewayAbout } from '../../contract/about.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
-import type { JobRow } from '../../store/jobs/job-store.ts';
+import type { JobRow } from '../../contract/jobs.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import type { Html } from './shown-text.ts';
 
 /**

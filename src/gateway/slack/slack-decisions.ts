@@ -8,6 +8,7 @@ import {
 } from '../../client/client-errors.ts';
 import type { ConfirmOptions, ShownRequest } from '../../contract/approvals.ts';
 import { codedError, hasCode } from '../../contract/error.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import {
   actionOf,
@@ -30,7 +31,6 @@ import { SlackFailed } from '../../slack/slack-api.ts';
 import type { SlackApp } from '../../slack/slack-app.ts';
 import type { SlackUser } from '../../slack/slack-options.ts';
 import { slackText } from '../../slack/slack-text.ts';
-import type { ApprovalRow } from '../../store/approvals/approval-store.ts';
 import { type Background, isLeft, isPassing } from '../background.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 import type { RouteSetting } from '../route-setting.ts';

@@ -1,7 +1,13 @@
-import type { GateKind, RequestStatus } from '../../contract/approvals.ts';
+import type {
+  ApprovalRow,
+  ApprovalTerms,
+  GateKind,
+  RecordedEntry,
+  RequestStatus,
+} from '../../contract/requests.ts';
 import type { AuthConfig } from '../../events/event-actions.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
-import type { ApprovalRow, ApprovalTerms, RecordedEntry, StoredSignature } from './approval-store.ts';
+import type { StoredSignature } from './approval-store.ts';
 
 /** A row of `holdfast.approvals`, as a query or as JSON gives it: only the latter has numbers for its times. */
 export interface ApprovalColumns {

@@ -1,84 +1,32 @@
-import type { GateKind, ListApprovals, RequestStatus } from '../../contract/approvals.ts';
-import type { AuthConfig } from '../../events/event-actions.ts';
-import type { OnExpiry, RequestEntry, Voter } from '../../protocol/gate.ts';
+import type { AuditVerification, ListApprovals } from '../../contract/approvals.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
+import type { RequestEntry } from '../../protocol/gate.ts';
 import type { PublicJwk } from '../../protocol/public-jwk.ts';
-import type { SessionNames } from '../sessions/session-names.ts';
 import type { DraftEvent } from '../sessions/stored-event.ts';
 import type { BeginCall, BegunCall } from '../turns/call-store.ts';
 
-/** Rules of a request's decision; durations in milliseconds. */
-export interface ApprovalTerms {
-  /** Those who may decide; anybody where there are none. */
-  approvers?: readonly string[];
-  quorum?: number;
-  expiresIn?: number;
-  onExpiry?: OnExpiry;
-  escalateAfter?: number;
-  escalateTo?: readonly string[];
-  allowEdit?: boolean;
-  notRequester?: boolean;
-}
-
 /** A request as it is made. It is bound to the call's arguments: to no others, and to no other tool. */
-export interface NewRequest {
-  requestId: string;
-  callKey: string;
-  callId: string;
-  kind: GateKind;
-  tool: string;
-  agent: string;
-  /** Names of the agents from the root to the one that asks. */
-  path: readonly string[];
-  /** The workflow that waits for the answer, and the root's. */
-  workflowId: string;
-  rootWorkflowId: string;
-  /** For people; never what the model wrote without saying so. */
-  hint: string;
-  /** As the tool gave it. */
-  payload?: unknown;
-  /** Those that are to run, as before-tool callbacks left them. */
-  args: Record<string, unknown>;
-  argsDigest: string;
-  /** Of how the tool is gated, and what it takes: a tool that has changed meanwhile isn't run. */
-  gateDigest: string;
-  /** Names of arguments that are shown to nobody. */
-  sensitive: boolean | readonly string[];
-  terms: ApprovalTerms;
-  /** For an input: JSON Schema of the response. */
-  responseSchema?: unknown;
-  /** Of a credential; without secrets. */
-  authConfig?: AuthConfig;
-}
-
-/** A request by now. */
-export interface ApprovalRow extends Omit<NewRequest, 'path' | 'terms'>, SessionNames {
-  /** The store's internal id. */
-  session: string;
-  runKey: string;
-  invocationId: string;
-  path: string[];
-  terms: ApprovalTerms;
-  /** Attested sender of the message; absent where nobody has attested it. */
-  requester?: string;
-  status: RequestStatus;
-  /** Milliseconds since the epoch. */
-  since: number;
-  until?: number;
-  escalatedAt?: number;
-  decidedAt?: number;
-  /** Those whose decision counts by now, in order; votes that were taken back left out. */
-  votes: { by: Voter; confirmed: boolean; at: number; of?: string }[];
-  /** What has happened to it, oldest first; of the decisions that don't count the newest 20. */
-  history: RecordedEntry[];
-  reason?: string;
-  editedArgs?: Record<string, unknown>;
-  /** That of the decision. */
-  answerPayload?: unknown;
-  response?: unknown;
-  /** Of a response that came by reference. */
-  responseRef?: string;
-  credentialRef?: string;
-}
+export type NewRequest = Pick<
+  ApprovalRow,
+  | 'requestId'
+  | 'callKey'
+  | 'callId'
+  | 'kind'
+  | 'tool'
+  | 'agent'
+  | 'path'
+  | 'workflowId'
+  | 'rootWorkflowId'
+  | 'hint'
+  | 'payload'
+  | 'args'
+  | 'argsDigest'
+  | 'gateDigest'
+  | 'sensitive'
+  | 'terms'
+  | 'responseSchema'
+  | 'authConfig'
+>;
 
 /** An answer to a question that travels by its reference, and is checked once the workflow has it. */
 export interface KeptResponse {
@@ -89,9 +37,6 @@ export interface KeptResponse {
   /** Text of a client that knows no other: JSON, unless the request's schema takes text. */
   isText: boolean;
 }
-
-/** An entry without what the person gave. */
-export type RecordedEntry = Pick<RequestEntry, 'entryId' | 'kind' | 'at' | 'by' | 'confirmed' | 'reason'>;
 
 /** A call that runs after a person was asked. */
 export interface BeginAnsweredCall extends BeginCall {
@@ -167,23 +112,6 @@ export interface SuspendCall {
   event: DraftEvent;
 }
 
-export interface AuditedRequest {
-  ok: boolean;
-  /** Rows that were looked at. */
-  rows: number;
-  /** What doesn't hold, each with the number of its row, and the name of a session below the one that was asked for. */
-  problems: AuditProblem[];
-  /** Signatures whose key isn't there any more, so that nobody can say whether they hold; left out where there are none. */
-  unchecked?: AuditProblem[];
-}
-
-export interface AuditProblem {
-  /** Number of the row. */
-  n: number;
-  problem: string;
-  sessionId?: string;
-}
-
 /** Requests to people, votes, and what they gave. The workflow that waits is the authority; these rows list, prove and dedupe. */
 export interface ApprovalStore {
   /**
@@ -228,5 +156,5 @@ export interface ApprovalStore {
   /** Oldest first, unless told otherwise. */
   list(list?: ListApprovals): Promise<ApprovalRow[]>;
   /** Recomputes the chain of a session's audit, those of deleted sessions included. Callers with the keys check signatures. */
-  verifyAudit(session: string): Promise<AuditedRequest>;
+  verifyAudit(session: string): Promise<AuditVerification>;
 }

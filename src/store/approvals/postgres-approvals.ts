@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import type { RequestStatus } from '../../contract/approvals.ts';
-import { MOST_LISTED } from '../../contract/lists.ts';
+import type { AuditProblem } from '../../contract/approvals.ts';
+import { MOST_LISTED, REQUEST_ENDS } from '../../contract/lists.ts';
+import type { ApprovalRow, RequestStatus } from '../../contract/requests.ts';
 import { canonicalJson } from '../../protocol/canonical-json.ts';
 import { placeOfCall } from '../../protocol/identity.ts';
 import { checkWhole } from '../engine/arguments.ts';
@@ -15,9 +16,7 @@ import { StoreBehindHistory } from '../store-errors.ts';
 import { type BegunAnswer, begunCall, type ContextAnswer, namesOfContext } from '../turns/call-ledger.ts';
 import { type ApprovalColumns, approvalRow, type SignatureColumns } from './approval-row.ts';
 import type {
-  ApprovalRow,
   ApprovalStore,
-  AuditedRequest,
   BeginAnsweredCall,
   BegunAnsweredCall,
   Evidence,
@@ -26,7 +25,6 @@ import type {
 
 const DEFAULT_LIMIT = 100;
 const PENDING: readonly RequestStatus[] = ['pending'];
-const ENDED: readonly RequestStatus[] = ['approved', 'rejected', 'answered', 'expired', 'cancelled'];
 
 type NamedRow = Awaited<ReturnType<ReturnType<typeof approvalsOf>['executeTakeFirstOrThrow']>>;
 
@@ -94,7 +92,7 @@ export function postgresApprovals(database: Database, live: LiveNotices): Approv
       }
       if (kind !== undefined) query = query.where('a.kind', '=', kind);
       if (status.length === 1) query = query.where('a.status', '=', status[0] as RequestStatus);
-      else if (ENDED.every((each) => status.includes(each)) && !status.includes('pending')) {
+      else if (REQUEST_ENDS.every((each) => status.includes(each)) && !status.includes('pending')) {
         // As the index of those that have ended says it.
         query = query.where('a.status', '<>', sql.lit('pending' as const));
       } else query = query.where('a.status', 'in', status);
@@ -217,7 +215,7 @@ export function postgresApprovals(database: Database, live: LiveNotices): Approv
           .orderBy('n')
           .compile(),
       );
-      const problems: AuditedRequest['problems'] = [];
+      const problems: AuditProblem[] = [];
       const deletedAt = Math.max(0, ...rows.filter(({ kind }) => kind === 'deleted').map(({ n }) => n));
       let before = '';
       for (const [index, { n, at, kind, facts, hash, salt, content }] of rows.entries()) {

@@ -1,7 +1,6 @@
-import type { JobProgress, JobStatus } from '../../contract/jobs.ts';
-import type { JobEnder } from '../../protocol/job.ts';
+import type { JobEnder, JobProgress, JobRow, JobStatus } from '../../contract/jobs.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
-import type { JobAddress, JobOfMessage, JobRow } from './job-store.ts';
+import type { JobAddress, JobOfMessage } from './job-store.ts';
 
 /** A row of `holdfast.jobs`, as a query or as JSON gives it: only the latter has numbers for its times and seqs. */
 export interface JobColumns {

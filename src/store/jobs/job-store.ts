@@ -1,14 +1,9 @@
-import type { JobProgress, JobStatus, ListJobs } from '../../contract/jobs.ts';
-import type { DeliveredJob, JobEnder, JobMessage } from '../../protocol/job.ts';
-import type { Carried } from '../../protocol/sizes.ts';
+import type { JobEnder, JobOutcome, JobRow, JobStatus, ListJobs } from '../../contract/jobs.ts';
+import type { DeliveredJob, JobMessage } from '../../protocol/job.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 
 /** The activity that waits for a job: the job's end completes it. */
-export interface JobAddress {
-  workflowId: string;
-  runId: string;
-  activityId: string;
-}
+export type JobAddress = NonNullable<JobRow['address']>;
 
 /** A job as its call knows it. */
 export interface NewJob {
@@ -29,53 +24,6 @@ export interface JobClaims
   extends Pick<NewJob, 'jobId' | 'session' | 'runKey' | 'callKey' | 'callId' | 'tool' | 'agent'> {
   /** Milliseconds since the epoch. */
   until: number;
-}
-
-export interface JobOutcome {
-  response: Record<string, unknown>;
-  /** The response is an error. */
-  failed: boolean;
-}
-
-/** A job by now. Times in milliseconds since the epoch. */
-export interface JobRow extends Omit<NewJob, 'address' | 'deadline'>, SessionNames {
-  invocationId: string;
-  /** Of one that is looked for by its id: as the call was planned with, a reference where they are sensitive or large. */
-  args?: Carried<Record<string, unknown>>;
-  /** Absent where a caller came before its call. */
-  address?: JobAddress;
-  status: JobStatus;
-  /**
-   * `started`: its tool runs. `parked`: its call waits for it. `detached`: the model was told something, and the job goes on without
-   * the turn.
-   */
-  mode: 'started' | 'parked' | 'detached';
-  since: number;
-  until: number;
-  /** When it last gave a sign of life: progress, an update. */
-  heardAt?: number;
-  progress?: JobProgress;
-  /** What its tool returned first, or the newest update. Over 4 KiB of JSON only of a job that is looked for by its id. */
-  intermediate?: Record<string, unknown>;
-  /** As `intermediate`: a large one isn't in lists. */
-  outcome?: JobOutcome;
-  endedAt?: number;
-  endedBy?: JobEnder;
-  /** Which operator, where that is known. */
-  endedByPerson?: string;
-  /** The reason that its end was given. */
-  reason?: string;
-  /** Its session was told, by the event of this seq. */
-  deliveredSeq?: number;
-  polls: {
-    /** That said *not yet*, altogether. */
-    notYet: number;
-    /** That threw, altogether and in a row. */
-    failed: number;
-    failedInARow: number;
-    lastError?: string;
-    lastAt?: number;
-  };
 }
 
 export interface EndJob {
@@ -149,7 +97,7 @@ export interface JobStore {
   /** Counts a poll, unless the job has ended. Gives the row. */
   recordPoll(poll: { session: string; jobId: string; error?: string }): Promise<JobRow>;
   find(jobId: string): Promise<JobRow | undefined>;
-  /** Oldest first. */
+  /** Oldest first, unless told otherwise. */
   list(list?: ListJobs): Promise<JobRow[]>;
   /**
    * Whether a session is to be told the outcome of a detached job. `told`: it was, by a message, or by the call where that was cut

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import type { JobStatus } from '../../contract/jobs.ts';
-import { MOST_LISTED } from '../../contract/lists.ts';
+import type { JobRow, JobStatus } from '../../contract/jobs.ts';
+import { JOB_ENDS, MOST_LISTED } from '../../contract/lists.ts';
 import type { Carried } from '../../protocol/sizes.ts';
 import { checkWhole } from '../engine/arguments.ts';
 import type { Database } from '../engine/database.ts';
@@ -12,7 +12,7 @@ import { sessionKeys } from '../sessions/session-names.ts';
 import { ofSessions, rootOf } from '../sessions/session-tree.ts';
 import { StoreError } from '../store-errors.ts';
 import { answeredJob, type JobAnswer, type JobColumns, jobRow } from './job-row.ts';
-import type { EndedJob, JobClaims, JobRow, JobStore } from './job-store.ts';
+import type { EndedJob, JobClaims, JobStore } from './job-store.ts';
 
 const PARK = 'select holdfast.park_job($1, $2, $3, $4) as answer';
 const DETACH = 'select holdfast.detach_job($1, $2, $3) as answer';
@@ -29,7 +29,6 @@ interface WriteAnswer {
 
 const DEFAULT_LIMIT = 100;
 const RUNNING: readonly JobStatus[] = ['running'];
-const ENDED: readonly JobStatus[] = ['completed', 'failed', 'cancelled', 'timed_out'];
 
 /** The step's key is the call's without its place. */
 const PLANNED_ARGUMENTS = sql<Carried<Record<string, unknown>> | null>`(
@@ -175,7 +174,7 @@ export function postgresJobs(database: Database, live: LiveNotices): JobStore {
         query = query.where(isOfSession);
       }
       if (status.length === 1) query = query.where('j.status', '=', status[0] as JobStatus);
-      else if (ENDED.every((each) => status.includes(each)) && !status.includes('running')) {
+      else if (JOB_ENDS.every((each) => status.includes(each)) && !status.includes('running')) {
         // As the index of those that have ended says it.
         query = query.where('j.status', '<>', sql.lit('running' as const));
       } else query = query.where('j.status', 'in', status);

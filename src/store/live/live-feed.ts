@@ -1,4 +1,4 @@
-import type { JobProgress, JobStatus } from '../../contract/jobs.ts';
+import type { JobMode, JobProgress, JobStatus } from '../../contract/jobs.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 
 /** Something that was written, for followers: never more than a hint to read the store. */
@@ -31,7 +31,7 @@ type WriteNotice =
       tool: string;
       jobId: string;
       status: JobStatus;
-      mode: 'started' | 'parked' | 'detached';
+      mode: JobMode;
       progress?: JobProgress;
     };
 

@@ -1,4 +1,4 @@
-import type { GateKind, RequestStatus } from '../../contract/approvals.ts';
+import type { GateKind, RequestStatus } from '../../contract/requests.ts';
 import type { PlannedCall } from '../../protocol/step.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
 import type { SessionNames } from '../sessions/session-names.ts';

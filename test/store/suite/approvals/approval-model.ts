@@ -1,11 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { ApprovalRow } from '../../../../src/contract/requests.ts';
 import type { RequestEntry } from '../../../../src/protocol/gate.ts';
-import type {
-  ApprovalRow,
-  BegunAnsweredCall,
-  NewRequest,
-} from '../../../../src/store/approvals/approval-store.ts';
+import type { BegunAnsweredCall, NewRequest } from '../../../../src/store/approvals/approval-store.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
 import { inTier } from '../../../setup/tier.ts';
 import { USAGE } from '../turns/turn.ts';

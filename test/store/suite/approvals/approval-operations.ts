@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { RequestStatus } from '../../../../src/contract/approvals.ts';
+import type { RequestStatus } from '../../../../src/contract/requests.ts';
 import type { RequestEntry } from '../../../../src/protocol/gate.ts';
 import { ADA, BOB } from './asking-turn.ts';
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { JobOutcome, JobRow } from '../../../../src/store/jobs/job-store.ts';
+import type { JobOutcome, JobRow } from '../../../../src/contract/jobs.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
 import { inTier } from '../../../setup/tier.ts';
 import { AnsweringTurn, answer, JobTurn } from './job-turn.ts';

@@ -1,8 +1,9 @@
+import type { JobRow } from '../../../../src/contract/jobs.ts';
 import type { FunctionResponse, Part } from '../../../../src/events/content.ts';
 import { getFunctionResponses } from '../../../../src/events/event.ts';
 import { createEventActions } from '../../../../src/events/event-actions.ts';
 import { jobIdOf } from '../../../../src/protocol/identity.ts';
-import type { EndedJob, EndJob, JobClaims, JobRow, NewJob } from '../../../../src/store/jobs/job-store.ts';
+import type { EndedJob, EndJob, JobClaims, NewJob } from '../../../../src/store/jobs/job-store.ts';
 import type { DraftEvent } from '../../../../src/store/sessions/stored-event.ts';
 import { type Opened, Turn } from '../turns/turn.ts';
 
