@@ -101,20 +101,12 @@ export {
   UnsafeLocalCodeExecutor,
   type UnsafeLocalCodeExecutorOptions,
 } from './code-executors/unsafe-local-code-executor.ts';
-export type { AuditVerification, ListApprovals } from './contract/approvals.ts';
+export type { AuditVerification, DecisionReceipt, ListApprovals, Voter } from './contract/approvals.ts';
 export type { StoredCredential } from './contract/credentials.ts';
 export { HoldfastError, type HoldfastErrorOptions } from './contract/error.ts';
 export type { ErrorCode } from './contract/error-codes.ts';
 export type { JobEnder, JobProgress, JobReceipt, JobStatus } from './contract/jobs.ts';
-export type {
-  ApprovalRow,
-  ApprovalTerms,
-  DecisionReceipt,
-  GateKind,
-  OnExpiry,
-  RequestStatus,
-  Voter,
-} from './contract/requests.ts';
+export type { ApprovalRow, ApprovalTerms, GateKind, OnExpiry, RequestStatus } from './contract/requests.ts';
 export type {
   CreateSession,
   ForkSession,

@@ -6,7 +6,8 @@ import {
   shownArguments,
   textWithoutSecrets,
 } from '../../src/approvals/sensitive.ts';
-import type { ApprovalRow, Voter } from '../../src/contract/requests.ts';
+import type { Voter } from '../../src/contract/approvals.ts';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { defined, isRecord } from '../../src/protocol/json.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { ActivityDependencies } from '../dependencies.ts';

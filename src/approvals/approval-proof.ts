@@ -1,4 +1,5 @@
-import type { ApprovalRow, Voter } from '../contract/requests.ts';
+import type { Voter } from '../contract/approvals.ts';
+import type { ApprovalRow } from '../contract/requests.ts';
 import { digestOf } from '../protocol/canonical-json.ts';
 import type { RequestEntry } from '../protocol/gate.ts';
 import { defined } from '../protocol/json.ts';

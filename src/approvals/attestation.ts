@@ -1,6 +1,6 @@
 import { CompactSign, calculateJwkThumbprint, compactVerify, errors, importJWK, type JWK } from 'jose';
+import type { Voter } from '../contract/approvals.ts';
 import { LONGEST_ATTESTATION, UNVERIFIED } from '../contract/decision-limits.ts';
-import type { Voter } from '../contract/requests.ts';
 import { isTime } from '../credentials/signed-token.ts';
 import { sha256Digest } from '../protocol/identity.ts';
 import type { PublicJwk } from '../protocol/public-jwk.ts';

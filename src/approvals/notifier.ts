@@ -1,4 +1,5 @@
-import type { ApprovalTerms, GateKind, RequestStatus, Voter } from '../contract/requests.ts';
+import type { Voter } from '../contract/approvals.ts';
+import type { ApprovalTerms, GateKind, RequestStatus } from '../contract/requests.ts';
 
 /** A request as people are told of it: what they need to decide, and no secrets. Sensitive arguments read `(sensitive)`. */
 export interface NotifiedRequest {

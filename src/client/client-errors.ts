@@ -1,6 +1,7 @@
+import type { DecisionReceipt } from '../contract/approvals.ts';
 import { codedError, HoldfastError, type HoldfastErrorOptions } from '../contract/error.ts';
 import type { JobAnswer } from '../contract/jobs.ts';
-import type { DecisionReceipt, RequestStatus } from '../contract/requests.ts';
+import type { RequestStatus } from '../contract/requests.ts';
 import type { MessageReceipt } from '../protocol/message.ts';
 
 /** What was given names no turn, session or call that could exist, or no message. Nothing was sent. */

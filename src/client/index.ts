@@ -1,6 +1,7 @@
 export type {
   AuditVerification,
   ConfirmOptions,
+  DecisionReceipt,
   ListApprovals,
   ProvideCredentialOptions,
   ProvideInputOptions,
@@ -22,7 +23,7 @@ export type {
   ProgressJob,
 } from '../contract/jobs.ts';
 export type { MessagePolicy } from '../contract/messages.ts';
-export type { ApprovalRow, DecisionReceipt, RequestStatus } from '../contract/requests.ts';
+export type { ApprovalRow, RequestStatus } from '../contract/requests.ts';
 export type { DeletedSessions, DeleteSessionOptions } from '../contract/sessions.ts';
 export type { CallToCancel, InterruptOptions } from '../contract/turns.ts';
 export {

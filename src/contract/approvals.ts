@@ -24,7 +24,7 @@ import {
 import { GATE_KINDS, REQUEST_STATUSES } from './lists.ts';
 import { LONGEST_NAME } from './message-limits.ts';
 import { checkOf, type Exact, type InputOf, type Operation } from './operation.ts';
-import { APPROVAL, DECIDED } from './requests.ts';
+import { APPROVAL, type ApprovalRow, DECIDED, type DECISION_RECEIPT } from './requests.ts';
 
 const requestId = name('The request, `rq-…`. URI-encoded.');
 const anyJson = (description: string) => z.unknown().meta({ description });
@@ -221,6 +221,9 @@ const AUDIT = z
     rows: z.array(
       z.looseObject({
         ...{ n: z.int(), at: moment(), kind: z.string(), facts: z.record(z.string(), z.unknown()) },
+        content: jsonObject(
+          'What people and tools said, masked where it is sensitive; gone with its session.',
+        ).optional(),
         hash: z.string().meta({ description: 'SHA-256 over the row before and this one.' }),
         sessionId: below,
       }),
@@ -338,3 +341,7 @@ export type ShownRequest = Exact<NonNullable<z.output<typeof ASKED.shown>>>;
 export type ConfirmOptions = Omit<InputOf<typeof confirmRequest>, 'requestId'>;
 export type ProvideInputOptions = Omit<InputOf<typeof provideInput>, 'requestId'>;
 export type ProvideCredentialOptions = Omit<InputOf<typeof provideCredential>, 'requestId'>;
+/** The person or key that has decided. */
+export type Voter = ApprovalRow['votes'][number]['by'];
+/** Answer of the updates `confirm`, `provideInput` and `provideCredential`. */
+export type DecisionReceipt = Exact<z.output<typeof DECISION_RECEIPT>>;

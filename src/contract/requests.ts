@@ -172,13 +172,9 @@ export type GateKind = (typeof GATE_KINDS)[number];
 export type RequestStatus = (typeof REQUEST_STATUSES)[number];
 /** Decides about a request without an answer in time. */
 export type OnExpiry = (typeof EXPIRY_RULES)[number];
-/** The person or key behind a decision. */
-export type Voter = Exact<z.output<typeof VOTER>>;
 /** Rules of a request's decision; durations in milliseconds. */
 export type ApprovalTerms = Exact<z.output<typeof TERMS>>;
 /** A request by now. */
 export type ApprovalRow = Exact<z.output<typeof APPROVAL>>;
 /** An entry of a request's history, without what the person gave. */
 export type RecordedEntry = ApprovalRow['history'][number];
-/** Answer of the updates `confirm`, `provideInput` and `provideCredential`. */
-export type DecisionReceipt = Exact<z.output<typeof DECISION_RECEIPT>>;

@@ -1,5 +1,6 @@
+import type { Voter } from '../contract/approvals.ts';
 import type { NoticeCause } from '../contract/notices.ts';
-import type { GateKind, OnExpiry, RecordedEntry, RequestStatus, Voter } from '../contract/requests.ts';
+import type { GateKind, OnExpiry, RecordedEntry, RequestStatus } from '../contract/requests.ts';
 import type { ActingAgent } from './agent-run.ts';
 import { digestOf } from './canonical-json.ts';
 import type { Carried } from './sizes.ts';

@@ -1,6 +1,6 @@
+import type { DecisionReceipt } from '../contract/approvals.ts';
 import type { JobReceipt } from '../contract/jobs.ts';
 import type { MessagePolicy, MessageStatus } from '../contract/messages.ts';
-import type { DecisionReceipt } from '../contract/requests.ts';
 import type { Content } from '../events/content.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { sha256Digest } from './identity.ts';

@@ -1,5 +1,6 @@
+import type { Voter } from '../contract/approvals.ts';
 import type { MessagePolicy } from '../contract/messages.ts';
-import type { RequestStatus, Voter } from '../contract/requests.ts';
+import type { RequestStatus } from '../contract/requests.ts';
 import type { Content } from '../events/content.ts';
 import type { AgentTurnStart, TurnResult } from './turn.ts';
 

@@ -1,5 +1,5 @@
 import type { NotifiedRequest } from '../approvals/notifier.ts';
-import type { Voter } from '../contract/requests.ts';
+import type { Voter } from '../contract/approvals.ts';
 import { defined } from '../protocol/json.ts';
 import { visibleExcerpt } from '../protocol/visible-text.ts';
 import { type Block, type Button, mrkdwn, plain, type SectionBlock } from './block-kit.ts';

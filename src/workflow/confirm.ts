@@ -7,10 +7,10 @@ import {
   scheduleActivity,
   setHandler,
 } from '@temporalio/workflow';
+import type { DecisionReceipt, Voter } from '../contract/approvals.ts';
 import { take } from '../contract/check.ts';
 import { decisionProblem } from '../contract/decision-limits.ts';
 import type { ErrorCode } from '../contract/error-codes.ts';
-import type { DecisionReceipt, Voter } from '../contract/requests.ts';
 import { PROTOCOL_VERSION } from '../contract/version.ts';
 import { WORKFLOW_CHECKS } from '../contract/workflow-checks.ts';
 import { RESULTS } from '../protocol/activity-results.ts';

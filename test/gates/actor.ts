@@ -11,7 +11,8 @@ import {
   UnknownCall,
 } from '../../src/client/client-errors.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
-import type { ApprovalRow, DecisionReceipt } from '../../src/contract/requests.ts';
+import type { DecisionReceipt } from '../../src/contract/approvals.ts';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { REQUEST_CONFIRMATION_FUNCTION_CALL_NAME } from '../../src/events/request-calls.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { Confirm } from '../../src/protocol/gate.ts';

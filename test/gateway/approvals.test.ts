@@ -7,7 +7,9 @@ import {
   RequestNotPending,
 } from '../../src/client/index.ts';
 import { CredentialKeyMissing, InvalidCredential } from '../../src/credentials/credential-errors.ts';
-import { stubGateway } from './gateway-stub.ts';
+import { type ApprovalColumns, approvalRow } from '../../src/store/approvals/approval-row.ts';
+import { DocumentCheck, readDocument } from './document-check.ts';
+import { HOST, stubGateway } from './gateway-stub.ts';
 
 const SECRET = 'sk-planted-gateway-7Yw2';
 const REQUEST = '/v1/approvals/rq-e-1.1.0.1';
@@ -98,4 +100,39 @@ describe('a credential', () => {
       expect(JSON.stringify([await answer.json(), lines])).not.toContain(SECRET);
     }
   });
+});
+
+test('a request has all fields of the document, and no others [gateway.document]', async () => {
+  const by = { principal: 'grace', verified: true, channel: 'cli', attestation: 'd-1' };
+  const columns: Required<ApprovalColumns> = {
+    ...{ session_id: 's-1', request_id: 'rq-e-1.1.0.1', run_key: 'e-1', invocation_id: 'e-1' },
+    ...{ call_key: 'e-1.1.0', call_id: 'c-1', kind: 'input', tool: 'ask', agent: 'desk', path: ['desk'] },
+    ...{ workflow_id: 'shop/ada/s1', root_workflow_id: 'shop/ada/s1', requester: 'ada', hint: 'How many?' },
+    ...{
+      payload: { of: 'pens' },
+      args: { of: 'pens' },
+      args_digest: 'd',
+      gate_digest: 'g',
+      sensitive: ['pin'],
+    },
+    terms: {
+      ...{ approvers: ['grace'], quorum: 2, expiresIn: 9, onExpiry: 'escalate', escalateAfter: 5 },
+      ...{ escalateTo: ['joan'], allowEdit: true, notRequester: true },
+    },
+    ...{ response_schema: { type: 'number' }, auth_config: { authScheme: {}, credentialKey: 'k' } },
+    ...{ status: 'answered', since: 1, until: 9, escalated_at: 5, decided_at: 6 },
+    votes: [{ by, confirmed: true, at: 6, of: 'v-1' }],
+    history: [
+      { entryId: 'rq-e-1.1.0.1/1', kind: 'answered', at: 6, by, confirmed: true, reason: 'as agreed' },
+    ],
+    ...{ reason: 'as agreed', edited_args: { of: 'ink' }, answer_payload: { n: 1 }, response: 3 },
+    ...{ response_ref: 'ri-1', credential_ref: 'cr-1' },
+  };
+  const row = approvalRow(columns, { app: 'shop', userId: 'ada', sessionId: 's1' });
+  const { gateway, send } = stubGateway({ approvals: { get: async () => row } } as unknown as HoldfastApi);
+  const check = new DocumentCheck(await readDocument(gateway, HOST));
+  const answer = await send(REQUEST);
+  check.check('GET', REQUEST, answer.status, 'application/json', await answer.json());
+  expect([...check.undocumented]).toEqual([]);
+  expect(check.unanswered('Approval')).toEqual([]);
 });

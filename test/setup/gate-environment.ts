@@ -3,7 +3,7 @@ import { activityInfo, Context } from '@temporalio/activity';
 import { Client, Connection, WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import type { DecisionReceipt } from '../../src/contract/requests.ts';
+import type { DecisionReceipt } from '../../src/contract/approvals.ts';
 import {
   type Gate,
   requestIdOf,

@@ -7,7 +7,8 @@ import { type ApproverKey, createApproverKey } from '../../src/approvals/approve
 import { decisionOf, signDecision } from '../../src/approvals/decision-attestation.ts';
 import { type Issuer, publicHalf } from '../../src/approvals/issuer.ts';
 import { signMessage } from '../../src/approvals/message-attestation.ts';
-import type { ApprovalRow, DecisionReceipt } from '../../src/contract/requests.ts';
+import type { DecisionReceipt } from '../../src/contract/approvals.ts';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';

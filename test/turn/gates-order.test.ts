@@ -2,7 +2,7 @@ import { isGrpcServiceError, WorkflowNotFoundError, WorkflowUpdateFailedError } 
 import proto from '@temporalio/proto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { DecisionReceipt } from '../../src/contract/requests.ts';
+import type { DecisionReceipt } from '../../src/contract/approvals.ts';
 import type { Gate, VerifyDecisionInput } from '../../src/protocol/gate.ts';
 import { type GatedTurn, GateEnvironment, type ScriptedCall } from '../setup/gate-environment.ts';
 import { inTier } from '../setup/tier.ts';

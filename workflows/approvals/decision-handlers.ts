@@ -1,5 +1,5 @@
 import { defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
-import type { DecisionReceipt } from '../../src/contract/requests.ts';
+import type { DecisionReceipt } from '../../src/contract/approvals.ts';
 import type { RequestName } from '../../src/protocol/gate.ts';
 import { CONFIRM, EXPIRE_REQUEST, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../src/protocol/names.ts';
 import type { Forwarding } from '../children/forwarding.ts';

@@ -1,6 +1,6 @@
 import { CancellationScope, scheduleActivity } from '@temporalio/workflow';
+import type { DecisionReceipt, Voter } from '../../src/contract/approvals.ts';
 import { UNVERIFIED } from '../../src/contract/decision-limits.ts';
-import type { DecisionReceipt, Voter } from '../../src/contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
 import {

@@ -1,4 +1,5 @@
-import type { RequestStatus, Voter } from '../../src/contract/requests.ts';
+import type { Voter } from '../../src/contract/approvals.ts';
+import type { RequestStatus } from '../../src/contract/requests.ts';
 import {
   callKeyOfRequest,
   type Gate,

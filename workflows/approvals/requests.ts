@@ -1,5 +1,6 @@
 import { ApplicationFailure, condition, workflowInfo } from '@temporalio/workflow';
-import type { DecisionReceipt, GateKind } from '../../src/contract/requests.ts';
+import type { DecisionReceipt } from '../../src/contract/approvals.ts';
+import type { GateKind } from '../../src/contract/requests.ts';
 import {
   AS_SHOWN,
   type Gate,
@@ -37,7 +38,17 @@ export interface Asker extends Pick<NotifyInput, 'app' | 'userId' | 'sessionId' 
 
 const NOT_IN_TIME = 'nobody answered in time';
 
-/** The requests of a turn to people, and the answers. A request ends once, and its call waits for that. */
+/**
+ * The requests of a turn to people, and the answers. A request ends once, and its call waits for that:
+ *
+ *     (none) ──▶ pending: the call asks
+ *     pending ─▶ pending: a vote, a vote that is taken back, an escalation
+ *     pending ─▶ approved: enough votes, or an expiry with `onExpiry: 'approve'`
+ *     pending ─▶ rejected: one rejection
+ *     pending ─▶ answered: an input, or a credential
+ *     pending ─▶ expired: no answer in time
+ *     pending ─▶ cancelled: the call or its turn is cancelled
+ */
 export class Requests {
   readonly #asker: Asker;
   readonly #book: RequestBook;

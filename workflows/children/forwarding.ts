@@ -1,8 +1,8 @@
 import { CancellationScope, getExternalWorkflowHandle } from '@temporalio/workflow';
+import type { DecisionReceipt } from '../../src/contract/approvals.ts';
 import { MOST_GIVEN_BYTES } from '../../src/contract/decision-limits.ts';
 import { jsonBytes } from '../../src/contract/json-bytes.ts';
 import { tooDeepText } from '../../src/contract/message-limits.ts';
-import type { DecisionReceipt } from '../../src/contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { callKeyOfRequest, type RequestName } from '../../src/protocol/gate.ts';
 import {

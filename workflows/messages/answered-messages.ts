@@ -1,8 +1,9 @@
 import { ApplicationFailure } from '@temporalio/workflow';
+import type { DecisionReceipt } from '../../src/contract/approvals.ts';
 import { shapeOf } from '../../src/contract/check.ts';
 import { RESPONSE_REF } from '../../src/contract/decision-limits.ts';
 import type { JobReceipt } from '../../src/contract/jobs.ts';
-import type { DecisionReceipt, GateKind } from '../../src/contract/requests.ts';
+import type { GateKind } from '../../src/contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { Content, FunctionResponse, Part } from '../../src/events/content.ts';
 import {

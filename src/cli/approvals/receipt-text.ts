@@ -1,5 +1,6 @@
 import type { Decided } from '../../client/approvals/approvals.ts';
-import type { ApprovalRow, DecisionReceipt } from '../../contract/requests.ts';
+import type { DecisionReceipt } from '../../contract/approvals.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import type { CommandOutput } from '../command-output.ts';
 
 /** Prints the receipt of an answer. */

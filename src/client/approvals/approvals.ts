@@ -1,11 +1,12 @@
 import type {
   AuditVerification,
   ConfirmOptions,
+  DecisionReceipt,
   ListApprovals,
   ProvideCredentialOptions,
   ProvideInputOptions,
 } from '../../contract/approvals.ts';
-import type { ApprovalRow, DecisionReceipt } from '../../contract/requests.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import type { RequestName } from '../../protocol/gate.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { AuditRow } from '../../store/sessions/session-store.ts';

@@ -1,6 +1,6 @@
 import { WorkflowNotFoundError } from '@temporalio/common';
-import type { ShownRequest } from '../../contract/approvals.ts';
-import type { ApprovalRow, DecisionReceipt } from '../../contract/requests.ts';
+import type { DecisionReceipt, ShownRequest } from '../../contract/approvals.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { PROVIDE_CREDENTIAL } from '../../protocol/names.ts';
 import { ANSWER_TIMEOUT, aboutWorkers, askOrRefused, type Refusal } from '../ask-workflow.ts';

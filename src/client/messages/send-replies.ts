@@ -1,5 +1,6 @@
 import { WorkflowNotFoundError } from '@temporalio/common';
-import type { ApprovalRow, DecisionReceipt } from '../../contract/requests.ts';
+import type { DecisionReceipt } from '../../contract/approvals.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { Content } from '../../events/content.ts';
 import { callKeyOfRequest } from '../../protocol/gate.ts';

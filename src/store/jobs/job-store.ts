@@ -54,7 +54,14 @@ export interface JobOfMessage {
 
 /**
  * Jobs of long-running calls. The first outcome wins in the row: the end of a job writes it, then tells the workflow that waits.
- * Every write may be repeated.
+ * Every write may be repeated. A job's `status` says whether it runs, and its `mode` how a running job is waited for:
+ *
+ *     (none) ──────────▶ running, started: `open`; `end` and `progress` by claims, where a caller comes before the call
+ *     running, started ▶ running, parked: `park`
+ *     running, started or parked ▶ running, detached: `detach`
+ *     running ─────────▶ completed | failed | cancelled | timed_out: `end`, or the settled outcome of its call
+ *
+ * An ended job stays as it is; its row only notes that its session was told.
  */
 export interface JobStore {
   /** Writes a job's row, or its address where the row is there. Gives the row as it is by then, which may have ended. */
