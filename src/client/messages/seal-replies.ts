@@ -141,7 +141,6 @@ function invalid(field: string): InvalidTurn {
   );
 }
 
-
 /**
  * A message whose responses to calls that wait for people are answers to what those calls ask: the turn that waits takes them as such,
  * so that no turn of their own may begin with them, and no secret may travel in them. So is what such a request was answered with
