@@ -1,11 +1,13 @@
 import {
   type AuditVerification,
   type ConfirmOptions,
+  confirmRequest,
   getAudit,
   type ListApprovals,
   listApprovals,
   type ProvideCredentialOptions,
   type ProvideInputOptions,
+  provideInput,
   verifyAudit,
 } from '../../contract/approvals.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
@@ -46,11 +48,11 @@ export class ClientApprovals implements Approvals {
   async confirm(which: WhichRequest, options: ConfirmOptions): Promise<Decided> {
     const { shown, ...decision } = checkedConfirm(options);
     return await this.#decide(which, {
-      method: 'approvals.confirm',
+      method: confirmRequest.name,
       order: CONFIRM,
       decision,
       ...(shown === undefined ? {} : { shown }),
-      sealed: (row) => withoutSecrets(row, decision, 'approvals.confirm'),
+      sealed: (row) => withoutSecrets(row, decision, confirmRequest.name),
       timeout: options.timeout,
       isSame: ({ status, editedArgs }) =>
         decision.withdraw === undefined &&
@@ -63,7 +65,7 @@ export class ClientApprovals implements Approvals {
   async provideInput(which: WhichRequest, options: ProvideInputOptions): Promise<Decided> {
     const { shown, ...decision } = checkedResponse(options);
     return await this.#decide(which, {
-      method: 'approvals.provideInput',
+      method: provideInput.name,
       order: PROVIDE_INPUT,
       decision,
       ...(shown === undefined ? {} : { shown }),

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { secretInEdit } from '../../approvals/edited-arguments.ts';
 import { isResultSensitive } from '../../approvals/sensitive.ts';
+import { provideInput } from '../../contract/approvals.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import type { Confirm, ProvideInput } from '../../protocol/gate.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
@@ -25,7 +26,7 @@ export async function sealedInput(
   }
   const responseRef = `ri-${randomBytes(16).toString('base64url')}`;
   const { session, requestId } = row;
-  await storeOf(context, 'provideInput').approvals.keepResponse({
+  await storeOf(context, provideInput.name).approvals.keepResponse({
     session,
     requestId,
     responseRef,

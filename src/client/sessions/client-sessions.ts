@@ -184,9 +184,9 @@ export class ClientSessions {
    * const { status, text } = await turn.result();
    */
   async retry(given: RetriedCall): Promise<TurnHandle> {
-    const store = this.#store('sessions.retry');
+    const store = this.#store(retryTurn.name);
     const retry = checkedInput(retryTurn, given).input;
-    await this.#assertIdle(retry, 'sessions.retry');
+    await this.#assertIdle(retry, retryTurn.name);
     const {
       retryOf,
       generation,
@@ -199,7 +199,7 @@ export class ClientSessions {
     });
     await tellGivenUp(this.#context, jobs);
     const names = {
-      ...turnNamesOf(retry, messageId, 'sessions.retry'),
+      ...turnNamesOf(retry, messageId, retryTurn.name),
       invocationId: retryIdOf(retryOf, generation),
     };
     const start = {
