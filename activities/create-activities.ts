@@ -31,6 +31,7 @@ import {
   READ_DECISION,
   RECORD_ENTRIES,
   RECORD_JOB,
+  RESERVED_PREFIX,
   SETTLE_STEP,
   VERIFY_DECISION,
 } from '../src/protocol/names.ts';
@@ -149,7 +150,7 @@ function placeOf(input: CallPlace & { identity?: CallPlace; turn?: CallPlace }):
   const { identity, turn, invocationId, callKey, step, agent } = input;
   const { app, sessionId } = identity ?? turn ?? input;
   const { activityType } = activityInfo();
-  const tool = activityType.startsWith('holdfast.') ? input.tool : activityType;
+  const tool = activityType.startsWith(RESERVED_PREFIX) ? input.tool : activityType;
   return { app, sessionId, invocationId, callKey, step, agent, tool };
 }
 

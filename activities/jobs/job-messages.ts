@@ -12,7 +12,7 @@ import {
 import { NotDeployedHere } from '../agents.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { type OutcomeNotes, outcomeNotesIn } from './job-notes.ts';
-import { signalProgress } from './job-of-call.ts';
+import { tellProgress } from './job-of-call.ts';
 import { ownToolOfJob } from './job-scene.ts';
 
 /**
@@ -38,7 +38,7 @@ async function updated(
   { jobId, response }: RecordJobInput,
 ): Promise<Recorded> {
   const { job, tells } = await dependencies.store.jobs.progress({ jobId, intermediate: response });
-  if (tells) await signalProgress(dependencies, job);
+  if (tells) await tellProgress(dependencies, job);
   if (job.status === 'running') return { status: 'updated', job: job.status };
   return { status: 'refused', job: job.status, reason: 'the job has ended: an update says nothing any more' };
 }

@@ -1,14 +1,13 @@
 import { activityInfo } from '@temporalio/activity';
 import { hasCode } from '../../src/contract/error.ts';
 import type { JobOutcome, JobRow } from '../../src/contract/jobs.ts';
-import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { awaitedJob } from '../../src/flows/plan-calls.ts';
+import { signalProgress } from '../../src/jobs/complete-wait.ts';
 import { signJobToken } from '../../src/jobs/job-token.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';
-import type { AwaitedJob, JobProgressed } from '../../src/protocol/job.ts';
+import type { AwaitedJob } from '../../src/protocol/job.ts';
 import { defined } from '../../src/protocol/json.ts';
-import { JOB_PROGRESS } from '../../src/protocol/names.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { JsonValueError, toJsonValue } from '../../src/schema/json-value.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
@@ -282,24 +281,21 @@ export function jobInit(dependencies: ActivityDependencies, parts: JobParts): Jo
       await parts.opened();
       const told = { jobId: claims().jobId, value, ...defined({ message }) };
       const { job, tells } = await store.jobs.progress(told);
-      if (tells) await signalProgress(dependencies, job);
+      if (tells) await tellProgress(dependencies, job);
     },
   };
 }
 
 /** Has the waiting workflow show its job's progress, without a wait. */
-export async function signalProgress(
+export async function tellProgress(
   { temporal, logger, conceal }: Pick<ActivityDependencies, 'temporal' | 'logger' | 'conceal'>,
-  { jobId, progress, address }: JobRow,
+  job: JobRow,
 ): Promise<void> {
-  if (progress === undefined || address === undefined) return;
-  const news: JobProgressed = { v: PROTOCOL_VERSION, jobId, progress };
   try {
-    // Without its run's id: the workflow may have gone on as a new run.
-    await temporal().workflow.getHandle(address.workflowId).signal(JOB_PROGRESS, news);
+    await signalProgress(temporal(), job);
   } catch (error) {
     logger.debug('a workflow was not told of its job’s progress', {
-      jobId,
+      jobId: job.jobId,
       ...(conceal ? {} : { problem: thrownMessage(error) }),
     });
   }

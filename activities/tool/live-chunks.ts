@@ -1,3 +1,4 @@
+import { jsonBytes } from '../../src/contract/json-bytes.ts';
 import { cutToBytes } from '../../src/flows/size-rule.ts';
 import { isRecord } from '../../src/protocol/json.ts';
 import { JsonValueError, toJsonValue } from '../../src/schema/json-value.ts';
@@ -145,10 +146,6 @@ function piecesOf({ content, error, metadata }: ToolChunk): ChunkPiece[] {
   }
   if (content === undefined && Object.keys(beside).length === 0) return [];
   return [{ content: sendable(content, room), ...beside }];
-}
-
-function jsonBytes(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value));
 }
 
 /** Cuts between characters, so that each text takes at most `room` bytes of JSON, its quotes aside. */

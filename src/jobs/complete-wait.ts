@@ -1,7 +1,23 @@
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
 import type { JobRow } from '../contract/jobs.ts';
 import { PROTOCOL_VERSION } from '../contract/version.ts';
-import type { JobEnded } from '../protocol/job.ts';
+import type { JobEnded, JobProgressed } from '../protocol/job.ts';
+import { JOB_PROGRESS } from '../protocol/names.ts';
+
+/**
+ * Tells the workflow that waits for a job how far the job has got. The signal goes to the newest run of the workflow's id, because a
+ * chain of runs is one turn.
+ *
+ * @throws the error of the connection, or of a workflow that has ended.
+ */
+export async function signalProgress(
+  { workflow }: Pick<Client, 'workflow'>,
+  { jobId, progress, address }: Pick<JobRow, 'jobId' | 'progress' | 'address'>,
+): Promise<void> {
+  if (progress === undefined || address === undefined) return;
+  const payload: JobProgressed = { v: PROTOCOL_VERSION, jobId, progress };
+  await workflow.getHandle(address.workflowId).signal(JOB_PROGRESS, payload);
+}
 
 /**
  * Completes the activity that waits for a job whose outcome is in the store. May be repeated.

@@ -1,3 +1,4 @@
+import { workflowPage } from '../../src/protocol/temporal-ui.ts';
 import { TemporalConfigInvalid } from './errors.ts';
 
 const CLOUD_HOST = /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/;
@@ -16,10 +17,8 @@ export interface UiTarget {
  * workflowUrl(target, 'shop/ada/s1') // http://127.0.0.1:8233/namespaces/default/workflows/shop%2Fada%2Fs1
  */
 export function workflowUrl(target: UiTarget, workflowId: string, runId?: string): string | undefined {
-  if (target.uiUrl === undefined) return undefined;
-  const namespace = encodeURIComponent(target.namespace);
-  const page = `${target.uiUrl}/namespaces/${namespace}/workflows/${encodeURIComponent(workflowId)}`;
-  return runId === undefined ? page : `${page}/${encodeURIComponent(runId)}/history`;
+  const { uiUrl, namespace } = target;
+  return uiUrl === undefined ? undefined : workflowPage({ uiUrl, namespace }, workflowId, runId);
 }
 
 /** The UI of a configured server: `TEMPORAL_UI_URL`, Temporal Cloud's for its addresses, else not known. */

@@ -13,7 +13,7 @@ import { startDevServices } from './dev-services.ts';
 import type { DevView } from './dev-view.ts';
 import { JsonView } from './json-view.ts';
 import { Screen } from './screen.ts';
-import { newSessionId } from './slash-commands.ts';
+import { shortSessionId } from './slash-commands.ts';
 import { TerminalView } from './terminal-view.ts';
 
 export interface DevOptions {
@@ -74,7 +74,7 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
     const names = {
       app: chooseApp(file, { app: loaded().app, isExported: loaded().isApp === true }, options.app),
       userId: options.user,
-      sessionId: options.session ?? newSessionId(),
+      sessionId: options.session ?? shortSessionId(),
     };
     view.ready({
       file: path,

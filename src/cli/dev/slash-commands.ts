@@ -207,7 +207,7 @@ async function listSessions(chat: Chat): Promise<true> {
 
 async function changeSession(chat: Chat, argument: string): Promise<true> {
   if (argument === '') return answered(chat, [`  ${chat.names.sessionId}`]);
-  const sessionId = argument === 'new' ? newSessionId() : argument;
+  const sessionId = argument === 'new' ? shortSessionId() : argument;
   chat.names = { ...chat.names, sessionId };
   void chat.late.join(chat.names);
   const session = await chat.client.sessions.get({ ...chat.names, numRecentEvents: 4 });
@@ -220,7 +220,7 @@ async function changeSession(chat: Chat, argument: string): Promise<true> {
 async function fork(chat: Chat, argument: string): Promise<true> {
   const at = argument === '' ? undefined : wholeNumber('/fork', argument);
   const from = chat.names.sessionId;
-  const to = newSessionId();
+  const to = shortSessionId();
   const forked = await chat.client.sessions.fork({ ...chat.names, to, ...(at === undefined ? {} : { at }) });
   chat.names = { ...chat.names, sessionId: forked.sessionId };
   return answered(chat, [`  session ${forked.sessionId}: the first ${forked.seq} events of ${from}`]);
@@ -352,6 +352,6 @@ function wholeNumber(what: string, text: string): number {
   throw new CliError(`${what}: expected a whole number, got ${JSON.stringify(text)}`);
 }
 
-export function newSessionId(): string {
+export function shortSessionId(): string {
   return `s-${randomUUID().slice(0, 8)}`;
 }

@@ -5,7 +5,7 @@ import { readLockOwner } from '../../../worker/folder/exclusive.ts';
 import { findLocalGateway } from '../../../worker/local-gateway.ts';
 import { namesServer } from '../../../worker/temporal/client-config.ts';
 import { isRecord } from '../../protocol/json.ts';
-import { type Finding, fail, failed, messageOf, ok, type Surroundings, warn } from './finding.ts';
+import { type Finding, fail, failed, ok, problemOf, type Surroundings, warn } from './finding.ts';
 
 const GIB = 2 ** 30;
 const LOW_SPACE = GIB;
@@ -81,7 +81,7 @@ async function checkOwner(path: string): Promise<Finding[]> {
     return [
       fail(
         'folder',
-        `${join(path, 'owner.json')} can't be read: ${messageOf(error)}`,
+        `${join(path, 'owner.json')} can't be read: ${problemOf(error)}`,
         'delete that file; the lock itself is elsewhere',
       ),
     ];

@@ -1,5 +1,5 @@
 import { Gemini } from '../../models/gemini.ts';
-import { type Finding, fail, messageOf, ok, type Surroundings, warn } from './finding.ts';
+import { type Finding, fail, ok, problemOf, type Surroundings, warn } from './finding.ts';
 
 const ANSWER_TIMEOUT = 20_000;
 
@@ -58,6 +58,6 @@ async function asked(): Promise<Finding> {
     }
     return fail('model', `${MODEL} has answered with nothing`, 'ask again');
   } catch (error) {
-    return fail('model', messageOf(error), 'docs/errors.md has a section for each code of a model error');
+    return fail('model', problemOf(error), 'docs/errors.md has a section for each code of a model error');
   }
 }

@@ -9,7 +9,7 @@ import {
   readApplied,
 } from '../../store/schema/applied-schema.ts';
 import { STORE_SCHEMA, versionOf } from '../../store/schema/store-schema.ts';
-import { type Finding, fail, messageOf, ok, type Surroundings, warn } from './finding.ts';
+import { type Finding, fail, ok, problemOf, type Surroundings, warn } from './finding.ts';
 
 const ANSWER_TIMEOUT = 5_000;
 /** A notice crosses a server in milliseconds. */
@@ -71,7 +71,7 @@ export async function checkStore(
     return [
       fail(
         'store',
-        `${place} can't be reached: ${messageOf(error)}`,
+        `${place} can't be reached: ${problemOf(error)}`,
         'start it, or correct HOLDFAST_STORE (address, database, user, password, sslmode)',
       ),
     ];
@@ -87,7 +87,7 @@ export async function checkStore(
     ];
   } catch (error) {
     return [
-      fail('store', `${place} has answered with an error: ${messageOf(error)}`, "see the server's log"),
+      fail('store', `${place} has answered with an error: ${problemOf(error)}`, "see the server's log"),
     ];
   } finally {
     await end(client);
@@ -294,7 +294,7 @@ async function checkLiveText(
     return [
       fail(
         about,
-        `HOLDFAST_STORE_LISTEN, ${place}, can't be used: ${messageOf(error)}`,
+        `HOLDFAST_STORE_LISTEN, ${place}, can't be used: ${problemOf(error)}`,
         'correct it, or unset it: then followers poll',
       ),
     ];

@@ -13,7 +13,7 @@ import { connectConfigured } from '../../../worker/temporal/configured.ts';
 import { findExecutable } from '../../../worker/temporal/executable.ts';
 import { GatewayClient } from '../../client/gateway-client.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTES } from '../../protocol/names.ts';
-import { type Finding, fail, failed, messageOf, ok, type Surroundings, warn } from './finding.ts';
+import { type Finding, fail, failed, ok, problemOf, type Surroundings, warn } from './finding.ts';
 
 const CALL_TIMEOUT = 5_000;
 const KEYWORD = proto.temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
@@ -175,7 +175,7 @@ async function checkByQuery(connection: Connection, namespace: string, fix: stri
     await within(connection, () => connection.workflowService.countWorkflowExecutions({ namespace, query }));
     return [ok('search attributes', 'usable')];
   } catch (error) {
-    return [warn('search attributes', `not usable: ${messageOf(error)}`, `someone who may runs ${fix}`)];
+    return [warn('search attributes', `not usable: ${problemOf(error)}`, `someone who may runs ${fix}`)];
   }
 }
 

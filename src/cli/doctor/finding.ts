@@ -46,10 +46,10 @@ export function fail(about: string, message: string, fix: string): Finding {
 
 /** An error as a finding: those of Holdfast say by themselves what to do. */
 export function failed(about: string, error: unknown, fix: string): Finding {
-  return fail(about, messageOf(error), fix);
+  return fail(about, problemOf(error), fix);
 }
 
-export function messageOf(error: unknown): string {
+export function problemOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { code } = error as NodeJS.ErrnoException;
   return error.message || code || error.name;

@@ -28,7 +28,7 @@ import { JobNotFound } from '../client-errors.ts';
 import { StoredJobs } from '../stored-api.ts';
 import { checkedJob, checkedPerson } from './checked-job.ts';
 import type { Jobs } from './jobs.ts';
-import { signalProgress, tellOfEnd } from './tell-job.ts';
+import { tellOfEnd, tellProgress } from './tell-job.ts';
 
 /** How somebody wants a job to end. */
 type Ending = Pick<EndJob, 'status' | 'outcome' | 'reason'>;
@@ -81,7 +81,7 @@ export class ClientJobs implements Jobs {
       store.jobs.progress({ ...input, ...(claims === undefined ? {} : { claims }) }),
     );
     if (job.status !== 'running') return { ...answerOf(job, 'refused'), reason: howItEnded(job) };
-    if (tells) await signalProgress(this.#context, job);
+    if (tells) await tellProgress(this.#context, job);
     return answerOf(job, 'updated');
   }
 

@@ -1,10 +1,7 @@
 import type { JobRow } from '../../contract/jobs.ts';
-import { PROTOCOL_VERSION } from '../../contract/version.ts';
-import { completeWait } from '../../jobs/complete-wait.ts';
+import { completeWait, signalProgress } from '../../jobs/complete-wait.ts';
 import { getLogger } from '../../logger.ts';
-import type { JobProgressed } from '../../protocol/job.ts';
 import { messageOf } from '../../protocol/message-of.ts';
-import { JOB_PROGRESS } from '../../protocol/names.ts';
 import type { JobOfMessage } from '../../store/jobs/job-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { ClientContext } from '../client-context.ts';
@@ -35,14 +32,10 @@ export async function tellGivenUp(context: ClientContext, jobs: readonly JobOfMe
 }
 
 /** Tells the workflow that waits for a job how far it has got. */
-export async function signalProgress(context: ClientContext, job: JobRow): Promise<void> {
-  const { jobId, progress, address } = job;
-  if (progress === undefined || address === undefined) return;
-  const payload: JobProgressed = { v: PROTOCOL_VERSION, jobId, progress };
-  await notifyWithDeadline(context, `how far job ${jobId} has got`, async () => {
-    // Whatever run of the session it is: a chain of them is one turn.
-    await context.temporal.workflow.getHandle(address.workflowId).signal(JOB_PROGRESS, payload);
-  });
+export async function tellProgress(context: ClientContext, job: JobRow): Promise<void> {
+  await notifyWithDeadline(context, `how far job ${job.jobId} has got`, () =>
+    signalProgress(context.temporal, job),
+  );
 }
 
 async function notifyWithDeadline(

@@ -37,7 +37,7 @@ export async function outgoingTurn(
   const { message: plain, stateDelta, policy, ...terms } = said;
   const message = await sealedReplies(context, session, plain);
   const withDelta = stateDelta === undefined ? {} : { stateDelta };
-  const bytes = jsonBytes([message, stateDelta]);
+  const bytes = messageBytes([message, stateDelta]);
   let content: Pick<SendMessage, 'message' | 'stored' | 'stateDelta'> = { message, ...withDelta };
   let uploaded = false;
   if (bytes > PAYLOAD_LIMIT) {
@@ -72,7 +72,7 @@ async function isKept(store: Store, { session, invocationId }: TurnNames): Promi
   return row?.status === 'waiting' || row?.status === 'uploaded';
 }
 
-function jsonBytes(value: unknown): number {
+function messageBytes(value: unknown): number {
   try {
     return Buffer.byteLength(JSON.stringify(value));
   } catch (error) {

@@ -1,5 +1,6 @@
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import type { GatewayAbout } from '../../contract/about.ts';
+import { workflowPage } from '../../protocol/temporal-ui.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 
 export interface TurnLinks {
@@ -42,7 +43,6 @@ function linksOf({ app, userId, sessionId }: SessionNames, turn: TurnHandle, abo
 
 function runPage({ uiUrl, namespace }: GatewayAbout, { workflowId, runId }: TurnHandle): string | undefined {
   if (uiUrl === undefined) return undefined;
-  const page = `${uiUrl}/namespaces/${encodeURIComponent(namespace)}/workflows/${encodeURIComponent(workflowId)}`;
   // Of a turn whose history was deleted the run isn't known.
-  return runId === '' ? page : `${page}/${encodeURIComponent(runId)}/history`;
+  return workflowPage({ uiUrl, namespace }, workflowId, runId === '' ? undefined : runId);
 }
