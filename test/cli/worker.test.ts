@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import { findLocalGateway } from '../../worker/local-gateway.ts';
 import { isDeep } from '../setup/tier.ts';
@@ -78,8 +78,9 @@ describe('holdfast worker', () => {
       return undefined;
     }
   };
+  // On a busy machine the gateway is slow to answer, and then it is not found.
   const client = async () =>
-    new GatewayClient((await findLocalGateway(project.folder)) ?? { url: '', token: '' });
+    new GatewayClient(await vi.waitUntil(() => findLocalGateway(project.folder), { timeout: 30_000 }));
 
   beforeAll(async () => {
     health = await freePort();
