@@ -1,6 +1,6 @@
 import { activityInfo, Context } from '@temporalio/activity';
 import { WorkflowFailedError } from '@temporalio/client';
-import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { ApplicationFailure, CancelledFailure, TimeoutFailure } from '@temporalio/common';
 import { InvalidTurn, MessageRejected, MessageTooLarge } from '../../src/client/client-errors.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { OutgoingMessage } from '../../src/client/messages/outgoing-message.ts';
@@ -65,16 +65,22 @@ async function resultOf(turn: TurnHandle, signal: AbortSignal): Promise<TurnResu
     return await turn.result({ signal });
   } catch (error) {
     if (!(error instanceof WorkflowFailedError) || error.cause instanceof ApplicationFailure) throw error;
-    const code: ErrorCode = error.cause instanceof CancelledFailure ? 'CANCELLED' : 'TERMINATED';
     return {
       v: PROTOCOL_VERSION,
       invocationId: turn.invocationId,
       status: 'interrupted',
-      error: { code, message: 'the run of the turn was ended from outside' },
+      error: endOf(error.cause),
       events: { from: 0, to: 0 },
       usage: { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },
     };
   }
+}
+
+function endOf(cause: Error | undefined): { code: ErrorCode; message: string } {
+  if (cause instanceof TimeoutFailure)
+    return { code: 'TIMED_OUT', message: 'the run of the turn has timed out' };
+  const code = cause instanceof CancelledFailure ? 'CANCELLED' : 'TERMINATED';
+  return { code, message: 'the run of the turn was ended from outside' };
 }
 
 /** Its turns run where this activity does. */

@@ -49,3 +49,15 @@ function asObject(given: unknown, method: string, Invalid: InvalidClass): object
   if (isObject(given)) return given;
   throw new Invalid(`${method}: expected an object, got ${shapeOf(given)}`);
 }
+
+/**
+ * Milliseconds that a caller waits, or the default. Contracts have no limit of it: the gateway's is that of its own answer.
+ *
+ * @throws InvalidTurn for anything but a finite number from 0.
+ */
+export function checkedTimeout(timeout: number | undefined, otherwise: number): number {
+  if (timeout === undefined) return otherwise;
+  if (typeof timeout === 'number' && Number.isFinite(timeout) && timeout >= 0) return timeout;
+  const given = typeof timeout === 'number' ? String(timeout) : shapeOf(timeout);
+  throw new InvalidTurn(`timeout: expected milliseconds from 0, got ${given}`);
+}

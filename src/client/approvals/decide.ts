@@ -4,6 +4,7 @@ import type { ApprovalRow } from '../../contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { PROVIDE_CREDENTIAL } from '../../protocol/names.ts';
 import { ANSWER_TIMEOUT, aboutWorkers, askOrRefused, type Refusal } from '../ask-workflow.ts';
+import { checkedTimeout } from '../checked-input.ts';
 import type { ClientContext } from '../client-context.ts';
 import {
   AmbiguousRequest,
@@ -42,12 +43,12 @@ export interface Said {
  * @throws RequestNotFound, RequestNotPending, AmbiguousRequest, DecisionRefused, InvalidTurn
  */
 export async function decide(context: ClientContext, which: WhichRequest, said: Said): Promise<Decided> {
-  const { method, order, timeout = ANSWER_TIMEOUT } = said;
+  const { method, order, timeout } = said;
   const to = await addresseeOf(context, which, method);
   checkIsShown(to.row, said.shown, method);
   const decision = (to.row && (await said.sealed?.(to.row))) ?? said.decision;
   const payload = { v: PROTOCOL_VERSION, ...to.named, ...decision, ...sessionOf(said) };
-  const deadline = Date.now() + timeout;
+  const deadline = Date.now() + checkedTimeout(timeout, ANSWER_TIMEOUT);
   for (let tried = 0; tried < MOST_TRIES; tried++) {
     const asked = await askOrRefused<DecisionReceipt>(context, to.workflowId, {
       update: order,

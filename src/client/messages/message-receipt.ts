@@ -2,6 +2,7 @@ import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { MessageReceipt } from '../../protocol/message.ts';
 import { SEND_MESSAGE } from '../../protocol/names.ts';
 import { ANSWER_TIMEOUT, aboutWorkers, ask } from '../ask-workflow.ts';
+import { checkedTimeout } from '../checked-input.ts';
 import type { ClientContext } from '../client-context.ts';
 import { hasEnded, rejectedReceipt, type SentTurn } from '../turns/await-result.ts';
 import { openRun } from '../turns/open-run.ts';
@@ -21,13 +22,9 @@ export type Receipt =
       reason: string;
     };
 
-export async function receiptOf(
-  context: ClientContext,
-  turn: SentTurn,
-  timeout = ANSWER_TIMEOUT,
-): Promise<Receipt> {
+export async function receiptOf(context: ClientContext, turn: SentTurn, timeout?: number): Promise<Receipt> {
   const { names, message, taskQueue } = turn;
-  const deadline = Date.now() + timeout;
+  const deadline = Date.now() + checkedTimeout(timeout, ANSWER_TIMEOUT);
   let sentAgain = false;
   while (message !== undefined) {
     const asked = await ask<MessageReceipt>(context, names.workflowId, {

@@ -7,6 +7,7 @@ import type { DeletedSession, IdleSession } from '../../store/sessions/session-s
 import type { Store } from '../../store/store.ts';
 import { SessionHasForks } from '../../store/store-errors.ts';
 import { isOutOfTime } from '../ask-workflow.ts';
+import { checkedTimeout } from '../checked-input.ts';
 import type { ClientContext } from '../client-context.ts';
 import { TurnRunning } from '../client-errors.ts';
 import { isOpen, latestRun } from '../turns/open-run.ts';
@@ -33,7 +34,8 @@ export async function deleteWithRuns(
   options: DeleteSessionOptions,
 ): Promise<DeletedSessions> {
   const names = sessionNamesOf(options, 'sessions.delete');
-  const { withForks = false, cancelRunning = false, timeout = CANCEL_TIMEOUT } = options;
+  const { withForks = false, cancelRunning = false } = options;
+  const timeout = checkedTimeout(options.timeout, CANCEL_TIMEOUT);
   const all = withForks ? [names, ...(await store.sessions.forksOf(names))] : [names];
   const latest = new Map<string, Awaited<ReturnType<typeof latestRun>>>();
   for (const each of all) {

@@ -20,7 +20,7 @@ import {
 import type { ListedSessions, Session, SessionSummary } from '../../store/sessions/session-store.ts';
 import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import { SessionNotFound } from '../../store/store-errors.ts';
-import { checkedFields, checkedInput } from '../checked-input.ts';
+import { checkedFields, checkedInput, checkedTimeout } from '../checked-input.ts';
 import type { GatewayConnection } from '../gateway-connection.ts';
 import type { HoldfastApi } from '../holdfast-api.ts';
 import { gatewayTurn, type ToldTurn } from '../turns/gateway-turn.ts';
@@ -64,7 +64,8 @@ export class GatewaySessions implements Pick<HoldfastApi['sessions'], keyof Hold
     const { timeout } = options;
     return await this.#connection.call(deleteSession, {
       ...checkedFields(SESSION_TO_DELETE, options, deleteSession.name),
-      timeout: timeout === undefined ? undefined : Math.round(Math.min(LONGEST_END, timeout)),
+      timeout:
+        timeout === undefined ? undefined : Math.round(Math.min(LONGEST_END, checkedTimeout(timeout, 0))),
     });
   }
 

@@ -5,6 +5,7 @@ import { requestOf } from '../../contract/operation.ts';
 import { getTurn } from '../../contract/turns.ts';
 import type { TurnResult } from '../../protocol/turn.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
+import { checkedTimeout } from '../checked-input.ts';
 import { GatewayUnreachable } from '../client-errors.ts';
 import { type GatewayConnection, isPassing, retryAfter } from '../gateway-connection.ts';
 import type { SentMessage } from '../holdfast-api.ts';
@@ -69,9 +70,8 @@ async function* eventsOf(items: AsyncIterable<StreamItem>): AsyncGenerator<Follo
 
 /** A timeout in the bounds of the gateway. */
 export function answerQuery({ timeout }: AnswerOptions = {}): { timeout: number | undefined } {
-  const bounded =
-    timeout === undefined ? undefined : Math.round(Math.min(LONGEST_TIMEOUT, Math.max(0, timeout)));
-  return { timeout: bounded };
+  if (timeout === undefined) return { timeout };
+  return { timeout: Math.round(Math.min(LONGEST_TIMEOUT, checkedTimeout(timeout, 0))) };
 }
 
 /** Polls, however often, until the turn has ended. */

@@ -10,6 +10,7 @@ import { CANCEL_CALL, INTERRUPT, STATUS_QUERY } from '../../protocol/names.ts';
 import type { TurnStatus } from '../../protocol/turn.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { ANSWER_TIMEOUT, aboutWorkers, ask, isOutOfTime } from '../ask-workflow.ts';
+import { checkedTimeout } from '../checked-input.ts';
 import type { ClientContext } from '../client-context.ts';
 import { NoAnswer, UnknownCall } from '../client-errors.ts';
 import { checkedCall, checkedInterrupt } from './checked-order.ts';
@@ -77,9 +78,9 @@ async function steer<Receipt extends object>(
   workflowId: string,
   name: string,
   payload: object,
-  timeout = ANSWER_TIMEOUT,
+  timeout: number | undefined,
 ): Promise<Confirmed<Receipt> | undefined> {
-  const deadline = Date.now() + timeout;
+  const deadline = Date.now() + checkedTimeout(timeout, ANSWER_TIMEOUT);
   const asked = await ask<Receipt>(context, workflowId, { update: name, payload, deadline });
   if (asked.kind === 'answer') return { ...asked.value, confirmed: true };
   if (asked.kind === 'closed') return undefined;
@@ -98,8 +99,9 @@ async function steer<Receipt extends object>(
 export async function status(
   context: ClientContext,
   names: SessionNames,
-  { timeout = ANSWER_TIMEOUT }: AnswerOptions,
+  options: AnswerOptions,
 ): Promise<TurnStatus | undefined> {
+  const timeout = checkedTimeout(options.timeout, ANSWER_TIMEOUT);
   const run = await openRun(context.temporal, workflowIdOfSession(names, 'status'));
   return run && (await queryStatus(context, run, timeout));
 }

@@ -132,7 +132,7 @@ export class ApiDocument {
           in: place,
           required: place === 'path' || isRequired,
           ...(description === undefined ? {} : { description }),
-          schema: place === 'path' ? { type: 'string' } : schema.type === 'array' ? listText(schema) : schema,
+          schema: schema.type === 'array' ? listText(schema) : schema,
         };
       });
   }
