@@ -66,7 +66,6 @@ import { type Attempt, attempt } from './attempt.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import type { Deployment } from './deployment.ts';
 import { deliverJob, recordJob } from './jobs/job-messages.ts';
-import { withLastingStore } from './lasting-store.ts';
 import { type CallPlace, reportUnexpected } from './logging.ts';
 import { awaitTurn } from './messages/await-turn.ts';
 import { keepMessages } from './messages/incoming-messages.ts';
@@ -77,6 +76,7 @@ import { settleStep } from './model/settle-step.ts';
 import { deliverNotice } from './notices/deliver-notice.ts';
 import { notify } from './notices/notify.ts';
 import { deleteExpiredSessions } from './sessions/delete-expired-sessions.ts';
+import { withLastingStore } from './store-retries.ts';
 import { runTool } from './tool/call.ts';
 import { closeCall } from './tool/close-call.ts';
 

@@ -15,9 +15,9 @@ import { NotDeployedHere } from '../agents.ts';
 import { type Attempt, retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { describeFailure, storeErrorIn } from '../tool/tool-failure.ts';
+import { JobScene, ownToolOfJob } from './job-hook-context.ts';
 import { askHook, loggerOfJob, outcomeOfHook, outcomeOfTimeout, outOfTime, warnOfHook } from './job-hooks.ts';
 import { jobAddress } from './job-of-call.ts';
-import { JobScene, ownToolOfJob } from './job-scene.ts';
 
 /** After this many failed polls in a row the job fails. */
 const MOST_FAILED_POLLS = 10;

@@ -20,6 +20,7 @@ import { type CallOutcome, callResult, settleCall } from '../tool/settle-call.ts
 import { argumentsIn } from '../tool/settle-unsettled.ts';
 import { describeFailure, storeErrorIn } from '../tool/tool-failure.ts';
 import { assertLeft } from './await-job.ts';
+import { JobScene } from './job-hook-context.ts';
 import {
   hookTime,
   loggerOfJob,
@@ -30,7 +31,6 @@ import {
 } from './job-hooks.ts';
 import { outcomeNotesIn } from './job-notes.ts';
 import { outcomeByHooks } from './job-outcomes.ts';
-import { JobScene } from './job-scene.ts';
 
 type EndOfJob = Extract<JobTask, { do: 'end' }>;
 

@@ -13,8 +13,8 @@ import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger, type HoldfastLogger } from '../logging.ts';
 import { effectsOf } from '../tool/call-context.ts';
 import { describeFailure, hidesTexts, storeErrorIn } from '../tool/tool-failure.ts';
+import type { JobScene } from './job-hook-context.ts';
 import { type OutcomeNotes, recordOutcomeNotes } from './job-notes.ts';
-import type { JobScene } from './job-scene.ts';
 
 /** A job in process may run for days; nothing that only asks about one should. Milliseconds. */
 const LONGEST_HOOK = 300_000;

@@ -11,9 +11,9 @@ import {
 } from '../../src/protocol/job.ts';
 import { NotDeployedHere } from '../agents.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
+import { ownToolOfJob } from './job-hook-context.ts';
 import { type OutcomeNotes, outcomeNotesIn } from './job-notes.ts';
 import { tellProgress } from './job-of-call.ts';
-import { ownToolOfJob } from './job-scene.ts';
 
 /**
  * `holdfast.recordJob`: what a message to a turn that waits says of a job.

@@ -18,9 +18,9 @@ import {
 } from '../tool/settle-call.ts';
 import type { CalledTool, ToolCallbacks } from '../tool/tool-callbacks.ts';
 import { recordedFailure, storeErrorIn } from '../tool/tool-failure.ts';
+import { JobScene } from './job-hook-context.ts';
 import { hookTime, outcomeOfTimeout, outOfTime, runCancelHook } from './job-hooks.ts';
 import type { JobEndedFirst, JobOfCall, LeftJob } from './job-of-call.ts';
-import { JobScene } from './job-scene.ts';
 
 /** A call that goes on as a job: nothing is settled. */
 export interface ParkedRun {

@@ -14,7 +14,7 @@ import { approvalNotProven, beginAnswered, beginUnanswered } from '../approvals/
 import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import type { Deployment } from '../deployment.ts';
-import { untilBack } from '../lasting-store.ts';
+import { untilBack } from '../store-retries.ts';
 import { hasNotRun, type StartedCall, type TriedCall } from './tool-failure.ts';
 
 /** Milliseconds of the margin of a call's schedule that may pass before it has begun. */

@@ -12,10 +12,10 @@ import {
 import type { PlannedCall } from '../../src/protocol/step.ts';
 import { failure } from '../arguments.ts';
 import { RequestNotices } from '../notices/notices.ts';
+import { EntryRecorder } from './audit-recorder.ts';
 import { type Decision, RAW_SECRET } from './decision.ts';
 import { type Answer, answeredBefore, bareReceipt, Decisions, namesOf } from './decisions.ts';
 import { EarlyReplies } from './early-replies.ts';
-import { EntryRecorder } from './entry-recorder.ts';
 import {
   type AskingCall,
   type ClosedRequests,
