@@ -76,7 +76,7 @@ import { settleStep } from './model/settle-step.ts';
 import { deliverNotice } from './notices/deliver-notice.ts';
 import { notify } from './notices/notify.ts';
 import { deleteExpiredSessions } from './sessions/delete-expired-sessions.ts';
-import { withLastingStore } from './store-retries.ts';
+import { withStoreRetries } from './store-retries.ts';
 import { runTool } from './tool/call.ts';
 import { closeCall } from './tool/close-call.ts';
 
@@ -118,30 +118,30 @@ export function createActivities(dependencies: ActivityDependencies): HoldfastAc
       );
     };
   // Wraps activities that record what has happened.
-  const lasting = <Input extends object, Result>(body: Body<Input, Result>) =>
+  const recording = <Input extends object, Result>(body: Body<Input, Result>) =>
     runs<Input, Result>((own, input, current, place) =>
-      body(withLastingStore(own, current, place), input, current, place),
+      body(withStoreRetries(own, current, place), input, current, place),
     );
   const reaching = <Input extends ClaimedPlace, Result>(activity: (input: Input) => Promise<Result>) =>
     reachingAgents(dependencies, activity);
   return {
     [CALL_MODEL]: reaching(
-      lasting((own, input, current, place) => callModel(own, input, { current, place, rateLimited })),
+      recording((own, input, current, place) => callModel(own, input, { current, place, rateLimited })),
     ),
-    [SETTLE_STEP]: reaching(lasting(settleStep)),
+    [SETTLE_STEP]: reaching(recording(settleStep)),
     [KEEP_MESSAGES]: runs(keepMessages),
     [VERIFY_DECISION]: reaching(runs(verifyDecision)),
     [RECORD_ENTRIES]: runs(recordEntries),
     [NOTIFY]: runs(notify),
     [DELIVER_NOTICE]: runs(deliverNotice),
-    [CLOSE_CALL]: reaching(lasting(closeCall)),
+    [CLOSE_CALL]: reaching(recording(closeCall)),
     [DELETE_EXPIRED_SESSIONS]: runs(deleteExpiredSessions),
     [RECORD_JOB]: runs(recordJob),
     [DELIVER_JOB]: reaching(runs(deliverJob)),
     [AWAIT_TURN]: runs(awaitTurn),
     [READ_ANSWER]: runs(readAnswer),
     [READ_DECISION]: runs(readDecision),
-    default: reaching(lasting(runTool)),
+    default: reaching(recording(runTool)),
   };
 }
 

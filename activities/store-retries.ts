@@ -13,7 +13,7 @@ const LONGEST_PAUSE = 1_000;
  * Operations that record an effect, or run between an effect and its record. Each may be sent again as it is: it changes nothing
  * more, and returns the first result.
  */
-const LASTING = {
+const RETRIED = {
   turns: [
     'askOnce',
     'commitStep',
@@ -29,14 +29,14 @@ const LASTING = {
 } as const satisfies { [Noun in keyof Store]?: readonly (keyof Store[Noun])[] };
 
 type Again = <T>(work: () => Promise<T>) => Promise<T>;
-type Waits = (reason: StoreUnavailable) => void;
+type OnWait = (reason: StoreUnavailable) => void;
 
 /**
  * The store of an attempt that has begun something: what happened meanwhile is recorded as soon as the store is back, by this attempt,
  * because the next one would do it again or find its outcome unknown. Heartbeats go on, and what else there is to ask of the store fails
  * at once, as before.
  */
-export function withLastingStore(
+export function withStoreRetries(
   dependencies: ActivityDependencies,
   current: Attempt,
   place: CallPlace,
@@ -45,24 +45,24 @@ export function withLastingStore(
     callLogger(dependencies, place).warn('an attempt waits for the store', { reason: reason.message }),
   );
   const { store } = dependencies;
-  const again: Again = (work) => untilBack(work, current, waits);
-  const lasting = {
-    turns: lastingFacet(store.turns, LASTING.turns, again),
-    jobs: lastingFacet(store.jobs, LASTING.jobs, again),
-    approvals: lastingFacet(store.approvals, LASTING.approvals, again),
+  const again: Again = (work) => retryUntilAvailable(work, current, waits);
+  const retrying = {
+    turns: retryingFacet(store.turns, RETRIED.turns, again),
+    jobs: retryingFacet(store.jobs, RETRIED.jobs, again),
+    approvals: retryingFacet(store.approvals, RETRIED.approvals, again),
   };
-  return { ...dependencies, store: Object.assign(Object.create(store) as Store, lasting) };
+  return { ...dependencies, store: Object.assign(Object.create(store) as Store, retrying) };
 }
 
-function lastingFacet<Facet extends object>(
+function retryingFacet<Facet extends object>(
   facet: Facet,
-  lasting: readonly (keyof Facet)[],
+  retried: readonly (keyof Facet)[],
   again: Again,
 ): Facet {
   return new Proxy(facet, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target);
-      if (typeof member !== 'function' || !lasting.some((each) => each === name)) return member;
+      if (typeof member !== 'function' || !retried.some((each) => each === name)) return member;
       return (...given: unknown[]) => again(() => Reflect.apply(member, target, given));
     },
   });
@@ -75,7 +75,11 @@ function lastingFacet<Facet extends object>(
  * @param waits is told of each failure that is waited out.
  * @throws other errors of the work, and StoreUnavailable where the store has stayed away for too long.
  */
-export async function untilBack<T>(work: () => Promise<T>, current: Attempt, waits: Waits): Promise<T> {
+export async function retryUntilAvailable<T>(
+  work: () => Promise<T>,
+  current: Attempt,
+  waits: OnWait,
+): Promise<T> {
   for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
     try {
       return await work();
@@ -88,7 +92,7 @@ export async function untilBack<T>(work: () => Promise<T>, current: Attempt, wai
   }
 }
 
-function onlyOnce(tell: Waits): Waits {
+function onlyOnce(tell: OnWait): OnWait {
   let isReported = false;
   return (reason) => {
     if (!isReported) tell(reason);

@@ -113,8 +113,8 @@ class Preparation {
   }
 
   #called({ callId, callKey, args: given, tool }: GatedCall): CalledTool {
-    const { agent, context, scene, time } = this.#step;
-    const { names, invocationId, userContent, transcript } = scene;
+    const { agent, context, contextInit, time } = this.#step;
+    const { names, invocationId, userContent, transcript } = contextInit;
     const state = stateWith(context.init.state, context.actions);
     const init = contextInitOf({
       ...{ names, invocationId, userContent, agent, state, transcript },

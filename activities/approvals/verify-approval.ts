@@ -23,7 +23,7 @@ import { inTime } from '../deadline.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf, settingsOf, trustedIssuers } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
-import { callContext, contextInitOf, NOTHING_ONCE, sceneOf } from '../tool/call-context.ts';
+import { callContext, contextInitOf, contextParts, NOTHING_ONCE } from '../tool/call-context.ts';
 import { searchTool } from '../tool/find-tool.ts';
 import { ToolCallbacks } from '../tool/tool-callbacks.ts';
 import { describeFailure, storeErrorIn } from '../tool/tool-failure.ts';
@@ -180,15 +180,15 @@ async function check(
   const agent = callerOf(deployment, input);
   const { step } = placeOfCall(callKey);
   const peeked = await store.turns.peekStep({ session, invocationId, runKey, step });
-  const scene = sceneOf({ ...peeked, invocationId }, { agent, abortSignal });
+  const parts = contextParts({ ...peeked, invocationId }, { agent, abortSignal });
   const edits = peeked.remembered.toolEdits;
   const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, app));
   const isAsked = callbacks.has('beforeToolCallback');
   if (isAsked) {
     const transcript = await currentTranscript(dependencies, session, peeked.names);
-    scene.transcript = transcriptView(transcript, invocationId);
+    parts.transcript = transcriptView(transcript, invocationId);
   }
-  const init = contextInitOf(scene);
+  const init = contextInitOf(parts);
   const search = { deployment, agent, init, edits, current, time: CHECK_TIME };
   const tool = await searchTool(search, { name, callId });
   const call = { callId, callKey, attempt: 1, once: NOTHING_ONCE, heartbeat: () => undefined };

@@ -15,7 +15,7 @@ import { NotDeployedHere } from '../agents.ts';
 import { type Attempt, retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { describeFailure, storeErrorIn } from '../tool/tool-failure.ts';
-import { JobScene, ownToolOfJob } from './job-hook-context.ts';
+import { JobHookContext, ownToolOfJob } from './job-hook-context.ts';
 import { askHook, loggerOfJob, outcomeOfHook, outcomeOfTimeout, outOfTime, warnOfHook } from './job-hooks.ts';
 import { jobAddress } from './job-of-call.ts';
 
@@ -23,7 +23,7 @@ import { jobAddress } from './job-of-call.ts';
 const MOST_FAILED_POLLS = 10;
 /** Milliseconds until a worker that has the tool may be there. */
 const ELSEWHERE_DELAY = 30_000;
-/** Back-off of looks that nobody answers, milliseconds: as the workflow schedules them. */
+/** Milliseconds between attempts that no message completes: as the workflow schedules them. */
 const FIRST_BACKOFF = 1_000;
 const LONGEST_BACKOFF = 300_000;
 
@@ -52,7 +52,7 @@ export function assertLeft({ jobId, mode }: JobRow): void {
 }
 
 /**
- * One look at a job. Until it has ended there is nothing to return: the attempt fails without harm where there is something to look
+ * One attempt to see a job's end. Until it has ended there is nothing to return: the attempt fails without harm where there is something to look
  * at later, and is left to the job's end where there is not.
  *
  * @throws HOLDFAST_JOB_LOST, CompleteAsyncError
@@ -68,7 +68,7 @@ export async function awaitJob(
   if (row === undefined)
     throw new HoldfastError('HOLDFAST_JOB_LOST', `job ${jobId} is not in the store: its session was deleted`);
   assertLeft(row);
-  if (row.status === 'running') await new Look(dependencies, input, row, current).wait();
+  if (row.status === 'running') await new WaitAttempt(dependencies, input, row, current).wait();
   return { v: PROTOCOL_VERSION, ended: jobId };
 }
 
@@ -78,7 +78,7 @@ interface Check {
   text: string;
 }
 
-class Look {
+class WaitAttempt {
   readonly #dependencies: ActivityDependencies;
   readonly #input: ToolCallInput;
   readonly #row: JobRow;
@@ -93,41 +93,41 @@ class Look {
 
   /** Returns once the job has ended. */
   async wait(): Promise<void> {
-    let scene: JobScene | undefined;
+    let hookContext: JobHookContext | undefined;
     let tool: BaseTool | undefined;
     try {
       tool = ownToolOfJob(this.#dependencies, this.#input, this.#row);
-      if (tool === undefined || tool.job.poll !== undefined) scene = await this.#scene();
+      if (tool === undefined || tool.job.poll !== undefined) hookContext = await this.#hookContext();
     } catch (error) {
       if (!(error instanceof NotDeployedHere)) throw error;
       loggerOfJob(this.#dependencies, this.#row).warn(error.message);
       // The job's end is noticed nevertheless.
       throw pending(ELSEWHERE_DELAY);
     }
-    tool ??= scene?.tool as BaseTool;
+    tool ??= hookContext?.tool as BaseTool;
     const { poll } = tool.job;
-    if (poll !== undefined && scene !== undefined) await this.#poll(scene, poll);
-    else await this.#look(tool);
+    if (poll !== undefined && hookContext !== undefined) await this.#poll(hookContext, poll);
+    else await this.#checkSilence(tool);
   }
 
-  async #look(tool: BaseTool): Promise<void> {
+  async #checkSilence(tool: BaseTool): Promise<void> {
     const now = await this.#dependencies.store.now();
     const check = checkOf(tool, this.#row);
     if (check !== undefined && check.at <= now) return await this.#timedOut(check.text);
-    // An outcome would not be heard after a look that comes after the deadline: the server gives such a look up at once.
-    const isDue = check !== undefined && check.at <= this.#row.until && check.at - now < nextLook();
+    // An attempt after the deadline would not hear of an outcome: the server gives it up at once.
+    const isDue = check !== undefined && check.at <= this.#row.until && check.at - now < untilNextAttempt();
     if (isDue) throw pending(check.at - now);
     throw new CompleteAsyncError();
   }
 
-  async #poll(scene: JobScene, poll: NonNullable<JobOptions['poll']>): Promise<void> {
+  async #poll(hookContext: JobHookContext, poll: NonNullable<JobOptions['poll']>): Promise<void> {
     const { store } = this.#dependencies;
     const { session, jobId } = this.#row;
     let row: JobRow;
     try {
-      const answer = await askHook(scene, 'poll', poll, this.#current);
+      const answer = await askHook(hookContext, 'poll', poll, this.#current);
       if (answer.value !== undefined && answer.value !== null) {
-        const outcome = await outcomeOfHook(this.#dependencies, scene, answer);
+        const outcome = await outcomeOfHook(this.#dependencies, hookContext, answer);
         return await this.#end({ status: 'completed', outcome, by: 'poll' });
       }
       row = await store.jobs.recordPoll({ session, jobId });
@@ -136,21 +136,21 @@ class Look {
       const storeError = storeErrorIn(error);
       if (storeError instanceof Unstorable) return await this.#unstorable();
       if (storeError !== undefined) throw storeError;
-      row = await this.#failed(scene, error);
+      row = await this.#failed(hookContext, error);
     }
     if (row.status !== 'running') return;
     const now = await store.now();
-    const check = checkOf(scene.tool, row);
-    if (check !== undefined && check.at <= now) return await this.#timedOut(check.text, scene);
-    if (row.until <= now) return await this.#timedOut(outOfTime(row), scene);
-    const next = Math.min(now + scene.tool.job.pollInterval, row.until, check?.at ?? row.until);
+    const check = checkOf(hookContext.tool, row);
+    if (check !== undefined && check.at <= now) return await this.#timedOut(check.text, hookContext);
+    if (row.until <= now) return await this.#timedOut(outOfTime(row), hookContext);
+    const next = Math.min(now + hookContext.tool.job.pollInterval, row.until, check?.at ?? row.until);
     throw pending(Math.max(next - now, 1));
   }
 
-  async #failed(scene: JobScene, thrown: unknown): Promise<JobRow> {
+  async #failed(hookContext: JobHookContext, thrown: unknown): Promise<JobRow> {
     const { session, jobId, tool: name } = this.#row;
-    const { sensitive } = scene.tool.durable;
-    warnOfHook(this.#dependencies, scene, 'poll', thrown);
+    const { sensitive } = hookContext.tool.durable;
+    warnOfHook(this.#dependencies, hookContext, 'poll', thrown);
     // Operators read it in lists of jobs.
     const error = isAnySensitive(sensitive) ? `Error in tool '${name}'` : describeFailure(thrown).message;
     const row = await this.#dependencies.store.jobs.recordPoll({ session, jobId, error });
@@ -166,9 +166,9 @@ class Look {
     await this.#end({ status: 'failed', outcome: { response: { error }, failed: true }, by: 'poll' });
   }
 
-  async #timedOut(text: string, known?: JobScene): Promise<void> {
-    const scene = known ?? (await this.#scene());
-    const outcome = await outcomeOfTimeout(this.#dependencies, scene, text, this.#current);
+  async #timedOut(text: string, known?: JobHookContext): Promise<void> {
+    const hookContext = known ?? (await this.#hookContext());
+    const outcome = await outcomeOfTimeout(this.#dependencies, hookContext, text, this.#current);
     await this.#end({ status: 'timed_out', outcome, by: 'timeout', reason: text });
   }
 
@@ -176,8 +176,8 @@ class Look {
     await this.#dependencies.store.jobs.end({ jobId: this.#row.jobId, ...end });
   }
 
-  #scene(): Promise<JobScene> {
-    return JobScene.open(this.#dependencies, this.#input, this.#row, this.#current);
+  #hookContext(): Promise<JobHookContext> {
+    return JobHookContext.open(this.#dependencies, this.#input, this.#row, this.#current);
   }
 }
 
@@ -202,8 +202,8 @@ function checkOf({ job }: BaseTool, row: JobRow): Check | undefined {
   return { at: Math.max(heardAt, row.since) + silenceTimeout, text };
 }
 
-/** Milliseconds until the server looks again where nobody completes this attempt. */
-function nextLook(): number {
+/** Milliseconds until the server begins the next attempt, unless this one is completed. */
+function untilNextAttempt(): number {
   const { startToCloseTimeoutMs, attempt } = activityInfo();
   return startToCloseTimeoutMs + Math.min(FIRST_BACKOFF * 2 ** (attempt - 1), LONGEST_BACKOFF);
 }

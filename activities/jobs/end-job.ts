@@ -20,7 +20,7 @@ import { type CallOutcome, callResult, settleCall } from '../tool/settle-call.ts
 import { argumentsIn } from '../tool/settle-unsettled.ts';
 import { describeFailure, storeErrorIn } from '../tool/tool-failure.ts';
 import { assertLeft } from './await-job.ts';
-import { JobScene } from './job-hook-context.ts';
+import { JobHookContext } from './job-hook-context.ts';
 import {
   hookTime,
   loggerOfJob,
@@ -47,24 +47,24 @@ export async function endJob(
   const row = await dependencies.store.jobs.find(task.jobId);
   if (row === undefined) return await withoutRow(dependencies, input, task);
   assertLeft(row);
-  let scene: JobScene | undefined;
+  let hookContext: JobHookContext | undefined;
   try {
-    scene = await JobScene.open(dependencies, input, row, current);
+    hookContext = await JobHookContext.open(dependencies, input, row, current);
   } catch (error) {
     if (!isDeployedNowhere(error)) throw error;
     loggerOfJob(dependencies, row).warn(`a job ends without its tool: ${error.message}`);
   }
-  const job = { dependencies, input, task, row, scene, current };
+  const job = { dependencies, input, task, row, hookContext, current };
   const ended =
     row.outcome === undefined
       ? (await dependencies.store.jobs.end({ jobId: row.jobId, ...(await endingOf(job)) })).job
       : row;
-  if (scene !== undefined && (ended.status === 'cancelled' || ended.status === 'timed_out')) {
-    const delay = await runCancelHook(dependencies, scene, current);
-    const text = `cancel of tool '${scene.tool.name}' failed`;
+  if (hookContext !== undefined && (ended.status === 'cancelled' || ended.status === 'timed_out')) {
+    const delay = await runCancelHook(dependencies, hookContext, current);
+    const text = `cancel of tool '${hookContext.tool.name}' failed`;
     if (delay !== undefined) throw retryLater('HOLDFAST_JOB_HOOK_FAILED', text, { delay });
   }
-  if (task.detached) return detachedResult(ended, scene);
+  if (task.detached) return detachedResult(ended, hookContext);
   return await settle(job, ended.outcome as JobOutcome);
 }
 
@@ -75,7 +75,7 @@ interface JobToEnd {
   task: EndOfJob;
   row: JobRow;
   /** Absent where no worker has its tool any more. */
-  scene: JobScene | undefined;
+  hookContext: JobHookContext | undefined;
   current: Attempt;
 }
 
@@ -83,7 +83,7 @@ async function endingOf({
   dependencies,
   task,
   row,
-  scene,
+  hookContext,
   current,
 }: JobToEnd): Promise<Omit<EndJob, 'jobId'>> {
   const { why, text } = task;
@@ -95,9 +95,9 @@ async function endingOf({
   if (why === 'timeout') {
     const reason = outOfTime(row);
     const outcome =
-      scene === undefined
+      hookContext === undefined
         ? timeoutError(row, reason)
-        : await outcomeOfTimeout(dependencies, scene, reason, current);
+        : await outcomeOfTimeout(dependencies, hookContext, reason, current);
     return { status: 'timed_out', outcome, by: 'timeout', reason };
   }
   const reason = 'nothing waits for its job any more, and no outcome of it is known';
@@ -105,22 +105,28 @@ async function endingOf({
 }
 
 async function settle(job: JobToEnd, outcome: JobOutcome): Promise<ToolCallResult> {
-  const { dependencies, input, row, scene } = job;
+  const { dependencies, input, row, hookContext } = job;
   const { session, callKey, agent } = input;
   const heard =
-    scene === undefined ? { ...outcome, actions: {} } : await outcomeInScene(scene, outcome, job.current);
+    hookContext === undefined
+      ? { ...outcome, actions: {} }
+      : await outcomeAfterCallbacks(hookContext, outcome, job.current);
   const { telemetry, store } = dependencies;
   const { app, tool } = row;
   const settled = await settleCall(store, { session, callKey, tool }, heard, {});
   if (settled.first) telemetry.metrics.callFinished({ app, agent, tool }, settled.failed);
-  return callResult(callKey, scene?.tool, settled, heard.answersError === true);
+  return callResult(callKey, hookContext?.tool, settled, heard.answersError === true);
 }
 
-async function outcomeInScene(scene: JobScene, outcome: JobOutcome, current: Attempt): Promise<CallOutcome> {
-  const { tool, callbacks, args, notes, once } = scene;
+async function outcomeAfterCallbacks(
+  hookContext: JobHookContext,
+  outcome: JobOutcome,
+  current: Attempt,
+): Promise<CallOutcome> {
+  const { tool, callbacks, args, notes, once } = hookContext;
   const { parts, actions } = outcomeNotesIn(once, outcome.response);
-  await scene.openCredentials();
-  const context = scene.context(current.signal, merged(notes.actions, actions));
+  await hookContext.openCredentials();
+  const context = hookContext.toolContext(current.signal, merged(notes.actions, actions));
   const heard = await outcomeByHooks({
     ...{ callbacks, outcome, call: { tool, args: structuredClone(args), context } },
     time: hookTime(tool),
@@ -156,9 +162,9 @@ async function withoutRow(
   return callResult(callKey, undefined, settled, false);
 }
 
-function detachedResult(row: JobRow, scene: JobScene | undefined): EndedDetachedJob {
+function detachedResult(row: JobRow, hookContext: JobHookContext | undefined): EndedDetachedJob {
   const { status, outcome, tool } = row;
-  const isHidden = isAnySensitive(scene?.tool.durable.sensitive ?? true);
+  const isHidden = isAnySensitive(hookContext?.tool.durable.sensitive ?? true);
   const carried = isHidden
     ? MASK
     : JSON.stringify(outcome?.response ?? {})
@@ -205,8 +211,8 @@ async function tell(
   try {
     const planned = await store.turns.callArguments({ session, callKey });
     const value = planned ?? argumentsIn(await eventsOf(dependencies, { app, userId, sessionId }), callId);
-    const scene = await JobScene.open(dependencies, { ...call, args: { value } }, row, current);
-    await runCancelHook(dependencies, scene, current);
+    const hookContext = await JobHookContext.open(dependencies, { ...call, args: { value } }, row, current);
+    await runCancelHook(dependencies, hookContext, current);
   } catch (error) {
     if (current.signal.aborted) throw current.aborted();
     if (storeErrorIn(error) !== undefined) throw error;

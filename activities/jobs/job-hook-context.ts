@@ -14,7 +14,7 @@ import { assertOfApp, callerOf, type NamedAgent } from '../agents.ts';
 import type { Attempt } from '../attempt.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
-import { CallCredentials, callContext, contextInitOf, onceIn, sceneOf } from '../tool/call-context.ts';
+import { CallCredentials, callContext, contextInitOf, contextParts, onceIn } from '../tool/call-context.ts';
 import { deployedTool, searchTool } from '../tool/find-tool.ts';
 import { ToolCallbacks } from '../tool/tool-callbacks.ts';
 import { type JobNotes, notesIn } from './job-notes.ts';
@@ -34,7 +34,7 @@ export function ownToolOfJob(
   return deployedTool(deployment, agent, { name: tool, callId });
 }
 
-interface SceneParts {
+interface HookContextParts {
   dependencies: ActivityDependencies;
   row: JobRow;
   agent: LlmAgent;
@@ -45,8 +45,8 @@ interface SceneParts {
   credentials: CallCredentials;
 }
 
-/** The surroundings of a job's hooks, long after its call has run. */
-export class JobScene {
+/** The tool, arguments, contexts and credentials of a job's hooks, long after its call has run. */
+export class JobHookContext {
   readonly row: JobRow;
   readonly agent: LlmAgent;
   readonly tool: BaseTool;
@@ -55,9 +55,9 @@ export class JobScene {
   readonly args: Record<string, unknown>;
   readonly notes: JobNotes;
   readonly once: Readonly<Record<string, unknown>>;
-  readonly #parts: SceneParts;
+  readonly #parts: HookContextParts;
 
-  private constructor(parts: SceneParts) {
+  private constructor(parts: HookContextParts) {
     const { dependencies, row, agent, tool, known, args } = parts;
     this.row = row;
     this.agent = agent;
@@ -75,7 +75,7 @@ export class JobScene {
     input: ToolCallInput,
     row: JobRow,
     current: Attempt,
-  ): Promise<JobScene> {
+  ): Promise<JobHookContext> {
     const { deployment, store, credentials: reader } = dependencies;
     const { session, runKey, callKey } = input;
     const { invocationId } = row;
@@ -90,20 +90,20 @@ export class JobScene {
     ]);
     const known = found ?? { settled: false, attempts: 1, once: {} };
     const { names } = peeked;
-    const scene = sceneOf({ ...peeked, invocationId }, { agent, abortSignal: current.signal });
+    const parts = contextParts({ ...peeked, invocationId }, { agent, abortSignal: current.signal });
     const edits = peeked.remembered.toolEdits;
-    const search = { deployment, agent, init: contextInitOf(scene), edits, current, time: SEARCH_TIME };
+    const search = { deployment, agent, init: contextInitOf(parts), edits, current, time: SEARCH_TIME };
     const tool = await searchTool(search, { name: row.tool, callId: row.callId });
     const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, row.app));
     if (!callbacks.isEmpty || tool.durable.needsTranscript) {
       const transcript = await currentTranscript(dependencies, session, names);
-      scene.transcript = transcriptView(transcript, invocationId);
+      parts.transcript = transcriptView(transcript, invocationId);
     }
-    const init = contextInitOf(scene);
+    const init = contextInitOf(parts);
     const notes = notesIn(known.once);
     const credentials = new CallCredentials(reader, names, new Map(notes.credentials));
     const args = notes.args ?? planned ?? {};
-    return new JobScene({ dependencies, row, agent, tool, init, known, args, credentials });
+    return new JobHookContext({ dependencies, row, agent, tool, init, known, args, credentials });
   }
 
   /** The job as a hook sees it. */
@@ -128,7 +128,7 @@ export class JobScene {
   }
 
   /** @param before what was done before, with which the effects of this context begin. */
-  context(signal: AbortSignal, before?: CallActions): Context {
+  toolContext(signal: AbortSignal, before?: CallActions): Context {
     return callContext({ ...this.#parts.init }, this.#callInit(), signal, before);
   }
 

@@ -13,7 +13,7 @@ import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger, type HoldfastLogger } from '../logging.ts';
 import { effectsOf } from '../tool/call-context.ts';
 import { describeFailure, hidesTexts, storeErrorIn } from '../tool/tool-failure.ts';
-import type { JobScene } from './job-hook-context.ts';
+import type { JobHookContext } from './job-hook-context.ts';
 import { type OutcomeNotes, recordOutcomeNotes } from './job-notes.ts';
 
 /** A job in process may run for days; nothing that only asks about one should. Milliseconds. */
@@ -37,19 +37,19 @@ export function hookTime({ durable }: BaseTool): number {
  * @throws the hook's error, and the error that ends an aborted attempt.
  */
 export async function askHook(
-  scene: JobScene,
+  hookContext: JobHookContext,
   name: HookName,
   hook: Hook,
   current: Attempt,
 ): Promise<HookAnswer> {
-  const time = hookTime(scene.tool);
+  const time = hookTime(hookContext.tool);
   const ask = async (late: AbortSignal): Promise<HookAnswer> => {
-    await scene.openCredentials();
-    const view = await scene.view();
-    const context = scene.context(AbortSignal.any([current.signal, late]));
+    await hookContext.openCredentials();
+    const view = await hookContext.view();
+    const context = hookContext.toolContext(AbortSignal.any([current.signal, late]));
     return { value: await hook(view, context), context };
   };
-  const text = `Error in tool '${scene.tool.name}': ${name} has not answered within ${time} ms`;
+  const text = `Error in tool '${hookContext.tool.name}': ${name} has not answered within ${time} ms`;
   return await inTime(ask, {
     time,
     late: () => new HoldfastError('HOLDFAST_JOB_HOOK_TIMEOUT', text),
@@ -60,7 +60,7 @@ export async function askHook(
 /** A hook's value as the outcome of its job, as if the tool had returned it. The hook's other effects are kept for it. */
 export async function outcomeOfHook(
   { store }: Pick<ActivityDependencies, 'store'>,
-  { tool, row: { session, callKey } }: JobScene,
+  { tool, row: { session, callKey } }: JobHookContext,
   { value, context }: HookAnswer,
 ): Promise<JobOutcome> {
   const checked = await tool.readResult(value);
@@ -78,22 +78,22 @@ export async function outcomeOfHook(
 /** The outcome of a job that is out of time: the answer of its tool's hook, else an error. */
 export async function outcomeOfTimeout(
   dependencies: ActivityDependencies,
-  scene: JobScene,
+  hookContext: JobHookContext,
   text: string,
   current: Attempt,
 ): Promise<JobOutcome> {
-  const unanswered = timeoutError(scene.row, text);
-  const { onTimeout } = scene.tool.job;
+  const unanswered = timeoutError(hookContext.row, text);
+  const { onTimeout } = hookContext.tool.job;
   if (onTimeout === undefined) return unanswered;
   try {
-    const answer = await askHook(scene, 'onTimeout', onTimeout, current);
+    const answer = await askHook(hookContext, 'onTimeout', onTimeout, current);
     if (answer.value === undefined || answer.value === null) return unanswered;
-    return await outcomeOfHook(dependencies, scene, answer);
+    return await outcomeOfHook(dependencies, hookContext, answer);
   } catch (error) {
     if (current.signal.aborted) throw current.aborted();
     const storeError = storeErrorIn(error);
     if (storeError !== undefined) throw storeError;
-    warnOfHook(dependencies, scene, 'onTimeout', error);
+    warnOfHook(dependencies, hookContext, 'onTimeout', error);
     return unanswered;
   }
 }
@@ -109,7 +109,7 @@ export function outOfTime({ since, until }: Pick<JobRow, 'since' | 'until'>): st
 
 export function warnOfHook(
   dependencies: ActivityDependencies,
-  { row, tool }: Pick<JobScene, 'row' | 'tool'>,
+  { row, tool }: Pick<JobHookContext, 'row' | 'tool'>,
   name: HookName,
   thrown: unknown,
 ): void {
@@ -140,21 +140,21 @@ const CANCEL_HOOK_FAILED = 'holdfast:job-not-cancelled';
  */
 export async function runCancelHook(
   dependencies: ActivityDependencies,
-  scene: JobScene,
+  hookContext: JobHookContext,
   current: Attempt,
 ): Promise<number | undefined> {
   const { store } = dependencies;
-  const { once, tool, row } = scene;
+  const { once, tool, row } = hookContext;
   const { session, callKey } = row;
   const { cancel } = tool.job;
   if (cancel === undefined || Object.hasOwn(once, CANCEL_HOOK_DONE)) return undefined;
   try {
-    await askHook(scene, 'cancel', cancel, current);
+    await askHook(hookContext, 'cancel', cancel, current);
   } catch (error) {
     if (current.signal.aborted) throw current.aborted();
     const storeError = storeErrorIn(error);
     if (storeError !== undefined) throw storeError;
-    warnOfHook(dependencies, scene, 'cancel', error);
+    warnOfHook(dependencies, hookContext, 'cancel', error);
     const { maximumAttempts, initialInterval, backoffCoefficient, maximumInterval } = tool.durable.retry;
     let failures = 1;
     while (Object.hasOwn(once, `${CANCEL_HOOK_FAILED}/${failures}`)) failures += 1;

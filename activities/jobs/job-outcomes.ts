@@ -18,7 +18,7 @@ import {
 } from '../tool/settle-call.ts';
 import type { CalledTool, ToolCallbacks } from '../tool/tool-callbacks.ts';
 import { recordedFailure, storeErrorIn } from '../tool/tool-failure.ts';
-import { JobScene } from './job-hook-context.ts';
+import { JobHookContext } from './job-hook-context.ts';
 import { hookTime, outcomeOfTimeout, outOfTime, runCancelHook } from './job-hooks.ts';
 import type { JobEndedFirst, JobOfCall, LeftJob } from './job-of-call.ts';
 
@@ -69,10 +69,10 @@ export class JobOutcomes {
     const { job, input } = this.#call;
     if (unwanted && job !== undefined) {
       const row = await job.opened();
-      const scene = await JobScene.open(this.#dependencies, input, row, this.#current);
-      const delay = await runCancelHook(this.#dependencies, scene, this.#current);
+      const hookContext = await JobHookContext.open(this.#dependencies, input, row, this.#current);
+      const delay = await runCancelHook(this.#dependencies, hookContext, this.#current);
       if (delay !== undefined) {
-        const text = `cancel of tool '${scene.tool.name}' failed`;
+        const text = `cancel of tool '${hookContext.tool.name}' failed`;
         throw retryLater('HOLDFAST_JOB_HOOK_FAILED', text, { delay });
       }
     }
@@ -87,15 +87,15 @@ export class JobOutcomes {
     if (row.status === 'completed' || row.status === 'failed') return;
     // The attempt's own signal has fired by now.
     const current = { ...this.#current, signal: new AbortController().signal };
-    const scene = await JobScene.open(this.#dependencies, this.#call.input, row, current);
-    await runCancelHook(this.#dependencies, scene, current);
+    const hookContext = await JobHookContext.open(this.#dependencies, this.#call.input, row, current);
+    await runCancelHook(this.#dependencies, hookContext, current);
   }
 
   /** The run is the job, and has used up its time. */
   async outOfTime(job: JobOfCall, actions: CallActions | undefined): Promise<CallOutcome> {
     const row = await job.opened();
-    const scene = await JobScene.open(this.#dependencies, this.#call.input, row, this.#current);
-    const outcome = await outcomeOfTimeout(this.#dependencies, scene, outOfTime(row), this.#current);
+    const hookContext = await JobHookContext.open(this.#dependencies, this.#call.input, row, this.#current);
+    const outcome = await outcomeOfTimeout(this.#dependencies, hookContext, outOfTime(row), this.#current);
     const ended = await job.end(outcome, 'timed_out');
     return await this.ended(ended ?? { outcome, unwanted: true }, actions);
   }

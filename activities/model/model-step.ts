@@ -217,12 +217,12 @@ function withLost({ usage: own, treeUsage: usage = own, sessionUsage, age, lost 
 
 /** As plugins and the callbacks of the agent's end have it. The turn's time no longer counts. */
 async function heard(step: StepParts, draft: StepDraft): Promise<StepDraft> {
-  const { agent, begins, context, current, transferredBy, input, plugins, scene, transcript } = step;
+  const { agent, begins, context, current, transferredBy, input, plugins, contextInit, transcript } = step;
   const ending = new StepEnding({
     plugins,
     transferredBy,
     isRoot: begins.isRoot,
-    scene,
+    contextInit,
     transcript,
     time: new StepTime(current, agent),
     place: { runKey: input.runKey, step: input.step },

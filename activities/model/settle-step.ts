@@ -1,7 +1,7 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { runConfigOf } from '../../src/app/app-settings.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
-import { StepContext, type StepScene } from '../../src/flows/step-context.ts';
+import { StepContext, type StepContextInit } from '../../src/flows/step-context.ts';
 import {
   answerOf,
   errorEvent,
@@ -218,7 +218,7 @@ async function endingOfHooks(heard: EndingForHooks): Promise<Ending> {
     logFailed({ dependencies, agent, place: { app: names.app, sessionId: names.sessionId, step } }, error);
   };
   const { state } = peeked;
-  const scene: Omit<StepScene, 'transcript'> = {
+  const contextInit: Omit<StepContextInit, 'transcript'> = {
     names,
     invocationId,
     agent,
@@ -228,13 +228,13 @@ async function endingOfHooks(heard: EndingForHooks): Promise<Ending> {
     runConfig: runConfigOf(settings, asked?.runConfig),
     abortSignal: current.signal,
   };
-  const seen = await seenResponses(code, contextOf(scene, before), given, failed);
+  const seen = await seenResponses(code, contextOf(contextInit, before), given, failed);
   const place = { runKey, step };
   const transcript =
     seen.responses === undefined
       ? before
       : before.followedBy([responsesAt(answers ?? place, seen.responses)]);
-  const context = contextOf(scene, transcript);
+  const context = contextOf(contextInit, transcript);
   if (seen.responses !== undefined) context.keep(seen.responses.actions);
   const calls = transcript
     .toolCalls(invocationId)
@@ -255,7 +255,7 @@ async function endingOfHooks(heard: EndingForHooks): Promise<Ending> {
   };
   const { transferredBy: earlier, isRoot } = endingAgents(deployment, input);
   const parts = {
-    ...{ plugins, time, scene, transcript, place, failed, isRoot },
+    ...{ plugins, time, contextInit, transcript, place, failed, isRoot },
     transferredBy: earlier,
     invocation: context.invocation,
   };
@@ -277,8 +277,11 @@ async function endingOfHooks(heard: EndingForHooks): Promise<Ending> {
   };
 }
 
-function contextOf(scene: Omit<StepScene, 'transcript'>, transcript: Transcript): StepContext {
-  return new StepContext({ ...scene, transcript: transcriptView(transcript, scene.invocationId) });
+function contextOf(contextInit: Omit<StepContextInit, 'transcript'>, transcript: Transcript): StepContext {
+  return new StepContext({
+    ...contextInit,
+    transcript: transcriptView(transcript, contextInit.invocationId),
+  });
 }
 
 /** The responses that are stored, and why their turn fails where plugins could not be asked about them. */

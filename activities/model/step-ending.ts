@@ -1,7 +1,7 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { isLlmAgent } from '../../src/agents/llm-agent.ts';
 import { modelOutputOf } from '../../src/flows/model-output.ts';
-import { StepContext, type StepScene } from '../../src/flows/step-context.ts';
+import { StepContext, type StepContextInit } from '../../src/flows/step-context.ts';
 import {
   draftFromError,
   errorEvent,
@@ -46,7 +46,7 @@ export function hasEnding(
 interface StepEndingParts extends Pick<EndingAgents, 'transferredBy' | 'isRoot'> {
   plugins: PluginManager;
   time: StepTime;
-  scene: Omit<StepScene, 'transcript'>;
+  contextInit: Omit<StepContextInit, 'transcript'>;
   transcript: Transcript | undefined;
   /** Of the step's events. */
   place: Pick<StoredEvent, 'runKey' | 'step'>;
@@ -64,7 +64,7 @@ export class StepEnding {
 
   constructor(parts: StepEndingParts) {
     this.#parts = parts;
-    this.#code = new UserCode(parts.scene.agent, parts.plugins, parts.time);
+    this.#code = new UserCode(parts.contextInit.agent, parts.plugins, parts.time);
   }
 
   async of(draft: StepDraft): Promise<StepDraft> {
@@ -145,16 +145,16 @@ export class StepEnding {
 
   /** A context with the step's own events. */
   #contextAfter(events: readonly NewEvent[], agent = this.#code.agent): StepContext {
-    const { scene, transcript, place } = this.#parts;
+    const { contextInit, transcript, place } = this.#parts;
     let after: Transcript | undefined;
     const view = () => {
       after ??= transcript?.followedBy(events.map((each) => storedAs(each, place)));
-      return transcriptView(after as Transcript, scene.invocationId);
+      return transcriptView(after as Transcript, contextInit.invocationId);
     };
     const step = new StepContext({
-      ...scene,
+      ...contextInit,
       agent,
-      state: { ...scene.state },
+      state: { ...contextInit.state },
       transcript:
         transcript === undefined
           ? undefined

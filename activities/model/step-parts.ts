@@ -3,7 +3,7 @@ import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { isLlmAgent } from '../../src/agents/llm-agent.ts';
 import { type AppSettings, runConfigOf } from '../../src/app/app-settings.ts';
 import { timeLeft } from '../../src/flows/budgets.ts';
-import { StepContext, type StepScene } from '../../src/flows/step-context.ts';
+import { StepContext, type StepContextInit } from '../../src/flows/step-context.ts';
 import type { AskedStep } from '../../src/flows/step-draft.ts';
 import { type Transcript, transcriptView } from '../../src/flows/transcript.ts';
 import type { PluginManager } from '../../src/plugins/plugin-manager.ts';
@@ -49,7 +49,7 @@ export interface GivenStep<Agent extends BaseAgent = BaseAgent> {
 export interface StepParts<Agent extends BaseAgent = BaseAgent> extends GivenStep<Agent> {
   plugins: PluginManager;
   runConfig: TurnRunConfig;
-  scene: StepScene;
+  contextInit: StepContextInit;
   context: StepContext;
   /** Those of earlier steps. */
   toolEdits: readonly ToolEdit[];
@@ -78,7 +78,7 @@ export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): Ste
   const { invocationId, branch } = input;
   const plugins = pluginsOf(dependencies.deployment, names.app);
   const runConfig = runConfigOf(settings, input.runConfig ?? opened.asked.runConfig);
-  const scene: StepScene = {
+  const contextInit: StepContextInit = {
     names,
     agent,
     ...defined({ branch }),
@@ -98,8 +98,8 @@ export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): Ste
     ...given,
     plugins,
     runConfig,
-    scene,
-    context: new StepContext(scene),
+    contextInit,
+    context: new StepContext(contextInit),
     toolEdits: remembered.toolEdits,
     hasEnded: remembered.ends,
     time,

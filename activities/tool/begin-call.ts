@@ -14,7 +14,7 @@ import { approvalNotProven, beginAnswered, beginUnanswered } from '../approvals/
 import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import type { Deployment } from '../deployment.ts';
-import { untilBack } from '../store-retries.ts';
+import { retryUntilAvailable } from '../store-retries.ts';
 import { hasNotRun, type StartedCall, type TriedCall } from './tool-failure.ts';
 
 /** Milliseconds of the margin of a call's schedule that may pass before it has begun. */
@@ -38,7 +38,7 @@ export async function beginCall(
   const began = performance.now();
   const beginning = beginningOf(input, own);
   const { answered } = input;
-  const begun = await untilBack(
+  const begun = await retryUntilAvailable(
     async (): Promise<Begun> => {
       if (answered === undefined) return await beginUnanswered(dependencies, beginning);
       return await beginAnswered(dependencies, beginning, answered, agent);

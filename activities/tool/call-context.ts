@@ -16,7 +16,7 @@ import { InvalidResultError } from '../../src/tools/tool-error.ts';
 type StartedCall = Extract<BegunCall, { kind: 'started' }>;
 
 /** The surroundings of a call's user code. */
-interface CallScene extends Pick<StartedCall, 'names' | 'invocationId'> {
+interface ContextParts extends Pick<StartedCall, 'names' | 'invocationId'> {
   userContent?: StartedCall['userContent'] | undefined;
   agent: LlmAgent;
   /** The part that user code sees. */
@@ -40,22 +40,22 @@ function assertTransfers({ transferToAgent: name }: CallActions, context: Invoca
   if (problem) throw new InvalidResultError(`context.actions.transferToAgent: ${problem}`);
 }
 
-/** The surroundings of user code of a call that has begun. */
-export function sceneOf(
+/** The parts of a context for user code of a call that has begun. */
+export function contextParts(
   {
     names,
     invocationId,
     userContent,
     state,
-  }: Pick<CallScene, 'names' | 'invocationId' | 'userContent' | 'state'>,
-  more: Pick<CallScene, 'agent' | 'abortSignal' | 'transfers'>,
-): CallScene {
+  }: Pick<ContextParts, 'names' | 'invocationId' | 'userContent' | 'state'>,
+  more: Pick<ContextParts, 'agent' | 'abortSignal' | 'transfers'>,
+): ContextParts {
   return { names, invocationId, userContent, state, ...more };
 }
 
 /** The parts of all contexts of a call, and of the contexts of the toolsets that have its tool. */
-export function contextInitOf(scene: CallScene): ContextInit {
-  const { names, invocationId, agent, userContent, state, abortSignal, transcript, transfers } = scene;
+export function contextInitOf(parts: ContextParts): ContextInit {
+  const { names, invocationId, agent, userContent, state, abortSignal, transcript, transfers } = parts;
   return {
     appName: names.app,
     userId: names.userId,

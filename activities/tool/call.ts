@@ -28,7 +28,7 @@ import { notesIn } from '../jobs/job-notes.ts';
 import type { ParkedRun } from '../jobs/job-outcomes.ts';
 import type { CallReport } from '../telemetry/reports.ts';
 import { beginCall, plannedArguments, trustedInput } from './begin-call.ts';
-import { contextInitOf, sceneOf } from './call-context.ts';
+import { contextInitOf, contextParts } from './call-context.ts';
 import { deployedTool, searchTime, searchTool } from './find-tool.ts';
 import {
   type CallOutcome,
@@ -197,7 +197,9 @@ class Call {
     try {
       const { deployment } = this.#dependencies;
       const current = this.#current;
-      const init = contextInitOf(sceneOf(begun, { agent, abortSignal: current.signal, transfers: handedOn }));
+      const init = contextInitOf(
+        contextParts(begun, { agent, abortSignal: current.signal, transfers: handedOn }),
+      );
       const search = {
         deployment,
         agent,

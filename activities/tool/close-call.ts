@@ -15,7 +15,7 @@ import { type ActivityDependencies, currentTranscript } from '../dependencies.ts
 import { pluginsOf } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
 import { digestOfCarried, plannedArguments } from './begin-call.ts';
-import { callContext, contextInitOf, effectsOf, onceIn, sceneOf } from './call-context.ts';
+import { callContext, contextInitOf, contextParts, effectsOf, onceIn } from './call-context.ts';
 import { ownTool, searchTool } from './find-tool.ts';
 import { type CallOutcome, callbackTooLate, callResult, rejection } from './settle-call.ts';
 import { type CalledTool, ToolCallbacks } from './tool-callbacks.ts';
@@ -110,9 +110,9 @@ class ClosedCall {
     const { deployment } = this.#dependencies;
     const { session, tool: name, callKey, callId, prepared = false } = this.#input;
     const transcript = await currentTranscript(this.#dependencies, session, begun.names);
-    const scene = sceneOf(begun, { agent, abortSignal });
-    scene.transcript = transcriptView(transcript, begun.invocationId);
-    const init = contextInitOf(scene);
+    const parts = contextParts(begun, { agent, abortSignal });
+    parts.transcript = transcriptView(transcript, begun.invocationId);
+    const init = contextInitOf(parts);
     const edits = begun.remembered.toolEdits;
     const search = { deployment, agent, init, edits, current: this.#current, time: CALLBACK_TIME };
     const tool = await searchTool(search, { name, callId });

@@ -22,7 +22,7 @@ import { JobOfCall } from '../jobs/job-of-call.ts';
 import { JobOutcomes } from '../jobs/job-outcomes.ts';
 import { CallReport } from '../telemetry/reports.ts';
 import { beforeRun, plannedArguments } from './begin-call.ts';
-import { CallCredentials, callContext, contextInitOf, sceneOf } from './call-context.ts';
+import { CallCredentials, callContext, contextInitOf, contextParts } from './call-context.ts';
 import { LiveChunks } from './live-chunks.ts';
 import type { CallOutcome } from './settle-call.ts';
 import { type AskedPerson, attemptTool, type RunOfJob } from './tool-attempt.ts';
@@ -113,18 +113,18 @@ export class ToolRun {
     const { names, invocationId } = begun;
     const plugins = pluginsOf(dependencies.deployment, names.app);
     const callbacks = callId === '' ? ToolCallbacks.none(agent) : new ToolCallbacks(agent, plugins);
-    const scene = sceneOf(begun, { agent, abortSignal: current.signal, transfers: handedOn });
+    const parts = contextParts(begun, { agent, abortSignal: current.signal, transfers: handedOn });
     if (!callbacks.isEmpty || tool.durable.needsTranscript) {
       const transcript = await beforeRun(dependencies, call, () =>
         currentTranscript(dependencies, session, names),
       );
-      scene.transcript = transcriptView(transcript, invocationId);
+      parts.transcript = transcriptView(transcript, invocationId);
     }
     const hasJob = ran === undefined && tool.durable.execution !== 'local' && callId !== '';
     return new ToolRun(dependencies, current, {
       ...call,
       callbacks,
-      init: contextInitOf(scene),
+      init: contextInitOf(parts),
       report: new CallReport(dependencies.telemetry, input, tool, begun),
       job: hasJob
         ? new JobOfCall(dependencies, { input, begun, tool, answers }, await dependencies.store.now())

@@ -75,7 +75,7 @@ export class GatewayClient implements HoldfastApi {
    */
   async sendMessage(given: OutgoingMessage): Promise<TurnHandle> {
     const message = { messageId: randomUUID(), ...checkedMessage(given) };
-    const told = await this.#connection.callAgain<ToldTurn>(sendMessage, message);
+    const told = await this.#connection.callWithRetry<ToldTurn>(sendMessage, message);
     // What answers requests is for a turn that another message began.
     return gatewayTurn(this.#connection, message, told);
   }

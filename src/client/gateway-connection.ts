@@ -112,7 +112,7 @@ export class GatewayConnection {
   }
 
   /** As {@link ask}, of what is safe to send again: it is while the gateway can't be reached, a few times. */
-  async askAgain<T>(path: string, request: GatewayRequest): Promise<T> {
+  async askWithRetry<T>(path: string, request: GatewayRequest): Promise<T> {
     const backoff = this.backoff();
     for (let sent = 1; ; sent++) {
       try {
@@ -130,8 +130,8 @@ export class GatewayConnection {
   }
 
   /** As {@link call}, of what is safe to send again: it is while the gateway can't be reached, a few times. */
-  async callAgain<T>(operation: Operation, input: Input, way: Way = {}): Promise<T> {
-    return this.checked<T>(operation, await this.askAgain(...requestFor(operation, input, way)));
+  async callWithRetry<T>(operation: Operation, input: Input, way: Way = {}): Promise<T> {
+    return this.checked<T>(operation, await this.askWithRetry(...requestFor(operation, input, way)));
   }
 
   /** A proxy's `{}` is no answer. Fields that this release doesn't know are kept. */

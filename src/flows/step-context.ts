@@ -9,8 +9,8 @@ import type { ContextInit } from '../tools/invocation-context.ts';
 import { InvocationContext, type TranscriptView } from '../tools/invocation-context.ts';
 import { stateWith } from '../tools/readonly-context.ts';
 
-/** Where user code of a model step finds itself. */
-export interface StepScene {
+/** The arguments of a {@link StepContext}: the session, the agent and the state that user code of a model step sees. */
+export interface StepContextInit {
   names: SessionNames;
   invocationId: string;
   agent: BaseAgent;
@@ -33,7 +33,7 @@ export class StepContext {
   readonly init: ContextInit;
   readonly #state: Record<string, unknown>;
 
-  constructor({ names, agent, userContent, transcript, state, ...rest }: StepScene) {
+  constructor({ names, agent, userContent, transcript, state, ...rest }: StepContextInit) {
     this.#state = state;
     const init: ContextInit = {
       ...rest,

@@ -137,7 +137,7 @@ export function testRequests({
       const { requestId } = await row(request);
       const owner = await store.approvals.find(requestId);
       // Workers ask the store since when others may decide.
-      if (owner !== undefined) await store.approvals.makeDue(owner.session, requestId);
+      if (owner !== undefined) await store.approvals.expireForTest(owner.session, requestId);
       const handle = temporal.workflow.getHandle(owner?.workflowId ?? '');
       await handle.executeUpdate<void, [object]>(EXPIRE_REQUEST, { args: [{ requestId }] });
     },

@@ -81,7 +81,7 @@ export class GatewayJobs implements Jobs {
   async #say(operation: Operation, jobId: string, options: object): Promise<JobAnswer> {
     const { input, caller } = checkedJob(operation, jobId, options);
     const headers = headersOf(operation, caller);
-    return await this.#connection.callAgain<JobAnswer>(operation, input, { headers });
+    return await this.#connection.callWithRetry<JobAnswer>(operation, input, { headers });
   }
 }
 

@@ -126,8 +126,8 @@ export interface ApprovalStore {
   recordSigned(record: { session: string; signed: SignedDecision; entry?: RequestEntry }): Promise<void>;
   /** What the store has about the requests of a call; of a call without requests nothing. */
   findEvidence(session: string, callKey: string): Promise<Evidence>;
-  /** Has a pending request have waited for its time: for test environments, whose requests run out when a test says so. */
-  makeDue(session: string, requestId: string): Promise<void>;
+  /** Lets the time of a pending request run out: for test environments, whose tests say when. */
+  expireForTest(session: string, requestId: string): Promise<void>;
   /** Of all requests of a session, those of deleted sessions included. */
   listSignatures(session: string): Promise<StoredSignature[]>;
   /** As `beginCall`, for a call whose request was answered. One round trip. */

@@ -30,7 +30,7 @@ type NamedRow = Awaited<ReturnType<ReturnType<typeof approvalsOf>['executeTakeFi
 
 const RECORD_ENTRIES = 'select holdfast.record_entries($1, $2)';
 const RECORD_SIGNED = 'select holdfast.record_signed($1, $2, $3)';
-const HASTEN = 'select holdfast.hasten_request($1, $2)';
+const EXPIRE_FOR_TEST = 'select holdfast.hasten_request($1, $2)';
 const EVIDENCE = 'select holdfast.evidence($1, $2) as answer';
 
 /** As the store answers with it. */
@@ -163,8 +163,8 @@ export function postgresApprovals(database: Database, live: LiveNotices): Approv
       }
       return begun;
     },
-    async makeDue(session, requestId) {
-      await database.query(HASTEN, [storableText(session), storableText(requestId)]);
+    async expireForTest(session, requestId) {
+      await database.query(EXPIRE_FOR_TEST, [storableText(session), storableText(requestId)]);
     },
     async listSignatures(session) {
       const rows = await database.read(
