@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Operation } from './operation.ts';
 
-/** What a gateway says of itself. */
+/** Version, operations and served agents of a gateway. */
 export interface GatewayAbout {
   v: 1;
   /** Holdfast's version. */
@@ -33,7 +33,7 @@ export const getAbout = {
   name: 'about',
   id: 'getAbout',
   tag: 'Gateway',
-  summary: 'Which Holdfast this is, and what it serves',
+  summary: 'Show the version of Holdfast and the served agents',
   method: 'get',
   path: '/v1/about',
   input: z.object({}),

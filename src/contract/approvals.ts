@@ -50,17 +50,17 @@ const RESPONSE = z.unknown().meta({
   'x-expected': 'JSON; null is a value, too',
 });
 
-/** The problem of a decision's reason, the same in all channels; undefined if there is none. */
+/** The problem of a decision's reason, the same in all channels; undefined without a problem. */
 export function reasonProblem(reason: string): string | undefined {
   return take(checkOf(REASON), reason).problem?.problem;
 }
 
-/** The problem of an answer to a request for input, before the request's own schema is asked; undefined if there is none. */
+/** The problem of an answer to a request for input, before its own schema checks it; undefined without a problem. */
 export function responseProblem(response: unknown): string | undefined {
   return take(checkOf(RESPONSE), response).problem?.problem;
 }
 
-/** What approves or rejects a call. {@link decisionProblem} tells of fields that don't go together. */
+/** A person's approval or rejection of a call. {@link decisionProblem} finds fields that don't go together. */
 const CONFIRMATION = {
   confirmed: z.boolean().meta({
     description: 'True approves, false rejects.',
@@ -100,7 +100,7 @@ const ASKED = {
   timeout: TIMEOUT,
 };
 
-/** What a person says to a request, by what it asks for. */
+/** A person's answer, by the kind of the request. */
 export const CONFIRMED = z.object({ ...CONFIRMATION, shown: ASKED.shown });
 export const INPUT_GIVEN = z.object({ ...INPUT, shown: ASKED.shown });
 export const CREDENTIAL_GIVEN = z.object({ ...CREDENTIAL, shown: ASKED.shown });
@@ -185,10 +185,10 @@ export const confirmRequest = {
   name: 'approvals.confirm',
   id: 'confirmRequest',
   summary: 'Approve or reject a call',
-  description: 'Or vote, where it takes several people. The same decision again changes nothing.',
+  description: 'With several voters a decision is a vote. The same decision again changes nothing.',
   path: '/v1/approvals/{requestId}/confirm',
   input: z.object({ requestId, ...CONFIRMATION, ...ASKED }),
-  answer: 'What became of the decision.',
+  answer: 'The outcome of the decision.',
 } as const satisfies Operation;
 
 export const provideInput = {
@@ -198,7 +198,7 @@ export const provideInput = {
   summary: 'Answer a request for input',
   path: '/v1/approvals/{requestId}/provide-input',
   input: z.object({ requestId, ...INPUT, ...ASKED }),
-  answer: 'What became of the answer.',
+  answer: 'The outcome of the answer.',
 } as const satisfies Operation;
 
 export const provideCredential = {
@@ -209,7 +209,7 @@ export const provideCredential = {
   description: 'With one that was stored before.',
   path: '/v1/approvals/{requestId}/provide-credential',
   input: z.object({ requestId, ...CREDENTIAL, ...ASKED }),
-  answer: 'What became of the answer.',
+  answer: 'The outcome of the answer.',
 } as const satisfies Operation;
 
 const below = z.string().optional().meta({
@@ -238,7 +238,7 @@ const AUDITED = z
     ...{ ok: z.boolean(), problems: AUDIT_PROBLEMS },
     rows: z.int().meta({ description: 'Rows that were looked at.' }),
     unchecked: AUDIT_PROBLEMS.optional().meta({
-      description: 'Signatures whose key is unknown by now; left out where there are none.',
+      description: 'Signatures whose key is unknown by now; absent when all keys are known.',
     }),
   })
   .meta({ id: 'AuditVerification' });
@@ -310,7 +310,7 @@ export const NAMED_REQUEST = z.object({
   callId: name('The wire’s id of the call.', LONGEST_NAME).optional(),
 });
 
-/** Payload of the update `expireRequest`, and of others what names the request. */
+/** Payload of the update `expireRequest`, and of others that name the request. */
 export const REQUEST_NAME = z.object(REQUEST);
 
 const session = idName('The store’s id of the session whose request was shown.').optional();

@@ -3,7 +3,7 @@ import { nestingProblem } from './message-limits.ts';
 import { isUndecodable, undecodableText } from './undecodable.ts';
 
 /**
- * What a value has to be: JSON Schema, as far as contracts use it, and what JSON Schema has no word for. Plain data, which
+ * Checks for a value: JSON Schema, as far as contracts use it, and rules that JSON Schema has no word for. Plain data, which
  * workflows carry without the library that it is written with.
  */
 export interface Check {
@@ -18,7 +18,7 @@ export interface Check {
   readonly items?: Check;
   readonly minItems?: number;
   readonly maxItems?: number;
-  /** Fields that are there: null, where it counts as absent, is none. */
+  /** Required fields. Where null counts as absent, a null field is missing. */
   readonly minProperties?: number;
   /** Characters as people count them: an emoji is one. */
   readonly minLength?: number;
@@ -29,9 +29,9 @@ export interface Check {
   readonly maximum?: number;
   readonly description?: string;
   readonly default?: unknown;
-  /** What is expected, where the rest doesn't say it in words. */
+  /** Words for the expected value, when the rest doesn't say them. */
   readonly 'x-expected'?: string;
-  /** What to do instead of sending so much. */
+  /** Advice for a caller that sends too much. */
   readonly 'x-instead'?: string;
   /** Bytes of its JSON in UTF-8, at most. */
   readonly 'x-max-bytes'?: number;
@@ -39,9 +39,9 @@ export interface Check {
   readonly 'x-flat'?: true;
   /** A name that paths of the gateway have later. */
   readonly 'x-path-part'?: true;
-  /** What the OpenAPI document calls it. */
+  /** Name in the OpenAPI document. */
   readonly 'x-name'?: string;
-  /** What the document says of it at this place only. */
+  /** Text of the OpenAPI document at this place only. */
   readonly 'x-here'?: object;
   /** Unknown fields are left out also where others are refused. */
   readonly 'x-leaves-out'?: true;
@@ -49,7 +49,7 @@ export interface Check {
   readonly 'x-without-nulls'?: true;
 }
 
-/** A field, `after.since` or `parts[0]`, empty for the value itself; and what is wrong with it, never the value. */
+/** Path of the field (`after.since`, `parts[0]`, empty for the value itself) and its problem, never the value. */
 export interface Problem {
   field: string;
   problem: string;
@@ -62,7 +62,7 @@ export interface TakeOptions {
   nullIsAbsent?: boolean;
   /** Fields that aren't known are refused, also where the schema doesn't say so. */
   isStrict?: boolean;
-  /** What a field that is not known may have meant. */
+  /** Known fields that may have been meant by an unknown one. */
   hint?: (name: string, known: readonly string[]) => string;
 }
 
@@ -120,7 +120,7 @@ class Reading {
     isOptional: boolean,
   ): unknown {
     const fitting = anyOf.filter((each) => isOf(each, value));
-    // The only one of its type says what is wrong inside.
+    // With a single schema of its type, the inner problem helps most.
     const [only, ...others] = fitting;
     if (only !== undefined && others.length === 0) return this.of(only, value, field, isOptional);
     for (const each of fitting) {
@@ -158,7 +158,7 @@ class Reading {
       additionalProperties ?? (check['x-leaves-out'] === true || this.#options.isStrict !== true);
     if (takesOthers === false) this.#refuseUnknown([...given.keys()], Object.keys(properties), field);
     else if (additionalProperties !== undefined) for (const field of given) taken.push(field);
-    // Unlike an assignment, this takes a key `__proto__` for what it is.
+    // An assignment to `__proto__` would set the prototype.
     return Object.fromEntries(taken);
   }
 
@@ -198,7 +198,7 @@ function fieldsOf(check: Check, value: object): [string, unknown][] {
   return check['x-without-nulls'] === true ? fields.filter(([, field]) => field !== null) : fields;
 }
 
-/** Whether the value is of the kind; what is in it, and its size, is not looked at. */
+/** Whether the value is of the kind; its content and size are not looked at. */
 function isOf(check: Check, value: unknown): boolean {
   const {
     type,
@@ -314,7 +314,7 @@ function listed(ones: readonly string[]): string {
   return ones.length < 2 ? last : `${ones.slice(0, -1).join(', ')} or ${last}`;
 }
 
-/** Says what kind of value it is, and nothing of its content, which may be a secret. */
+/** The kind of the value. Its content may be a secret. */
 export function shapeOf(value: unknown): string {
   if (isUndecodable(value)) return undecodableText(value);
   if (value === undefined) return 'nothing';

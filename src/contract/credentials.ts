@@ -5,7 +5,7 @@ import type { Exact, InputOf, Operation } from './operation.ts';
 
 /** Characters of a `credentialKey`, at most. */
 const LONGEST_KEY = 512;
-/** Characters of what a credential is labelled with, at most. */
+/** Characters of a credential's label, at most. */
 const LONGEST_LABEL = 200;
 /** Characters of a secret, at most. Service accounts' tokens have some thousands. */
 export const LONGEST_SECRET = 16_384;
@@ -15,7 +15,7 @@ const LABELLED = {
   label: z.string().max(LONGEST_LABEL).optional().meta({ description: 'For people; no secret.' }),
 };
 
-/** The vault checks its fields: a name that is not known may be a secret, and the vault quotes none. */
+/** The vault checks the fields: an unknown name may be a secret, and the vault quotes no names. */
 const CREDENTIAL = z
   .looseObject({
     authType: z.enum(['apiKey', 'http']),
@@ -65,7 +65,7 @@ export const putCredential = {
   input: z.object({ ...USER, ...LABELLED, credential: CREDENTIAL }),
   wire: WHOSE_ON_THE_WIRE,
   output: STORED_CREDENTIAL,
-  answer: 'What names it.',
+  answer: 'The reference to the credential.',
   status: 201,
   errors: ['HOLDFAST_INVALID_CREDENTIAL'],
 } as const satisfies Operation;
@@ -103,7 +103,7 @@ export const removeCredential = {
   description: 'Removing again is no error.',
   method: 'delete',
   path: `${USER_PATH}/credentials/{credentialRef}`,
-  input: z.object({ ...USER, credentialRef: name('What names the credential, `cr-…`. URI-encoded.') }),
+  input: z.object({ ...USER, credentialRef: name('Reference of the credential, `cr-…`. URI-encoded.') }),
   wire: WHOSE_ON_THE_WIRE,
   output: z
     .object({ removed: z.boolean().meta({ description: 'Whether there was one.' }) })

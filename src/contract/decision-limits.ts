@@ -1,13 +1,13 @@
 import type { Problem } from './check.ts';
 import { jsonBytes } from './json-bytes.ts';
 
-/** JSON bytes of what a decision gives the tool, at most: arguments and payload together, or response. */
+/** JSON bytes that a decision gives the tool, at most: arguments and payload together, or response. */
 export const MOST_GIVEN_BYTES = 32 * 1024;
 
 /** Characters of an attestation, a compact JWS, at most: digests, names and a signature. */
 export const LONGEST_ATTESTATION = 8 * 1024;
 
-/** Characters of what a person says to a decision, at most. */
+/** Characters of a decision's reason, at most. */
 export const LONGEST_REASON = 2_000;
 
 /** Characters of a name in a decision, an attestation or a key, at most. */
@@ -19,13 +19,13 @@ export const UNVERIFIED = 'unverified';
 /** A person's name: well-formed text without control characters, and without spaces around it. */
 export const PERSON_NAME = /^(?!unverified$)(?!\s)[^\p{Cc}\p{Cs}]+(?<!\s)$/u;
 
-/** A reference to a stored credential, as the vault makes it: what is none may be the secret itself. */
+/** A reference to a stored credential, as the vault makes it. Any other text may be the secret itself. */
 export const CREDENTIAL_REF = /^cr-[A-Za-z0-9_-]{22}$/;
 
 /** A reference to an answer that lies in the store. */
 export const RESPONSE_REF = /^ri-[A-Za-z0-9_-]{22}$/;
 
-/** What of a decision doesn't go together. */
+/** The conflict between fields of a decision. */
 export function decisionProblem(decision: {
   confirmed: boolean;
   args?: unknown;

@@ -1,10 +1,10 @@
-/** What is known of an error by its code. */
+/** Name, statuses and texts of an error code. */
 export interface ErrorEntry {
   /** Name of the error, and of its class where it has one of its own; absent where nothing is thrown with the code. */
   readonly name?: string;
   /** HTTP status of the gateway's answer; absent where callers are not told of it: they get `HOLDFAST_GATEWAY_ERROR`. */
   readonly status?: ErrorStatus;
-  /** What callers are told in the place of a message that is the operator's affair, or where there is none. */
+  /** Text for callers in the place of a missing message, or of one that only the operator may read. */
   readonly told?: string;
   /** Exit code of the `holdfast` command. @default 1 */
   readonly exit?: 2 | 130;
@@ -298,7 +298,7 @@ export const ERROR_CODES = {
 /** Stays the same from release to release. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** What the table has of a code; undefined of one that is a tool's own, or another release's. */
+/** The row of a code; undefined for a tool's own code, or another release's. */
 export function entryOf(code: string): ErrorEntry | undefined {
   return Object.hasOwn(ERROR_CODES, code) ? ERROR_CODES[code as ErrorCode] : undefined;
 }

@@ -4,9 +4,9 @@ import { type ErrorCode, entryOf, sectionOf } from './error-codes.ts';
 const FAMILY = Symbol.for('holdfast.error');
 
 export interface HoldfastErrorOptions extends ErrorOptions {
-  /** Whether the same may succeed later. @default what the table says of the code */
+  /** Whether the same may succeed later. @default the table's value for the code */
   retryable?: boolean;
-  /** What a program may want to know besides the message: JSON without secrets, since callers and logs get it. @default none */
+  /** Facts for programs: JSON without secrets, since callers and logs get it. @default none */
   details?: Readonly<Record<string, unknown>>;
 }
 
@@ -42,7 +42,7 @@ export class HoldfastError extends Error {
     if (details !== undefined) this.details = details;
   }
 
-  /** Where the documents tell more; undefined of a code that is none of Holdfast's. */
+  /** Address of the code's section in the documents; undefined for a code that isn't Holdfast's. */
   get docs(): string | undefined {
     return entryOf(this.code) && sectionOf(this.code);
   }
@@ -51,7 +51,7 @@ export class HoldfastError extends Error {
     return true;
   }
 
-  /** Without stack and cause, which may quote what nobody else is to read. */
+  /** Without stack and cause, which may have secrets. */
   toJSON(): Record<string, unknown> {
     const { code, message, status, retryable, docs, details } = this;
     return { code, message, status, retryable, docs, details };
@@ -79,7 +79,7 @@ export interface CodedErrorClass<Code extends ErrorCode, Family extends Holdfast
 type Family = new (code: string, message: string, options?: HoldfastErrorOptions) => HoldfastError;
 
 /**
- * What a class of errors with one code extends.
+ * Base of a class of errors with one code.
  *
  * @param of the family that it belongs to. @default HoldfastError
  * @example

@@ -17,7 +17,7 @@ export const CONTENT = z
       .optional()
       .meta({ description: 'Parts as the Gemini API has them: text, functionCall, functionResponse, …' }),
   })
-  .meta({ id: 'Content', description: 'What was said, in the form of the Gemini API.' });
+  .meta({ id: 'Content', description: 'A message in the form of the Gemini API.' });
 
 const EVENT = z
   .looseObject({
@@ -42,7 +42,7 @@ export const STORED_EVENT = z
     runKey: z.string(),
     step: z.int(),
     hidesAfter: z.int().optional().meta({
-      description: 'Of a rewind: events with a greater seq, up to this one, are no part of what agents see.',
+      description: 'Of a rewind: agents don’t see events with a greater seq, up to this one.',
     }),
     event: EVENT as unknown as z.ZodType<Event>,
   })
@@ -67,17 +67,17 @@ function place(description: string, pattern: RegExp) {
   });
 }
 
-/** What of events is followed. */
+/** Options of a reader that follows events. */
 const FOLLOWED = {
   after: place(
     'Events after this seq, or after the event of this id; the header `Last-Event-ID` counts before it.',
     STREAM_PLACE,
   ),
   partial: flag(
-    'Whether a stream also has text that is being written, calls that begin and settle, what streaming tools yield, and how jobs get on.',
+    'Whether a stream also has partial text, the begin and end of calls, items of streaming tools, and progress of jobs.',
   ),
   children: flag(
-    'Whether a stream also has what the agents say that calls run, in sessions of their own: marked by `holdfast`.',
+    'Whether a stream also has the events of agents that calls run, in sessions of their own: marked by `holdfast`.',
   ),
   lastEventId: place(
     'The id of the last event that the reader has seen.',
@@ -103,7 +103,7 @@ export const getEvents = {
   id: 'getEvents',
   summary: 'Read or follow a session’s events',
   description:
-    'A page of what is there; with `Accept: text/event-stream` a stream of what is there and what comes, without end. A ' +
+    'A page of stored events; with `Accept: text/event-stream` an endless stream of stored and new events. A ' +
     'session that isn’t there yet can be followed.',
   path: `${SESSION_PATH}/events`,
   input: z.object({ ...SESSION, limit: PAGE.limit, ...FOLLOWED }),

@@ -6,7 +6,7 @@ import { PROTOCOL_VERSION } from './version.ts';
 /** No database keeps NUL, and no JSON a lone surrogate. */
 const STORABLE = /^[^\p{Cs}\0]+$/u;
 
-/** What names something, of any length unless `most` bounds it. */
+/** A name, of any length unless `most` bounds it. */
 export function name(description: string, most = Number.POSITIVE_INFINITY) {
   const text = z.string().min(1).regex(STORABLE);
   return (Number.isFinite(most) ? text.max(most) : text).meta({
@@ -15,7 +15,7 @@ export function name(description: string, most = Number.POSITIVE_INFINITY) {
   });
 }
 
-/** What names something that a path of the gateway has to name later. */
+/** A name that a path of the gateway has later. */
 export function newName(description: string) {
   return name(description).meta({ 'x-path-part': true });
 }
@@ -68,7 +68,7 @@ export function duration(description?: string) {
     .meta({ ...of, 'x-expected': 'milliseconds, more than 0' });
 }
 
-/** `v` of what crosses Temporal. */
+/** `v` of values that cross Temporal. */
 export function version() {
   return z
     .number()
@@ -97,7 +97,7 @@ export const WHOSE = {
   sessionId: name('Of this session only.').optional(),
 };
 
-/** What {@link WHOSE} and {@link SESSION} are called on the wire. */
+/** Names of {@link WHOSE} and {@link SESSION} on the wire. */
 export const WHOSE_ON_THE_WIRE = { userId: 'user', sessionId: 'session' };
 
 /** The app that a path names. */
@@ -109,7 +109,7 @@ export const USER = { ...APP, userId: name('The user. URI-encoded.', LONGEST_NAM
 /** The session that a path names. */
 export const SESSION = { ...USER, sessionId: name('The session. URI-encoded.', LONGEST_NAME) };
 
-/** Whose a turn or a job is, as workflows are told. */
+/** App, user and session of a turn or a job, as workflows get them. */
 export const WHOSE_WORK = {
   app: name('The app.', LONGEST_NAME),
   userId: name('The user.', LONGEST_NAME),

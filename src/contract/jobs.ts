@@ -18,7 +18,7 @@ import type { Exact, InputOf, Operation } from './operation.ts';
 export const MOST_RESULT_BYTES = 10 * 1024 * 1024;
 /** Characters of a job's error, at most. */
 export const LONGEST_ERROR = 2_000;
-/** Characters of what a job says of its progress, or of why it is cancelled, at most. */
+/** Characters of a job's progress text, or of the reason for its cancellation, at most. */
 export const LONGEST_NOTE = 500;
 
 const status = z.enum(JOB_STATUSES);
@@ -42,7 +42,7 @@ const CARRIED_ARGS = z.union([
 const fraction = z.number().min(0).max(1).meta({ description: 'How far it has got, from 0 to 1.' });
 const note = (description: string) => z.string().max(LONGEST_NOTE).meta({ description });
 
-/** Without the bounds that every caller keeps to: what is told is not refused. */
+/** Without the bounds for callers: stored values are not refused. */
 export const PROGRESS = z
   .looseObject({
     value: z.number().optional().meta({ description: 'From 0 to 1.' }),
@@ -53,7 +53,7 @@ export const PROGRESS = z
 
 const OUTCOME = z
   .looseObject({
-    response: jsonObject('What the model is told.'),
+    response: jsonObject('Content for the model.'),
     failed: z.boolean().meta({ description: 'The response is an error.' }),
   })
   .meta({ id: 'JobOutcome' });
@@ -114,7 +114,7 @@ const JOB = z
 
 const OWN_JOB = z
   .object({ jobId: z.string(), status, progress: PROGRESS.optional(), outcome: OUTCOME.optional() })
-  .meta({ id: 'OwnJob', description: 'What the service that does a job may know of it.' });
+  .meta({ id: 'OwnJob', description: 'The view of a job for the service that does it.' });
 
 const ANSWERED = {
   v: z.int(),
@@ -129,7 +129,7 @@ const JOB_ANSWER = z
     ...ANSWERED,
     status: z.enum(['ended', 'updated', 'duplicate', 'known', 'refused']).meta({
       description:
-        '`ended`, `updated`: by this. `duplicate`: the same was said before. `known`: it had ended otherwise, and `outcome` is what counts.',
+        '`ended`, `updated`: by this call. `duplicate`: an earlier call had the same effect. `known`: the job had ended otherwise, and `outcome` counts.',
     }),
     outcome: OUTCOME.optional(),
   })
@@ -154,7 +154,10 @@ const SPEAKER = {
   }),
 };
 const OPERATOR = {
-  person: z.string().optional().meta({ description: 'Who the operator is, for `endedByPerson` of the job.' }),
+  person: z
+    .string()
+    .optional()
+    .meta({ description: 'Name of the operator, for `endedByPerson` of the job.' }),
 };
 
 const ENDS = {
@@ -221,7 +224,7 @@ export const completeJob = {
   input: z.object({
     jobId,
     result: z.unknown().meta({
-      description: 'Any JSON. What is no object counts as `{ result }`.',
+      description: 'Any JSON. A value that is no object counts as `{ result }`.',
       'x-expected': 'JSON; null is a value, too',
       'x-max-bytes': MOST_RESULT_BYTES,
       'x-instead': 'keep it elsewhere, and send where it is',
@@ -241,7 +244,7 @@ export const failJob = {
   input: z.object({
     jobId,
     error: z.string().max(LONGEST_ERROR).regex(/\S/u).meta({
-      description: 'What went wrong; told to the model.',
+      description: 'Reason of the failure, for the model.',
       'x-expected': 'text that tells the model what went wrong',
     }),
   }),
@@ -272,7 +275,7 @@ export const cancelJob = {
   caller: z.object(OPERATOR),
 } as const satisfies Operation;
 
-/** Payload of the signal `holdfast.progress`: what `jobs.progress` was told, for the workflow that waits. */
+/** Payload of the signal `holdfast.progress`: the input of `jobs.progress`, for the workflow that waits. */
 export const JOB_PROGRESSED = z.object({
   jobId: idName('The job.'),
   progress: z.object({

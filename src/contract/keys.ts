@@ -4,7 +4,7 @@ import { duration, moment, name } from './fields.ts';
 import { MOST_LISTED } from './lists.ts';
 import type { Contract, Exact, InputOf } from './operation.ts';
 
-/** What a route lets its caller do, and a grant its owner. */
+/** Permissions that a route needs, and that a grant gives its owner. */
 export const PERMISSIONS = ['run', 'read', 'approve', 'operate'] as const;
 
 const permission = z.enum(PERMISSIONS);
@@ -62,7 +62,7 @@ export const createKey = {
       .array(permission)
       .min(1)
       .meta({
-        description: `What it may do there: ${PERMISSIONS.join(', ')}, separated by commas.`,
+        description: `Its permissions there: ${PERMISSIONS.join(', ')}, separated by commas.`,
         'x-expected': `some of ${PERMISSIONS.join(', ')}`,
       }),
     userId: name('The only user in whose name it may act.').optional(),
@@ -94,7 +94,7 @@ export const rotateKey = {
 
 export const listDenials = {
   name: 'keys.denials',
-  summary: 'List what gateways have refused in the last 30 days',
+  summary: 'List the refusals of gateways in the last 30 days',
   input: z.object({
     since: moment('Not before this.').optional(),
     limit: z
@@ -108,15 +108,15 @@ export const listDenials = {
 } as const satisfies Contract;
 
 /**
- * What a route lets its caller do: `read` sees sessions, events and turns; `run` makes sessions and sends messages; `operate`
- * interrupts, cancels, forks, rewinds, retries and deletes; `approve` decides what waits for a person.
+ * Permissions of a route: `read` sees sessions, events and turns; `run` makes sessions and sends messages; `operate`
+ * interrupts, cancels, forks, rewinds, retries and deletes; `approve` decides requests to people.
  */
 export type Permission = (typeof PERMISSIONS)[number];
-/** What somebody may do through the gateway: `app` is `*` for all of them, `user` limits it to the sessions of one user. */
+/** Permissions at the gateway: `app` is `*` for all apps, `user` limits them to the sessions of one user. */
 export type Grant = Exact<z.output<typeof GRANT>>;
 /** An API key, without its secret. Times are milliseconds since the epoch. */
 export type ApiKeyRow = Exact<z.output<typeof API_KEY>>;
-/** A kind of what the gateway has refused. */
+/** A kind of refusal by the gateway. */
 export type DeniedKind = Exact<z.output<typeof DENIED_KIND>>;
 /** Refusals of one kind within a minute. */
 export type Denial = Exact<z.output<typeof DENIAL>>;

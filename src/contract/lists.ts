@@ -28,16 +28,16 @@ export const REQUEST_EVENTS = [...REQUEST_ENDS, 'voted', 'withdrawn', 'refused',
 /** What the expiry of a request can do. */
 export const EXPIRY_RULES = ['reject', 'approve', 'escalate'] as const;
 
-/** What a request asks a person for. */
+/** Kinds of requests to a person. */
 export const GATE_KINDS = ['confirmation', 'credential', 'input'] as const;
 
 /** Why people are told of a request. */
 export const NOTICE_CAUSES = ['opened', 'escalated', 'ended'] as const;
 
-/** What a message does while its session answers another one. */
+/** Effects of a message on a session that answers another one. */
 export const MESSAGE_POLICIES = ['enqueue', 'interrupt', 'reject'] as const;
 
-/** What became of a message. */
+/** Outcomes of a message. */
 export const RECEIPT_STATUSES = [
   'running',
   'queued',

@@ -21,7 +21,7 @@ export function isTooDeep(value: unknown): boolean {
   return nestingProblem(value) !== undefined;
 }
 
-/** The problem of a value with too many objects and lists, or too deep ones; undefined if there is none. */
+/** The problem of a value with too many objects and lists, or too deep ones; undefined without a problem. */
 export function nestingProblem(value: unknown): string | undefined {
   let level = new Set([value]);
   let count = 0;

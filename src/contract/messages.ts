@@ -21,12 +21,12 @@ const RESPONSE_ID = z
   .nullish()
   .meta({ description: 'Of its call.', 'x-expected': 'the id of its call, text' });
 
-/** What is said to an agent; `responseId` is that of a function response, where it is looked at. */
+/** A message to an agent; `responseId` is the id of a checked function response. */
 function content(responseId: { id?: typeof RESPONSE_ID }) {
   const response = z.looseObject({
     ...responseId,
     name: z.string().min(1).meta({ 'x-expected': 'the name of its function' }),
-    response: jsonObject('What the model is told.').meta({ 'x-expected': 'an object as its response' }),
+    response: jsonObject('Content for the model.').meta({ 'x-expected': 'an object as its response' }),
   });
   return z.looseObject({
     text: z.string().nullish(),
@@ -59,7 +59,7 @@ function message(responseId: { id?: typeof RESPONSE_ID }) {
 
 const SAID = message({ id: RESPONSE_ID });
 
-/** Of any message, as clients have sent it or callbacks have made it: not everybody who can write to Temporal is a client. */
+/** Any message, of clients and callbacks: not everybody who can write to Temporal is a client. */
 const READ_MESSAGE = z.object({
   message: z
     .union([
@@ -75,7 +75,7 @@ const READ_MESSAGE = z.object({
   stateDelta: z.unknown().optional().meta(FLAT),
 });
 
-/** What of a message no step of its session could read, then or later; undefined where nothing is wrong. */
+/** The part of a message that no step of its session could read; undefined without a problem. */
 export function unreadable(message: unknown, stateDelta?: unknown): string | undefined {
   const { problem } = take(checkOf(READ_MESSAGE), { message, stateDelta });
   return problem && `${problem.field}: ${problem.problem}`;
@@ -101,7 +101,7 @@ const RUN_CONFIG = z
   })
   .meta({ 'x-leaves-out': true });
 
-/** What goes with a message, however it comes. */
+/** Fields of every message, however it comes. */
 export const MESSAGE_TERMS = {
   agent: name(
     'Agent that answers, sub-agents included. Defaults to the agent of the tree whose turn it is.',
@@ -124,7 +124,7 @@ export const MESSAGE_TERMS = {
     .min(1)
     .max(5)
     .meta({
-      description: 'Whose work the workers do first: 1 comes before 5.',
+      description: 'Priority for the workers: 1 comes before 5.',
       default: 3,
       'x-expected': 'a whole number from 1, which goes first, to 5',
     })
@@ -134,11 +134,11 @@ export const MESSAGE_TERMS = {
 const messageId = name('One message id is one turn, for ever. Defaults to a random one.', LONGEST_NAME);
 
 const policy = z.enum(MESSAGE_POLICIES).nullish().meta({
-  description: 'What it does while the session answers another message.',
+  description: 'Effect on a session that answers another message.',
   default: 'enqueue',
 });
 
-/** What crosses Temporal with the content of a message or in its place. */
+/** Fields that cross Temporal with the content of a message or in its place. */
 export const SENT_CONTENT = {
   v: version(),
   message: message({}).optional(),
@@ -156,11 +156,11 @@ export const MESSAGE_PAYLOAD = z.object({
   ...SENT_CONTENT,
   messageId,
   policy,
-  /** Of a part that a workflow sends on; a malformed one counts for none. */
+  /** Names a part that a workflow sends on; a malformed one is ignored. */
   partOf: z.custom<object>().optional().meta(FLAT),
 });
 
-/** What names a message, whatever else is wrong with it. */
+/** The names of a message, valid or not. */
 export const NAMED_MESSAGE = z.object({ messageId });
 
 export const RECEIPT = z
@@ -174,11 +174,11 @@ export const RECEIPT = z
     replies: z
       .array(DECISION_RECEIPT)
       .optional()
-      .meta({ description: 'What became of the answers to requests that the message carried.' }),
+      .meta({ description: 'Outcomes of the message’s answers to requests.' }),
     jobs: z
       .array(JOB_RECEIPT)
       .optional()
-      .meta({ description: 'What became of the responses to calls that wait for their jobs.' }),
+      .meta({ description: 'Outcomes of the message’s responses to calls that wait for jobs.' }),
   })
   .meta({ id: 'Receipt' });
 
@@ -192,7 +192,7 @@ const LINKS = z
   })
   .meta({ id: 'TurnLinks', description: 'Paths of this gateway, and a page of the Temporal UI.' });
 
-/** What a gateway says of the turn of a message. */
+/** A gateway's description of a message's turn. */
 export const TURN_FIELDS = {
   workflowId: z.string(),
   runId: z.string().meta({ description: 'The run that the message was given to.' }),
@@ -208,8 +208,7 @@ export const TURN = z
   .looseObject({
     ...TURN_FIELDS,
     receipt: RECEIPT.optional().meta({
-      description:
-        'Of a message that only has answers for the turn that waits: what became of it. The turn is that one.',
+      description: 'Outcome of a message that only answers the waiting turn. The turn is that one.',
     }),
   })
   .meta({ id: 'Turn' });
@@ -237,7 +236,6 @@ export const sendMessage = {
   errors: ['HOLDFAST_MESSAGE_REJECTED', 'HOLDFAST_NO_ANSWER'],
 } as const satisfies Operation;
 
-/** The turn of a message, as it is named. */
 export const SENT_MESSAGE = {
   ...SESSION,
   messageId: name('The id of the message that the turn answers. URI-encoded.', LONGEST_NAME),
@@ -249,17 +247,17 @@ export const getReceipt = {
   name: 'receipt',
   id: 'getReceipt',
   tag: 'Turns',
-  summary: 'Ask what became of a message',
+  summary: 'Ask for the outcome of a message',
   method: 'get',
   path: `${TURN_PATH}/receipt`,
   input: z.object({ ...SENT_MESSAGE, timeout: TIMEOUT }),
   wire: WHOSE_ON_THE_WIRE,
   output: RECEIPT,
-  answer: 'What is known.',
+  answer: 'The known outcome.',
   errors: ['HOLDFAST_MESSAGE_REJECTED'],
 } as const satisfies Operation;
 
-/** What a message does while its session answers another one. */
+/** Effect of a message on a session that answers another one. */
 export type MessagePolicy = (typeof MESSAGE_POLICIES)[number];
-/** What became of a message. */
+/** Outcome of a message. */
 export type MessageStatus = (typeof RECEIPT_STATUSES)[number];

@@ -6,7 +6,7 @@ import type { Contract, Exact } from './operation.ts';
 const DEAD_NOTICE = z.object({
   noticeId: z.string().meta({ description: 'That of the workflow that has tried.' }),
   ...{ notifier: z.string(), app: z.string(), requestId: z.string(), why: z.enum(NOTICE_CAUSES) },
-  error: z.string().meta({ description: 'What was wrong in the end; no secrets.' }),
+  error: z.string().meta({ description: 'The last error; no secrets.' }),
   attempts: z.int(),
   taskQueue: z.string().meta({ description: 'Of the workers that have its notifier.' }),
   diedAt: moment(),
@@ -66,9 +66,9 @@ export const NOTICE_START = z.object({
   retryFor: z.number().min(0).meta({ 'x-expected': 'milliseconds' }),
 });
 
-/** A notice that nobody tries to tell any more, as it is shown: without what its request holds. */
+/** A notice that was given up, as it is shown: without the data of its request. */
 export type ShownNotice = Exact<z.output<typeof SHOWN_NOTICE>>;
-/** The rest of it is how it is told again. */
+/** A notice that was given up, with the fields for another attempt. */
 export type DeadLetter = Exact<z.output<typeof DEAD_NOTICE>>;
 /** Why people are told of a request. */
 export type NoticeCause = (typeof NOTICE_CAUSES)[number];

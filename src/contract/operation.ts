@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Check, isObject } from './check.ts';
 import type { ErrorCode } from './error-codes.ts';
 
-/** What is asked of Holdfast, and answered, in one definition: by it clients and commands check what they are told. */
+/** An operation of Holdfast: its input, output and errors, by which clients and commands check both. */
 export interface Contract<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodType = z.ZodType> {
   /** The method of a client, `jobs.complete`. */
   readonly name: string;
@@ -16,7 +16,7 @@ export interface Contract<Input extends z.ZodObject = z.ZodObject, Output extend
 }
 
 /**
- * What the gateway takes, too: its route and its place in the OpenAPI document are made of it, and so is the request of a
+ * An operation that the gateway serves, too: its route, its place in the OpenAPI document and the request of a
  * `GatewayClient`.
  */
 export interface Operation<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodType = z.ZodType>
@@ -27,19 +27,19 @@ export interface Operation<Input extends z.ZodObject = z.ZodObject, Output exten
   readonly method: 'get' | 'post' | 'delete';
   /** Fields of the input stand in braces. Others go in the query of `get` and `delete`, and in the body of `post`. */
   readonly path: string;
-  /** What a caller says of itself, which goes another way: the header, or not at all. */
+  /** Field in which callers name themselves; it goes in a header or nowhere. */
   readonly caller?: z.ZodObject;
-  /** What fields are called on the wire, where that is not their name: `{ 'after.since': 'afterTime' }`. */
+  /** Names on the wire that differ from the fields' names: `{ 'after.since': 'afterTime' }`. */
   readonly wire?: Readonly<Record<string, string>>;
   /** Fields of a `post` that go in the query. */
   readonly query?: readonly string[];
   /** Fields that go in headers. */
   readonly headers?: readonly string[];
-  /** What the output is, in the OpenAPI document. */
+  /** Description of the output in the OpenAPI document. */
   readonly answer: string;
-  /** What the server-sent events are that a caller may accept in place of the output. */
+  /** Server-sent events that a caller may accept in place of the output. */
   readonly stream?: string;
-  /** What is answered with 202 while the output isn't there yet, and the field that it lacks. */
+  /** The answer with 202 while the output isn't there yet, and the field that it lacks. */
   readonly unfinished?: { readonly without: string; readonly output: z.ZodType; readonly answer: string };
   /** @default 200 */
   readonly status?: 200 | 201 | 202;
@@ -60,7 +60,7 @@ type Known<T> = {
   >;
 };
 
-/** The JSON form of a `T`: as {@link Exact}, and JSON leaves out what is `undefined`. */
+/** The JSON form of a `T`: as {@link Exact}, and JSON leaves out `undefined`. */
 export type Told<T> = T extends readonly (infer Item)[]
   ? readonly Told<Item>[]
   : T extends object
@@ -110,7 +110,6 @@ interface Place {
 
 const PLACES = new WeakMap<Operation, readonly Place[]>();
 
-/** Where each field of an operation's input stands in a request. */
 export function placesOf(operation: Operation): readonly Place[] {
   const known = PLACES.get(operation);
   if (known !== undefined) return known;
@@ -140,7 +139,6 @@ export function placesOf(operation: Operation): readonly Place[] {
   return places;
 }
 
-/** An input as it travels. */
 export function requestOf(
   operation: Operation,
   input: Readonly<Record<string, unknown>>,
@@ -171,7 +169,7 @@ export function requestOf(
   };
 }
 
-/** What came in a request, by the names on the wire; texts of path, query and headers are not read yet. */
+/** A received request, by the names on the wire; texts of path, query and headers are not parsed yet. */
 export interface Received {
   path: Readonly<Record<string, unknown>>;
   query: Readonly<Record<string, unknown>>;
@@ -183,16 +181,16 @@ export interface Received {
 /** Bytes of a name in a path: four of them are less than the headers that the gateway takes. */
 const LONGEST_IN_PATH = 15_000;
 
-/** What is wrong with a name that has to stand in a path; undefined where nothing is. */
+/** The problem of a name in a path; undefined without a problem. */
 export function pathPartProblem(name: string): string | undefined {
-  // Every URL parser takes them for steps, encoded too.
+  // Every URL parser takes `.` and `..` for steps, encoded too.
   if (name === '.' || name === '..') return '"." and ".." can’t stand in a path: use another name';
   return encodeURIComponent(name.toWellFormed()).length > LONGEST_IN_PATH
     ? `expected a name of at most ${LONGEST_IN_PATH} bytes when it is URI-encoded`
     : undefined;
 }
 
-/** The input that a request carries, to be checked yet. */
+/** The unchecked input of a request. */
 export function inputFrom(operation: Operation, received: Received): Record<string, unknown> {
   const input: Record<string, unknown> = {};
   for (const { field, in: place, name, check } of placesOf(operation)) {
@@ -209,7 +207,7 @@ export function inputFrom(operation: Operation, received: Received): Record<stri
 const WHOLE = /^\d{1,16}$/;
 const NUMBER = /^\d{1,16}(\.\d{1,20})?$/;
 
-/** Text of a query, or of an option, as what its field takes; as it is where it can't be that. */
+/** A text of a query or an option, parsed for its field; unchanged where it doesn't parse. */
 export function readText({ type }: Check, given: unknown): unknown {
   if (typeof given !== 'string') return given;
   if (type === 'integer') return WHOLE.test(given) ? Number(given) : given;

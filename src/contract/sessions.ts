@@ -70,7 +70,7 @@ const DELETED = z
   .object({
     sessions: z
       .array(z.object({ app: z.string(), userId: z.string(), sessionId: z.string() }))
-      .meta({ description: 'What was deleted, forks included; empty where there was nothing.' }),
+      .meta({ description: 'Deleted sessions, forks included; empty when there was no session.' }),
     runs: z.int().meta({ description: 'Runs whose histories Temporal was asked to delete.' }),
   })
   .meta({ id: 'DeletedSessions' });
@@ -124,7 +124,7 @@ export const getSession = {
       .int()
       .min(0)
       .optional()
-      .meta({ description: 'The last so many events; 0 for none. Defaults to all.' }),
+      .meta({ description: 'Number of latest events; 0 for no events. Defaults to all.' }),
     after: z.int().min(0).optional().meta({ description: 'Events after this seq.' }),
     afterTimestamp: time('Events at or after this time.').optional(),
   }),
@@ -168,7 +168,7 @@ const DELETE = {
   idleSince: time('Deletes nothing that was written to at this time or later.').optional(),
 };
 
-/** What is deleted; how long that may take is a matter of who waits. */
+/** Sessions to delete. Each caller bounds its own wait. */
 export const SESSION_TO_DELETE = z.object(DELETE);
 
 export const deleteSession = {
@@ -183,13 +183,13 @@ export const deleteSession = {
   input: z.object({
     ...DELETE,
     timeout: z.int().min(0).max(LONGEST_END).optional().meta({
-      description: 'How long the end of a cancelled turn is waited for, milliseconds.',
+      description: 'Milliseconds to wait for the end of a cancelled turn, at most.',
       default: 30_000,
     }),
   }),
   wire: WHOSE_ON_THE_WIRE,
   output: DELETED,
-  answer: 'What was deleted.',
+  answer: 'The deleted sessions and histories.',
   errors: ['HOLDFAST_TURN_RUNNING', 'HOLDFAST_SESSION_HAS_FORKS'],
 } as const satisfies Operation;
 
@@ -220,12 +220,13 @@ export const rewindSession = {
   name: 'sessions.rewind',
   id: 'rewindSession',
   summary: 'Rewind a session',
-  description: 'Hides what came from a turn on, and restores the state before it. Refused while a turn runs.',
+  description:
+    'Hides a turn and all later events, and restores the state before it. Refused while a turn runs.',
   path: `${SESSION_PATH}/rewind`,
   input: z.object({
     ...SESSION,
     beforeInvocationId: name(
-      'The first turn that is hidden, with all that came after it. The state is what it was before.',
+      'The first hidden turn. All later events are hidden too, and the state before it is restored.',
     ),
   }),
   output: STORED_EVENT,
@@ -250,7 +251,6 @@ export const retryTurn = {
   errors: ['HOLDFAST_TURN_RUNNING'],
 } as const satisfies Operation;
 
-/** An event of a program's own, as it is named. */
 export const APPENDED_EVENT = z.object({
   ...SESSION,
   key: name('Appending again under this key changes nothing, and gives the first event.'),
@@ -274,7 +274,7 @@ export type CreateSession = InputOf<typeof createSession>;
 export type GetSession = InputOf<typeof getSession>;
 export type ListSessions = InputOf<typeof listAppSessions> &
   Partial<Pick<InputOf<typeof listUserSessions>, 'userId'>>;
-/** What `sessions.delete` deletes. */
+/** Options of `sessions.delete`. */
 export type DeleteSessionOptions = InputOf<typeof deleteSession>;
 export type DeletedSessions = Exact<z.output<typeof DELETED>>;
 export type ForkSession = InputOf<typeof forkSession>;

@@ -28,7 +28,7 @@ const TURN_STATES = [
   ...TURN_OUTCOMES,
 ] as const;
 
-/** Seconds, at most, that a turn's end is waited for. */
+/** Seconds of waiting for a turn's end, at most. */
 const LONGEST_WAIT = 60;
 
 const state = z.enum(TURN_STATES);
@@ -62,7 +62,7 @@ const TURN_RESULT = z
     error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
     usage: USAGE,
     events: PLACE,
-    others: list(OTHER, 'What became of the messages that were queued meanwhile.'),
+    others: list(OTHER, 'Outcomes of the messages that were queued meanwhile.'),
   })
   .meta({ id: 'TurnResult' });
 
@@ -104,7 +104,7 @@ const CHILD = z.looseObject({
   status: state,
   tool: z.string().optional().meta({ description: 'The tool whose call waits.' }),
   since: moment(),
-  waits: list(WAIT, 'What it and the agents below it wait for, the first ones.'),
+  waits: list(WAIT, 'The first waits of this agent and of those below it.'),
   more: z.int().optional().meta({ description: 'How many more wait.' }),
 });
 
@@ -156,7 +156,7 @@ export const getTurn = {
   input: z.object({
     ...SENT_MESSAGE,
     wait: z.int().min(0).max(LONGEST_WAIT).optional().meta({
-      description: 'How long the turn’s end is waited for, seconds.',
+      description: 'Seconds to wait for the turn’s end.',
       default: 0,
     }),
   }),
@@ -184,18 +184,18 @@ export const getStatus = {
   ...STEERING,
   name: 'status',
   id: 'getStatus',
-  summary: 'Ask how the turn that runs stands',
+  summary: 'Show the running turn',
   method: 'get',
   path: `${SESSION_PATH}/status`,
   input: z.object({ ...SESSION, timeout: TIMEOUT }),
   output: z
     .object({ status: TURN_STATUS.nullable().meta({ description: 'Null where no turn runs.' }) })
     .meta({ id: 'SessionStatus' }),
-  answer: 'How it stands.',
+  answer: 'The state of the turn.',
   errors: ['HOLDFAST_NO_ANSWER'],
 } as const satisfies Operation;
 
-/** Which turn of a session is to end; a client bounds its timeout itself. */
+/** The turn of a session to end; a client bounds its timeout itself. */
 export const TURN_TO_INTERRUPT = z.object({
   ...SESSION,
   reason,
@@ -212,10 +212,10 @@ export const interruptTurn = {
   path: `${SESSION_PATH}/interrupt`,
   input: TURN_TO_INTERRUPT.extend({ timeout: TIMEOUT }),
   output: STEERED,
-  answer: 'What became of the order.',
+  answer: 'The outcome of the order.',
 } as const satisfies Operation;
 
-/** Which call is to be cancelled: one of the two names it. */
+/** The call to cancel: one of the two names it. */
 export const CALL_TO_CANCEL = z.object({
   ...SESSION,
   callKey: name('Names the call; or `callId` does.', LONGEST_NAME).optional(),
@@ -233,7 +233,7 @@ export const cancelCall = {
   path: `${SESSION_PATH}/cancel-call`,
   input: CALL_TO_CANCEL.extend({ timeout: TIMEOUT }),
   output: STEERED,
-  answer: 'What became of the order.',
+  answer: 'The outcome of the order.',
 } as const satisfies Operation;
 
 const orderId = z
@@ -273,7 +273,7 @@ export const TURN_START = z.object({
     .object({
       tool: z.string(),
       args: jsonObject('Of the call.'),
-      question: jsonObject('What people are asked before it runs.').optional(),
+      question: jsonObject('The question to people before it runs.').optional(),
     })
     .optional()
     .meta({ 'x-expected': '{ tool, args }', 'x-flat': true }),
@@ -310,7 +310,7 @@ export const CHILD_START = z.object({
   }),
 });
 
-/** What {@link HoldfastClient.interrupt} takes. */
+/** Options of {@link HoldfastClient.interrupt}. */
 export type InterruptOptions = Omit<InputOf<typeof interruptTurn>, keyof typeof SESSION>;
-/** What {@link HoldfastClient.cancelCall} takes: the one or the other names the call. */
+/** Options of {@link HoldfastClient.cancelCall}: one of the two names the call. */
 export type CallToCancel = Omit<InputOf<typeof cancelCall>, keyof typeof SESSION>;

@@ -4,7 +4,7 @@ const MARK = Symbol.for('holdfast.undecodable');
 /** A payload that this worker can't decode. It takes the payload's place, so that nothing throws before a handler can refuse it. */
 export interface Undecodable {
   readonly [MARK]: true;
-  /** What its metadata say of how it is encoded, if anything: some letters of ASCII. */
+  /** The encoding that its metadata name, if any: some letters of ASCII. */
   readonly encoding: string | undefined;
 }
 
@@ -16,7 +16,7 @@ export function isUndecodable(value: unknown): value is Undecodable {
   return typeof value === 'object' && value !== null && MARK in value;
 }
 
-/** What is wrong with the payload, and what to do. */
+/** The payload's problem, and the remedy. */
 export function undecodableText({ encoding }: Undecodable): string {
   if (encoding === undefined) return 'a payload without an encoding: send JSON, as Temporal’s SDKs encode it';
   if (encoding.startsWith('json/') && encoding !== 'json/protobuf') {

@@ -7,7 +7,7 @@ import { RETENTION_START } from './sessions.ts';
 import { CANCEL_PAYLOAD, CHILD_START, INTERRUPT_PAYLOAD, TURN_START } from './turns.ts';
 
 /**
- * What workflows check, as data. The workflow bundle has this object itself in the place of this module: the schemas and their
+ * Checks for workflows, as data. The workflow bundle has this object in the place of this module: the schemas and their
  * library stay outside of it.
  */
 export const WORKFLOW_CHECKS = {

@@ -68,7 +68,7 @@ export class Background {
   /**
    * The same, waiting for it a while.
    *
-   * @param time milliseconds; what takes longer goes on.
+   * @param time milliseconds; longer work goes on.
    * @param work hears by its signal that nobody waits any more.
    * @throws what passes, where it threw that meanwhile.
    */
@@ -122,7 +122,7 @@ export class Background {
     });
   }
 
-  /** Waits for all that was begun, `grace` milliseconds at most: what isn't done then is given up, and the operator told. */
+  /** Waits for all started work, `grace` milliseconds at most. It then gives up the rest, and tells the operator. */
   async settle(grace = GRACE): Promise<void> {
     const over = new AbortController();
     const late = setTimeout(grace, undefined, { signal: over.signal }).catch(() => undefined);

@@ -38,7 +38,7 @@ export interface Gateway {
   fetch(request: Request, env?: object): Response | Promise<Response>;
   /** As `app.request`: answers a request in process. */
   request(path: string, init?: RequestInit): Promise<Response>;
-  /** Ends the streams and the waiting of those who poll, who come back elsewhere, or later. */
+  /** Ends streams and long polls; their callers come back elsewhere, or later. */
   endStreams(): void;
   /** Waits for what it has answered and is still doing, ten seconds at most, and writes down what it has refused; to be awaited before its store closes. */
   flush(): Promise<void>;

@@ -19,13 +19,13 @@ export interface ErrorBody {
     message: string;
     /** Where the code is described. */
     docs?: string;
-    /** Of a message that was rejected, or a decision that was refused: what the turn that runs said to it. */
+    /** Of a rejected message or a refused decision: the answer of the running turn. */
     receipt?: MessageReceipt | DecisionReceipt;
     /** How the request has ended that is not pending any more. */
     request?: EndedRequest;
     /** Of those that fit what was named. */
     requestIds?: readonly string[];
-    /** Of progress that came after its job's end: what that came to. */
+    /** Of progress after its job's end: the outcome of the job. */
     job?: JobAnswer;
   };
 }

@@ -14,9 +14,9 @@ export interface GatewayEnv {
     jobToken?: string;
     /** Throws what the caller would be told now, if it came anew; of routes that need a permission. */
     readmit: () => Promise<void>;
-    /** Has shown what nobody has given out: it is a stranger’s guess, whatever is answered. */
+    /** The caller has shown a credential that nobody gave out: it counts as a guess, with any answer. */
     isGuess?: true;
-    /** What its principal was not let do; `who` of those who are told by a link. */
+    /** The refused action of the principal; `who` names the person of a link. */
     denied?: Pick<DeniedKind, 'reason' | 'permission' | 'app' | 'who'>;
   };
 }

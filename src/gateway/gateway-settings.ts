@@ -35,7 +35,7 @@ const SETTINGS: readonly string[] = [
   'inbox',
 ] satisfies (keyof GatewaySettings)[];
 
-/** What {@link defineGateway} makes. */
+/** The result of {@link defineGateway}. */
 export interface GatewayDefinition extends Readonly<GatewaySettings> {
   readonly [GATEWAY]: true;
 }

@@ -3,7 +3,7 @@ import { routePath } from 'hono/route';
 import type { GatewayMiddleware } from './gateway-app.ts';
 import type { GatewayLogger } from './gateway-logger.ts';
 
-/** What a caller may call its request: nothing that could pose as a line of a log. */
+/** Ids that a caller may give its request: nothing that could pose as a line of a log. */
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 /**

@@ -5,7 +5,7 @@ import type { Background } from './background.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 import type { OpenStreams } from './turns/open-streams.ts';
 
-/** What the routes of a gateway share. */
+/** Dependencies that the routes of a gateway share. */
 export interface RouteSetting {
   options: GatewayOptions;
   streams: OpenStreams;
@@ -13,7 +13,7 @@ export interface RouteSetting {
   limits: CallerLimits;
   /** Signs who decides and who sends. */
   attester: GatewayAttester;
-  /** Keys of the store; undefined where the gateway has none. */
+  /** Keys of the store; undefined for a gateway without keys. */
   keys: ApiKeys | undefined;
   /** Aborted when the gateway closes. */
   closing: AbortSignal;

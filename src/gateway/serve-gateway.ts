@@ -8,7 +8,7 @@ import { GatewayNotLocal, RequestRefused } from './gateway-errors.ts';
 import type { GatewayOptions } from './gateway-options.ts';
 
 export interface ServeOptions {
-  /** What {@link createGateway} made, or what it is made of. */
+  /** A gateway of {@link createGateway}, or its options. */
   gateway: Gateway | GatewayOptions;
   /**
    * Name or address to listen on: 127.0.0.1, localhost or ::1 unless the gateway's access is one for the network.
@@ -87,7 +87,7 @@ export async function serveGateway(options: ServeOptions): Promise<ServedGateway
   };
 }
 
-/** What a server of one's own hands its requests to. */
+/** Handlers for a server of one's own. */
 export function requestListener(gateway: Gateway): RequestListener {
   return getRequestListener((request, env) => gateway.fetch(request, env), {
     overrideGlobalObjects: false,

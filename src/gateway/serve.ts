@@ -14,7 +14,7 @@ import type { Documented } from './document/api-document.ts';
 import type { GatewayContext, GatewayHono, GatewayMiddleware } from './gateway-app.ts';
 import { RequestRefused } from './gateway-errors.ts';
 
-/** Who may ask for an operation. */
+/** Permission that an operation needs. */
 export interface Guard extends Pick<Documented, 'security' | 'x-holdfast-permission'> {
   middleware: readonly GatewayMiddleware[];
 }

@@ -11,7 +11,7 @@ const SINGLE = new Set([
   'last-event-id',
 ]);
 
-/** What access sees of a request. */
+/** The part of a request that access sees. */
 export function accessRequestOf(context: GatewayContext): AccessRequest {
   const { req, env } = context;
   const incoming = env?.incoming;

@@ -1,7 +1,7 @@
 import type { RateLimit } from './token-buckets.ts';
 import type { TrustedIssuer } from './trusted-issuer.ts';
 
-/** Who may use a gateway, beside programs of its own machine. */
+/** Access to a gateway, besides that of programs on its own machine. */
 export interface AccessSettings {
   /**
    * Whether callers may use the API keys that `holdfast keys create` makes.

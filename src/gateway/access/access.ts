@@ -22,11 +22,11 @@ export interface Reach {
   userId?: string;
 }
 
-/** Who has sent a request. */
+/** The sender of a request. */
 export interface Principal {
   /** For audit; never a secret. */
   readonly name: string;
-  /** As whom it decides and sends, which the gateway attests; absent where nothing says who that is, as with a machine's own token. */
+  /** Name in its decisions and messages, which the gateway attests; absent for an unknown person, as with a machine's own token. */
   readonly person?: string;
   /** The only user whose sessions it may reach, and in whose name it acts; absent for one that serves all users of its apps. */
   readonly userId?: string;
@@ -34,7 +34,7 @@ export interface Principal {
   readonly keyId?: string;
   /** The only apps that it reaches; absent where that is not known, or all of them. */
   readonly apps?: readonly string[];
-  /** What it may do, and where; absent where that is not known. */
+  /** Permissions and where they hold; absent when they are not known. */
   readonly reaches?: readonly Reach[];
   /** It may ask as often as it likes: it is of the gateway's own machine. */
   readonly unlimited?: boolean;
@@ -44,7 +44,7 @@ export interface Principal {
 /** Why a request goes no further; its sender learns no more than this. */
 export type Refusal = 'unauthenticated' | 'forbidden';
 
-/** What of a request says who sends it, and from where. */
+/** Facts of a request that tell its sender and origin. */
 export interface AccessRequest {
   method: string;
   /** Absolute, as the server understood it. */
@@ -54,11 +54,11 @@ export interface AccessRequest {
   repeated: ReadonlySet<string>;
   /** The port that the request came in at; undefined where it came by no socket, as in a test. */
   localPort: number | undefined;
-  /** Of whoever has connected: a proxy, where there is one; undefined as `localPort`. */
+  /** Address of the connection, which may be a proxy's; undefined as `localPort`. */
   remoteAddress?: string | undefined;
 }
 
-/** Who may use a gateway, and what for. */
+/** Identities and permissions at a gateway. */
 export interface Access {
   /** How far a gateway with this access may be reached: `network` only where each caller proves who it is. */
   readonly reach: 'loopback' | 'network';

@@ -2,7 +2,7 @@ import { errorAnswer } from '../error-answer.ts';
 
 /** How often it is asked anew whether somebody may have what they get for long, milliseconds. */
 export const READMIT_AFTER = 4_000;
-/** For how long they have it while that can't be found out, milliseconds: what fails then mostly passes sooner. */
+/** Milliseconds that a caller keeps its access during an outage of its check: most outages are shorter. */
 const PATIENCE = 30_000;
 
 export interface AdmissionWatch {

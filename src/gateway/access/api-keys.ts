@@ -35,7 +35,7 @@ export class ApiKeys {
   readonly #store: ApiKeysOptions['store'];
   readonly #logger: ApiKeysOptions['logger'];
   readonly #seen = new LRUCache<string, Look>({ max: MOST_CACHED });
-  /** When it was that the store had none of this id. */
+  /** The last time that the store had no key of this id. */
   readonly #missing = new LRUCache<string, number>({ max: MOST_CACHED });
   readonly #lookups: BatchedLookups<KnownApiKey>;
   readonly #unseenLookups: BatchedLookups<KnownApiKey>;
@@ -51,7 +51,7 @@ export class ApiKeys {
   }
 
   /**
-   * Whose key a text is.
+   * The owner of a key.
    *
    * @returns undefined for what is no key, or an expired or revoked one.
    * @throws StoreUnavailable

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** What one statement asks for. */
+/** Lookups of one statement. */
 const MOST_AT_ONCE = 1_000;
 
-/** Asks the store for many at once; what isn’t there is left out. */
+/** Looks up many in the store at once; the answer leaves out missing ones. */
 type FindAll<Row> = (ids: readonly string[]) => Promise<ReadonlyMap<string, Row>>;
 
 /**

@@ -12,7 +12,7 @@ import { TokenBuckets } from './token-buckets.ts';
 const PRINCIPALS = { perSecond: 50, burst: 200 };
 const STRANGERS = { perSecond: 10, burst: 50 };
 
-/** What strangers get who try. */
+/** Limits for strangers who try credentials. */
 const REFUSED = new Set([401, 403, 404, 405]);
 
 const REASONS: Readonly<Record<number, string>> = {

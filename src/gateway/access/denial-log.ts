@@ -5,7 +5,7 @@ import type { GatewayRecords } from '../gateway-records.ts';
 
 /** How long denials are counted here before the store hears of them, milliseconds. */
 const INTERVAL = 5_000;
-/** Kinds that are told apart at once; who sends more of them is told as one. */
+/** Kinds of refusals of a caller that are listed apart at once; further ones are listed as one. */
 const MOST_KINDS = 100;
 /** How often old ones are dropped, milliseconds. */
 const SWEEP = 3_600_000;

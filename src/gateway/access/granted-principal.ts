@@ -1,7 +1,7 @@
 import type { Grant } from '../../contract/keys.ts';
 import type { Need, Principal, Reach, Verdict } from './access.ts';
 
-/** Who has proved to be somebody, and what was granted to them. */
+/** A proven identity and its grants. */
 export interface Granted {
   /** For audit and limits; never a secret. */
   name: string;
@@ -28,7 +28,7 @@ function reachOf({ app, user, roles }: Grant): Reach {
   };
 }
 
-/** What a grant is to somebody who may act for one user only. */
+/** The effect of a grant for a caller who may act for one user only. */
 function ofUser(grant: Grant, userId: string): Grant[] {
   return grant.user === undefined || grant.user === userId ? [{ ...grant, user: userId }] : [];
 }

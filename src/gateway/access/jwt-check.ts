@@ -44,7 +44,7 @@ function issuerIn(token: string): string | undefined {
     const { typ } = decodeProtectedHeader(token);
     return TYPES.includes(typ?.toLowerCase()) ? decodeJwt(token).iss : undefined;
   } catch {
-    // What it holds instead is nobody's business.
+    // The content may be secret: the error doesn't quote it.
     return undefined;
   }
 }
@@ -78,7 +78,7 @@ async function claimsOf(token: string, issuer: Issuer): Promise<JWTPayload | und
     return (await jwtVerify(token, keys, options)).payload;
   } catch (error) {
     if (error instanceof errors.JWKSMultipleMatchingKeys) {
-      // The token names none of several keys: it is good if one of them has signed it.
+      // The token names no key: any one of several may have signed it.
       for await (const key of error) {
         const payload = await jwtVerify(token, key, options).then((each) => each.payload, orThrow);
         if (payload !== undefined) return payload;
@@ -89,7 +89,7 @@ async function claimsOf(token: string, issuer: Issuer): Promise<JWTPayload | und
   }
 }
 
-/** What is wrong with a token is nobody's business; what is wrong beside it is the operator's. */
+/** A token's problem stays in the check. The operator learns of other problems. */
 function orThrow(error: unknown): undefined {
   if (error instanceof errors.JOSEError) return undefined;
   throw error;

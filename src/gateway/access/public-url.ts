@@ -1,6 +1,6 @@
 export const PUBLIC_URL_FORM = 'a URL like https://agents.example.com; one of http is for this machine alone';
 
-/** A base under which the gateway's paths lie; undefined for what is none. Keys and cookies go to other machines by TLS only. */
+/** The base of the gateway's paths; undefined for a text that is no such URL. Keys and cookies go to other machines by TLS only. */
 export function publicUrlOf(given: unknown): URL | undefined {
   if (typeof given !== 'string' || !URL.canParse(given)) return undefined;
   const url = new URL(given);
@@ -14,7 +14,7 @@ export function isLoopbackName(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
-/** A value of `Host` of a gateway that is reached by https, in lower case; undefined for what is none. */
+/** A value of `Host` of a gateway that is reached by https, in lower case; undefined for any other text. */
 export function hostOf(given: unknown): string | undefined {
   if (typeof given !== 'string') return undefined;
   const host = given.toLowerCase();

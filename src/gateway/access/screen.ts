@@ -19,18 +19,18 @@ export function screen(access: Access): GatewayMiddleware {
   };
 }
 
-/** What every caller passes. */
+/** The middleware that every caller passes. */
 export interface Gate {
   access: Access;
   limits: CallerLimits;
 }
 
-/** Whose affairs a request is about. */
+/** The owner of the things that a request is about. */
 export interface Subject {
   names: Pick<Need, 'app' | 'userId'>;
-  /** What those are told whom it is hidden from. */
+  /** The error for callers who may not see the thing. */
   missing: () => Error;
-  /** What those are told who may see a part of it only. */
+  /** The error for callers who may see a part of the thing only. */
   narrower?: string;
 }
 
@@ -63,7 +63,7 @@ export function permitted(
   };
 }
 
-/** @throws RequestRefused, or what `missing` gives, where the principal may do none of these. */
+/** @throws RequestRefused, or the error of `missing`, where the principal may do none of these. */
 export function demand(
   context: GatewayContext,
   permission: Permission | readonly Permission[],

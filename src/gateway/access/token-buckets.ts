@@ -15,7 +15,7 @@ interface Bucket {
   at: number;
 }
 
-/** What is left of a limit, for each who has one. */
+/** The rest of a limit, for each caller. */
 export class TokenBuckets {
   readonly #limit: RateLimit;
   readonly #buckets = new LRUCache<string, Bucket>({ max: MOST_KNOWN });

@@ -6,9 +6,9 @@ import { isLoopbackName } from './public-url.ts';
 export interface GrantsByClaim {
   /** Name of the claim, `groups`; with dots a path, `realm_access.roles`. */
   claim: string;
-  /** What each value is worth. */
+  /** Grants of each value. */
   values: Readonly<Record<string, readonly Grant[]>>;
-  /** What everybody has whom the issuer knows. */
+  /** Grants of everybody whom the issuer knows. */
   everybody?: readonly Grant[];
 }
 

@@ -66,7 +66,7 @@ export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
   }
 }
 
-/** The person whom the gateway signs for; nobody where the caller has signed itself. */
+/** The person whom the gateway signs for; undefined when the caller has signed. */
 function deciderOf(context: GatewayContext, { attestation }: { attestation?: string }) {
   const { person } = context.get('principal');
   return person === undefined || attestation !== undefined ? undefined : { person, channel: 'http' as const };

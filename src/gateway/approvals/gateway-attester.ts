@@ -25,7 +25,7 @@ export const CHANNELS = {
 /** Where a decision was made. */
 export type Channel = keyof typeof CHANNELS;
 
-/** Somebody whom a channel has made sure of. */
+/** A person whom a channel has verified. */
 export interface Decider {
   person: string;
   channel: Channel;

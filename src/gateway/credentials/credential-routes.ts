@@ -9,7 +9,7 @@ import type { GatewayHono } from '../gateway-app.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { serve } from '../serve.ts';
 
-/** Secrets of users, stored and removed; none is ever answered. */
+/** Stores and removes secrets of users. No answer has a secret. */
 export function credentialRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { credentials } = setting.options.client;
   const [reads, operates] = [guarded(setting, 'read'), guarded(setting, 'operate')];

@@ -69,7 +69,7 @@ const ERROR = z
   })
   .meta({ id: 'Error' });
 
-/** What the gateway's OpenAPI document says of its routes. */
+/** The OpenAPI document of the gateway's routes. */
 export class ApiDocument {
   /** By path, `/v1/jobs/{jobId}`, and method. */
   readonly paths: Record<string, Record<string, Documented>> = {};
@@ -102,7 +102,7 @@ export class ApiDocument {
     this.paths[path] = { ...this.paths[path], [method]: documented };
   }
 
-  /** What every route with a token may answer, and these. */
+  /** Statuses of every route with a token, and these. */
   refusals(...more: readonly Refusal[]): Record<string, DocumentedAnswer> {
     return Object.fromEntries(
       [...ALWAYS, ...more].map((status) => [status, this.json(ERROR, MEANINGS[status])]),
@@ -154,7 +154,7 @@ export class ApiDocument {
     };
   }
 
-  /** A schema as the document has it: what has a name stands among the document's own. */
+  /** A schema in its document form: a named schema stands among the document's own. */
   #shown(schema: unknown): unknown {
     if (Array.isArray(schema)) return schema.map((each) => this.#shown(each));
     if (!isObject(schema)) return schema;
@@ -196,7 +196,7 @@ function strict(check: Check): Check {
   };
 }
 
-/** What is there for checks and errors only. */
+/** Keywords that only checks and errors read. */
 const UNSHOWN = new Set([
   ...['x-expected', 'x-instead', 'x-flat', 'x-path-part', 'x-name', 'x-here'],
   ...['x-leaves-out', 'x-without-nulls'],

@@ -143,7 +143,7 @@ function link(type: string): Html[] {
     .map((part, index) => (index % 2 === 1 ? html`<a href="#schema-${part}">${part}</a>` : html`${part}`));
 }
 
-/** What stands in backticks is code. */
+/** Text in backticks is code. */
 function prose(text: string): Html[] {
   return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
 }

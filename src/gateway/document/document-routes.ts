@@ -14,7 +14,7 @@ const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** What the gateway says of itself: to programs, and to people. They are the same for everybody. */
+/** Routes of the documents for programs and for people. Everybody gets the same ones. */
 export function documentRoutes(app: GatewayHono, { options }: RouteSetting): void {
   let document: ReturnType<typeof openApiDocument> | undefined;
   let page: string | undefined;

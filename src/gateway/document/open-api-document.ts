@@ -12,11 +12,11 @@ const TAGS = [
   { name: 'Gateway', description: 'The gateway itself.' },
   { name: 'Sessions', description: 'Conversations of a user in an app.' },
   { name: 'Turns', description: 'A turn goes from a message to its final answer.' },
-  { name: 'Events', description: 'What was said and done in a session.' },
-  { name: 'Approvals', description: 'What waits for a person, and the record of it.' },
+  { name: 'Events', description: 'Messages, calls and results of a session.' },
+  { name: 'Approvals', description: 'Requests to people, and their audit.' },
   { name: 'Jobs', description: 'Jobs of long-running calls, which end after the call has returned.' },
   { name: 'Credentials', description: 'Secrets of users, for tools.' },
-  { name: 'Steering', description: 'What is done to a session, and to the turn that runs.' },
+  { name: 'Steering', description: 'Changes of a session, and of its running turn.' },
 ];
 
 /** The gateway's document, of OpenAPI 3.1. */

@@ -1,4 +1,4 @@
-/** What the page shows of a JSON schema. */
+/** Texts of the page for a JSON schema. */
 interface Schema {
   $ref?: string;
   type?: string | string[];

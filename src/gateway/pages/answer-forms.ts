@@ -13,7 +13,7 @@ import { argumentTable, nameOf, shownJson } from './shown-value.ts';
 /** Somebody who looks at a request, and what their forms need. */
 export interface Visitor {
   row: ApprovalRow;
-  /** As whom they decide. */
+  /** Name in the person's decision. */
   person: string;
   /** Of the page, from the site’s root: where its forms are sent. */
   action: string;
@@ -25,7 +25,7 @@ export interface Visitor {
 type FilledFields = ReadonlyMap<string, Filled>;
 const NONE: FilledFields = new Map();
 
-/** What they may do about a request that waits: a form for its kind. */
+/** Actions on a waiting request: a form for its kind. */
 export function answerForm(visitor: Visitor, filled: FilledFields = NONE): Html {
   const { kind } = visitor.row;
   if (kind === 'input') return inputForm(visitor, filled);

@@ -17,13 +17,13 @@ import type { Form } from './take-form.ts';
 
 type Receipt = Decided;
 
-/** What a form has come to: it was said, or there is a page to go on with. */
+/** The result of a form: the answer was given, or another page follows. */
 export type Answered = { receipt: Receipt; said: Said } | { status: 200 | 400 | 409; main: Html };
 
-/** What a person has said to a request. */
+/** A person's answer to a request. */
 export type Said = 'approve' | 'reject' | 'withdraw' | 'answer' | 'credential';
 
-/** Says it once: a link is used up by it. Undefined where somebody else has said something by it. */
+/** Answers once: the answer uses up the link. Undefined when the link has been used. */
 export type Say = (said: Said, send: () => Promise<Receipt>) => Promise<Receipt | undefined>;
 
 export interface AnswerOptions {

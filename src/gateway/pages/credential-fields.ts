@@ -38,7 +38,7 @@ export function credentialFields(kind: CredentialKind): readonly Field[] {
   return FIELDS[kind];
 }
 
-/** What a person has given; undefined for the credential where a field is wrong. No secret is ever filled in again. */
+/** A person's credential; undefined when a field is wrong. The page never fills in a secret again. */
 export function readCredential(
   form: Form,
   kinds: readonly CredentialKind[],

@@ -19,7 +19,7 @@ export interface EditField {
   read(text: string): { value: unknown } | { problem: string };
 }
 
-/** What a person has made of the arguments. */
+/** A person's edit of the arguments. */
 export interface Edit {
   /** Without sensitive ones, which stay as they are; undefined where a field is wrong. */
   args: Record<string, unknown> | undefined;

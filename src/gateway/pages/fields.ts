@@ -1,19 +1,19 @@
 import { html } from 'hono/html';
 import type { Html } from './shown-text.ts';
 
-/** What a person fills in. */
+/** A field that a person fills in. */
 export interface Field {
-  /** Of the form's field: none of others' words. */
+  /** Name in the form, made by the gateway only. */
   id: string;
   label: Html;
   hint?: Html | undefined;
   control: 'line' | 'lines' | 'json' | 'number' | 'choice' | 'secret';
-  /** For a choice: what is sent, and what is read. */
+  /** For a choice: the value to send, and its text. */
   options?: readonly (readonly [value: string, label: Html])[];
   optional?: boolean;
 }
 
-/** What stands in a field, and what is wrong with it. */
+/** Value of a field, and its problem. */
 export interface Filled {
   value?: string | undefined;
   problem?: string | undefined;
@@ -84,7 +84,7 @@ function rowsOf(value: string): number {
   return Math.min(14, Math.max(2, lines));
 }
 
-/** JSON that a person has written, or why it is none. */
+/** JSON that a person has written, or the problem of the text. */
 export function parsedJson(text: string): { value: unknown } | { problem: string } {
   try {
     return { value: JSON.parse(text) };

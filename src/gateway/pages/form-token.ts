@@ -7,7 +7,7 @@ const KEY_BYTES = 32;
 const COOKIE_BYTES = 16;
 const COOKIE = /^[\w-]{22}$/;
 
-/** What a browser keeps, beside which the token of a form is worth something. */
+/** A secret of the browser, which the token of a form belongs to. */
 export function newFormCookie(): string {
   return randomBytes(COOKIE_BYTES).toString('base64url');
 }
@@ -16,7 +16,7 @@ export function isFormCookie(text: string | undefined): text is string {
   return text !== undefined && COOKIE.test(text);
 }
 
-/** Stands in a form: who hasn’t been shown this page, in this browser, can’t know it. */
+/** Stands in a form. Only this browser has been shown it. */
 export function formToken(keys: CredentialKeys, about: string, cookie: string): string {
   const { bytes } = keys.sealing();
   const key = new Uint8Array(hkdfSync('sha256', bytes, '', USE, KEY_BYTES));

@@ -32,7 +32,7 @@ export interface Page<Row> {
   next?: { since: number; id: string };
 }
 
-/** Requests that somebody may see: who may decide them may. */
+/** Requests that a principal may see. A decider may see its requests. */
 export async function visibleRequests(
   approvals: Pick<Approvals, 'list'>,
   principal: Principal,
@@ -140,7 +140,7 @@ async function visiblePage<Row extends { since: number }>(
   return { rows, ...(place === undefined ? {} : { next: place }) };
 }
 
-/** What the store is asked for: no more than the principal may see, and nothing twice that one of them has whole. */
+/** The reads of the store: only rows that the principal may see, and each once. */
 function sourcesOf(
   { reaches = [{ permissions: ['read', 'approve'] }] }: Principal,
   { app, permissions }: Pick<Lister<never>, 'app' | 'permissions'>,

@@ -13,7 +13,7 @@ import { linkOfJob, linkOfRequest } from './temporal-links.ts';
 
 export type Tab = 'pending' | 'decided' | 'jobs';
 
-/** What each page of the inbox is drawn with. */
+/** Data of every page of the inbox. */
 export interface InboxFrame {
   site: PageSite;
   who: SignedIn;
@@ -21,7 +21,7 @@ export interface InboxFrame {
   now: number;
 }
 
-/** What a list was narrowed down to. */
+/** Filters of a list. */
 export interface Narrowed {
   app?: string | undefined;
   kind?: string | undefined;

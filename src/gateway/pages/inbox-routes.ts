@@ -36,7 +36,7 @@ const PATH = /^\/inbox(\/(decided|jobs|requests\/[^/]+|sign-(in|out)))?$/;
 
 type Show = (context: GatewayContext, frame: InboxFrame) => Promise<Response>;
 
-/** Pages for people who sign in by their API key: what waits for them, what was decided, jobs. */
+/** Pages for people who sign in by their API key: waiting and decided requests, and jobs. */
 export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { options, keys } = setting;
   const { records, logger, settings } = options;

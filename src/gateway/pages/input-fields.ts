@@ -14,9 +14,9 @@ interface InputField {
   read(text: string): { value: unknown } | { problem: string } | undefined;
 }
 
-/** What a person has answered. */
+/** A person's answer. */
 export interface Input {
-  /** Undefined where a field is wrong. */
+  /** Undefined when a field is wrong. */
   response: { value: unknown } | undefined;
   filled: ReadonlyMap<string, Filled>;
 }

@@ -25,7 +25,7 @@ import { takeForm } from './take-form.ts';
 /** A browser that leaves the page open longer than this opens it again, seconds. */
 const FORM_LIFE = 8 * 3_600;
 
-/** What the pages of links need, all of it. */
+/** Dependencies of the pages of links, all required. */
 interface Links {
   setting: RouteSetting;
   keys: CredentialKeys;

@@ -11,7 +11,7 @@ export interface TurnLinks {
   ui?: string;
 }
 
-/** What the gateway says of a turn that a message was sent for. */
+/** Links of a turn that a message was sent for. */
 export interface TurnView
   extends Pick<
     TurnHandle,

@@ -27,7 +27,7 @@ const ENDED: Record<Exclude<RequestStatus, 'pending'>, readonly [word: string, l
   cancelled: ['Cancelled', ''],
 };
 
-/** ADK’s own hint of a tool that has none: it is for programs. */
+/** ADK’s own hint of a tool without a hint: it is for programs. */
 const NO_HINT =
   /^Please approve or reject the tool call .*\(\) by responding with a FunctionResponse with an expected ToolConfirmation payload\.$/s;
 
@@ -45,7 +45,7 @@ export function requestTitle({ kind, tool, status }: Pick<ApprovalRow, 'kind' | 
   return `${ASKS[kind]} ${visibleText(tool)}`;
 }
 
-/** What is asked, in whose name, and by when: all that somebody decides by, drawn here. */
+/** The question, its requester and its deadline, drawn for the decider. */
 export function requestCard(row: ApprovalRow, now: number): Html {
   const { kind, args, sensitive, payload, authConfig } = row;
   const question = questionOf(row);
@@ -82,12 +82,12 @@ export function voterName({ principal, verified, channel }: ApprovalRow['votes']
   return html`<b>${shown(principal)}</b>${where === '' ? '' : ` ${where}`}`;
 }
 
-/** What the tool asks people; empty where it asks nothing of its own. */
+/** The tool's own question to people; empty without one. */
 export function questionOf({ hint }: Pick<ApprovalRow, 'hint'>): string {
   return NO_HINT.test(hint) ? '' : hint;
 }
 
-/** How many of those whom it takes have approved; empty where one is enough. */
+/** The count of approvals of several voters; empty where one is enough. */
 export function countOf({ terms, votes }: Pick<ApprovalRow, 'terms' | 'votes'>): string {
   const { quorum = 1 } = terms;
   if (quorum < 2) return '';

@@ -80,7 +80,7 @@ function shownValue(value: unknown, { name, room, level = 0 }: Place): Html {
   )}</dl>`;
 }
 
-/** What runs is a number of cents: beside it, the amount that a hint would name. */
+/** The tool runs with a number of cents; the amount beside it has the hint's unit. */
 function amountOf(name: string, value: unknown): Html | '' {
   if (!IN_CENTS.test(name) || typeof value !== 'number' || !Number.isSafeInteger(value)) return '';
   const digits = String(Math.abs(value)).padStart(3, '0');

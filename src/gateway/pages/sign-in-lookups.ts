@@ -9,7 +9,7 @@ const MOST_SEEN = 10_000;
 /** Finds who is signed in by a cookie: those that were seen apart from those that weren’t, so that strangers crowd nobody out. */
 export class SignInLookups {
   readonly #seen = new LRUCache<string, true>({ max: MOST_SEEN });
-  /** What isn’t there never comes to be. */
+  /** Keys of missing rows, which never come to be. */
   readonly #missing = new LRUCache<string, true>({ max: MOST_SEEN });
   readonly #lookups: BatchedLookups<SignIn>;
   readonly #unseenLookups: BatchedLookups<SignIn>;

@@ -23,7 +23,7 @@ const NEXT = /^\/inbox(\/decided|\/jobs|\/requests\/[\w.~-]{1,400})?$/;
 /** Somebody who is signed in. */
 export interface SignedIn {
   principal: Principal;
-  /** As whom they decide. */
+  /** Name in the person's decisions. */
   person: string;
   /** Stands in each of their forms. */
   formToken: string;

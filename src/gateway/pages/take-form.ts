@@ -2,7 +2,7 @@ import type { GatewayContext } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import { readBody } from '../take-body.ts';
 
-/** What a form has sent, by the names of its fields. */
+/** Values of a form, by the names of its fields. */
 export type Form = ReadonlyMap<string, string>;
 
 /** Bytes: a decision has 32 KiB of JSON at most, which a form writes three times as long. */

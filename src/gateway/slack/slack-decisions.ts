@@ -40,7 +40,7 @@ import type { Listener, SlackResponder } from './slack-responder.ts';
 const NOTE_TIME = 60_000;
 const LONGEST_NAME = 100;
 
-/** What somebody has done about a request. */
+/** A person's action on a request. */
 export interface SlackAct extends Listener {
   who: SlackUser;
   subject: ModalSubject;
@@ -57,7 +57,7 @@ interface Situation extends SlackAct {
 const NONE_OF_OURS =
   'Nothing was decided: this message isn’t from Holdfast, or another message has replaced it.';
 
-/** Turns clicks and modals into decisions of the persons whom Slack's users are. */
+/** Turns clicks and modals into decisions of the persons that Slack's users stand for. */
 export class SlackDecisions {
   readonly #app: SlackApp;
   readonly #setting: RouteSetting;

@@ -10,13 +10,13 @@ export const CHANNEL = 'slack';
 const LONG = 5_000;
 const TAKES_LONG = 'This takes longer than usual. Holdfast tries for ten minutes, then tells you the result.';
 
-/** What somebody has done in Slack, of which Slack tells once. */
+/** A person's action in Slack. Slack may send it several times. */
 export interface Done {
   /** The same when it is told again. */
   id: string;
-  /** Undefined where nobody can be told what comes of it. */
+  /** Undefined when there is nobody to tell the outcome. */
   listener: Listener | undefined;
-  /** What to say first where nothing comes of it. */
+  /** Text that comes first when the action has no effect. */
   nothing: 'Nothing was decided' | 'Nothing was asked';
 }
 

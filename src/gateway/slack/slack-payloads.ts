@@ -55,7 +55,7 @@ const EVENT = z.object({
   type: z.literal('event_callback'),
   api_app_id: ID,
   team_id: ID,
-  /** Of the app, where a channel is shared: the other one is of whoever has written. */
+  /** Workspace of the app. In a shared channel the writer's may be another one. */
   context_team_id: ID.nullish(),
   is_ext_shared_channel: z.boolean().nullish(),
   event_id: z.string().min(1).max(200),
@@ -89,7 +89,7 @@ export type SubmissionPayload = z.infer<typeof SUBMISSION>;
 export type CommandPayload = z.infer<typeof COMMAND>;
 export type EventPayload = z.infer<typeof EVENT>;
 
-/** What somebody did. @throws RequestRefused */
+/** The action of a person. @throws RequestRefused */
 export function readInteraction(body: string): ClickPayload | SubmissionPayload | z.infer<typeof OTHER> {
   const payload = parsed(new URLSearchParams(body).get('payload') ?? '', 'payload');
   const type =

@@ -25,7 +25,7 @@ export class SlackResponder {
     this.#logger = logger;
   }
 
-  /** Never fails: what it is about has happened, or has not. */
+  /** Never throws: a failed notice doesn't undo the action that it tells of. */
   async tell(to: Listener, text: string): Promise<void> {
     const shown = slackText(text, LONGEST);
     await this.#send(to, { text: shown, blocks: [{ type: 'section', text: plain(shown) }] });

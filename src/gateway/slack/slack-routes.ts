@@ -136,7 +136,7 @@ async function clicked(decisions: SlackDecisions, payload: ClickPayload): Promis
   await decisions.clicked({ ...listener, subject }, action.action_id, triggerId);
 }
 
-/** Undefined where nothing says where they have clicked. */
+/** Undefined for a click without a place. */
 function clickerOf(payload: ClickPayload) {
   const { container, response_url: responseUrl } = payload;
   return container && { ...listenerOf(payload, container.channel_id), responseUrl };

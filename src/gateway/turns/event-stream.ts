@@ -12,10 +12,10 @@ export interface Frame {
 }
 
 export interface EventStream {
-  /** What is sent, until it ends or the signal is aborted. */
+  /** Items to send, until they end or the signal is aborted. */
   frames: (signal: AbortSignal) => AsyncIterable<Frame>;
   streams: OpenStreams;
-  /** Whose it is; undefined for who may have any number. */
+  /** The owner of the stream; undefined for callers without a limit. */
   who: string | undefined;
   /** Throws where its reader may have it no longer. */
   readmit: () => Promise<void>;
@@ -36,7 +36,7 @@ const RETRY = 1_000;
 
 const encoder = new TextEncoder();
 
-/** What {@link eventStream} sends beside its frames. */
+/** Effects of {@link eventStream} besides its frames. */
 const OPENING = `retry: ${RETRY}\n\n`;
 const KEEP_ALIVE = ': keep-alive\n\n';
 const CLOSING = ': the gateway closes\n\n';

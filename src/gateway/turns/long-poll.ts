@@ -64,7 +64,7 @@ async function statusOf(
   }
 }
 
-/** Undefined where it takes longer. */
+/** Undefined after the time is over. */
 async function within<T>(promise: Promise<T>, time: number, signal: AbortSignal): Promise<T | undefined> {
   const late = Promise.withResolvers<undefined>();
   const end = () => late.resolve(undefined);

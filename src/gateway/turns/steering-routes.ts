@@ -6,7 +6,7 @@ import { turnView } from '../pages/links.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { serve } from '../serve.ts';
 
-/** What is done to the turn that runs in a session, and to one that has ended. */
+/** Routes that change the running turn of a session, or an ended one. */
 export function steeringRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { client, about } = setting.options;
   const operates = guarded(setting, 'operate');

@@ -66,7 +66,7 @@ function problemOfSecretsNow(secrets: () => unknown): string | undefined {
   }
 }
 
-/** Why these are no secrets; names none of them. */
+/** The reason why these are no secrets; it quotes none of them. */
 function problemOfSecrets(secrets: unknown): string | undefined {
   const all: unknown[] = Array.isArray(secrets) ? secrets : [secrets];
   if (all.length === 0 || all.some((secret) => typeof secret !== 'string')) {

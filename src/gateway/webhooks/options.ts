@@ -12,7 +12,7 @@ export interface WebhookRequest {
   body: Uint8Array;
 }
 
-/** What {@link WebhookSource.verify} has made sure of. */
+/** The delivery that {@link WebhookSource.verify} has verified. */
 export interface VerifiedWebhook {
   /** The sender's own id of what it tells, the same for each attempt: visible ASCII, at most 256 characters. */
   id?: string;
@@ -25,7 +25,7 @@ export interface VerifiedWebhook {
   idIsSigned?: boolean;
 }
 
-/** What a source tells. */
+/** A verified delivery. */
 export interface WebhookEvent {
   /** The sender's, the same for each of its attempts; a digest of the body where the sender has none. */
   id: string;
@@ -33,17 +33,17 @@ export interface WebhookEvent {
   type?: string;
   /** `content-type`, `user-agent`, and those that begin with `x-`; never credentials of the gateway. */
   headers: Readonly<Record<string, string>>;
-  /** Undefined where the body isn't JSON. */
+  /** Undefined for a body that isn't JSON. */
   json: unknown;
   text: string;
 }
 
-/** Who is said to decide or to send: one of the source's `persons`; `webhook:<source>` unless told otherwise. */
+/** Person of a decision or message: one of the source's `persons`; `webhook:<source>` by default. */
 export interface ByPerson {
   person?: string;
 }
 
-/** What the handler of a source may do; what it does is attested and audited with the channel `webhook`. */
+/** Actions for the handler of a source, attested and audited with the channel `webhook`. */
 export interface WebhookHoldfast {
   /** As {@link Approvals.confirm}. */
   confirm(
@@ -52,7 +52,7 @@ export interface WebhookHoldfast {
   ): Promise<Decided>;
   /** As {@link Approvals.provideInput}. */
   provideInput(which: { requestId: string }, options: { response: unknown } & ByPerson): Promise<Decided>;
-  /** As {@link Jobs.complete}: who says the same again changes nothing. */
+  /** As {@link Jobs.complete}: a repeated call changes nothing. */
   completeJob(jobId: string, options: { result: unknown } & ByPerson): Promise<JobAnswer>;
   /** As {@link Jobs.fail}. */
   failJob(jobId: string, options: { error: string } & ByPerson): Promise<JobAnswer>;
@@ -62,7 +62,7 @@ export interface WebhookHoldfast {
   sendMessage(message: Omit<OutgoingMessage, 'attestation'> & ByPerson): Promise<TurnHandle>;
 }
 
-/** What a sender is answered. */
+/** The answer to the sender. */
 export interface WebhookAnswer {
   /** 200 to 299. Defaults to 200. */
   status?: number;
@@ -76,7 +76,7 @@ export type VerifyWebhook = (
   secrets: readonly string[],
 ) => VerifiedWebhook | undefined | Promise<VerifiedWebhook | undefined>;
 
-/** Who may tell this gateway something by `POST /v1/webhooks/<name>`. */
+/** A sender of deliveries to `POST /v1/webhooks/<name>`. */
 export interface WebhookSource {
   /**
    * Any of these has signed what comes: `whsec_` and base64, or text of at least 16 bytes. Several while they are rotated. A function is

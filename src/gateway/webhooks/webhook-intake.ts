@@ -19,11 +19,11 @@ const PATIENCE = 20_000;
 /** Milliseconds after which a gateway that has said nothing more of a delivery is gone. */
 const LONGEST_HOLD = 120_000;
 const MOST_ANSWER_BYTES = 64 * 1024;
-/** What no source has sent takes as long as what a source has not. */
+/** An unknown source takes as long as a forged delivery. */
 const NOBODYS_SECRET = randomBytes(32);
 const ID = /^[\x21-\x7e]{1,256}$/;
 
-/** What becomes of a delivery. */
+/** Outcomes of a delivery. */
 export type Taken = { kind: 'busy' } | { kind: 'answered'; answer: DeliveryAnswer };
 
 /** Webhooks that come in: verified, handled once, answered. */
@@ -40,7 +40,7 @@ export class WebhookIntake {
 
   /**
    * @param source undefined for one that nobody has configured: it is refused as a forged one is, so that nobody learns which there are.
-   * @throws RequestRefused where the source has not sent it; whatever its handler throws.
+   * @throws RequestRefused for a delivery that the source has not sent; any error of its handler.
    */
   async take(
     name: string,
@@ -49,7 +49,7 @@ export class WebhookIntake {
     requestId: string,
   ): Promise<Taken> {
     const refused = (why: { flaw: string; error?: unknown }): RequestRefused => {
-      // Others are whatever somebody has written there.
+      // Any other name is a stranger's text.
       const named = isSourceName(name) ? { source: name } : {};
       this.#options.logger.warn('a webhook was refused', { requestId, ...named, ...why });
       if (why.error instanceof WebhookNotReady) {
@@ -167,7 +167,7 @@ interface DeskOf {
   id: string;
 }
 
-/** What the handler of one delivery may do. */
+/** Actions for the handler of one delivery. */
 function webhookDesk(
   { client }: Pick<GatewayOptions, 'client'>,
   attester: GatewayAttester,

@@ -6,11 +6,11 @@ import { checkGivenSecrets } from './check-sources.ts';
 import { readWebhook } from './read-request.ts';
 import { WebhookIntake } from './webhook-intake.ts';
 
-const ANSWER = z.unknown().meta({ description: 'What the source’s handler answers; null for nothing.' });
+const ANSWER = z.unknown().meta({ description: 'Answer of the source’s handler; null for nothing.' });
 /** Seconds until a delivery that is being handled may come again. */
 const RETRY_AFTER = '10';
 
-/** What services tell the gateway: each proves by a signature who it is. */
+/** Routes for services, which prove by a signature who they are. */
 export function webhookRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { options, attester } = setting;
   const { records, logger, settings: { webhooks = {} } = {} } = options;
