@@ -222,7 +222,7 @@ const AUDIT = z
       z.looseObject({
         ...{ n: z.int(), at: moment(), kind: z.string(), facts: z.record(z.string(), z.unknown()) },
         content: jsonObject(
-          'What people and tools said, masked where it is sensitive; gone with its session.',
+          'Texts of people and tools, sensitive values masked; deleted with the session.',
         ).optional(),
         hash: z.string().meta({ description: 'SHA-256 over the row before and this one.' }),
         sessionId: below,

@@ -87,7 +87,7 @@ const JOB = z
     heardAt: moment('Its last sign of life.').optional(),
     progress: PROGRESS.optional(),
     intermediate: jsonObject(
-      'What its tool returned first, or the newest update. Lists leave out one over 4 KiB.',
+      'The first result of its tool, or the newest update. Lists leave out one over 4 KiB.',
     ).optional(),
     outcome: OUTCOME.optional().meta({ description: 'Lists leave out one over 4 KiB.' }),
     endedAt: moment().optional(),

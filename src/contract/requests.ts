@@ -34,13 +34,13 @@ const TERMS = z
     onExpiry: z
       .enum(EXPIRY_RULES)
       .optional()
-      .meta({ description: 'What an expiry does.', default: 'reject' }),
+      .meta({ description: 'Effect of an expiry.', default: 'reject' }),
     escalateAfter: milliseconds('From its beginning until those of `escalateTo` may decide, too.').optional(),
     escalateTo: z.array(z.string()).optional(),
     allowEdit: z.boolean().optional().meta({ description: 'An approval may change the arguments.' }),
     notRequester: z.boolean().optional().meta({ description: 'The sender of the message may not decide.' }),
   })
-  .meta({ description: 'Who may decide, and until when.' });
+  .meta({ description: 'Deciders and deadline of the request.' });
 
 const HISTORY = z
   .array(
@@ -60,8 +60,7 @@ const HISTORY = z
     }),
   )
   .meta({
-    description:
-      'What has happened to it, the oldest first; of the decisions that do not count the newest 20.',
+    description: 'Its steps, the oldest first; of the decisions that do not count the newest 20.',
   });
 
 export const APPROVAL = z
@@ -70,7 +69,7 @@ export const APPROVAL = z
     ...{ app: z.string(), userId: z.string(), sessionId: z.string() },
     session: z.string().meta({
       description:
-        'The store’s id of the session, which no other one ever has: what an attestation is over, and what an audit is read by.',
+        'The store’s id of the session, which no other one ever has: attestations and audits name it.',
     }),
     invocationId: z.string().meta({ description: 'The turn that waits, or has waited.' }),
     runKey: z.string().meta({ description: 'The run of the agent that asks.' }),
@@ -81,9 +80,11 @@ export const APPROVAL = z
     ...{ callKey: z.string(), callId: z.string(), tool: z.string(), agent: z.string() },
     path: z.array(z.string()).meta({ description: 'Agents from the root to the one that asks.' }),
     hint: z.string().meta({ description: 'For people.' }),
-    payload: anyJson('What the tool shows beside the hint.').optional(),
-    args: jsonObject('Those that the call is to run with; what is sensitive is masked.'),
-    argsDigest: z.string().meta({ description: 'Of the arguments, unmasked: what an attestation is over.' }),
+    payload: anyJson('Data that the tool shows beside the hint.').optional(),
+    args: jsonObject('Arguments of the call; sensitive ones are masked.'),
+    argsDigest: z
+      .string()
+      .meta({ description: 'Digest of the unmasked arguments; an attestation is over it.' }),
     gateDigest: z.string().meta({
       description: 'Of how the tool asks, and of its parameters: a tool that has changed since is not run.',
     }),
@@ -115,9 +116,9 @@ export const APPROVAL = z
     history: HISTORY,
     reason: z.string().optional().meta({ description: 'That of the decision.' }),
     editedArgs: jsonObject(
-      'Arguments that an approval has put in place of `args`; what is sensitive is masked.',
+      'Arguments that an approval has put in place of `args`; sensitive ones are masked.',
     ).optional(),
-    answerPayload: anyJson('What the decision carries for the tool.').optional(),
+    answerPayload: anyJson('Payload of the decision, for the tool.').optional(),
     response: anyJson('The answer to a request for input; masked where it is sensitive.').optional(),
     responseRef: z
       .string()

@@ -15,7 +15,7 @@ export function linkOfRequest(about: GatewayAbout, { status, workflowId }: Appro
   );
 }
 
-/** A link to the run that began the job; empty where none is known, or no UI. */
+/** A link to the run that began the job; empty without a known run, or without a UI. */
 export function linkOfJob(about: GatewayAbout, { address }: JobRow): Html | '' {
   if (address === undefined) return '';
   return linkTo(about, (ui) => workflowPage(ui, address.workflowId, address.runId));
