@@ -304,16 +304,16 @@ function agentOfAnotherApp(agent: string, owners: readonly string[], app: string
  * @throws NotDeployedHere, also for an agent that is named without its root, and that nobody here has.
  */
 export function assertOfApp(deployment: Deployment, app: string, named: NamedAgent): void {
-  const refused = refusalOf(deployment, app, named);
+  const refused = notOfApp(deployment, app, named);
   if (refused !== undefined) throw refused;
 }
 
 /** @throws NotDeployedHere as {@link assertOfApp} does. */
 export function isOfApp(deployment: Deployment, app: string, named: NamedAgent): boolean {
-  return refusalOf(deployment, app, named) === undefined;
+  return notOfApp(deployment, app, named) === undefined;
 }
 
-function refusalOf(deployment: Deployment, app: string, named: NamedAgent): NotDeployedHere | undefined {
+function notOfApp(deployment: Deployment, app: string, named: NamedAgent): NotDeployedHere | undefined {
   const { apps } = deployment;
   // The tools of another app's factories are its own, too.
   const hop = named.within?.find(({ made }) => made !== undefined && made.app !== app);

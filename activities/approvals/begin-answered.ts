@@ -2,7 +2,7 @@ import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { HoldfastError, hasCode } from '../../src/contract/error.ts';
 import { REQUEST_ENDS } from '../../src/contract/lists.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
-import { callKeyOfRequest, type RequestEntry } from '../../src/protocol/gate.ts';
+import { type AuditEntry, callKeyOfRequest } from '../../src/protocol/gate.ts';
 import { defined } from '../../src/protocol/json.ts';
 import type { AnsweredGate } from '../../src/protocol/step.ts';
 import type {
@@ -21,8 +21,8 @@ import { claimedEntry, provenEntry, refusalOfApproval } from './claimed-entries.
 const MOST_LOOKS = 5;
 
 /** Entries that may follow an answer: an approval or an answer starts a run, and all others settle the call. */
-const ENDS: readonly RequestEntry['kind'][] = REQUEST_ENDS;
-const CLOSES: readonly RequestEntry['kind'][] = ['rejected', 'expired', 'cancelled'];
+const ENDS: readonly AuditEntry['kind'][] = REQUEST_ENDS;
+const CLOSES: readonly AuditEntry['kind'][] = ['rejected', 'expired', 'cancelled'];
 
 type Begun = Exclude<BegunAnsweredCall, { kind: 'unproven' }>;
 

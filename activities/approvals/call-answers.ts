@@ -21,7 +21,7 @@ export interface AskedCall {
 }
 
 /** The answers of people to the requests of a call by now. */
-export class CallAnswers {
+export class RecordedAnswers {
   readonly #call: AskedCall;
 
   constructor(call: AskedCall) {

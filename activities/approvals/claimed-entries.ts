@@ -3,9 +3,9 @@ import { needsAttestation } from '../../src/approvals/voting.ts';
 import { REQUEST_ANSWERS } from '../../src/contract/lists.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import {
+  type AuditEntry,
   callKeyOfRequest,
   type RecordEntriesInput,
-  type RequestEntry,
   versionOf,
 } from '../../src/protocol/gate.ts';
 import type { Evidence } from '../../src/store/approvals/approval-store.ts';
@@ -14,7 +14,7 @@ import { settingsOf, trustedIssuers } from '../deployment.ts';
 import { NOBODY } from './verify-approval.ts';
 
 /** Only `holdfast.verifyDecision` records what people have signed; a workflow says what else has happened. */
-const RECORDED_BY_WORKFLOWS: readonly RequestEntry['kind'][] = [
+const RECORDED_BY_WORKFLOWS: readonly AuditEntry['kind'][] = [
   'refused',
   'approved',
   'rejected',
@@ -23,7 +23,7 @@ const RECORDED_BY_WORKFLOWS: readonly RequestEntry['kind'][] = [
   'escalated',
   'cancelled',
 ];
-const DECIDED: readonly RequestEntry['kind'][] = REQUEST_ANSWERS;
+const DECIDED: readonly AuditEntry['kind'][] = REQUEST_ANSWERS;
 
 /**
  * An entry as a workflow says it: who has decided is nobody yet, unless a signature is named that may prove it. Arguments are changed by
@@ -36,9 +36,9 @@ export function claimedEntry({
   responseRef,
   credentialRef,
   ...rest
-}: RequestEntry): RequestEntry {
+}: AuditEntry): AuditEntry {
   const isAnswer = rest.kind === 'answered';
-  const entry: RequestEntry = {
+  const entry: AuditEntry = {
     ...rest,
     ...(args === undefined || rest.kind !== 'approved' ? {} : { args }),
     ...(response === undefined || !isAnswer ? {} : { response }),
@@ -52,10 +52,10 @@ export function claimedEntry({
 /** An entry with who has decided, where a signature that the store has proves it; else nobody is said to have. */
 export async function provenEntry(
   dependencies: ActivityDependencies,
-  entry: RequestEntry,
+  entry: AuditEntry,
   request: ApprovalRow | undefined,
   { signatures }: Pick<Evidence, 'signatures'>,
-): Promise<RequestEntry> {
+): Promise<AuditEntry> {
   if (entry.by === undefined || !entry.by.verified) return entry;
   const signer =
     request &&
@@ -88,11 +88,11 @@ export async function refusalOfApproval(
 /** Records what a workflow says has happened to requests. An approval that nothing proves is recorded as one that doesn't count. */
 export async function recordClaims(
   dependencies: ActivityDependencies,
-  { session, entries }: { session: string; entries: readonly RequestEntry[] },
+  { session, entries }: { session: string; entries: readonly AuditEntry[] },
 ): Promise<void> {
   const { store } = dependencies;
   const known = new Map<string, Evidence>();
-  const trusted: RequestEntry[] = [];
+  const trusted: AuditEntry[] = [];
   for (const given of entries) {
     if (!RECORDED_BY_WORKFLOWS.includes(given.kind)) continue;
     const entry = claimedEntry(given);
@@ -112,10 +112,10 @@ export async function recordClaims(
 
 async function trustedEntry(
   dependencies: ActivityDependencies,
-  entry: RequestEntry,
+  entry: AuditEntry,
   request: ApprovalRow | undefined,
   evidence: Evidence,
-): Promise<RequestEntry> {
+): Promise<AuditEntry> {
   if (entry.kind === 'approved' && request !== undefined) {
     const problem = await refusalOfApproval(dependencies, request, entry, evidence);
     if (problem !== undefined) {

@@ -14,7 +14,7 @@ import { asStored } from '../../src/store/engine/json-text.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Asked } from '../../src/tools/call-questions.ts';
-import { defaultHint, gateDigestOf, termsOf } from '../../src/tools/tool-gate.ts';
+import { approvalTermsOf, defaultHint, gateDigestOf } from '../../src/tools/tool-gate.ts';
 
 interface AskingCall {
   /** Where its agent stands in the tree of the turn. */
@@ -104,7 +104,7 @@ function questionOf(
 }
 
 /** Approvers do not restrict the answers to a question: only its expiry comes from the same terms. */
-function termsFor({ tool, terms = termsOf(tool) }: AskingCall, asked: Asked): ApprovalTerms {
+function termsFor({ tool, terms = approvalTermsOf(tool) }: AskingCall, asked: Asked): ApprovalTerms {
   if (asked.kind === 'confirmation') return asked.terms ?? terms;
   const { expiresIn } = terms;
   return defined({ expiresIn });

@@ -9,14 +9,14 @@ import { decisionProblem, UNVERIFIED } from '../../src/contract/decision-limits.
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
-import type { Confirm, RequestEntry, VerifyDecisionInput } from '../../src/protocol/gate.ts';
+import type { AuditEntry, Confirm, VerifyDecisionInput } from '../../src/protocol/gate.ts';
 import { placeOfCall } from '../../src/protocol/identity.ts';
 import { isRecord } from '../../src/protocol/json.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Context } from '../../src/tools/context.ts';
 import { isToolError } from '../../src/tools/tool-error.ts';
-import { questionOf, termsOf } from '../../src/tools/tool-gate.ts';
+import { approvalTermsOf, questionOf } from '../../src/tools/tool-gate.ts';
 import { assertOfApp, callerOf, isDeployedNowhere, type NamedAgent, NotDeployedHere } from '../agents.ts';
 import type { Attempt } from '../attempt.ts';
 import { inTime } from '../deadline.ts';
@@ -34,7 +34,7 @@ export type ApprovalVerdict =
       counts: true;
       by: Voter;
       /** How a confirmation is recorded. */
-      kind: Extract<RequestEntry['kind'], 'voted' | 'withdrawn'>;
+      kind: Extract<AuditEntry['kind'], 'voted' | 'withdrawn'>;
       args?: Record<string, unknown>;
       signature?: Signature;
     }
@@ -102,7 +102,7 @@ async function verdictOn(verify: DecisionToVerify, confirm: Confirm, by: Voter):
     return { counts: false, reason, by };
   }
   if (edited === undefined) return { counts: true, by, kind: 'voted' };
-  const problem = standing.recorded ? undefined : await refusalOf(verify, edited);
+  const problem = standing.recorded ? undefined : await editRefusal(verify, edited);
   if (problem !== undefined) return { counts: false, reason: problem, by };
   return { counts: true, by, kind: 'voted', args: edited };
 }
@@ -118,7 +118,7 @@ async function hasOthers(
   return hasEscalated(request, now);
 }
 
-async function refusalOf(
+async function editRefusal(
   { request, ...verify }: DecisionToVerify,
   edited: unknown,
 ): Promise<string | undefined> {
@@ -211,7 +211,7 @@ async function refusalOfTerms(
   context: Context,
 ): Promise<string | undefined> {
   const question = await questionOf(tool, args, context);
-  if (question === undefined || coversTerms(terms, question.terms ?? termsOf(tool))) return undefined;
+  if (question === undefined || coversTerms(terms, question.terms ?? approvalTermsOf(tool))) return undefined;
   return 'args: a call with these takes more approvals, or those of other people: it has to be asked for itself';
 }
 

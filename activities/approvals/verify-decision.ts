@@ -9,9 +9,9 @@ import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { CredentialKeyMissing, CredentialUnreadable } from '../../src/credentials/credential-errors.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
 import {
+  type AuditEntry,
   type ProvideCredential,
   type ProvideInput,
-  type RequestEntry,
   type VerifiedDecision,
   type VerifyDecisionInput,
   versionOf,
@@ -50,7 +50,7 @@ export async function verifyDecision(
   if (signed !== undefined) {
     await store.approvals.recordSigned({ session, signed, ...defined({ entry }) });
   } else if (entry !== undefined) await store.approvals.recordEntries({ session, entries: [entry] });
-  return answerOf(verdict);
+  return verifiedDecision(verdict);
 }
 
 async function verdictOf(verify: DecisionToVerify) {
@@ -68,7 +68,7 @@ const ASKED = { confirmation: 'a confirmation', input: 'input', credential: 'a c
 function entryOf(
   { entryId, requestId, at, confirm }: VerifyDecisionInput,
   verdict: Verdict,
-): RequestEntry | undefined {
+): AuditEntry | undefined {
   const { by } = verdict;
   const said = confirm === undefined ? {} : { confirmed: confirm.confirmed };
   if (!verdict.counts) {
@@ -107,7 +107,7 @@ function signedOf(
   };
 }
 
-function answerOf(verdict: Verdict): VerifiedDecision {
+function verifiedDecision(verdict: Verdict): VerifiedDecision {
   const { by } = verdict;
   const v = PROTOCOL_VERSION;
   if (!verdict.counts) {

@@ -22,14 +22,14 @@ export interface OutcomeNotes {
 
 const NOTES = 'holdfast:job';
 
-interface CallOfJob {
+interface NotedCall {
   session: string;
   callKey: string;
 }
 
 export async function recordNotes(
   store: Pick<Store, 'turns'>,
-  call: CallOfJob,
+  call: NotedCall,
   notes: JobNotes,
 ): Promise<void> {
   if (Object.keys(notes).length > 0) await store.turns.recordOnce({ ...call, key: NOTES, value: notes });
@@ -43,7 +43,7 @@ export function notesIn(once: Readonly<Record<string, unknown>>): JobNotes {
 /** Recorded before the outcome that it belongs to, which may turn out not to be the one that counts. */
 export async function recordOutcomeNotes(
   store: Pick<Store, 'turns'>,
-  call: CallOfJob,
+  call: NotedCall,
   response: Record<string, unknown>,
   notes: OutcomeNotes,
 ): Promise<void> {

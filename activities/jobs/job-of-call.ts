@@ -15,7 +15,7 @@ import type { JobAddress, JobClaims } from '../../src/store/jobs/job-store.ts';
 import { attemptReplaced, Unstorable } from '../../src/store/store-errors.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { JobInit } from '../../src/tools/invocation-context.ts';
-import type { CallAnswers } from '../approvals/call-answers.ts';
+import type { RecordedAnswers } from '../approvals/call-answers.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { plannedArguments } from '../tool/begin-call.ts';
 import type { StartedCall } from '../tool/tool-failure.ts';
@@ -38,11 +38,11 @@ export interface JobEndedFirst {
 }
 
 /** The fields of a call that its job needs. */
-interface CallWithJob {
+interface CallToStart {
   input: ToolCallInput;
   begun: StartedCall;
   tool: BaseTool;
-  answers: Pick<CallAnswers, 'credentialRefs'>;
+  answers: Pick<RecordedAnswers, 'credentialRefs'>;
 }
 
 /** The job of a running call, which its tool may also open while it runs. */
@@ -50,7 +50,7 @@ export class JobOfCall {
   /** As the tool sees it, in this attempt. */
   readonly init: JobInit;
   readonly #dependencies: ActivityDependencies;
-  readonly #call: CallWithJob;
+  readonly #call: CallToStart;
   #row: JobRow | undefined;
   /** Somebody may have its token: it is told of an end, too, where no row was written. */
   #isGiven = false;
@@ -59,7 +59,7 @@ export class JobOfCall {
   readonly #began: { now: number; at: number };
 
   /** @param now by the store's clock. */
-  constructor(dependencies: ActivityDependencies, call: CallWithJob, now: number) {
+  constructor(dependencies: ActivityDependencies, call: CallToStart, now: number) {
     const { tool } = call;
     this.#dependencies = dependencies;
     this.#call = call;

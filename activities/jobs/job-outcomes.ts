@@ -27,7 +27,7 @@ export interface ParkedRun {
   parks: AwaitedJob;
 }
 
-interface CallOfJob {
+interface ToolRunCall {
   input: ToolCallInput;
   callbacks: ToolCallbacks;
   job: JobOfCall | undefined;
@@ -37,14 +37,14 @@ interface CallOfJob {
 export class JobOutcomes {
   readonly #dependencies: ActivityDependencies;
   readonly #current: Attempt;
-  readonly #call: CallOfJob;
+  readonly #call: ToolRunCall;
   readonly #called: (actions: CallActions | undefined) => CalledTool;
 
   /** @param called makes the call that callbacks see; its effects begin with the given actions. */
   constructor(
     dependencies: ActivityDependencies,
     current: Attempt,
-    call: CallOfJob,
+    call: ToolRunCall,
     called: (actions: CallActions | undefined) => CalledTool,
   ) {
     this.#dependencies = dependencies;

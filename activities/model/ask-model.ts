@@ -83,7 +83,7 @@ export class ModelExchange {
     const short = await callbacks.before(request);
     if (invocation?.endInvocation && short === undefined) return { events, built };
     if (callbacks.seeRequests && short === undefined) built.settle();
-    if (short !== undefined) return answerOf(built, await callbacks.process(short));
+    if (short !== undefined) return modelAnswerOf(built, await callbacks.process(short));
     return await this.#ask(built);
   }
 
@@ -138,7 +138,10 @@ export class ModelExchange {
   async #seen(built: BuiltRequest, response: LlmResponse): Promise<ModelAnswer> {
     // An answer that came late is paid as well.
     this.#question.time.renew();
-    return answerOf(built, await this.#guarded(response, () => this.#question.callbacks.after(response)));
+    return modelAnswerOf(
+      built,
+      await this.#guarded(response, () => this.#question.callbacks.after(response)),
+    );
   }
 
   #late(problem: string): Error {
@@ -163,7 +166,7 @@ function responseOf({ tool: name, args }: OwnCall): LlmResponse {
   return { content: { role: 'model', parts: [{ functionCall: { name, args } }] } };
 }
 
-function answerOf(
+function modelAnswerOf(
   built: BuiltRequest,
   { response, events }: { response: LlmResponse; events: DraftEvent[] },
 ): ModelAnswer {

@@ -26,7 +26,14 @@ import { StepReport } from '../telemetry/reports.ts';
 import { awaitTurnSlot, freeTurnSlot, limitBeforeOpening, retryAfterLimit } from './limits.ts';
 import { LiveText } from './live-text.ts';
 import { responseOf } from './model-step.ts';
-import { checkPlace, messageOf, misplacedStep, type OpenedUnder, openStep, stepInput } from './open-step.ts';
+import {
+  checkPlace,
+  messageOf,
+  misplacedStep,
+  type OpenedUnder,
+  openUnderFence,
+  stepInput,
+} from './open-step.ts';
 import type { RateLimitedModels } from './rate-limited-models.ts';
 import { boundedly } from './step-failures.ts';
 import { type OpenStep, timeLeftOfRun } from './step-parts.ts';
@@ -80,7 +87,7 @@ class CallModel {
       const { behind, isOther, ...given } = await this.#given(known);
       if (behind !== undefined) return this.#behind(behind);
       const requester = isOther ? undefined : await this.#requester(given.messageDigest);
-      opening = await openStep(store, {
+      opening = await openUnderFence(store, {
         ...position,
         ...known.ask,
         ...given,

@@ -39,7 +39,7 @@ export interface OpenedUnder {
  * Opens a step. A first one that the fence keeps out may be that of a chain whose server's clock was set back since the
  * session's last turn: the attempt that Temporal waits for now is the newest one, also against the clock, and goes first.
  */
-export async function openStep(store: Store, step: OpenStep): Promise<OpenedUnder> {
+export async function openUnderFence(store: Store, step: OpenStep): Promise<OpenedUnder> {
   try {
     return under(step.fence, await store.turns.openStep(step));
   } catch (error) {

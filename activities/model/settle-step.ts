@@ -3,8 +3,8 @@ import { runConfigOf } from '../../src/app/app-settings.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { StepContext, type StepContextInit } from '../../src/flows/step-context.ts';
 import {
-  answerOf,
   errorEvent,
+  invocationAnswer,
   onBranch,
   type StepDraft,
   shortened,
@@ -30,7 +30,7 @@ import { type Deployment, pluginsOf, settingsOf } from '../deployment.ts';
 import { cancelUnwantedJobs } from '../jobs/end-job.ts';
 import { reportEnd } from '../telemetry/reports.ts';
 import { settleUnsettled } from '../tool/settle-unsettled.ts';
-import { checkedMessageOf, openStep } from './open-step.ts';
+import { checkedMessageOf, openUnderFence } from './open-step.ts';
 import { NO_BEGINNING, reportCompletedCalls } from './step-beginning.ts';
 import { type EndingAgents, hasEnding, outputOf, StepEnding } from './step-ending.ts';
 import { logFailed, turnErrorOf } from './step-failures.ts';
@@ -94,7 +94,7 @@ async function placeOf(
     return found && { session: found.session };
   }
   const { invocationId, runKey, step, seq, fence } = input;
-  const { opened, fence: own } = await openStep(store, {
+  const { opened, fence: own } = await openUnderFence(store, {
     invocationId,
     runKey,
     step,
@@ -267,7 +267,7 @@ async function endingOfHooks(heard: EndingForHooks): Promise<Ending> {
       ended.error === undefined
         ? {
             status: 'completed',
-            ...answerOf(place, text, output),
+            ...invocationAnswer(place, text, output),
             ...defined({ output: ending.output }),
             usage: ending.usage,
           }

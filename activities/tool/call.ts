@@ -16,7 +16,7 @@ import { askedOf } from '../../src/tools/context.ts';
 import { resolveDurableOptions } from '../../src/tools/durable-options.ts';
 import { keptFromRunning } from '../../src/tools/tool-gate.ts';
 import { callerOf, NotDeployedHere } from '../agents.ts';
-import { askOfUnknown, CallAnswers } from '../approvals/call-answers.ts';
+import { askOfUnknown, RecordedAnswers } from '../approvals/call-answers.ts';
 import { recordClaims } from '../approvals/claimed-entries.ts';
 import { suspendCall } from '../approvals/suspend-call.ts';
 import { type Attempt, isLastRefusal, isRetryLater } from '../attempt.ts';
@@ -191,7 +191,12 @@ class Call {
     this.#input = await trustedInput(this.#dependencies, { input: this.#input, begun, agent, requests });
     const input = this.#input;
     const { callKey, prepared = false, handedOn } = input;
-    const answers = new CallAnswers({ callKey, args: plannedArguments(input, begun), prepared, requests });
+    const answers = new RecordedAnswers({
+      callKey,
+      args: plannedArguments(input, begun),
+      prepared,
+      requests,
+    });
     if (answers.refusal !== undefined) return { is: 'refused', by: answers.refusal, tool: own };
     let tool: BaseTool;
     try {

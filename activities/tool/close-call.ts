@@ -8,7 +8,7 @@ import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { CallInit } from '../../src/tools/invocation-context.ts';
 import { isOfApp, knownCaller } from '../agents.ts';
 import { beginAnswered } from '../approvals/begin-answered.ts';
-import { CallAnswers } from '../approvals/call-answers.ts';
+import { RecordedAnswers } from '../approvals/call-answers.ts';
 import type { Attempt } from '../attempt.ts';
 import { afterTime, raceEndings } from '../deadline.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
@@ -116,7 +116,7 @@ class ClosedCall {
     const edits = begun.remembered.toolEdits;
     const search = { deployment, agent, init, edits, current: this.#current, time: CALLBACK_TIME };
     const tool = await searchTool(search, { name, callId });
-    const answers = new CallAnswers({
+    const answers = new RecordedAnswers({
       ...{ callKey, prepared, requests: begun.requests },
       args: plannedArguments(this.#input, begun),
     });

@@ -13,7 +13,7 @@ import { type Asked, CallQuestions, withoutSecrets } from '../../src/tools/call-
 import type { Context } from '../../src/tools/context.ts';
 import type { OnUnknownOutcome } from '../../src/tools/durable-options.ts';
 import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
-import type { CallAnswers } from '../approvals/call-answers.ts';
+import type { RecordedAnswers } from '../approvals/call-answers.ts';
 import { type Attempt, endable } from '../attempt.ts';
 import { afterTime } from '../deadline.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
@@ -50,7 +50,7 @@ export interface CallToRun {
   callbacks: ToolCallbacks;
   /** The parts of all contexts of the call. */
   init: ContextInit;
-  answers: CallAnswers;
+  answers: RecordedAnswers;
   report: CallReport;
   /** Undefined for a call that can have no job. */
   job: JobOfCall | undefined;

@@ -1,7 +1,7 @@
 import type { Voter } from '../contract/approvals.ts';
 import type { ApprovalRow } from '../contract/requests.ts';
 import { digestOf } from '../protocol/canonical-json.ts';
-import type { RequestEntry } from '../protocol/gate.ts';
+import type { AuditEntry } from '../protocol/gate.ts';
 import { defined } from '../protocol/json.ts';
 import type { StoredSignature } from '../store/approvals/approval-store.ts';
 import type { Attested } from './attestation.ts';
@@ -13,7 +13,7 @@ import { endOf, hasEscalated, refusalOfVoter } from './voting.ts';
 export type IssuersOf = (jws: string) => readonly Issuer[];
 
 /** What is said to be approved. */
-export type Approved = Pick<RequestEntry, 'args' | 'payload'>;
+export type Approved = Pick<AuditEntry, 'args' | 'payload'>;
 
 /** The people who have approved, in order; or the reason why they are not enough. */
 export type ApprovalProof = { ok: true; by: [Voter, ...Voter[]] } | { ok: false; reason: string };
@@ -56,7 +56,7 @@ export async function proveApproval(
 /** The person who has made a decision or given an answer, as far as a signature in the store proves it. */
 export async function signerOf(
   request: ApprovalRow,
-  entry: RequestEntry,
+  entry: AuditEntry,
   signatures: readonly StoredSignature[],
   issuersOf: IssuersOf,
 ): Promise<Voter | undefined> {
@@ -70,7 +70,7 @@ export async function signerOf(
   return attested.ok ? attested.by : undefined;
 }
 
-const SAYS: Partial<Record<RequestEntry['kind'], StoredSignature['says']>> = {
+const SAYS: Partial<Record<AuditEntry['kind'], StoredSignature['says']>> = {
   approved: 'approve',
   rejected: 'reject',
   answered: 'answer',

@@ -81,7 +81,7 @@ export async function verifyDecisionAttestation(
   const read = await readAttestation(jws, TYPE, issuers, now);
   if (!('claims' in read)) return { ok: false, ...read };
   const { by, signature, claims, issuer } = read;
-  const reason = refusalOf(claims, issuer) ?? mismatch(claims, expected) ?? lateness(claims, expected);
+  const reason = channelRefusal(claims, issuer) ?? mismatch(claims, expected) ?? lateness(claims, expected);
   return reason === undefined ? { ok: true, by, signature } : { ok: false, reason, by, signature };
 }
 
@@ -91,7 +91,7 @@ export function decisionOf({ confirmed, withdraw }: Pick<Confirm, 'confirmed' | 
   return confirmed ? 'approve' : 'reject';
 }
 
-function refusalOf(claims: Record<string, unknown>, { channels }: Issuer): string | undefined {
+function channelRefusal(claims: Record<string, unknown>, { channels }: Issuer): string | undefined {
   const { channel } = claims;
   if (!isName(channel)) return missing('channel');
   return channels === undefined || channels.includes(channel)

@@ -56,11 +56,11 @@ export async function verifyMessageAttestation(
   const read = await readAttestation(jws, TYPE, issuers, now);
   if (!('claims' in read)) return { ok: false, ...read };
   const { by, signature, claims, issuer } = read;
-  const reason = mismatch(claims, expected) ?? refusalOf(issuer, claims);
+  const reason = mismatch(claims, expected) ?? channelRefusal(issuer, claims);
   return reason === undefined ? { ok: true, by, signature } : { ok: false, reason, by, signature };
 }
 
-function refusalOf({ channels }: Issuer, { channel }: Record<string, unknown>): string | undefined {
+function channelRefusal({ channels }: Issuer, { channel }: Record<string, unknown>): string | undefined {
   if (channels === undefined || (isName(channel) && channels.includes(channel))) return undefined;
   return 'the key of the attestation may not speak for messages';
 }

@@ -1,6 +1,6 @@
 import type { Voter } from '../contract/approvals.ts';
 import type { ApprovalRow } from '../contract/requests.ts';
-import type { RequestEntry } from '../protocol/gate.ts';
+import type { AuditEntry } from '../protocol/gate.ts';
 import type { Decision } from './decision-attestation.ts';
 
 /** What the workflow and the app say of a decision. */
@@ -17,7 +17,7 @@ export interface CastVote {
   decision: Decision;
   confirmed: boolean;
   /** Of the entry that it is to be recorded as. */
-  entry: Pick<RequestEntry, 'entryId' | 'at'>;
+  entry: Pick<AuditEntry, 'entryId' | 'at'>;
 }
 
 type VoteStatus = { counts: true; recorded: boolean } | { counts: false; reason: string; duplicate?: true };

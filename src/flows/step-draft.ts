@@ -163,7 +163,7 @@ export function recordOf(draft: StepDraft, output?: { value: unknown }): StepRes
   const { text = said, ...place } = said ? {} : (draft.answer ?? {});
   const ending: InvocationOutcome =
     error === undefined
-      ? { status: 'completed', ...answerOf({ ...asked, ...place }, text, output), usage: total }
+      ? { status: 'completed', ...invocationAnswer({ ...asked, ...place }, text, output), usage: total }
       : { status: 'failed', error, usage: total };
   const outcome = {
     ...position,
@@ -181,7 +181,7 @@ export function onBranch(branch: string | undefined, events: NewEvent[]): NewEve
 }
 
 /** Text and value of an answer, by the size rule of results: the text is plain while it is small. */
-export function answerOf(
+export function invocationAnswer(
   { runKey, step }: Pick<AskedStep, 'runKey' | 'step'>,
   text: string | undefined,
   output: { value: unknown } | undefined,

@@ -49,7 +49,7 @@ export function errorAnswer(error: unknown): ErrorAnswer {
     const { code, message, headers } = error;
     return { status: entryOf(code)?.status ?? 500, body: bodyOf(code, message), headers, unexpected: false };
   }
-  if (error instanceof HTTPException && error.status < 500) return errorAnswer(refusalOf(error));
+  if (error instanceof HTTPException && error.status < 500) return errorAnswer(bodyRefusal(error));
   const code = codeOf(error);
   const { status = 500, told } = entryOf(code) ?? {};
   const details = error instanceof HoldfastError && error.code === code ? error.details : undefined;
@@ -63,7 +63,7 @@ export function errorAnswer(error: unknown): ErrorAnswer {
 }
 
 /** Of the library that reads bodies. */
-function refusalOf({ status }: HTTPException): RequestRefused {
+function bodyRefusal({ status }: HTTPException): RequestRefused {
   if (status === 415) return new RequestRefused('HOLDFAST_GATEWAY_UNSUPPORTED_TYPE');
   return new RequestRefused('HOLDFAST_GATEWAY_BAD_REQUEST', 'body: expected JSON');
 }

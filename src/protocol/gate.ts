@@ -98,7 +98,7 @@ export interface ProvideCredential extends RequestName {
  * Something that happened to a request, as the workflow has seen it: a row of the audit, and a change of the request's row.
  * `refused` is a decision that doesn't count.
  */
-export interface RequestEntry {
+export interface AuditEntry {
   /** `<request id>/<k>`, k from 1 in the order of the workflow: recording it again changes nothing. */
   entryId: string;
   requestId: string;
@@ -171,7 +171,7 @@ export type VerifiedDecision =
 export interface RecordEntriesInput {
   v: number;
   session: string;
-  entries: RequestEntry[];
+  entries: AuditEntry[];
 }
 
 /** Input of `holdfast.notify`: tells people of requests that opened, that others may decide from now on, or that have ended. */

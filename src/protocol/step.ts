@@ -8,7 +8,7 @@ import type {
   EndedAgent,
   RanAgent,
 } from './agent-run.ts';
-import type { Gate, RequestEntry } from './gate.ts';
+import type { AuditEntry, Gate } from './gate.ts';
 import type { AwaitedJob, JobTask } from './job.ts';
 import type { ToolSchedule, TurnRunConfig } from './run-terms.ts';
 import type { Carried } from './sizes.ts';
@@ -200,7 +200,7 @@ export interface ToolCallInput extends ActingAgent {
 export interface AnsweredGate {
   requestId: string;
   /** Those that no activity has recorded yet, in their order. */
-  entries: RequestEntry[];
+  entries: AuditEntry[];
 }
 
 /** Input of `holdfast.closeCall`: the call's, with what kept it from running. */

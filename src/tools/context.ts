@@ -13,7 +13,7 @@ import { CallJob, type ContextJob, NoJobError } from './call-job.ts';
 import { type Asked, assertCredentialKey, CallQuestions, withoutSecrets } from './call-questions.ts';
 import { type SearchMemoryResponse, ServiceMissing } from './context-services.ts';
 import { onceResult } from './function-response.ts';
-import { answerOf, type InputAnswer, type InputRequest, shortHint } from './input-request.ts';
+import { type InputAnswer, type InputRequest, nextInput, shortHint } from './input-request.ts';
 import {
   type CallInit,
   type ContextInit,
@@ -344,7 +344,7 @@ export class Context extends ReadonlyContext {
     request: InputRequest<TSchema>,
   ): Promise<InputAnswer<TSchema>> {
     this.#askingCall('requestInput');
-    return (await answerOf(this.#questions, request)) as InputAnswer<TSchema>;
+    return (await nextInput(this.#questions, request)) as InputAnswer<TSchema>;
   }
 
   async #onceRecorded(once: CallInit['once'], key: string, action: () => unknown): Promise<unknown> {

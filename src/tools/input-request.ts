@@ -26,7 +26,7 @@ export type InputAnswer<TSchema extends SchemaLike | undefined> = [TSchema] exte
  * @throws InputPending where there is none yet.
  * @throws ToolError for an answer that doesn't match the schema.
  */
-export async function answerOf(
+export async function nextInput(
   questions: CallQuestions,
   request: InputRequest<SchemaLike | undefined>,
 ): Promise<unknown> {

@@ -63,7 +63,7 @@ export function defaultHint(toolName: string): string {
 }
 
 /** Rules of decisions about calls of this tool. Its requests are stored with them, unless the call has terms of its own. */
-export function termsOf(tool: BaseTool): ResolvedApproval {
+export function approvalTermsOf(tool: BaseTool): ResolvedApproval {
   return tool.gate?.approval ?? {};
 }
 
@@ -73,7 +73,12 @@ function termsOfCall(tool: BaseTool, option: string, approval: unknown): Resolve
     const { sensitive } = tool.durable;
     if (!isRecord(approval)) return resolveApproval('', 'approval', approval, sensitive);
     const given = Object.entries(approval).filter(([, value]) => value !== undefined);
-    return resolveApproval('', 'approval', { ...termsOf(tool), ...Object.fromEntries(given) }, sensitive);
+    return resolveApproval(
+      '',
+      'approval',
+      { ...approvalTermsOf(tool), ...Object.fromEntries(given) },
+      sensitive,
+    );
   } catch (error) {
     throw unasked(tool, option, error);
   }
@@ -137,7 +142,7 @@ export async function keptFromRunning(
   const question = await questionOf(tool, args, toolContext);
   if (question === undefined) return undefined;
   const { toolConfirmation, actions } = toolContext;
-  const terms = question.terms ?? termsOf(tool);
+  const terms = question.terms ?? approvalTermsOf(tool);
   // An approval of the tool that runs it is good for it, too, unless others have to give it.
   const isOthers = toolConfirmation?.confirmed === true && !coversTerms(questions.terms ?? {}, terms);
   if (toolConfirmation === undefined || isOthers) {

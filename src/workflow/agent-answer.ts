@@ -38,7 +38,10 @@ export interface AnsweredTurn {
 }
 
 /** @throws AgentTurnFailed, AgentTurnInterrupted where there is none. */
-export async function answerOf<Output>(turn: AnsweredTurn, result: TurnResult): Promise<AgentAnswer<Output>> {
+export async function answerOfTurn<Output>(
+  turn: AnsweredTurn,
+  result: TurnResult,
+): Promise<AgentAnswer<Output>> {
   assertCompleted(result);
   const { invocationId, events, usage } = result;
   const answer = { status: 'completed' as const, invocationId, messageId: turn.messageId, events, usage };

@@ -22,18 +22,18 @@ import { defined } from '../protocol/json.ts';
 import { AGENT_TURN, INTERRUPT, TURN_ENDED } from '../protocol/names.ts';
 import type { TurnResult } from '../protocol/turn.ts';
 import { AgentTurnFailed, AgentTurnInterrupted, invalidTurn } from './agent-turn-errors.ts';
-import type { AgentTurn, OutgoingTurn } from './outgoing-turn.ts';
+import type { AgentTurn, CheckedTurn } from './outgoing-turn.ts';
 
 export type ChildOptions = Pick<AgentTurn, 'taskQueue' | 'agent' | 'priority' | 'parentClosePolicy'>;
-type TurnWorkflow = (start: OutgoingTurn['start']) => Promise<TurnResult>;
+type TurnWorkflow = (start: CheckedTurn['start']) => Promise<TurnResult>;
 
 /**
  * Runs a turn as a child of this workflow. Undefined where the session answers another message.
  *
  * @throws AgentTurnInterrupted, AgentTurnFailed where its run was ended from outside.
  */
-export async function runChild(
-  turn: OutgoingTurn,
+export async function runChildTurn(
+  turn: CheckedTurn,
   { taskQueue, agent, priority, parentClosePolicy = 'REQUEST_CANCEL' }: ChildOptions,
 ): Promise<TurnResult | undefined> {
   const { workflowId, invocationId, start } = turn;

@@ -21,7 +21,7 @@ import { CONFIRM, CONFIRM_AGENT, CONFIRM_TOOL, READ_DECISION } from '../protocol
 import type { ReadDecision, ReadDecisionInput } from '../protocol/own-workflow.ts';
 import type { ApprovalOptions } from '../tools/approval-options.ts';
 import { turnActivityOptions, usable } from './activities.ts';
-import type { OutgoingTurn } from './outgoing-turn.ts';
+import type { CheckedTurn } from './outgoing-turn.ts';
 import { type OwnCallPlace, responseOf, runOwnCall } from './own-call.ts';
 
 /** What {@link confirm} takes. */
@@ -87,7 +87,7 @@ export async function confirm(given: Question): Promise<Confirmation> {
   return { confirmed: status === 'approved', status, ...said, args: approved, requestId, sessionId };
 }
 
-type AskingTurn = Pick<OutgoingTurn, 'invocationId' | 'workflowId'>;
+type AskingTurn = Pick<CheckedTurn, 'invocationId' | 'workflowId'>;
 
 /** Turns that ask what this workflow asks; each workflow has modules of its own. */
 const asking = new Set<AskingTurn>();

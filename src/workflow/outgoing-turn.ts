@@ -79,7 +79,7 @@ export interface AgentTurn {
 }
 
 /** A turn as it crosses Temporal. */
-export interface OutgoingTurn {
+export interface CheckedTurn {
   workflowId: string;
   invocationId: string;
   start: AgentTurnStart & { messageId: string };
@@ -93,7 +93,7 @@ const INSTEAD = 'put the content where a tool of the agent reads it';
  *
  * @throws ApplicationFailure of type `InvalidTurn`, not to be retried.
  */
-export function outgoingTurn(given: AgentTurn, ownCall?: OwnCall): OutgoingTurn {
+export function checkedTurn(given: AgentTurn, ownCall?: OwnCall): CheckedTurn {
   const { app, userId, sessionId, message, messageId = uuid4(), policy } = given;
   const { agent, rootAgent, stateDelta, runConfig, attestation, priority, traceparent } = given;
   const start = {
@@ -103,7 +103,7 @@ export function outgoingTurn(given: AgentTurn, ownCall?: OwnCall): OutgoingTurn 
   };
   const invalid = ({ field, problem }: Problem) =>
     invalidTurn(`${ownCall === undefined ? 'runAgent' : ownCall.tool}: ${field}: ${problem}`, { field });
-  const { value, problem } = take<OutgoingTurn['start']>(WORKFLOW_CHECKS.turnStart, start, NULL_IS_ABSENT);
+  const { value, problem } = take<CheckedTurn['start']>(WORKFLOW_CHECKS.turnStart, start, NULL_IS_ABSENT);
   if (problem !== undefined) throw invalid(problem);
   // A start has none, but a message to a busy session has one.
   const { problem: unknownPolicy } = take(WORKFLOW_CHECKS.policy, { policy }, NULL_IS_ABSENT);

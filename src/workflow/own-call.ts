@@ -5,8 +5,8 @@ import type { Reference } from '../protocol/sizes.ts';
 import type { OwnCall, TurnResult } from '../protocol/turn.ts';
 import { readAnswer } from './agent-answer.ts';
 import { assertCompleted } from './agent-turn-errors.ts';
-import { type ChildOptions, runChild } from './child-turn.ts';
-import { type AgentTurn, type OutgoingTurn, outgoingTurn } from './outgoing-turn.ts';
+import { type ChildOptions, runChildTurn } from './child-turn.ts';
+import { type AgentTurn, type CheckedTurn, checkedTurn } from './outgoing-turn.ts';
 
 /** Between two looks whether the session's turn has ended, milliseconds. */
 const FIRST_PAUSE = 1_000;
@@ -30,7 +30,7 @@ export interface RanCall {
   result: TurnResult;
 }
 
-type AroundTurn = (turn: OutgoingTurn, work: () => Promise<TurnResult>) => Promise<TurnResult>;
+type AroundTurn = (turn: CheckedTurn, work: () => Promise<TurnResult>) => Promise<TurnResult>;
 
 /** @throws AgentTurnFailed, AgentTurnInterrupted, and ApplicationFailure of type `InvalidTurn`. */
 export async function runOwnCall(
@@ -41,15 +41,15 @@ export async function runOwnCall(
 ): Promise<RanCall> {
   const { taskQueue = DEFAULT_TASK_QUEUE } = place;
   const sessionId = place.sessionId ?? uuid4();
-  const outgoing = outgoingTurn({ ...place, ...turn, sessionId }, ownCall);
+  const outgoing = checkedTurn({ ...place, ...turn, sessionId }, ownCall);
   const result = await around(outgoing, () => runOnceIdle(outgoing, { ...place, ...turn, taskQueue }));
   assertCompleted(result);
   return { sessionId, taskQueue, result };
 }
 
-async function runOnceIdle(turn: OutgoingTurn, options: ChildOptions): Promise<TurnResult> {
+async function runOnceIdle(turn: CheckedTurn, options: ChildOptions): Promise<TurnResult> {
   for (let pause = FIRST_PAUSE; ; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
-    const result = await runChild(turn, options);
+    const result = await runChildTurn(turn, options);
     if (result !== undefined) return result;
     const summary = `${turn.start.sessionId} answers a message`.slice(0, 60).toWellFormed();
     await sleep(pause, { summary });

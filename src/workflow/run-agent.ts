@@ -13,10 +13,10 @@ import { AWAIT_TURN, DEFAULT_TASK_QUEUE, INTERRUPT } from '../protocol/names.ts'
 import type { AwaitTurnInput } from '../protocol/own-workflow.ts';
 import type { TurnResult } from '../protocol/turn.ts';
 import { turnActivityOptions } from './activities.ts';
-import { type AgentAnswer, answerOf } from './agent-answer.ts';
+import { type AgentAnswer, answerOfTurn } from './agent-answer.ts';
 import { AgentTurnRejected, invalidTurn } from './agent-turn-errors.ts';
-import { runChild } from './child-turn.ts';
-import { type AgentTurn, type OutgoingTurn, outgoingTurn } from './outgoing-turn.ts';
+import { runChildTurn } from './child-turn.ts';
+import { type AgentTurn, type CheckedTurn, checkedTurn } from './outgoing-turn.ts';
 
 /**
  * Runs one turn of an agent and waits for its answer, weeks if people have to be asked. The turn is a child of this workflow, in
@@ -32,13 +32,14 @@ import { type AgentTurn, type OutgoingTurn, outgoingTurn } from './outgoing-turn
  */
 export async function runAgent<Output = unknown>(given: AgentTurn): Promise<AgentAnswer<Output>> {
   const { taskQueue = DEFAULT_TASK_QUEUE, content = false } = given;
-  const turn = outgoingTurn(given);
+  const turn = checkedTurn(given);
   const { app, userId, sessionId, messageId } = turn.start;
-  const result = (await runChild(turn, { ...given, taskQueue })) ?? (await joinQueue(turn, given, taskQueue));
-  return await answerOf<Output>({ app, userId, sessionId, messageId, taskQueue, content }, result);
+  const result =
+    (await runChildTurn(turn, { ...given, taskQueue })) ?? (await joinQueue(turn, given, taskQueue));
+  return await answerOfTurn<Output>({ app, userId, sessionId, messageId, taskQueue, content }, result);
 }
 
-async function joinQueue(turn: OutgoingTurn, { policy }: AgentTurn, taskQueue: string): Promise<TurnResult> {
+async function joinQueue(turn: CheckedTurn, { policy }: AgentTurn, taskQueue: string): Promise<TurnResult> {
   const { start } = turn;
   const input: AwaitTurnInput = {
     v: PROTOCOL_VERSION,
@@ -61,7 +62,7 @@ async function joinQueue(turn: OutgoingTurn, { policy }: AgentTurn, taskQueue: s
 }
 
 /** Ends the turn, as soon as it begins where its message waits. An activity that is between two attempts hears of no cancellation. */
-async function withdraw({ workflowId, invocationId }: OutgoingTurn): Promise<void> {
+async function withdraw({ workflowId, invocationId }: CheckedTurn): Promise<void> {
   const order: Interrupt = {
     v: PROTOCOL_VERSION,
     invocationId,

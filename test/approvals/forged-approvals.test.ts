@@ -12,7 +12,7 @@ import { verifyAudits } from '../../src/client/approvals/audit-of-tree.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
-import type { Confirm, RequestEntry, VerifyDecisionInput } from '../../src/protocol/gate.ts';
+import type { AuditEntry, Confirm, VerifyDecisionInput } from '../../src/protocol/gate.ts';
 import { sha256Digest } from '../../src/protocol/identity.ts';
 import { messageDigest } from '../../src/protocol/message.ts';
 import type { PublicJwk } from '../../src/protocol/public-jwk.ts';
@@ -113,7 +113,7 @@ const digestIn = ({ attestation = '' }: Confirm) =>
   sha256Digest(attestation.slice(0, attestation.lastIndexOf('.')));
 
 /** What somebody makes up. */
-function approval(request: ApprovalRow, principal: string, more: Partial<RequestEntry> = {}): RequestEntry {
+function approval(request: ApprovalRow, principal: string, more: Partial<AuditEntry> = {}): AuditEntry {
   const { requestId } = request;
   const by = { principal, verified: true, channel: 'cli', attestation: 'forged' };
   return { entryId: `${requestId}/9`, requestId, kind: 'approved', at: Date.now(), by, ...more };
@@ -122,7 +122,7 @@ function approval(request: ApprovalRow, principal: string, more: Partial<Request
 /** As the workflow would schedule the tool once people have approved its call. */
 function start(
   request: ApprovalRow,
-  entries: RequestEntry[],
+  entries: AuditEntry[],
   more: Partial<ToolCallInput> = {},
 ): ToolCallInput {
   const { session, runKey, callKey, callId, requestId, args } = request;
@@ -362,7 +362,7 @@ describe('whoever has Temporal alone [approval.proven]', () => {
   test('closes no call with an approval, and rejects in nobody’s name', async () => {
     const [, request] = await asks('pay');
     const before = await stored(request);
-    const close = (entries: RequestEntry[]) =>
+    const close = (entries: AuditEntry[]) =>
       foreigner.schedule('holdfast.closeCall', { ...start(request, entries), tool: 'pay', why: 'rejected' });
     expect(await close([approval(request, 'mira')])).toMatchObject(REFUSED);
     expect(await stored(request)).toEqual(before);

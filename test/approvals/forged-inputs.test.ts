@@ -5,7 +5,7 @@ import { App } from '../../src/app/app.ts';
 import { type ApproverKey, createApproverKey } from '../../src/approvals/approver-key.ts';
 import { decisionOf, signDecision } from '../../src/approvals/decision-attestation.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
-import type { Confirm, RequestEntry } from '../../src/protocol/gate.ts';
+import type { AuditEntry, Confirm } from '../../src/protocol/gate.ts';
 import { jobIdOf, sha256Digest } from '../../src/protocol/identity.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { LongRunningFunctionTool, tool } from '../../src/tools/function-tool.ts';
@@ -115,14 +115,14 @@ async function asksMore(): Promise<[AskingTurn, ApprovalRow]> {
   return [turn, question as ApprovalRow];
 }
 
-const answer = ({ requestId }: ApprovalRow, more: Partial<RequestEntry> = {}): RequestEntry => ({
+const answer = ({ requestId }: ApprovalRow, more: Partial<AuditEntry> = {}): AuditEntry => ({
   ...{ entryId: `${requestId}/9`, requestId, kind: 'answered', at: Date.now(), response: '7' },
   ...more,
 });
 
 function start(
   { session, runKey, callKey, callId, requestId, args }: ApprovalRow,
-  entries: RequestEntry[],
+  entries: AuditEntry[],
   more: Partial<ToolCallInput> = {},
 ): ToolCallInput {
   return {

@@ -21,7 +21,7 @@ import { getUserChoiceTool, requestInputTool } from '../../src/tools/built-in/qu
 import { VertexAiSearchTool } from '../../src/tools/built-in/vertex-ai-search-tool.ts';
 import { CallQuestions } from '../../src/tools/call-questions.ts';
 import { askedOf, type Context } from '../../src/tools/context.ts';
-import { questionOf, termsOf } from '../../src/tools/tool-gate.ts';
+import { approvalTermsOf, questionOf } from '../../src/tools/tool-gate.ts';
 import { refusal } from './refusal.ts';
 import { callOf, contextWith, emptyRequest } from './tool-context.ts';
 
@@ -198,7 +198,7 @@ describe('an approval tool [confirm.approval]', () => {
     const ask = approvalTool({ approval: { approvers: ['mira'], expiresIn: '2 hours' } });
     expect(ask.name).toBe('request_approval');
     expect(ask.gate).toMatchObject({ confirmation: { when: 'always', by: 'flag' } });
-    expect(termsOf(ask)).toEqual({ approvers: ['mira'], expiresIn: 7_200_000 });
+    expect(approvalTermsOf(ask)).toEqual({ approvers: ['mira'], expiresIn: 7_200_000 });
     expect(ask.durable).toMatchObject({ onUnknownOutcome: 'fail', retry: { maximumAttempts: 1 } });
     expect(await questionOf(ask, args, contextWith())).toEqual({
       hint:

@@ -6,7 +6,7 @@ import { CallQuestions } from '../../src/tools/call-questions.ts';
 import { askedOf } from '../../src/tools/context.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import type { GateOptions } from '../../src/tools/gate-options.ts';
-import { gateDigestOf, questionOf, termsOf } from '../../src/tools/tool-gate.ts';
+import { approvalTermsOf, gateDigestOf, questionOf } from '../../src/tools/tool-gate.ts';
 import { callOf, contextWith } from './tool-context.ts';
 
 const HOUR = 3_600_000;
@@ -32,7 +32,7 @@ describe('whether a call waits [confirm.require]', () => {
   ])('not where the tool %s: it has no gate', async (_, options) => {
     expect(pay(options).gate).toBeUndefined();
     expect(await asks(pay(options))).toBeUndefined();
-    expect(termsOf(pay(options))).toEqual({});
+    expect(approvalTermsOf(pay(options))).toEqual({});
   });
 
   test.each<[string, Pay]>([
@@ -205,12 +205,12 @@ describe('who may decide [approval.approvers]', () => {
       allowEdit: true,
       notRequester: true,
     };
-    expect(termsOf(approved(approval))).toEqual({
+    expect(approvalTermsOf(approved(approval))).toEqual({
       ...approval,
       expiresIn: 2 * HOUR,
       escalateAfter: HOUR / 2,
     });
-    expect(termsOf(approved({}))).toEqual({});
+    expect(approvalTermsOf(approved({}))).toEqual({});
     const defaults = {
       quorum: 1,
       expiresIn: 'never',
@@ -218,20 +218,20 @@ describe('who may decide [approval.approvers]', () => {
       allowEdit: false,
       notRequester: false,
     } as const;
-    expect(termsOf(approved(defaults))).toEqual({});
-    expect(termsOf(approved({ expiresIn: '10 years', onExpiry: 'approve' }))).toEqual({
+    expect(approvalTermsOf(approved(defaults))).toEqual({});
+    expect(approvalTermsOf(approved({ expiresIn: '10 years', onExpiry: 'approve' }))).toEqual({
       expiresIn: 87_660 * HOUR,
       onExpiry: 'approve',
     });
-    expect(termsOf(approved({ quorum: 3 }))).toEqual({ quorum: 3 });
+    expect(approvalTermsOf(approved({ quorum: 3 }))).toEqual({ quorum: 3 });
   });
 
   test('nothing about it can be changed afterwards', () => {
     const approvers = ['mira'];
     const of = approved({ approvers });
     approvers.push('eve');
-    expect(termsOf(of).approvers).toEqual(['mira']);
-    expect([of.gate, termsOf(of), termsOf(of).approvers].every(Object.isFrozen)).toBe(true);
+    expect(approvalTermsOf(of).approvers).toEqual(['mira']);
+    expect([of.gate, approvalTermsOf(of), approvalTermsOf(of).approvers].every(Object.isFrozen)).toBe(true);
   });
 });
 

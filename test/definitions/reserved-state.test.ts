@@ -4,7 +4,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { callActionsOf } from '../../src/flows/call-actions.ts';
 import { ReservedStateKey, State } from '../../src/tools/state.ts';
-import { outgoingTurn } from '../../src/workflow/outgoing-turn.ts';
+import { checkedTurn } from '../../src/workflow/outgoing-turn.ts';
 
 /** In any case of its letters. */
 const reserved = fc
@@ -40,7 +40,7 @@ test('an agent’s outputKey, and the state of a workflow’s turn, must not be 
   );
   const names = { app: 'shop', userId: 'ada', sessionId: 's1', messageId: 'm1' };
   const stateDelta = { 'temp:_holdfast_end': true };
-  expect(() => outgoingTurn({ ...names, message: 'hi', stateDelta })).toThrow(
+  expect(() => checkedTurn({ ...names, message: 'hi', stateDelta })).toThrow(
     /runAgent: stateDelta: .*reserved for Holdfast/,
   );
 });

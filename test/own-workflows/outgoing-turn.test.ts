@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { take } from '../../src/contract/check.ts';
 import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
-import { type AgentTurn, outgoingTurn } from '../../src/workflow/outgoing-turn.ts';
+import { type AgentTurn, checkedTurn } from '../../src/workflow/outgoing-turn.ts';
 
 const TURN: AgentTurn = { app: 'shop', userId: 'ada', sessionId: 's-1', messageId: 'm-1', message: 'hi' };
 const OWN_CALL = { tool: 'train', args: {} };
@@ -21,7 +21,7 @@ test.for<[string, object]>([
   ['as many bytes as a session takes', { message: 'x'.repeat(65_536 - '["",null]'.length) }],
   ['null where there is nothing', { agent: null, stateDelta: null }],
 ])('a turn of a workflow may have what a session takes: %s [flow.workflow]', ([_what, more]) => {
-  const { start, workflowId } = outgoingTurn({ ...TURN, ...more });
+  const { start, workflowId } = checkedTurn({ ...TURN, ...more });
   expect(take(WORKFLOW_CHECKS.turnStart, start).problem).toBeUndefined();
   expect(workflowId).toMatch(/^shop\//);
 });
@@ -46,7 +46,7 @@ test.for<[field: string, wrong: object]>([
 ])(
   'a turn of a workflow is refused by the contract, whose field is named: %s [flow.workflow]',
   ([field, wrong]) => {
-    expect(() => outgoingTurn({ ...TURN, ...wrong } as AgentTurn)).toThrow(
+    expect(() => checkedTurn({ ...TURN, ...wrong } as AgentTurn)).toThrow(
       expect.objectContaining({
         type: 'InvalidTurn',
         nonRetryable: true,
@@ -63,7 +63,7 @@ test.for<[field: string, args: Record<string, unknown>]>([
   ['message', { much: 1n }],
   ['message', { much: 'x'.repeat(70_000) }],
 ])('so is a job whose arguments no workflow could be given: %s [flow.workflow]', ([field, args]) => {
-  expect(() => outgoingTurn(TURN, { ...OWN_CALL, args })).toThrow(
+  expect(() => checkedTurn(TURN, { ...OWN_CALL, args })).toThrow(
     expect.objectContaining({ type: 'InvalidTurn', message: expect.stringContaining(`train: ${field}: `) }),
   );
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import type { Issuer } from '../../src/approvals/issuer.ts';
-import { callKeyOfRequest, type RequestEntry } from '../../src/protocol/gate.ts';
+import { type AuditEntry, callKeyOfRequest } from '../../src/protocol/gate.ts';
 import type { BeginAnsweredCall, SuspendCall } from '../../src/store/approvals/approval-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -61,8 +61,7 @@ function doomed(actual: Store): Store {
     'approvals.suspendCall': ['suspend', ({ callKey }: SuspendCall) => [callKey]],
     'approvals.recordEntries': [
       'vote',
-      ({ entries }: { entries: RequestEntry[] }) =>
-        entries.map(({ requestId }) => callKeyOfRequest(requestId)),
+      ({ entries }: { entries: AuditEntry[] }) => entries.map(({ requestId }) => callKeyOfRequest(requestId)),
     ],
     'approvals.recordSigned': [
       'vote',

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openStep } from '../../activities/model/open-step.ts';
+import { openUnderFence } from '../../activities/model/open-step.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { Content } from '../../src/events/content.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
@@ -23,7 +23,7 @@ const zombie = tool({
   execute: async (_args, context) => {
     await beating(context, wakeUp.promise);
     const step = lateStep as OpenStep;
-    openStep(environment.store, step).then(late.resolve, ({ code }) => late.resolve(code));
+    openUnderFence(environment.store, step).then(late.resolve, ({ code }) => late.resolve(code));
     return {};
   },
 });

@@ -1,15 +1,15 @@
 import { CancellationScope, log, scheduleActivity } from '@temporalio/workflow';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
-import type { RecordEntriesInput, RequestEntry } from '../../src/protocol/gate.ts';
+import type { AuditEntry, RecordEntriesInput } from '../../src/protocol/gate.ts';
 import { RECORD_ENTRIES } from '../../src/protocol/names.ts';
 import { recordEntriesOptions, turnPriority, type User } from '../activities.ts';
 
 const MOST_AT_ONCE = 100;
 
 /** Puts what happened to requests into the store, in order, where nothing that follows does so anyway. */
-export class EntryRecorder {
+export class AuditRecorder {
   readonly #user: User;
-  #waiting: { session: string; entry: RequestEntry }[] = [];
+  #waiting: { session: string; entry: AuditEntry }[] = [];
   #recording = false;
 
   constructor(user: User) {
@@ -21,7 +21,7 @@ export class EntryRecorder {
     return this.#waiting.length === 0 && !this.#recording;
   }
 
-  record(session: string, entry: RequestEntry): void {
+  record(session: string, entry: AuditEntry): void {
     this.#waiting.push({ session, entry });
     if (this.#recording) return;
     this.#recording = true;

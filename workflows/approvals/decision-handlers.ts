@@ -4,7 +4,13 @@ import type { RequestName } from '../../src/protocol/gate.ts';
 import { CONFIRM, EXPIRE_REQUEST, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../src/protocol/names.ts';
 import type { Forwarding } from '../children/forwarding.ts';
 import { isTestEnvironment } from '../test-environment.ts';
-import { checkedConfirm, checkedCredential, checkedExpiry, checkedInput, type Decision } from './decision.ts';
+import {
+  type CheckedDecision,
+  checkedConfirm,
+  checkedCredential,
+  checkedExpiry,
+  checkedInput,
+} from './decision.ts';
 import type { Requests } from './requests.ts';
 
 const WHICH = 'requestId, callKey or callId unless it is the only one';
@@ -38,7 +44,11 @@ export function handleDecisions(requests: Requests, forwarding: Forwarding): voi
     void forwarding.decision(runKey, order, given, name).catch((error) => requests.refused(name, error));
   }
 
-  function handle<Given>(name: string, checked: (given: Given) => Decision, description: string): void {
+  function handle<Given>(
+    name: string,
+    checked: (given: Given) => CheckedDecision,
+    description: string,
+  ): void {
     setHandler(
       defineUpdate<DecisionReceipt, [Given]>(name),
       async (given) => {
@@ -59,7 +69,7 @@ export function handleDecisions(requests: Requests, forwarding: Forwarding): voi
     setHandler(
       defineSignal<[Given]>(name),
       (given) => {
-        let decision: Decision;
+        let decision: CheckedDecision;
         let other: string | undefined;
         try {
           decision = checked(given);

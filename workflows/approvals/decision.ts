@@ -15,7 +15,7 @@ import { CONFIRM, EXPIRE_REQUEST, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../.
 import { refusal, taken } from '../arguments.ts';
 
 /** An answer to a request, with its known fields only. */
-export interface Decision {
+export interface CheckedDecision {
   kind: GateKind;
   name: RequestName;
   /** The session of the shown request. */
@@ -31,7 +31,7 @@ export interface Decision {
 export const RAW_SECRET = 'RawSecret';
 
 /** @throws ApplicationFailure of type `InvalidDecision` */
-export function checkedConfirm(given: Confirm): Decision {
+export function checkedConfirm(given: Confirm): CheckedDecision {
   const {
     session,
     requestId,
@@ -60,7 +60,7 @@ export function checkedConfirm(given: Confirm): Decision {
 }
 
 /** @throws ApplicationFailure of type `InvalidDecision` */
-export function checkedInput(given: ProvideInput): Decision {
+export function checkedInput(given: ProvideInput): CheckedDecision {
   const said = taken<ProvideInput>(WORKFLOW_CHECKS.input, given, typed(PROVIDE_INPUT));
   const { response, responseRef, attestation, session } = said;
   const decision = { kind: 'input', name: nameOf(said), ...ofSession(session) } as const;
@@ -76,7 +76,7 @@ export function checkedInput(given: ProvideInput): Decision {
  *
  * @throws ApplicationFailure of type `InvalidDecision`, or `RawSecret`
  */
-export function checkedCredential(given: ProvideCredential): Decision {
+export function checkedCredential(given: ProvideCredential): CheckedDecision {
   const name = checkedName(given, PROVIDE_CREDENTIAL);
   const {
     v: _v,
@@ -127,13 +127,13 @@ export function rawArgument(name: string): ApplicationFailure {
 }
 
 /** Equal for decisions that say the same of a request, for every sender and reason. */
-export function answerOf({ confirm, input, credential }: Decision): string {
+export function answerDigest({ confirm, input, credential }: CheckedDecision): string {
   if (confirm !== undefined) return versionOf(confirm, confirm.confirmed);
   return digestOf(input?.response ?? input?.responseRef ?? credential?.credentialRef ?? null);
 }
 
 /** Equal for decisions that are the same in each field. */
-export function wordsOf({ kind, confirm, input, credential, isText }: Decision): string {
+export function decisionDigest({ kind, confirm, input, credential, isText }: CheckedDecision): string {
   return digestOf([kind, confirm ?? null, input ?? null, credential ?? null, isText ?? false]);
 }
 

@@ -4,8 +4,8 @@ import { UNVERIFIED } from '../../src/contract/decision-limits.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
 import {
+  type AuditEntry,
   callKeyOfRequest,
-  type RequestEntry,
   type VerifiedDecision,
   type VerifyDecisionInput,
   versionOf,
@@ -13,14 +13,14 @@ import {
 import { VERIFY_DECISION } from '../../src/protocol/names.ts';
 import { turnPriority, type User, usable, verifyDecisionOptions } from '../activities.ts';
 import { failure } from '../arguments.ts';
-import { answerOf, type Decision, rawArgument, rawResponse, wordsOf } from './decision.ts';
+import { answerDigest, type CheckedDecision, decisionDigest, rawArgument, rawResponse } from './decision.ts';
 import type { ClosedRequest, PendingRequest, RequestEnding } from './request-book.ts';
 
 type Verified = Extract<VerifiedDecision, { counts: true }>;
 
 export interface Answer
   extends Pick<
-    RequestEntry,
+    AuditEntry,
     'by' | 'reason' | 'args' | 'payload' | 'response' | 'responseRef' | 'credentialRef'
   > {
   status: RequestEnding['status'];
@@ -90,7 +90,7 @@ export class Decisions {
   }
 
   /** @throws ApplicationFailure where it fits no request of this kind. */
-  check({ call, gate, expiring }: PendingRequest, { kind, session, confirm, input }: Decision): void {
+  check({ call, gate, expiring }: PendingRequest, { kind, session, confirm, input }: CheckedDecision): void {
     const { requestId } = gate;
     if (session !== undefined && session !== call.session) {
       const problem = `${requestId} is of another session than the one that was shown: look at it again`;
@@ -111,9 +111,9 @@ export class Decisions {
   }
 
   /** @throws ApplicationFailure as {@link check}; also where too many wait. */
-  take(request: PendingRequest, decision: Decision): DecisionReceipt | Promise<DecisionReceipt> {
+  take(request: PendingRequest, decision: CheckedDecision): DecisionReceipt | Promise<DecisionReceipt> {
     this.check(request, decision);
-    const words = wordsOf(decision);
+    const words = decisionDigest(decision);
     if (request.votes.hasGiven(words)) return receiptOf(request, 'duplicate');
     const line = this.#lines.get(request);
     const known = line?.inWork.get(words) ?? line?.refused.get(words);
@@ -130,7 +130,7 @@ export class Decisions {
     return this.#enqueue(request, decision, words);
   }
 
-  #enqueue(request: PendingRequest, decision: Decision, words: string): Promise<DecisionReceipt> {
+  #enqueue(request: PendingRequest, decision: CheckedDecision, words: string): Promise<DecisionReceipt> {
     const line: Line = this.#lines.get(request) ?? {
       last: Promise.resolve(),
       inWork: new Map(),
@@ -157,7 +157,7 @@ export class Decisions {
     return receipt;
   }
 
-  async #lookAt(request: PendingRequest, decision: Decision): Promise<DecisionReceipt> {
+  async #lookAt(request: PendingRequest, decision: CheckedDecision): Promise<DecisionReceipt> {
     if (request.closed !== undefined) {
       return answeredBefore(request.gate.requestId, request.closed, decision);
     }
@@ -174,20 +174,20 @@ export class Decisions {
     return this.#count(request, decision, verdict);
   }
 
-  #decide(request: PendingRequest, decision: Decision): DecisionReceipt {
+  #decide(request: PendingRequest, decision: CheckedDecision): DecisionReceipt {
     const { confirmed = false, reason, payload } = decision.confirm ?? {};
     const status = confirmed ? 'approved' : 'rejected';
     this.#close(request, {
       status,
       by: NOBODY,
-      answer: answerOf(decision),
+      answer: answerDigest(decision),
       reason,
       payload,
     });
     return receiptOf(request, status);
   }
 
-  #count(request: PendingRequest, decision: Decision, verdict: Verified): DecisionReceipt {
+  #count(request: PendingRequest, decision: CheckedDecision, verdict: Verified): DecisionReceipt {
     const { confirm, input, credential } = decision;
     const { by } = verdict;
     const people = namesOf([by]);
@@ -195,12 +195,12 @@ export class Decisions {
       const { responseRef } = input;
       const response = verdict.response === undefined ? input.response : verdict.response;
       const given = responseRef === undefined ? { response } : { responseRef };
-      this.#close(request, { status: 'answered', by, people, answer: answerOf(decision), ...given });
+      this.#close(request, { status: 'answered', by, people, answer: answerDigest(decision), ...given });
       return receiptOf(request, 'answered');
     }
     if (credential !== undefined) {
       const { credentialRef } = credential;
-      this.#close(request, { status: 'answered', by, people, answer: answerOf(decision), credentialRef });
+      this.#close(request, { status: 'answered', by, people, answer: answerDigest(decision), credentialRef });
       return receiptOf(request, 'answered');
     }
     if (confirm === undefined) throw new Error('a decision is of one kind');
@@ -223,10 +223,10 @@ export class Decisions {
       payload,
     };
     if (!confirm.confirmed) {
-      this.#close(request, { ...given, status: 'rejected', people, answer: answerOf(decision) });
+      this.#close(request, { ...given, status: 'rejected', people, answer: answerDigest(decision) });
       return receiptOf(request, 'rejected');
     }
-    request.votes.add({ by, of, given: wordsOf(decision) });
+    request.votes.add({ by, of, given: decisionDigest(decision) });
     if (request.votes.of(of).length < request.votes.quorum) {
       this.changed(request);
       this.#voted();
@@ -236,7 +236,7 @@ export class Decisions {
       ...given,
       status: 'approved',
       people: namesOf(request.votes.of(of).map((vote) => vote.by)),
-      answer: answerOf(decision),
+      answer: answerDigest(decision),
       ...(args === undefined ? {} : { args, carriedArgs: verdict.args ?? { value: args } }),
     });
     return receiptOf(request, 'approved');
@@ -247,10 +247,10 @@ export class Decisions {
 export function answeredBefore(
   requestId: string,
   closed: ClosedRequest,
-  decision: Decision,
+  decision: CheckedDecision,
 ): DecisionReceipt {
   const { status, answer } = closed;
-  if (answer !== undefined && answer === answerOf(decision) && decision.confirm?.withdraw === undefined) {
+  if (answer !== undefined && answer === answerDigest(decision) && decision.confirm?.withdraw === undefined) {
     return { ...bareReceipt(requestId), status: 'duplicate', reason: `it was ${status} before` };
   }
   if (status === 'expired') throw expired(requestId);
@@ -277,13 +277,17 @@ export function namesOf(voters: readonly Voter[]): string[] {
 }
 
 /** Anything but a plain yes or no to a request that anybody may decide. */
-function needsCheck({ gate, votes }: PendingRequest, { kind, confirm }: Decision): boolean {
+function needsCheck({ gate, votes }: PendingRequest, { kind, confirm }: CheckedDecision): boolean {
   if (kind !== 'confirmation' || gate.attested === true || votes.quorum > 1) return true;
   return confirm?.attestation !== undefined || confirm?.args !== undefined || confirm?.withdraw !== undefined;
 }
 
 /** An approval, too, but of other arguments or with another payload: this one doesn't count. */
-function hasApprovedOther({ votes }: PendingRequest, { confirm }: Decision, by: Voter | undefined): boolean {
+function hasApprovedOther(
+  { votes }: PendingRequest,
+  { confirm }: CheckedDecision,
+  by: Voter | undefined,
+): boolean {
   const vote = by === undefined ? undefined : votes.voteOf(by);
   return confirm !== undefined && vote !== undefined && vote.of !== versionOf(confirm);
 }
@@ -294,7 +298,7 @@ function hasApprovedOther({ votes }: PendingRequest, { confirm }: Decision, by: 
  */
 function countedAgain(
   { votes }: PendingRequest,
-  { confirm }: Decision,
+  { confirm }: CheckedDecision,
   verdict: VerifiedDecision,
 ): VerifiedDecision {
   if (verdict.counts || verdict.duplicate !== true || verdict.by === undefined) return verdict;
@@ -303,7 +307,11 @@ function countedAgain(
   return { v, counts: true, by };
 }
 
-async function verify(user: User, request: PendingRequest, decision: Decision): Promise<VerifiedDecision> {
+async function verify(
+  user: User,
+  request: PendingRequest,
+  decision: CheckedDecision,
+): Promise<VerifiedDecision> {
   const { call, gate, escalated } = request;
   const { session, agent, invocationId, callKey, callId, tool } = call;
   const { requestId } = gate;

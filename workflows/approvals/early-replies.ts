@@ -1,6 +1,6 @@
 import { callKeyOfRequest, REQUEST_PREFIX } from '../../src/protocol/gate.ts';
 import { stepKeyOf } from '../../src/protocol/identity.ts';
-import type { Decision } from './decision.ts';
+import type { CheckedDecision } from './decision.ts';
 
 const MOST_KEPT = 256;
 
@@ -13,7 +13,7 @@ export class EarlyReplies {
   #step: string | undefined;
   /** Calls that may ask while they run. */
   #calls = new Set<string>();
-  #kept: { requestId: string; decision: Decision }[] = [];
+  #kept: { requestId: string; decision: CheckedDecision }[] = [];
 
   /** A step is asked for. */
   asking(runKey: string, step: number): void {
@@ -44,14 +44,14 @@ export class EarlyReplies {
   }
 
   /** Whether there was room. */
-  keep(requestId: string, decision: Decision): boolean {
+  keep(requestId: string, decision: CheckedDecision): boolean {
     if (this.#kept.length >= MOST_KEPT) return false;
     this.#kept.push({ requestId, decision });
     return true;
   }
 
   /** In the order in which they came. */
-  take(requestId: string): Decision[] {
+  take(requestId: string): CheckedDecision[] {
     const taken = this.#kept.filter((reply) => reply.requestId === requestId);
     if (taken.length > 0) this.#kept = this.#kept.filter((reply) => reply.requestId !== requestId);
     return taken.map(({ decision }) => decision);

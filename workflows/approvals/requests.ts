@@ -3,17 +3,17 @@ import type { DecisionReceipt } from '../../src/contract/approvals.ts';
 import type { GateKind } from '../../src/contract/requests.ts';
 import {
   AS_SHOWN,
+  type AuditEntry,
   type Gate,
   type NotifyInput,
   REQUEST_PREFIX,
-  type RequestEntry,
   type RequestName,
 } from '../../src/protocol/gate.ts';
 import type { PlannedCall } from '../../src/protocol/step.ts';
 import { failure } from '../arguments.ts';
 import { RequestNotices } from '../notices/notices.ts';
-import { EntryRecorder } from './audit-recorder.ts';
-import { type Decision, RAW_SECRET } from './decision.ts';
+import { AuditRecorder } from './audit-recorder.ts';
+import { type CheckedDecision, RAW_SECRET } from './decision.ts';
 import { type Answer, answeredBefore, bareReceipt, Decisions, namesOf } from './decisions.ts';
 import { EarlyReplies } from './early-replies.ts';
 import {
@@ -52,7 +52,7 @@ const NOT_IN_TIME = 'nobody answered in time';
 export class Requests {
   readonly #asker: Asker;
   readonly #book: RequestBook;
-  readonly #recorder: EntryRecorder;
+  readonly #recorder: AuditRecorder;
   readonly #notices: RequestNotices;
   readonly #early = new EarlyReplies();
   readonly #decisions: Decisions;
@@ -61,7 +61,7 @@ export class Requests {
   constructor(closed: ClosedRequests, asker: Asker) {
     this.#book = new RequestBook(closed);
     this.#asker = asker;
-    this.#recorder = new EntryRecorder(asker);
+    this.#recorder = new AuditRecorder(asker);
     this.#decisions = new Decisions(asker, {
       close: (request, answer) => this.#end(request, answer),
       voted: () => asker.changed(),
@@ -180,7 +180,7 @@ export class Requests {
   }
 
   /** @throws ApplicationFailure where {@link decide} would. */
-  check(decision: Decision): void {
+  check(decision: CheckedDecision): void {
     if (this.#isEarly(decision.name)) return;
     const found = this.#book.find(decision.name);
     if (found.kind === 'pending') this.#decisions.check(found.request, decision);
@@ -188,7 +188,7 @@ export class Requests {
   }
 
   /** @throws ApplicationFailure that says why it changes nothing. */
-  decide(decision: Decision): DecisionReceipt | Promise<DecisionReceipt> {
+  decide(decision: CheckedDecision): DecisionReceipt | Promise<DecisionReceipt> {
     const { requestId } = decision.name;
     if (requestId !== undefined && this.#isEarly(decision.name)) {
       if (this.#early.keep(requestId, decision)) return { ...bareReceipt(requestId), status: 'kept' };
@@ -201,7 +201,7 @@ export class Requests {
   }
 
   /** A signal has no answer: the reason why it changes nothing is noted. */
-  signalled(decision: Decision): void {
+  signalled(decision: CheckedDecision): void {
     try {
       const receipt = this.decide(decision);
       if (!(receipt instanceof Promise)) return;
@@ -248,7 +248,7 @@ export class Requests {
     const { requestId } = request.gate;
     const { status, carriedArgs, people = [], answer: digest, ...given } = answer;
     request.entries += 1;
-    const entry: RequestEntry = {
+    const entry: AuditEntry = {
       entryId: `${requestId}/${request.entries}`,
       requestId,
       kind: status,
@@ -313,12 +313,7 @@ export class Requests {
     return false;
   }
 
-  #record(
-    requestId: string,
-    counter: { entries: number },
-    kind: RequestEntry['kind'],
-    reason?: string,
-  ): void {
+  #record(requestId: string, counter: { entries: number }, kind: AuditEntry['kind'], reason?: string): void {
     const session = this.#asker.session();
     if (session === undefined) return;
     counter.entries += 1;

@@ -71,7 +71,7 @@ export function placeInTree(agent: ActingAgent): Omit<ActingAgent, keyof RunTerm
 }
 
 /** The limits of an agent that runs for this one. */
-export function termsOf({ budget, above, appTerms }: RunTerms): RunTerms {
+export function runTermsOf({ budget, above, appTerms }: RunTerms): RunTerms {
   return { budget, above, appTerms };
 }
 

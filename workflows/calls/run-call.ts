@@ -46,7 +46,7 @@ export async function runCall(call: PlannedCall, schedule: ToolSchedule, step: S
       const isYes = answer.status === 'approved' || answer.status === 'answered';
       if (!isYes && gate.inside !== true) {
         const ending = answer;
-        return await heard(requests, ending, () => closeCall(call, args, ending, step));
+        return await heard(requests, ending, () => scheduleCloseCall(call, args, ending, step));
       }
       if (answer.args !== undefined) args = answer.args;
     }
@@ -134,7 +134,7 @@ async function attempt(
   }
 }
 
-async function closeCall(
+async function scheduleCloseCall(
   call: PlannedCall,
   args: PlannedCall['args'],
   { status, reason, answered, people }: RequestEnding,

@@ -11,7 +11,7 @@ import { runKeyOfCall } from '../../src/protocol/identity.ts';
 import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
 import type { PlannedCall, ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
 import { ranAgentOptions, turnPriority, usable } from '../activities.ts';
-import { inputOf, type RanCall, ranOf, type StepOfCall, termsOf, unsettledText } from '../calls/call.ts';
+import { inputOf, type RanCall, ranOf, runTermsOf, type StepOfCall, unsettledText } from '../calls/call.ts';
 import { pathOf } from '../turn/turn-state.ts';
 import { type EndedChild, runChild } from './run-child.ts';
 
@@ -171,7 +171,7 @@ function startOf(
     agent: { name, root, within },
     path: [...pathOf(state), name],
     branch,
-    ...termsOf(runs),
+    ...runTermsOf(runs),
     invocationId,
     tracedBelow: { root: tracedBelow?.root ?? invocationId, by: callKey, at: Date.now() },
     fence: { startedAt: state.chainStartedAt, invocation: state.number },

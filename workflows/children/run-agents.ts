@@ -7,7 +7,7 @@ import type {
   TracedBelow,
 } from '../../src/protocol/agent-run.ts';
 import { runKeyOfAgent } from '../../src/protocol/identity.ts';
-import { termsOf } from '../calls/call.ts';
+import { runTermsOf } from '../calls/call.ts';
 import type { Turn } from '../turn/turn.ts';
 import { type InvocationState, type PlanProgress, pathOf, runKeyOf } from '../turn/turn-state.ts';
 import { type EndedChild, runChild } from './run-child.ts';
@@ -108,7 +108,7 @@ async function runPlanned(
     agent: { name, root, within },
     path: [...pathOf(state), name],
     branch,
-    ...termsOf(state.acting ?? {}),
+    ...runTermsOf(state.acting ?? {}),
     invocationId: state.invocationId,
     tracedBelow: belowOf(state),
     fence: { startedAt: state.chainStartedAt, invocation: state.number },

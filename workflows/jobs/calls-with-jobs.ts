@@ -10,7 +10,7 @@ import type { PlannedCall, ToolCallResult } from '../../src/protocol/step.ts';
 import { turnPriority, usable } from '../activities.ts';
 import { inputOf, placeInTree, type RanCall, ranOf, type StepOfCall, unsettledText } from '../calls/call.ts';
 import { labelsOfChild } from '../turn/search-attributes.ts';
-import { endJob, JobWait } from './job-wait.ts';
+import { JobWait, scheduleJobEnd } from './job-wait.ts';
 
 /**
  * Waits for the job of a call whose tool has returned without an outcome, and settles the call. It holds no place of those that
@@ -32,7 +32,7 @@ export async function parkedCall(
   turn.jobs.ending(call);
   let ran: RanCall;
   try {
-    const result = await endJob<ToolCallResult>(waiting, { why, text });
+    const result = await scheduleJobEnd<ToolCallResult>(waiting, { why, text });
     ran = ranOf(usable(call.tool, RESULTS.toolCall, result));
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;

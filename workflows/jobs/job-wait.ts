@@ -34,7 +34,7 @@ const NEARLY = 500;
 /** After a look that was given up this soon, another one would be given up as well. */
 const SHORT = 10_000;
 
-/** The wait for the outcome of a job. {@link endJob} follows each end of the wait. */
+/** The wait for the outcome of a job. {@link scheduleJobEnd} follows each end of the wait. */
 export class JobWait {
   /** Milliseconds since the epoch: its deadline. */
   readonly until: number;
@@ -103,7 +103,7 @@ function isOutOfTime({ retryState, cause }: ActivityFailure): boolean {
  * Records how a job has ended, unless that is recorded, tells its tool's hooks and settles the call that waits. Also while all is
  * being cancelled: the party that does the job is to be told.
  */
-export async function endJob<Result>(
+export async function scheduleJobEnd<Result>(
   { call, schedule, job, detached, input, priority }: CallWithJob,
   how: Pick<EndTask, 'why' | 'text'>,
 ): Promise<Result> {

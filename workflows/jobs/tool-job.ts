@@ -27,7 +27,7 @@ import { inputOf, placeInTree } from '../calls/call.ts';
 import { jobLines } from '../turn/describe-turn.ts';
 import { newerOf } from './job-book.ts';
 import { handleJobs } from './job-handlers.ts';
-import { endJob, JobWait } from './job-wait.ts';
+import { JobWait, scheduleJobEnd } from './job-wait.ts';
 
 const CANCELLED = 'cancelled: its workflow was cancelled';
 
@@ -88,7 +88,7 @@ export async function toolJob(given: ToolJobStart): Promise<ToolJobStatus> {
   const why = await wait.over();
   isWaiting = false;
   const how = { why, ...(why === 'cancelled' ? { text: CANCELLED } : {}) };
-  const ended = await endJob<EndedDetachedJob>(waiting, how);
+  const ended = await scheduleJobEnd<EndedDetachedJob>(waiting, how);
   const { status } = usable(tool, RESULTS.detachedJob, ended);
   tell({ status });
   const { delivered, reason } = usable(DELIVER_JOB, RESULTS.deliveredJob, await deliver(start));

@@ -19,7 +19,12 @@ import { type MessageReceipt, messageDigest, type SendMessage } from '../../src/
 import { SEND_MESSAGE } from '../../src/protocol/names.ts';
 import { confirmationReplyOf, inputReplyOf, unwrappedReply } from '../../src/protocol/replies.ts';
 import type { AgentTurnStart } from '../../src/protocol/turn.ts';
-import { checkedConfirm, checkedCredential, checkedInput, type Decision } from '../approvals/decision.ts';
+import {
+  type CheckedDecision,
+  checkedConfirm,
+  checkedCredential,
+  checkedInput,
+} from '../approvals/decision.ts';
 import { bareReceipt } from '../approvals/decisions.ts';
 import type { Requests } from '../approvals/requests.ts';
 import { refusal } from '../arguments.ts';
@@ -346,7 +351,7 @@ function replyOf(
 export function decisionOf(
   { id, name, response = {} }: FunctionResponse,
   requests: { kindOf(name: RequestName): GateKind | undefined },
-): Decision {
+): CheckedDecision {
   const which = checkedName(id);
   const kind = KIND_OF_NAME.get(name) ?? requests.kindOf(which) ?? 'confirmation';
   if (kind === 'credential') {
@@ -374,7 +379,7 @@ function checkedName(id: unknown): RequestName {
   return id.startsWith(REQUEST_PREFIX) ? { requestId: id } : { callId: id };
 }
 
-function inputOf(which: RequestName, functionResponse: Record<string, unknown>): Decision {
+function inputOf(which: RequestName, functionResponse: Record<string, unknown>): CheckedDecision {
   const { responseRef, ...others } = functionResponse;
   if (typeof responseRef === 'string' && RESPONSE_REF.test(responseRef) && Object.keys(others).length === 0)
     return checkedInput({ ...which, responseRef });

@@ -14,7 +14,7 @@ import { unusableText } from '../activities.ts';
 import { runCalls } from '../calls/run-calls.ts';
 import { runPlan } from '../children/run-agents.ts';
 import type { EarlyEnd, Steering } from './steering.ts';
-import { askModel, budgetError, endEarly, endTurn, isOwn, resultOf, settleStep } from './steps.ts';
+import { askModel, budgetError, endEarly, endTurn, isOwn, resultOf, scheduleSettleStep } from './steps.ts';
 import type { Turn } from './turn.ts';
 import { type InvocationState, runKeyOf } from './turn-state.ts';
 
@@ -126,7 +126,7 @@ async function runSteps(
         usage: state.usage,
       });
     }
-    if (ran.unsettled.length > 0) await settleStep(start, state, ran.unsettled);
+    if (ran.unsettled.length > 0) await scheduleSettleStep(start, state, ran.unsettled);
     if (transferToAgent !== undefined) transfer(state, transferToAgent);
     await turn.continueWhereSuggested();
   }
@@ -135,7 +135,7 @@ async function runSteps(
 /** The outcomes of a plan's agents, also of silent ones, are in the store before the planning agent is asked again. */
 async function runAgents(turn: Turn, state: InvocationState, plan: AgentPlan): Promise<void> {
   const { lost } = await runPlan(turn, state, plan);
-  if (lost.length > 0) await settleStep(turn.start, state, [], lost);
+  if (lost.length > 0) await scheduleSettleStep(turn.start, state, [], lost);
   await turn.continueWhereSuggested();
 }
 

@@ -115,7 +115,7 @@ export function isOwn({ ownCall }: AgentTurnStart, { number }: InvocationState):
 }
 
 /** Settles what no activity settled. */
-export async function settleStep(
+export async function scheduleSettleStep(
   start: AgentTurnStart,
   state: InvocationState,
   unsettled: UnsettledCall[],

@@ -1,3 +1,4 @@
+import type { Decision } from '../../approvals/decision-attestation.ts';
 import { argumentsToRun, secretInEdit } from '../../approvals/edited-arguments.ts';
 import { needsAttestation } from '../../approvals/voting.ts';
 import type { Decided } from '../../client/approvals/approvals.ts';
@@ -12,8 +13,6 @@ import { namedRequest, type RequestNaming } from './named-request.ts';
 import { tellReceipt } from './receipt-text.ts';
 import { questionLines } from './request-text.ts';
 import { changeLines } from './shown-arguments.ts';
-
-export type Decision = 'approve' | 'reject' | 'withdraw';
 
 export interface DecideOptions extends RequestNaming, SigningOptions {
   /** JSON: in place of the arguments that were shown. */

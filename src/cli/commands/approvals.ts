@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import type { Decision } from '../../approvals/decision-attestation.ts';
 import { confirmRequest, listApprovals, provideCredential, provideInput } from '../../contract/approvals.ts';
 import type { AnswerRequestOptions } from '../approvals/answer-request.ts';
 import type { AuditOptions } from '../approvals/audit-target.ts';
-import type { DecideOptions, Decision } from '../approvals/decide-approval.ts';
+import type { DecideOptions } from '../approvals/decide-approval.ts';
 import type { ListApprovalsOptions } from '../approvals/list-approvals.ts';
 import type { ProvideCredentialOptions } from '../approvals/provide-credential.ts';
 import type { ShowApprovalOptions } from '../approvals/show-approval.ts';

@@ -32,7 +32,7 @@ export interface AskOptions {
 /** Asks a person what a request asks, and gives on what they say. False where they put it off. */
 export async function askPerson(row: ApprovalRow, person: Person, options: AskOptions): Promise<boolean> {
   for (const line of questionLines(row)) person.tell(line);
-  const receipt = await answerOf(row, person, options);
+  const receipt = await askForAnswer(row, person, options);
   if (receipt === undefined) {
     person.tell('it waits on; it is answered by');
     for (const command of nextCommands(row, options.folder)) person.tell(`  ${command}`);
@@ -44,7 +44,7 @@ export async function askPerson(row: ApprovalRow, person: Person, options: AskOp
 
 type Answer = Decided | undefined;
 
-async function answerOf(row: ApprovalRow, person: Person, options: AskOptions): Promise<Answer> {
+async function askForAnswer(row: ApprovalRow, person: Person, options: AskOptions): Promise<Answer> {
   if (row.kind === 'input') return await inputOf(row, person, options);
   if (row.kind === 'credential') return await secretOf(row, person, options);
   return await decisionOf(row, person, options);

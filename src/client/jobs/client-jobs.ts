@@ -80,9 +80,9 @@ export class ClientJobs implements Jobs {
     const { job, tells } = await found(progressJob.name, jobId, () =>
       store.jobs.progress({ ...input, ...(claims === undefined ? {} : { claims }) }),
     );
-    if (job.status !== 'running') return { ...answerOf(job, 'refused'), reason: howItEnded(job) };
+    if (job.status !== 'running') return { ...jobAnswerOf(job, 'refused'), reason: howItEnded(job) };
     if (tells) await tellProgress(this.#context, job);
-    return answerOf(job, 'updated');
+    return jobAnswerOf(job, 'updated');
   }
 
   /** @throws as {@link complete} */
@@ -134,11 +134,14 @@ async function found<T>(method: string, jobId: string, ask: () => Promise<T>): P
 }
 
 function endAnswer({ first, repeated, job }: EndedJob): JobAnswer {
-  if (first) return answerOf(job, repeated ? 'duplicate' : 'ended');
-  return { ...answerOf(job, 'known'), reason: howItEnded(job) };
+  if (first) return jobAnswerOf(job, repeated ? 'duplicate' : 'ended');
+  return { ...jobAnswerOf(job, 'known'), reason: howItEnded(job) };
 }
 
-function answerOf({ jobId, callKey, status: job, outcome }: JobRow, status: JobAnswer['status']): JobAnswer {
+function jobAnswerOf(
+  { jobId, callKey, status: job, outcome }: JobRow,
+  status: JobAnswer['status'],
+): JobAnswer {
   return {
     v: PROTOCOL_VERSION,
     jobId,

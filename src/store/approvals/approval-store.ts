@@ -1,6 +1,6 @@
 import type { AuditVerification, ListApprovals } from '../../contract/approvals.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
-import type { RequestEntry } from '../../protocol/gate.ts';
+import type { AuditEntry } from '../../protocol/gate.ts';
 import type { PublicJwk } from '../../protocol/public-jwk.ts';
 import type { DraftEvent } from '../sessions/stored-event.ts';
 import type { BeginCall, BegunCall } from '../turns/call-store.ts';
@@ -42,7 +42,7 @@ export interface KeptResponse {
 export interface BeginAnsweredCall extends BeginCall {
   requestId: string;
   /** Recorded first, in the same transaction; those that are recorded change nothing. */
-  entries: readonly RequestEntry[];
+  entries: readonly AuditEntry[];
   /** The call is only settled, and not run: followers hear of no start. Defaults to false. */
   closes?: boolean;
   /** `Evidence.stamp` of what has been verified for this beginning. Defaults to nothing. */
@@ -118,12 +118,12 @@ export interface ApprovalStore {
    * Records what happened to requests, in order, each once; rows and audit in one transaction. A request that has ended stays as it
    * is; what came later is in the audit.
    */
-  recordEntries(record: { session: string; entries: readonly RequestEntry[] }): Promise<void>;
+  recordEntries(record: { session: string; entries: readonly AuditEntry[] }): Promise<void>;
   /**
    * Keeps a signed decision for those who verify it again, and records its entry, in one transaction. Only for a caller that has
    * verified it: the decision is trusted from then on. Repeating it changes nothing; one that was refused may count later.
    */
-  recordSigned(record: { session: string; signed: SignedDecision; entry?: RequestEntry }): Promise<void>;
+  recordSigned(record: { session: string; signed: SignedDecision; entry?: AuditEntry }): Promise<void>;
   /** What the store has about the requests of a call; of a call without requests nothing. */
   findEvidence(session: string, callKey: string): Promise<Evidence>;
   /** Lets the time of a pending request run out: for test environments, whose tests say when. */

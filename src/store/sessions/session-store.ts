@@ -6,7 +6,7 @@ import type {
   RetriedCall,
   RewindSession,
 } from '../../contract/sessions.ts';
-import type { RequestEntry } from '../../protocol/gate.ts';
+import type { AuditEntry } from '../../protocol/gate.ts';
 import type { SessionPlace } from '../../protocol/retention.ts';
 import type { JobOfMessage } from '../jobs/job-store.ts';
 import type { StepUsage } from '../turns/usage.ts';
@@ -101,7 +101,7 @@ export interface AuditRow {
   /** From 1, gapless within a session. */
   n: number;
   at: number;
-  kind: 'created' | 'forked' | 'rewound' | 'retried' | 'deleted' | 'requested' | RequestEntry['kind'];
+  kind: 'created' | 'forked' | 'rewound' | 'retried' | 'deleted' | 'requested' | AuditEntry['kind'];
   facts: Record<string, string | number | boolean>;
   /**
    * What was shown and given, of a request only; gone once the session is deleted. The facts have its digest:

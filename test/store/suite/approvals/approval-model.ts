@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ApprovalRow } from '../../../../src/contract/requests.ts';
-import type { RequestEntry } from '../../../../src/protocol/gate.ts';
+import type { AuditEntry } from '../../../../src/protocol/gate.ts';
 import type { BegunAnsweredCall, NewRequest } from '../../../../src/store/approvals/approval-store.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
 import { inTier } from '../../../setup/tier.ts';
@@ -15,7 +15,7 @@ const INTERRUPTED = { status: 'interrupted' as const, usage: USAGE };
 class Play {
   readonly turn: AskingTurn;
   readonly made: NewRequest[] = [];
-  readonly entries: RequestEntry[] = [];
+  readonly entries: AuditEntry[] = [];
   #nth = 0;
 
   constructor(store: PostgresStore) {
@@ -33,7 +33,7 @@ class Play {
     return this.made[place % this.made.length] as NewRequest;
   }
 
-  entryOf({ requestId }: NewRequest, kind: RequestEntry['kind'], more: Partial<RequestEntry> = {}) {
+  entryOf({ requestId }: NewRequest, kind: AuditEntry['kind'], more: Partial<AuditEntry> = {}) {
     this.#nth += 1;
     const made = entry(requestId, this.#nth, kind, more);
     this.entries.push(made);

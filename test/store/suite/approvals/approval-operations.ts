@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { RequestStatus } from '../../../../src/contract/requests.ts';
-import type { RequestEntry } from '../../../../src/protocol/gate.ts';
+import type { AuditEntry } from '../../../../src/protocol/gate.ts';
 import { ADA, BOB } from './asking-turn.ts';
 
 /** Of calls 0 and 1; a request is named by its place among all that the turn has made, a call's attempt counts from its newest. */
@@ -8,11 +8,11 @@ export type Operation =
   | {
       type: 'entry';
       request: number;
-      kind: RequestEntry['kind'];
+      kind: AuditEntry['kind'];
       by: typeof ADA | typeof BOB;
       again: boolean;
     }
-  | { type: 'answered'; request: number; kind: RequestEntry['kind'] | undefined }
+  | { type: 'answered'; request: number; kind: AuditEntry['kind'] | undefined }
   | { type: 'begin'; call: number }
   | { type: 'suspend'; call: number; back: number; n: number }
   | { type: 'fail'; call: number; back: number }
@@ -23,7 +23,7 @@ export type Operation =
 const call = fc.nat({ max: 1 });
 const request = fc.nat({ max: 5 });
 const back = fc.constantFrom(0, 0, 0, 1);
-const kind = fc.constantFrom<RequestEntry['kind']>(
+const kind = fc.constantFrom<AuditEntry['kind']>(
   'voted',
   'voted',
   'withdrawn',
@@ -37,7 +37,7 @@ const kind = fc.constantFrom<RequestEntry['kind']>(
   'cancelled',
 );
 
-const answer = fc.constantFrom<RequestEntry['kind'] | undefined>(
+const answer = fc.constantFrom<AuditEntry['kind'] | undefined>(
   'approved',
   'approved',
   'approved',
@@ -105,7 +105,7 @@ export class ApprovalModel {
     this.audited += 1;
   }
 
-  record(id: string, of: RequestEntry['kind'], voter: string | undefined): void {
+  record(id: string, of: AuditEntry['kind'], voter: string | undefined): void {
     this.audited += 1;
     const found = this.requestOf(id);
     if (found.status !== 'pending') return;
@@ -119,7 +119,7 @@ export class ApprovalModel {
     return this.#begin(index, 0);
   }
 
-  beginAnswered(id: string, said: RequestEntry['kind'] | undefined) {
+  beginAnswered(id: string, said: AuditEntry['kind'] | undefined) {
     const found = this.requestOf(id);
     if (this.callOf(found.call).settled) return { kind: 'settled' };
     const open = found.status === 'pending' || found.status === 'cancelled';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RequestEntry } from '../../../../src/protocol/gate.ts';
+import type { AuditEntry } from '../../../../src/protocol/gate.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
 import { ADA, ARGS, AskingTurn, BOB, entry } from './asking-turn.ts';
 
@@ -62,7 +62,7 @@ export function approvalSuite(store: () => PostgresStore): void {
     const byAda = entry(requestId, 1, 'voted', { by: ADA, confirmed: true });
     const byBob = entry(requestId, 3, 'voted', { by: BOB, confirmed: true });
     await turn.record(byAda, entry(requestId, 2, 'voted', { by: ADA, confirmed: true }), byBob);
-    const vote = ({ by, confirmed, at }: RequestEntry) => ({ by, confirmed, at });
+    const vote = ({ by, confirmed, at }: AuditEntry) => ({ by, confirmed, at });
     expect((await turn.row(requestId))?.votes).toEqual([vote(byAda), vote(byBob)]);
     await turn.record(entry(requestId, 4, 'withdrawn', { by: ADA, confirmed: true }));
     expect((await turn.row(requestId))?.votes).toEqual([vote(byBob)]);

@@ -1,6 +1,6 @@
 import { createEventActions } from '../../../../src/events/event-actions.ts';
 import { digestOf } from '../../../../src/protocol/canonical-json.ts';
-import { type Gate, type RequestEntry, requestIdOf } from '../../../../src/protocol/gate.ts';
+import { type AuditEntry, type Gate, requestIdOf } from '../../../../src/protocol/gate.ts';
 import type {
   BeginAnsweredCall,
   BegunAnsweredCall,
@@ -21,9 +21,9 @@ let at = 1_000;
 export function entry(
   requestId: string,
   nth: number,
-  kind: RequestEntry['kind'],
-  more: Partial<RequestEntry> = {},
-): RequestEntry {
+  kind: AuditEntry['kind'],
+  more: Partial<AuditEntry> = {},
+): AuditEntry {
   at += 1;
   return { entryId: `${requestId}/${nth}`, requestId, kind, at, ...more };
 }
@@ -154,7 +154,7 @@ export class AskingTurn extends Turn {
     return request;
   }
 
-  record(...entries: RequestEntry[]): Promise<void> {
+  record(...entries: AuditEntry[]): Promise<void> {
     return this.store.approvals.recordEntries({ session: this.session, entries });
   }
 
@@ -165,7 +165,7 @@ export class AskingTurn extends Turn {
   /** As whoever has verified what the store has of it. */
   async beginAnswered(
     { callKey, callId, tool, argsDigest, requestId }: NewRequest,
-    entries: readonly RequestEntry[],
+    entries: readonly AuditEntry[],
     more: Partial<BeginAnsweredCall> = {},
   ): Promise<BegunAnsweredCall> {
     const begin = (proven: string) =>
