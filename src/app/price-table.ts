@@ -4,7 +4,7 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 
-/** What a model costs per million tokens, in any currency: all prices of an app, and its cost budgets, are in one. */
+/** Price of a model per million tokens, in any currency: all prices and cost budgets of an app are in one. */
 export interface ModelPrice {
   /** Tokens of the prompt, with those that tools of the provider added. */
   input: number;

@@ -12,7 +12,7 @@ export interface LinkTerms {
   /** The store's id of the request's session, `ApprovalRow.session`. */
   session: string;
   requestId: string;
-  /** As whom its bearer decides. */
+  /** Name in its bearer's decision. */
   approver: string;
   /** Milliseconds since the epoch; a link of a request that never expires ends after a week, and none lives longer. */
   expiresAt?: number | undefined;

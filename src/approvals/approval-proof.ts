@@ -9,7 +9,7 @@ import { verifyDecisionAttestation } from './decision-attestation.ts';
 import type { Issuer } from './issuer.ts';
 import { endOf, hasEscalated, refusalOfVoter } from './voting.ts';
 
-/** Whose attestations count. */
+/** Issuers of attestations that count. */
 export type IssuersOf = (jws: string) => readonly Issuer[];
 
 /** What is said to be approved. */

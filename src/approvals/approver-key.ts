@@ -6,7 +6,7 @@ import { isName, isPersonName, problemOfName } from '../schema/person-name.ts';
 import { keyIdOf } from './attestation.ts';
 import { type Issuer, type PrivateJwk, publicHalf, signingAlgorithmOf } from './issuer.ts';
 
-/** What an approver signs decisions with; a secret. */
+/** A key for the decisions of an approver; a secret. */
 export interface ApproverKey {
   v: number;
   /** Named by the attestations, and by the app's list of issuers. */

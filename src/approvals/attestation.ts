@@ -16,7 +16,7 @@ const DEFAULT_LIFE = LONGEST_LIFE;
 
 export type AttestationType = 'holdfast-decision+jwt' | 'holdfast-message+jwt';
 
-/** What is the same in all attestations. */
+/** Fields of all attestations. */
 export interface SignedBy {
   /** `iss`: as the app names it. */
   issuer: string;
@@ -71,7 +71,7 @@ export async function signAttestation(
     .sign(await importJWK({ ...publicHalf(key), d: key.d } as JWK, alg));
 }
 
-/** What a key is named by in the header of an attestation. */
+/** Name of a key in the header of an attestation. */
 export async function keyIdOf(key: Issuer['key']): Promise<string> {
   return key.kid ?? (await calculateJwkThumbprint(publicHalf(key) as JWK));
 }
@@ -142,7 +142,7 @@ export function missing(claim: string): string {
 interface Parts {
   header: Record<string, unknown>;
   claims: Record<string, unknown>;
-  /** What the signature is over. */
+  /** Facts that the signature is over. */
   signed: string;
 }
 

@@ -94,7 +94,7 @@ function mismatch(
   if (by.principal !== facts.by || by.attestation !== facts.attestation) {
     return 'it is of somebody else, or another one';
   }
-  // What didn't count may be about anything.
+  // A decision that didn't count may be about anything.
   if (kind === 'refused' || !('claims' in read)) return undefined;
   const { claims }: Pick<ReadAttestation, 'claims'> = read;
   if (claims.session !== expected.session) return 'it is for another session';

@@ -14,7 +14,7 @@ const TYPE = 'holdfast-decision+jwt';
 
 export type Decision = 'approve' | 'reject' | 'withdraw';
 
-/** What a decision is about. Digests are those of `digestOf`: SHA-256 of the canonical JSON. */
+/** The subject of a decision. Digests are those of `digestOf`: SHA-256 of the canonical JSON. */
 export interface AttestedDecision {
   /**
    * The store's id of the request's session, `ApprovalRow.session`. A session that is deleted and made again asks the same
@@ -33,7 +33,7 @@ export interface AttestedDecision {
   responseDigest?: string;
 }
 
-/** What an attestation has to be over, and until when it had to be signed. */
+/** Facts that an attestation must be over, and the latest time of its signature. */
 export interface ExpectedDecision extends AttestedDecision {
   /** Milliseconds since the epoch when the request expires: a decision that was signed later doesn't count. Defaults to never. */
   until?: number | undefined;

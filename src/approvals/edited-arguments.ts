@@ -3,7 +3,7 @@ import { isSensitive } from './sensitive.ts';
 
 type Edited = Pick<ApprovalRow, 'args' | 'sensitive'>;
 
-/** What runs: the arguments that were shown, or what an approval has made of them. */
+/** The arguments of the run: the shown ones, or an approval's edit. */
 export function argumentsToRun({
   editedArgs,
   ...shown

@@ -10,7 +10,7 @@ import type { Issuer, PrivateJwk } from './issuer.ts';
 
 const TYPE = 'holdfast-message+jwt';
 
-/** What a message's sender says of it. */
+/** Claims of a message's sender. */
 export interface AttestedMessage {
   app: string;
   userId: string;
@@ -23,7 +23,7 @@ export interface AttestedMessage {
 /** Claims of an attestation of a message. */
 export interface MessageClaims extends AttestedMessage {
   issuer: string;
-  /** Who sends it. */
+  /** The sender. */
   principal: string;
 }
 

@@ -19,7 +19,7 @@ export interface NotifiedRequest {
   /** As the tool gave it; left out for a tool with sensitive arguments. */
   payload?: unknown;
   args: Record<string, unknown>;
-  /** Who may decide, and how. */
+  /** Deciders of the request, and the rules of their decision. */
   terms: ApprovalTerms;
   /** Attested sender of the message; absent where nobody has attested it. */
   requester?: string;
@@ -31,7 +31,7 @@ export interface NotifiedRequest {
   responseSchema?: unknown;
   /** For a credential: the name under which it is kept. */
   credentialKey?: string;
-  /** What to type to see the request, and to answer it. */
+  /** Commands that show and answer the request. */
   commands: readonly string[];
   /** Where to read more, by what is there: `transcript`, `workflow`. */
   links: Readonly<Record<string, string>>;
@@ -53,7 +53,7 @@ export interface EndedRequest extends NotifiedRequest {
 /** Why people are told: requests have opened, or others may decide from now on. */
 export type NotifiedWhy = 'opened' | 'escalated';
 
-/** What a notifier works with while it tells. */
+/** Services for a notifier at work. */
 export interface NoticeContext {
   /**
    * Address of a page on which this person decides, and nobody else; good for one decision.
@@ -62,7 +62,7 @@ export interface NoticeContext {
    * @returns undefined where the worker has no credential keys, or no address of the gateway.
    */
   linkFor(request: Pick<NotifiedRequest, 'requestId' | 'until'>, approver: string): string | undefined;
-  /** What this notifier has kept of a request; undefined for nothing. */
+  /** The note of this notifier about a request; undefined without one. */
   kept(requestId: string): Promise<unknown>;
   /**
    * Keeps a note of a request, in place of the one before: as the id of a message, to change it later.

@@ -3,7 +3,7 @@ import type { ApprovalRow } from '../contract/requests.ts';
 import type { AuditEntry } from '../protocol/gate.ts';
 import type { Decision } from './decision-attestation.ts';
 
-/** What the workflow and the app say of a decision. */
+/** Rules for a decision, by the workflow and the app. */
 export interface VotingRules {
   /** Those of `escalateTo` may decide. */
   escalated: boolean;

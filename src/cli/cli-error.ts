@@ -24,7 +24,7 @@ export class Interrupted extends CliError {
 
 type CommandCode = Extract<ErrorCode, `HOLDFAST_COMMAND_${string}`>;
 
-/** What a command ends with that has thrown. */
+/** The exit code of a command that has thrown. */
 export function exitCodeFor(error: unknown): number {
   return (error instanceof HoldfastError ? entryOf(error.code)?.exit : undefined) ?? 1;
 }

@@ -6,7 +6,7 @@ import { UsageError } from './cli-error.ts';
 type FieldOf<Of extends Contract> = keyof InputOf<Of> & string;
 
 interface FieldOptionSettings {
-  /** What the contract doesn't say, for help and errors. */
+  /** Text for help and errors, in addition to the contract's. */
   help?: string;
   /** Reads the text, with what an option before it has given. Defaults to reading it as a query does. */
   read?: (text: string, before: unknown) => unknown;
@@ -27,7 +27,7 @@ export function fieldOption<Of extends Contract>(
   const check = checkOfField(operation, field);
   const option = new Option(flags, helpOf(check, settings));
   if (/^(number|string)$/.test(typeof check.default)) option.default(check.default);
-  // What choices are parsed by would repeat the value.
+  // The error of the choices' parser would repeat the value.
   if (check.enum !== undefined) option.choices(check.enum.map(String));
   if (flags.includes('<JSON>')) return option;
   return option.argParser(parserOf(check, option.long ?? flags, settings));
@@ -44,7 +44,7 @@ export function fieldArgument<Of extends Contract>(
   return new Argument(name, helpOf(check, settings)).argParser(parserOf(check, name, settings));
 }
 
-/** What a command does that is an operation. */
+/** The operation that a command runs. */
 export function summaryOf({ summary }: Contract): string {
   return phrase(summary);
 }

@@ -13,7 +13,7 @@ import { CliError, UsageError } from './cli-error.ts';
 import { gatewayOfExports } from './gateway-of-exports.ts';
 import { importFile } from './import-file.ts';
 
-/** What an agents file exports. */
+/** Exports of an agents file. */
 export interface AgentsFile {
   /** The app's name: that of the export `app`, else the file's without its ending. */
   app: string;

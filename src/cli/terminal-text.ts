@@ -5,7 +5,7 @@ export type Style = Parameters<typeof styleText>[0];
 
 export const ESCAPE = '\u001b';
 
-/** What {@link painted} writes around a text: bold, dim, and colours of letters. */
+/** Escapes that {@link painted} writes around a text: bold, dim, and colours of letters. */
 const OWN_COLOURS = new RegExp(`(${ESCAPE}\\[(?:[12]|22|3[1-6]|39)m)`);
 
 /**

@@ -1,8 +1,8 @@
-/** What a variable of the environment does. */
+/** Effect of a variable of the environment. */
 export interface Variable {
   /** One or two sentences. */
   meaning: string;
-  /** What counts where neither an option nor the variable says anything; absent where nothing does. */
+  /** Default when neither an option nor the variable is set; absent without a default. */
   byDefault?: string;
   /** The package that reads it, if that is no code of Holdfast's. */
   readBy?: '@temporalio/envconfig' | '@google/genai';
@@ -143,7 +143,7 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
         byDefault: "one on PATH, one in the cache, the SDK's download, one built with Go",
       },
       HOLDFAST_CACHE: {
-        meaning: 'Where what was downloaded or built is kept.',
+        meaning: 'Folder of downloads and builds.',
         byDefault: "the platform's cache folder, `~/.cache/holdfast` on Linux",
       },
     },

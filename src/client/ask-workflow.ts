@@ -9,7 +9,7 @@ import proto from '@temporalio/proto';
 import type { ClientContext } from './client-context.ts';
 import { InvalidTurn, UnknownCall } from './client-errors.ts';
 
-/** What a worker that is up takes for an answer at most, milliseconds. */
+/** Milliseconds that a running worker takes for an answer, at most. */
 export const ANSWER_TIMEOUT = 5_000;
 
 /** A worker that polls asks the server again at least this often, milliseconds. */

@@ -10,7 +10,7 @@ import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import type { Store } from '../store/store.ts';
 import { StoreNeeded } from './client-errors.ts';
 
-/** What a `Client` of Temporal is made of; see `ClientOptions` of `@temporalio/client`. */
+/** Options of a Temporal `Client`; see `ClientOptions` of `@temporalio/client`. */
 export type TemporalOptions = Required<Pick<ClientOptions, 'connection'>> &
   Pick<ClientOptions, 'namespace' | 'dataConverter' | 'interceptors' | 'plugins' | 'identity'>;
 
@@ -38,7 +38,7 @@ export interface HoldfastClientOptions {
   credentialKeys?: GivenCredentialKeys;
 }
 
-/** What the parts of the client share. */
+/** Dependencies that the parts of the client share. */
 export interface ClientContext {
   temporal: Client;
   store: Store | undefined;

@@ -4,7 +4,7 @@ import type { JobAnswer } from '../contract/jobs.ts';
 import type { RequestStatus } from '../contract/requests.ts';
 import type { MessageReceipt } from '../protocol/message.ts';
 
-/** What was given names no turn, session or call that could exist, or no message. Nothing was sent. */
+/** The input names no turn, session or call that could exist, or no message. Nothing was sent. */
 export class InvalidTurn extends codedError('HOLDFAST_INVALID_TURN') {}
 
 /** A message is too large to travel, and there is no store to keep it. */
@@ -14,13 +14,13 @@ export class MessageTooLarge extends codedError('HOLDFAST_MESSAGE_TOO_LARGE') {}
 export class MessageRejected extends codedError('HOLDFAST_MESSAGE_REJECTED') {
   declare readonly details?: { receipt?: MessageReceipt };
 
-  /** What the turn that runs said to it, where it was asked. */
+  /** The answer of the running turn, when it was asked. */
   get receipt(): MessageReceipt | undefined {
     return this.details?.receipt;
   }
 }
 
-/** What was asked for is in the store, and the client has none. */
+/** The operation reads the store, and the client has no store. */
 export class StoreNeeded extends codedError('HOLDFAST_STORE_NEEDED') {}
 
 /** A turn of the session runs, and what was asked for would take its ground away. */
@@ -29,7 +29,7 @@ export class TurnRunning extends codedError('HOLDFAST_TURN_RUNNING') {}
 /** No worker has answered in time. */
 export class NoAnswer extends codedError('HOLDFAST_NO_ANSWER') {}
 
-/** A reader has not kept up with what is told live. What is stored is not lost: read on after {@link after}. */
+/** A reader was too slow for a live stream. Stored events are not lost: read on after {@link after}. */
 export class FollowerTooSlow extends codedError('HOLDFAST_FOLLOWER_TOO_SLOW') {
   /**
    * The last seq that the reader was given, or began after; a place where agents of calls were under way. What is followed again
@@ -91,7 +91,7 @@ export class DecisionRefused extends codedError('HOLDFAST_DECISION_REFUSED') {
 /** There is no such job, or none any more: those of a deleted session are gone with it. */
 export class JobNotFound extends codedError('HOLDFAST_JOB_NOT_FOUND') {}
 
-/** What was said of a job can't be taken: nothing was changed. */
+/** The input about a job can't be taken: nothing was changed. */
 export class InvalidJob extends codedError('HOLDFAST_INVALID_JOB') {}
 
 /** The gateway's word for progress of a job that has ended; a `GatewayClient` gives the answer in it. */
@@ -103,7 +103,7 @@ export class JobHasEnded extends codedError('HOLDFAST_JOB_ENDED') {
   }
 }
 
-/** Temporal doesn't answer, or refuses us. A client tells only what passes so. */
+/** Temporal doesn't answer, or refuses the client. Only a passing failure has this class. */
 export class TemporalUnreachable extends codedError('HOLDFAST_TEMPORAL_UNREACHABLE') {
   /** Of the configured server, where a process that starts can't reach it. */
   declare readonly address?: string;

@@ -62,7 +62,7 @@ export class GatewayClient implements HoldfastApi {
     this.jobs = new GatewayJobs(this.#connection);
   }
 
-  /** What the gateway says of itself. */
+  /** Version, operations and served agents of the gateway. */
   async about(options: { signal?: AbortSignal } = {}): Promise<GatewayAbout> {
     return await this.#connection.call<GatewayAbout>(getAbout, {}, { signal: options.signal });
   }
@@ -76,7 +76,7 @@ export class GatewayClient implements HoldfastApi {
   async sendMessage(given: OutgoingMessage): Promise<TurnHandle> {
     const message = { messageId: randomUUID(), ...checkedMessage(given) };
     const told = await this.#connection.callWithRetry<ToldTurn>(sendMessage, message);
-    // What answers requests is for a turn that another message began.
+    // Answers to requests are for a turn that another message began.
     return gatewayTurn(this.#connection, message, told);
   }
 

@@ -36,7 +36,7 @@ const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 /** How often a message is sent while its gateway can't be reached: one message id is one turn. */
 const MOST_SENDS = 4;
 
-/** What a header can hold. */
+/** Characters that a header may have. */
 const SENDABLE = /^[\x21-\x7e]*$/;
 
 /** Speaks HTTP to one gateway. */
@@ -124,7 +124,7 @@ export class GatewayConnection {
     }
   }
 
-  /** What the gateway answers to an operation. @throws as {@link ask}. */
+  /** The gateway's answer to an operation. @throws as {@link ask}. */
   async call<T>(operation: Operation, input: Input, way: Way = {}): Promise<T> {
     return this.checked<T>(operation, await this.ask(...requestFor(operation, input, way)));
   }

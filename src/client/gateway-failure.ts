@@ -33,11 +33,11 @@ import {
   UnknownCall,
 } from './client-errors.ts';
 
-/** What the gateway tells of an error. */
+/** The gateway's description of an error. */
 export interface ToldError {
   code: string;
   message: string;
-  /** What it tells beside: `receipt`, `request`, `requestIds`, `job`. */
+  /** Further fields of the error: `receipt`, `request`, `requestIds`, `job`. */
   details: Readonly<Record<string, unknown>>;
 }
 
@@ -46,7 +46,7 @@ interface ToldClass {
   new (message: string, options?: HoldfastErrorOptions): HoldfastError;
 }
 
-/** What `HoldfastClient` throws of what the gateway tells: `GatewayClient` throws the same. */
+/** Errors of `HoldfastClient` that `GatewayClient` throws, too. */
 const CLASSES: readonly ToldClass[] = [
   AmbiguousRequest,
   CredentialKeyMissing,
@@ -103,7 +103,7 @@ export async function errorOf({ code, message, details }: ToldError, status: num
   return new WorkflowFailedError(message, causeOf(common, message), NON_RETRYABLE_FAILURE);
 }
 
-/** What an error answer's body, or an error event, tells; undefined where it is none of the gateway's. */
+/** The error in an answer's body, or in an error event; undefined for a text that isn't the gateway's. */
 export function toldError(body: unknown): ToldError | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const { code, message, receipt, request, requestIds, job } = body as Record<string, unknown>;

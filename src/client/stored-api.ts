@@ -136,7 +136,7 @@ export class StoredJobs {
     return job === undefined || claims === undefined ? job : ownJob(job);
   }
 
-  /** What the token proves; undefined where an operator speaks. @throws JobTokenRefused */
+  /** The job that the token proves; undefined for an operator. @throws JobTokenRefused */
   async claimsOf(jobId: string, { token }: JobSpeaker): Promise<JobClaims | undefined> {
     if (token === undefined) return undefined;
     return await verifyJobToken(this.#credentialKeys, token, jobId, await this.#store.now());
@@ -158,7 +158,7 @@ function noAudit(method: string, which: WhichAudit): SessionNotFound {
   );
 }
 
-/** What the service that does a job may know of it. */
+/** The view of a job for the service that does it. */
 function ownJob({ jobId, status, progress, outcome }: OwnJob): OwnJob {
   return {
     jobId,

@@ -14,7 +14,7 @@ export class CredentialKeyMissing extends codedError('HOLDFAST_CREDENTIAL_KEY_MI
 /** A stored credential can't be decrypted: its key isn't there, or it was changed or moved. */
 export class CredentialUnreadable extends codedError('HOLDFAST_CREDENTIAL_UNREADABLE') {}
 
-/** What was given is no credential that is supported. Names the field, never its value. */
+/** The value is no supported credential. The error names the field, never its value. */
 export class InvalidCredential extends codedError('HOLDFAST_INVALID_CREDENTIAL') {
   /** Where in the credential, as `http.credentials.token`: what the message begins with. */
   get field(): string {

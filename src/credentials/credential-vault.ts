@@ -19,7 +19,7 @@ import { seal, unseal } from './seal.ts';
 /** Others who put the same credential at the same moment are few. */
 const MOST_SWAPS = 20;
 
-/** What {@link CredentialVault.put} takes; all of it is checked. */
+/** Input of {@link CredentialVault.put}; all of it is checked. */
 export type CredentialToKeep = Omit<PutCredential, 'credential'> & { credential: unknown };
 
 /** A credential that may have to go again. */

@@ -9,7 +9,7 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Whose a credential is: it can't be opened as anybody else's. */
+/** Owner of a credential, which can't be opened under another owner. */
 export type CredentialPlace = Pick<SealedCredential, 'app' | 'userId' | 'credentialKey' | 'credentialRef'>;
 
 /** @returns base64 of nonce, ciphertext and tag. */
@@ -38,7 +38,7 @@ export function unseal(stored: SealedCredential, keys: CredentialKeys): AuthCred
     const open = [decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()];
     return readAuthCredential(JSON.parse(Buffer.concat(open).toString('utf8')));
   } catch {
-    // Why it doesn't open could tell of what it holds.
+    // The reason of the failure could reveal the content.
     throw new CredentialUnreadable(
       `the credential ${stored.credentialRef} can't be decrypted with the key ${JSON.stringify(stored.keyId)}: it was changed ` +
         'or moved in the store, or another key has this id here; store the credential again',

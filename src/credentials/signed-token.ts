@@ -7,11 +7,11 @@ const ALGORITHM = 'HS256';
 const KEY_BYTES = 32;
 const LONGEST_TOKEN = 4_096;
 
-/** What tells tokens of one kind from all others. */
+/** Marks of one kind of tokens. */
 export interface TokenKind {
   /** `typ` of their header. */
   type: string;
-  /** What their key is made for: of the keys that encrypt credentials others are made, so that one use tells nothing of the other. */
+  /** Purpose of their key. It is derived from the keys that encrypt credentials, so that one use tells nothing of the other. */
   use: string;
 }
 

@@ -1,6 +1,6 @@
 import { codedError } from '../contract/error.ts';
 
-/** What is wrong with a job's token. */
+/** The problem of a job's token. */
 type TokenProblem = 'malformed' | 'unknown key' | 'forged' | 'expired' | 'other job';
 
 const TEXTS: Readonly<Record<TokenProblem, string>> = {

@@ -1,7 +1,7 @@
 import type { Event } from '../events/event.ts';
 import type { CompositeSessionKey, Session } from './session.ts';
 
-/** What is read of a session. Fields: `GetSessionConfig` of `@google/adk` 2.0.0. */
+/** Options for reading a session. Fields: `GetSessionConfig` of `@google/adk` 2.0.0. */
 export interface GetSessionConfig {
   /** The last so many events. Defaults to all, and so does 0. */
   numRecentEvents?: number;

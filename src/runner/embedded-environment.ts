@@ -18,7 +18,7 @@ const QUIET_FOR = 5_000;
 /** Servers that stay up for environments that are suspended: one takes a second to start, and some tens of megabytes. */
 const MOST_SPARE_SERVERS = 2;
 
-/** What stays while it is suspended. */
+/** State that outlasts a suspension. */
 interface Place {
   folder: string;
   taskQueues: TaskQueues;
@@ -81,7 +81,7 @@ export class EmbeddedEnvironment implements SessionAccess {
   }
 
   async #suspendSoon(isAtRest: boolean): Promise<void> {
-    // What toolsets hold open would look like the program's own.
+    // Handles of toolsets would look like the program's own.
     if (!isAtRest) await this.#services?.then((services) => services.rest(), ignore);
     if (this.#holders > 0 || this.#closing !== undefined) return;
     if (programGoesOn()) this.#suspendIn(LOOK_INTERVAL, true);
@@ -139,7 +139,7 @@ export class EmbeddedEnvironment implements SessionAccess {
   }
 }
 
-/** Whoever uses it is told. */
+/** Each user of the environment gets the error itself. */
 function ignore(): void {}
 
 async function ended(services: Promise<EmbeddedServices>): Promise<void> {

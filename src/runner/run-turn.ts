@@ -75,7 +75,7 @@ export async function* runTurn(
       const ends = [signal, lost, rest.reached].filter((each) => each !== undefined);
       for await (const told of eventsOf(turn, runConfig, AbortSignal.any(ends), last)) {
         if (signal?.aborted) break;
-        // What agents of calls had asked before is told again as long as it is asked.
+        // Earlier requests of calls' agents are told again while they are pending.
         if (told.isBelow && answers && !(await isStillAsked(api, told.event, replied))) continue;
         last = told.seq ?? last;
         rest.passed(told);
@@ -148,7 +148,7 @@ async function answeredBy(turn: TurnHandle, message: Content): Promise<ReadonlyS
   return new Set(ids);
 }
 
-/** What a message answers, by the ids that it names, with the votes that there are before. */
+/** Requests and calls that a message answers, by the ids that it names, with the earlier votes. */
 async function repliedIn(
   api: HoldfastApi,
   session: SessionNames,
@@ -248,14 +248,14 @@ async function* eventsOf(
       }
       return;
     } catch (error) {
-      // What was told meanwhile is in the whole event.
+      // The whole event has the text that was told meanwhile.
       if (!(error instanceof FollowerTooSlow)) throw error;
       after = error.after;
     }
   }
 }
 
-/** What the agents of calls say is none of the events of ADK's runners; but their requests wait for readers of these. */
+/** Events of calls' agents are not among those of ADK's runners, but readers have to see their requests. */
 function toldEvents(followed: FollowedEvent): ToldEvent[] {
   const { seq, kind, event, holdfast } = followed;
   if (holdfast !== undefined) return kind === 'request' ? [{ kind, event, isBelow: true }] : [];

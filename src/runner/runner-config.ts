@@ -46,14 +46,14 @@ export interface RunnerConfig {
   credentialService?: undefined;
 }
 
-/** What a runner runs. */
+/** The agent or app of a runner. */
 export interface RunnerParts {
   /** Undefined where none was given: 2.0.0 says so with the first run. */
   appName: string | undefined;
   agent: BaseAgent;
   plugins: readonly BasePlugin[];
   /**
-   * What a worker is to serve with these plugins.
+   * The definitions that a worker serves with these plugins.
    *
    * @throws DefinitionError where there are plugins and the app's name is none that `App` takes.
    */

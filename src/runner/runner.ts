@@ -23,7 +23,7 @@ import { StoreSessionService } from './store-session-service.ts';
 
 const RUNNER = Symbol.for('holdfast.runner');
 
-/** What {@link Runner.runEphemeral} takes. */
+/** Options of {@link Runner.runEphemeral}. */
 export interface RunEphemeralParams {
   userId: string;
   newMessage: Content;
@@ -34,7 +34,7 @@ export interface RunEphemeralParams {
   customMetadata?: Record<string, unknown>;
 }
 
-/** What {@link Runner.runAsync} takes. */
+/** Options of {@link Runner.runAsync}. */
 export interface RunParams extends RunEphemeralParams {
   sessionId: string;
   /** Once aborted, the turn is interrupted, and no more events come. */

@@ -2,7 +2,7 @@ import type { BaseAgent } from '../agents/base-agent.ts';
 import type { App } from '../app/app.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 
-/** What a worker answers the turns of: an agent, in every app, and the settings and plugins of its own app. */
+/** The agent, settings and plugins of a worker's turns. It serves the agent in every app, the rest in its own app. */
 export interface Served {
   agent: BaseAgent;
   app?: App;

@@ -1,7 +1,7 @@
 import type { Event } from '../events/event.ts';
 import type { Session as StoredSession } from '../store/sessions/session-store.ts';
 
-/** What a session is called. Fields: `CompositeSessionKey` of `@google/adk` 2.0.0. */
+/** Names of a session. Fields: `CompositeSessionKey` of `@google/adk` 2.0.0. */
 export interface CompositeSessionKey {
   appName: string;
   userId: string;

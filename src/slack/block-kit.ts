@@ -1,4 +1,4 @@
-/** What of Block Kit is used here. Limits: https://docs.slack.dev/reference/block-kit */
+/** The parts of Block Kit in use. Limits: https://docs.slack.dev/reference/block-kit */
 export type Block = HeaderBlock | SectionBlock | ContextBlock | ActionsBlock | InputBlock;
 
 export interface PlainText {

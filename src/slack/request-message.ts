@@ -38,7 +38,7 @@ interface Outcome {
   editedArgs?: Readonly<Record<string, unknown>>;
 }
 
-/** What a message needs to know beside its request. */
+/** Facts for a message besides its request. */
 interface MessageTerms {
   /** People can open the request elsewhere, and see all of it there. */
   opens: boolean;
@@ -46,7 +46,7 @@ interface MessageTerms {
   mentions?: readonly string[];
 }
 
-/** What is posted, and what it is updated to. */
+/** A posted message, and its update. */
 export interface DrawnMessage {
   blocks: Block[];
   /** For notices, and for those who can't see blocks. */

@@ -15,7 +15,7 @@ export interface ModalSubject {
   ts: string;
 }
 
-/** What a modal has sent, by blocks and their inputs. */
+/** Values of a modal, by blocks and their inputs. */
 export type ModalValues = Readonly<
   Record<string, Readonly<Record<string, { value?: string | null | undefined }>>>
 >;
@@ -94,7 +94,7 @@ export function editModal(subject: ModalSubject, request: EditedRequest): ModalV
   return { ...shellOf(MODALS.edit, subject, 'Edit', 'Approve edited'), blocks };
 }
 
-/** What is wrong with inputs, by their blocks; needs nothing but what was sent. */
+/** Problems of inputs, by their blocks; needs only the sent values. */
 export function editProblems(values: ModalValues): Record<string, string> {
   const problems: Record<string, string> = {};
   for (const [id, inputs] of Object.entries(values)) {

@@ -2,7 +2,7 @@ import { digestOf } from '../protocol/canonical-json.ts';
 import { isRecord } from '../protocol/json.ts';
 import type { AskedRequest } from './request-message.ts';
 
-/** What the notifier keeps of a request: where its message stands. */
+/** The notifier's note of a request: the place of its message. */
 export interface RequestNote {
   channel: string;
   ts: string;
@@ -10,7 +10,7 @@ export interface RequestNote {
   hint: string;
   /** People can open the request elsewhere. */
   opens: boolean;
-  /** Ids of those whom the message calls. */
+  /** Ids of the people that the message calls. */
   mentions: readonly string[];
   /** Of what was shown, as {@link shownDigest} says. */
   shown: string;

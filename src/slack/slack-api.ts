@@ -3,7 +3,7 @@ import { defined, isRecord } from '../protocol/json.ts';
 import type { ModalView } from './block-kit.ts';
 import type { DrawnMessage } from './request-message.ts';
 
-/** Slack has refused a call, or could not be reached. What was said, and the token, aren't in its message. */
+/** Slack has refused a call, or could not be reached. The message quotes neither the sent text nor the token. */
 export class SlackFailed extends codedError('HOLDFAST_SLACK_FAILED') {
   /** Slack's word for it, as `channel_not_found`; undefined where Slack was not reached, or said none. */
   readonly error: string | undefined;
@@ -227,7 +227,7 @@ export class SlackApi {
       status = answer.status;
       await answer.body?.cancel();
     } catch {
-      // What was thrown quotes the address, which is a secret.
+      // The thrown error quotes the address, which is a secret.
       throw new SlackFailed('response_url: Slack could not be reached');
     }
     if (status >= 300) throw new SlackFailed(`response_url: Slack answered with status ${status}`);

@@ -120,7 +120,7 @@ export class SlackApp {
     }
   }
 
-  /** User id of Slack’s users whom `persons` doesn’t name. */
+  /** User id for Slack users that `persons` doesn’t name. */
   userOf({ id, teamId }: SlackUser): string {
     return this.teamIds.size === 1 ? `slack:${id}` : `slack:${teamId}:${id}`;
   }

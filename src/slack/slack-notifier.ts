@@ -95,7 +95,7 @@ export class SlackNotifier implements Notifier {
     const escalated = why === 'escalated';
     const deciders = [...(terms.approvers ?? []), ...(escalated ? (terms.escalateTo ?? []) : [])];
     const mentions = this.#app.idsOf(deciders);
-    // Whose link it would be doesn't matter here: each person who asks for one gets their own.
+    // Each person who asks for a link gets their own.
     const opens = context.linkFor(request, 'nobody') !== undefined;
     const message = pendingMessage(request, { opens, mentions });
     const before = await this.#posted(requestId, context, { ...where, posting });

@@ -9,7 +9,7 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 
-/** What a webhook tells: its field `type`. */
+/** Kinds of webhook messages: the field `type`. */
 export type WebhookEventType = 'request.opened' | 'request.escalated' | 'request.ended';
 
 export interface WebhookNotifierOptions {

@@ -4,7 +4,7 @@ import { resultProblem, UNUSABLE } from '../protocol/activity-results.ts';
 import { fairnessKeyOf } from '../protocol/identity.ts';
 import type { Shape } from '../protocol/shape.ts';
 
-/** Whose turn it is, and where Holdfast's workers poll. */
+/** Names of the turn, and the task queue of Holdfast's workers. */
 export interface PlaceOfTurn {
   app: string;
   userId: string;

@@ -9,7 +9,7 @@ import type { TurnResult, TurnUsage } from '../protocol/turn.ts';
 import { turnActivityOptions, usable } from './activities.ts';
 import { assertCompleted } from './agent-turn-errors.ts';
 
-/** What {@link runAgent} gives back. */
+/** Result of {@link runAgent}. */
 export interface AgentAnswer<Output = unknown> {
   status: 'completed';
   /** The final answer; empty where the agent has said none, and where it is larger than 64 KiB of JSON. */
@@ -27,7 +27,7 @@ export interface AgentAnswer<Output = unknown> {
   usage: TurnUsage;
 }
 
-/** Whose answer it is, and where what it refers to is read. */
+/** Names of the answer's turn, and the place of the data that it refers to. */
 export interface AnsweredTurn {
   app: string;
   userId: string;

@@ -107,7 +107,7 @@ function endOf({ cause }: ChildWorkflowFailure, invocationId: string): TurnResul
   }
   const result: unknown = cause.type === 'TurnFailed' ? cause.details?.[0] : undefined;
   if (isResult(result)) return result;
-  // What was asked for was refused: the failure says which field, and what to do.
+  // The message of the failure names the refused field, and the remedy.
   throw cause.type === 'InvalidStart' ? invalidTurn(cause.message, ...(cause.details ?? [])) : cause;
 }
 

@@ -24,23 +24,23 @@ import { turnActivityOptions, usable } from './activities.ts';
 import type { CheckedTurn } from './outgoing-turn.ts';
 import { type OwnCallPlace, responseOf, runOwnCall } from './own-call.ts';
 
-/** What {@link confirm} takes. */
+/** Options of {@link confirm}. */
 export interface Question extends OwnCallPlace {
-  /** What people read. */
+  /** Text for people. */
   hint: string;
   /** JSON that goes with it; the answer has it, unless the decision brings another one. */
   payload?: unknown;
-  /** What is approved, as the decision is bound to it: shown to people, who may change it with `approval.allowEdit`. @default none */
+  /** Arguments that the decision is bound to: shown to people, who may change them with `approval.allowEdit`. @default none */
   args?: Record<string, unknown>;
   /** Approvers, quorum and expiry: as the `approval` of a tool. @default anybody, for ever */
   approval?: ApprovalOptions;
 }
 
-/** What people have said. */
+/** The decision of people. */
 export interface Confirmation {
   confirmed: boolean;
   status: 'approved' | 'rejected' | 'expired';
-  /** Whose decisions count: with `verified: false` only Temporal knows who has sent them. */
+  /** Deciders of the counted votes: with `verified: false` only Temporal knows the sender. */
   by: Voter[];
   reason?: string;
   /** That of the decision, else of the question. */

@@ -5,19 +5,19 @@ import type { Reference } from '../protocol/sizes.ts';
 import type { AgentTurn } from './outgoing-turn.ts';
 import { type OwnCallPlace, responseOf, runOwnCall } from './own-call.ts';
 
-/** What {@link job} takes. */
+/** Options of {@link job}. */
 export interface ToolJob extends OwnCallPlace, Pick<AgentTurn, 'stateDelta'> {
   /** A tool of an agent that Holdfast's workers have. */
   tool: string;
   /** At most 64 KiB of JSON. @default none */
   args?: Record<string, unknown>;
-  /** Whose tool it is. @default whoever of the app's tree has to go on */
+  /** Agent with the tool. @default the agent of the app's tree whose turn it is */
   agent?: string;
-  /** What the session's transcript says of it. @default the tool's name */
+  /** Text of the call in the session's transcript. @default the tool's name */
   message?: string;
 }
 
-/** What {@link job} gives back. */
+/** Result of {@link job}. */
 export interface EndedJob<Result = Record<string, unknown>> {
   /** The tool's result, or the reported outcome of its job; absent where {@link reference} stands in its place. */
   result?: Result;

@@ -12,7 +12,7 @@ import { contentProblem } from '../protocol/sizes.ts';
 import type { AgentTurnStart, OwnCall } from '../protocol/turn.ts';
 import { invalidTurn } from './agent-turn-errors.ts';
 
-/** What {@link runAgent} takes. */
+/** Options of {@link runAgent}. */
 export interface AgentTurn {
   app: string;
   userId: string;
@@ -20,9 +20,9 @@ export interface AgentTurn {
   /** A string means one user text part. With `stateDelta` at most 64 KiB of JSON: put what is larger where a tool reads it. */
   message: string | Content;
   /**
-   * Who answers: any agent that the workers serve, sub-agents included.
+   * Agent that answers, sub-agents included: any that the workers serve.
    *
-   * @default whoever of the tree has to go on
+   * @default the agent of the tree whose turn it is
    */
   agent?: string;
   /**

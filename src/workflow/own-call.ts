@@ -12,7 +12,7 @@ import { type AgentTurn, type CheckedTurn, checkedTurn } from './outgoing-turn.t
 const FIRST_PAUSE = 1_000;
 const LONGEST_PAUSE = 60_000;
 
-/** What {@link confirm} and {@link job} have in common: whose turn it is, and where. */
+/** Common options of {@link confirm} and {@link job}: names of the turn, and its task queue. */
 export interface OwnCallPlace
   extends Pick<AgentTurn, 'app' | 'userId' | 'taskQueue' | 'messageId' | 'parentClosePolicy' | 'priority'> {
   /**
@@ -56,7 +56,7 @@ async function runOnceIdle(turn: CheckedTurn, options: ChildOptions): Promise<Tu
   }
 }
 
-/** What the call has come to; of what may not travel, what stands in its place. */
+/** The outcome of the call, or the placeholder of an outcome that may not travel. */
 export async function responseOf(
   { app, userId }: OwnCallPlace,
   { sessionId, taskQueue, result }: RanCall,
@@ -73,7 +73,7 @@ export async function responseOf(
   return defined({ reference });
 }
 
-/** What a tool keeps to itself has no digest: that of a short secret could be guessed by trying. */
+/** A value that its tool withholds has no digest: guesses would reveal a short secret. */
 function isWithheld({ digest }: Reference): boolean {
   return digest === '';
 }

@@ -66,7 +66,7 @@ export async function attestDecision(
   { decision, args, payload }: { decision: Decision; args?: Record<string, unknown>; payload?: unknown },
 ): Promise<string> {
   const { session, requestId, argsDigest, sensitive } = row;
-  // What is shown to nobody may not have come here, either.
+  // Sensitive arguments are shown to nobody, and may be missing here, too.
   if (!isAnySensitive(sensitive) && digestOf(row.args) !== argsDigest) {
     throw new CliError(
       `nothing was signed: the arguments that came with ${requestId} are not those that it is bound to. Look at the store, and at ` +

@@ -56,7 +56,7 @@ export async function showAudit(
   }
 }
 
-/** What it is, and below it the facts that its hash is over. */
+/** The kind of a row, and below it the facts that its hash is over. */
 function rowLines(
   { n, at, kind, facts, hash, sessionId }: AuditRow,
   { paint }: Pick<CommandOutput, 'paint'>,

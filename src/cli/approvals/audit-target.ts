@@ -11,7 +11,7 @@ export interface AuditOptions extends NamingOptions {
   json?: boolean;
 }
 
-/** Whose audit is meant, and how it is called. @throws CliError where none is named, or more than one. */
+/** The session of the audit, and its name. @throws CliError for no named session, or more than one. */
 export async function auditTarget(
   argument: string | undefined,
   options: AuditOptions,

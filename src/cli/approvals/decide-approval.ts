@@ -78,7 +78,7 @@ function givenDecision(decision: Decision, { args, payload, reason }: DecideOpti
   };
 }
 
-/** What the request can't be told, before anything is signed. The workflow and its activity check it again. */
+/** Refuses an unfit decision before anything is signed. The workflow and its activity check it again. */
 function assertDecidable(row: ApprovalRow, { args }: GivenDecision): void {
   const { requestId, kind, terms } = row;
   if (kind === 'input') {

@@ -7,7 +7,7 @@ import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import { assertText } from '../sessions/named-session.ts';
 
-/** Whose requests a command is about, as options; none is assumed. */
+/** Options that name the app, user and session of requests; no default is assumed. */
 export interface RequestNaming {
   app?: string;
   user?: string;

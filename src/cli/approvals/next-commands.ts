@@ -30,7 +30,7 @@ export function nextCommands(row: ApprovalRow, folder = DEFAULT_FOLDER): string[
 
 export type CredentialType = 'api-key' | 'bearer' | 'basic';
 
-/** What the tool's security scheme asks for, in OpenAPI 3's words. */
+/** The type of the tool's security scheme, in OpenAPI 3's words. */
 export function credentialTypeOf({ authConfig }: Pick<ApprovalRow, 'authConfig'>): CredentialType {
   const { type, scheme } = (authConfig?.authScheme ?? {}) as { type?: unknown; scheme?: unknown };
   if (type === 'http') return String(scheme).toLowerCase() === 'basic' ? 'basic' : 'bearer';

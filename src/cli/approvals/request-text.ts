@@ -141,7 +141,7 @@ function votesBlock({ votes, terms, status }: ApprovalRow, now: number): Block[]
   return lines.length === 0 ? [] : [['votes', lines]];
 }
 
-/** What the votes don't say: those that were taken back, and decisions that don't count. */
+/** Facts besides the counted votes: withdrawn votes, and decisions that don't count. */
 function historyBlock({ history }: ApprovalRow, now: number): Block[] {
   const told = history.filter(
     ({ kind }) => kind === 'refused' || kind === 'withdrawn' || kind === 'escalated',

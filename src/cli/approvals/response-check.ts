@@ -4,7 +4,7 @@ import { SchemaError } from '../../schema/compiled-schema.ts';
 import { readJsonSchema } from '../../schema/json-schema.ts';
 import { UsageError } from '../cli-error.ts';
 
-/** What is wrong with a response by the request's schema; undefined where nothing is. */
+/** The problem of a response by the request's schema; undefined without a problem. */
 export function responseProblem({ responseSchema }: ApprovalRow, response: unknown): string | undefined {
   if (!isRecord(responseSchema)) return undefined;
   try {

@@ -25,7 +25,7 @@ export const approvals: AddToGroup = (group, exit) => {
       await commands.listApprovals({ ...options, env: process.env });
     });
 
-  request(group.command('show').description('what a request asks, of whom, and what has become of it'))
+  request(group.command('show').description('show the question of a request, its deciders and its outcome'))
     .option('--json', 'one JSON value: the request')
     .action(async (argument: string, options: InFolder<ShowApprovalOptions>) => {
       const { showApproval } = await import('../approvals/show-approval.ts');
@@ -60,7 +60,7 @@ export const approvals: AddToGroup = (group, exit) => {
     'withdraw',
   );
 
-  request(group.command('answer').description('answer what a tool or model has asked'))
+  request(group.command('answer').description('answer a question of a tool or model'))
     .addOption(fieldOption(provideInput, 'response', '--response <JSON>'))
     .option('--text <text>', 'in its place, an answer that is text')
     .option('--json', RECEIPT)
@@ -85,7 +85,7 @@ export const approvals: AddToGroup = (group, exit) => {
 
   const audit = group
     .command('audit')
-    .description('what was asked and decided, each row bound to the one before');
+    .description('list requests and decisions, each row bound to the one before');
   audited(audit.command('verify').description("recompute the hash chain of a session's audit"))
     .option('--json', 'one JSON value: { ok, rows, problems }')
     .action(async (argument: string | undefined, options: InFolder<AuditOptions>) => {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** Adds a command to the program; `exit` is told the exit code where it isn't 0. What a command needs is loaded when it runs. */
+/** Adds a command to the program; `exit` gets an exit code that isn't 0. A command loads its modules when it runs. */
 export type AddCommand = (holdfast: Command, exit: (code: number) => void) => void;
 
 /** As {@link AddCommand}, of the commands of a group. */

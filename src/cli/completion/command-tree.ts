@@ -22,7 +22,7 @@ export interface CompletedArgument {
   isVariadic: boolean;
 }
 
-/** What a value is completed by: words, file names, or nothing. */
+/** Completion of a value: words, file names, or nothing. */
 export type Values = { kind: 'words'; words: readonly string[] } | { kind: 'files' } | { kind: 'anything' };
 
 /** Every place of a program, the program's own first. */

@@ -14,7 +14,7 @@ export interface ChatInputListener {
   interrupt(): void;
   /** No more lines come. */
   end(): void;
-  /** What could stand at a line's end, and the part of the line that it would replace. */
+  /** Completions of a line's end, and the part of the line that they replace. */
   complete(line: string): [string[], string];
 }
 
@@ -100,7 +100,7 @@ export function terminalInput(
       isBusy = now;
       if (now) return screen.usePrompt(undefined);
       if (isTyping) {
-        // What is being typed becomes the prompt's line, below what was held back.
+        // The line being typed becomes the prompt's line, below the held output.
         isTyping = false;
         erase(typed, output);
         screen.release();

@@ -52,7 +52,7 @@ export class Chat {
   readonly agents: ChatOptions['agents'];
   readonly linkOf: ChatOptions['linkOf'];
   readonly folder: string;
-  /** What the next line may answer. */
+  /** Requests that the next line may answer. */
   readonly question: ChatQuestion;
   readonly quit: () => void;
   readonly reload: () => void;
@@ -145,7 +145,7 @@ export class Chat {
 
   /** Ends the turn that is shown, politely; false where there is none. */
   async interrupt(reason?: string): Promise<boolean> {
-    // What was typed before is on its way.
+    // Lines that were typed before are on their way.
     await this.#sending;
     const current = this.#current;
     if (current === undefined) return false;

@@ -1,7 +1,7 @@
 import type { WorkerPlace as EnvironmentOfWorker } from '../../../worker/environment/running-worker.ts';
 import type { StoreNotice } from '../../store/live/live-feed.ts';
 
-/** What an agents file turned out to define. */
+/** Definitions of an agents file. */
 export interface LoadedAgents {
   app: string;
   /** The file exports an App, or what stands for one. */
@@ -34,10 +34,10 @@ export interface WorkerPlace {
   folder: string;
 }
 
-/** What a worker process is told. `quit` is a drain without grace. */
+/** Messages to a worker process. `quit` is a drain without grace. */
 export type ToWorker = { type: 'open'; place: WorkerPlace } | { type: 'drain' } | { type: 'quit' };
 
-/** What a worker process tells. After `failed` it ends. */
+/** Messages of a worker process. After `failed` it ends. */
 export type FromWorker =
   | { type: 'file'; file: LoadedFile }
   | { type: 'loaded'; loaded: LoadedAgents }

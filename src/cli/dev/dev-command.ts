@@ -62,7 +62,7 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
       closing,
     );
     const services = await Promise.race([starting, ending.promise]);
-    // What is being opened ends with the process.
+    // The end of the process closes connections that are being opened.
     if (services === undefined) return 130;
     const { server, client, gateway, workerPid, taskQueue, loaded } = services;
     const agents = () => {

@@ -39,7 +39,7 @@ export interface DevServices {
   taskQueue: string;
   /** Process id of the first worker. */
   workerPid: number | undefined;
-  /** What the newest worker serves. */
+  /** Apps and agents of the newest worker. */
   loaded(): LoadedAgents;
   /** Starts a new worker, whether a file has changed or not. */
   reload(): void;

@@ -3,7 +3,7 @@ import type { TurnResult } from '../../protocol/turn.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { LoadedAgents } from './child-messages.ts';
 
-/** What a person, or a program, is told when all is up. */
+/** Facts for a person, or a program, when all is up. */
 export interface DevFacts {
   file: string;
   folder: string;

@@ -9,7 +9,7 @@ import { CliError } from '../cli-error.ts';
 import { responseOf } from '../gates/ask-person.ts';
 import type { Chat } from './chat.ts';
 
-/** What waits for people in this session. */
+/** Requests that wait for people in this session. */
 export async function showWaiting(chat: Chat): Promise<true> {
   const waiting = await chat.client.approvals.list(chat.names);
   const lines = waiting.flatMap((row) => [

@@ -16,7 +16,7 @@ export class Screen {
   readonly #notes: NodeJS.WriteStream;
   #held: (() => void)[] | undefined;
   #midLine = false;
-  /** What the line holds that has begun may be drawn over. */
+  /** The text of a started line may be drawn over. */
   #isDrawn = false;
   #prompt: TypedLine | undefined;
   #promptShown = false;
@@ -66,7 +66,7 @@ export class Screen {
     this.#do(() => this.#break());
   }
 
-  /** What is shown below all output from now on. */
+  /** Shows the prompt below all output from now on. */
   usePrompt(prompt: TypedLine | undefined): void {
     this.#hidePrompt();
     this.#prompt = prompt;
@@ -74,7 +74,7 @@ export class Screen {
     this.#showPrompt();
   }
 
-  /** What was typed has ended with its line; the prompt comes again with `usePrompt`, or below the next output. */
+  /** The typed line has ended; the prompt comes again with `usePrompt`, or below the next output. */
   typedLineEnded(): void {
     this.#promptShown = false;
     this.#midLine = false;

@@ -27,7 +27,7 @@ interface SlashCommand {
   needsIdle?: true;
   /** But not from one that waits for people or jobs. */
   leavesWaits?: true;
-  /** What may stand for its argument. */
+  /** Completions of its argument. */
   completes?: (chat: Chat) => readonly string[];
   run(chat: Chat, argument: string): Promise<boolean> | boolean;
 }
@@ -35,7 +35,7 @@ interface SlashCommand {
 const MOST_SESSIONS = 20;
 const MOST_EVENTS = 40;
 
-/** What the chat of `holdfast dev` takes. */
+/** Commands of the chat of `holdfast dev`. */
 export const COMMANDS: readonly SlashCommand[] = [
   { name: 'help', does: 'shows this', steers: true, run: (chat) => answered(chat, helpLines()) },
   { name: 'sessions', does: 'lists the newest sessions of this user', run: listSessions },
@@ -95,7 +95,7 @@ export const COMMANDS: readonly SlashCommand[] = [
     completes: (chat) => chat.calls,
     run: cancel,
   },
-  { name: 'waiting', does: 'shows what waits for people', steers: true, run: showWaiting },
+  { name: 'waiting', does: 'shows requests that wait for people', steers: true, run: showWaiting },
   {
     name: 'approve',
     argument: '[request]',
@@ -113,7 +113,7 @@ export const COMMANDS: readonly SlashCommand[] = [
   {
     name: 'answer',
     argument: '[request] <answer>',
-    does: 'answers what a tool or model asks: JSON, or text',
+    does: 'answers a question of a tool or model: JSON, or text',
     steers: true,
     run: answer,
   },

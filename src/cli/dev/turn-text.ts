@@ -90,7 +90,7 @@ export class TurnText {
       this.#line(`${author}  ${event.errorCode}: ${event.errorMessage ?? ''}`, 'red');
   }
 
-  /** What calls of earlier turns have come to since. */
+  /** New outcomes of calls of earlier turns. */
   #responses(parts: readonly Part[]): void {
     for (const { functionResponse } of parts) {
       if (functionResponse !== undefined) this.#line(`  ${responseLine(functionResponse)}`, 'dim');
@@ -99,7 +99,7 @@ export class TurnText {
 
   #answer(stored: Of<'event'>, author: string, parts: readonly Part[]): void {
     const text = parts.flatMap((part) => (part.text && !part.thought ? [part.text] : [])).join('');
-    // What callbacks say was never written live, and the model's own text may be yet to come.
+    // Text of callbacks was never written live, and the model's own text may still come.
     const isWritten = stored.kind === 'model' && this.#live.complete(stored, text);
     this.#live.interrupt();
     if (isWritten || text === '') return;

@@ -25,7 +25,7 @@ export class WorkerChild {
     const own = import.meta.url.endsWith('.js') ? './worker-process.js' : './worker-process.ts';
     const child = fork(fileURLToPath(new URL(own, import.meta.url)), [file], {
       // node:sqlite and type stripping are experimental in Node 22, and say so on stderr.
-      // What a file of variables says is in the environment already, and Node would tell again that there is none.
+      // The environment has the variables of the file already, and Node would warn of a missing file again.
       execArgv: [
         ...process.execArgv.filter((argument) => !argument.startsWith('--env-file')),
         '--disable-warning=ExperimentalWarning',

@@ -55,7 +55,7 @@ async function workerProcess(file: string): Promise<number> {
   const logger = folderLogger(place.folder, (line) => void process.stderr.write(`${line}\n`));
   installRuntime(logger, { handlesSignals: false });
   const store = await openStore(place.store);
-  // What it does is heard in the chat at once, and with an embedded store in no other way.
+  // The chat hears of its events at once; with an embedded store there is no other way.
   store.live.onNotice((notice) => tell({ type: 'notice', notice }));
   const { server, taskQueue, gatewayUrl } = place;
   const isEmbedded = 'socket' in place.store;
@@ -80,7 +80,7 @@ async function workerProcess(file: string): Promise<number> {
   return 0;
 }
 
-/** What the parent has said, before or after anybody listens. */
+/** Messages of the parent, before or after anybody listens. */
 class Orders {
   readonly place: Promise<WorkerPlace | undefined>;
   #end: 'drain' | 'quit' | undefined;
@@ -114,7 +114,7 @@ let told = Promise.resolve();
 
 function tell(message: FromWorker): void {
   if (!process.connected) return;
-  // What was told must leave the process before it ends.
+  // The messages must leave the process before it ends.
   told = new Promise((sent) => process.send?.(message, () => sent()));
 }
 

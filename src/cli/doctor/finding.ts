@@ -7,7 +7,7 @@ export interface Finding {
   about: string;
   status: Severity;
   message: string;
-  /** What to do; with every finding that isn't `ok`. */
+  /** The remedy; with every finding that isn't `ok`. */
   fix?: string;
 }
 

@@ -10,7 +10,7 @@ export interface BackendOptions extends Pick<EnvironmentOptions, 'folder' | 'sto
   env: NodeJS.ProcessEnv;
 }
 
-/** What turns are kept by: a Temporal server and a store. */
+/** A Temporal server and a store, which keep turns. */
 export async function openBackend(options: BackendOptions): Promise<Environment> {
   const url = storeUrl(options.env);
   const store = url === undefined ? undefined : { url, ...listenUrl(options.env) };

@@ -20,7 +20,7 @@ export function listenUrl(env: NodeJS.ProcessEnv): { listen?: string } {
   return env.HOLDFAST_STORE_LISTEN ? { listen: env.HOLDFAST_STORE_LISTEN } : {};
 }
 
-/** What is thrown of a store that can't be opened: a malformed URL is told with its variable. */
+/** The error for a store that can't be opened: for a malformed URL it names the variable. */
 export function storeProblem(error: unknown): unknown {
   if (!(error instanceof InvalidStoreUrl)) return error;
   const variable = error.message.startsWith('listen:') ? 'HOLDFAST_STORE_LISTEN' : 'HOLDFAST_STORE';

@@ -13,7 +13,7 @@ import { responseProblem } from '../approvals/response-check.ts';
 import { changeLines } from '../approvals/shown-arguments.ts';
 import { credentialOf } from '../credentials/add-credential.ts';
 
-/** Somebody who is there to answer. What they put off, or say nothing to, is undefined. */
+/** A person who can answer. Undefined means put off, or no answer. */
 export interface Person {
   tell(line: string): void;
   /** @param begun stands in the line already, to be changed. */
@@ -129,7 +129,7 @@ async function inputOf(row: ApprovalRow, person: Person, { api }: AskOptions): P
   }
 }
 
-/** What is typed is text where text is wanted, else JSON. */
+/** Parses typed text as text where the schema wants text, else as JSON. */
 export function responseOf(row: ApprovalRow, said: string): unknown {
   if (responseProblem(row, said) === undefined) return said;
   return parsedJson(said) ?? said;

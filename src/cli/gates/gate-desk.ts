@@ -18,10 +18,10 @@ import { askedRequests } from './asked-requests.ts';
 /** Answers of a turn's worker may be this far apart, milliseconds. */
 const POLL = 500;
 
-/** What a turn is left at. */
+/** Kinds of waits that a turn is left at. */
 export type WaitsFor = 'waits for people' | 'waits for a job';
 
-/** What an answer comes to that leaves nothing to ask. */
+/** Results of an answer after which nothing is left to ask. */
 const ENDS: ReadonlySet<string> = new Set(REQUEST_ANSWERS);
 
 export interface GateDeskOptions {
@@ -37,7 +37,7 @@ export interface GateDeskOptions {
   folder: string;
 }
 
-/** What a command does where the turn that it shows waits for people: asks the one who is there, or tells how others answer. */
+/** Asks the person at the terminal when the shown turn waits for people, or prints the commands that answer. */
 export class GateDesk {
   readonly #options: GateDeskOptions;
   readonly #left = Promise.withResolvers<WaitsFor>();
@@ -67,7 +67,7 @@ export class GateDesk {
     void this.#askAll();
   }
 
-  /** What was printed of the turn. */
+  /** Notes a printed item of the turn. */
   heard(item: StreamItem): void {
     if (item.type === 'event') {
       const asked = askedRequests(item);

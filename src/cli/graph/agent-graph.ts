@@ -11,7 +11,7 @@ import { isFunctionTool } from '../../tools/function-tool.ts';
 import type { AgentsFile } from '../load-agents.ts';
 import { attemptsText, gateOptions, toolOptions } from './tool-options.ts';
 
-/** Agents and tools of a file, and who has whom: plain JSON, `holdfast graph --json`. */
+/** Agents and tools of a file, and their edges: plain JSON, `holdfast graph --json`. */
 export interface AgentGraph {
   v: 1;
   app: string;
@@ -30,14 +30,14 @@ export interface AgentNode {
   kind: string;
   description: string;
   model?: string;
-  /** What differs from the defaults, in words. */
+  /** Options that differ from the defaults, in words. */
   options: string[];
 }
 
 export interface ToolNode {
   id: string;
   name: string;
-  /** What a toolset holds is found out at every request. */
+  /** The tools of a toolset are known only at a request. */
   kind: 'function' | 'toolset' | 'agent' | 'other';
   description: string;
   options: string[];

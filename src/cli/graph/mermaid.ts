@@ -4,7 +4,7 @@ const LONGEST_DESCRIPTION = 60;
 
 const ARROWS = { tool: '-->', 'sub-agent': '==>', agent: '-.->' } as const;
 
-/** What needs no escape in a label: letters and digits of all scripts, blanks, and signs that Mermaid gives no meaning. */
+/** Characters of a label without escape: letters and digits of all scripts, blanks, and signs without a meaning in Mermaid. */
 const PLAIN = /[\p{L}\p{M}\p{N} _.,·…/+-]/u;
 
 /**

@@ -4,7 +4,7 @@ import { durableDefaults } from '../../tools/durable-options.ts';
 import type { ToolGate } from '../../tools/gate-options.ts';
 import { DEFAULT_JOB_DEADLINE } from '../../tools/job-options.ts';
 
-/** What of a tool differs from the defaults, in words: what its calls wait for, how they run, and how their jobs are looked after. */
+/** Options of a tool that differ from the defaults, in words: waits of its calls, how they run, and care of their jobs. */
 export function toolOptions(tool: BaseTool): string[] {
   return [...gateOptions(tool.gate), ...runOptions(tool), ...jobOptions(tool)];
 }

@@ -56,7 +56,7 @@ export function initCommand(
   for (const command of next) output.line(`  ${command}`);
 }
 
-/** What npm takes for a name. */
+/** Package names that npm takes. */
 function packageName(folder: string): string {
   const name = folder
     .toLowerCase()

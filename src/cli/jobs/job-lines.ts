@@ -12,7 +12,7 @@ export interface JobLineWriter {
   draw?: ((text: string) => void) | undefined;
   /** Ends the line that was drawn. */
   end(): void;
-  /** What tells more of a job. */
+  /** Command that shows more of a job. */
   hint(jobId: string): string;
 }
 

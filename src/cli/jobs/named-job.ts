@@ -7,7 +7,7 @@ import { type RequestNaming, requestFilter } from '../approvals/named-request.ts
 import { CliError, UsageError } from '../cli-error.ts';
 import { assertText } from '../sessions/named-session.ts';
 
-/** Whose jobs a command is about, as options; none is assumed. */
+/** Options that name the app, user and session of jobs; no default is assumed. */
 export type JobNaming = RequestNaming;
 
 const JOB_ID = /^job-[\w-]{22}$/;

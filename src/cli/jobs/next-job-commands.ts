@@ -11,7 +11,7 @@ export function nextJobCommands({ jobId }: Pick<JobRow, 'jobId'>, folder = DEFAU
   });
 }
 
-/** What tells all of a job. */
+/** Command that shows all of a job. */
 export function showJobCommand({ jobId }: Pick<JobRow, 'jobId'>, folder = DEFAULT_FOLDER): string {
   return jobCommand(`show ${shellWord(jobId)}`, folder);
 }

@@ -9,7 +9,7 @@ export function grantsText(grants: readonly Grant[]): string {
     .join('; ');
 }
 
-/** What a key is good for now. */
+/** The state of a key. */
 export function statusOf({ expiresAt, revokedAt }: ApiKeyRow, now = Date.now()): string {
   if (revokedAt !== undefined) return 'revoked';
   if (expiresAt === undefined) return 'good';

@@ -5,7 +5,7 @@ import { type ConnectOptions, connectStore } from '../connect-folder.ts';
 import { grantsText, statusOf } from './api-key-lines.ts';
 
 export interface CreateApiKeyOptions {
-  /** Who uses it. */
+  /** Owner of the key. */
   name: string;
   app: readonly string[];
   role: readonly Permission[];

@@ -3,7 +3,7 @@ import type { Content } from '../../events/content.ts';
 import { UsageError } from '../cli-error.ts';
 import { jsonField } from '../field-option.ts';
 
-/** What the user says, as the command line has it. */
+/** The user's message, as the command line has it. */
 export interface MessageOptions {
   message?: string;
   /** JSON of a Content, in the place of the text. */

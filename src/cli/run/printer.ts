@@ -27,7 +27,7 @@ export interface Printer {
   textDropped(item: Extract<StreamItem, { type: 'text dropped' }>): void;
   callStarted(call: Omit<Extract<StreamItem, { type: 'call started' }>, 'type' | 'runKey'>): void;
   callFinished(call: Omit<Extract<StreamItem, { type: 'call finished' }>, 'type' | 'runKey'>): void;
-  /** What a streaming tool has yielded; its result comes with the event of its responses. */
+  /** Items of a streaming tool; its result comes with the event of its responses. */
   toolChunk(item: Extract<StreamItem, { type: 'tool chunk' }>): void;
   toolChunksDropped(item: Extract<StreamItem, { type: 'tool chunks dropped' }>): void;
   /** How a job of a call stands. */
@@ -145,7 +145,7 @@ export function terminalPrinter(
         say(author, ['bold', 'red'], `${event.errorCode}: ${event.errorMessage ?? ''}`);
       }
     },
-    // What is written to a file stays as it was written, dropped or not.
+    // Text that was written to a file stays there, dropped or not.
     text: (item) => {
       if (!out.isTTY) return;
       chunks.interrupt();
@@ -199,7 +199,7 @@ function finishedLine({ tool, callKey, failed }: { tool: string; callKey: string
   return `${tool} ${shortCallKey(callKey)} ${failed ? 'failed' : 'finished'}`;
 }
 
-/** What the model has said, without its thoughts. */
+/** The model's text, without its thoughts. */
 function linesOf(content: Content | undefined, withoutText: boolean): string[] {
   return (content?.parts ?? []).flatMap((part) => {
     const { text, thought, functionCall, functionResponse } = part;

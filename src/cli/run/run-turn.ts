@@ -16,7 +16,7 @@ export interface Printed {
   begun: boolean;
   /** Of the turn's last event that was printed. */
   seq: number | undefined;
-  /** What to go on after, agents of its calls included. */
+  /** The seq to go on after, agents of its calls included. */
   place: number | string | undefined;
 }
 

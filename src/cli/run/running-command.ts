@@ -27,7 +27,7 @@ export interface Interruption {
   keepsTurn(): void;
 }
 
-/** What a `holdfast run` is about, wherever its turn is answered. */
+/** Input of a `holdfast run`, for any place that answers its turn. */
 export interface RunningCommand {
   file: string;
   loaded: AgentsFile;

@@ -2,7 +2,7 @@ import { didYouMean } from '../../schema/known-fields.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 
-/** Whose sessions a command is about, as options. */
+/** Options that name the app and user of sessions. */
 export interface NamingOptions {
   app?: string;
   user?: string;

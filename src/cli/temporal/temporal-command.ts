@@ -15,7 +15,7 @@ export interface TemporalOptions {
   env: NodeJS.ProcessEnv;
 }
 
-/** What the Temporal CLI's own variables say of a server. */
+/** Variables of the Temporal CLI that name a server. */
 interface ServerVariables {
   TEMPORAL_ADDRESS: string;
   TEMPORAL_NAMESPACE: string;

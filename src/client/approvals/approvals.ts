@@ -20,13 +20,13 @@ export type WhichRequest =
   | ({ requestId: string } & Partial<SessionNames>)
   | (SessionNames & Omit<RequestName, 'requestId'> & { requestId?: undefined });
 
-/** What became of a decision that counts, or is in the run's history. What is refused is thrown. */
+/** The outcome of a decision that counts, or is in the run's history. A refusal is thrown. */
 export type Decided = Confirmed<DecisionReceipt & { status: Exclude<DecisionReceipt['status'], 'refused'> }>;
 
 /** Names a session; one that was deleted by the store's id of it only. */
 export type WhichAudit = SessionNames | { session: string };
 
-/** What requests to people are listed, answered and proved by, whichever way they are reached. */
+/** Lists, answers and proves requests to people, with a store at hand or through a gateway. */
 export interface Approvals {
   /**
    * Requests, the oldest first: pending ones unless told otherwise.
@@ -77,7 +77,7 @@ export interface Approvals {
    */
   provideCredential(which: WhichRequest, options: ProvideCredentialOptions): Promise<Decided>;
   /**
-   * What happened in a session that is to be proved, in order: each request, vote, edit and expiry among it.
+   * The audit of a session, in order: each request, vote, edit and expiry is in it.
    *
    * @throws SessionNotFound, InvalidTurn
    */

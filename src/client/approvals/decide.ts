@@ -20,12 +20,12 @@ import { type Addressee, addresseeOf } from './find-request.ts';
 
 const MOST_TRIES = 5;
 
-/** What a person has said to a request. */
+/** A person's answer to a request. */
 export interface Said {
   method: string;
   /** Name of update and signal. */
   order: string;
-  /** What of their payload names no request. */
+  /** The part of their payload that names no request. */
   decision: object;
   /** The same as it may travel to a request that is known. */
   sealed?: (row: ApprovalRow) => object | Promise<object>;

@@ -100,7 +100,7 @@ export async function answeredRequest(
 }
 
 /**
- * Whom a decision is for. Without a store it is the session's own workflow.
+ * The workflow that a decision is for. Without a store it is the session's own workflow.
  *
  * @throws InvalidTurn, RequestNotFound, AmbiguousRequest
  * @throws StoreNeeded for a request id without its session.

@@ -84,7 +84,7 @@ export class GatewayApprovals implements Approvals {
     return await this.#connection.call(operation, { requestId, ...decision, ...answerQuery(options) });
   }
 
-  /** What has an id of its own needs no looking up. */
+  /** A request with an id of its own needs no lookup. */
   async #named(request: NamedRequest, method: string): Promise<{ requestId: string }> {
     const { requestId } = request.named;
     if (requestId !== undefined && request.names === undefined) return { requestId };

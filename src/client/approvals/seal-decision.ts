@@ -7,7 +7,7 @@ import type { Confirm, ProvideInput } from '../../protocol/gate.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { InvalidTurn } from '../client-errors.ts';
 
-/** What a person has answered, and whether it is text that may stand for JSON. */
+/** A person's answer, and whether it is text that may stand for JSON. */
 export interface GivenInput {
   response?: unknown;
   isText: boolean;

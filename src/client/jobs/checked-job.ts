@@ -5,7 +5,7 @@ import { problemOfName } from '../../schema/person-name.ts';
 import { checkedInput } from '../checked-input.ts';
 import { InvalidJob } from '../client-errors.ts';
 
-/** What is said of one job. @throws InvalidJob */
+/** The checked input about a job. @throws InvalidJob */
 export function checkedJob<Of extends Operation>(operation: Of, jobId: string, given: object) {
   const options =
     isRecord(given) && 'result' in given ? { ...given, result: jsonOf(operation, given) } : given;
@@ -20,7 +20,7 @@ export function checkedPerson({ person }: { person?: string }, method: string): 
   return { person };
 }
 
-/** What JSON would silently drop is refused. */
+/** Refuses values that JSON would silently drop. */
 function jsonOf({ name }: Operation, { result }: Record<string, unknown>): unknown {
   try {
     return toJsonValue(result);

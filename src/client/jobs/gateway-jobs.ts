@@ -22,7 +22,7 @@ import type { GatewayConnection } from '../gateway-connection.ts';
 import { checkedJob } from './checked-job.ts';
 import type { Jobs } from './jobs.ts';
 
-/** What a header can hold. */
+/** Characters that a header may have. */
 const SENDABLE = /^[\x21-\x7e]+$/;
 
 /** `jobs` of a `GatewayClient`: as those of `HoldfastClient`. */

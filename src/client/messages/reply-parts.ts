@@ -57,7 +57,7 @@ export function isResponsesOnly(message: string | Content | undefined): message 
   return parts.length > 0 && parts.every(({ functionResponse }) => functionResponse !== undefined);
 }
 
-/** What ADK's clients wrap as `{ response: '<JSON>' }`; undefined where that is none. */
+/** The value that ADK's clients wrap as `{ response: '<JSON>' }`; undefined for any other. */
 export function unwrappedResponse(response: Record<string, unknown>): unknown {
   const { response: text } = response;
   if (typeof text !== 'string' || Object.keys(response).length !== 1) return response;

@@ -48,13 +48,13 @@ export async function sealedReplies<Message extends string | Content>(
   return withResponses(message, sealed);
 }
 
-/** What would be refused is not stored first. @throws InvalidTurn */
+/** Refuses an invalid answer before anything is stored. @throws InvalidTurn */
 function refuseResponse(field: string, response: Record<string, unknown>): void {
   const problem = responseProblem(inputReplyOf(response).response);
   if (problem !== undefined) throw new InvalidTurn(`${METHOD}: ${field}: ${problem}`);
 }
 
-/** What has answered the request before is known again by its reference. */
+/** A repeated answer is recognised by its reference. */
 async function sealedAnswer(
   context: ClientContext,
   row: ApprovalRow,

@@ -56,7 +56,7 @@ export async function sendReplies(context: ClientContext, outgoing: OutgoingTurn
     })),
   );
   if (context.store !== undefined) checkKnown(names, replies);
-  // An answer is for the turn that waits, whatever runs.
+  // An answer is for the turn that waits, also while another one runs.
   const { policy: _policy, ...sent } = message;
   const payload = { ...sent, message: withReservedNames(message.message, replies) };
   const receipt = await deliverReplies(context, names, payload, replies);
@@ -75,7 +75,7 @@ function checkKnown({ workflowId }: TurnNames, replies: readonly Reply[]): void 
   }
 }
 
-/** What answers by a request's id under any name is told apart from a response to a call by the reserved one. */
+/** The reserved name tells an answer by a request's id from a response to a call. */
 function withReservedNames(message: Content, replies: readonly Reply[]): Content {
   const parts = (message.parts ?? []).map((part, index) => {
     const reply = replies.find((each) => each.part.index === index);
@@ -130,7 +130,7 @@ async function taken(
   const [first] = refused;
   if (first !== undefined && refused.length === told.length) {
     const reply = replies.find(({ part }) => part.id === first.requestId) ?? replies[0];
-    // What has ended says more of itself than the turn does.
+    // An ended job or request says more of itself than the turn does.
     const row = reply?.row && (await context.store?.approvals.find(reply.row.requestId));
     if (reply !== undefined && row !== undefined && row.status !== 'pending') {
       return await ended(context, names, [reply], (to, said) => afterEnd(context, to, said));

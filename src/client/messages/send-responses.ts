@@ -104,7 +104,7 @@ async function taken(
       receipt: { ...receipt, confirmed: true },
     };
   }
-  // The signal leaves word of it, for whoever asks.
+  // The signal leaves word of it in the history.
   if (!isAccepted(receipt)) return undefined;
   const disposition = memo?.invocationId === names.invocationId ? 'attached' : 'sent';
   return { turn: { ...outgoing, disposition, runId, taskQueue } };

@@ -23,11 +23,11 @@ const CANCEL_TIMEOUT = 30_000;
 const MOST_CANCELLED = 10;
 
 export interface DeletedExpired extends DeletedSessions {
-  /** What is old enough and was left: a turn runs, or a job, or forks read its events. What was written to meanwhile isn't. */
+  /** Old sessions that were kept: a turn or a job runs, or forks read the events. Sessions with new events aren't counted. */
   skipped: SessionNames[];
 }
 
-/** What is in the store of a session, and the histories of its runs. */
+/** The stored rows of a session, and the histories of its runs. */
 export async function deleteWithRuns(
   context: ClientContext,
   store: Store,

@@ -34,7 +34,7 @@ export class SessionPages {
   }
 
   /**
-   * What comes next; empty where there is nothing new. Who takes an event sets `last`.
+   * The next events; empty without new ones. The caller sets `last` for each event that it takes.
    *
    * @param to the last seq that is wanted; all that there are without.
    */

@@ -5,7 +5,7 @@ import { isStoreAway } from '../../store/store-errors.ts';
 import { SessionPages } from '../sessions/session-pages.ts';
 import { SessionNews } from './session-news.ts';
 
-/** What of a session's events is followed. */
+/** Options of a reader that follows a session's events. */
 export interface FollowOptions {
   /**
    * Events after this seq, or after the event of this `place`, of the session that is there when the following begins, or the one

@@ -14,7 +14,7 @@ import { placeOf } from './stream-place.ts';
 
 export interface GatewayStream extends FollowOptions {
   operation: Operation;
-  /** What is followed. */
+  /** The followed session, or turn. */
   input: Input;
   /** With what is never stored. */
   partial: boolean;
@@ -45,7 +45,7 @@ export function gatewayStream(
   connection: GatewayConnection,
   options: GatewayStream,
 ): AsyncGenerator<StreamItem, void, undefined> {
-  // What no path can have is told at once.
+  // Throws at once for names that no path can have.
   requestFor(options.operation, options.input);
   return streamItems(connection, options);
 }

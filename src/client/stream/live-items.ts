@@ -20,7 +20,7 @@ const POLL_INTERVAL_OF_LISTENERS = 5_000;
 type HeardNotice = Exclude<StoreNotice, { type: 'child' }>;
 type LiveNotice = Exclude<HeardNotice, { type: 'appended' }>;
 
-/** What came: an item, or that there are events up to a seq. */
+/** An item, or the news that there are events up to a seq. */
 export type Arrival = { item: LiveItem } | { seq: number };
 
 interface Waiting {

@@ -25,7 +25,7 @@ interface CallProgress {
 const UNHEARD: CallProgress = { isSettled: false, counts: 1, isBegun: false, attempt: 0, index: -1 };
 
 interface RunProgress {
-  /** What was given of jobs, by call. */
+  /** Items that were given of jobs, by call. */
   jobs: JobNews;
   /** The step whose text comes. */
   step: number;
@@ -51,7 +51,7 @@ interface RunProgress {
 export class LiveOrder {
   readonly #runs = new Map<string, RunProgress>();
 
-  /** What is given for an item: nothing, the item, or before it the word that what an earlier attempt told is dropped. */
+  /** Items to give for an item: none, the item, or before it the word that an earlier attempt's text is dropped. */
   admit(item: LiveItem): LiveItem[] {
     const run = this.#progressOf(item.runKey);
     if (isOfCall(item)) return admitCall(run, item);

@@ -22,7 +22,7 @@ type Arrived = { item: StreamItem } | { error: unknown } | 'end';
 export interface BranchOptions {
   after: number;
   open: OpenBranch;
-  /** What is open where the reading begins. */
+  /** Calls that are open at the start of the reading. */
   stepsAt: (seq: number) => Promise<OpenSteps>;
   /** Absent for the root. */
   child?: ChildSession;
@@ -67,7 +67,7 @@ export class StreamBranch {
     this.isReady = options.after === 0;
   }
 
-  /** What has arrived and was not taken; asks for it where nobody has. */
+  /** The items that have arrived and were not taken; asks for more when nobody has. */
   peek(): Arrived | undefined {
     if (this.#arrived === undefined && !this.#isAsked && !this.isDone) this.#ask();
     return this.#arrived;

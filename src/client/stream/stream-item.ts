@@ -3,7 +3,7 @@ import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 
 type WithoutSession<Notice> = Notice extends StoreNotice ? Omit<Notice, 'session'> & Marked : never;
 
-/** What an item of an agent that a call runs says of where it is from; the events of the followed session have none. */
+/** Origin of an item of an agent that a call runs; events of the followed session have none. */
 export interface ChildMark {
   /** Names of the agents from the root to this one. */
   path: readonly string[];
@@ -20,7 +20,7 @@ interface Marked {
 
 /** An event as followers get it. */
 export interface FollowedEvent extends StoredEvent, Marked {
-  /** What to go on `after`, where the event's own `seq` doesn't say all: agents of calls are under way. */
+  /** Place to go on `after`, when the event's own `seq` isn't enough: agents of calls are under way. */
   place?: string;
 }
 

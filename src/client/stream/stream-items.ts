@@ -64,7 +64,7 @@ export async function* streamItems(
       if (!page?.length) known = 0;
       else if (isDue || pages.session !== session) known = pages.end;
       for (const stored of page ?? []) {
-        // What was heard of it would be lost behind it.
+        // Live items are given before their stored event, or never.
         while (live.has((item) => order.isBefore(item, stored))) {
           const next = live.take(pages.last);
           if (next !== undefined && 'item' in next) yield* given(next.item);

@@ -101,7 +101,7 @@ async function withContent(
   return row?.status === 'waiting' ? { ...turn, ...storedTurn(turn.names, row) } : undefined;
 }
 
-/** What comes first: the end of the run, or the store's word that this invocation has ended. */
+/** The first of two: the end of the run, or the store's word that this invocation has ended. */
 async function firstEnd(
   context: ClientContext,
   turn: SentTurn,
@@ -192,7 +192,7 @@ async function isInQueue(
   return true;
 }
 
-/** What a closed run and the store know of an invocation: its result, or whether it was begun. */
+/** A closed run's and the store's knowledge of an invocation: its result, or whether it was begun. */
 async function resultAfter(
   context: ClientContext,
   { names, disposition }: SentTurn,
@@ -250,7 +250,7 @@ function resultOf({ invocationId, outcome, from, to }: EndedInvocation): TurnRes
   return { v: PROTOCOL_VERSION, invocationId, ...outcome, events: { from, to } };
 }
 
-/** What a row of the inbox says of a message that was not taken. */
+/** The inbox row's outcome of a message that was not taken. */
 export function rejectedReceipt(
   { messageId, invocationId }: TurnNames,
   { reason }: InboxRow,

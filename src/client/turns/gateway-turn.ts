@@ -16,7 +16,7 @@ import type { FollowedEvent, StreamItem } from '../stream/stream-item.ts';
 import type { AnswerOptions } from './steering.ts';
 import type { TurnHandle } from './turn-handle.ts';
 
-/** What the gateway says of a turn; it says more, and may say more yet. */
+/** The fields of a gateway's turn that this client reads. Further fields are ignored. */
 export type ToldTurn = Pick<
   TurnHandle,
   'workflowId' | 'runId' | 'invocationId' | 'messageId' | 'taskQueue' | 'attached' | 'disposition'

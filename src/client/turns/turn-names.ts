@@ -6,7 +6,7 @@ import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { checkedFields } from '../checked-input.ts';
 import { InvalidTurn } from '../client-errors.ts';
 
-/** What a turn is called in Temporal and in the store. */
+/** Names of a turn in Temporal and in the store. */
 export interface TurnNames {
   session: SessionNames;
   workflowId: string;
