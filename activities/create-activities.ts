@@ -1,5 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import type { JobReceipt } from '../src/contract/jobs.ts';
+import type { RetainSessions } from '../src/contract/sessions.ts';
 import { ToolFactoryFailed } from '../src/flows/request-tools.ts';
 import type { ActingAgent, CallOfAgent, ToolOfAgent } from '../src/protocol/agent-run.ts';
 import { canonicalJson } from '../src/protocol/canonical-json.ts';
@@ -42,7 +43,7 @@ import type {
   ReadDecision,
   ReadDecisionInput,
 } from '../src/protocol/own-workflow.ts';
-import type { ExpiredSessions, RetainSessions } from '../src/protocol/retention.ts';
+import type { ExpiredSessions } from '../src/protocol/retention.ts';
 import type {
   CallModelInput,
   CloseCallInput,

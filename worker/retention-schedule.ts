@@ -2,10 +2,11 @@ import { Client, ScheduleAlreadyRunning, ScheduleOverlapPolicy } from '@temporal
 import type { DataConverter } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
 import type { App } from '../src/app/app.ts';
+import type { RetainSessions } from '../src/contract/sessions.ts';
 import { PROTOCOL_VERSION } from '../src/contract/version.ts';
 import { defined } from '../src/protocol/json.ts';
 import { RETAIN_SESSIONS } from '../src/protocol/names.ts';
-import { type RetainSessions, retentionId } from '../src/protocol/retention.ts';
+import { retentionId } from '../src/protocol/retention.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 const MINUTE = 60 * 1000;

@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/workflow';
-import { type Check, take } from '../src/contract/check.ts';
+import { type CheckOf, take } from '../src/contract/check.ts';
 import type { ErrorCode } from '../src/contract/error-codes.ts';
 
 /** Refuses what a client sent; a field's problem names its shape and what to do, never its value. */
@@ -12,8 +12,12 @@ export type Refuse = (field: string, problem: string) => ApplicationFailure;
  * @param of the workflow, the signal or the update.
  * @throws ApplicationFailure of the type, that names the field.
  */
-export function taken<T>(check: Check, given: unknown, { of, type }: { of: string; type: ErrorCode }): T {
-  const { value, problem } = take<T>(check, given, { nullIsAbsent: true });
+export function taken<T>(
+  check: CheckOf<T>,
+  given: unknown,
+  { of, type }: { of: string; type: ErrorCode },
+): T {
+  const { value, problem } = take(check, given, { nullIsAbsent: true });
   if (problem !== undefined) throw refusal(of, type, problem.field || 'arguments', problem.problem);
   return value as T;
 }

@@ -1,8 +1,9 @@
 import { continueAsNew, scheduleActivity, workflowInfo } from '@temporalio/workflow';
+import type { RetainSessions } from '../src/contract/sessions.ts';
 import { WORKFLOW_CHECKS } from '../src/contract/workflow-checks.ts';
 import { RESULTS } from '../src/protocol/activity-results.ts';
 import { DELETE_EXPIRED_SESSIONS, RETAIN_SESSIONS } from '../src/protocol/names.ts';
-import type { ExpiredSessions, RetainSessions } from '../src/protocol/retention.ts';
+import type { ExpiredSessions } from '../src/protocol/retention.ts';
 import { deleteExpiredOptions, usable } from './activities.ts';
 import { taken } from './arguments.ts';
 

@@ -4,12 +4,13 @@ import { secretInEdit, withFixed } from '../../src/approvals/edited-arguments.ts
 import { coversTerms } from '../../src/approvals/edited-terms.ts';
 import { isAnySensitive } from '../../src/approvals/sensitive.ts';
 import { endOf, hasEscalated, refusalOfVoter, voteStatus } from '../../src/approvals/voting.ts';
+import type { Confirm } from '../../src/contract/approvals.ts';
 import { reasonProblem, type Voter } from '../../src/contract/approvals.ts';
 import { decisionProblem, UNVERIFIED } from '../../src/contract/decision-limits.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
-import type { AuditEntry, Confirm, VerifyDecisionInput } from '../../src/protocol/gate.ts';
+import type { AuditEntry, VerifyDecisionInput } from '../../src/protocol/gate.ts';
 import { placeOfCall } from '../../src/protocol/identity.ts';
 import { isRecord } from '../../src/protocol/json.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';

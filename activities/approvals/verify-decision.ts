@@ -3,6 +3,7 @@ import type { Signature } from '../../src/approvals/attestation.ts';
 import { decisionOf, verifyDecisionAttestation } from '../../src/approvals/decision-attestation.ts';
 import { isResultSensitive } from '../../src/approvals/sensitive.ts';
 import { endOf } from '../../src/approvals/voting.ts';
+import type { ProvideInput } from '../../src/contract/approvals.ts';
 import { responseProblem, type Voter } from '../../src/contract/approvals.ts';
 import { isTooDeep } from '../../src/contract/message-limits.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
@@ -11,7 +12,6 @@ import { digestOf } from '../../src/protocol/canonical-json.ts';
 import {
   type AuditEntry,
   type ProvideCredential,
-  type ProvideInput,
   type VerifiedDecision,
   type VerifyDecisionInput,
   versionOf,

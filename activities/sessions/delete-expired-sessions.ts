@@ -1,9 +1,10 @@
 import { Context as ActivityContext } from '@temporalio/activity';
 import { deleteHistories } from '../../src/client/sessions/delete-histories.ts';
 import { isOpen, latestRun } from '../../src/client/turns/open-run.ts';
+import type { RetainSessions } from '../../src/contract/sessions.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
-import type { ExpiredSessions, RetainSessions } from '../../src/protocol/retention.ts';
+import type { ExpiredSessions } from '../../src/protocol/retention.ts';
 import type { DeleteSession } from '../../src/store/sessions/session-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { SessionHasForks } from '../../src/store/store-errors.ts';

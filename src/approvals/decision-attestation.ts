@@ -1,4 +1,4 @@
-import type { Confirm } from '../protocol/gate.ts';
+import type { Confirm } from '../contract/approvals.ts';
 import { isName } from '../schema/person-name.ts';
 import {
   type Attested,

@@ -331,6 +331,10 @@ export const INPUT_PAYLOAD = z.object({
     .meta({ 'x-expected': 'a reference to an answer in the store, ri-…, as the client makes it' }),
 });
 
+/** Names a request: by its own id, or by its call where that has one pending request. No name at all fits the only pending one. */
+export type RequestName = Exact<z.output<typeof NAMED_REQUEST>>;
+export type Confirm = Exact<z.output<typeof CONFIRM_PAYLOAD>>;
+export type ProvideInput = Exact<z.output<typeof INPUT_PAYLOAD>>;
 /** Whether an audit's chain holds, and its signatures. */
 export type AuditVerification = Exact<z.output<typeof AUDITED>>;
 /** What doesn't hold, with the number of its row, and the name of a session below the one that was asked for. */

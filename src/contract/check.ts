@@ -49,6 +49,13 @@ export interface Check {
   readonly 'x-without-nulls'?: true;
 }
 
+declare const PASSED: unique symbol;
+
+/** A check, and the type of what passes it. */
+export interface CheckOf<T> extends Check {
+  readonly [PASSED]?: T;
+}
+
 /** Path of the field (`after.since`, `parts[0]`, empty for the value itself) and its problem, never the value. */
 export interface Problem {
   field: string;
@@ -67,7 +74,7 @@ export interface TakeOptions {
 }
 
 /** The value with its known fields only, or the first thing that is wrong with it. */
-export function take<T>(check: Check, value: unknown, options: TakeOptions = {}): Taken<T> {
+export function take<T>(check: CheckOf<T>, value: unknown, options: TakeOptions = {}): Taken<T> {
   const { problems, taken } = takeAll(check, value, 1, options);
   const [problem] = problems;
   return problem === undefined ? { value: taken as T } : { problem };

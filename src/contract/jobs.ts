@@ -319,7 +319,10 @@ export type JobOutcome = Exact<z.output<typeof OUTCOME>>;
 /** The receipt of a message about a job. */
 export type JobReceipt = Exact<z.output<typeof JOB_RECEIPT>>;
 /** How far a job has got, as it says itself. */
-export type JobProgress = Exact<z.output<typeof JOB_PROGRESSED>>['progress'];
+export type JobProgress = JobProgressed['progress'];
+/** Names a job of a turn; no name at all fits the only one. */
+export type JobName = Exact<z.output<typeof JOB_NAME>>;
+export type JobProgressed = Exact<z.output<typeof JOB_PROGRESSED>>;
 /** The receipt of an order about a job, and the job by now: a late caller learns the outcome that counts. */
 export type JobAnswer = Exact<z.output<typeof JOB_ANSWER>>;
 /** A job as the service sees that does it. */

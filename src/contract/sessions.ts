@@ -270,6 +270,7 @@ export const RETENTION_START = z.object({
   after: z.object({ session: idName(), createdAt: moment() }).optional(),
 });
 
+export type RetainSessions = Exact<z.output<typeof RETENTION_START>>;
 export type CreateSession = InputOf<typeof createSession>;
 export type GetSession = InputOf<typeof getSession>;
 export type ListSessions = InputOf<typeof listAppSessions> &

@@ -14,7 +14,7 @@ import { PROGRESS } from './jobs.ts';
 import { GATE_KINDS } from './lists.ts';
 import { LONGEST_NAME } from './message-limits.ts';
 import { MESSAGE_TERMS, SENT_CONTENT, SENT_MESSAGE, TURN_FIELDS, TURN_PATH } from './messages.ts';
-import type { InputOf, Operation } from './operation.ts';
+import type { Exact, InputOf, Operation } from './operation.ts';
 import { USAGE } from './sessions.ts';
 
 const TURN_OUTCOMES = ['completed', 'failed', 'interrupted'] as const;
@@ -310,6 +310,8 @@ export const CHILD_START = z.object({
   }),
 });
 
+export type Interrupt = Exact<z.output<typeof INTERRUPT_PAYLOAD>>;
+export type CancelCall = Exact<z.output<typeof CANCEL_PAYLOAD>>;
 /** Options of {@link HoldfastClient.interrupt}. */
 export type InterruptOptions = Omit<InputOf<typeof interruptTurn>, keyof typeof SESSION>;
 /** Options of {@link HoldfastClient.cancelCall}: one of the two names the call. */

@@ -1,7 +1,7 @@
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
-import type { JobRow } from '../contract/jobs.ts';
+import type { JobProgressed, JobRow } from '../contract/jobs.ts';
 import { PROTOCOL_VERSION } from '../contract/version.ts';
-import type { JobEnded, JobProgressed } from '../protocol/job.ts';
+import type { JobEnded } from '../protocol/job.ts';
 import { JOB_PROGRESS } from '../protocol/names.ts';
 
 /**
@@ -15,7 +15,7 @@ export async function signalProgress(
   { jobId, progress, address }: Pick<JobRow, 'jobId' | 'progress' | 'address'>,
 ): Promise<void> {
   if (progress === undefined || address === undefined) return;
-  const payload: JobProgressed = { v: PROTOCOL_VERSION, jobId, progress };
+  const payload: JobProgressed & { v: number } = { v: PROTOCOL_VERSION, jobId, progress };
   await workflow.getHandle(address.workflowId).signal(JOB_PROGRESS, payload);
 }
 

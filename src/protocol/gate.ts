@@ -1,4 +1,4 @@
-import type { Voter } from '../contract/approvals.ts';
+import type { Confirm, ProvideInput, RequestName, Voter } from '../contract/approvals.ts';
 import type { NoticeCause } from '../contract/notices.ts';
 import type { GateKind, OnExpiry, RecordedEntry, RequestStatus } from '../contract/requests.ts';
 import type { ActingAgent } from './agent-run.ts';
@@ -48,44 +48,6 @@ export interface KnownVote {
   by: Voter;
   /** Equal for approvals of the same arguments with the same payload: only those add up. */
   of: string;
-}
-
-/** Names a request: by its own id, or by its call where that has one pending request. No name at all fits the only pending one. */
-export interface RequestName {
-  requestId?: string;
-  callKey?: string;
-  callId?: string;
-}
-
-/** Payload of the signal and the update `confirm`. Unknown fields are ignored. */
-export interface Confirm extends RequestName {
-  v?: number;
-  confirmed: boolean;
-  /** Takes the voter's earlier decision back, while the request is pending; `confirmed` says which one. */
-  withdraw?: true;
-  /** In place of the arguments that were shown; without sensitive ones, which stay as they are. */
-  args?: Record<string, unknown>;
-  /** JSON for the tool: `toolConfirmation.payload`. */
-  payload?: unknown;
-  /** Up to 2,000 characters. Told to the model with a rejection. */
-  reason?: string;
-  /** A compact JWS over request, arguments and decision; see `docs/approvals.md`. */
-  attestation?: string;
-  /** The store's id of the session whose request was shown: that of another one is not decided. */
-  session?: string;
-}
-
-/** Payload of the signal and the update `provideInput`. */
-export interface ProvideInput extends RequestName {
-  v?: number;
-  /** JSON, checked by the request's schema. */
-  response?: unknown;
-  /** In its place: of an answer that the client has put into the store, as that to a sensitive tool must be. */
-  responseRef?: string;
-  /** A compact JWS that proves who answers, over the response; nothing of an answer in the store. */
-  attestation?: string;
-  /** As of {@link Confirm}. */
-  session?: string;
 }
 
 /** Payload of the signal and the update `provideCredential`. The secret itself is in the store, encrypted. */

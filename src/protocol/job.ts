@@ -59,20 +59,6 @@ export interface WaitingJob {
   until: number;
 }
 
-/** Names a job of a turn; no name at all fits the only one. */
-export interface JobName {
-  jobId?: string;
-  callKey?: string;
-  callId?: string;
-}
-
-/** Payload of the signal `holdfast.progress`. Only the newest is kept. */
-export interface JobProgressed {
-  v: number;
-  jobId: string;
-  progress: JobProgress;
-}
-
 /** Start arguments of the workflow `toolJob`: a job that outlives its turn. */
 export interface ToolJobStart extends ActingAgent {
   v: number;

@@ -67,17 +67,6 @@ export interface MessageReceipt {
   jobs?: JobReceipt[];
 }
 
-/** Payload of the signal and the update `cancelCall`; one of the two names is given. */
-export interface CancelCall {
-  v?: number;
-  callKey?: string;
-  callId?: string;
-  /** Told to the model, up to 500 characters of it. */
-  reason?: string;
-  /** One order id is one order, however often it is sent. */
-  orderId?: string;
-}
-
 export interface CancelReceipt {
   v: number;
   callKey: string;
@@ -88,19 +77,6 @@ export interface CancelReceipt {
   status: 'cancelling' | 'forwarded';
   /** Workflow id of the agent that it was forwarded to. */
   workflowId?: string;
-}
-
-/** Payload of the signal and the update `interrupt`. */
-export interface Interrupt {
-  v?: number;
-  /** Told to the model, up to 500 characters of it. */
-  reason?: string;
-  /** One order id is one order, however often it is sent. */
-  orderId?: string;
-  /** Interrupts this invocation only, and nothing where another one runs by then. */
-  invocationId?: string;
-  /** For an invocation whose message waits in the queue: it ends as soon as it begins. */
-  queued?: true;
 }
 
 export interface InterruptReceipt {

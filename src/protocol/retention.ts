@@ -6,14 +6,6 @@ export interface SessionPlace {
   createdAt: number;
 }
 
-/** Argument of the workflow `retainSessions` and of its activity: how old is too old, the app's own settings say. */
-export interface RetainSessions {
-  v: number;
-  app: string;
-  /** Only sessions after this one are looked at. Defaults to all. */
-  after?: SessionPlace;
-}
-
 export interface ExpiredSessions {
   v: number;
   deleted: number;

@@ -7,14 +7,14 @@ import {
   scheduleActivity,
   setHandler,
 } from '@temporalio/workflow';
-import type { DecisionReceipt, Voter } from '../contract/approvals.ts';
+import type { Confirm, DecisionReceipt, Voter } from '../contract/approvals.ts';
 import { take } from '../contract/check.ts';
 import { decisionProblem } from '../contract/decision-limits.ts';
 import type { ErrorCode } from '../contract/error-codes.ts';
 import { PROTOCOL_VERSION } from '../contract/version.ts';
 import { WORKFLOW_CHECKS } from '../contract/workflow-checks.ts';
 import { RESULTS } from '../protocol/activity-results.ts';
-import { type Confirm, callKeyOfRequest, requestIdOf } from '../protocol/gate.ts';
+import { callKeyOfRequest, requestIdOf } from '../protocol/gate.ts';
 import { callKeyOf, callKeyOfId, runKeyOfCallKey } from '../protocol/identity.ts';
 import { defined } from '../protocol/json.ts';
 import { CONFIRM, CONFIRM_AGENT, CONFIRM_TOOL, READ_DECISION } from '../protocol/names.ts';

@@ -6,9 +6,9 @@ import {
   isCancellation,
   scheduleActivity,
 } from '@temporalio/workflow';
+import type { Interrupt } from '../contract/turns.ts';
 import { PROTOCOL_VERSION } from '../contract/version.ts';
 import { defined } from '../protocol/json.ts';
-import type { Interrupt } from '../protocol/message.ts';
 import { AWAIT_TURN, DEFAULT_TASK_QUEUE, INTERRUPT } from '../protocol/names.ts';
 import type { AwaitTurnInput } from '../protocol/own-workflow.ts';
 import type { TurnResult } from '../protocol/turn.ts';

@@ -9,10 +9,11 @@ import { GATEWAY_ISSUER, gatewayKey } from '../../src/approvals/gateway-issuer.t
 import { type Issuer, publicHalf } from '../../src/approvals/issuer.ts';
 import { signMessage } from '../../src/approvals/message-attestation.ts';
 import { verifyAudits } from '../../src/client/approvals/audit-of-tree.ts';
+import type { Confirm } from '../../src/contract/approvals.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
-import type { AuditEntry, Confirm, VerifyDecisionInput } from '../../src/protocol/gate.ts';
+import type { AuditEntry, VerifyDecisionInput } from '../../src/protocol/gate.ts';
 import { sha256Digest } from '../../src/protocol/identity.ts';
 import { messageDigest } from '../../src/protocol/message.ts';
 import type { PublicJwk } from '../../src/protocol/public-jwk.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { take } from '../../src/contract/check.ts';
+import { type Check, take } from '../../src/contract/check.ts';
 import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
 
 const WHOSE = { app: 'shop', userId: 'ada', sessionId: 's-1' };
@@ -13,7 +13,8 @@ const JOB = {
 };
 
 function fieldOf(check: keyof typeof WORKFLOW_CHECKS, given: unknown): string | undefined {
-  return take(WORKFLOW_CHECKS[check], given, { nullIsAbsent: true }).problem?.field;
+  const of: Check = WORKFLOW_CHECKS[check];
+  return take(of, given, { nullIsAbsent: true }).problem?.field;
 }
 
 describe('the start of a job', () => {

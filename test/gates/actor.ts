@@ -11,11 +11,10 @@ import {
   UnknownCall,
 } from '../../src/client/client-errors.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
-import type { DecisionReceipt } from '../../src/contract/approvals.ts';
+import type { Confirm, DecisionReceipt } from '../../src/contract/approvals.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { REQUEST_CONFIRMATION_FUNCTION_CALL_NAME } from '../../src/events/request-calls.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
-import type { Confirm } from '../../src/protocol/gate.ts';
 import { requestIdOf } from '../../src/protocol/gate.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
 import { APPROVERS } from '../setup/gated-apps.ts';

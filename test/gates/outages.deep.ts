@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decisionOf, signDecision } from '../../src/approvals/decision-attestation.ts';
 import { RequestNotPending } from '../../src/client/client-errors.ts';
-import type { DecisionReceipt } from '../../src/contract/approvals.ts';
+import type { Confirm, DecisionReceipt } from '../../src/contract/approvals.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
-import type { Confirm } from '../../src/protocol/gate.ts';
 import { callKeyOf, invocationIdOf, workflowIdOf } from '../../src/protocol/identity.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { Dooms, Moment } from '../setup/doom.ts';

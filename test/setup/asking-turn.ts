@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { OutgoingMessage } from '../../src/client/messages/outgoing-message.ts';
-import type { DecisionReceipt } from '../../src/contract/approvals.ts';
+import type { Confirm, DecisionReceipt } from '../../src/contract/approvals.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
-import type { Confirm } from '../../src/protocol/gate.ts';
 import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../src/protocol/names.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
 import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';

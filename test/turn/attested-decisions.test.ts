@@ -7,12 +7,12 @@ import { type ApproverKey, createApproverKey } from '../../src/approvals/approve
 import { decisionOf, signDecision } from '../../src/approvals/decision-attestation.ts';
 import { type Issuer, publicHalf } from '../../src/approvals/issuer.ts';
 import { signMessage } from '../../src/approvals/message-attestation.ts';
-import type { DecisionReceipt } from '../../src/contract/approvals.ts';
+import type { Confirm, DecisionReceipt } from '../../src/contract/approvals.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
-import { AS_SHOWN, type Confirm } from '../../src/protocol/gate.ts';
+import { AS_SHOWN } from '../../src/protocol/gate.ts';
 import { sha256Digest } from '../../src/protocol/identity.ts';
 import { messageDigest } from '../../src/protocol/message.ts';
 import { INTERRUPT, STATUS_QUERY } from '../../src/protocol/names.ts';

@@ -1,6 +1,5 @@
 import { defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
-import type { DecisionReceipt } from '../../src/contract/approvals.ts';
-import type { RequestName } from '../../src/protocol/gate.ts';
+import type { DecisionReceipt, RequestName } from '../../src/contract/approvals.ts';
 import { CONFIRM, EXPIRE_REQUEST, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../src/protocol/names.ts';
 import type { Forwarding } from '../children/forwarding.ts';
 import { isTestEnvironment } from '../test-environment.ts';

@@ -1,15 +1,10 @@
 import type { ApplicationFailure } from '@temporalio/workflow';
+import type { Confirm, ProvideInput, RequestName } from '../../src/contract/approvals.ts';
 import { CREDENTIAL_REF, decisionProblem } from '../../src/contract/decision-limits.ts';
 import type { GateKind } from '../../src/contract/requests.ts';
 import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
-import {
-  type Confirm,
-  type ProvideCredential,
-  type ProvideInput,
-  type RequestName,
-  versionOf,
-} from '../../src/protocol/gate.ts';
+import { type ProvideCredential, versionOf } from '../../src/protocol/gate.ts';
 import { defined } from '../../src/protocol/json.ts';
 import { CONFIRM, EXPIRE_REQUEST, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../src/protocol/names.ts';
 import { refusal, taken } from '../arguments.ts';

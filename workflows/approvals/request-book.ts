@@ -1,12 +1,6 @@
-import type { Voter } from '../../src/contract/approvals.ts';
+import type { RequestName, Voter } from '../../src/contract/approvals.ts';
 import type { RequestStatus } from '../../src/contract/requests.ts';
-import {
-  callKeyOfRequest,
-  type Gate,
-  type KnownVote,
-  type RequestName,
-  type WaitingRequest,
-} from '../../src/protocol/gate.ts';
+import { callKeyOfRequest, type Gate, type KnownVote, type WaitingRequest } from '../../src/protocol/gate.ts';
 import type { AnsweredGate, PlannedCall } from '../../src/protocol/step.ts';
 import { failure } from '../arguments.ts';
 

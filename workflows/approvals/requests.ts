@@ -1,5 +1,5 @@
 import { ApplicationFailure, condition, workflowInfo } from '@temporalio/workflow';
-import type { DecisionReceipt } from '../../src/contract/approvals.ts';
+import type { DecisionReceipt, RequestName } from '../../src/contract/approvals.ts';
 import type { GateKind } from '../../src/contract/requests.ts';
 import {
   AS_SHOWN,
@@ -7,7 +7,6 @@ import {
   type Gate,
   type NotifyInput,
   REQUEST_PREFIX,
-  type RequestName,
 } from '../../src/protocol/gate.ts';
 import type { PlannedCall } from '../../src/protocol/step.ts';
 import { failure } from '../arguments.ts';

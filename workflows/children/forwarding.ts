@@ -1,10 +1,10 @@
 import { CancellationScope, getExternalWorkflowHandle } from '@temporalio/workflow';
-import type { DecisionReceipt } from '../../src/contract/approvals.ts';
+import type { DecisionReceipt, RequestName } from '../../src/contract/approvals.ts';
 import { MOST_GIVEN_BYTES } from '../../src/contract/decision-limits.ts';
 import { jsonBytes } from '../../src/contract/json-bytes.ts';
 import { tooDeepText } from '../../src/contract/message-limits.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
-import { callKeyOfRequest, type RequestName } from '../../src/protocol/gate.ts';
+import { callKeyOfRequest } from '../../src/protocol/gate.ts';
 import {
   childWorkflowIdOf,
   isRunKey,

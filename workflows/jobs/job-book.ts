@@ -1,6 +1,6 @@
-import type { JobProgress } from '../../src/contract/jobs.ts';
+import type { JobName, JobProgress } from '../../src/contract/jobs.ts';
 import { callKeyOfId, ownCallId } from '../../src/protocol/identity.ts';
-import type { JobName, WaitingJob } from '../../src/protocol/job.ts';
+import type { WaitingJob } from '../../src/protocol/job.ts';
 import type { PlannedCall } from '../../src/protocol/step.ts';
 import { failure } from '../arguments.ts';
 import type { JobWait } from './job-wait.ts';

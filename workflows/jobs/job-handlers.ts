@@ -1,6 +1,6 @@
 import { defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
+import type { JobName, JobProgressed } from '../../src/contract/jobs.ts';
 import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
-import type { JobName, JobProgressed } from '../../src/protocol/job.ts';
 import { EXPIRE_JOB, JOB_PROGRESS } from '../../src/protocol/names.ts';
 import { taken } from '../arguments.ts';
 import { isTestEnvironment } from '../test-environment.ts';

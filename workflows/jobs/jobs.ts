@@ -4,19 +4,12 @@ import {
   CancellationScope,
   scheduleActivity,
 } from '@temporalio/workflow';
-import type { JobProgress, JobReceipt } from '../../src/contract/jobs.ts';
+import type { JobName, JobProgress, JobProgressed, JobReceipt } from '../../src/contract/jobs.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { FunctionResponse } from '../../src/events/content.ts';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
 import { callKeyOfId, jobIdOf, OWN_CALL_ID_PREFIX, stepKeyOf } from '../../src/protocol/identity.ts';
-import type {
-  AwaitedJob,
-  JobMessage,
-  JobName,
-  JobProgressed,
-  RecordJobInput,
-  WaitingJob,
-} from '../../src/protocol/job.ts';
+import type { AwaitedJob, JobMessage, RecordJobInput, WaitingJob } from '../../src/protocol/job.ts';
 import { RECORD_JOB, UNKNOWN_JOB } from '../../src/protocol/names.ts';
 import type { PlannedCall } from '../../src/protocol/step.ts';
 import { recordJobOptions, turnPriority, type User, usable } from '../activities.ts';

@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/workflow';
-import type { DecisionReceipt } from '../../src/contract/approvals.ts';
+import type { DecisionReceipt, RequestName } from '../../src/contract/approvals.ts';
 import { shapeOf } from '../../src/contract/check.ts';
 import { RESPONSE_REF } from '../../src/contract/decision-limits.ts';
 import type { JobReceipt } from '../../src/contract/jobs.ts';
@@ -11,7 +11,7 @@ import {
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../../src/events/request-calls.ts';
-import { REQUEST_PREFIX, type RequestName } from '../../src/protocol/gate.ts';
+import { REQUEST_PREFIX } from '../../src/protocol/gate.ts';
 import { callKeyOfId } from '../../src/protocol/identity.ts';
 import type { JobMessage } from '../../src/protocol/job.ts';
 import { defined } from '../../src/protocol/json.ts';

@@ -1,10 +1,9 @@
 import { defineQuery, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
+import type { CancelCall, Interrupt } from '../../src/contract/turns.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { callKeyOfId } from '../../src/protocol/identity.ts';
 import type {
-  CancelCall,
   CancelReceipt,
-  Interrupt,
   InterruptReceipt,
   MessageReceipt,
   SendMessage,

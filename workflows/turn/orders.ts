@@ -1,4 +1,4 @@
-import type { CancelCall } from '../../src/protocol/message.ts';
+import type { CancelCall } from '../../src/contract/turns.ts';
 
 /** The orders that are kept from run to run. */
 export interface OrderBook {

@@ -1,6 +1,6 @@
 import { CancellationScope } from '@temporalio/workflow';
+import type { CancelCall, Interrupt } from '../../src/contract/turns.ts';
 import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
-import type { CancelCall, Interrupt } from '../../src/protocol/message.ts';
 import { CANCEL_CALL, INTERRUPT } from '../../src/protocol/names.ts';
 import type { StepEnding } from '../../src/protocol/step.ts';
 import { excerpt } from '../../src/protocol/visible-text.ts';

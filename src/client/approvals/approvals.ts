@@ -5,9 +5,9 @@ import type {
   ListApprovals,
   ProvideCredentialOptions,
   ProvideInputOptions,
+  RequestName,
 } from '../../contract/approvals.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
-import type { RequestName } from '../../protocol/gate.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { AuditRow } from '../../store/sessions/session-store.ts';
 import type { Confirmed } from '../turns/steering.ts';

@@ -1,7 +1,8 @@
+import type { RequestName } from '../../contract/approvals.ts';
 import { NAMED_REQUEST } from '../../contract/approvals.ts';
 import { MOST_LISTED, REQUEST_ENDS } from '../../contract/lists.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
-import { callKeyOfRequest, REQUEST_PREFIX, type RequestName, requestIdOf } from '../../protocol/gate.ts';
+import { callKeyOfRequest, REQUEST_PREFIX, requestIdOf } from '../../protocol/gate.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { Store } from '../../store/store.ts';
 import { checkedFields } from '../checked-input.ts';

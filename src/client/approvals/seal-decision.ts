@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { secretInEdit } from '../../approvals/edited-arguments.ts';
 import { isResultSensitive } from '../../approvals/sensitive.ts';
+import type { Confirm, ProvideInput } from '../../contract/approvals.ts';
 import { provideInput } from '../../contract/approvals.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
-import type { Confirm, ProvideInput } from '../../protocol/gate.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { InvalidTurn } from '../client-errors.ts';
 
