@@ -9,7 +9,7 @@ import type { GatewayContext } from '../gateway-app.ts';
 import type { RouteSetting } from '../route-setting.ts';
 
 /**
- * Who may send may not decide requests, nor end jobs, by the function responses of a message. What they may answer are calls that no
+ * A caller with `run` alone may not decide requests or end jobs by function responses. It may answer calls that no
  * worker runs, which nothing will ever wait for. Any other id may begin to wait between this look and the message's arrival, as
  * a request or as a job, so that it takes the right to answer either.
  *

@@ -139,7 +139,7 @@ export interface SessionStore {
   /**
    * Deletes events, ledger, inbox, requests, jobs and state of the session; `app:` and `user:` state stays, and so do credentials.
    * Keeps audit rows without content. Returns the names of what was deleted, forks included; empty where there was no such session, or one that was
-   * written to after `idleSince`. Who has Temporal ends the workflows of the jobs that went on in them.
+   * written to after `idleSince`. The caller, which has a Temporal client, ends the workflows of the jobs that went on in them.
    *
    * @throws SessionHasForks
    */
