@@ -101,18 +101,29 @@ export {
   UnsafeLocalCodeExecutor,
   type UnsafeLocalCodeExecutorOptions,
 } from './code-executors/unsafe-local-code-executor.ts';
-export type { AuditVerification, DecisionReceipt, ListApprovals, Voter } from './contract/approvals.ts';
+export type {
+  AuditRow,
+  AuditVerification,
+  DecisionReceipt,
+  ListApprovals,
+  Voter,
+} from './contract/approvals.ts';
 export type { StoredCredential } from './contract/credentials.ts';
 export { HoldfastError, type HoldfastErrorOptions } from './contract/error.ts';
 export type { ErrorCode } from './contract/error-codes.ts';
+export type { StoredEvent } from './contract/events.ts';
 export type { JobEnder, JobProgress, JobReceipt, JobStatus } from './contract/jobs.ts';
 export type { ApprovalRow, ApprovalTerms, GateKind, OnExpiry, RequestStatus } from './contract/requests.ts';
 export type {
   CreateSession,
   ForkSession,
   GetSession,
+  ListedSessions,
   ListSessions,
   RewindSession,
+  Session as StoredSession,
+  SessionSummary,
+  TurnUsage,
 } from './contract/sessions.ts';
 export {
   type AuthCredential,
@@ -239,7 +250,7 @@ export type { WaitingJob } from './protocol/job.ts';
 export { messageDigest } from './protocol/message.ts';
 export type { PublicJwk } from './protocol/public-jwk.ts';
 export type { TurnRunConfig } from './protocol/run-terms.ts';
-export type { AgentTurnStart, TurnResult, TurnStatus, TurnUsage } from './protocol/turn.ts';
+export type { AgentTurnStart, TurnResult, TurnStatus } from './protocol/turn.ts';
 export {
   type AppendEventRequest,
   BaseSessionService,
@@ -262,16 +273,11 @@ export { JsonValueError } from './schema/json-value.ts';
 export { type OpenStoreOptions, openStore } from './store/open-store.ts';
 export type { SessionNames } from './store/sessions/session-names.ts';
 export type {
-  AuditRow,
   DeleteSession,
-  ListedSessions,
   PreparedRetry,
   RetryTurn,
-  Session as StoredSession,
   SessionStore,
-  SessionSummary,
 } from './store/sessions/session-store.ts';
-export type { StoredEvent } from './store/sessions/stored-event.ts';
 export type { Store } from './store/store.ts';
 export {
   Fenced,

@@ -2,7 +2,7 @@ import { activityInfo } from '@temporalio/activity';
 import { requestEvent } from '../../src/flows/request-event.ts';
 import type { Gate } from '../../src/protocol/gate.ts';
 import { toJsonValue } from '../../src/schema/json-value.ts';
-import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
+import type { DraftEvent } from '../../src/store/sessions/session-store.ts';
 import { attemptReplaced } from '../../src/store/store-errors.ts';
 import { InvocationContext } from '../../src/tools/invocation-context.ts';
 import type { Attempt } from '../attempt.ts';

@@ -8,7 +8,7 @@ import type { AgentPlan } from '../../src/protocol/agent-run.ts';
 import { stepKeyOf } from '../../src/protocol/identity.ts';
 import { isRecord } from '../../src/protocol/json.ts';
 import { kindOf } from '../../src/schema/kind-of.ts';
-import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
+import type { DraftEvent } from '../../src/store/sessions/session-store.ts';
 import type { NewEvent } from '../../src/store/turns/step-store.ts';
 import { eventOfCallback } from '../model/step-beginning.ts';
 import { failedUserCode } from '../model/step-failures.ts';

@@ -8,7 +8,7 @@ import { thawRequest } from '../../src/models/llm-request.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import { ModelError } from '../../src/models/model-errors.ts';
 import type { OwnCall } from '../../src/protocol/turn.ts';
-import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
+import type { DraftEvent } from '../../src/store/sessions/session-store.ts';
 import type { LlmRequest } from '../../src/tools/base-tool.ts';
 import type { Context } from '../../src/tools/context.ts';
 import type { StepTime, UserCode } from './user-code.ts';

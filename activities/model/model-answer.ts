@@ -2,6 +2,7 @@ import { CallbackFailed, callbackThrew } from '../../src/agents/callbacks.ts';
 import { isBuiltInCodeExecutor } from '../../src/code-executors/built-in-code-executor.ts';
 import { hasFailedTooOften } from '../../src/code-executors/code-parts.ts';
 import { hasCode } from '../../src/contract/error.ts';
+import type { TurnUsage } from '../../src/contract/sessions.ts';
 import type { EventActions } from '../../src/events/event-actions.ts';
 import { eventActionsOf } from '../../src/flows/call-actions.ts';
 import { draftFromError, draftOfEnd, type StepDraft } from '../../src/flows/step-draft.ts';
@@ -15,10 +16,9 @@ import { CONFIRM_TOOL } from '../../src/protocol/names.ts';
 import type { ToolEdit } from '../../src/protocol/run-terms.ts';
 import { kindOf } from '../../src/schema/kind-of.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
-import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
+import type { DraftEvent } from '../../src/store/sessions/session-store.ts';
 import { StoreError } from '../../src/store/store-errors.ts';
 import type { NewEvent } from '../../src/store/turns/step-store.ts';
-import type { StepUsage } from '../../src/store/turns/usage.ts';
 import { InvalidResultError } from '../../src/tools/tool-error.ts';
 import { askingTool, isConfirmAgent } from '../approvals/confirm-agent.ts';
 import { mayWait, prepareCalls } from '../approvals/gate-calls.ts';
@@ -200,7 +200,7 @@ function actedBy(step: ModelStepParts): { actions?: EventActions } {
   }
 }
 
-function usageIn({ asked }: ModelStepParts, response: LlmResponse, model = asked.model): StepUsage {
+function usageIn({ asked }: ModelStepParts, response: LlmResponse, model = asked.model): TurnUsage {
   return usageOf(response, { prices: asked.prices, model });
 }
 

@@ -1,4 +1,5 @@
 import { isLlmAgent } from '../../src/agents/llm-agent.ts';
+import type { TurnUsage } from '../../src/contract/sessions.ts';
 import {
   exceededAbove,
   exceededBudget,
@@ -20,7 +21,6 @@ import type { PluginFailed } from '../../src/plugins/plugin-failed.ts';
 import { runKeyOfCallKey, stepKeyOf } from '../../src/protocol/identity.ts';
 import type { TurnError } from '../../src/protocol/turn.ts';
 import type { NewEvent } from '../../src/store/turns/step-store.ts';
-import type { StepUsage } from '../../src/store/turns/usage.ts';
 import { draftFromCustomAgent } from '../children/custom-agent-step.ts';
 import { depthError, draftFromPlan } from '../children/workflow-agents.ts';
 import { draftFromModel } from './model-answer.ts';
@@ -201,13 +201,13 @@ function asksOf({ agent, transferredBy, input, transcript }: ModelStepParts): nu
 }
 
 /** Model calls of the whole turn, those of unknown outcome left out. */
-function answered({ modelCalls, unknownCalls = 0 }: StepUsage): number {
+function answered({ modelCalls, unknownCalls = 0 }: TurnUsage): number {
   return modelCalls - unknownCalls;
 }
 
 /** Attempts that were lost may have been paid: a prompt that kills its worker must not be asked without end. */
 function withLost({ usage: own, treeUsage: usage = own, sessionUsage, age, lost }: OpenStep) {
-  const counted = <T extends StepUsage>(of: T): T => ({
+  const counted = <T extends TurnUsage>(of: T): T => ({
     ...of,
     modelCalls: of.modelCalls + lost,
     unknownCalls: (of.unknownCalls ?? 0) + lost,

@@ -17,7 +17,7 @@ import { defined } from '../../src/protocol/json.ts';
 import { messageDigest } from '../../src/protocol/message.ts';
 import type { TurnRunConfig } from '../../src/protocol/run-terms.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
-import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
+import type { DraftEvent } from '../../src/store/sessions/session-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { Fenced, Unstorable } from '../../src/store/store-errors.ts';
 import type { OpenedStep, OpenStep, PeekedStep } from '../../src/store/turns/step-store.ts';

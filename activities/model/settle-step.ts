@@ -21,7 +21,7 @@ import type {
   SettleStepResult,
 } from '../../src/protocol/step.ts';
 import type { TurnError } from '../../src/protocol/turn.ts';
-import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
+import type { DraftEvent } from '../../src/store/sessions/session-store.ts';
 import type { NewEvent, SettleStep } from '../../src/store/turns/step-store.ts';
 import { agentNamed, assertOfApp, isDeployedNowhere, transferredBy } from '../agents.ts';
 import type { Attempt } from '../attempt.ts';

@@ -5,7 +5,7 @@ import { eventActionsOf } from '../../src/flows/call-actions.ts';
 import { hasActed, type StepContext } from '../../src/flows/step-context.ts';
 import type { PluginManager } from '../../src/plugins/plugin-manager.ts';
 import { defined } from '../../src/protocol/json.ts';
-import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
+import type { DraftEvent } from '../../src/store/sessions/session-store.ts';
 import type { Context } from '../../src/tools/context.ts';
 import type { ToolCallRecord } from '../../src/tools/invocation-context.ts';
 import type { UserCode } from './user-code.ts';

@@ -1,5 +1,6 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { isLlmAgent } from '../../src/agents/llm-agent.ts';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import { modelOutputOf } from '../../src/flows/model-output.ts';
 import { StepContext, type StepContextInit } from '../../src/flows/step-context.ts';
 import {
@@ -12,7 +13,6 @@ import {
 import { type Transcript, transcriptView } from '../../src/flows/transcript.ts';
 import type { PluginManager } from '../../src/plugins/plugin-manager.ts';
 import { defined } from '../../src/protocol/json.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { NewEvent } from '../../src/store/turns/step-store.ts';
 import type { InvocationContext } from '../../src/tools/invocation-context.ts';
 import { eventOfCallback } from './step-beginning.ts';

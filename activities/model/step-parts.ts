@@ -2,6 +2,7 @@ import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { isLlmAgent } from '../../src/agents/llm-agent.ts';
 import { type AppSettings, runConfigOf } from '../../src/app/app-settings.ts';
+import type { TurnUsage } from '../../src/contract/sessions.ts';
 import { timeLeft } from '../../src/flows/budgets.ts';
 import { StepContext, type StepContextInit } from '../../src/flows/step-context.ts';
 import type { AskedStep } from '../../src/flows/step-draft.ts';
@@ -11,7 +12,6 @@ import { defined } from '../../src/protocol/json.ts';
 import type { RunTerms, ToolEdit, TurnRunConfig } from '../../src/protocol/run-terms.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
 import type { OpenedStep } from '../../src/store/turns/step-store.ts';
-import type { StepUsage } from '../../src/store/turns/usage.ts';
 import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
@@ -34,7 +34,7 @@ export interface GivenStep<Agent extends BaseAgent = BaseAgent> {
   report: StepReport;
   opened: OpenStep;
   /** Usage of the runs that contain this one, in the order of `input.above`. */
-  usedAbove: readonly StepUsage[];
+  usedAbove: readonly TurnUsage[];
   agent: Agent;
   settings: AppSettings;
   /** The agents that have transferred the turn, in order. */

@@ -11,7 +11,7 @@ import { readAnswer } from '../../src/plugins/plugin-answer.ts';
 import { PluginFailed } from '../../src/plugins/plugin-failed.ts';
 import type { PluginHook, PluginManager } from '../../src/plugins/plugin-manager.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
-import type { DraftEvent } from '../../src/store/sessions/stored-event.ts';
+import type { DraftEvent } from '../../src/store/sessions/session-store.ts';
 import type { InvocationContext } from '../../src/tools/invocation-context.ts';
 import type { Attempt } from '../attempt.ts';
 import { afterTime, type Deadline, type Ending, LONGEST_TIMER, raceEndings } from '../deadline.ts';

@@ -1,7 +1,7 @@
 import type { MetricMeter } from '@temporalio/common';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
+import type { TurnUsage } from '../../src/contract/sessions.ts';
 import type { InvocationOutcome } from '../../src/protocol/turn.ts';
-import type { StepUsage } from '../../src/store/turns/usage.ts';
 
 /** The app is unknown to activities that get the store's id of the session only. */
 interface StepFacts {
@@ -113,7 +113,7 @@ export class TurnMetrics {
 
   stepRecorded(
     { app, agent, model, outcome }: StepFacts,
-    { promptTokens, outputTokens, cost }: StepUsage,
+    { promptTokens, outputTokens, cost }: TurnUsage,
   ): void {
     this.#steps.add(1, { app, agent, model, outcome });
     if (promptTokens > 0) this.#tokens.add(promptTokens, { app, agent, model, type: 'input' });

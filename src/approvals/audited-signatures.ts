@@ -1,7 +1,6 @@
-import type { AuditProblem } from '../contract/approvals.ts';
+import type { AuditProblem, AuditRow } from '../contract/approvals.ts';
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
 import type { StoredSignature } from '../store/approvals/approval-store.ts';
-import type { AuditRow } from '../store/sessions/session-store.ts';
 import { type ReadAttestation, readAttestation } from './attestation.ts';
 import { GATEWAY_ISSUER, gatewayIssuer } from './gateway-issuer.ts';
 

@@ -1,4 +1,5 @@
 export type {
+  AuditRow,
   AuditVerification,
   ConfirmOptions,
   DecisionReceipt,
@@ -24,7 +25,7 @@ export type {
 } from '../contract/jobs.ts';
 export type { MessagePolicy } from '../contract/messages.ts';
 export type { ApprovalRow, RequestStatus } from '../contract/requests.ts';
-export type { DeletedSessions, DeleteSessionOptions } from '../contract/sessions.ts';
+export type { DeletedSessions, DeleteSessionOptions, TurnUsage } from '../contract/sessions.ts';
 export type { CallToCancel, InterruptOptions } from '../contract/turns.ts';
 export {
   CredentialKeyMissing,
@@ -50,9 +51,7 @@ export type {
   TurnError,
   TurnResult,
   TurnStatus,
-  TurnUsage,
 } from '../protocol/turn.ts';
-export type { AuditRow } from '../store/sessions/session-store.ts';
 export type { Approvals, WhichAudit, WhichRequest } from './approvals/approvals.ts';
 export type { HoldfastClientOptions, TemporalOptions } from './client-context.ts';
 export {

@@ -1,3 +1,4 @@
+import type { AuditRow } from '../contract/approvals.ts';
 import {
   type AuditVerification,
   getAudit,
@@ -15,6 +16,7 @@ import {
   type OwnJob,
 } from '../contract/jobs.ts';
 import type { ApprovalRow } from '../contract/requests.ts';
+import type { ListedSessions, Session } from '../contract/sessions.ts';
 import {
   type ForkSession,
   forkSession,
@@ -26,7 +28,6 @@ import {
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
 import { verifyJobToken } from '../jobs/job-token.ts';
 import type { JobClaims } from '../store/jobs/job-store.ts';
-import type { AuditRow, ListedSessions, Session } from '../store/sessions/session-store.ts';
 import type { Store } from '../store/store.ts';
 import { SessionNotFound } from '../store/store-errors.ts';
 import type { Approvals, WhichAudit, WhichRequest } from './approvals/approvals.ts';

@@ -21,7 +21,7 @@ import {
   WHOSE,
   WHOSE_ON_THE_WIRE,
 } from './fields.ts';
-import { GATE_KINDS, REQUEST_STATUSES } from './lists.ts';
+import { AUDITED_EVENTS, GATE_KINDS, REQUEST_STATUSES } from './lists.ts';
 import { LONGEST_NAME } from './message-limits.ts';
 import { checkOf, type Exact, type InputOf, type Operation } from './operation.ts';
 import { APPROVAL, type ApprovalRow, DECIDED, type DECISION_RECEIPT } from './requests.ts';
@@ -216,20 +216,31 @@ const below = z.string().optional().meta({
   description: 'Of the session that an agent’s tool has made below: its id. It has a chain of its own.',
 });
 
-const AUDIT = z
-  .object({
-    rows: z.array(
-      z.looseObject({
-        ...{ n: z.int(), at: moment(), kind: z.string(), facts: z.record(z.string(), z.unknown()) },
-        content: jsonObject(
-          'Texts of people and tools, sensitive values masked; deleted with the session.',
-        ).optional(),
-        hash: z.string().meta({ description: 'SHA-256 over the row before and this one.' }),
-        sessionId: below,
-      }),
-    ),
+const AUDIT_ROW = z
+  .looseObject({
+    n: z.int().meta({ description: 'From 1, gapless within a session.' }),
+    at: moment(),
+    kind: z.enum(AUDITED_EVENTS),
+    facts: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).meta({
+      description:
+        'Those of a request have the digest of its content: `contentDigest`, SHA-256, hex, of a salt and the content in the text that the store keeps.',
+    }),
+    content: jsonObject(
+      'Of a request only: texts of people and tools, sensitive values masked; deleted with the session.',
+    ).optional(),
+    hash: z.string().meta({
+      description:
+        'SHA-256, hex, of the canonical JSON (keys sorted, no white space) of `[hash of the row before, or "", internal id of the session, n, at, kind, facts]`.',
+    }),
+    sessionId: below,
   })
-  .meta({ id: 'Audit' });
+  .meta({
+    id: 'AuditRow',
+    description:
+      'An event of a session or of one of its requests. Rows stay after the deletion of the session, without content.',
+  });
+
+const AUDIT = z.object({ rows: z.array(AUDIT_ROW) }).meta({ id: 'Audit' });
 
 const AUDIT_PROBLEMS = z.array(z.object({ n: z.int(), problem: z.string(), sessionId: below }));
 
@@ -335,6 +346,8 @@ export const INPUT_PAYLOAD = z.object({
 export type RequestName = Exact<z.output<typeof NAMED_REQUEST>>;
 export type Confirm = Exact<z.output<typeof CONFIRM_PAYLOAD>>;
 export type ProvideInput = Exact<z.output<typeof INPUT_PAYLOAD>>;
+/** An event of a session or of one of its requests. Rows of a session are chained by their hashes. */
+export type AuditRow = Exact<z.output<typeof AUDIT_ROW>>;
 /** Whether an audit's chain holds, and its signatures. */
 export type AuditVerification = Exact<z.output<typeof AUDITED>>;
 /** What doesn't hold, with the number of its row, and the name of a session below the one that was asked for. */

@@ -39,8 +39,8 @@ export const STORED_EVENT = z
   .looseObject({
     seq: z.int().meta({ description: 'From 1, gapless within a session.' }),
     kind: z.enum(KINDS),
-    runKey: z.string(),
-    step: z.int(),
+    runKey: z.string().meta({ description: 'The run of the agent that it is of.' }),
+    step: z.int().meta({ description: 'The step of that run.' }),
     hidesAfter: z.int().optional().meta({
       description: 'Of a rewind: agents don’t see events with a greater seq, up to this one.',
     }),
@@ -132,4 +132,6 @@ export const followTurn = {
  * plugin or a processor adds. `request` asks people, by calls with reserved names.
  */
 export type EventKind = (typeof KINDS)[number];
+/** An event with its place in the session. */
+export type StoredEvent = Exact<z.output<typeof STORED_EVENT>>;
 export type EventPage = Exact<z.output<typeof EVENT_PAGE>>;

@@ -25,6 +25,12 @@ export const REQUEST_STATUSES = ['pending', ...REQUEST_ENDS] as const;
 /** What can happen to a request. */
 export const REQUEST_EVENTS = [...REQUEST_ENDS, 'voted', 'withdrawn', 'refused', 'escalated'] as const;
 
+/** Events of a session and of its requests in an audit. */
+export const AUDITED_EVENTS = [
+  ...(['created', 'forked', 'rewound', 'retried', 'deleted', 'requested'] as const),
+  ...REQUEST_EVENTS,
+] as const;
+
 /** What the expiry of a request can do. */
 export const EXPIRY_RULES = ['reject', 'approve', 'escalate'] as const;
 

@@ -165,6 +165,7 @@ export const NAMED_MESSAGE = z.object({ messageId });
 
 export const RECEIPT = z
   .looseObject({
+    v: z.int().optional(),
     confirmed: z.boolean().meta({ description: 'False: it is in a history, and no worker has said so yet.' }),
     status: z.enum([...RECEIPT_STATUSES, 'accepted']),
     messageId: z.string().optional(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Event } from '../events/event.ts';
 import { type Check, isObject } from './check.ts';
 import type { ErrorCode } from './error-codes.ts';
 
@@ -45,14 +46,16 @@ export interface Operation<Input extends z.ZodObject = z.ZodObject, Output exten
   readonly status?: 200 | 201 | 202;
 }
 
-/** Optional fields are absent, never `undefined` or null; fields that aren't known are no part of it. */
-export type Exact<T> = T extends readonly (infer Item)[]
-  ? readonly Exact<Item>[]
-  : T extends object
-    ? keyof Known<T> extends never
-      ? T
-      : Known<T>
-    : T;
+/** Optional fields are absent, never `undefined` or null; fields that aren't known are no part of it. Events are ADK's own. */
+export type Exact<T> = T extends Event
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly Exact<Item>[]
+    : T extends object
+      ? keyof Known<T> extends never
+        ? T
+        : Known<T>
+      : T;
 
 type Known<T> = {
   [Field in keyof T as string extends Field ? never : Field]: Exact<

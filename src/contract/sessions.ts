@@ -25,12 +25,20 @@ export const LONGEST_END = 90_000;
 
 export const USAGE = z
   .looseObject({
-    modelCalls: z.int(),
+    modelCalls: z.int().meta({
+      description:
+        'Model calls with an answer, and those of unknown outcome; calls that a provider refused are not counted.',
+    }),
     promptTokens: z.int(),
     outputTokens: z.int(),
     totalTokens: z.int(),
-    cost: z.number().optional().meta({ description: 'In the unit of the app’s price table.' }),
-    unknownCalls: z.int().optional().meta({ description: 'With any, tokens and cost are "at least".' }),
+    cost: z.number().optional().meta({
+      description: 'In the unit of the app’s price table; absent where no call had a price.',
+    }),
+    unknownCalls: z.int().optional().meta({
+      description:
+        'Model calls whose worker was lost before it could tell the outcome: with any, tokens and cost are "at least". Absent if there are none.',
+    }),
   })
   .meta({ id: 'Usage' });
 
@@ -48,14 +56,19 @@ const SUMMARY = {
   createdAt: moment(),
   updatedAt: moment(),
   usage: USAGE,
-  forkedFrom: z.object({ sessionId: z.string(), seq: z.int() }).optional(),
+  forkedFrom: z
+    .object({ sessionId: z.string(), seq: z.int() })
+    .optional()
+    .meta({ description: 'Where it was forked from: the last `seq` that it has from there.' }),
 };
 
 const READ_SESSION = z
   .looseObject({
     ...SUMMARY,
     state: jsonObject('State of session, app and user; keys carry the prefixes `app:` and `user:`.'),
-    events: z.array(STORED_EVENT),
+    events: z.array(STORED_EVENT).meta({
+      description: 'In order of seq; those that a rewind hides, and the rewinds’ own, included.',
+    }),
   })
   .meta({ id: 'Session' });
 
@@ -271,6 +284,12 @@ export const RETENTION_START = z.object({
 });
 
 export type RetainSessions = Exact<z.output<typeof RETENTION_START>>;
+/** Model calls, tokens and cost of a step, a turn or a session. */
+export type TurnUsage = Exact<z.output<typeof USAGE>>;
+export type Session = Exact<z.output<typeof READ_SESSION>>;
+export type ListedSessions = Exact<z.output<typeof SESSION_LIST>>;
+/** A session without its state and events. */
+export type SessionSummary = ListedSessions['sessions'][number];
 export type CreateSession = InputOf<typeof createSession>;
 export type GetSession = InputOf<typeof getSession>;
 export type ListSessions = InputOf<typeof listAppSessions> &

@@ -115,6 +115,7 @@ const TURN_STATUS = z
     agent: z.string().optional(),
     step: z.int(),
     invocationId: z.string(),
+    since: moment('When the invocation began; absent before one has.').optional(),
     running: z.array(z.looseObject(CALL)),
     waiting: list(REQUEST, 'Requests that people have not answered yet.'),
     jobs: list(JOB, 'Jobs that calls of the turn wait for.'),

@@ -1,10 +1,11 @@
 import type { ResolvedBudgetLimits } from '../agents/budget-limits.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
 import type { AppSettings } from '../app/app-settings.ts';
+import type { TurnUsage } from '../contract/sessions.ts';
 import type { BudgetAbove, RunBudget, RunTerms, TurnRunConfig } from '../protocol/run-terms.ts';
 import type { TurnError } from '../protocol/turn.ts';
 import { formatDuration } from '../schema/duration.ts';
-import type { SessionUsage, StepUsage } from '../store/turns/usage.ts';
+import type { SessionUsage } from '../store/turns/usage.ts';
 import { priceOf } from './step-usage.ts';
 
 const DEFAULT_MAX_LLM_CALLS = 500;
@@ -13,7 +14,7 @@ type BudgetOwner = 'turn' | 'session' | 'agent' | 'caller';
 
 export interface Spent {
   /** The usage of earlier steps of the invocation. */
-  usage: StepUsage;
+  usage: TurnUsage;
   /** The usage of the session, with this invocation; `time` is without it. */
   sessionUsage: SessionUsage;
   /** Milliseconds since the invocation began. */
@@ -50,7 +51,7 @@ export function exceededRunBudget(
  */
 export function exceededAbove(
   above: readonly BudgetAbove[] = [],
-  used: readonly StepUsage[] = [],
+  used: readonly TurnUsage[] = [],
 ): TurnError | undefined {
   for (const [index, limits] of above.entries()) {
     const usage = used[index];
@@ -146,7 +147,7 @@ export function missingPriceText(agent: string, model: string): string {
 function exceededLimit(
   of: BudgetOwner,
   limits: ResolvedBudgetLimits,
-  usage: StepUsage,
+  usage: TurnUsage,
   time: number,
 ): TurnError | undefined {
   const { modelCalls, tokens, cost } = limits;

@@ -8,7 +8,7 @@ import type { PluginManager } from '../plugins/plugin-manager.ts';
 import type { ToolEdit } from '../protocol/run-terms.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
-import type { DraftEvent } from '../store/sessions/stored-event.ts';
+import type { DraftEvent } from '../store/sessions/session-store.ts';
 import type { BaseTool, LlmRequest, ToolFactory } from '../tools/base-tool.ts';
 import {
   SET_MODEL_RESPONSE,

@@ -8,7 +8,7 @@ import { defined, isRecord } from '../protocol/json.ts';
 import { presentFields } from '../schema/copy-plain.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import type { DraftEvent } from '../store/sessions/stored-event.ts';
+import type { DraftEvent } from '../store/sessions/session-store.ts';
 import type { InvocationContext } from '../tools/invocation-context.ts';
 import { eventActionsOf } from './call-actions.ts';
 

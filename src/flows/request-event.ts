@@ -7,7 +7,7 @@ import {
 } from '../events/request-calls.ts';
 import { defined } from '../protocol/json.ts';
 import type { NewRequest } from '../store/approvals/approval-store.ts';
-import type { DraftEvent } from '../store/sessions/stored-event.ts';
+import type { DraftEvent } from '../store/sessions/session-store.ts';
 
 type Request = Pick<
   NewRequest,

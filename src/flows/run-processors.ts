@@ -9,7 +9,7 @@ import { isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { JsonValueError } from '../schema/json-value.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import type { DraftEvent } from '../store/sessions/stored-event.ts';
+import type { DraftEvent } from '../store/sessions/session-store.ts';
 import type { LlmRequest } from '../tools/base-tool.ts';
 import type { ContextInit, InvocationContext } from '../tools/invocation-context.ts';
 import { InvalidResultError } from '../tools/tool-error.ts';

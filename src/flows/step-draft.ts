@@ -1,4 +1,5 @@
 import type { ResolvedPriceTable } from '../app/price-table.ts';
+import type { TurnUsage } from '../contract/sessions.ts';
 import { PROTOCOL_VERSION } from '../contract/version.ts';
 import { textOf } from '../events/content.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
@@ -10,7 +11,6 @@ import type { AppTerms, RunTerms, ToolEdit } from '../protocol/run-terms.ts';
 import type { InvocationOutcome, TurnError } from '../protocol/turn.ts';
 import type { NewRequest } from '../store/approvals/approval-store.ts';
 import type { CommitStep, NewEvent } from '../store/turns/step-store.ts';
-import type { StepUsage } from '../store/turns/usage.ts';
 import type { CallPlan } from './plan-calls.ts';
 import { carry, cutToBytes } from './size-rule.ts';
 import { addUsage, NO_USAGE } from './step-usage.ts';
@@ -38,7 +38,7 @@ export interface AskedStep {
   /** The limits of its app. */
   appTerms?: AppTerms;
   /** The usage of earlier steps of the invocation. */
-  usage: StepUsage;
+  usage: TurnUsage;
   prices: ResolvedPriceTable;
 }
 
@@ -47,7 +47,7 @@ export interface StepDraft {
   asked: AskedStep;
   /** In order: those of callbacks and processors, then the model's. */
   events: NewEvent[];
-  usage: StepUsage;
+  usage: TurnUsage;
   /** The calls that it asks for; its turn ends without. */
   plan?: CallPlan & {
     maxParallelCalls: number;
@@ -92,7 +92,7 @@ export function draftOfEnd(asked: AskedStep, events: NewEvent[] = [], usage = NO
 export function draftFromError(
   asked: AskedStep,
   error: { code: string; message: string },
-  kept: { usage?: StepUsage; events?: NewEvent[]; actions?: EventActions } = {},
+  kept: { usage?: TurnUsage; events?: NewEvent[]; actions?: EventActions } = {},
 ): StepDraft {
   const told = shortened(error);
   const { usage = NO_USAGE, events = [], actions = createEventActions() } = kept;

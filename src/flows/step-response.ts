@@ -2,6 +2,7 @@ import type { LlmAgent } from '../agents/llm-agent.ts';
 import type { BaseCodeExecutor } from '../code-executors/base-code-executor.ts';
 import { findCode } from '../code-executors/code-parts.ts';
 import { codeTool } from '../code-executors/code-tool.ts';
+import type { TurnUsage } from '../contract/sessions.ts';
 import type { FunctionCall, Part } from '../events/content.ts';
 import { textOf } from '../events/content.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
@@ -12,9 +13,8 @@ import { presentFields } from '../schema/copy-plain.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import type { NewRequest } from '../store/approvals/approval-store.ts';
-import type { DraftEvent } from '../store/sessions/stored-event.ts';
+import type { DraftEvent } from '../store/sessions/session-store.ts';
 import type { NewEvent } from '../store/turns/step-store.ts';
-import type { StepUsage } from '../store/turns/usage.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import { nameCalls, type TakenCallIds } from './call-ids.ts';
 import { assertWalkable, leftOutProblem, withoutDeepArguments } from './left-out-arguments.ts';
@@ -27,7 +27,7 @@ import { shortened } from './step-draft.ts';
 /** A response that counts, and its known origin. */
 export interface GivenResponse {
   response: LlmResponse;
-  usage: StepUsage;
+  usage: TurnUsage;
   /** Events of callbacks and processors, which are stored before the model's. */
   events: NewEvent[];
   /** The actions of callbacks, processors, tools and the planner, as JSON; called last. */

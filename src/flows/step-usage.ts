@@ -1,8 +1,8 @@
 import type { ModelPrice, ResolvedPriceTable } from '../app/price-table.ts';
+import type { TurnUsage } from '../contract/sessions.ts';
 import type { GenerateContentResponseUsageMetadata } from '../events/content.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
 import { defined } from '../protocol/json.ts';
-import type { StepUsage } from '../store/turns/usage.ts';
 
 /** A model's own figure, which may be anything; one that is no number of tokens counts as none. */
 function tokenCount(count: unknown): number {
@@ -44,16 +44,16 @@ export function priceOf(
   return prices[longest];
 }
 
-export const NO_USAGE: StepUsage = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
+export const NO_USAGE: TurnUsage = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
 
 /** Usage of a model call whose response has no usage. */
-export const ONE_CALL: StepUsage = { ...NO_USAGE, modelCalls: 1 };
+export const ONE_CALL: TurnUsage = { ...NO_USAGE, modelCalls: 1 };
 
 /** The usage in a response; without one it counts as a call with no tokens. */
 export function usageOf(
   { usageMetadata }: LlmResponse,
   { prices, model }: { prices: ResolvedPriceTable; model: string },
-): StepUsage {
+): TurnUsage {
   const { promptTokenCount, toolUsePromptTokenCount, candidatesTokenCount, thoughtsTokenCount } =
     usageMetadata ?? {};
   const promptTokens = tokenCount(promptTokenCount);
@@ -69,7 +69,7 @@ export function usageOf(
   };
 }
 
-export function addUsage(one: StepUsage, other: StepUsage): StepUsage {
+export function addUsage(one: TurnUsage, other: TurnUsage): TurnUsage {
   const { unknownCalls } = one;
   return {
     modelCalls: one.modelCalls + other.modelCalls,

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
+import type { StoredEvent } from '../contract/events.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
-import type { StoredEvent } from '../store/sessions/stored-event.ts';
 import { StoreBehindHistory } from '../store/store-errors.ts';
 import type { OpenStep } from '../store/turns/step-store.ts';
 import { type Transcript, TranscriptLog } from './transcript.ts';

@@ -1,7 +1,7 @@
+import type { StoredEvent } from '../contract/events.ts';
 import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import { freezeDeep } from '../schema/copy-plain.ts';
-import type { StoredEvent } from '../store/sessions/stored-event.ts';
 import type { Perspective, ToolCallRecord, TranscriptView } from '../tools/invocation-context.ts';
 import { CallIds, type TakenCallIds } from './call-ids.ts';
 import { visibleEvents } from './event-visibility.ts';

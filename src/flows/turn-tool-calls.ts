@@ -1,7 +1,7 @@
+import type { StoredEvent } from '../contract/events.ts';
 import type { Part } from '../events/content.ts';
 import { callKeyOf } from '../protocol/identity.ts';
 import { freezeDeep } from '../schema/copy-plain.ts';
-import type { StoredEvent } from '../store/sessions/stored-event.ts';
 import type { ToolCallRecord } from '../tools/invocation-context.ts';
 import { answeredCalls } from './call-responses.ts';
 import { stepKey } from './event-visibility.ts';

@@ -1,3 +1,4 @@
+import type { TurnUsage } from '../contract/sessions.ts';
 import type { Content } from '../events/content.ts';
 import type {
   ActingAgent,
@@ -12,7 +13,7 @@ import type { AuditEntry, Gate } from './gate.ts';
 import type { AwaitedJob, JobTask } from './job.ts';
 import type { ToolSchedule, TurnRunConfig } from './run-terms.ts';
 import type { Carried } from './sizes.ts';
-import type { InvocationOutcome, OwnCall, TurnUsage } from './turn.ts';
+import type { InvocationOutcome, OwnCall } from './turn.ts';
 
 /** The app, user and session of a turn; sent with its first step only, later ones name the store's session. */
 export interface TurnIdentity {

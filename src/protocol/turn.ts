@@ -1,4 +1,5 @@
 import type { JobProgress } from '../contract/jobs.ts';
+import type { TurnUsage } from '../contract/sessions.ts';
 import type { Content } from '../events/content.ts';
 import type { ChildEnd, ChildStart, InvocationStatus } from './agent-run.ts';
 import type { WaitingRequest } from './gate.ts';
@@ -55,21 +56,6 @@ export interface OwnCall {
   args: Record<string, unknown>;
   /** The question to people, for a call that is nothing but a question. */
   question?: Record<string, unknown>;
-}
-
-export interface TurnUsage {
-  /** Model calls that were answered, and those of unknown outcome; what a provider refused isn't counted. */
-  modelCalls: number;
-  promptTokens: number;
-  outputTokens: number;
-  totalTokens: number;
-  /** In the unit of the app's price table; absent where no call had a price. */
-  cost?: number;
-  /**
-   * Model calls whose worker was lost before it could tell the outcome: with any, tokens and cost are "at least". Absent if there
-   * are no such calls.
-   */
-  unknownCalls?: number;
 }
 
 export interface TurnError {

@@ -1,5 +1,5 @@
+import type { Session as StoredSession } from '../contract/sessions.ts';
 import type { Event } from '../events/event.ts';
-import type { Session as StoredSession } from '../store/sessions/session-store.ts';
 
 /** Names of a session. Fields: `CompositeSessionKey` of `@google/adk` 2.0.0. */
 export interface CompositeSessionKey {

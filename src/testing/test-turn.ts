@@ -1,6 +1,7 @@
+import type { StoredEvent } from '../contract/events.ts';
+import type { TurnUsage } from '../contract/sessions.ts';
 import type { Event } from '../events/event.ts';
-import type { TurnResult, TurnUsage } from '../protocol/turn.ts';
-import type { StoredEvent } from '../store/sessions/stored-event.ts';
+import type { TurnResult } from '../protocol/turn.ts';
 
 /** A call that a turn's model has asked for. */
 export interface TestCall {

@@ -1,11 +1,12 @@
 import { scheduleActivity } from '@temporalio/workflow';
+import type { TurnUsage } from '../contract/sessions.ts';
 import { PROTOCOL_VERSION } from '../contract/version.ts';
 import type { Content } from '../events/content.ts';
 import { RESULTS } from '../protocol/activity-results.ts';
 import { READ_ANSWER } from '../protocol/names.ts';
 import type { ReadAnswer, ReadAnswerInput } from '../protocol/own-workflow.ts';
 import type { Reference } from '../protocol/sizes.ts';
-import type { TurnResult, TurnUsage } from '../protocol/turn.ts';
+import type { TurnResult } from '../protocol/turn.ts';
 import { turnActivityOptions, usable } from './activities.ts';
 import { assertCompleted } from './agent-turn-errors.ts';
 

@@ -1,9 +1,10 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { ErrorCode } from '../contract/error-codes.ts';
+import type { TurnUsage } from '../contract/sessions.ts';
 import { RESULTS } from '../protocol/activity-results.ts';
 import { defined } from '../protocol/json.ts';
 import { AGENT_TURN } from '../protocol/names.ts';
-import type { TurnError, TurnResult, TurnUsage } from '../protocol/turn.ts';
+import type { TurnError, TurnResult } from '../protocol/turn.ts';
 import { usable } from './activities.ts';
 
 /** The end of a turn without an answer. */

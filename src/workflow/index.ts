@@ -1,8 +1,9 @@
 export type { MessagePolicy } from '../contract/messages.ts';
+export type { TurnUsage } from '../contract/sessions.ts';
 export type { Content, Part } from '../events/content.ts';
 export type { TurnRunConfig } from '../protocol/run-terms.ts';
 export type { Reference } from '../protocol/sizes.ts';
-export type { TurnError, TurnUsage } from '../protocol/turn.ts';
+export type { TurnError } from '../protocol/turn.ts';
 export type { AgentAnswer } from './agent-answer.ts';
 export {
   AgentTurnFailed,

@@ -8,9 +8,9 @@ import { nextJobCommands } from '../../src/cli/jobs/next-job-commands.ts';
 import { terminalPrinter } from '../../src/cli/run/printer.ts';
 import { transcriptLines } from '../../src/cli/sessions/transcript.ts';
 import type { StreamItem } from '../../src/client/stream/stream-item.ts';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import type { JobAnswer, JobRow } from '../../src/contract/jobs.ts';
 import { createEvent } from '../../src/events/event.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { capturedOutput } from './captured-output.ts';
 
 type JobItem = Extract<StreamItem, { type: 'job' }>;

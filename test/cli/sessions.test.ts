@@ -15,9 +15,9 @@ import { retrySession } from '../../src/cli/sessions/retry-session.ts';
 import { rewindSession } from '../../src/cli/sessions/rewind-session.ts';
 import { showSession } from '../../src/cli/sessions/show-session.ts';
 import { stopCommand } from '../../src/cli/stop-command.ts';
+import type { StoredEvent } from '../../src/contract/events.ts';
+import type { Session } from '../../src/contract/sessions.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
-import type { Session } from '../../src/store/sessions/session-store.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { isDeep } from '../setup/tier.ts';
@@ -86,7 +86,9 @@ async function shown(argument: string, options: object = {}): Promise<string[]> 
   return output.lines;
 }
 
-async function session(argument: string): Promise<Session & { events: (StoredEvent & { hidden?: true })[] }> {
+async function session(
+  argument: string,
+): Promise<Session & { events: readonly (StoredEvent & { hidden?: true })[] }> {
   const output = capturedOutput();
   await showSession(argument, { ...places(), json: true }, output);
   return output.values()[0] as Session;

@@ -8,9 +8,9 @@ import { TerminalView } from '../../src/cli/dev/terminal-view.ts';
 import { operatorLog } from '../../src/cli/environment/operator-log.ts';
 import { terminalPrinter } from '../../src/cli/run/printer.ts';
 import { transcriptLines, withHidden } from '../../src/cli/sessions/transcript.ts';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import { createEvent } from '../../src/events/event.ts';
 import { visibleLines } from '../../src/protocol/visible-text.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 
 /** Turned round, joined, of no width, of the tag block, C0 and C1 controls, odd blanks, line ends of their own. */
 const HOSTILE =

@@ -322,4 +322,6 @@ test('a request runs out when a test says so [approval.expiry]', async () => {
 test('what the gateway answered is what its document says [gateway.document]', () => {
   expect(check.unseen('Approvals')).toEqual(['provideInput', 'provideCredential']);
   expect([...check.undocumented]).toEqual([]);
+  // Rows of agents below are shown in a tree: called-agents.test.ts.
+  expect(check.unanswered('AuditRow')).toEqual(['AuditRow.sessionId']);
 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { StoreNeeded } from '../../src/client/client-errors.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import { listenersOf } from '../setup/counted-listeners.ts';
 import { inTier } from '../setup/tier.ts';
 import { type ClientScene, newSession, openClientScene } from './client-scene.ts';

@@ -5,11 +5,10 @@ import { FollowerTooSlow } from '../../src/client/client-errors.ts';
 import { LiveOrder } from '../../src/client/stream/live-order.ts';
 import type { StreamItem } from '../../src/client/stream/stream-item.ts';
 import { streamItems } from '../../src/client/stream/stream-items.ts';
-import type { EventKind } from '../../src/contract/events.ts';
+import type { EventKind, StoredEvent } from '../../src/contract/events.ts';
 import { createEvent } from '../../src/events/event.ts';
 import type { StoreNotice } from '../../src/store/live/live-feed.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { Store } from '../../src/store/store.ts';
 import { inTier } from '../setup/tier.ts';
 

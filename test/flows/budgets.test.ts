@@ -1,17 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import type { Budgets } from '../../src/agents/budget-limits.ts';
 import { DEFAULT_APP_SETTINGS, resolveAppSettings } from '../../src/app/app-settings.ts';
+import type { TurnUsage } from '../../src/contract/sessions.ts';
 import { exceededBudget, exceededLlmCalls, missingPrice, timeLeft } from '../../src/flows/budgets.ts';
-import type { SessionUsage, StepUsage } from '../../src/store/turns/usage.ts';
+import type { SessionUsage } from '../../src/store/turns/usage.ts';
 
-const NOTHING: StepUsage = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
+const NOTHING: TurnUsage = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
 
 const settings = (budgets: Budgets, prices = {}) =>
   resolveAppSettings('App "shop"', 'durable', { budgets, prices });
 
 function exceeded(
   budgets: Budgets,
-  spent: { turn?: Partial<StepUsage>; session?: Partial<SessionUsage>; age?: number },
+  spent: { turn?: Partial<TurnUsage>; session?: Partial<SessionUsage>; age?: number },
 ) {
   return exceededBudget(settings(budgets), {
     usage: { ...NOTHING, ...spent.turn },

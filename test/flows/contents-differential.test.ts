@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import type { Content, Part } from '../../src/events/content.ts';
 import type { Event } from '../../src/events/event.ts';
 import { contentsOf } from '../../src/flows/perspective-contents.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { inLateOrder } from '../adk/late-order.ts';
 import { inTier } from '../setup/tier.ts';
 import { type ConversationShape, conversations } from './random-conversation.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import type { Content, Part } from '../../src/events/content.ts';
 import { CallIds } from '../../src/flows/call-ids.ts';
 import type { TranscriptEvent } from '../../src/flows/event-visibility.ts';
 import { contentsOf as contentsFor, PerspectiveContents } from '../../src/flows/perspective-contents.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { checkRequest } from '../../src/testing/gemini-check.ts';
 import { ThoughtSignatures } from '../../src/testing/gemini-signatures.ts';
 import { inTier } from '../setup/tier.ts';

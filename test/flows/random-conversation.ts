@@ -1,9 +1,8 @@
 import fc from 'fast-check';
-import type { EventKind } from '../../src/contract/events.ts';
+import type { EventKind, StoredEvent } from '../../src/contract/events.ts';
 import type { Content, Part } from '../../src/events/content.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { callKeyOf, ownCallId } from '../../src/protocol/identity.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 
 const AGENTS = ['alpha', 'beta'] as const;
 type Agent = (typeof AGENTS)[number];

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import type { Content, Part } from '../../src/events/content.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { nameCalls } from '../../src/flows/call-ids.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 
 /** What may happen to a session; `pick` chooses among what there is at that time. */
 type Happening =

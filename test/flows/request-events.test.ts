@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import type { Content } from '../../src/events/content.ts';
 import { CallIds } from '../../src/flows/call-ids.ts';
 import { contentsOf, PerspectiveContents } from '../../src/flows/perspective-contents.ts';
 import { requestEvent } from '../../src/flows/request-event.ts';
 import { requestIdOf } from '../../src/protocol/gate.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { Perspective } from '../../src/tools/invocation-context.ts';
 import { inTier } from '../setup/tier.ts';
 import { type ConversationShape, conversations } from './random-conversation.ts';

@@ -1,5 +1,5 @@
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
-import type { EventKind } from '../../src/contract/events.ts';
+import type { EventKind, StoredEvent } from '../../src/contract/events.ts';
 import type { Content } from '../../src/events/content.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import type { RequestSite } from '../../src/flows/build-request.ts';
@@ -7,7 +7,6 @@ import { TranscriptLog, transcriptView } from '../../src/flows/transcript.ts';
 import type { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import { PluginManager } from '../../src/plugins/plugin-manager.ts';
 import type { ToolEdit } from '../../src/protocol/run-terms.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { ToolFactory } from '../../src/tools/base-tool.ts';
 import { InvocationContext, type TranscriptView } from '../../src/tools/invocation-context.ts';
 

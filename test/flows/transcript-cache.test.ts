@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import type { Transcript } from '../../src/flows/transcript.ts';
 import { type KnownTranscript, TranscriptCache } from '../../src/flows/transcript-cache.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { StoreBehindHistory } from '../../src/store/store-errors.ts';
 import { inTier } from '../setup/tier.ts';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { contentsOf } from '../../src/flows/perspective-contents.ts';
 import { type Transcript, TranscriptLog, transcriptView } from '../../src/flows/transcript.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { inTier } from '../setup/tier.ts';
 import { transcripts, visibleByRule } from './random-transcript.ts';
 

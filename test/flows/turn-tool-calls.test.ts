@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { EventKind } from '../../src/contract/events.ts';
+import type { EventKind, StoredEvent } from '../../src/contract/events.ts';
 import type { Content, Part } from '../../src/events/content.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { TranscriptLog } from '../../src/flows/transcript.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 
 interface Draft {
   kind: EventKind;

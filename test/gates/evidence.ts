@@ -1,12 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import { sql } from 'kysely';
-import type { AuditVerification } from '../../src/contract/approvals.ts';
+import type { AuditRow, AuditVerification } from '../../src/contract/approvals.ts';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.ts';
 import { callKeyOf, workflowIdOf } from '../../src/protocol/identity.ts';
-import type { AuditRow } from '../../src/store/sessions/session-store.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { RecordedInvocation } from '../../src/store/turns/turn-store.ts';
 import type { Dooms } from '../setup/doom.ts';
 import type { GatedEffect } from '../setup/gated-effects.ts';

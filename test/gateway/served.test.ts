@@ -8,6 +8,7 @@ import { GatewayUnreachable } from '../../src/client/client-errors.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import type { StreamItem } from '../../src/client/stream/stream-item.ts';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import {
   type Access,
   createGateway,
@@ -17,7 +18,6 @@ import {
   type ServedGateway,
   serveGateway,
 } from '../../src/gateway/index.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { writeDevEntry } from '../../worker/folder/dev-file.ts';
 import { acquireFolder } from '../../worker/folder/lock.ts';
 import { findLocalGateway, openLocalGateway } from '../../worker/local-gateway.ts';

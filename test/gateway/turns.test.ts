@@ -11,6 +11,7 @@ import { InvalidTurn, MessageRejected, TurnRunning, UnknownCall } from '../../sr
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import type { StreamItem } from '../../src/client/stream/stream-item.ts';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import {
   createGateway,
   type Gateway,
@@ -18,7 +19,6 @@ import {
   type ServedGateway,
   serveGateway,
 } from '../../src/gateway/index.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import {
   NoSuchPlace,
   SessionExists,
@@ -69,7 +69,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 }
 
 const get = (path: string, headers: Record<string, string> = {}) =>
-  fetch(served.url + path, { headers: { authorization: `Bearer ${TOKEN}`, ...headers } });
+  checkedFetch(check)(served.url + path, { headers: { authorization: `Bearer ${TOKEN}`, ...headers } });
 
 const pathOf = ({ app, userId, sessionId }: { app: string; userId: string; sessionId: string }) =>
   `/v1/apps/${[app, 'users', userId, 'sessions', sessionId].map(encodeURIComponent).join('/')}`;
@@ -141,7 +141,7 @@ describe.each(CLIENTS.slice(inTier(1, 0)))('%s', (_name, api) => {
     const { sessions } = api();
     const made = await sessions.create({ ...names, state: { 'user:tier': 'gold', n: 1 } });
     expect(made).toMatchObject({ ...names, seq: 0, state: { 'user:tier': 'gold', n: 1 }, events: [] });
-    expect(made).toHaveProperty('lastAgent', undefined);
+    expect(made).not.toHaveProperty('lastAgent');
     await expect(sessions.create(names)).rejects.toBeInstanceOf(SessionExists);
     for (const message of ['one', 'two']) await (await api().sendMessage({ ...names, message })).result();
     const whole = await sessions.get(names);
@@ -159,6 +159,8 @@ describe.each(CLIENTS.slice(inTier(1, 0)))('%s', (_name, api) => {
     const listed = await sessions.list({ app, limit: 1, order: 'asc' });
     expect(listed).toEqual(await scene.environment.store.sessions.list({ app, limit: 1, order: 'asc' }));
     expect(listed.totalItems).toBe(2);
+    const { sessions: both } = await sessions.list({ app });
+    expect(both.map(({ forkedFrom }) => forkedFrom?.sessionId).sort()).toEqual(['s/1', undefined]);
     expect((await sessions.list({ app, userId: 'bob' })).totalItems).toBe(0);
     const beforeInvocationId = whole?.events[2]?.event.invocationId ?? '';
     const rewound = await sessions.rewind({ ...names, beforeInvocationId });
@@ -376,6 +378,17 @@ describe('over HTTP', () => {
     expect(left.sort()).toEqual(['getAbout', 'getDocument', 'getHealth', 'getPage', 'getReadiness']);
     expect(check.seen).toContain('getTurn 202');
     expect(check.seen).toContain('sendMessage 409');
+  });
+
+  test('what was answered has all fields of the document, and no others [gateway.document]', () => {
+    // Events are ADK's: the document names what clients need of them.
+    expect([...check.undocumented].filter((field) => !field.startsWith('Event.'))).toEqual([]);
+    expect(
+      ['Session', 'SessionSummary', 'SessionList', 'Usage', 'StoredEvent', 'EventPage'].flatMap((name) =>
+        check.unanswered(name),
+      ),
+      // A cost takes a price table, and a call of unknown outcome a lost worker.
+    ).toEqual(['Usage.cost', 'Usage.unknownCalls']);
   });
 
   test('the log has a line for each request, without the names of users [gateway.local]', () => {

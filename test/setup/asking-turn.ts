@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { OutgoingMessage } from '../../src/client/messages/outgoing-message.ts';
 import type { Confirm, DecisionReceipt } from '../../src/contract/approvals.ts';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../src/protocol/names.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
 
 type Given = Partial<OutgoingMessage>;

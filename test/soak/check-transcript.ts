@@ -1,7 +1,7 @@
 import type { FunctionCall } from '@google/genai';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import { getFunctionCalls, getFunctionResponses, stringifyContent } from '../../src/events/event.ts';
 import { callKeyOf } from '../../src/protocol/identity.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { SoakResponse } from '../setup/soak-agents.ts';
 import { fillerOf } from '../setup/soak-random.ts';
 import { invocationOf, type SessionEvidence } from './evidence.ts';

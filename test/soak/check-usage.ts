@@ -1,4 +1,4 @@
-import type { StepUsage } from '../../src/store/turns/usage.ts';
+import type { TurnUsage } from '../../src/contract/sessions.ts';
 import type { SessionEvidence, SoakEvidence } from './evidence.ts';
 import { messagesOf } from './plan.ts';
 import { Findings, type Violation } from './violation.ts';
@@ -43,7 +43,7 @@ function checkTurn(
   { model, outages }: SoakEvidence,
   figures: ModelFigures,
   found: Findings,
-): StepUsage | undefined {
+): TurnUsage | undefined {
   const recorded = invocations.get(messageId);
   const usage = recorded?.outcome?.usage;
   if (recorded === undefined || usage === undefined) return undefined;

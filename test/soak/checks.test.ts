@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import type { EventKind } from '../../src/contract/events.ts';
+import type { EventKind, StoredEvent } from '../../src/contract/events.ts';
 import { createEvent } from '../../src/events/event.ts';
 import { callKeyOf } from '../../src/protocol/identity.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { Outages } from '../setup/soak-outages.ts';
 import { checkEffects } from './check-effects.ts';
 import { checkHooks } from './check-hooks.ts';

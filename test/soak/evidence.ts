@@ -1,14 +1,14 @@
 import type { Client } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import { sql } from 'kysely';
+import type { StoredEvent } from '../../src/contract/events.ts';
+import type { TurnUsage } from '../../src/contract/sessions.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import { KEEP_MESSAGES } from '../../src/protocol/names.ts';
 import type { KeepMessagesResult } from '../../src/protocol/step.ts';
 import type { InboxRow } from '../../src/store/messages/message-store.ts';
 import type { OpenedStore } from '../../src/store/open-store.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { RecordedInvocation } from '../../src/store/turns/turn-store.ts';
-import type { StepUsage } from '../../src/store/turns/usage.ts';
 import type { SoakEffect } from '../setup/soak-effects.ts';
 import type { Outages } from '../setup/soak-outages.ts';
 import { namesOf, type PlayedScenario, workflowIdOfScenario } from './driver.ts';
@@ -35,7 +35,7 @@ export interface SessionEvidence {
   calls: Map<string, CallRow>;
   inbox: InboxRow[];
   state: Record<string, unknown>;
-  usage: StepUsage;
+  usage: TurnUsage;
   /**
    * Ids of the messages whose runs had them in the store when the first of these was stopped; absent where none was. Those
    * that it had not looked at yet are sent again by their clients, in whatever order these come.

@@ -3,7 +3,7 @@ import { Client, WorkflowNotFoundError } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import { type FaultGround, openFaultGround } from '../setup/fault-ground.ts';
 import { SupervisedWorker } from '../setup/supervised-worker.ts';
 import { inTier, isDeep } from '../setup/tier.ts';

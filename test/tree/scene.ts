@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import type { RunningChild, TurnResult, TurnStatus } from '../../src/protocol/turn.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { OpenShared, OwnPart } from '../setup/shared-environment.ts';
 import type { TurnEnvironment } from '../setup/turn-environment.ts';
 

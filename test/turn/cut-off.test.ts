@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import { hang, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { tool } from '../../src/tools/function-tool.ts';

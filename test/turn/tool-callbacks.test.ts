@@ -8,9 +8,9 @@ import type {
 } from '../../src/agents/callbacks.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
+import type { StoredEvent } from '../../src/contract/events.ts';
 import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
-import type { StoredEvent } from '../../src/store/sessions/stored-event.ts';
 import type { Context } from '../../src/tools/context.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';

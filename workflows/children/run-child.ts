@@ -12,18 +12,13 @@ import {
   isCancellation,
   sleep,
 } from '@temporalio/workflow';
+import type { TurnUsage } from '../../src/contract/sessions.ts';
 import { RESULTS, resultProblem, UNUSABLE } from '../../src/protocol/activity-results.ts';
 import type { ChildStart } from '../../src/protocol/agent-run.ts';
 import { childWorkflowIdOf } from '../../src/protocol/identity.ts';
 import { defined } from '../../src/protocol/json.ts';
 import { AGENT_TURN } from '../../src/protocol/names.ts';
-import type {
-  AgentTurnStart,
-  InvocationOutcome,
-  TurnError,
-  TurnResult,
-  TurnUsage,
-} from '../../src/protocol/turn.ts';
+import type { AgentTurnStart, InvocationOutcome, TurnError, TurnResult } from '../../src/protocol/turn.ts';
 import { turnPriority } from '../activities.ts';
 import { labelsOfChild } from '../turn/search-attributes.ts';
 import type { Turn } from '../turn/turn.ts';

@@ -1,7 +1,8 @@
 import type { JobProgress } from '../../src/contract/jobs.ts';
+import type { TurnUsage } from '../../src/contract/sessions.ts';
 import { shortCallKey } from '../../src/protocol/identity.ts';
 import type { WaitingJob } from '../../src/protocol/job.ts';
-import type { RunningCall, RunningChild, TurnStatus, TurnUsage } from '../../src/protocol/turn.ts';
+import type { RunningCall, RunningChild, TurnStatus } from '../../src/protocol/turn.ts';
 import { excerpt, visibleText } from '../../src/protocol/visible-text.ts';
 import type { PendingRequest } from '../approvals/request-book.ts';
 import { WAITS } from '../children/children.ts';

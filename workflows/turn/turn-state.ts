@@ -1,16 +1,11 @@
 import type { WorkflowInfo } from '@temporalio/workflow';
+import type { TurnUsage } from '../../src/contract/sessions.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import type { ActingAgent, AgentPlan, ChildStart, RanAgent } from '../../src/protocol/agent-run.ts';
 import { invocationIdOf, retryIdOf } from '../../src/protocol/identity.ts';
 import { isTraceparent } from '../../src/protocol/message.ts';
 import type { TurnRunConfig } from '../../src/protocol/run-terms.ts';
-import type {
-  AgentTurnStart,
-  OtherInvocation,
-  TurnResult,
-  TurnState,
-  TurnUsage,
-} from '../../src/protocol/turn.ts';
+import type { AgentTurnStart, OtherInvocation, TurnResult, TurnState } from '../../src/protocol/turn.ts';
 import type { ClosedRequests } from '../approvals/request-book.ts';
 import type { EndedJobs } from '../jobs/job-book.ts';
 import type { MailboxState, QueuedMessage } from '../messages/mailbox.ts';

@@ -1,5 +1,5 @@
+import type { AuditRow } from '../../contract/approvals.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import type { AuditRow } from '../../store/sessions/session-store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
 import { clockTime } from '../sessions/shown-values.ts';

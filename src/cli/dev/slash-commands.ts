@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import type { StoredEvent } from '../../contract/events.ts';
 import { visibleEvents } from '../../flows/event-visibility.ts';
 import { callKeyOf } from '../../protocol/identity.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import { nearestName } from '../../schema/known-fields.ts';
-import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import { spanText } from '../approvals/span-text.ts';
 import { CliError } from '../cli-error.ts';
 import { processOutput } from '../command-output.ts';

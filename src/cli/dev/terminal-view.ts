@@ -1,7 +1,8 @@
 import { relative } from 'node:path';
 import type { StreamItem } from '../../client/stream/stream-item.ts';
+import type { TurnUsage } from '../../contract/sessions.ts';
 import { ownVersion } from '../../own-version.ts';
-import type { TurnResult, TurnUsage } from '../../protocol/turn.ts';
+import type { TurnResult } from '../../protocol/turn.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import { costWords } from '../sessions/shown-values.ts';
 import { ESCAPE } from '../terminal-text.ts';

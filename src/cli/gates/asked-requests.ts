@@ -1,3 +1,4 @@
+import type { StoredEvent } from '../../contract/events.ts';
 import type { GateKind } from '../../contract/requests.ts';
 import {
   REQUEST_CONFIRMATION_FUNCTION_CALL_NAME,
@@ -6,7 +7,6 @@ import {
 } from '../../events/request-calls.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 
 /** A request as its event tells it. */
 export interface AskedRequest {

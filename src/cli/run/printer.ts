@@ -1,8 +1,9 @@
 import type { FollowedEvent, StreamItem } from '../../client/stream/stream-item.ts';
+import type { TurnUsage } from '../../contract/sessions.ts';
 import type { Content } from '../../events/content.ts';
 import { textOf } from '../../events/content.ts';
 import { shortCallKey } from '../../protocol/identity.ts';
-import type { InvocationOutcome, TurnUsage } from '../../protocol/turn.ts';
+import type { InvocationOutcome } from '../../protocol/turn.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { askedLine, askedRequests } from '../gates/asked-requests.ts';

@@ -1,5 +1,5 @@
+import type { SessionSummary } from '../../contract/sessions.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
-import type { SessionSummary } from '../../store/sessions/session-store.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
 import { assertKnownApp, type NamingOptions } from './named-session.ts';

@@ -1,6 +1,6 @@
+import type { StoredEvent } from '../../contract/events.ts';
 import { visibleEvents } from '../../flows/event-visibility.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
-import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectedFolder, type ConnectOptions, connectFolder } from '../connect-folder.ts';

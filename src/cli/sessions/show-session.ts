@@ -1,5 +1,5 @@
+import type { Session } from '../../contract/sessions.ts';
 import { visibleLines, visibleText } from '../../protocol/visible-text.ts';
-import type { Session } from '../../store/sessions/session-store.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';

@@ -1,5 +1,5 @@
+import type { TurnUsage } from '../../contract/sessions.ts';
 import type { Content, FunctionResponse, Part } from '../../events/content.ts';
-import type { StepUsage } from '../../store/turns/usage.ts';
 
 const LONGEST_VALUE = 160;
 
@@ -23,18 +23,18 @@ export function clockTime(time: number): string {
   return date.toISOString().slice(0, 19).replace('T', ' ');
 }
 
-export function tokensText({ totalTokens, unknownCalls }: StepUsage): string {
+export function tokensText({ totalTokens, unknownCalls }: TurnUsage): string {
   return `${unknownCalls === undefined ? '' : '>= '}${totalTokens}`;
 }
 
 /** A cost with its unit, which is the currency of the app's prices; nothing if the app has none. */
-export function costWords({ cost, unknownCalls }: Pick<StepUsage, 'cost' | 'unknownCalls'>): string[] {
+export function costWords({ cost, unknownCalls }: Pick<TurnUsage, 'cost' | 'unknownCalls'>): string[] {
   if (cost === undefined) return [];
   const atLeast = unknownCalls === undefined ? '' : 'at least ';
   return [`cost ${atLeast}${Number(cost.toPrecision(3))} (currency of the app’s prices)`];
 }
 
-export function costText({ cost, unknownCalls }: StepUsage): string {
+export function costText({ cost, unknownCalls }: TurnUsage): string {
   if (cost === undefined) return '';
   return `${unknownCalls === undefined ? '' : '>= '}${Number(cost.toPrecision(3))}`;
 }

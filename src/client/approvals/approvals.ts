@@ -1,4 +1,5 @@
 import type {
+  AuditRow,
   AuditVerification,
   ConfirmOptions,
   DecisionReceipt,
@@ -9,7 +10,6 @@ import type {
 } from '../../contract/approvals.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
-import type { AuditRow } from '../../store/sessions/session-store.ts';
 import type { Confirmed } from '../turns/steering.ts';
 
 /**

@@ -1,7 +1,6 @@
 import { auditedSignatures } from '../../approvals/audited-signatures.ts';
-import type { AuditProblem, AuditVerification } from '../../contract/approvals.ts';
+import type { AuditProblem, AuditRow, AuditVerification } from '../../contract/approvals.ts';
 import type { CredentialKeys } from '../../credentials/credential-keys.ts';
-import type { AuditRow } from '../../store/sessions/session-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { WhichAudit } from './approvals.ts';
 

@@ -1,3 +1,4 @@
+import type { AuditRow } from '../../contract/approvals.ts';
 import {
   type AuditVerification,
   type ConfirmOptions,
@@ -12,7 +13,6 @@ import {
 } from '../../contract/approvals.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../protocol/names.ts';
-import type { AuditRow } from '../../store/sessions/session-store.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { isSameJson } from '../same-json.ts';
 import { StoredApprovals } from '../stored-api.ts';

@@ -1,3 +1,4 @@
+import type { AuditRow } from '../../contract/approvals.ts';
 import {
   type AuditVerification,
   type ConfirmOptions,
@@ -17,7 +18,6 @@ import {
 } from '../../contract/approvals.ts';
 import type { Operation } from '../../contract/operation.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
-import type { AuditRow } from '../../store/sessions/session-store.ts';
 import { checkedInput } from '../checked-input.ts';
 import { RequestNotFound } from '../client-errors.ts';
 import type { GatewayConnection } from '../gateway-connection.ts';

@@ -1,6 +1,6 @@
 import { isAnySensitive, isResultSensitive, MASK, maskedArguments } from '../../approvals/sensitive.ts';
+import type { AuditRow } from '../../contract/approvals.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
-import type { AuditRow } from '../../store/sessions/session-store.ts';
 import type { Store } from '../../store/store.ts';
 
 /** A request as people and programs may see it: what is sensitive is shown to nobody. */

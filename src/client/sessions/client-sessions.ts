@@ -1,3 +1,5 @@
+import type { StoredEvent } from '../../contract/events.ts';
+import type { ListedSessions, Session } from '../../contract/sessions.ts';
 import {
   APPENDED_EVENT,
   type CreateSession,
@@ -21,8 +23,7 @@ import {
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { retryIdOf } from '../../protocol/identity.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
-import type { AppendEvent, ListedSessions, Session } from '../../store/sessions/session-store.ts';
-import type { StoredEvent } from '../../store/sessions/stored-event.ts';
+import type { AppendEvent } from '../../store/sessions/session-store.ts';
 import type { Store } from '../../store/store.ts';
 import { activeTrace } from '../active-trace.ts';
 import { checkedFields, checkedInput } from '../checked-input.ts';

@@ -1,3 +1,5 @@
+import type { StoredEvent } from '../../contract/events.ts';
+import type { ListedSessions, Session } from '../../contract/sessions.ts';
 import {
   type CreateSession,
   createSession,
@@ -17,8 +19,6 @@ import {
   rewindSession,
   SESSION_TO_DELETE,
 } from '../../contract/sessions.ts';
-import type { ListedSessions, Session, SessionSummary } from '../../store/sessions/session-store.ts';
-import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import { SessionNotFound } from '../../store/store-errors.ts';
 import { checkedFields, checkedInput, checkedTimeout } from '../checked-input.ts';
 import type { GatewayConnection } from '../gateway-connection.ts';
@@ -37,14 +37,14 @@ export class GatewaySessions implements Pick<HoldfastApi['sessions'], keyof Hold
   /** @throws SessionExists, InvalidTurn */
   async create(create: CreateSession): Promise<Session> {
     const { input } = checkedInput(createSession, create);
-    return whole(await this.#connection.call<Session>(createSession, input));
+    return await this.#connection.call(createSession, input);
   }
 
   /** Undefined where there is none. */
   async get(get: GetSession): Promise<Session | undefined> {
     const { input } = checkedInput(getSession, get);
     try {
-      return whole(await this.#connection.call<Session>(getSession, input));
+      return await this.#connection.call(getSession, input);
     } catch (error) {
       if (error instanceof SessionNotFound) return undefined;
       throw error;
@@ -55,8 +55,7 @@ export class GatewaySessions implements Pick<HoldfastApi['sessions'], keyof Hold
   async list(list: ListSessions): Promise<ListedSessions> {
     const operation = listOfSessions(list);
     const { input } = checkedInput(operation, list);
-    const listed = await this.#connection.call<ListedSessions>(operation, input);
-    return { ...listed, sessions: listed.sessions.map(whole) };
+    return await this.#connection.call(operation, input);
   }
 
   /** @throws TurnRunning, SessionHasForks, InvalidTurn */
@@ -72,7 +71,7 @@ export class GatewaySessions implements Pick<HoldfastApi['sessions'], keyof Hold
   /** @throws SessionNotFound, SessionExists, NoSuchPlace, InvalidTurn */
   async fork(fork: ForkSession): Promise<Session> {
     const { input } = checkedInput(forkSession, fork);
-    return whole(await this.#connection.call<Session>(forkSession, input));
+    return await this.#connection.call(forkSession, input);
   }
 
   /** @throws TurnRunning, SessionNotFound, NoSuchPlace, InvalidTurn */
@@ -85,9 +84,4 @@ export class GatewaySessions implements Pick<HoldfastApi['sessions'], keyof Hold
     const { input } = checkedInput(retryTurn, retry);
     return gatewayTurn(this.#connection, input, await this.#connection.call<ToldTurn>(retryTurn, input));
   }
-}
-
-/** JSON has no undefined. */
-function whole<Summary extends SessionSummary>(session: Summary): Summary {
-  return 'lastAgent' in session ? session : { ...(session as Summary), lastAgent: undefined };
 }

@@ -1,5 +1,5 @@
+import type { StoredEvent } from '../../contract/events.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
-import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import type { Store } from '../../store/store.ts';
 import { sharedRead } from '../stream/shared-reads.ts';
 

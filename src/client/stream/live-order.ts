@@ -1,6 +1,5 @@
-import type { EventKind } from '../../contract/events.ts';
+import type { EventKind, StoredEvent } from '../../contract/events.ts';
 import { JOB_MODES } from '../../contract/lists.ts';
-import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import type { LiveItem } from './stream-item.ts';
 
 type Of<Type> = Extract<LiveItem, { type: Type }>;

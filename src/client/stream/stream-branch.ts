@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../../store/sessions/stored-event.ts';
+import type { StoredEvent } from '../../contract/events.ts';
 import type { ChildSession } from '../../store/turns/child-store.ts';
 import { OpenSteps } from '../turns/open-steps.ts';
 import type { StreamItem } from './stream-item.ts';

@@ -1,5 +1,5 @@
+import type { StoredEvent } from '../../contract/events.ts';
 import type { StoreNotice } from '../../store/live/live-feed.ts';
-import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 
 type WithoutSession<Notice> = Notice extends StoreNotice ? Omit<Notice, 'session'> & Marked : never;
 

@@ -1,6 +1,6 @@
+import type { StoredEvent } from '../../contract/events.ts';
 import { stepKeyOf } from '../../protocol/identity.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
-import type { StoredEvent } from '../../store/sessions/stored-event.ts';
 import type { Store } from '../../store/store.ts';
 
 /** Steps of a session whose calls have been asked for, and have no responses yet, as far as its events were read. */

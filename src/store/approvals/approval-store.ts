@@ -2,7 +2,7 @@ import type { AuditVerification, ListApprovals } from '../../contract/approvals.
 import type { ApprovalRow } from '../../contract/requests.ts';
 import type { AuditEntry } from '../../protocol/gate.ts';
 import type { PublicJwk } from '../../protocol/public-jwk.ts';
-import type { DraftEvent } from '../sessions/stored-event.ts';
+import type { DraftEvent } from '../sessions/session-store.ts';
 import type { BeginCall, BegunCall } from '../turns/call-store.ts';
 
 /** A request as it is made. It is bound to the call's arguments: to no others, and to no other tool. */

@@ -1,4 +1,5 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type { AuditRow } from '../../contract/approvals.ts';
 import type { EventKind } from '../../contract/events.ts';
 import type { DeniedKind, Grant } from '../../contract/keys.ts';
 import type { Event } from '../../events/event.ts';
@@ -10,7 +11,6 @@ import type { InvocationOutcome } from '../../protocol/turn.ts';
 import type { ApprovalColumns, SignatureColumns } from '../approvals/approval-row.ts';
 import type { JobColumns } from '../jobs/job-row.ts';
 import type { InboxRow } from '../messages/message-store.ts';
-import type { AuditRow } from '../sessions/session-store.ts';
 import type { CallActions } from '../turns/call-store.ts';
 
 /** PostgreSQL's bigint arrives as text; every one here is below 2^53. */

@@ -1,8 +1,8 @@
-import type { EventKind } from '../../contract/events.ts';
+import type { EventKind, StoredEvent } from '../../contract/events.ts';
 import type { Event } from '../../events/event.ts';
 import { storableText } from '../engine/json-text.ts';
 import { JsonDocument } from '../engine/sql-function.ts';
-import type { DraftEvent, StoredEvent } from './stored-event.ts';
+import type { DraftEvent } from './session-store.ts';
 
 const TEMPORARY = 'temp:';
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { GetSession } from '../../contract/sessions.ts';
+import type { StoredEvent } from '../../contract/events.ts';
+import type { GetSession, Session, SessionSummary } from '../../contract/sessions.ts';
 import { checkTime, checkWhole, shownName } from '../engine/arguments.ts';
 import type { Database } from '../engine/database.ts';
 import { storableText } from '../engine/json-text.ts';
@@ -11,8 +12,7 @@ import { type EventRow, eventArguments, type StateParts, stateOf, storedEvent } 
 import { sessionDeletion } from './session-deletion.ts';
 import { newSession, newSessionId, type SessionNames, sessionKeys } from './session-names.ts';
 import { newMarkerId, sessionRetry } from './session-retry.ts';
-import type { IdleSession, Session, SessionStore, SessionSummary } from './session-store.ts';
-import type { StoredEvent } from './stored-event.ts';
+import type { IdleSession, SessionStore } from './session-store.ts';
 
 const GET = 'select holdfast.get_session($1, $2, $3, $4) as session';
 const DEFAULT_PAGE = 100;
@@ -229,7 +229,7 @@ function sessionOf({ summary, state, events }: SessionRow): Session {
 function summaryOf({ lastAgent, usage, forkedFrom, ...rest }: SummaryRow): SessionSummary {
   return {
     ...rest,
-    lastAgent: lastAgent ?? undefined,
+    ...(lastAgent === null ? {} : { lastAgent }),
     usage: usageOf(usage),
     ...(forkedFrom === null ? {} : { forkedFrom }),
   };

@@ -11,8 +11,7 @@ import { type JobOfMessageAnswer, jobOfMessage } from '../jobs/job-row.ts';
 import type { LiveNotices } from '../live/live-notices.ts';
 import { NoSuchPlace, SessionNotFound } from '../store-errors.ts';
 import { newSessionId, sessionKeys } from './session-names.ts';
-import type { PreparedRetry, RetryTurn, SessionStore } from './session-store.ts';
-import type { DraftEvent } from './stored-event.ts';
+import type { DraftEvent, PreparedRetry, RetryTurn, SessionStore } from './session-store.ts';
 
 /** PostgreSQL's. */
 const LARGEST_INTEGER = 2 ** 31 - 1;

@@ -1,48 +1,24 @@
+import type { AuditRow } from '../../contract/approvals.ts';
+import type { StoredEvent } from '../../contract/events.ts';
 import type {
   CreateSession,
   ForkSession,
   GetSession,
+  ListedSessions,
   ListSessions,
   RetriedCall,
   RewindSession,
+  Session,
 } from '../../contract/sessions.ts';
-import type { AuditEntry } from '../../protocol/gate.ts';
+import type { Event } from '../../events/event.ts';
 import type { SessionPlace } from '../../protocol/retention.ts';
 import type { JobOfMessage } from '../jobs/job-store.ts';
-import type { StepUsage } from '../turns/usage.ts';
 import type { SessionNames } from './session-names.ts';
-import type { DraftEvent, StoredEvent } from './stored-event.ts';
 
 export type { SessionPlace } from '../../protocol/retention.ts';
 
-/** A session without its events. */
-export interface SessionSummary extends SessionNames {
-  /** The store's internal id. */
-  session: string;
-  /** Last seq of its events, those of the session that it was forked from included. */
-  seq: number;
-  /** The agent that acted last. */
-  lastAgent: string | undefined;
-  /** Milliseconds since the epoch. */
-  createdAt: number;
-  updatedAt: number;
-  usage: StepUsage;
-  /** Where this session was forked from. */
-  forkedFrom?: { sessionId: string; seq: number };
-}
-
-export interface Session extends SessionSummary {
-  /** Session's, `app:` and `user:` state; keys carry their prefixes. */
-  state: Record<string, unknown>;
-  /** In seq order, those that a rewind hides and the rewinds' own included. */
-  events: StoredEvent[];
-}
-
-export interface ListedSessions {
-  sessions: SessionSummary[];
-  /** Of all pages. */
-  totalItems: number;
-}
+/** An event without what the store gives. */
+export type DraftEvent = Omit<Event, 'id' | 'timestamp'>;
 
 export interface DeleteSession extends SessionNames {
   /** Deletes the sessions that were forked from it, and from those, too. Defaults to false. */
@@ -92,27 +68,6 @@ export interface PreparedRetry {
   agent: string | undefined;
   /** Jobs of calls that are made anew: they have ended by this, and the workflows that wait for them are to be told. */
   jobs?: JobOfMessage[];
-}
-
-/** What was done to a session, and asked in it; kept after its deletion, then without any content. Rows of a session are chained by their hashes. */
-export interface AuditRow {
-  /** Of the session of an agent that a tool has run, below the one that was asked for: its name. It has a chain of its own. */
-  sessionId?: string;
-  /** From 1, gapless within a session. */
-  n: number;
-  at: number;
-  kind: 'created' | 'forked' | 'rewound' | 'retried' | 'deleted' | 'requested' | AuditEntry['kind'];
-  facts: Record<string, string | number | boolean>;
-  /**
-   * What was shown and given, of a request only; gone once the session is deleted. The facts have its digest:
-   * `contentDigest`, SHA-256, hex, of a salt and this in the text that the store keeps.
-   */
-  content?: Record<string, unknown>;
-  /**
-   * SHA-256, hex, of the canonical JSON (keys sorted, no white space) of `[hash of the row before, or "", internal id of
-   * the session, n, at, kind, facts]`.
-   */
-  hash: string;
 }
 
 export interface ReadEvents extends SessionNames {

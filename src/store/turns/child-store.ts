@@ -1,10 +1,10 @@
+import type { StoredEvent } from '../../contract/events.ts';
 import type { GateKind, RequestStatus } from '../../contract/requests.ts';
+import type { TurnUsage } from '../../contract/sessions.ts';
 import type { PlannedCall } from '../../protocol/step.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
-import type { StoredEvent } from '../sessions/stored-event.ts';
 import type { CallAsPlanned } from './call-store.ts';
-import type { StepUsage } from './usage.ts';
 
 /** The session of an agent that a call has run: below the session of that call, and deleted with it. */
 export interface ChildSession {
@@ -77,7 +77,7 @@ export interface ChildStore {
    */
   endChild(parent: string, runKey: string): Promise<ChildOutcome | undefined>;
   /** What runs have used by now, with all that they have run: in the order in which they are named. */
-  usageOfRuns(runs: readonly { session: string; run: string }[]): Promise<StepUsage[]>;
+  usageOfRuns(runs: readonly { session: string; run: string }[]): Promise<TurnUsage[]>;
   /**
    * Sessions of agents' tools below this one, at any depth, in the order in which they began.
    *

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { TurnUsage } from '../../contract/sessions.ts';
 import { placeOfCall } from '../../protocol/identity.ts';
 import type { StepOutcome } from '../../protocol/step.ts';
-import type { InvocationOutcome, TurnUsage } from '../../protocol/turn.ts';
+import type { InvocationOutcome } from '../../protocol/turn.ts';
 import type { Database } from '../engine/database.ts';
 import { storableText } from '../engine/json-text.ts';
 import { callFunction, JsonDocument } from '../engine/sql-function.ts';

@@ -15,7 +15,7 @@ import {
   storedEvent,
 } from '../sessions/event-rows.ts';
 import { newSession, type SessionNames } from '../sessions/session-names.ts';
-import type { DraftEvent } from '../sessions/stored-event.ts';
+import type { DraftEvent } from '../sessions/session-store.ts';
 import { type RememberedColumn, rememberedOf } from './remembered.ts';
 import { placed } from './step-committing.ts';
 import type { AskedTurn, OpenedStep, OpenStep, PeekedStep, StepToPeek } from './step-store.ts';

@@ -1,3 +1,5 @@
+import type { StoredEvent } from '../../contract/events.ts';
+import type { TurnUsage } from '../../contract/sessions.ts';
 import type { Content } from '../../events/content.ts';
 import type { Event } from '../../events/event.ts';
 import type { ChainFence, RanAgent } from '../../protocol/agent-run.ts';
@@ -13,10 +15,10 @@ import type { InvocationOutcome } from '../../protocol/turn.ts';
 import type { NewRequest } from '../approvals/approval-store.ts';
 import type { JobOfMessage } from '../jobs/job-store.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
-import type { DraftEvent, StoredEvent } from '../sessions/stored-event.ts';
+import type { DraftEvent } from '../sessions/session-store.ts';
 import type { CallActions, SettleCall } from './call-store.ts';
 import type { Remembered } from './remembered.ts';
-import type { SessionUsage, StepUsage } from './usage.ts';
+import type { SessionUsage } from './usage.ts';
 
 /** What a turn was asked to be. */
 export interface AskedTurn {
@@ -126,11 +128,11 @@ export type OpenedStep =
       /** What earlier attempts have recorded under the step's key by `recordOnce`. */
       once: Record<string, unknown>;
       /** The usage of earlier steps of the invocation. */
-      usage: StepUsage;
+      usage: TurnUsage;
       /** What the invocation was asked to be, by its message's row in the inbox or by its first opening. */
       asked: AskedTurn;
       /** For a child: what the whole tree has used in its turn, up to the root. Absent for the root, whose `usage` it is. */
-      treeUsage?: StepUsage;
+      treeUsage?: TurnUsage;
       /** Of the root's session, where that is another one. */
       root?: { session: string; names: SessionNames };
       /** Accepted messages that no turn has answered, in order; first step only. */
@@ -221,7 +223,7 @@ export interface CommitStep {
    */
   calls: Pick<PlannedCall, 'callKey' | 'callId' | 'tool'>[];
   rows: PlannedRow[];
-  usage: StepUsage;
+  usage: TurnUsage;
   /** Of the run's tools from now on, where this step has changed them. */
   toolEdits?: Remembered['toolEdits'];
   /** User code has ended the invocation: the step's calls run, and no model is asked about them. */

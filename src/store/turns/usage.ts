@@ -1,14 +1,6 @@
-export interface StepUsage {
-  modelCalls: number;
-  promptTokens: number;
-  outputTokens: number;
-  totalTokens: number;
-  cost?: number;
-  /** Attempts that ended without a word, among `modelCalls`. */
-  unknownCalls?: number;
-}
+import type { TurnUsage } from '../../contract/sessions.ts';
 
-export interface SessionUsage extends StepUsage {
+export interface SessionUsage extends TurnUsage {
   /** Wall time of the session's ended invocations, milliseconds. */
   time: number;
 }
@@ -25,7 +17,7 @@ export type UsageColumns = [
 
 export type SessionUsageColumns = [...UsageColumns, time: number];
 
-export function usageOf(columns: UsageColumns): StepUsage {
+export function usageOf(columns: UsageColumns): TurnUsage {
   const [modelCalls, promptTokens, outputTokens, totalTokens, cost, unknownCalls] = columns;
   return {
     modelCalls,

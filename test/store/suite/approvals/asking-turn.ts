@@ -6,7 +6,7 @@ import type {
   BegunAnsweredCall,
   NewRequest,
 } from '../../../../src/store/approvals/approval-store.ts';
-import type { DraftEvent } from '../../../../src/store/sessions/stored-event.ts';
+import type { DraftEvent } from '../../../../src/store/sessions/session-store.ts';
 import type { CommittedStep, PlannedRow } from '../../../../src/store/turns/step-store.ts';
 import { Turn, USAGE } from '../turns/turn.ts';
 

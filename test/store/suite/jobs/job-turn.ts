@@ -4,7 +4,7 @@ import { getFunctionResponses } from '../../../../src/events/event.ts';
 import { createEventActions } from '../../../../src/events/event-actions.ts';
 import { jobIdOf } from '../../../../src/protocol/identity.ts';
 import type { EndedJob, EndJob, JobClaims, NewJob } from '../../../../src/store/jobs/job-store.ts';
-import type { DraftEvent } from '../../../../src/store/sessions/stored-event.ts';
+import type { DraftEvent } from '../../../../src/store/sessions/session-store.ts';
 import { type Opened, Turn } from '../turns/turn.ts';
 
 export const HOUR = 3_600_000;

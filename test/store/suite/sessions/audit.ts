@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
+import type { AuditRow } from '../../../../src/contract/approvals.ts';
 import { canonicalJson } from '../../../../src/protocol/canonical-json.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { AuditRow } from '../../../../src/store/sessions/session-store.ts';
 import { newNames, Turn } from '../turns/turn.ts';
 
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { DraftEvent } from '../../../../src/store/sessions/stored-event.ts';
+import type { DraftEvent } from '../../../../src/store/sessions/session-store.ts';
 import { inTier } from '../../../setup/tier.ts';
 import { type Begun, Turn } from '../turns/turn.ts';
 

@@ -56,7 +56,6 @@ export function sessionSuite(store: () => PostgresStore): void {
       ...names,
       session: expect.stringMatching(/^[\w-]{22}$/),
       seq: 0,
-      lastAgent: undefined,
       createdAt: now,
       updatedAt: now,
       usage: { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 },

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { createEventActions, type EventActions } from '../../../../src/events/event-actions.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
-import type { DraftEvent } from '../../../../src/store/sessions/stored-event.ts';
+import type { DraftEvent } from '../../../../src/store/sessions/session-store.ts';
 import { Fenced, StoreBehindHistory } from '../../../../src/store/store-errors.ts';
 import { toKeep } from '../messages/inbox.ts';
 import { takeUp } from '../sessions/retried-turn.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { StoredEvent } from '../../../../src/contract/events.ts';
 import { createEventActions } from '../../../../src/events/event-actions.ts';
 import type { ChainFence } from '../../../../src/protocol/agent-run.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
 import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
-import type { StoredEvent } from '../../../../src/store/sessions/stored-event.ts';
 import { Fenced } from '../../../../src/store/store-errors.ts';
 import { inTier } from '../../../setup/tier.ts';
 import { newNames, nextFence, Turn, USAGE } from './turn.ts';

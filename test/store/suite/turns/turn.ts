@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
+import type { TurnUsage } from '../../../../src/contract/sessions.ts';
 import type { Part } from '../../../../src/events/content.ts';
 import { createEventActions, type EventActions } from '../../../../src/events/event-actions.ts';
 import type { ChainFence } from '../../../../src/protocol/agent-run.ts';
@@ -8,7 +9,7 @@ import type { ToolEdit } from '../../../../src/protocol/run-terms.ts';
 import type { PlannedCall, StepOutcome } from '../../../../src/protocol/step.ts';
 import type { InvocationOutcome } from '../../../../src/protocol/turn.ts';
 import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
-import type { DraftEvent } from '../../../../src/store/sessions/stored-event.ts';
+import type { DraftEvent } from '../../../../src/store/sessions/session-store.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import type { BegunCall, CallActions, SettledCall } from '../../../../src/store/turns/call-store.ts';
 import type {
@@ -22,7 +23,6 @@ import type {
   SettleStep,
   StepToPeek,
 } from '../../../../src/store/turns/step-store.ts';
-import type { StepUsage } from '../../../../src/store/turns/usage.ts';
 
 export type Opened = Extract<OpenedStep, { kind: 'open' }>;
 export type Begun = Extract<BegunCall, { kind: 'started' }>;
@@ -172,7 +172,7 @@ export class Turn {
       rows = [] as PlannedRow[],
       actions = {} as Partial<EventActions>,
       branch = undefined as string | undefined,
-      usage = USAGE as StepUsage,
+      usage = USAGE as TurnUsage,
       /** Callbacks' events around the model's. */
       before = [] as NewEvent[],
       after = [] as NewEvent[],

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
+import type { TurnUsage } from '../../../../src/contract/sessions.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
 import { StoreBehindHistory } from '../../../../src/store/store-errors.ts';
 import type { CommitStep } from '../../../../src/store/turns/step-store.ts';
-import type { StepUsage } from '../../../../src/store/turns/usage.ts';
 import { toKeep } from '../messages/inbox.ts';
 import { newNames, nextFence, Turn, total, USAGE } from './turn.ts';
 
@@ -115,7 +115,7 @@ export function usageSuite(store: () => PostgresStore): void {
     await root.commit(1, 1);
     const { session, invocationId, fence } = root;
     const child = { session, invocationId, runKey: 'e-child', step: 1, fence, agent: 'helper' };
-    const usage: StepUsage = { ...USAGE, cost: 1 };
+    const usage: TurnUsage = { ...USAGE, cost: 1 };
     const open = () => store().turns.openStep({ ...child, seq: 0 });
     await open();
     expect(await open()).toMatchObject({ usage: USAGE, sessionUsage: USAGE });
