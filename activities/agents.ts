@@ -1,8 +1,7 @@
 import { calledAgent } from '../src/agents/agent-tool.ts';
 import { agentsOfTree } from '../src/agents/agents-of-tree.ts';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
-import type { LlmAgent } from '../src/agents/llm-agent.ts';
-import { isLlmAgent } from '../src/agents/llm-agent.ts';
+import { isLlmAgent, type LlmAgent } from '../src/agents/llm-agent.ts';
 import { HoldfastError } from '../src/contract/error.ts';
 import { agentToRun } from '../src/flows/agent-to-run.ts';
 import { made } from '../src/flows/request-tools.ts';

@@ -101,13 +101,8 @@ export {
   UnsafeLocalCodeExecutor,
   type UnsafeLocalCodeExecutorOptions,
 } from './code-executors/unsafe-local-code-executor.ts';
-export type {
-  AuditRow,
-  AuditVerification,
-  DecisionReceipt,
-  ListApprovals,
-  Voter,
-} from './contract/approvals.ts';
+export type { DecisionReceipt, ListApprovals, Voter } from './contract/approvals.ts';
+export type { AuditRow, AuditVerification } from './contract/audit.ts';
 export type { StoredCredential } from './contract/credentials.ts';
 export { HoldfastError, type HoldfastErrorOptions } from './contract/error.ts';
 export type { ErrorCode } from './contract/error-codes.ts';

@@ -9,8 +9,7 @@ import { applyStateDelta } from '../../src/flows/step-context.ts';
 import { type Transcript, TranscriptLog } from '../../src/flows/transcript.ts';
 import { defined, isRecord } from '../../src/protocol/json.ts';
 import type { DraftEvent } from '../../src/store/sessions/session-store.ts';
-import type { AgentView, ContextInit } from '../../src/tools/invocation-context.ts';
-import { InvocationContext } from '../../src/tools/invocation-context.ts';
+import { type AgentView, type ContextInit, InvocationContext } from '../../src/tools/invocation-context.ts';
 import type { StepParts } from '../model/step-parts.ts';
 
 /** A run of a sub-agent that has ended, or is about to begin: its events come after this seq. */

@@ -1,6 +1,5 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
-import type { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { isLlmAgent } from '../../src/agents/llm-agent.ts';
+import { isLlmAgent, type LlmAgent } from '../../src/agents/llm-agent.ts';
 import { type AppSettings, runConfigOf } from '../../src/app/app-settings.ts';
 import type { TurnUsage } from '../../src/contract/sessions.ts';
 import { timeLeft } from '../../src/flows/budgets.ts';

@@ -1,4 +1,4 @@
-import type { AuditProblem, AuditRow } from '../contract/approvals.ts';
+import type { AuditProblem, AuditRow } from '../contract/audit.ts';
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
 import type { StoredSignature } from '../store/approvals/approval-store.ts';
 import { type ReadAttestation, readAttestation } from './attestation.ts';

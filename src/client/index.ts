@@ -1,12 +1,11 @@
 export type {
-  AuditRow,
-  AuditVerification,
   ConfirmOptions,
   DecisionReceipt,
   ListApprovals,
   ProvideCredentialOptions,
   ProvideInputOptions,
 } from '../contract/approvals.ts';
+export type { AuditRow, AuditVerification } from '../contract/audit.ts';
 export type { PutCredential, StoredCredential } from '../contract/credentials.ts';
 export { HoldfastError } from '../contract/error.ts';
 export type { ErrorCode } from '../contract/error-codes.ts';

@@ -1,12 +1,11 @@
-import type { AuditRow } from '../contract/approvals.ts';
+import { type ListApprovals, listApprovals } from '../contract/approvals.ts';
 import {
+  type AuditRow,
   type AuditVerification,
   getAudit,
   getAuditById,
-  type ListApprovals,
-  listApprovals,
   verifyAudit,
-} from '../contract/approvals.ts';
+} from '../contract/audit.ts';
 import {
   getJob,
   type JobRow,
@@ -16,14 +15,15 @@ import {
   type OwnJob,
 } from '../contract/jobs.ts';
 import type { ApprovalRow } from '../contract/requests.ts';
-import type { ListedSessions, Session } from '../contract/sessions.ts';
 import {
   type ForkSession,
   forkSession,
   type GetSession,
   getSession,
+  type ListedSessions,
   type ListSessions,
   listOfSessions,
+  type Session,
 } from '../contract/sessions.ts';
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
 import { verifyJobToken } from '../jobs/job-token.ts';

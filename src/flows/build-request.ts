@@ -15,8 +15,7 @@ import {
   SET_MODEL_RESPONSE_INSTRUCTION,
   SetModelResponseTool,
 } from '../tools/built-in/set-model-response-tool.ts';
-import type { ContextInit } from '../tools/invocation-context.ts';
-import { InvocationContext } from '../tools/invocation-context.ts';
+import { type ContextInit, InvocationContext } from '../tools/invocation-context.ts';
 import { ReadonlyContext } from '../tools/readonly-context.ts';
 import { assertLasting, namesOf, offerTools } from './offer-tools.ts';
 import { RequestTools } from './request-tools.ts';

@@ -3,8 +3,7 @@ import type { BaseCodeExecutor } from '../code-executors/base-code-executor.ts';
 import { findCode } from '../code-executors/code-parts.ts';
 import { codeTool } from '../code-executors/code-tool.ts';
 import type { TurnUsage } from '../contract/sessions.ts';
-import type { FunctionCall, Part } from '../events/content.ts';
-import { textOf } from '../events/content.ts';
+import { type FunctionCall, type Part, textOf } from '../events/content.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
 import { isRecord } from '../protocol/json.ts';
@@ -21,8 +20,7 @@ import { assertWalkable, leftOutProblem, withoutDeepArguments } from './left-out
 import { answerBySchema, modelOutputOf } from './model-output.ts';
 import { type CallPlan, callsOf, type FunctionCallOfStep, planCalls } from './plan-calls.ts';
 import { requestEvent } from './request-event.ts';
-import type { AskedStep, StepDraft } from './step-draft.ts';
-import { shortened } from './step-draft.ts';
+import { type AskedStep, type StepDraft, shortened } from './step-draft.ts';
 
 /** A response that counts, and its known origin. */
 export interface GivenResponse {

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import { sql } from 'kysely';
-import type { AuditRow, AuditVerification } from '../../src/contract/approvals.ts';
+import type { AuditRow, AuditVerification } from '../../src/contract/audit.ts';
 import type { StoredEvent } from '../../src/contract/events.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.ts';

@@ -1,4 +1,4 @@
-import type { AuditRow } from '../../contract/approvals.ts';
+import type { AuditRow } from '../../contract/audit.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';

@@ -1,7 +1,6 @@
 import type { FollowedEvent, StreamItem } from '../../client/stream/stream-item.ts';
 import type { TurnUsage } from '../../contract/sessions.ts';
-import type { Content } from '../../events/content.ts';
-import { textOf } from '../../events/content.ts';
+import { type Content, textOf } from '../../events/content.ts';
 import { shortCallKey } from '../../protocol/identity.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';

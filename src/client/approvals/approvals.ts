@@ -1,6 +1,4 @@
 import type {
-  AuditRow,
-  AuditVerification,
   ConfirmOptions,
   DecisionReceipt,
   ListApprovals,
@@ -8,6 +6,7 @@ import type {
   ProvideInputOptions,
   RequestName,
 } from '../../contract/approvals.ts';
+import type { AuditRow, AuditVerification } from '../../contract/audit.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { Confirmed } from '../turns/steering.ts';

@@ -1,5 +1,5 @@
 import { auditedSignatures } from '../../approvals/audited-signatures.ts';
-import type { AuditProblem, AuditRow, AuditVerification } from '../../contract/approvals.ts';
+import type { AuditProblem, AuditRow, AuditVerification } from '../../contract/audit.ts';
 import type { CredentialKeys } from '../../credentials/credential-keys.ts';
 import type { Store } from '../../store/store.ts';
 import type { WhichAudit } from './approvals.ts';

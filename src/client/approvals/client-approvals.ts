@@ -1,16 +1,13 @@
-import type { AuditRow } from '../../contract/approvals.ts';
 import {
-  type AuditVerification,
   type ConfirmOptions,
   confirmRequest,
-  getAudit,
   type ListApprovals,
   listApprovals,
   type ProvideCredentialOptions,
   type ProvideInputOptions,
   provideInput,
-  verifyAudit,
 } from '../../contract/approvals.ts';
+import { type AuditRow, type AuditVerification, getAudit, verifyAudit } from '../../contract/audit.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import { CONFIRM, PROVIDE_CREDENTIAL, PROVIDE_INPUT } from '../../protocol/names.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';

@@ -1,11 +1,7 @@
-import type { AuditRow } from '../../contract/approvals.ts';
 import {
-  type AuditVerification,
   type ConfirmOptions,
   confirmRequest,
   getApproval,
-  getAudit,
-  getAuditById,
   getSessionApproval,
   type ListApprovals,
   listApprovals,
@@ -13,9 +9,15 @@ import {
   type ProvideInputOptions,
   provideCredential,
   provideInput,
+} from '../../contract/approvals.ts';
+import {
+  type AuditRow,
+  type AuditVerification,
+  getAudit,
+  getAuditById,
   verifyAudit,
   verifyAuditById,
-} from '../../contract/approvals.ts';
+} from '../../contract/audit.ts';
 import type { Operation } from '../../contract/operation.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import { checkedInput } from '../checked-input.ts';

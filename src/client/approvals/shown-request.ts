@@ -1,5 +1,5 @@
 import { isAnySensitive, isResultSensitive, MASK, maskedArguments } from '../../approvals/sensitive.ts';
-import type { AuditRow } from '../../contract/approvals.ts';
+import type { AuditRow } from '../../contract/audit.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import type { Store } from '../../store/store.ts';
 

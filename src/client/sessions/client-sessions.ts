@@ -1,5 +1,4 @@
 import type { StoredEvent } from '../../contract/events.ts';
-import type { ListedSessions, Session } from '../../contract/sessions.ts';
 import {
   APPENDED_EVENT,
   type CreateSession,
@@ -12,6 +11,7 @@ import {
   forkSession,
   type GetSession,
   getSession,
+  type ListedSessions,
   type ListSessions,
   listOfSessions,
   type RetriedCall,
@@ -19,6 +19,7 @@ import {
   retryTurn,
   rewindSession,
   SESSION_TO_DELETE,
+  type Session,
 } from '../../contract/sessions.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { retryIdOf } from '../../protocol/identity.ts';

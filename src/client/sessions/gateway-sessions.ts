@@ -1,5 +1,4 @@
 import type { StoredEvent } from '../../contract/events.ts';
-import type { ListedSessions, Session } from '../../contract/sessions.ts';
 import {
   type CreateSession,
   createSession,
@@ -10,6 +9,7 @@ import {
   forkSession,
   type GetSession,
   getSession,
+  type ListedSessions,
   type ListSessions,
   LONGEST_END,
   listOfSessions,
@@ -18,6 +18,7 @@ import {
   retryTurn,
   rewindSession,
   SESSION_TO_DELETE,
+  type Session,
 } from '../../contract/sessions.ts';
 import { SessionNotFound } from '../../store/store-errors.ts';
 import { checkedFields, checkedInput, checkedTimeout } from '../checked-input.ts';

@@ -3,15 +3,12 @@ import { RequestNotFound } from '../../client/client-errors.ts';
 import {
   confirmRequest,
   getApproval,
-  getAudit,
-  getAuditById,
   getSessionApproval,
   listApprovals,
   provideCredential,
   provideInput,
-  verifyAudit,
-  verifyAuditById,
 } from '../../contract/approvals.ts';
+import { getAudit, getAuditById, verifyAudit, verifyAuditById } from '../../contract/audit.ts';
 import { guarded } from '../access/guarded.ts';
 import { type SubjectOf, subjectOfQuery } from '../access/screen.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';

@@ -1,4 +1,5 @@
-import type { AuditVerification, ListApprovals } from '../../contract/approvals.ts';
+import type { ListApprovals } from '../../contract/approvals.ts';
+import type { AuditVerification } from '../../contract/audit.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import type { AuditEntry } from '../../protocol/gate.ts';
 import type { PublicJwk } from '../../protocol/public-jwk.ts';

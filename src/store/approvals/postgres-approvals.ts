@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
-import type { AuditProblem } from '../../contract/approvals.ts';
+import type { AuditProblem } from '../../contract/audit.ts';
 import { MOST_LISTED, REQUEST_ENDS } from '../../contract/lists.ts';
 import type { ApprovalRow, RequestStatus } from '../../contract/requests.ts';
 import { canonicalJson } from '../../protocol/canonical-json.ts';

@@ -1,5 +1,5 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely';
-import type { AuditRow } from '../../contract/approvals.ts';
+import type { AuditRow } from '../../contract/audit.ts';
 import type { EventKind } from '../../contract/events.ts';
 import type { DeniedKind, Grant } from '../../contract/keys.ts';
 import type { Event } from '../../events/event.ts';

@@ -1,4 +1,4 @@
-import type { AuditRow } from '../../contract/approvals.ts';
+import type { AuditRow } from '../../contract/audit.ts';
 import type { StoredEvent } from '../../contract/events.ts';
 import type {
   CreateSession,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import type { AuditRow } from '../../../../src/contract/approvals.ts';
+import type { AuditRow } from '../../../../src/contract/audit.ts';
 import { canonicalJson } from '../../../../src/protocol/canonical-json.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
 import { newNames, Turn } from '../turns/turn.ts';
