@@ -21,7 +21,7 @@ import {
   type Sampler,
   TraceIdRatioBasedSampler,
 } from '@opentelemetry/sdk-trace-base';
-import type { TracedBelow } from '../../src/protocol/agent-run.ts';
+import type { ParentSpan } from '../../src/protocol/agent-run.ts';
 import { errorTypeOf } from './turn-metrics.ts';
 
 /** Version 00 of the W3C's Trace Context: trace id, parent's span id, flags. */
@@ -44,7 +44,7 @@ export interface TurnTrace {
 export function turnTrace(
   runKey: string,
   traceparent: string | undefined,
-  below?: Pick<TracedBelow, 'root' | 'by'>,
+  below?: Pick<ParentSpan, 'root' | 'by'>,
 ): TurnTrace {
   const spanId = spanIdOf(runKey);
   const [, traceId = '', senderId = '', flags = ''] = TRACEPARENT.exec(traceparent ?? '') ?? [];
@@ -96,7 +96,7 @@ export interface TracingOptions {
 interface TracedTurn {
   runKey: string;
   traceparent?: string | undefined;
-  tracedBelow?: TracedBelow | undefined;
+  tracedBelow?: ParentSpan | undefined;
 }
 
 export interface TracedSpan {

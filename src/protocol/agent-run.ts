@@ -40,11 +40,11 @@ export interface ActingAgent extends RunTerms {
   /** Absent: the workflow itself is the root. */
   rootWorkflowId?: string;
   /** Absent for the root. */
-  tracedBelow?: TracedBelow;
+  tracedBelow?: ParentSpan;
 }
 
 /** Where the run of an agent stands in the trace of its turn. */
-export interface TracedBelow {
+export interface ParentSpan {
   /** Run key of the turn's root. */
   root: string;
   /** Run key of the agent that has planned it, or key of the call whose agent it is. */
@@ -123,7 +123,7 @@ export interface ChildStart extends RunTerms {
   branch?: string;
   /** Id of the turn that it belongs to. */
   invocationId: string;
-  tracedBelow?: TracedBelow;
+  tracedBelow?: ParentSpan;
   fence: ChainFence;
   /** Of its session: where an agent's tool is called, of a session of its own, which the first step makes. */
   session?: string;

@@ -122,7 +122,7 @@ function childOf(
   };
 }
 
-function errandsOf(jobId: string): JobTask[] {
+function tasksOf(jobId: string): JobTask[] {
   return [
     { do: 'wait', jobId },
     { do: 'end', jobId, why: 'ended' },
@@ -204,7 +204,7 @@ describe('a job that has to be approved has no hooks before it is [approval.prov
     const starts = [startOf(request), startOf(request, { prepared: undefined })];
     for (const start of starts) expect(await refusal('order', start)).toBe(NOT_PROVEN);
     expect(await environment.store.jobs.find(jobId)).toBeUndefined();
-    for (const job of errandsOf(jobId)) {
+    for (const job of tasksOf(jobId)) {
       expect(await refusal('order', startOf(request, { job }))).toBe('HOLDFAST_JOB_LOST');
     }
     expect([ran, hooked, await turn.requests()]).toMatchObject([[], [], [{ requestId, status: 'pending' }]]);
@@ -218,7 +218,7 @@ describe('a job that has to be approved has no hooks before it is [approval.prov
     const [turn, request] = await asks('shipment', { amount: 41 });
     const jobId = jobIdOf(request.session, request.callKey);
     expect(await environment.store.jobs.find(jobId)).toMatchObject({ mode: 'started', status: 'running' });
-    for (const job of errandsOf(jobId)) {
+    for (const job of tasksOf(jobId)) {
       expect(await refusal('shipment', startOf(request, { job }))).toBe('HOLDFAST_JOB_LOST');
     }
     expect([ran, hooked]).toEqual([[], []]);

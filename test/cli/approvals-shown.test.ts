@@ -108,7 +108,7 @@ describe('a request', () => {
       /2 approvals of different people/,
       /not by the requester/,
       /arguments may be edited/,
-      /expires after 1 h; then it is handed on/,
+      /expires after 1 h; then it is escalated/,
       /escalates to chief/,
       /expires {2,}\d{4}-\d\d-\d\d .*\(in 50 min\)/,
       /votes {2,}approved by mira by cli, 0 s ago\n {2,}1 of 2 approvals/,

@@ -149,8 +149,8 @@ export class GateEnvironment {
       if (script === undefined) throw ApplicationFailure.nonRetryable(`no script for ${session}`);
       const { activityType: type, activityId } = activityInfo();
       script.begun.push({ type, activityId, input });
-      const errand = (input as Partial<ToolCallInput>).job?.do;
-      const held = script.holds.get(errand === undefined ? type : `${type}/${errand}`);
+      const task = (input as Partial<ToolCallInput>).job?.do;
+      const held = script.holds.get(task === undefined ? type : `${type}/${task}`);
       await Promise.race([held, Context.current().cancelled]);
       return script;
     };
@@ -198,7 +198,7 @@ export class GateEnvironment {
         const job = callOf(this.#scripts.get(input.session), input.callKey)?.job;
         if (job !== undefined && job.undeclared === undefined) this.jobs.open(jobId);
         const script = await begin(input.session, input);
-        if (input.job !== undefined) return this.jobs.errand(input.job, job);
+        if (input.job !== undefined) return this.jobs.run(input.job, job);
         const run = script.runs.get(input.callKey) ?? 0;
         script.runs.set(input.callKey, run + 1);
         const call = callOf(script, input.callKey);
@@ -340,7 +340,7 @@ export class GatedTurn {
     });
   }
 
-  /** Activities of this type, `<tool>/<errand>` where they are errands of a job, wait until what is returned is called. */
+  /** Activities of this type, `<tool>/<task>` where they are tasks of a job, wait until what is returned is called. */
   hold(type: string): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#script.holds.set(type, promise);

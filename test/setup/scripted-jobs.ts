@@ -80,9 +80,9 @@ export class ScriptedJobs {
     return isFirst;
   }
 
-  errand(errand: JobTask, script: ScriptedJob | undefined) {
-    const row = this.row(errand.jobId);
-    return errand.do === 'wait' ? this.#look(row, errand.jobId, script) : this.#carryOut(row, errand);
+  run(task: JobTask, script: ScriptedJob | undefined) {
+    const row = this.row(task.jobId);
+    return task.do === 'wait' ? this.#look(row, task.jobId, script) : this.#carryOut(row, task);
   }
 
   async record({ jobId, callKey, response, willContinue }: RecordJobInput): Promise<JobReceipt> {
@@ -127,7 +127,7 @@ export class ScriptedJobs {
     const status = why === 'timeout' ? 'timed_out' : why === 'cancelled' ? 'cancelled' : 'failed';
     this.#end(row, status, { error: text ?? why });
     if (!detached) return this.#settle(row);
-    if (row.status === 'running') throw new Error('a job ends by its errand');
+    if (row.status === 'running') throw new Error('a job ends by its task');
     return { v: 1, status: row.status, gist: '' };
   }
 

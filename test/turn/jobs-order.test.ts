@@ -161,8 +161,8 @@ async function finish(turn: GatedTurn, calls: readonly ScriptedCall[]): Promise<
   }
 }
 
-/** The errands of a workflow's history, by the job. */
-async function errandsOf(workflowId: string): Promise<JobTask[]> {
+/** The tasks of a workflow's history, by the job. */
+async function tasksOf(workflowId: string): Promise<JobTask[]> {
   const handle = environment.temporal.workflow.getHandle(workflowId);
   const { events = [] } = await handle.fetchHistory().catch(() => ({ events: [] }));
   return (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => {
@@ -207,16 +207,14 @@ test('whatever happens in whatever order, a job has one end and one outcome, and
           const jobId = turn.jobId(place);
           const row = environment.jobs.rows.get(jobId);
           const ofJob = ({ jobId: id }: JobTask) => id === jobId;
-          const inTurn = (await errandsOf(turn.workflowId)).filter(ofJob);
-          const apart = (await errandsOf(jobWorkflowIdOf(turn.workflowId, turn.callKey(place)))).filter(
-            ofJob,
-          );
-          const errands = [...inTurn, ...apart];
+          const inTurn = (await tasksOf(turn.workflowId)).filter(ofJob);
+          const apart = (await tasksOf(jobWorkflowIdOf(turn.workflowId, turn.callKey(place)))).filter(ofJob);
+          const tasks = [...inTurn, ...apart];
           // It ends once where somebody waited for it, and nobody waits twice.
-          const ends = errands.filter((errand) => errand.do === 'end');
-          expect(ends).toHaveLength(errands.length > 0 ? 1 : 0);
+          const ends = tasks.filter((task) => task.do === 'end');
+          expect(ends).toHaveLength(tasks.length > 0 ? 1 : 0);
           expect(inTurn.length === 0 || apart.length === 0).toBe(true);
-          if (errands.length > 0) expect(row?.status).not.toBe('running');
+          if (tasks.length > 0) expect(row?.status).not.toBe('running');
           const outcomes = new Set(
             [...(row?.settled ?? []), ...(row?.delivered ?? [])].map((one) => JSON.stringify(one)),
           );

@@ -27,12 +27,12 @@ const row = (turn: GatedTurn, index = 0) => environment.jobs.row(turn.jobId(inde
 const looked = (turn: GatedTurn, index = 0) =>
   expect.poll(() => environment.jobs.rows.get(turn.jobId(index))?.looks).toBeGreaterThan(0);
 
-const errands = (turn: GatedTurn, tool = 'report') =>
+const tasks = (turn: GatedTurn, tool = 'report') =>
   turn.inputs(tool).flatMap(({ job }) => (job?.do === 'end' ? [job] : []));
 
-/** What the call came to, in the only errand that there was. */
+/** What the call came to, in the only task that there was. */
 function settledOnce(turn: GatedTurn, response: object, index = 0, tool = 'report'): void {
-  expect(errands(turn, tool)).toHaveLength(1);
+  expect(tasks(turn, tool)).toHaveLength(1);
   expect(row(turn, index).settled).toEqual([response]);
 }
 
@@ -51,7 +51,7 @@ describe('a callback ends the wait', () => {
     expect((job?.until ?? 0) - (job?.since ?? 0)).toBe(600_000);
     expect(await environment.jobs.finish(turn.jobId(), 'completed', { url: 'u' })).toBe(true);
     expect((await turn.result()).status).toBe('completed');
-    expect(errands(turn)).toEqual([{ do: 'end', jobId: turn.jobId(), why: 'ended' }]);
+    expect(tasks(turn)).toEqual([{ do: 'end', jobId: turn.jobId(), why: 'ended' }]);
     settledOnce(turn, { url: 'u' });
     expect(turn.types).not.toContain('holdfast.settleStep');
     expect(turn.inputs('report').filter((input) => input.job === undefined)).toHaveLength(1);
@@ -65,7 +65,7 @@ describe('a callback ends the wait', () => {
     await environment.jobs.finish(turn.jobId(), 'completed', { early: true });
     release();
     await turn.result();
-    expect(errands(turn)).toEqual([]);
+    expect(tasks(turn)).toEqual([]);
     expect(row(turn).settled).toEqual([{ early: true }]);
   });
 
@@ -86,7 +86,7 @@ describe('a callback ends the wait', () => {
     const release = turn.hold('report/end');
     await environment.jobs.finish(turn.jobId(), 'completed', { n: 1 });
     expect(await environment.jobs.finish(turn.jobId(), 'failed', { n: 2 })).toBe(false);
-    await expect.poll(() => errands(turn).length).toBe(1);
+    await expect.poll(() => tasks(turn).length).toBe(1);
     expect(await turn.status()).toMatchObject({ status: 'running', jobs: [], running: [{ tool: 'report' }] });
     expect(await environment.jobs.finish(turn.jobId(), 'failed', { n: 3 })).toBe(false);
     release();
@@ -152,7 +152,7 @@ describe('a job that is out of time', () => {
   test('ends by it, and what comes later changes nothing [job.timeouts]', async () => {
     const turn = await parked({ tool: 'report', job: { timeLeft: 700 } });
     await turn.result();
-    expect(errands(turn)).toEqual([{ do: 'end', jobId: turn.jobId(), why: 'timeout' }]);
+    expect(tasks(turn)).toEqual([{ do: 'end', jobId: turn.jobId(), why: 'timeout' }]);
     expect(await environment.jobs.finish(turn.jobId(), 'completed', { late: true })).toBe(false);
     settledOnce(turn, { error: 'timeout' });
   });
@@ -162,7 +162,7 @@ describe('a job that is out of time', () => {
       const turn = await parked({ tool: 'report', job: { timeLeft: 3_000, looksEvery: 3_600_000 } });
       const [job] = await turn.parked();
       await turn.result();
-      expect(errands(turn)).toEqual([{ do: 'end', jobId: turn.jobId(), why: 'timeout' }]);
+      expect(tasks(turn)).toEqual([{ do: 'end', jobId: turn.jobId(), why: 'timeout' }]);
       const ended = (await turn.history()).find(({ activityTaskScheduledEventAttributes: scheduled }) =>
         scheduled?.activityId?.endsWith('/end'),
       );
@@ -175,7 +175,7 @@ describe('a job that is out of time', () => {
     const turn = await parked(report);
     const release = turn.hold('report/end');
     await turn.update('holdfast.expireJob', { jobId: turn.jobId() });
-    await expect.poll(() => errands(turn)).toMatchObject([{ why: 'timeout' }]);
+    await expect.poll(() => tasks(turn)).toMatchObject([{ why: 'timeout' }]);
     expect(await turn.refusal('holdfast.expireJob', {})).toMatchObject({ type: 'NotPending' });
     release();
     await turn.result();
@@ -214,8 +214,8 @@ describe('a job that is cancelled', () => {
     await looked(turn);
     await turn.update('cancelCall', { callKey: turn.callKey(), reason: 'no need' });
     // Its call has ten minutes left.
-    await expect.poll(() => errands(turn).length).toBe(1);
-    expect(errands(turn)).toEqual([
+    await expect.poll(() => tasks(turn).length).toBe(1);
+    expect(tasks(turn)).toEqual([
       { do: 'end', jobId: turn.jobId(), why: 'cancelled', text: 'cancelled: no need' },
     ]);
     await turn.parked(1);
@@ -242,11 +242,11 @@ describe('a job that is cancelled', () => {
     const turn = await parked(report);
     const release = turn.hold('report/end');
     await turn.update('interrupt', { reason: 'stop it' });
-    await expect.poll(() => errands(turn).length).toBe(1);
+    await expect.poll(() => tasks(turn).length).toBe(1);
     expect(turn.types).not.toContain('holdfast.settleStep');
     release();
     expect((await turn.result()).status).toBe('interrupted');
-    expect(errands(turn)).toMatchObject([{ why: 'cancelled', text: 'cancelled: interrupted: stop it' }]);
+    expect(tasks(turn)).toMatchObject([{ why: 'cancelled', text: 'cancelled: interrupted: stop it' }]);
     settledOnce(turn, { error: 'cancelled: interrupted: stop it' });
     expect(turn.types.at(-1)).toBe('holdfast.settleStep');
   });
@@ -276,7 +276,7 @@ describe('a job that is cancelled', () => {
     await looked(turn);
     const release = turn.hold('report/end');
     await environment.jobs.finish(turn.jobId(), 'completed', { n: 1 });
-    await expect.poll(() => errands(turn).length).toBe(1);
+    await expect.poll(() => tasks(turn).length).toBe(1);
     await turn.update('cancelCall', { callKey: turn.callKey() });
     await turn.update('interrupt', {});
     release();

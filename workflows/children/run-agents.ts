@@ -2,9 +2,9 @@ import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import type {
   AgentPlan,
   ChildStart,
+  ParentSpan,
   PlannedAgent,
   RanAgent,
-  TracedBelow,
 } from '../../src/protocol/agent-run.ts';
 import { runKeyOfAgent } from '../../src/protocol/identity.ts';
 import { runTermsOf } from '../calls/call.ts';
@@ -137,7 +137,7 @@ function ranOf(name: string, runKey: string, { status, escalated, error }: Ended
   };
 }
 
-function belowOf(state: InvocationState): TracedBelow {
+function belowOf(state: InvocationState): ParentSpan {
   const { acting, invocationId } = state;
   return { root: acting?.tracedBelow?.root ?? invocationId, by: runKeyOf(state), at: Date.now() };
 }

@@ -109,7 +109,7 @@ function termsLines({ terms }: ApprovalRow): string[] {
     escalateTo,
   } = terms;
   const people = (names: readonly string[]) => names.map((name) => visibleExcerpt(name, 80)).join(', ');
-  const expiry = { approve: 'approved', reject: 'rejected', escalate: 'handed on' }[onExpiry ?? 'reject'];
+  const expiry = { approve: 'approved', reject: 'rejected', escalate: 'escalated' }[onExpiry ?? 'reject'];
   return [
     approvers === undefined ? 'anybody may decide' : `approvers: ${people(approvers)}`,
     ...(quorum > 1 ? [`${quorum} approvals of different people`] : []),

@@ -21,7 +21,7 @@ import {
 } from '../../contract/jobs.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { isRecord } from '../../protocol/json.ts';
-import type { EndedJob, EndJob } from '../../store/jobs/job-store.ts';
+import type { EndJob, EndReceipt } from '../../store/jobs/job-store.ts';
 import type { Store } from '../../store/store.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { JobNotFound } from '../client-errors.ts';
@@ -133,7 +133,7 @@ async function found<T>(method: string, jobId: string, ask: () => Promise<T>): P
   }
 }
 
-function endAnswer({ first, repeated, job }: EndedJob): JobAnswer {
+function endAnswer({ first, repeated, job }: EndReceipt): JobAnswer {
   if (first) return jobAnswerOf(job, repeated ? 'duplicate' : 'ended');
   return { ...jobAnswerOf(job, 'known'), reason: howItEnded(job) };
 }

@@ -118,7 +118,7 @@ function facts(row: ApprovalRow, now: number): Html {
 <dt>User and session</dt><dd>${shown(userId)} <span class="soft">/</span> ${shown(sessionId)}</dd>
 <dt>Asked</dt><dd>${shownTime(since, now)}</dd>
 ${isPending ? html`<dt>${kind === 'confirmation' ? 'Decide until' : 'Answer until'}</dt><dd>${until === undefined ? 'it doesn’t expire' : shownTime(until, now)}</dd>` : ''}
-${isPending && escalatedAt !== undefined ? html`<dt>Handed on</dt><dd>${shownTime(escalatedAt, now)}</dd>` : ''}
+${isPending && escalatedAt !== undefined ? html`<dt>Escalated</dt><dd>${shownTime(escalatedAt, now)}</dd>` : ''}
 <dt>${kind === 'confirmation' ? 'Who may decide' : 'Who may answer'}</dt><dd>${deciders(row)}</dd>
 ${votes.length === 0 ? '' : html`<dt>Votes</dt><dd><ul class="votes">${votes.map(({ by, confirmed, at }) => html`<li>${confirmed ? 'Approved' : 'Rejected'} by ${voterName(by)}, ${shownTime(at, now)}</li>`)}</ul></dd>`}
 </dl>`;

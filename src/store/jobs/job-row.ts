@@ -37,7 +37,7 @@ export interface JobColumns {
 }
 
 /** What the functions of `holdfast` answer of a job. */
-export interface JobAnswer {
+export interface JobWithNames {
   job: JobColumns;
   names: [app: string, userId: string, sessionId: string];
 }
@@ -54,7 +54,7 @@ export function jobOfMessage({ address, ...job }: JobOfMessageAnswer): JobOfMess
   return { ...job, ...(address === null ? {} : { address }) };
 }
 
-export function answeredJob({ job, names: [app, userId, sessionId] }: JobAnswer): JobRow {
+export function answeredJob({ job, names: [app, userId, sessionId] }: JobWithNames): JobRow {
   return jobRow(job, { app, userId, sessionId });
 }
 

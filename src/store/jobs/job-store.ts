@@ -39,7 +39,7 @@ export interface EndJob {
 }
 
 /** `first`: the job has ended by this, or by an equal outcome before, which `repeated` says. */
-export interface EndedJob {
+export interface EndReceipt {
   first: boolean;
   repeated: boolean;
   job: JobRow;
@@ -87,7 +87,7 @@ export interface JobStore {
    *
    * @throws HOLDFAST_UNKNOWN_JOB where there is no such job and no claims of one.
    */
-  end(end: EndJob): Promise<EndedJob>;
+  end(end: EndJob): Promise<EndReceipt>;
   /**
    * Records how far a job has got, or an update of its response. `tells`: the workflow that waits hasn't heard for a while, the
    * longer the older the job is (5 seconds, or a tenth of its age).

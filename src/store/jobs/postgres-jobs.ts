@@ -11,8 +11,8 @@ import type { LiveNotices } from '../live/live-notices.ts';
 import { sessionKeys } from '../sessions/session-names.ts';
 import { ofSessions, rootOf } from '../sessions/session-tree.ts';
 import { StoreError } from '../store-errors.ts';
-import { answeredJob, type JobAnswer, type JobColumns, jobRow } from './job-row.ts';
-import type { EndedJob, JobClaims, JobStore } from './job-store.ts';
+import { answeredJob, type JobColumns, type JobWithNames, jobRow } from './job-row.ts';
+import type { EndReceipt, JobClaims, JobStore } from './job-store.ts';
 
 const PARK = 'select holdfast.park_job($1, $2, $3, $4) as answer';
 const DETACH = 'select holdfast.detach_job($1, $2, $3) as answer';
@@ -22,7 +22,7 @@ const KEEP_ANSWER = 'select holdfast.keep_job_answer($1, $2, $3, $4)';
 const RECORD_POLL = 'select holdfast.record_poll($1, $2, $3, $4) as answer';
 
 interface WriteAnswer {
-  of: JobAnswer;
+  of: JobWithNames;
   /** By this write. */
   changed: boolean;
 }
@@ -112,7 +112,7 @@ export function postgresJobs(database: Database, live: LiveNotices): JobStore {
     /** @throws HOLDFAST_UNKNOWN_JOB */
     async end(end) {
       const { jobId, status, outcome, by, person, reason, claims } = end;
-      type Answer = WriteAnswer & Omit<EndedJob, 'job'>;
+      type Answer = WriteAnswer & Omit<EndReceipt, 'job'>;
       const answer = await callFunction<Answer | null>(database, 'end_job', {
         job_id: storableText(jobId),
         status,

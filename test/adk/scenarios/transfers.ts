@@ -153,7 +153,7 @@ export const TRANSFERS: readonly Scenario[] = [
     differs: {
       because:
         'An agent that transfers to a missing agent, or to a forbidden one, is told so by its call; ADK 2.0.0 says that it ' +
-        'is queued, and adds an error event, or hands on to any agent of the tree.',
+        'is queued, and adds an error event, or transfers to any agent of the tree.',
       adk: (came) => {
         const events = withEvents(came, (all) => all.filter(({ errorCode }) => errorCode === undefined));
         const told = replaced(

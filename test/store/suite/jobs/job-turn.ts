@@ -3,7 +3,7 @@ import type { FunctionResponse, Part } from '../../../../src/events/content.ts';
 import { getFunctionResponses } from '../../../../src/events/event.ts';
 import { createEventActions } from '../../../../src/events/event-actions.ts';
 import { jobIdOf } from '../../../../src/protocol/identity.ts';
-import type { EndedJob, EndJob, JobClaims, NewJob } from '../../../../src/store/jobs/job-store.ts';
+import type { EndJob, EndReceipt, JobClaims, NewJob } from '../../../../src/store/jobs/job-store.ts';
 import type { DraftEvent } from '../../../../src/store/sessions/session-store.ts';
 import { type Opened, Turn } from '../turns/turn.ts';
 
@@ -90,7 +90,7 @@ export class JobTurn extends Turn {
     await this.commit(2, 0);
   }
 
-  endJob(index: number, more: Partial<EndJob> = {}): Promise<EndedJob> {
+  endJob(index: number, more: Partial<EndJob> = {}): Promise<EndReceipt> {
     const jobId = this.jobId(index);
     return this.store.jobs.end({ jobId, status: 'completed', outcome: REPORT, by: 'callback', ...more });
   }
