@@ -59,7 +59,19 @@ const TURN_RESULT = z
         description:
           'The answer’s value, of an agent with an output schema; a reference where it could not be read.',
       }),
-    error: z.looseObject({ code: z.string(), message: z.string() }).optional(),
+    error: z
+      .looseObject({
+        ...{ code: z.string(), message: z.string() },
+        concealed: z
+          .literal(true)
+          .optional()
+          .meta({ description: 'The message is for encrypted places only.' }),
+      })
+      .optional(),
+    escalated: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Of an agent that runs as a child: it has escalated.' }),
     usage: USAGE,
     events: PLACE,
     others: list(OTHER, 'Outcomes of the messages that were queued meanwhile.'),
@@ -73,8 +85,12 @@ const REQUEST = z.looseObject({
   kind: z.enum(GATE_KINDS),
   ...CALL,
   callId: z.string(),
+  path: z.array(z.string()).meta({ description: 'Names of the agents from the root to the one that asks.' }),
   hint: z.string(),
   until: moment('Absent where it doesn’t expire.').optional(),
+  votes: z
+    .looseObject({ approvals: z.int(), quorum: z.int() })
+    .meta({ description: 'Approvals so far, and how many it takes.' }),
 });
 
 const JOB = z.looseObject({
@@ -116,9 +132,9 @@ const TURN_STATUS = z
     step: z.int(),
     invocationId: z.string(),
     since: moment('When the invocation began; absent before one has.').optional(),
-    running: z.array(z.looseObject(CALL)),
-    waiting: list(REQUEST, 'Requests that people have not answered yet.'),
-    jobs: list(JOB, 'Jobs that calls of the turn wait for.'),
+    running: z.array(z.looseObject({ ...CALL, progress: PROGRESS.optional() })),
+    waiting: z.array(REQUEST).meta({ description: 'Requests that people have not answered yet.' }),
+    jobs: z.array(JOB).meta({ description: 'Jobs that calls of the turn wait for.' }),
     children: list(CHILD, 'Agents that run as children of this turn.'),
     queued: z.int().meta({ description: 'Messages that wait for this one’s end.' }),
     usage: USAGE,
