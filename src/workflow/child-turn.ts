@@ -22,7 +22,7 @@ import { defined } from '../protocol/json.ts';
 import { AGENT_TURN, INTERRUPT, TURN_ENDED } from '../protocol/names.ts';
 import type { TurnResult } from '../protocol/turn.ts';
 import { AgentTurnFailed, AgentTurnInterrupted, invalidTurn } from './agent-turn-errors.ts';
-import type { AgentTurn, CheckedTurn } from './outgoing-turn.ts';
+import type { AgentTurn, CheckedTurn } from './checked-turn.ts';
 
 export type ChildOptions = Pick<AgentTurn, 'taskQueue' | 'agent' | 'priority' | 'parentClosePolicy'>;
 type TurnWorkflow = (start: CheckedTurn['start']) => Promise<TurnResult>;

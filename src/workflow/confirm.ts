@@ -21,7 +21,7 @@ import { CONFIRM, CONFIRM_AGENT, CONFIRM_TOOL, READ_DECISION } from '../protocol
 import type { ReadDecision, ReadDecisionInput } from '../protocol/own-workflow.ts';
 import type { ApprovalOptions } from '../tools/approval-options.ts';
 import { turnActivityOptions, usable } from './activities.ts';
-import type { CheckedTurn } from './outgoing-turn.ts';
+import type { CheckedTurn } from './checked-turn.ts';
 import { type OwnCallPlace, responseOf, runOwnCall } from './own-call.ts';
 
 /** Options of {@link confirm}. */

@@ -11,7 +11,7 @@ export {
   AgentTurnRejected,
   type EndedTurn,
 } from './agent-turn-errors.ts';
+export type { AgentTurn } from './checked-turn.ts';
 export { type Confirmation, confirm, handleConfirm, type Question } from './confirm.ts';
 export { type EndedJob, JobFailed, job, type ToolJob } from './job.ts';
-export type { AgentTurn } from './outgoing-turn.ts';
 export { runAgent } from './run-agent.ts';

@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { ErrorCode } from '../contract/error-codes.ts';
 import { defined } from '../protocol/json.ts';
 import type { Reference } from '../protocol/sizes.ts';
-import type { AgentTurn } from './outgoing-turn.ts';
+import type { AgentTurn } from './checked-turn.ts';
 import { type OwnCallPlace, responseOf, runOwnCall } from './own-call.ts';
 
 /** Options of {@link job}. */

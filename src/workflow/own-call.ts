@@ -5,8 +5,8 @@ import type { Reference } from '../protocol/sizes.ts';
 import type { OwnCall, TurnResult } from '../protocol/turn.ts';
 import { readAnswer } from './agent-answer.ts';
 import { assertCompleted } from './agent-turn-errors.ts';
+import { type AgentTurn, type CheckedTurn, checkedTurn } from './checked-turn.ts';
 import { type ChildOptions, runChildTurn } from './child-turn.ts';
-import { type AgentTurn, type CheckedTurn, checkedTurn } from './outgoing-turn.ts';
 
 /** Between two looks whether the session's turn has ended, milliseconds. */
 const FIRST_PAUSE = 1_000;

@@ -15,8 +15,8 @@ import type { TurnResult } from '../protocol/turn.ts';
 import { turnActivityOptions } from './activities.ts';
 import { type AgentAnswer, answerOfTurn } from './agent-answer.ts';
 import { AgentTurnRejected, invalidTurn } from './agent-turn-errors.ts';
+import { type AgentTurn, type CheckedTurn, checkedTurn } from './checked-turn.ts';
 import { runChildTurn } from './child-turn.ts';
-import { type AgentTurn, type CheckedTurn, checkedTurn } from './outgoing-turn.ts';
 
 /**
  * Runs one turn of an agent and waits for its answer, weeks if people have to be asked. The turn is a child of this workflow, in

@@ -4,7 +4,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { callActionsOf } from '../../src/flows/call-actions.ts';
 import { ReservedStateKey, State } from '../../src/tools/state.ts';
-import { checkedTurn } from '../../src/workflow/outgoing-turn.ts';
+import { checkedTurn } from '../../src/workflow/checked-turn.ts';
 
 /** In any case of its letters. */
 const reserved = fc

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { take } from '../../src/contract/check.ts';
 import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
-import { type AgentTurn, checkedTurn } from '../../src/workflow/outgoing-turn.ts';
+import { type AgentTurn, checkedTurn } from '../../src/workflow/checked-turn.ts';
 
 const TURN: AgentTurn = { app: 'shop', userId: 'ada', sessionId: 's-1', messageId: 'm-1', message: 'hi' };
 const OWN_CALL = { tool: 'train', args: {} };
