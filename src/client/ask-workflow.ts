@@ -9,9 +9,6 @@ import proto from '@temporalio/proto';
 import type { ClientContext } from './client-context.ts';
 import { InvalidTurn, UnknownCall } from './client-errors.ts';
 
-/** Milliseconds that a running worker takes for an answer, at most. */
-export const ANSWER_TIMEOUT = 5_000;
-
 /** A worker that polls asks the server again at least this often, milliseconds. */
 const LONGEST_POLL = 70_000;
 

@@ -20,7 +20,7 @@ import {
   WHOSE,
   WHOSE_ON_THE_WIRE,
 } from './fields.ts';
-import { GATE_KINDS, REQUEST_STATUSES } from './lists.ts';
+import { DEFAULT_REQUEST_STATUS, GATE_KINDS, REQUEST_STATUSES } from './lists.ts';
 import { LONGEST_NAME } from './message-limits.ts';
 import { checkOf, type Exact, type InputOf, type Operation } from './operation.ts';
 import { APPROVAL, type ApprovalRow, DECIDED, type DECISION_RECEIPT } from './requests.ts';
@@ -130,7 +130,7 @@ export const listApprovals = {
       .optional()
       .meta({
         description: `Some of ${REQUEST_STATUSES.join(', ')}, separated by commas.`,
-        default: 'pending',
+        default: DEFAULT_REQUEST_STATUS,
         'x-expected': `a list of ${REQUEST_STATUSES.join(', ')}`,
       }),
     ...PAGE,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { MOST_LISTED } from './lists.ts';
+import { DEFAULT_LISTED, MOST_LISTED } from './lists.ts';
 import { LONGEST_NAME, LONGEST_TIME } from './message-limits.ts';
 import { PROTOCOL_VERSION } from './version.ts';
 
@@ -83,7 +83,12 @@ export function jsonObject(description: string) {
 
 /** Fields that a page of a list is asked for by. */
 export const PAGE = {
-  limit: z.int().min(1).max(MOST_LISTED).optional().meta({ description: 'Rows of a page.', default: 100 }),
+  limit: z
+    .int()
+    .min(1)
+    .max(MOST_LISTED)
+    .optional()
+    .meta({ description: 'Rows of a page.', default: DEFAULT_LISTED }),
   order: z
     .enum(['oldest', 'newest'])
     .optional()
@@ -125,9 +130,12 @@ export const SESSION_PATH = `${USER_PATH}/sessions/{session}`;
 /** Milliseconds, at most, that an answer is waited for. */
 export const LONGEST_TIMEOUT = 60_000;
 
+/** How long a worker is waited for, where nobody gives another time, milliseconds. */
+export const ANSWER_TIMEOUT = 5_000;
+
 export const TIMEOUT = z
   .int()
   .min(0)
   .max(LONGEST_TIMEOUT)
   .optional()
-  .meta({ description: 'How long a worker is waited for, milliseconds.', default: 5_000 });
+  .meta({ description: 'How long a worker is waited for, milliseconds.', default: ANSWER_TIMEOUT });

@@ -11,7 +11,7 @@ import {
   WHOSE_ON_THE_WIRE,
   WHOSE_WORK,
 } from './fields.ts';
-import { JOB_ENDERS, JOB_MODES, JOB_STATUSES } from './lists.ts';
+import { DEFAULT_JOB_STATUS, JOB_ENDERS, JOB_MODES, JOB_STATUSES } from './lists.ts';
 import type { Exact, InputOf, Operation } from './operation.ts';
 
 /** JSON bytes of a job's result, at most. */
@@ -184,7 +184,7 @@ export const listJobs = {
       .optional()
       .meta({
         description: `Some of ${JOB_STATUSES.join(', ')}, separated by commas.`,
-        default: 'running',
+        default: DEFAULT_JOB_STATUS,
         'x-expected': `a list of ${JOB_STATUSES.join(', ')}`,
       }),
     ...PAGE,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { LONGEST_PERSON_NAME, PERSON_NAME, UNVERIFIED } from './decision-limits.ts';
 import { duration, moment, name } from './fields.ts';
-import { MOST_LISTED } from './lists.ts';
+import { DEFAULT_LISTED, MOST_LISTED } from './lists.ts';
 import type { Contract, Exact, InputOf } from './operation.ts';
 
 /** Permissions that a route needs, and that a grant gives its owner. */
@@ -102,7 +102,7 @@ export const listDenials = {
       .min(1)
       .max(MOST_LISTED)
       .optional()
-      .meta({ description: 'Lines of the list.', default: 100 }),
+      .meta({ description: 'Lines of the list.', default: DEFAULT_LISTED }),
   }),
   output: z.object({ denials: z.array(DENIAL) }),
 } as const satisfies Contract;

@@ -1,11 +1,17 @@
 /** Rows of one page of a list, at most. */
 export const MOST_LISTED = 1_000;
 
+/** Rows of one page of a list, where nobody asks for another number. */
+export const DEFAULT_LISTED = 100;
+
 /** How a job can end. */
 export const JOB_ENDS = ['completed', 'failed', 'cancelled', 'timed_out'] as const;
 
 /** How a job stands: it runs, or has ended. */
 export const JOB_STATUSES = ['running', ...JOB_ENDS] as const;
+
+/** Jobs that a list has where nobody asks for others. */
+export const DEFAULT_JOB_STATUS = 'running' satisfies (typeof JOB_STATUSES)[number];
 
 /** How a running job is waited for, in the order in which it comes to that. */
 export const JOB_MODES = ['started', 'parked', 'detached'] as const;
@@ -21,6 +27,9 @@ export const REQUEST_ENDS = [...REQUEST_ANSWERS, 'expired', 'cancelled'] as cons
 
 /** How a request to a person stands: it waits, or has ended. */
 export const REQUEST_STATUSES = ['pending', ...REQUEST_ENDS] as const;
+
+/** Requests that a list has where nobody asks for others. */
+export const DEFAULT_REQUEST_STATUS = 'pending' satisfies (typeof REQUEST_STATUSES)[number];
 
 /** What can happen to a request. */
 export const REQUEST_EVENTS = [...REQUEST_ENDS, 'voted', 'withdrawn', 'refused', 'escalated'] as const;

@@ -184,6 +184,9 @@ const DELETE = {
 /** Sessions to delete. Each caller bounds its own wait. */
 export const SESSION_TO_DELETE = z.object(DELETE);
 
+/** How long the end of a cancelled turn is waited for, where nobody gives another time, milliseconds. */
+export const CANCEL_TIMEOUT = 30_000;
+
 export const deleteSession = {
   name: 'sessions.delete',
   id: 'deleteSession',
@@ -197,7 +200,7 @@ export const deleteSession = {
     ...DELETE,
     timeout: z.int().min(0).max(LONGEST_END).optional().meta({
       description: 'Milliseconds to wait for the end of a cancelled turn, at most.',
-      default: 30_000,
+      default: CANCEL_TIMEOUT,
     }),
   }),
   wire: WHOSE_ON_THE_WIRE,

@@ -1,9 +1,10 @@
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { DecisionReceipt, ShownRequest } from '../../contract/approvals.ts';
+import { ANSWER_TIMEOUT } from '../../contract/fields.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { PROVIDE_CREDENTIAL } from '../../protocol/names.ts';
-import { ANSWER_TIMEOUT, aboutWorkers, askOrRefused, type Refusal } from '../ask-workflow.ts';
+import { aboutWorkers, askOrRefused, type Refusal } from '../ask-workflow.ts';
 import { checkedTimeout } from '../checked-input.ts';
 import type { ClientContext } from '../client-context.ts';
 import {

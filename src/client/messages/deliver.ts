@@ -3,11 +3,12 @@ import {
   type Priority,
   WorkflowExecutionAlreadyStartedError,
 } from '@temporalio/common';
+import { ANSWER_TIMEOUT } from '../../contract/fields.ts';
 import { fairnessKeyOf, turnSummary } from '../../protocol/identity.ts';
 import type { MessageReceipt, SendMessage } from '../../protocol/message.ts';
 import { AGENT_TURN, SEND_MESSAGE, searchAttributeValues } from '../../protocol/names.ts';
 import type { AgentTurnStart } from '../../protocol/turn.ts';
-import { ANSWER_TIMEOUT, aboutWorkers, ask } from '../ask-workflow.ts';
+import { aboutWorkers, ask } from '../ask-workflow.ts';
 import type { ClientContext } from '../client-context.ts';
 import { MessageRejected, NoAnswer } from '../client-errors.ts';
 import { openRun } from '../turns/open-run.ts';

@@ -1,7 +1,8 @@
+import { ANSWER_TIMEOUT } from '../../contract/fields.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { MessageReceipt } from '../../protocol/message.ts';
 import { SEND_MESSAGE } from '../../protocol/names.ts';
-import { ANSWER_TIMEOUT, aboutWorkers, ask } from '../ask-workflow.ts';
+import { aboutWorkers, ask } from '../ask-workflow.ts';
 import { checkedTimeout } from '../checked-input.ts';
 import type { ClientContext } from '../client-context.ts';
 import { hasEnded, rejectedReceipt, type SentTurn } from '../turns/await-result.ts';

@@ -1,5 +1,6 @@
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { DecisionReceipt } from '../../contract/approvals.ts';
+import { ANSWER_TIMEOUT } from '../../contract/fields.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { Content } from '../../events/content.ts';
@@ -9,7 +10,7 @@ import { SEND_MESSAGE } from '../../protocol/names.ts';
 import type { Decided } from '../approvals/approvals.ts';
 import { afterEnd, afterRefusal, type Said } from '../approvals/decide.ts';
 import { type Addressee, answeredRequest } from '../approvals/find-request.ts';
-import { ANSWER_TIMEOUT, aboutWorkers, askOrRefused } from '../ask-workflow.ts';
+import { aboutWorkers, askOrRefused } from '../ask-workflow.ts';
 import type { ClientContext } from '../client-context.ts';
 import { DecisionRefused, InvalidTurn, RequestNotFound } from '../client-errors.ts';
 import type { SentTurn } from '../turns/await-result.ts';

@@ -1,3 +1,4 @@
+import { ANSWER_TIMEOUT } from '../../contract/fields.ts';
 import type { JobReceipt, JobRow } from '../../contract/jobs.ts';
 import { MOST_LISTED } from '../../contract/lists.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
@@ -7,7 +8,7 @@ import type { JobMessage } from '../../protocol/job.ts';
 import { type MessageReceipt, messageDigest, type SendMessage } from '../../protocol/message.ts';
 import { SEND_MESSAGE } from '../../protocol/names.ts';
 import type { Store } from '../../store/store.ts';
-import { ANSWER_TIMEOUT, aboutWorkers, ask } from '../ask-workflow.ts';
+import { aboutWorkers, ask } from '../ask-workflow.ts';
 import type { ClientContext } from '../client-context.ts';
 import { InvalidTurn } from '../client-errors.ts';
 import { tellOfEnd } from '../jobs/tell-job.ts';

@@ -1,6 +1,6 @@
 import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
-import type { DeletedSessions, DeleteSessionOptions } from '../../contract/sessions.ts';
+import { CANCEL_TIMEOUT, type DeletedSessions, type DeleteSessionOptions } from '../../contract/sessions.ts';
 import { jobWorkflowIdOf } from '../../protocol/identity.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { DeletedSession, IdleSession } from '../../store/sessions/session-store.ts';
@@ -15,9 +15,6 @@ import { sessionNamesOf, workflowIdOfSession } from '../turns/turn-names.ts';
 import { deleteHistories } from './delete-histories.ts';
 
 const PAGE = 100;
-
-/** How long a turn that was cancelled may take to end, milliseconds. */
-const CANCEL_TIMEOUT = 30_000;
 
 /** Turns of one session that are cancelled, one after another, before it is given up. */
 const MOST_CANCELLED = 10;

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { ANSWER_TIMEOUT } from '../../contract/fields.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import type { MessageReceipt } from '../../protocol/message.ts';
 import { SEND_MESSAGE } from '../../protocol/names.ts';
@@ -10,7 +11,7 @@ import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { Store } from '../../store/store.ts';
 import { isStoreAway } from '../../store/store-errors.ts';
 import type { RecordedInvocation } from '../../store/turns/turn-store.ts';
-import { ANSWER_TIMEOUT, ask } from '../ask-workflow.ts';
+import { ask } from '../ask-workflow.ts';
 import type { ClientContext } from '../client-context.ts';
 import { MessageRejected, NoAnswer } from '../client-errors.ts';
 import { type Delivery, isAccepted, rejected, sendAgain } from '../messages/deliver.ts';

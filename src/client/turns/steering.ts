@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isGrpcServiceError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
+import { ANSWER_TIMEOUT } from '../../contract/fields.ts';
 import { LONGEST_NAME } from '../../contract/message-limits.ts';
 import type { CallToCancel, CancelCall, Interrupt, InterruptOptions } from '../../contract/turns.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
@@ -9,7 +10,7 @@ import type { CancelReceipt, InterruptReceipt } from '../../protocol/message.ts'
 import { CANCEL_CALL, INTERRUPT, STATUS_QUERY } from '../../protocol/names.ts';
 import type { TurnStatus } from '../../protocol/turn.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
-import { ANSWER_TIMEOUT, aboutWorkers, ask, isOutOfTime } from '../ask-workflow.ts';
+import { aboutWorkers, ask, isOutOfTime } from '../ask-workflow.ts';
 import { checkedTimeout } from '../checked-input.ts';
 import type { ClientContext } from '../client-context.ts';
 import { NoAnswer, UnknownCall } from '../client-errors.ts';

@@ -5,6 +5,7 @@ import type { Receipt } from '../../client/messages/message-receipt.ts';
 import type { OutgoingMessage } from '../../client/messages/outgoing-message.ts';
 import { isResponsesOnly } from '../../client/messages/reply-parts.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
+import { ANSWER_TIMEOUT } from '../../contract/fields.ts';
 import { getReceipt, sendMessage } from '../../contract/messages.ts';
 import { getTurn } from '../../contract/turns.ts';
 import { guarded, LONG_BODY } from '../access/guarded.ts';
@@ -59,9 +60,6 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
 
 type SentBy = OutgoingMessage & { messageId: string };
 
-/** As long as the client gives a worker to answer, milliseconds. */
-const TIMEOUT = 5_000;
-
 const FIRST_PAUSE = 50;
 
 /**
@@ -73,7 +71,7 @@ const FIRST_PAUSE = 50;
  */
 async function awaitReceipt(
   find: () => Promise<TurnHandle>,
-  { timeout = TIMEOUT, signal }: { timeout: number | undefined; signal: AbortSignal },
+  { timeout = ANSWER_TIMEOUT, signal }: { timeout: number | undefined; signal: AbortSignal },
 ): Promise<Receipt> {
   const deadline = Date.now() + timeout;
   for (let pause = FIRST_PAUSE; ; pause *= 2) {

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { AuditProblem } from '../../contract/audit.ts';
-import { MOST_LISTED, REQUEST_ENDS } from '../../contract/lists.ts';
+import { DEFAULT_LISTED, DEFAULT_REQUEST_STATUS, MOST_LISTED, REQUEST_ENDS } from '../../contract/lists.ts';
 import type { ApprovalRow, RequestStatus } from '../../contract/requests.ts';
 import { canonicalJson } from '../../protocol/canonical-json.ts';
 import { placeOfCall } from '../../protocol/identity.ts';
@@ -23,8 +23,7 @@ import type {
   StoredSignature,
 } from './approval-store.ts';
 
-const DEFAULT_LIMIT = 100;
-const PENDING: readonly RequestStatus[] = ['pending'];
+const PENDING: readonly RequestStatus[] = [DEFAULT_REQUEST_STATUS];
 
 type NamedRow = Awaited<ReturnType<ReturnType<typeof approvalsOf>['executeTakeFirstOrThrow']>>;
 
@@ -78,7 +77,7 @@ export function postgresApprovals(database: Database, live: LiveNotices): Approv
     },
     /** @throws TypeError where `limit` is no whole number */
     async list({ app, userId, sessionId, rootWorkflowId, kind, order, status = PENDING, ...place } = {}) {
-      const { limit = DEFAULT_LIMIT, after } = place;
+      const { limit = DEFAULT_LISTED, after } = place;
       const isNewest = order === 'newest';
       checkWhole('limit', limit);
       if (status.length === 0) return [];

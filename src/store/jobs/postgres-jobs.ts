@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { JobRow, JobStatus } from '../../contract/jobs.ts';
-import { JOB_ENDS, MOST_LISTED } from '../../contract/lists.ts';
+import { DEFAULT_JOB_STATUS, DEFAULT_LISTED, JOB_ENDS, MOST_LISTED } from '../../contract/lists.ts';
 import type { Carried } from '../../protocol/sizes.ts';
 import { checkWhole } from '../engine/arguments.ts';
 import type { Database } from '../engine/database.ts';
@@ -27,8 +27,7 @@ interface WriteAnswer {
   changed: boolean;
 }
 
-const DEFAULT_LIMIT = 100;
-const RUNNING: readonly JobStatus[] = ['running'];
+const RUNNING: readonly JobStatus[] = [DEFAULT_JOB_STATUS];
 
 /** The step's key is the call's without its place. */
 const PLANNED_ARGUMENTS = sql<Carried<Record<string, unknown>> | null>`(
@@ -163,7 +162,7 @@ export function postgresJobs(database: Database, live: LiveNotices): JobStore {
       return row && { ...namedRow(row), ...(row.args === null ? {} : { args: row.args }) };
     },
     /** @throws TypeError where `limit` is no whole number */
-    async list({ app, userId, sessionId, status = RUNNING, limit = DEFAULT_LIMIT, order, after } = {}) {
+    async list({ app, userId, sessionId, status = RUNNING, limit = DEFAULT_LISTED, order, after } = {}) {
       const isNewest = order === 'newest';
       const direction = isNewest ? 'desc' : 'asc';
       checkWhole('limit', limit);

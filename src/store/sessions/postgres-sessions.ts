@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { StoredEvent } from '../../contract/events.ts';
+import { DEFAULT_LISTED } from '../../contract/lists.ts';
 import type { GetSession, Session, SessionSummary } from '../../contract/sessions.ts';
 import { checkTime, checkWhole, shownName } from '../engine/arguments.ts';
 import type { Database } from '../engine/database.ts';
@@ -15,7 +16,6 @@ import { newMarkerId, sessionRetry } from './session-retry.ts';
 import type { IdleSession, SessionStore } from './session-store.ts';
 
 const GET = 'select holdfast.get_session($1, $2, $3, $4) as session';
-const DEFAULT_PAGE = 100;
 
 interface SummaryRow extends SessionNames {
   session: string;
@@ -83,7 +83,7 @@ export function postgresSessions(database: Database, live: LiveNotices): Session
       );
     },
     async list(list) {
-      const { app, userId, limit = DEFAULT_PAGE, offset = 0, order = 'desc' } = list;
+      const { app, userId, limit = DEFAULT_LISTED, offset = 0, order = 'desc' } = list;
       checkWhole('limit', limit);
       checkWhole('offset', offset);
       const keys = sessionKeys({ app, userId: userId ?? '', sessionId: '' });
