@@ -19,7 +19,7 @@ function readByCode(): Set<string> {
   const code = globSync(['src/**/*.ts', 'worker/**/*.ts', 'activities/**/*.ts', 'workflows/**/*.ts'], {
     cwd: root,
   })
-    .map((path) => textOf(path).replace(/\/\*\*.*?\*\/|^\s*\/\/.*$/gms, ''))
+    .map((path) => textOf(path).replace(/\/\*\*.*?\*\/|^\s*\/\/[^\n]*/gms, ''))
     .join('\n');
   const inCode = [...code.matchAll(LOOKED_UP)].map(
     (match) => match.slice(1).find((name) => name !== undefined) ?? '',
