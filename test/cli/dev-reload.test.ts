@@ -28,7 +28,7 @@ const slow = tool({
   },
 });
 
-export const rootAgent = new LlmAgent({ name: 'responder', model: 'gemini-2.5-flash', tools: [slow] });
+export const rootAgent = new LlmAgent({ name: 'teller', model: 'gemini-2.5-flash', tools: [slow] });
 
 export const geminiScript = (_request, { functionResponses, userText }) => {
   if (userText !== 'slow') return text(VERSION);

@@ -37,7 +37,9 @@ const approval = {
     tool: 'pay',
     agent: 'desk',
   },
-  ...{ path: ['desk'], hint: 'Pay?', args: {}, argsDigest: 'd', terms: {}, since: 1, votes: [] },
+  ...{ runKey: 'e-1', workflowId: 'shop/ada/s1', rootWorkflowId: 'shop/ada/s1' },
+  ...{ path: ['desk'], hint: 'Pay?', args: {}, argsDigest: 'd', gateDigest: 'g', sensitive: false },
+  ...{ terms: {}, since: 1, votes: [], history: [] },
 };
 const job = {
   ...{ jobId: 'x', app: 'shop', userId: 'ada', sessionId: 's1', session: 's-1', invocationId: 'e-1' },
