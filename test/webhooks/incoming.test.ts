@@ -207,7 +207,9 @@ describe('webhooks that come in [webhook.in]', () => {
     const requestId = await requestOf(question.names);
     const answer = randomUUID();
     handles.set(answer, (_event, { provideInput }) => provideInput({ requestId }, { response: 'L' }));
-    expect(await send({ id: answer })).toMatchObject({ status: 200, body: { status: 'answered' } });
+    // The row of a request is there before its workflow waits: an answer in between is kept for it.
+    const body = { status: expect.stringMatching(/^(answered|kept)$/) };
+    expect(await send({ id: answer })).toMatchObject({ status: 200, body });
     await question.turn.result();
     const work = await asked([[{ name: 'build' }]]);
     const jobs = () => environment.client.jobs.list(work.names);
