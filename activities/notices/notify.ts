@@ -11,7 +11,7 @@ import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
 import { callNotifier, type NoticeToSend, rowsOf } from './call-notifier.ts';
-import { checkNotice, noticeTime } from './checked-notice.ts';
+import { checkedNotice, noticeTime } from './checked-notice.ts';
 import { DEFAULT_RETRY_TIME, delayOf, keepDeadLetter, problemOf } from './notice-failure.ts';
 
 /**
@@ -22,10 +22,10 @@ import { DEFAULT_RETRY_TIME, delayOf, keepDeadLetter, problemOf } from './notice
  */
 export async function notify(
   dependencies: ActivityDependencies,
-  input: NotifyInput,
+  given: NotifyInput,
   current: Attempt,
 ): Promise<void> {
-  checkNotice(input);
+  const input = checkedNotice(given);
   const { app, why } = input;
   const done = notifiedBefore();
   const isLeft = ({ name, ended }: Notifier) => !done.has(name) && (why !== 'ended' || ended !== undefined);

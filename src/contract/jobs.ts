@@ -277,6 +277,7 @@ export const cancelJob = {
 
 /** Payload of the signal `holdfast.progress`: the input of `jobs.progress`, for the workflow that waits. */
 export const JOB_PROGRESSED = z.object({
+  v: version(),
   jobId: idName('The job.'),
   progress: z.object({
     value: fraction.optional(),

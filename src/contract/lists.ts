@@ -52,6 +52,9 @@ export const NOTICE_CAUSES = ['opened', 'escalated', 'ended'] as const;
 /** Effects of a message on a session that answers another one. */
 export const MESSAGE_POLICIES = ['enqueue', 'interrupt', 'reject'] as const;
 
+/** Waits that are shown of one child, and of all children together, at most. */
+export const MOST_WAITS = 16;
+
 /** Outcomes of a message. */
 export const RECEIPT_STATUSES = [
   'running',

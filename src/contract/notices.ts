@@ -52,18 +52,32 @@ export const dropNotice = {
   output: SHOWN_NOTICE,
 } as const satisfies Contract;
 
-/** Start arguments of the workflow `deliverNotice`. */
-export const NOTICE_START = z.object({
+/** Requests of one notice, at most: a model's answer has at most 128 calls, each of which may ask several times. */
+const MOST_REQUESTS = 1_000;
+
+/** Input of the activity `holdfast.notify`. */
+export const NOTICE = z.object({
   v: version(),
   ...WHOSE_WORK,
   session: idName(),
   workflowId: idName('The workflow that waits.'),
   why: z.enum(NOTICE_CAUSES),
-  requestIds: z.array(idName()),
+  requestIds: z.array(idName()).max(MOST_REQUESTS),
+  since: time('When the notice was first due. Defaults to now.').optional(),
+});
+
+/** Start arguments of the workflow `deliverNotice`. */
+export const NOTICE_START = NOTICE.extend({
   notifier: idName().optional(),
   since: time('When the notice was first due.'),
   failedAt: time('When its notifier has failed first.').optional(),
   retryFor: z.number().min(0).meta({ 'x-expected': 'milliseconds' }),
+});
+
+/** A notice of a single notifier, which is about one request: by that it is told, and given up, alone. */
+export const DELIVERED_NOTICE = NOTICE_START.extend({
+  notifier: idName(),
+  requestIds: NOTICE.shape.requestIds.length(1),
 });
 
 /** A notice that was given up, as it is shown: without the data of its request. */

@@ -11,7 +11,7 @@ import {
   WHOSE_WORK,
 } from './fields.ts';
 import { PROGRESS } from './jobs.ts';
-import { GATE_KINDS } from './lists.ts';
+import { GATE_KINDS, MOST_WAITS } from './lists.ts';
 import { LONGEST_NAME } from './message-limits.ts';
 import { MESSAGE_TERMS, SENT_CONTENT, SENT_MESSAGE, TURN_FIELDS, TURN_PATH } from './messages.ts';
 import type { Exact, InputOf, Operation } from './operation.ts';
@@ -19,14 +19,9 @@ import { USAGE } from './sessions.ts';
 
 const TURN_OUTCOMES = ['completed', 'failed', 'interrupted'] as const;
 
-const TURN_STATES = [
-  'running',
-  'waiting_approval',
-  'waiting_credential',
-  'waiting_input',
-  'waiting_job',
-  ...TURN_OUTCOMES,
-] as const;
+const WAITS = ['waiting_approval', 'waiting_credential', 'waiting_input', 'waiting_job'] as const;
+
+const TURN_STATES = ['running', ...WAITS, ...TURN_OUTCOMES] as const;
 
 /** Seconds of waiting for a turn's end, at most. */
 const LONGEST_WAIT = 60;
@@ -105,7 +100,7 @@ const WAIT = z.looseObject({
   runKey: z.string(),
   workflowId: z.string(),
   path: z.array(z.string()),
-  status: state,
+  status: z.enum(WAITS),
   tool: z.string(),
   callId: z.string().optional().meta({ description: 'Of the call that waits.' }),
   requestId: z.string().optional().meta({ description: 'Absent where it is a job.' }),
@@ -122,6 +117,23 @@ const CHILD = z.looseObject({
   since: moment(),
   waits: list(WAIT, 'The first waits of this agent and of those below it.'),
   more: z.int().optional().meta({ description: 'How many more wait.' }),
+});
+
+/** Payload of the signal `holdfast.turnEnded`, as far as it is looked at. */
+export const TURN_ENDED = z.looseObject({
+  invocationId: z.string(),
+  status: outcome,
+  text: TURN_RESULT.shape.text,
+});
+
+/** Payload of the signal `holdfast.child`. */
+export const CHILD_STATE = z.object({
+  runKey: z.string(),
+  path: z.array(z.string()),
+  status: z.enum(['running', ...WAITS]),
+  since: moment(),
+  waits: z.array(z.object(WAIT.shape)).max(MOST_WAITS).optional(),
+  more: z.int().min(0).optional(),
 });
 
 const TURN_STATUS = z
@@ -141,19 +153,32 @@ const TURN_STATUS = z
   })
   .meta({ id: 'TurnStatus' });
 
-const STEERED = z
+const STEERED = {
+  confirmed: z.boolean().meta({
+    description: 'False: the order is in the run’s history, and counts as soon as a worker takes the run up.',
+  }),
+  v: z.int().optional(),
+  reason: z.string().optional().meta({ description: 'Says whether a worker polls the task queue.' }),
+};
+
+const INTERRUPTED = z
   .looseObject({
-    confirmed: z.boolean().meta({
-      description:
-        'False: the order is in the run’s history, and counts as soon as a worker takes the run up.',
-    }),
-    v: z.int().optional(),
-    invocationId: z.string().optional(),
-    callKey: z.string().optional(),
-    status: z.string().optional(),
-    reason: z.string().optional().meta({ description: 'Says whether a worker polls the task queue.' }),
+    ...STEERED,
+    invocationId: z.string().optional().meta({ description: 'Absent where no invocation was running.' }),
   })
-  .meta({ id: 'Steered' });
+  .meta({ id: 'Interrupted' });
+
+const CANCELLED = z
+  .looseObject({
+    ...STEERED,
+    callKey: z.string(),
+    status: z.enum(['cancelling', 'forwarded']).meta({
+      description: '`forwarded`: the agent whose call it is was told, in the workflow `workflowId`.',
+    }),
+    workflowId: z.string().optional(),
+  })
+  .partial({ callKey: true, status: true })
+  .meta({ id: 'Cancelled' });
 
 const STEERING = {
   tag: 'Steering',
@@ -228,7 +253,7 @@ export const interruptTurn = {
   method: 'post',
   path: `${SESSION_PATH}/interrupt`,
   input: TURN_TO_INTERRUPT.extend({ timeout: TIMEOUT }),
-  output: STEERED,
+  output: INTERRUPTED,
   answer: 'The outcome of the order.',
 } as const satisfies Operation;
 
@@ -249,7 +274,7 @@ export const cancelCall = {
   method: 'post',
   path: `${SESSION_PATH}/cancel-call`,
   input: CALL_TO_CANCEL.extend({ timeout: TIMEOUT }),
-  output: STEERED,
+  output: CANCELLED,
   answer: 'The outcome of the order.',
 } as const satisfies Operation;
 

@@ -6,7 +6,14 @@ import { MESSAGE_PAYLOAD, NAMED_MESSAGE } from './messages.ts';
 import { NOTICE_START } from './notices.ts';
 import { checkOf, type Exact } from './operation.ts';
 import { RETENTION_START } from './sessions.ts';
-import { CANCEL_PAYLOAD, CHILD_START, INTERRUPT_PAYLOAD, TURN_START } from './turns.ts';
+import {
+  CANCEL_PAYLOAD,
+  CHILD_START,
+  CHILD_STATE,
+  INTERRUPT_PAYLOAD,
+  TURN_ENDED,
+  TURN_START,
+} from './turns.ts';
 
 /**
  * Checks for workflows, as data. The workflow bundle has this object in the place of this module: the schemas and their
@@ -27,6 +34,8 @@ export const WORKFLOW_CHECKS = {
   jobProgressed: checked(JOB_PROGRESSED),
   toolJobStart: checkOf(TOOL_JOB_START),
   noticeStart: checkOf(NOTICE_START),
+  childState: checked(CHILD_STATE),
+  turnEnded: checkOf(TURN_ENDED),
   retentionStart: checked(RETENTION_START),
 };
 

@@ -15,7 +15,7 @@ export async function signalProgress(
   { jobId, progress, address }: Pick<JobRow, 'jobId' | 'progress' | 'address'>,
 ): Promise<void> {
   if (progress === undefined || address === undefined) return;
-  const payload: JobProgressed & { v: number } = { v: PROTOCOL_VERSION, jobId, progress };
+  const payload: JobProgressed = { v: PROTOCOL_VERSION, jobId, progress };
   await workflow.getHandle(address.workflowId).signal(JOB_PROGRESS, payload);
 }
 

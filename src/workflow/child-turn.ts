@@ -15,8 +15,10 @@ import {
   startChild,
   type Workflow,
 } from '@temporalio/workflow';
+import { take } from '../contract/check.ts';
 import type { ErrorCode } from '../contract/error-codes.ts';
 import { PROTOCOL_VERSION } from '../contract/version.ts';
+import { WORKFLOW_CHECKS } from '../contract/workflow-checks.ts';
 import { fairnessKeyOf, turnSummary } from '../protocol/identity.ts';
 import { defined } from '../protocol/json.ts';
 import { AGENT_TURN, INTERRUPT, TURN_ENDED } from '../protocol/names.ts';
@@ -112,7 +114,7 @@ function endOf({ cause }: ChildWorkflowFailure, invocationId: string): TurnResul
 }
 
 function isResult(value: unknown): value is TurnResult {
-  return typeof value === 'object' && value !== null && 'invocationId' in value && 'status' in value;
+  return take(WORKFLOW_CHECKS.turnEnded, value).problem === undefined;
 }
 
 interface Waiting {
@@ -133,8 +135,9 @@ async function untilTurnEnded<T>(
     isHandled = true;
     setHandler(
       defineSignal<[TurnResult]>(TURN_ENDED),
-      (result) => {
-        for (const each of waiting) if (each.invocationId === result?.invocationId) each.resolve(result);
+      (given) => {
+        if (!isResult(given)) return;
+        for (const each of waiting) if (each.invocationId === given.invocationId) each.resolve(given);
       },
       {
         description:

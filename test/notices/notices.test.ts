@@ -307,16 +307,16 @@ if (isDeep) {
 
 test('are asked by no workflow for more than Holdfast asks them for [notice.forged]', async () => {
   const turn = await asking({});
-  const wrong: Partial<DeliverNotice>[] = [
-    { requestIds: [turn.requestId, turn.requestId] },
-    { notifier: undefined as never, requestIds: Array.from({ length: 1_001 }, (_, at) => `rq-${at}`) },
-  ];
-  for (const each of wrong) {
-    const forged = await startByHand(turn.requestId, each);
-    await expect(forged.result()).rejects.toMatchObject({
-      cause: { cause: { type: 'HOLDFAST_NOT_A_NOTICE' } },
-    });
-  }
+  const several = await startByHand(turn.requestId, { requestIds: [turn.requestId, turn.requestId] });
+  await expect(several.result()).rejects.toMatchObject({
+    cause: { cause: { type: 'HOLDFAST_NOT_A_NOTICE' } },
+  });
+  const many = await startByHand(turn.requestId, {
+    requestIds: Array.from({ length: 1_001 }, (_, at) => `rq-${at}`),
+  });
+  await expect(many.result()).rejects.toMatchObject({
+    cause: { type: 'InvalidStart', message: expect.stringContaining('deliverNotice: requestIds: ') },
+  });
   const malformed = {
     app: 5,
     why: 'paid',

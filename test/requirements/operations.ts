@@ -2,6 +2,7 @@ import type { Rows } from './row.ts';
 
 /** The shell around it: develop, deploy, look. */
 export const OPERATIONS: Rows = {
+  'contract.types': ['holdfast', 'Interfaces with comments for users are the types of their schemas.'],
   'cli.dev': ['holdfast', '`holdfast dev` runs everything, reloads on change and drains the old worker.'],
   'dev.waits': [
     'holdfast',

@@ -1,14 +1,14 @@
 import { CancellationScope, condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
-import { isObject, shapeOf } from '../../src/contract/check.ts';
+import { MOST_WAITS } from '../../src/contract/lists.ts';
 import type { GateKind } from '../../src/contract/requests.ts';
-import { isUndecodable } from '../../src/contract/undecodable.ts';
+import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
 import type { ChildStart } from '../../src/protocol/agent-run.ts';
 import { childWorkflowIdOf } from '../../src/protocol/identity.ts';
 import { defined } from '../../src/protocol/json.ts';
 import { CHILD_STATE } from '../../src/protocol/names.ts';
 import type { AgentWait, ChildState, RunningChild, TurnState, TurnStatus } from '../../src/protocol/turn.ts';
 import type { Requests } from '../approvals/requests.ts';
-import { refusal } from '../arguments.ts';
+import { taken } from '../arguments.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 
 /** A child that begins. */
@@ -23,9 +23,6 @@ export interface BegunChild {
 interface KnownChild extends RunningChild {
   callKey?: string;
 }
-
-/** Most waits that are shown, of one child and of all children together. */
-export const MOST_WAITS = 16;
 
 /** The agents that run as children of this workflow: what they do, as far as they have said so. */
 export class Children {
@@ -85,22 +82,27 @@ export class Children {
   /**
    * Takes a child's report of its state.
    *
-   * @throws ApplicationFailure where it can't be decoded
+   * @throws ApplicationFailure of type `InvalidState`
    */
   told(given: ChildState): void {
-    if (isUndecodable(given)) {
-      throw refusal(CHILD_STATE, 'InvalidState', 'arguments', `expected one object, got ${shapeOf(given)}`);
-    }
-    const child = isObject(given) ? this.#running.get(given.runKey) : undefined;
-    if (child === undefined || !isState(given.status)) return;
+    const {
+      runKey,
+      status,
+      since,
+      waits = [],
+      more = 0,
+    } = taken(WORKFLOW_CHECKS.childState, given, {
+      of: CHILD_STATE,
+      type: 'InvalidState',
+    });
+    const child = this.#running.get(runKey);
+    if (child === undefined) return;
     const { tool: _tool, waits: _waits, more: _more, ...rest } = child;
-    const waits = waitsIn(given.waits);
-    const more = Number.isSafeInteger(given.more) ? Number(given.more) : 0;
-    const own = waits.find(({ runKey }) => runKey === child.runKey);
-    this.#running.set(given.runKey, {
+    const own = waits.find((wait) => wait.runKey === runKey);
+    this.#running.set(runKey, {
       ...rest,
-      status: given.status,
-      since: Number(given.since) || Date.now(),
+      status,
+      since,
       ...(own === undefined ? {} : { tool: own.tool }),
       ...(waits.length === 0 ? {} : { waits }),
       ...(more > 0 ? { more } : {}),
@@ -125,26 +127,6 @@ const WAITING: readonly TurnState[] = [...WAITS.map(([, state]) => state), 'wait
 
 export function isWaiting(state: TurnState): state is AgentWait['status'] {
   return WAITING.includes(state);
-}
-
-function isState(given: unknown): given is TurnState {
-  return given === 'running' || WAITING.some((state) => state === given);
-}
-
-/** Anybody may send a signal, so each field is copied only in its proper type. */
-function waitsIn(given: ChildState['waits']): AgentWait[] {
-  if (!Array.isArray(given)) return [];
-  return given.slice(0, MOST_WAITS).flatMap((wait: Partial<AgentWait> | null) => {
-    if (typeof wait !== 'object' || wait === null) return [];
-    const { runKey, workflowId, path, status, tool, callId, requestId, since } = wait;
-    if (typeof runKey !== 'string' || typeof workflowId !== 'string' || typeof tool !== 'string') return [];
-    if (!Array.isArray(path) || status === undefined || !isWaiting(status)) return [];
-    return {
-      ...{ runKey, workflowId, path: path.map(String), status, tool, since: Number(since) || 0 },
-      ...(typeof callId === 'string' ? { callId } : {}),
-      ...(typeof requestId === 'string' ? { requestId } : {}),
-    };
-  });
 }
 
 /** The state of a child, and its waits. */
