@@ -57,7 +57,7 @@ function refuse({ signalWorkflow, resolveActivity, resolveChildWorkflowExecution
   }
 }
 
-/** Nothing goes on with a result that isn't known: its activity, or its child, has failed. */
+/** A workflow can't go on with an unknown result: its activity, or its child, has failed. */
 function refuseResult(id: string, result: Result, info: Failure): void {
   const problem = problemOf(result);
   if (!isRefused(id, problem !== undefined)) return;

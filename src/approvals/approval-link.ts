@@ -40,7 +40,7 @@ export function signApprovalLink(keys: CredentialKeys, terms: LinkTerms, now: nu
 }
 
 /**
- * What a link's token proves.
+ * The claims of a link's token.
  *
  * @param keys undefined where this process has none.
  * @param now by the store's clock, milliseconds since the epoch.

@@ -12,7 +12,7 @@ import { endOf, hasEscalated, refusalOfVoter } from './voting.ts';
 /** Issuers of attestations that count. */
 export type IssuersOf = (jws: string) => readonly Issuer[];
 
-/** What is said to be approved. */
+/** The call that is said to be approved. */
 export type Approved = Pick<AuditEntry, 'args' | 'payload'>;
 
 /** The people who have approved, in order; or the reason why they are not enough. */

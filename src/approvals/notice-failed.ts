@@ -3,7 +3,7 @@ import { codedError } from '../contract/error.ts';
 /** Longest message that is kept of a notice, characters. */
 const LONGEST_MESSAGE = 500;
 
-/** Somebody could not be told. What is wrong with that is in the message, which operators read: no secrets, no addresses with them. */
+/** A notification failed. Operators read the message, which has no secrets and no addresses with them. */
 export class NoticeFailed extends codedError('HOLDFAST_NOTICE_FAILED') {
   /** Milliseconds until it may be tried again; undefined where nobody has said so. */
   readonly retryAfter: number | undefined;

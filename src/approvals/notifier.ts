@@ -73,7 +73,7 @@ export interface NoticeContext {
    */
   keep(requestId: string, value: unknown, place?: string): Promise<void>;
   /**
-   * What time it is by the store's clock, milliseconds since the epoch. The next attempt may be another worker's: times in notes are
+   * The time by the store's clock, milliseconds since the epoch. The next attempt may be another worker's: times in notes are
    * by this clock, never by a machine's own.
    *
    * @throws StoreUnavailable
@@ -104,8 +104,8 @@ export interface Notifier {
   /** Of requests that have ended, also of those that ended before {@link notify} was asked about them. Never while it is asked. */
   ended?(requests: readonly EndedRequest[], context: NoticeContext): Promise<void>;
   /**
-   * Milliseconds for which a notice that fails is tried again, beside the turn; 30 days at most. What fails for longer is among
-   * `holdfast notices`.
+   * Milliseconds for which a notice that fails is tried again, beside the turn; 30 days at most. A notice that fails for longer is
+   * in `holdfast notices`.
    *
    * @default 3 days
    */

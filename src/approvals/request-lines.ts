@@ -14,8 +14,8 @@ export const WANTED: Readonly<Record<GateKind, string>> = {
 };
 
 /**
- * What a request asks, for people: a line each, capped, and nothing in them that moves a cursor, turns text round or can't be seen.
- * What models and users wrote is among it.
+ * The text of a request, for people: a line each, capped, and nothing in them that moves a cursor, turns text round or can't be seen.
+ * It has text of models and users.
  */
 export function requestLines(request: NotifiedRequest, why: NotifiedWhy): string[] {
   const { kind, tool, path, agent, hint, args, requester, until, commands, links } = request;

@@ -78,7 +78,7 @@ export function refusalOfVoter(
 }
 
 /**
- * What a decision is beside those that are recorded: one attestation counts once, one person has one vote, and it is taken back
+ * The effect of a decision beside those that are recorded: one attestation counts once, one person has one vote, and it is taken back
  * before it is changed. An attempt that recorded this very decision and died changes nothing of that.
  */
 export function voteStatus(

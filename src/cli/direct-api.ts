@@ -48,7 +48,7 @@ async function taskQueueOf(
   const { app, userId, sessionId } = await session(() => appsOf(store));
   const run = await latestRun(client, workflowIdOf(app, userId, sessionId));
   if (run !== undefined) return run.taskQueue;
-  // What is wanted of the session of an agent that a call has run is refused by the store, which says why.
+  // The store refuses operations on the session of an agent that a call has run, and says why.
   if (storeUrl(env) !== undefined || (await isBelow(store, { app, userId, sessionId })))
     return DEFAULT_TASK_QUEUE;
   throw new CliError(

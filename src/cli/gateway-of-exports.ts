@@ -21,7 +21,7 @@ export function gatewayOfExports(
 }
 
 /**
- * What a file says of the gateway.
+ * The gateway's settings in a file.
  *
  * @param version as of `importFile`.
  * @throws CliError where there is no such file, or it has no export `gateway`.

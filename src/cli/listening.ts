@@ -1,7 +1,7 @@
 import { CliError } from './cli-error.ts';
 
 /**
- * What a command serves at a port that somebody has named.
+ * A server of a command, at a port that its user has named.
  *
  * @param option that names the port, for the sentence: `--port`. @throws CliError if the port can't be used.
  * @example const gateway = await listening('--port', serveGateway({ gateway, port }));

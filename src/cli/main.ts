@@ -17,7 +17,7 @@ export async function main(args: readonly string[]): Promise<never> {
   process.stderr.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') process.exit(1);
   });
-  // Nothing is under way any more that could end what is awaited: that must not pass for success.
+  // The process would end while something is awaited: that must not pass for success.
   process.once('beforeExit', () => {
     process.stderr.write(
       'holdfast: what it waits for never ends: is there an await in the agents file that never ends?\n',

@@ -10,7 +10,7 @@ type CallerOf<Of extends Operation> = Of['caller'] extends z.ZodObject
   : Record<never, never>;
 
 /**
- * What a caller has given for an operation, and what it says of itself, with the known fields only.
+ * The input and the caller of an operation, with the known fields only.
  *
  * @param named what stands beside the options: `jobs.complete(jobId, options)`.
  * @throws an error of the class `Invalid` that names the method and the field, and never the value.

@@ -32,8 +32,8 @@ export class NoAnswer extends codedError('HOLDFAST_NO_ANSWER') {}
 /** A reader was too slow for a live stream. Stored events are not lost: read on after {@link after}. */
 export class FollowerTooSlow extends codedError('HOLDFAST_FOLLOWER_TOO_SLOW') {
   /**
-   * The last seq that the reader was given, or began after; a place where agents of calls were under way. What is followed again
-   * goes on `after` it.
+   * The last seq that the reader was given, or began after; a place where agents of calls were under way. Another
+   * follower goes on `after` it.
    */
   readonly after: number | string;
 

@@ -37,7 +37,7 @@ export type GatewayClientOptions = GatewayConnectionOptions;
 
 /**
  * Turns and sessions through the HTTP gateway: the same methods as `HoldfastClient`, with the same errors, without Temporal and
- * store at hand. What awaits or follows a turn survives a gateway that restarts; what asks once doesn't wait for it.
+ * store at hand. Awaiting and following a turn survive a gateway that restarts; a single request doesn't wait for it.
  *
  * @throws GatewayUnreachable of each method, where the gateway can't be reached.
  * @throws GatewayError of each method, for an answer that has no class of its own: a wrong token, a body that is too large.

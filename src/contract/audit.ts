@@ -101,5 +101,5 @@ export const verifyAuditById = {
 export type AuditRow = Exact<z.output<typeof AUDIT_ROW>>;
 /** Whether an audit's chain holds, and its signatures. */
 export type AuditVerification = Exact<z.output<typeof AUDITED>>;
-/** What doesn't hold, with the number of its row, and the name of a session below the one that was asked for. */
+/** A failed check, with the number of its row, and the name of a session below the one that was asked for. */
 export type AuditProblem = AuditVerification['problems'][number];

@@ -127,7 +127,7 @@ export const followTurn = {
 } as const satisfies Operation;
 
 /**
- * What an event is in the transcript. `responses` answers the calls of the same run and step. `rewind` hides the events
+ * The part of an event in the transcript. `responses` answers the calls of the same run and step. `rewind` hides the events
  * between `hidesAfter` and itself. `callback` is said by user code for its agent: a callback's answer or state, what a
  * plugin or a processor adds. `request` asks people, by calls with reserved names.
  */

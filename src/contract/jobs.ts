@@ -135,7 +135,7 @@ const JOB_ANSWER = z
   })
   .meta({ id: 'JobAnswer' });
 
-/** What became of a message's response to a call that waits for its job. */
+/** The outcome of a message's response to a call that waits for its job. */
 export const JOB_RECEIPT = z.looseObject({
   ...ANSWERED,
   jobId: z.string().meta({ description: 'Empty where it was forwarded.' }),

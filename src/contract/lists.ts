@@ -31,7 +31,7 @@ export const REQUEST_STATUSES = ['pending', ...REQUEST_ENDS] as const;
 /** Requests that a list has where nobody asks for others. */
 export const DEFAULT_REQUEST_STATUS = 'pending' satisfies (typeof REQUEST_STATUSES)[number];
 
-/** What can happen to a request. */
+/** Events of a request. */
 export const REQUEST_EVENTS = [...REQUEST_ENDS, 'voted', 'withdrawn', 'refused', 'escalated'] as const;
 
 /** Events of a session and of its requests in an audit. */
@@ -40,7 +40,7 @@ export const AUDITED_EVENTS = [
   ...REQUEST_EVENTS,
 ] as const;
 
-/** What the expiry of a request can do. */
+/** Effects of a request's expiry. */
 export const EXPIRY_RULES = ['reject', 'approve', 'escalate'] as const;
 
 /** Kinds of requests to a person. */

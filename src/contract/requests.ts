@@ -150,7 +150,7 @@ const RECEIPT = {
 const STATUS =
   '`approved`, `rejected`, `answered`: the request is closed by this. `counted`: a vote, more are needed. `withdrawn`: a vote was taken back. `duplicate`: the same was said before. `kept`: the request is not there yet, and is decided by this once it is. `forwarded`: it was sent on to the agent that has asked.';
 
-/** What became of a decision, or of an answer in a message. */
+/** The outcome of a decision, or of an answer in a message. */
 export const DECISION_RECEIPT = z.looseObject({
   ...RECEIPT,
   status: z
@@ -158,7 +158,7 @@ export const DECISION_RECEIPT = z.looseObject({
     .meta({ description: `${STATUS} \`refused\`: it does not count; \`reason\` says why.` }),
 });
 
-/** What is refused is an error; without a worker there is no more than `confirmed`. */
+/** A refusal is an error; without a worker the answer is only `confirmed`. */
 export const DECIDED = z
   .looseObject({
     confirmed: z.boolean().meta({

@@ -79,7 +79,7 @@ export function resolveTools(
   context: () => ReadonlyContext,
 ): readonly ToolGroup[] | Promise<readonly ToolGroup[]> {
   if (agent.tools.some(isBaseToolset)) return resolveToolsets(agent, context());
-  // Nothing of these depends on the request.
+  // These don't depend on the request.
   const known = plainGroups.get(agent);
   if (known !== undefined) return known;
   const groups = agent.tools.map((tool, index) => ({ field: `tools[${index}]`, tools: [tool as BaseTool] }));

@@ -7,7 +7,7 @@ type Paths = { pattern: RegExp; methods: Set<string> }[];
 
 /**
  * Answers what no route takes: OPTIONS with the path's methods, another method of a path that there is, and paths that there
- * aren't. Nobody without a principal learns which is which.
+ * aren't. A stranger doesn't learn which is which.
  */
 export function unknownRoute(app: GatewayHono, gate: Gate) {
   let paths: Paths | undefined;

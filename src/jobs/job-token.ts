@@ -31,7 +31,7 @@ export function signJobToken(keys: CredentialKeys, claims: JobClaims): string {
 }
 
 /**
- * What a token proves.
+ * The claims of a token.
  *
  * @param keys undefined where this process has none.
  * @param jobId the job that its bearer speaks for.

@@ -183,7 +183,7 @@ async function systemAddresses(host: string): Promise<string[]> {
   return (await resolveName(host, { all: true })).map(({ address }) => address);
 }
 
-/** Nothing ends the system's own search for a name. */
+/** The system's own search for a name can't be ended. */
 async function aborting<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);

@@ -227,11 +227,11 @@ export type ToolCallResult =
       transferToAgent?: string;
       escalate?: true;
     }
-  /** Nothing is settled: the call may go on, as a child. */
+  /** The call is not settled: it may go on, as a child. */
   | { v: number; runs: true; args?: Carried<Record<string, unknown>> }
-  /** Nothing is settled: the call waits for its job. */
+  /** The call is not settled: it waits for its job. */
   | { v: number; parks: AwaitedJob }
-  /** Nothing is settled: the call waits for this request, and is run again once it is answered. */
+  /** The call is not settled: it waits for this request, and is run again once that is answered. */
   | { v: number; asks: Gate };
 
 /** A call whose activity settled nothing, and the model's text about it. */

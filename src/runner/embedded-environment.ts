@@ -30,7 +30,7 @@ const withSpareServer: EmbeddedEnvironment[] = [];
 
 /**
  * A Temporal server, a store and workers for one session service: started by the first use, suspended when nothing has used
- * it for a while, started again by the next use. What native code polls would otherwise keep the process up for ever.
+ * it for a while, started again by the next use. Native code that polls would otherwise keep the process up for ever.
  */
 export class EmbeddedEnvironment implements SessionAccess {
   #place: Place | undefined;
@@ -180,7 +180,7 @@ function note(line: string): void {
   if (variable('HOLDFAST_QUIET') === undefined) process.stderr.write(`holdfast: ${line}\n`);
 }
 
-/** What an environment's thread and its connections are, and standard streams, as Node counts what keeps a process up. */
+/** Names under which Node counts an environment's thread, its connections and standard streams among what keeps a process up. */
 const OURS: readonly string[] = ['MessagePort', 'PipeWrap', 'TTYWrap'];
 
 /**

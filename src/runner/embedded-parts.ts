@@ -2,7 +2,7 @@ export type { JobGateway } from '../../worker/embedded/job-gateway.ts';
 export type { Environment } from '../../worker/environment/open-environment.ts';
 
 /**
- * What an embedded environment is made of, loaded with its first start: a program that imports `holdfast` loads neither worker
+ * The parts of an embedded environment, loaded with its first start: a program that imports `holdfast` loads neither worker
  * nor Temporal. The only place of the library that knows of them.
  */
 export async function loadEmbeddedParts() {

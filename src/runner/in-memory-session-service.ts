@@ -6,8 +6,8 @@ import { StoreSessionService } from './store-session-service.ts';
  * some seconds after a download that is made once; a runner that is given this service lets its turns run there.
  *
  * A program needs no `close()`: where nothing is under way and nothing else keeps the process up, the environment is suspended
- * within a second, so that the process can end; a later use starts it again with all its sessions. What it has put into the
- * folder for temporary files is deleted at the end, also where the process is killed.
+ * within a second, so that the process can end; a later use starts it again with all its sessions. Its files in the folder for
+ * temporary files are deleted at the end, also where the process is killed.
  *
  * Methods: `InMemorySessionService` of `@google/adk` 2.0.0.
  *

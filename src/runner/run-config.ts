@@ -94,7 +94,7 @@ const REFUSED: Record<
 };
 
 /**
- * What a turn is asked to be. Semantics: `createRunConfig` of `@google/adk` 2.0.0, whose texts it has; the limit of model
+ * The run config of a turn. Semantics: `createRunConfig` of `@google/adk` 2.0.0, whose texts it has; the limit of model
  * calls that it fills in is the worker's affair.
  *
  * @throws DefinitionError for `StreamingMode.BIDI`, for a `maxLlmCalls` that is too large, and naming a field that is not

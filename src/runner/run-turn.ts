@@ -34,7 +34,7 @@ interface Runs {
 
 /**
  * Sends a message and yields its turn's events, in ADK's way. Of a turn that waits for people, or for jobs of long-running calls, and of
- * which nothing runs, they end after its requests and calls; a message that answers these goes on with it. Those of a message behind
+ * which nothing runs, they end after its requests and calls; a message that answers these goes on with it. The events of a message after
  * such a turn begin with one that says so, and go on once that turn has its answers.
  */
 export async function* runTurn(

@@ -87,15 +87,15 @@ export class Runner implements AsyncDisposable {
    * The turn is durable. `abortSignal` interrupts it; to break out of the loop doesn't, where ADK would abandon it: the turn goes
    * on, and its events are in the session. While another turn of the session runs, this one waits.
    *
-   * Of a turn that waits for people, or for jobs of long-running calls, the events end behind its requests and calls once nothing else
+   * Of a turn that waits for people, or for jobs of long-running calls, the events end after its requests and calls once nothing else
    * of it runs. A message of function responses that answer them goes on with it, by a runner of the same agent, and yields what comes
    * after; one with `willContinue` is an update, after which it still waits. A job may end by itself as well: what comes then
    * is in the session.
    *
-   * Any other message is queued behind such a turn, where ADK would answer it at once. Its first event says so: a partial one,
+   * Any other message is queued after such a turn, where ADK would answer it at once. Its first event says so: a partial one,
    * which no session has, with `customMetadata.holdfast`: `{ type: 'queued', behind, status }`, the invocation that waits, and what for
-   * (`waiting_approval`, `waiting_job` …). The next ones are its answer, once that turn has ended. Who asks for the approval at the
-   * same prompt breaks out of the loop there: the message stays queued, and its answer is in the session.
+   * (`waiting_approval`, `waiting_job` …). The next ones are its answer, once that turn has ended. A program that asks for the
+   * approval at the same prompt breaks out of the loop there: the message stays queued, and its answer is in the session.
    *
    * @throws SessionNotFound `Session not found: …`
    * @throws InvalidTurn for a message without parts, with a call that only the framework makes, or that can't be sent.

@@ -151,7 +151,7 @@ export function pageOffset({ limit, offset = 0, page }: Paging): number {
   return page === undefined || limit === undefined ? offset : (page - 1) * limit;
 }
 
-/** What a page says of itself. */
+/** The shape of a page. */
 export function pageNumbers(paging: Paging, totalItems: number): Omit<ListSessionsResponse, 'sessions'> {
   const { limit, page } = paging;
   if (limit === undefined) {

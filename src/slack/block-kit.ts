@@ -12,7 +12,7 @@ export interface PlainText {
 export interface Mrkdwn {
   type: 'mrkdwn';
   text: string;
-  /** Nothing in it becomes a link by itself. */
+  /** Slack makes no links of it. */
   verbatim: true;
 }
 

@@ -274,7 +274,7 @@ function formOf(args: Record<string, unknown>): URLSearchParams {
   return form;
 }
 
-/** Nothing of a message is fetched, linked or called beyond what its blocks say. */
+/** Slack fetches, links and calls nothing beyond the message's blocks. */
 const QUIET = { link_names: false, unfurl_links: false, unfurl_media: false };
 
 /** As a message's `ts`. */

@@ -24,8 +24,8 @@ export interface SlackOptions {
   /** Id (`C…`) of the channel of requests. A function chooses a channel for each request, or no channel by undefined. */
   channel: string | ((request: NotifiedRequest) => string | undefined);
   /**
-   * Who Slack's users are, as `approvers` name them: by their ids (`U…`; `T…/U…` with several `teamIds`), or by a function. Who isn't
-   * known decides nothing. With ids those who may decide are called by the message.
+   * The names of Slack's users in `approvers`: by their ids (`U…`; `T…/U…` with several `teamIds`), or by a function. An unknown
+   * user can't decide. With ids the message mentions the people who may decide.
    */
   persons: Readonly<Record<string, string>> | ((user: SlackUser) => PersonFound | Promise<PersonFound>);
   /** Name of the app whose turns the slash command starts; without it, the command says that there is none. */

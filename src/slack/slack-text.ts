@@ -50,7 +50,7 @@ function escaped(text: string): string {
 }
 
 /**
- * What somebody has typed, as Slack sends it, as text: its entities are characters again, and its links and mentions what they say.
+ * Typed text as Slack sends it, as plain text: its entities are characters again, and its links and mentions what they say.
  */
 export function plainMessage(text: string): string {
   return text

@@ -35,8 +35,8 @@ export interface OpenStoreOptions {
    */
   template?: string;
   /**
-   * Joins the embedded store that another process of this user owns, by that store's `socket`. It ends with its owner. What
-   * the owner's followers are to hear at once is sent to the owner, who gives it to `hear`.
+   * Joins the embedded store that another process of this user owns, by that store's `socket`. It ends with its owner. Notices
+   * for the owner's followers are sent to the owner, who gives them to `hear`.
    */
   socket?: string;
   /**
@@ -96,7 +96,7 @@ async function openServer(
 ): Promise<OpenedStore> {
   const config = {
     connectionString: checkedUrl('url', url),
-    // Nothing that is sent at the start of a connection but what a pooler takes: application_name it does.
+    // A pooler takes `application_name` at the start of a connection, and few other settings.
     application_name: APPLICATION_NAME,
     ...limits,
     keepAlive: true,

@@ -27,7 +27,7 @@ export interface PostgresStoreOptions extends DatabaseOptions {
 }
 
 /**
- * The store over a pool of PostgreSQL connections, embedded or not. What has to happen together is one statement, and
+ * The store over a pool of PostgreSQL connections, embedded or not. Writes that belong together are one statement, and
  * prepared ones are given up where they get lost, so that poolers in transaction mode work.
  */
 export interface PostgresStore extends Store {

@@ -3,7 +3,7 @@ import { codedError, HoldfastError, type HoldfastErrorOptions } from '../contrac
 /** A failure of the store. */
 export class StoreError extends HoldfastError {}
 
-/** A late attempt of an older step or turn tried to write. What it did since it was replaced doesn't count. */
+/** A late attempt of an older step or turn tried to write. Its work since it was replaced doesn't count. */
 export class Fenced extends codedError('HOLDFAST_FENCED', StoreError) {}
 
 /** The store lacks what a turn has already written: it was restored from an older backup, or the session deleted. */

@@ -10,7 +10,7 @@ import type { SessionStore } from './sessions/session-store.ts';
 import type { TurnStore } from './turns/turn-store.ts';
 
 /**
- * What Holdfast keeps, by nouns. Every write carries a dedupe key: repeating one changes nothing and returns what was
+ * The store of Holdfast, by nouns. Every write carries a dedupe key: repeating one changes nothing and returns what was
  * recorded first.
  *
  * @throws Fenced, StoreBehindHistory, StoreUnavailable, MessageConflict, Unstorable, StoreFailed

@@ -27,7 +27,7 @@ export type Refusal = Readonly<{
   path: string;
   body?: Json;
   receivedAt: number;
-  /** What a script threw. */
+  /** The error that a script threw. */
   cause?: unknown;
 }>;
 

@@ -52,7 +52,7 @@ export type DisconnectReply = Readonly<{
   pace?: GeminiPace;
 }>;
 
-/** What a script answers with. Made by the builders of this module, never by hand. */
+/** A reply of a script. Made by the builders of this module, never by hand. */
 export type GeminiReply = ContentReply | BlockedReply | RawReply | ErrorReply | DisconnectReply | HangReply;
 
 /** A reply, or several pieces of model output that make one reply: `[text('Looking.'), call('search')]`. */

@@ -41,7 +41,7 @@ const TYPES = new Set([
 
 const ENUM_TYPES = new Set(['STRING', 'INTEGER', 'NUMBER']);
 
-/** What does not parse as a `Schema` message: names it does not have, a type outside of its enum, enum values. */
+/** The problems of a value that does not parse as a `Schema` message: names it does not have, a type outside of its enum, enum values. */
 export function schemaViolations(schema: unknown, path: string): FieldViolation[] {
   if (!isObject(schema)) return [invalidValue(path, 'message', schema)];
   const violations = unknownNames(schema, SCHEMA_FIELDS, path);
@@ -65,7 +65,7 @@ export function schemaViolations(schema: unknown, path: string): FieldViolation[
   return violations;
 }
 
-/** What a well-formed legacy `Schema` gets wrong in meaning. */
+/** The problems of meaning in a well-formed legacy `Schema`. */
 export function schemaProblems(schema: Json, path: string): string[] {
   const problems = commonProblems(schema, path);
   const type = typeOf(schema);
@@ -80,7 +80,7 @@ export function schemaProblems(schema: Json, path: string): string[] {
 }
 
 /**
- * What a JSON Schema gets wrong. Keywords that the API does not know are not refused: it ignores them. A schema that
+ * The problems of a JSON Schema. Keywords that the API does not know are not refused: it ignores them. A schema that
  * is composed may have its properties elsewhere, so `required` is not held against it.
  */
 export function jsonSchemaProblems(schema: Json, path: string): string[] {

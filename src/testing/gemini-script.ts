@@ -4,7 +4,7 @@ import { GeminiRefusal, MockGeminiError } from './gemini-error.ts';
 import { type GeminiReply, type GeminiReplyLike, toReply } from './gemini-reply.ts';
 import { type GeminiRequest, lastFunctionResponses, lastUserText } from './gemini-request.ts';
 
-/** What a script's function learns about a request besides its body. */
+/** The facts that a script's function gets about a request besides its body. */
 export type GeminiScriptInfo = Readonly<{
   /** 0-based, in order of arrival. */
   index: number;

@@ -1,6 +1,6 @@
 import type { TestCall, TestTurn } from './test-turn.ts';
 
-/** What Vitest and Jest give a matcher as `this`. */
+/** The `this` of a matcher of Vitest and Jest. */
 interface MatcherContext {
   equals(one: unknown, other: unknown): boolean;
   /** Shows asymmetric matchers too. */

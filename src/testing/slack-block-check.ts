@@ -17,7 +17,7 @@ const SURFACES = {
 } as const;
 
 /**
- * What Slack would refuse in blocks, each with its place. Limits: https://docs.slack.dev/reference/block-kit/blocks
+ * The problems that Slack would refuse blocks for, each with its place. Limits: https://docs.slack.dev/reference/block-kit/blocks
  *
  * @returns nothing where all is well.
  */
@@ -53,7 +53,7 @@ export function blockProblems(blocks: unknown, surface: keyof typeof SURFACES): 
   return problems;
 }
 
-/** What Slack would refuse in a modal. */
+/** The problems that Slack would refuse a modal for. */
 export function viewProblems(view: unknown): string[] {
   if (!isObject(view)) return ['view: expected an object'];
   if (view.type !== 'modal') return ['view.type: expected modal'];

@@ -12,7 +12,7 @@ export interface SlackMessage {
   edits: number;
 }
 
-/** What one person alone has seen. */
+/** An ephemeral message: one person alone has seen it. */
 export interface SlackWhisper {
   channel: string;
   user: string;
@@ -28,11 +28,11 @@ export interface SlackView {
   privateMetadata: string;
   title: string;
   blocks: readonly Json[];
-  /** What its inputs begin with, by their blocks. */
+  /** Initial values of its inputs, by their blocks. */
   initial: Readonly<Record<string, string>>;
 }
 
-/** What Slack answers in place of what was asked for. */
+/** An answer of Slack's in place of the usual one. */
 export class SlackRefusal extends Error {
   readonly error: string;
   readonly problems: readonly string[];
@@ -49,7 +49,7 @@ export class SlackState {
   readonly messages: SlackMessage[] = [];
   readonly whispers: SlackWhisper[] = [];
   readonly views: SlackView[] = [];
-  /** Whose trigger it is, and until when a modal may be opened by it, milliseconds since the epoch. */
+  /** The user of a trigger, and until when it may open a modal, milliseconds since the epoch. */
   readonly triggers = new Map<string, { user: string; until: number }>();
   /** Of response URLs, by their last part. */
   readonly replies = new Map<string, { user: string; channel: string; ts?: string; uses: number }>();

@@ -17,7 +17,7 @@ export interface MockSlackOptions {
   ref?: boolean;
 }
 
-/** Who acts, where. */
+/** The acting user and the channel. */
 export interface SlackActor {
   user: string;
   /** Defaults to the mock server's: another workspace's in a shared channel. */
@@ -38,7 +38,7 @@ export interface MockSlack extends AsyncDisposable {
   readonly views: readonly SlackView[];
   /** Methods that were called, refused calls included. */
   readonly calls: readonly string[];
-  /** What was refused, as Slack would: empty in a test of a correct client. */
+  /** Refusals, as Slack's: empty in a test of a correct client. */
   readonly refusals: readonly { method: string; error: string; problems: readonly string[] }[];
   /**
    * Waits until so many messages stand in channels, and gives the last of them.

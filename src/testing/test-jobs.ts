@@ -8,7 +8,7 @@ import type { SessionNames } from '../store/sessions/session-names.ts';
 /** A job by its id, or the only one that goes on in the session of a turn that was sent. */
 export type TestJob = string | TurnHandle;
 
-/** What stands in for the services that do the jobs of long-running calls. */
+/** Ends jobs in place of the services that do them. */
 export interface TestJobs {
   /**
    * Waits until a session has jobs that its tools have handed out, and gives those that go on, the oldest first.

@@ -13,7 +13,7 @@ import type { Store } from '../store/store.ts';
 /** A request by its id or its call, or the only pending one of a turn that was sent. */
 export type TestRequest = string | WhichRequest | TurnHandle;
 
-/** What stands in for people. */
+/** Answers requests in place of people. */
 export interface TestRequests {
   /**
    * Waits until a turn waits for people, and for nothing else, and gives its pending requests.

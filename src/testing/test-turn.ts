@@ -24,7 +24,7 @@ export interface TestTurn {
   text: string;
   error: TurnResult['error'];
   usage: TurnUsage;
-  /** What was called, in call order. */
+  /** The calls, in call order. */
   calls: TestCall[];
   /** The turn's events in order, the user's message first. */
   events: StoredEvent[];
@@ -40,7 +40,7 @@ export interface TestTurn {
 export function callsOf(events: readonly StoredEvent[], session: readonly StoredEvent[]): TestCall[] {
   const answers = events.filter(({ kind }) => kind === 'responses');
   return session.flatMap((stored) => {
-    // What people were asked is no call of the model's.
+    // Requests to people are no calls of the model's.
     if (stored.kind === 'request') return [];
     const calls = partsOf(stored.event).flatMap(({ functionCall }) => functionCall ?? []);
     const answer = answers.find((given) => isAnswer(given, stored));

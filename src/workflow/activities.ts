@@ -28,7 +28,7 @@ export function turnActivityOptions(
 }
 
 /**
- * What an activity or a turn has given, as far as a workflow would throw at it otherwise, which would hold its task for ever: anybody
+ * The result of an activity or a turn, checked where a workflow would throw at it otherwise, which would hold its task for ever: anybody
  * who may write to Temporal may have answered.
  *
  * @param from whose result it is: for people.

@@ -53,7 +53,7 @@ export interface AgentTurn {
    */
   policy?: MessagePolicy;
   /**
-   * What becomes of the turn when this workflow closes before it. `'REQUEST_CANCEL'`: it is cancelled, and so is what its session
+   * The effect on the turn when this workflow closes before it. `'REQUEST_CANCEL'`: it is cancelled, and so is what its session
    * answers by then; messages that others have sent meanwhile are answered before {@link runAgent} returns. `'ABANDON'`: it goes on,
    * and {@link runAgent} returns when its own turn ends: for sessions that others write to.
    *

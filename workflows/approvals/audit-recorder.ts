@@ -16,7 +16,7 @@ export class AuditRecorder {
     this.#user = user;
   }
 
-  /** Nothing is on its way to the store. */
+  /** No write to the store is under way. */
   get finished(): boolean {
     return this.#waiting.length === 0 && !this.#recording;
   }

@@ -67,7 +67,7 @@ export function checkedInput(given: ProvideInput): CheckedDecision {
 }
 
 /**
- * Nothing but a reference is taken; what else is there may be the secret itself, and isn't named.
+ * Only a reference is taken; another value may be the secret itself, and isn't named.
  *
  * @throws ApplicationFailure of type `InvalidDecision`, or `RawSecret`
  */

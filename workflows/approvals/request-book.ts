@@ -33,7 +33,7 @@ export interface PendingRequest {
   until?: number;
   /** Those of `escalateTo` may decide. */
   escalated: boolean;
-  /** Nothing that comes from now on is in time. */
+  /** Answers from now on are too late. */
   expiring: boolean;
   /** It has expired once, and goes on for those of `escalateTo`. */
   extended?: true;

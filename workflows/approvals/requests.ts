@@ -289,7 +289,7 @@ export class Requests {
 
   async #expire(request: PendingRequest): Promise<boolean> {
     const { onExpiry = 'reject', expiresIn = 0, kind } = request.gate;
-    // Nothing that comes from now on is in time; what has come is.
+    // Answers from now on are too late; those that have come are in time.
     request.expiring = true;
     await this.#decisions.lookedAt(request);
     if (request.ending !== undefined) return false;

@@ -55,7 +55,7 @@ export class Forwarding {
     this.#forwarder = forwarder;
   }
 
-  /** Nothing is on its way to others. */
+  /** No forwarded order is under way. */
   get finished(): boolean {
     return this.#underWay === 0;
   }

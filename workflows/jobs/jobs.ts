@@ -270,7 +270,7 @@ export class JobRecorder {
     this.#user = user;
   }
 
-  /** Nothing is on its way to the store. */
+  /** No write to the store is under way. */
   get finished(): boolean {
     return this.#under === 0;
   }

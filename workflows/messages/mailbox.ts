@@ -99,7 +99,7 @@ export class Mailbox {
     return waiting.some((message) => message.invocationId === invocationId);
   }
 
-  /** Nothing is on its way to the store. */
+  /** No write to the store is under way. */
   get finished(): boolean {
     return this.#arriving.length === 0 && this.#rejected.length === 0 && !this.#keeping;
   }

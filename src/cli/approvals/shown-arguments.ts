@@ -6,7 +6,7 @@ const LONGEST_LINE = 400;
 const MOST_LINES = 60;
 
 /**
- * Arguments as they are bound to a request: sorted, one below the other, as JSON. What is too long is cut, and its full size
+ * Arguments as they are bound to a request: sorted, one below the other, as JSON. A value that is too long is cut, and its full size
  * said. No argument can look like a line of ours: none begins or ends a line.
  */
 export function argumentLines(args: Readonly<Record<string, unknown>>, sensitive: Sensitive): string[] {

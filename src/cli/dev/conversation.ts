@@ -127,7 +127,7 @@ function pipedLines(chat: Chat, end: (code: number) => void, note: (line: string
 }
 
 /**
- * What was typed in a folder's chats, newest first: `chat-history`, readable by its user only.
+ * Lines typed in a folder's chats, newest first: `chat-history`, readable by its user only.
  *
  * @param onProblem is told, once, that it can't be written: a full disk ends no chat.
  */

@@ -122,7 +122,7 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
 
 /** SIGINT, SIGTERM and SIGHUP of `holdfast dev`. */
 interface DevSignals {
-  /** What Ctrl-C does in place of ending. */
+  /** The action of Ctrl-C in place of ending. */
   onInterrupt: (() => void) | undefined;
   forget(): void;
 }

@@ -235,7 +235,7 @@ function within<T>(connection: Connection, request: () => Promise<T>): Promise<T
 /** Milliseconds: a worker asks anew within its long poll of a minute, and a busy machine adds to it. */
 const POLLS_EVERY = 75_000;
 
-/** What a worker says who it is, unless somebody has named it: `pid@host`. */
+/** The identity of a worker that has no given one: `pid@host`. */
 const OWN_IDENTITY = /^(\d+)@(.+)$/;
 
 /** Identities of the workers that still poll: the server lists those that are gone for minutes, and each reload of `holdfast dev` is another one. */

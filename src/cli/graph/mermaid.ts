@@ -9,7 +9,7 @@ const PLAIN = /[\p{L}\p{M}\p{N} _.,·…/+-]/u;
 
 /**
  * A Mermaid flowchart: agents are rounded, other kinds of agents hexagons; tools are boxes, those that aren't functions have
- * double sides, toolsets slanted ones. What is not idempotent is drawn in a colour of its own.
+ * double sides, toolsets slanted ones. Tools that are not idempotent have a colour of their own.
  */
 export function mermaid(graph: AgentGraph, direction: 'LR' | 'TB' = 'LR'): string {
   const careful = graph.tools.filter(({ options }) => options.includes('not idempotent'));

@@ -70,7 +70,7 @@ function packageName(folder: string): string {
 const FOLDER = resolve(import.meta.dirname, import.meta.url.endsWith('.js') ? '../../../..' : '../../..');
 
 /**
- * What a `package.json` requires this very Holdfast by: its version where it came from a registry, else the tarball, the git URL
+ * The version by which a `package.json` requires this very Holdfast: its version where it came from a registry, else the tarball, the git URL
  * or the clone that it was installed from.
  */
 export function ownSource(folder = FOLDER): string {

@@ -1,4 +1,7 @@
-/** What `holdfast init` writes, by path; `holdfast` is what the project requires it by. Sources are indented with two spaces and take Node's type stripping. */
+/**
+ * The files that `holdfast init` writes, by path; `holdfast` is the version that the project requires. Sources are indented with two spaces
+ * and take Node's type stripping.
+ */
 export function templateFiles(names: { project: string; holdfast: string }): Record<string, string> {
   return {
     'package.json': manifest(names),

@@ -11,7 +11,7 @@ import { runEnd } from '../turns/run-end.ts';
 import { sendAgain } from './deliver.ts';
 
 /**
- * What became of a message: `confirmed` by the turn that runs or the store, or accepted only: it is in a history and is
+ * The outcome of a message: `confirmed` by the turn that runs or the store, or accepted only: it is in a history and is
  * answered, but nobody has said so yet.
  */
 export type Receipt =

@@ -144,7 +144,7 @@ export async function recordLargeResponses(
   if (store === undefined || first === undefined) return undefined;
   // Of a run that was terminated nobody goes on: the turn that begins with the message tells what it says.
   if ((await openRun(context.temporal, names.workflowId)) === undefined) return undefined;
-  // Nobody is to find it there, and begin a turn with it.
+  // No turn may find it there and begin with it.
   if (uploaded) await store.messages.forgetUpload(names.session, names.messageId);
   if (!isResponsesOnly(content) || waiting.length < (content.parts ?? []).length) {
     throw new InvalidTurn(
@@ -196,7 +196,7 @@ interface WaitingCall {
 }
 
 /**
- * What is said to a call that waits is no event of its own, which could carry state.
+ * A response to a call that waits is no event of its own, which could carry state.
  *
  * @throws InvalidTurn
  */

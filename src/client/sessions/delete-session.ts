@@ -131,7 +131,7 @@ async function cancelledRun(
 }
 
 /**
- * What is old enough still has something to come.
+ * An old session with a job that goes on is kept: the outcome is for it.
  *
  * @throws TurnRunning
  */

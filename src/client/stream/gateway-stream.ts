@@ -35,8 +35,8 @@ const TOO_SLOW = new FollowerTooSlow(0).code;
 type Cut = { kind: 'ended' } | { kind: 'cut'; cause?: unknown; wait?: number };
 
 /**
- * What a stream of the gateway sends, until its end or the signal. A connection that is cut is made again, after the last event
- * that was read: each event comes exactly once. What is never stored may be lost.
+ * Items of a stream of the gateway, until its end or the signal. A connection that is cut is made again, after the last event
+ * that was read: each event comes exactly once. Items that are never stored may be lost.
  *
  * @throws InvalidTurn
  * @throws what the stream tells, in its class; GatewayUnreachable where the gateway stays away.

@@ -6,7 +6,7 @@ import { FollowerTooSlow } from '../client-errors.ts';
 import type { LiveItem } from './stream-item.ts';
 
 /**
- * What a reader may leave unread: more than a minute of the fastest model's text, and little beside the memory of its
+ * Items that a reader may leave unread: more than a minute of the fastest model's text, and little beside the memory of its
  * connection. A slower reader is cut off.
  */
 const MOST_BYTES = 256 * 1024;
@@ -29,7 +29,7 @@ interface Waiting {
 }
 
 /**
- * What a follower hears, in order, until it takes it. As long as the session isn't there, everything that this process does
+ * Items of a follower, in order, until it takes them. As long as the session isn't there, everything that this process does
  * is heard, so that nothing of the session's beginning is missed.
  */
 export class LiveItems {

@@ -172,7 +172,7 @@ function stepOf(callKey: string): number {
 
 const ENDED = Number.POSITIVE_INFINITY;
 
-/** What was told of the jobs of a run: notices come late and twice. */
+/** Notices of the jobs of a run: notices come late and twice. */
 class JobNews {
   /** By job: how far its mode and its progress were told. */
   readonly #told = new Map<string, { mode: number; at: number }>();

@@ -137,7 +137,7 @@ class TurnRuns {
     return !this.#others.has(runKey);
   }
 
-  /** What is told before its run's first event is of the turn that is under way; a session has one at a time. */
+  /** An item from before its run's first event is of the turn that is under way; a session has one at a time. */
   has(item: LiveItem): boolean {
     if (this.#own.has(item.runKey)) return true;
     const mayOutlive = item.type === 'job' && item.mode === 'detached';

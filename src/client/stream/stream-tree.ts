@@ -24,7 +24,7 @@ export interface TreeOptions {
 }
 
 /**
- * What a session's readers give, and with it what those of its agents' sessions do: each between the event that asks for the
+ * Items of a session's readers, with those of its agents' sessions: each between the event that asks for the
  * agent's call, and the one that has its response, in whatever order else they come. Only what the store lists is read; that an
  * agent has begun is told as a hint to look.
  */
@@ -59,9 +59,9 @@ class StreamTree {
   #lookAt = 0;
   /** While the store is away no look is due before. */
   #noLookBefore = 0;
-  /** What has arrived can't be given before another look. */
+  /** Items that have arrived can't be given before another look. */
   #mustLook = false;
-  /** What is listed may begin to be read. */
+  /** Listed sessions may begin to be read. */
   #mayBegin = false;
   #wake: () => void = () => undefined;
 
@@ -153,7 +153,7 @@ class StreamTree {
     return undefined;
   }
 
-  /** What tells of the end of calls waits until all is given that their agents have said. */
+  /** The end of a call is given after all items of its agent. */
   #mayBeGiven(branch: StreamBranch, item: StreamItem): boolean {
     if (item.type === 'event') {
       if (!branch.steps.isEndedBy(item)) return true;
@@ -166,7 +166,7 @@ class StreamTree {
     return !this.#listed.some(isSuch) || this.#isToldOf(branch, false, isSuch);
   }
 
-  /** Whether a look that began behind what has arrived has shown these agents, and all is given that they had said by then. */
+  /** Whether a look that began after the last item has shown these agents, and all their items by then are given. */
   #isToldOf(branch: StreamBranch, isListed: boolean, isSuch: (child: ChildSession) => boolean): boolean {
     if (!isListed && this.#looked <= branch.arrivedAtLook) {
       this.#mustLook = true;
@@ -184,7 +184,7 @@ class StreamTree {
       if (isEnd) this.#reconcile();
       else if (!branch.steps.isEmpty) {
         this.#mayBegin = true;
-        // Nobody may have heard of agents while the reader was busy.
+        // Agents may have begun while the reader was busy.
         this.#lookAt = 0;
       }
     }

@@ -16,8 +16,8 @@ interface WatchedTurn {
    */
   answered?: ReadonlySet<string>;
   /**
-   * What a message answers, by the ids that it names, with the votes that were there before: the agents below the root whose requests
-   * and jobs these are may not have said yet that they go on.
+   * The requests that a message answers, by the ids that it names, with the votes that were there before: the agents below the root
+   * whose requests and jobs these are may not have said yet that they go on.
    */
   replied?: ReadonlyMap<string, number>;
   /** A turn that waits for jobs, and for people perhaps, is at rest as well: it goes on when others say so. */

@@ -1,7 +1,7 @@
 import type { Permission } from '../../contract/keys.ts';
 
 /**
- * What a request asks for. Without `userId`: of all users of the app; without `app`: of all apps, and of the gateway itself. A message
+ * The access that a request needs. Without `userId`: of all users of the app; without `app`: of all apps, and of the gateway itself. A message
  * that answers requests needs `approve` beside `run`, and one that ends jobs `operate`.
  */
 export interface Need {

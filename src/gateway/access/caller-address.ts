@@ -4,8 +4,8 @@ import type { AccessRequest } from './access.ts';
 /**
  * Where a request comes from.
  *
- * @param proxies how many of the operator's own stand in front, each of which adds the address that it sees to `X-Forwarded-For`. What
- *   stands before theirs anybody may have written.
+ * @param proxies how many of the operator's own stand in front, each of which adds the address that it sees to `X-Forwarded-For`. Any
+ *   client may have written the addresses before theirs.
  * @returns an address in one form; undefined where it came by no socket.
  */
 export function callerAddress(

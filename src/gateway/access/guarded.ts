@@ -11,7 +11,7 @@ const BODY_LIMIT = 16 * 1024 * 1024;
 const SHORT_BODY = 4 * 1024 * 1024;
 
 /**
- * What each route has that isn't open to everybody: a permission, and a bounded JSON body.
+ * Each route that isn't open to everybody has these: a permission, and a bounded JSON body.
  *
  * @param permission or several, one of which is enough.
  * @param find whose affairs a request is about, where its path doesn't name them.

@@ -20,7 +20,7 @@ interface Issuer extends TrustedIssuer {
 }
 
 /**
- * Takes tokens of these issuers, each for what its keys sign. What a token's header says of keys counts only as the name of one.
+ * Takes tokens of these issuers, each for what its keys sign. A token's header can only name one of their keys.
  *
  * @throws DefinitionError naming what of an issuer is wrong: an algorithm that a public key could sign with, `none`, a key that is
  *   secret, an address without https.

@@ -119,7 +119,7 @@ async function visiblePage<Row extends { since: number }>(
     const from = place;
     const found = await Promise.all(sources.map((source) => list(source, from)));
     const sorted = found.flat().sort((one, other) => (isBefore(placeOf(one), placeOf(other)) ? -1 : 1));
-    // Of what a source has more of, nothing behind its last row is in order yet.
+    // A source with more rows has no order after its last one yet.
     const ends = found
       .filter((page) => page.length === LOOKED_AT)
       .flatMap((page) => page.slice(-1).map(placeOf));

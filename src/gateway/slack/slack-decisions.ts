@@ -134,7 +134,7 @@ export class SlackDecisions {
   }
 
   /**
-   * What is acted about, as it stands and as the message has shown it; undefined where it hasn't.
+   * The request of a click, as it stands and as the message has shown it; undefined where it hasn't.
    *
    * @throws RequestNotFound, SlackMessageUnknown
    */
@@ -148,9 +148,9 @@ export class SlackDecisions {
     if (found !== undefined && found.requestId !== requestId) return undefined;
     const row = await this.#background.retryWhileUnavailable(() => approvals.get({ requestId }));
     if (row === undefined) throw new RequestNotFound('there is no such request');
-    // It may be the only one of its request, whose place the notifier looks for yet. What else has such buttons doesn't decide.
+    // It may be the only one of its request, whose place the notifier looks for yet. Another message with such buttons doesn't decide.
     if (found === undefined && isBeingPosted) {
-      // Nobody may come to it any more.
+      // The person may not see it any more.
       if (row.status !== 'pending') await this.#replace(subject);
       throw new SlackMessageUnknown(row);
     }
@@ -268,7 +268,7 @@ export class SlackDecisions {
   }
 }
 
-/** Nobody has noted yet where the request was posted. */
+/** The place where the request was posted is not noted yet. */
 class SlackMessageUnknown extends codedError('HOLDFAST_SLACK_MESSAGE_UNKNOWN') {
   readonly row: ApprovalRow;
 

@@ -33,7 +33,7 @@ interface Sender {
 }
 
 /**
- * What Slack sends: clicks and modals, slash commands, events. Slack's signature is their authentication. Slack waits three
+ * The routes for Slack: clicks and modals, slash commands, events. Slack's signature is their authentication. Slack waits three
  * seconds, also during outages of Temporal and the store: clicks and commands, which it sends once, are answered at once and done
  * beside; events, which it sends again, are answered once they have come to something, or go on beside.
  */

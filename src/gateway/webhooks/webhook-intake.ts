@@ -104,7 +104,10 @@ export class WebhookIntake {
   }
 }
 
-/** What a delivery is known again by, and its sender's id; or why it is none. What its own way throws tells nobody that there is one, unless it asks to be asked again. */
+/**
+ * The key of a delivery, and its sender's id; or why it is none. Senders see no error of a source's own way, unless that asks for another
+ * delivery.
+ */
 async function verified(
   source: WebhookSource,
   { headers, body }: WebhookRequest,

@@ -89,7 +89,7 @@ export interface StoredSignature extends SignedDecision {
   at: number;
 }
 
-/** What the store has to prove that a call may run. */
+/** The store's proof that a call may run. */
 export interface Evidence {
   /** All requests of the call, in order. */
   requests: ApprovalRow[];
@@ -125,7 +125,7 @@ export interface ApprovalStore {
    * verified it: the decision is trusted from then on. Repeating it changes nothing; one that was refused may count later.
    */
   recordSigned(record: { session: string; signed: SignedDecision; entry?: AuditEntry }): Promise<void>;
-  /** What the store has about the requests of a call; of a call without requests nothing. */
+  /** The requests of a call; empty for a call without requests. */
   findEvidence(session: string, callKey: string): Promise<Evidence>;
   /** Lets the time of a pending request run out: for test environments, whose tests say when. */
   expireForTest(session: string, requestId: string): Promise<void>;

@@ -40,7 +40,7 @@ begin
   end loop;
 end $$;
 
--- What happened to a request is audited once. It changes the request as long as that is pending.
+-- Each event of a request is audited once. It changes the request as long as that is pending.
 create or replace function holdfast.record_entry(session text, entry json) returns void language plpgsql as $$
 #variable_conflict use_variable
 declare
@@ -151,7 +151,7 @@ begin
     closes boolean, proven text, scheduled_at bigint);
   select t.app, t.user_id, t.name, t.app_key, t.user_key, t.state into s
     from holdfast.sessions t where t.id = a.session for update;
-  -- What is locked is read by statements of their own: the one that has waited for the lock has an older view.
+  -- Locked rows are read by statements of their own: the one that has waited for the lock has an older view.
   select * into l from holdfast.ledger t where t.session_id = a.session and t.key = a.call_key;
   -- A worker that stood still begins an attempt after a later one has begun.
   if l.status = 'started' and l.begun_for > a.scheduled_at then
@@ -209,7 +209,7 @@ begin
   end if;
   return json_build_object(
     'call', json_build_object('attempts', l.attempts, 'failures', l.failures,
-      -- What began before the answer has ended with the question, or was asked about.
+      -- A run from before the answer has ended with the question, or was asked about.
       'unknown', not coalesce(l.ended_attempts, '{}') @> int4range(q.begun_after + 1, l.attempts),
       'once', l.once, 'args', case when a.want_args then l.args end,
       'error', case when l.failures > 0 then l.last_error end, 'prepared', l.prepared),
@@ -255,7 +255,7 @@ begin
   return json_build_object('seq', s.last_seq, 'appended', true);
 end $$;
 
--- What an entry says in answer to a question: itself, or by a reference to what is kept.
+-- The answer of an entry to a question: itself, or by a reference to what is kept.
 create or replace function holdfast.entry_response(session text, entry json) returns json language plpgsql stable as $$
 #variable_conflict use_variable
 declare

@@ -45,7 +45,7 @@ export interface DatabaseOptions {
   place?: string;
   /** Why the database is gone for good, where that is known. */
   gone?: () => Error | undefined;
-  /** What an error of the connection means, where it means more than it says. */
+  /** The error for a failed connection, where that says more than the driver's. */
   meaning?: (error: unknown) => string | undefined;
   /** Sends statements by name, prepared once per connection. Defaults to true. */
   prepares?: boolean;

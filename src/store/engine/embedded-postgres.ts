@@ -8,7 +8,7 @@ import { StoreInUse, StoreUnavailable } from '../store-errors.ts';
 import type { PgliteThreadData, PgliteThreadMessage, PgliteThreadOrder } from './pglite-thread.ts';
 import { makePrivateSocket, PathSocket } from './private-socket.ts';
 
-/** Milliseconds that a clean shutdown may take. What was acknowledged survives an unclean one. */
+/** Milliseconds that a clean shutdown may take. Acknowledged writes survive an unclean one. */
 const LONGEST_CLOSE = 10_000;
 
 /**

@@ -23,7 +23,7 @@ export interface PgliteServer {
 
 interface Client {
   socket: Socket;
-  /** What it calls itself at its start. */
+  /** Its `application_name`. */
   name: string | undefined;
   /** It has given names to statements, and they last as long as PGlite. */
   prepares: boolean;
@@ -36,7 +36,7 @@ interface Work {
 
 /**
  * Speaks PostgreSQL's protocol for a PGlite over one Unix socket or named pipe. PGlite is one backend: its clients take
- * turns. What one sends up to a Sync is done in one piece, and while one is in a transaction, or between a Flush and its
+ * turns. The messages of one up to a Sync are done in one piece, and while one is in a transaction, or between a Flush and its
  * Sync, the others wait. One that goes away is rolled back. One that connects under the name (`application_name`) of another
  * takes its place, whose end may not have been noticed yet. Only clients of one name may prepare statements by name.
  *
@@ -70,7 +70,7 @@ export function servePglite(
 }
 
 class SharedPglite {
-  /** What it is doing, or did last. */
+  /** Its current statement, or the last one. */
   current: Promise<void> = Promise.resolve();
   readonly #database: PGlite;
   readonly #onCrash: (error: unknown) => void;
@@ -78,7 +78,7 @@ class SharedPglite {
   /** In the order in which it came. */
   #work: Work[] = [];
   #left: Client[] = [];
-  /** Whose transaction is open. */
+  /** The connection whose transaction is open. */
   #holder: Client | undefined;
   #pumping: Promise<void> | undefined;
   #broken = false;

@@ -18,7 +18,7 @@ import { makeFolder } from './make-folder.ts';
 import { servePglite } from './pglite-server.ts';
 import { SOCKET_FOLDER_PREFIX } from './private-socket.ts';
 
-/** What the thread is told at its start. */
+/** Start arguments of the thread. */
 export interface PgliteThreadData {
   folder: string;
   /** Unix socket or named pipe. */
@@ -29,10 +29,10 @@ export interface PgliteThreadData {
   publishTo?: string;
 }
 
-/** What the thread is told. It answers a `ping` with `alive`, unless it is about to end. */
+/** A message to the thread. It answers a `ping` with `alive`, unless it is about to end. */
 export type PgliteThreadOrder = 'ping' | 'close';
 
-/** What the thread tells: it serves, or why it doesn't. */
+/** A message of the thread: it serves, or why it doesn't. */
 export type PgliteThreadMessage =
   | { type: 'initialising' }
   | { type: 'ready' }

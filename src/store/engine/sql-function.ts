@@ -40,7 +40,7 @@ export async function callFunction<Answer = void>(
   return (row as { answer: Answer }).answer;
 }
 
-/** What a statement reads by `json_to_recordset`: a row for each, its columns by name. */
+/** Rows for `json_to_recordset`, their columns by name. */
 export function recordsText(records: readonly Arguments[]): string {
   return argumentText(records);
 }

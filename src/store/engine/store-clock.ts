@@ -3,7 +3,7 @@ import type { Database } from './database.ts';
 /** The clock of the store, which all processes share. */
 export interface StoreClock {
   /**
-   * What time it is, milliseconds since the epoch: what ends or ages is looked at by this clock, never by a machine's own. The store is
+   * The time, milliseconds since the epoch: expiry and age go by this clock, never by a machine's own. The store is
    * asked once a minute; in between its time is counted on.
    *
    * @throws StoreUnavailable

@@ -20,7 +20,7 @@ type ApprovalTimes = 'since' | 'until' | 'escalated_at' | 'decided_at';
 
 type JobTimes = 'since' | 'until' | 'heard_at' | 'ended_at' | 'polled_at';
 
-/** What the typed queries read. The functions of `schema/` do the writing. */
+/** The columns that typed queries read. The functions of `schema/` do the writing. */
 export interface Tables {
   'holdfast.sessions': {
     id: string;

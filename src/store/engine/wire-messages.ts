@@ -112,7 +112,7 @@ export class MessageBuffer {
   }
 }
 
-/** What a client calls itself in the message with which it starts. Empty where it doesn't. */
+/** The `application_name` of a client's startup message; empty without one. */
 export function applicationNameIn(startup: Uint8Array): string {
   const parameters = Buffer.from(startup).toString('utf8', UNTYPED_HEADER).split('\0');
   const place = parameters.findIndex((text, index) => index % 2 === 0 && text === APPLICATION_NAME);

@@ -37,7 +37,7 @@ begin
   return content;
 end $$;
 
--- Who is to be told of what a message has said.
+-- The receivers of a message's answers.
 create or replace function holdfast.told_jobs(session text, invocation text, content json) returns json language sql stable as $$
   select json_agg(json_build_object('jobId', j.job_id, 'ended', coalesce(j.ended_by = 'message', false),
     'address', holdfast.job_address(j)) order by j.job_id)

@@ -36,13 +36,13 @@ export interface JobColumns {
   polled_at: number | string | null;
 }
 
-/** What the functions of `holdfast` answer of a job. */
+/** A job as the functions of `holdfast` answer it. */
 export interface JobWithNames {
   job: JobColumns;
   names: [app: string, userId: string, sessionId: string];
 }
 
-/** What followers are told of a job. */
+/** A job as followers get it. */
 export type JobNews = Pick<JobRow, 'runKey' | 'callKey' | 'tool' | 'jobId' | 'status' | 'mode'> & {
   progress?: JobProgress | null;
 };

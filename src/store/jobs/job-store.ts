@@ -19,7 +19,7 @@ export interface NewJob {
   deadline: number;
 }
 
-/** What a token of a job proves: enough to write its row where the call has not come to do so. */
+/** The claims of a job's token: enough to write its row where the call has not come to do so. */
 export interface JobClaims
   extends Pick<NewJob, 'jobId' | 'session' | 'runKey' | 'callKey' | 'callId' | 'tool' | 'agent'> {
   /** Milliseconds since the epoch. */

@@ -33,7 +33,7 @@ declare
 begin
   select * into a from json_to_record(args) as t(session text, job_id text, run_key text, call_key text, call_id text, tool text,
     agent text, until float8, deadline float8, workflow_id text, workflow_run_id text, activity_id text);
-  -- Whoever settles the call waits for this, or is waited for.
+  -- Settling the call waits for this, or is waited for.
   select t.status, t.response, t.failed, t.cut_off, t.step into l
     from holdfast.ledger t where t.session_id = a.session and t.key = a.call_key for share;
   select t.app_key, t.user_key into s from holdfast.sessions t where t.id = a.session;
@@ -116,7 +116,7 @@ begin
   return json_build_object('changed', detaches, 'of', holdfast.job(j));
 end $$;
 
--- What waits for a job: the newest address counts. Null where there is no such job.
+-- The workflow that waits for a job: the newest address counts. Null where there is no such job.
 create or replace function holdfast.await_job(session text, job text, workflow text, workflow_run text, activity text)
 returns json language plpgsql as $$
 #variable_conflict use_variable
@@ -227,7 +227,7 @@ begin
     when l.status is distinct from 'settled' then 'open' when l.will_continue then 'due' else 'told' end;
 end $$;
 
--- What is answered of a job: people and programs know it by the session of its root.
+-- The answer about a job: people and programs know it by the session of its root.
 create or replace function holdfast.job(j holdfast.jobs) returns json language sql stable as $$
   select json_build_object('job', j, 'names', (
     select json_build_array(n.app, n.user_id, n.name)
@@ -260,7 +260,7 @@ create or replace function holdfast.job_address(j holdfast.jobs) returns json la
     json_build_object('workflowId', j.workflow_id, 'runId', j.workflow_run_id, 'activityId', j.activity_id) end
 $$;
 
--- What followers are told of jobs.
+-- The notices of jobs for followers.
 create or replace function holdfast.job_news(session text, jobs text[]) returns json language sql stable as $$
   select json_agg(json_build_object('runKey', j.run_key, 'callKey', j.call_key, 'tool', j.tool, 'jobId', j.job_id,
     'status', j.status, 'mode', j.mode, 'progress', j.progress) order by j.job_id)

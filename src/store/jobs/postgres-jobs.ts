@@ -216,7 +216,7 @@ export function postgresJobs(database: Database, live: LiveNotices): JobStore {
   };
 }
 
-/** What `holdfast.add_job` makes a row of. */
+/** The argument of `holdfast.add_job`. */
 function newJob(job: Omit<JobClaims, 'until'>) {
   return {
     session: job.session,

@@ -22,7 +22,7 @@ export interface KnownApiKey extends ApiKeyRow {
 export interface UsedLink {
   /** Milliseconds since the epoch. */
   at: number;
-  /** What was said by it; undefined while it is being said. */
+  /** The statement made with it; undefined while it is being made. */
   outcome?: string;
 }
 
@@ -65,7 +65,7 @@ export interface KeyStore {
    * @returns undefined where the holder may decide.
    */
   takeLink(take: { id: string; requestId: string; holder: string }): Promise<UsedLink | undefined>;
-  /** What its holder has said by it: it is used up. */
+  /** The statement that its holder has made with it: it is used up. */
   useLink(use: { id: string; holder: string; outcome: string }): Promise<void>;
   /** It was no decision: the link may be used again. */
   releaseLink(give: { id: string; holder: string }): Promise<void>;

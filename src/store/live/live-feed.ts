@@ -41,7 +41,6 @@ export interface PartialText {
   session: string;
   runKey: string;
   step: number;
-  /** Who writes it. */
   agent: string;
   /** Of the model step, from 1. */
   attempt: number;
@@ -89,12 +88,12 @@ interface ToolChunksDropped {
   attempt: number;
 }
 
-/** What is told and never stored. */
+/** Items that are sent and never stored. */
 export type LiveNotice = PartialText | PartialTextDropped | ToolChunk | ToolChunksDropped;
 
 export type StoreNotice = WriteNotice | LiveNotice;
 
-/** What followers follow, as processes agree on it: a session by its id, or the turns of whichever has some names. */
+/** The topic of followers, as processes agree on it: a session by its id, or the turns of whichever has some names. */
 export type Topic = { session: string } | { names: SessionNames };
 
 export function topicText(topic: Topic): string {
@@ -104,7 +103,7 @@ export function topicText(topic: Topic): string {
   return [app, userId, sessionId].join('\0');
 }
 
-/** What followers hear at once: what is written, and text as it comes. */
+/** The feed of followers: written rows at once, and text as it comes. */
 export interface LiveFeed {
   /**
    * Tells followers, here and in processes that listen, at once and without waiting: what can't be told is lost, and no

@@ -31,7 +31,7 @@ export class NoticeListener {
   readonly #leaving = new Map<string, NodeJS.Timeout>();
   #client: pg.Client | undefined;
   #socket: Socket | undefined;
-  /** What the connection listens to. */
+  /** The channels that the connection listens to. */
   #listened = new Set<string>();
   #working = false;
   #pause = SHORTEST_PAUSE;
@@ -158,7 +158,7 @@ export class NoticeListener {
   #work(): void {
     if (this.#working) return;
     this.#working = true;
-    // What is followed in one go takes one statement.
+    // Channels that are followed in one go take one statement.
     queueMicrotask(() => void this.#align());
   }
 

@@ -16,8 +16,8 @@ export interface OutgoingNotice {
 }
 
 /**
- * Sends notices in the order in which they came, the first at once, those that come meanwhile together. What can't be sent
- * is lost: a notice is a hint, and the write that it tells of is long since done.
+ * Sends notices in the order in which they came, the first at once, those that come meanwhile together. A notice that can't be
+ * sent is lost: it is a hint, and the write that it tells of is long since done.
  */
 export class NoticeOutbox {
   readonly #send: (notices: readonly OutgoingNotice[]) => Promise<unknown>;

@@ -38,7 +38,7 @@ export class PostgresExchange implements NoticeExchange {
   }
 
   /**
-   * What it hears is told to `notices`.
+   * It passes on to `notices`.
    *
    * @throws StoreUnavailable, InvalidStoreUrl where what is sent doesn't come to the connection that listens
    */
@@ -146,7 +146,7 @@ export class PostgresExchange implements NoticeExchange {
     else this.#notices.turnBegun(topic.names);
   }
 
-  /** What was sent before these channels were heard can't be had again, but what was written can be read. */
+  /** Notices from before these channels were listened to are lost, but written rows can be read. */
   async #catchUp(channels: readonly string[]): Promise<void> {
     const sessions: string[] = [];
     for (const channel of channels) {

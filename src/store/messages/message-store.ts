@@ -62,7 +62,7 @@ export interface MessageStore {
   upload(upload: UploadMessage): Promise<{ digest: string; bytes: number }>;
   /** Deletes the content of a message that was not sent after all; nothing where it was accepted, or is not there. */
   forgetUpload(names: SessionNames, messageId: string): Promise<void>;
-  /** What waits in a session's inbox, in order, and what was rejected, the newest 100; 1,000 rows at most. */
+  /** Messages that wait in a session's inbox, in order, and the newest 100 that were rejected; 1,000 rows at most. */
   readInbox(names: SessionNames): Promise<InboxRow[]>;
   /** An invocation's row in the inbox, with any status; no row if it has begun or isn't known. */
   findWaiting(names: SessionNames, invocationId: string): Promise<InboxRow | undefined>;

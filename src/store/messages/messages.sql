@@ -155,7 +155,7 @@ begin
     'inbox', holdfast.waiting_messages(s.id, this_chain, null));
 end $$;
 
--- What nobody comes for: uploads that were never sent, notes beyond the newest.
+-- Deletes uploads that were never sent, and all notes but the newest.
 create or replace function holdfast.tidy_inbox(session text) returns void language plpgsql as $$
 begin
   delete from holdfast.inbox i where i.session_id = session and i.status = 'uploaded'

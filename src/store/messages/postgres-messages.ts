@@ -95,7 +95,7 @@ export function postgresMessages(database: Database): MessageStore {
       });
       return { digest, bytes };
     },
-    /** What waits, in order, then what was put here before its message was sent, then what was rejected, the newest first. */
+    /** Waiting messages in order, then contents that were stored before their message was sent, then rejected ones, the newest first. */
     async readInbox(names) {
       const rows = await database.read(
         inboxOf(database, names)

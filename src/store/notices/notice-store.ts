@@ -1,7 +1,7 @@
 import type { DeadLetter } from '../../contract/notices.ts';
 import type { DeliverNotice } from '../../protocol/gate.ts';
 
-/** Whose note of which request. */
+/** Names a note: its notifier and its request. */
 export interface NoteName {
   notifier: string;
   requestId: string;
@@ -34,7 +34,7 @@ export interface ListDeadNotices {
   after?: DeadNoticePlace;
 }
 
-/** What notifiers keep of requests, and what they could not tell. */
+/** Notes of notifiers about requests, and their undelivered notifications. */
 export interface NoticeStore {
   /** Undefined where nothing is kept. */
   noteOf(name: NoteName): Promise<unknown>;

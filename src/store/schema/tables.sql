@@ -46,7 +46,7 @@ create index sessions_of_user on holdfast.sessions (user_key, created_at) where 
 create index sessions_below on holdfast.sessions (root_session, created_at) where root_session is not null;
 create index sessions_called on holdfast.sessions (caller_session, call_key) where caller_session is not null;
 
--- The transcript. `hides_after`: events behind that seq, up to this one, are hidden.
+-- The transcript. `hides_after`: events after that seq, up to this one, are hidden.
 create table holdfast.events (
   session_id text collate "C" not null,
   seq bigint not null,
@@ -121,9 +121,9 @@ create table holdfast.ledger (
   ended_attempts int4multirange,
   failures int not null default 0,
   last_error text,
-  -- What user code is to see once, by name.
+  -- Results of `once`, by name.
   once jsonb,
-  -- Who has begun and settled it: a statement that is sent again is known by that. `begun_for`: when that attempt was scheduled.
+  -- The attempts that have begun and settled it: a statement that is sent again is known by that. `begun_for`: when that attempt was scheduled.
   begun_by uuid,
   begun_for bigint,
   settled_by uuid,
@@ -156,7 +156,7 @@ create table holdfast.ledger (
   stack text,
   -- The response is what is known by now: the call's job goes on.
   will_continue boolean,
-  -- Nothing but the end of its turn has settled this call, whatever the model was told of it.
+  -- The end of its turn has settled this call, and no outcome of its own.
   cut_off boolean,
   primary key (session_id, key)
 ) with (fillfactor = 70);
@@ -270,7 +270,7 @@ create index approvals_of_app on holdfast.approvals (app_key, status, since, req
 create index approvals_of_root on holdfast.approvals (root_workflow_id, since, request_id);
 create index approvals_pending on holdfast.approvals (since, request_id) where status = 'pending';
 create index approvals_open on holdfast.approvals (session_id, run_key) where status = 'pending';
--- What has ended is read page by page, whatever came of it.
+-- Ended requests are read page by page.
 create index approvals_ended on holdfast.approvals (since, request_id) where status <> 'pending';
 create index approvals_ended_of_app on holdfast.approvals (app_key, since, request_id) where status <> 'pending';
 create index approvals_ended_of_user on holdfast.approvals (user_key, since, request_id) where status <> 'pending';
@@ -286,7 +286,7 @@ create table holdfast.responses (
 );
 create index responses_of_session on holdfast.responses (session_id);
 
--- What users have given, sealed by a key that the store doesn't have.
+-- Credentials of users, sealed by a key that the store doesn't have.
 create table holdfast.credentials (
   user_key text collate "C" not null,
   key_digest bytea not null,
@@ -304,7 +304,7 @@ create table holdfast.credentials (
 );
 create index credentials_of_app on holdfast.credentials (app_key, created_at);
 
--- What calls have begun and others end. Times in milliseconds since the epoch.
+-- Jobs that calls have begun and others end. Times in milliseconds since the epoch.
 create table holdfast.jobs (
   session_id text collate "C" not null,
   job_id text collate "C" not null,
@@ -430,7 +430,7 @@ create table holdfast.sign_ins (
 create index sign_ins_of_key on holdfast.sign_ins (key_id, since, token_hash);
 create index sign_ins_by_time on holdfast.sign_ins (since);
 
--- What notifiers know of requests. `place`: by which the gateway finds a note. `telling_until`: somebody is being told of the
+-- Notes of notifiers about requests. `place`: by which the gateway finds a note. `telling_until`: somebody is being told of the
 -- request as of one that waits.
 create table holdfast.notice_notes (
   notifier text collate "C" not null,

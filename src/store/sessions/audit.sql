@@ -7,7 +7,7 @@ begin
 end $$;
 
 -- A row whose content can be dropped: only a digest of it is in the chain, salted, so that it can't be guessed from there. Facts
--- are JSON of members, in order of their names: those before `contentDigest`, and those behind it. The hash is of the text
+-- are JSON of members, in order of their names: those before `contentDigest`, and those after it. The hash is of the text
 -- [hash before, session, n, at, kind, facts] in canonical JSON. False where the entry is there.
 create or replace function holdfast.append_audit(session text, kind text, head text, tail text, content text, of_entry text)
 returns boolean language plpgsql as $$

@@ -1,4 +1,4 @@
--- What readers get of an event.
+-- An event as readers get it.
 create or replace function holdfast.event_row(e holdfast.events) returns json language sql stable as $$
   select json_build_array(e.seq, e.kind, e.run_key, e.step, e.id,
     floor(extract(epoch from e.created_at) * 1000)::bigint, e.body, e.hides_after)
@@ -174,7 +174,7 @@ begin
       ) i
     ));
   end if;
-  -- A turn that was left open would else be answered behind the marker.
+  -- A turn that was left open would else be answered after the marker.
   s := holdfast.heal(s, '');
   event := holdfast.append_rewind(s, first - 1, marker, event_id, before, null);
   perform holdfast.audit(s.id, 'rewound',
@@ -236,7 +236,7 @@ begin
   return own;
 end $$;
 
--- A session's own state as it was at a seq. What a rewind hides isn't skipped: its marker carries what it restores.
+-- A session's own state as it was at a seq. Events that a rewind hides aren't skipped: its marker carries the state that it restores.
 create or replace function holdfast.state_at(session text, at_seq bigint) returns jsonb language plpgsql stable as $$
 begin
   return (select s.initial from holdfast.sessions s where s.id = session) || coalesce((

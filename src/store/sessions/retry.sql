@@ -38,7 +38,7 @@ begin
   select * into latest from holdfast.runs t
     where t.origin = first_run and t.session_id = s.id order by t.generation desc limit 1;
   next_generation := coalesce(latest.generation, 0) + 1;
-  -- Nothing but its own request may stand behind its marker.
+  -- Only its own request may come after its marker.
   if latest.status = 'running' and exists (
       select from holdfast.events e where e.session_id = s.id and e.seq = latest.first_seq - 1
         and e.body #>> '{customMetadata,holdfast,callKey}' = a.call_key)
@@ -107,7 +107,7 @@ begin
   select * into a from json_to_record(args) as t(
     call_key text, generation int, new_run text, new_outcome json, marker text, event_id uuid, kept text[], requests json,
     asking json, asking_id uuid);
-  -- Whatever was left open is answered before the marker, which hides it.
+  -- Open calls are answered before the marker, which hides them.
   s := holdfast.heal(s, '');
   perform holdfast.append_rewind(s, model_seq, a.marker, a.event_id, null,
     json_build_object('holdfast', json_build_object('retryOf', r.run_key, 'callKey', a.call_key)));

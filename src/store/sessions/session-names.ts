@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Unstorable } from '../store-errors.ts';
 
-/** What a session is called: unique in a store. */
+/** The names of a session: unique in a store. */
 export interface SessionNames {
   app: string;
   userId: string;
@@ -34,7 +34,7 @@ export function sessionKeys({ app, userId, sessionId }: SessionNames): SessionKe
   return { name: digest([app, userId, sessionId]), app: digest([app]), user: digest([app, userId]) };
 }
 
-/** What `holdfast.make_session` makes a session of, where its names have none. */
+/** The argument of `holdfast.make_session`. */
 export function newSession(names: SessionNames) {
   const { name, app, user } = sessionKeys(names);
   return {

@@ -79,7 +79,7 @@ export function newMarkerId(): string {
   return `e-${newSessionId()}`;
 }
 
-/** What the function is given once the place is known. */
+/** Arguments of the function once the place is known. */
 function writtenTo(place: RetryPlace, callKey: string) {
   const runKey = retryIdOf(place.retryOf, place.generation);
   const { requests, event } = askedAgain(place, runKey);

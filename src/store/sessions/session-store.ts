@@ -78,7 +78,7 @@ export interface ReadEvents extends SessionNames {
 }
 
 /**
- * Sessions as people and programs handle them. None of these looks whether a turn runs: only Temporal knows, so
+ * Sessions as people and programs handle them. They don't look whether a turn runs: only Temporal knows, so
  * `HoldfastClient` asks it first.
  */
 export interface SessionStore {
@@ -131,7 +131,7 @@ export interface SessionStore {
   prepareRetry(retry: RetryTurn): Promise<PreparedRetry>;
   /**
    * Sessions of an app that nothing was written to since a time, the last made first, so that forks come before what they
-   * were forked from. None with a fork that was written to since then.
+   * were forked from. Sessions with a fork that was written to since then are left out.
    *
    * @param before milliseconds since the epoch.
    * @param after goes on after this one, the last of the page before, whether it is still there or not.

@@ -10,7 +10,7 @@ export function rootOf(alias: string) {
 }
 
 /**
- * What is true of rows of such sessions, and of those below them, as lists name them: by what is there of an index.
+ * The condition for rows of such sessions, and of those below them, in a form that an index serves.
  *
  * @param row alias of a table with the columns `session_id`, `user_key` and `app_key`.
  */

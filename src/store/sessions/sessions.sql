@@ -40,7 +40,7 @@ begin
   return holdfast.get_session(a.name_key, 0, null, 0);
 end $$;
 
--- A session with its newest events behind a seq that came at a time, milliseconds since the epoch, or after it. Null where there
+-- A session with its newest events after a seq that came at a time, milliseconds since the epoch, or after it. Null where there
 -- is none.
 create or replace function holdfast.get_session(of_name text, after bigint, since double precision, at_most bigint) returns json
 language plpgsql stable as $$
@@ -101,7 +101,7 @@ begin
   if event is not null then
     return json_build_object('session', s.id, 'event', event);
   end if;
-  -- A turn that was left open would else be answered behind it.
+  -- A turn that was left open would else be answered after it.
   s := holdfast.heal(s, '');
   s.last_seq := s.last_seq + 1;
   s.state := s.state || holdfast.apply_delta(s, '', coalesce(a.delta, '{}'));
@@ -189,7 +189,7 @@ begin
   return json_build_object('deleted', coalesce(names, '[]'));
 end $$;
 
--- What goes with a session, sessions of called agents among it. Its audit stays without what people gave; signatures stay too.
+-- Deletes all that belongs to a session, sessions of called agents included. Its audit stays without what people gave; signatures stay too.
 create or replace function holdfast.forget_session() returns trigger language plpgsql as $$
 declare
   events bigint;

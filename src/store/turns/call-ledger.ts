@@ -20,7 +20,7 @@ const MOST_CONTENT_BYTES = 16 * 1024 * 1024;
 
 const SIBLINGS = 'select holdfast.settled_delta($1, $2) as delta';
 
-/** What the store answers of a call that begins. */
+/** The store's answer about a call that begins. */
 export type BegunAnswer =
   | { settled: true; response: Record<string, unknown>; failed: boolean; actions: CallActions }
   | { settled?: undefined; late: true }
@@ -36,7 +36,7 @@ export type BegunAnswer =
       prepared: CallActions | null;
     };
 
-/** What the store answers of the call's run. */
+/** The store's answer about the call's run. */
 export interface ContextAnswer {
   names: [app: string, userId: string, sessionId: string];
   invocationId: string;
@@ -45,7 +45,7 @@ export interface ContextAnswer {
   remembered: RememberedColumn;
 }
 
-/** What calls of a run see that changes from step to step. */
+/** The part of a run that its calls see and that changes from step to step. */
 type Changing = Pick<ContextAnswer, 'state' | 'remembered'>;
 
 interface SettledRow {
@@ -58,7 +58,7 @@ interface SettledRow {
   actions?: CallActions | null;
 }
 
-/** What the calls of a run share and what never changes: read once per run. */
+/** The part of a run that its calls share and that never changes: read once per run. */
 interface RunContext {
   names: SessionNames;
   invocationId: string;

@@ -49,7 +49,7 @@ export type BegunCall =
       /** An earlier attempt began and recorded neither failure nor outcome. */
       unknown: boolean;
       once: Record<string, unknown>;
-      /** What before-tool callbacks did when the call was planned. */
+      /** Effects of before-tool callbacks when the call was planned. */
       prepared?: CallActions;
     };
 
@@ -58,13 +58,13 @@ export interface CallAsPlanned extends PlannedCall {
   by: Pick<Extract<StepOutcome, { kind: 'calls' }>, 'agent' | 'root' | 'place'>;
 }
 
-/** What the ledger has of a call by now. */
+/** A call as the ledger has it. */
 export interface KnownCall {
   settled: boolean;
   /** How often it was begun. */
   attempts: number;
   once: Record<string, unknown>;
-  /** What before-callbacks did when the call was planned. */
+  /** Effects of before-callbacks when the call was planned. */
   prepared?: CallActions;
 }
 
@@ -122,13 +122,13 @@ export interface CallStore {
   /** Records a `once` result of a call, or of a step by its key; returns the one recorded first. */
   recordOnce(call: { session: string; callKey: string; key: string; value: unknown }): Promise<unknown>;
   /**
-   * What `recordOnce` has under this key by now; undefined where there is nothing. Asked right before what would be recorded happens.
+   * The value that `recordOnce` has under this key by now, if any. Asked right before the action whose result would be recorded.
    *
    * @param call `attempt`: as it was answered when the attempt of the call began; left out by those who are none.
    * @throws HOLDFAST_ATTEMPT_REPLACED where that attempt isn't the call's newest, or the call is settled.
    */
   askOnce(call: { session: string; callKey: string; key: string; attempt?: number }): Promise<unknown>;
-  /** What `recordOnce` has of a call, or of a step. */
+  /** All values that `recordOnce` has of a call, or of a step. */
   readOnce(call: { session: string; callKey: string }): Promise<Record<string, unknown>>;
   /** Changes nothing. Undefined for a call that was not begun, and whose arguments the ledger doesn't keep. */
   findCall(call: { session: string; callKey: string }): Promise<KnownCall | undefined>;

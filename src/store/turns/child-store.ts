@@ -37,7 +37,7 @@ export interface FoundChildren {
   areAll: boolean;
 }
 
-/** What the agent of a call has come to. */
+/** The outcome of a call's agent. */
 export interface ChildOutcome {
   session: string;
   outcome: InvocationOutcome;
@@ -47,7 +47,7 @@ export interface ChildOutcome {
   stateDelta: Record<string, unknown>;
 }
 
-/** What the store has of a call that runs an agent, from which follows whether it may. */
+/** A call that runs an agent, with all that says whether it may. */
 export interface CallOfAgentFound {
   /** Of the caller. */
   app: string;
@@ -76,7 +76,7 @@ export interface ChildStore {
    * @returns undefined where it has never begun.
    */
   endChild(parent: string, runKey: string): Promise<ChildOutcome | undefined>;
-  /** What runs have used by now, with all that they have run: in the order in which they are named. */
+  /** The usage of runs by now, with all that they have run, in the order in which they are named. */
   usageOfRuns(runs: readonly { session: string; run: string }[]): Promise<TurnUsage[]>;
   /**
    * Sessions of agents' tools below this one, at any depth, in the order in which they began.
@@ -91,7 +91,7 @@ export interface ChildStore {
    */
   findChildren(names: SessionNames, which: WhichChildren): Promise<FoundChildren>;
   /**
-   * What a session's runs have written in the latest step that each of them has among these events, in order: all that a run's
+   * The events of the latest step that each of a session's runs has among these events, in order: all that a run's
    * calls may be open in.
    *
    * @param read `from` and `to` are the first and the last seq.

@@ -44,7 +44,7 @@ begin
   end if;
 end $$;
 
--- What the agent of a call has come to. Null where it has never begun.
+-- The outcome of a call's agent. Null where it has never begun.
 create or replace function holdfast.end_child(caller text, run text) returns json language plpgsql as $$
 declare
   child text := (
@@ -88,7 +88,7 @@ begin
       'names', json_build_object('app', root.app, 'userId', root.user_id, 'sessionId', root.name)) end);
 end $$;
 
--- What turns one state into another; a key that the other one lacks becomes null.
+-- The delta between two states; a key that the second one lacks becomes null.
 create or replace function holdfast.difference(present jsonb, past jsonb) returns jsonb
 language plpgsql immutable parallel safe as $$
 begin

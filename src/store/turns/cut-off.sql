@@ -67,7 +67,7 @@ begin
     select * into r from holdfast.runs t where t.session_id = s.id and t.run_key = one;
     s := holdfast.append_last_responses(s, r, holdfast.newest_step(s.id, r.run_key, r.step), null, null);
     if r.run_key = r.invocation_id then
-      -- Nobody worked on it between the last sign of life and now.
+      -- It was not worked on between the last sign of life and now.
       s.busy_ms := s.busy_ms + holdfast.ms_between(r.created_at, last_sign);
     end if;
     perform holdfast.cancel_requests(s.id, r.invocation_id, r.run_key, null);
@@ -145,7 +145,7 @@ create or replace function holdfast.cut_off_now() returns text[] language sql vo
   select string_to_array(nullif(current_setting('holdfast.cut_off_jobs', true), ''), ' ')
 $$;
 
--- What the model is told of a call that has no outcome of its own.
+-- The response of a call that has no outcome of its own.
 create or replace function holdfast.cut_off_text() returns text language sql immutable as $$
   select 'this call was cut off by the end of its turn; it may have run'
 $$;

@@ -1,6 +1,6 @@
 import type { ToolEdit } from '../../protocol/run-terms.ts';
 
-/** What Holdfast remembers of a run for itself. It has columns: no `stateDelta` reaches it, and user code doesn't see it. */
+/** A run's own memory, for Holdfast itself. It has columns: no `stateDelta` reaches it, and user code doesn't see it. */
 export interface Remembered {
   /** Of the run's tools, in order. */
   toolEdits: readonly ToolEdit[];

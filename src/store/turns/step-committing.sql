@@ -110,9 +110,9 @@ begin
   return json_build_object('kind', 'committed', 'seq', s.last_seq, 'from', r.first_seq, 'usage', used::json);
 end $$;
 
--- Settles calls of a step that no attempt lived to settle, and ends the turn where there is an ending. What the calls' jobs
--- have come to is what they have come to, and jobs that still run end with them; their requests are cancelled. `ending` lacks
--- what the invocation has used, which is known only here.
+-- Settles calls of a step that no attempt lived to settle, and ends the turn where there is an ending. The outcome
+-- of a call's job is the call's, and jobs that still run end with their calls; their requests are cancelled. `ending` lacks
+-- the invocation's usage, which is known only here.
 create or replace function holdfast.settle_step(args json) returns json language plpgsql as $$
 declare
   a record;

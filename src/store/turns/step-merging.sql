@@ -40,7 +40,7 @@ begin
   end if;
 end $$;
 
--- What the calls of a step merge into: the event's body, and the state delta that it stands for, `temp:` included. A call
+-- The merged calls of a step: the event's body, and the state delta that it stands for, `temp:` included. A call
 -- without an id is code that the model wrote.
 create or replace function holdfast.merged_responses(planned holdfast.ledger, invocation text, out delta jsonb, out body json)
 language plpgsql stable as $$
@@ -97,7 +97,7 @@ begin
     || '}')::json;
 end $$;
 
--- What the actions of a step's calls come to, in call order.
+-- The merged actions of a step's calls, in call order.
 create or replace function holdfast.merged_actions(of_calls jsonb[]) returns jsonb
 language plpgsql immutable as $$
 declare
@@ -157,18 +157,18 @@ create or replace function holdfast.kept_actions(prepared jsonb) returns jsonb l
   select coalesce(prepared, '{}') - '{skipSummarization,transferToAgent,escalate}'::text[]
 $$;
 
--- What a message's function response says.
+-- The function response of a message.
 create or replace function holdfast.response_of(said json) returns json language sql immutable as $$
   select case json_typeof(said -> 'response') when 'object' then said -> 'response' else '{}' end
 $$;
 
--- What a call that begins is told of one that is settled.
+-- A settled call as one that begins sees it.
 create or replace function holdfast.settled_call(response json, failed boolean, actions jsonb) returns json
 language sql immutable as $$
   select json_build_object('settled', true, 'response', response, 'failed', failed, 'actions', actions)
 $$;
 
--- What the settled calls of a step do to the state, before the step merges them.
+-- The state with the effects of a step's settled calls, before the step merges them.
 create or replace function holdfast.settled_delta(session text, step_key text) returns json language plpgsql stable as $$
 begin
   return (
@@ -183,7 +183,7 @@ begin
   );
 end $$;
 
--- What a call's job has come to, which is what the call has come to, whatever else ends it. Nobody ends the job meanwhile.
+-- The outcome of a call's job, which is the call's own, whatever else ends it. The job is locked meanwhile.
 create or replace function holdfast.outcome_of_call(session text, key text, out response json, out failed boolean)
 language plpgsql as $$
 #variable_conflict use_variable

@@ -57,7 +57,7 @@ begin
       where t.session_id = s.id and t.message_key = sha256(convert_to(a.message_id, 'UTF8'))
         and (r.run_key is null or t.rest is not null);
     if found then
-      -- The message told another turn of its jobs, and begins none. What it said beside is known by that alone.
+      -- The message told another turn of its jobs, and begins none. It has no other trace.
       if a.message_digest not in (answers.digest, coalesce(answers.rest, answers.digest)) then
         perform holdfast.refuse_message(a.message_id);
       end if;
@@ -229,7 +229,7 @@ begin
     'state', holdfast.state_parts(s.state, s.app_key, s.user_key, invoked.temp),
     'events', events, 'jobs', told, 'news', case when news <> '{}' then holdfast.job_news(s.id, news) end,
     'limits', holdfast.resting_models(),
-    -- A first step has nothing behind it to be remembered.
+    -- A first step follows no other one that could be remembered.
     'remembered', case when a.step > 1 then holdfast.remembered(s.id, a.run_key) end,
     'tree', case when a.in_tree then holdfast.tree_of_turn(s, a.invocation, begins and a.caller is not null) end);
 end $$;

@@ -91,7 +91,7 @@ interface TreeAnswer {
   root: { session: string; names: SessionNames } | null;
 }
 
-/** What openStep did, and whom to tell. */
+/** The result of `openStep`, and the followers to tell. */
 interface StepOpening {
   opened: OpenedStep;
   appended: boolean;

@@ -1,4 +1,4 @@
--- What `open_step` would append, and the state before it. Reads only, and as of one moment. `sent` is the content of a
+-- The events that `open_step` would append, and the state before them. Reads only, and as of one moment. `sent` is the content of a
 -- message that is sent along; without one the message waits in the inbox.
 create or replace function holdfast.peek_step(args json) returns json language plpgsql stable as $$
 declare
@@ -104,7 +104,7 @@ begin
   return newest;
 end $$;
 
--- Whoever is named as an event's author: its step knows whose it was.
+-- The author that an event names may be anybody: its step knows the agent.
 create or replace function holdfast.last_agent(session text, at_seq bigint) returns text language plpgsql stable as $$
 declare
   step_key text;

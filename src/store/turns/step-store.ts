@@ -20,7 +20,7 @@ import type { CallActions, SettleCall } from './call-store.ts';
 import type { Remembered } from './remembered.ts';
 import type { SessionUsage } from './usage.ts';
 
-/** What a turn was asked to be. */
+/** The terms of a turn. */
 export interface AskedTurn {
   agent?: string;
   /** Of the tree whose agent is to be found, where none is named. */
@@ -125,11 +125,11 @@ export type OpenedStep =
       failures: number;
       /** Earlier attempts that ended without a word: each may have asked the model, and counts with this step's usage. */
       lost: number;
-      /** What earlier attempts have recorded under the step's key by `recordOnce`. */
+      /** Values that earlier attempts have recorded under the step's key by `recordOnce`. */
       once: Record<string, unknown>;
       /** The usage of earlier steps of the invocation. */
       usage: TurnUsage;
-      /** What the invocation was asked to be, by its message's row in the inbox or by its first opening. */
+      /** The terms of the invocation, by its message's row in the inbox or by its first opening. */
       asked: AskedTurn;
       /** For a child: what the whole tree has used in its turn, up to the root. Absent for the root, whose `usage` it is. */
       treeUsage?: TurnUsage;
@@ -141,7 +141,7 @@ export type OpenedStep =
       age: number;
       /** Milliseconds since the invocation of the session began; of a child. */
       ownAge?: number;
-      /** What the session used before this step, this invocation included; of a child, its root's. */
+      /** The session's usage before this step, this invocation included; of a child, its root's. */
       sessionUsage: SessionUsage;
       /**
        * Models that are not to be asked for so long, milliseconds by limit key, 0 for those that have not answered since; absent
@@ -152,14 +152,14 @@ export type OpenedStep =
       jobs?: JobOfMessage[];
     };
 
-/** What `openStep` is asked about before it is called; `mayGiveWay`, what it goes by, and `message` on a first step only. */
+/** The arguments of `peekStep`; `mayGiveWay`, the fields that it goes by, and `message` on a first step only. */
 export type StepToPeek = Pick<OpenStep, 'identity' | 'session' | 'invocationId' | 'runKey' | 'step'> &
   Partial<Pick<OpenStep, 'fence' | 'messageDigest' | 'mayGiveWay' | 'message'>>;
 
-/** What `openStep` would append, before it does. */
+/** The events that `openStep` would append. */
 export interface PeekedStep {
   names: SessionNames;
-  /** Nothing: `openStep` would answer this. */
+  /** `openStep` would append nothing, and answer this. */
   behind?: Extract<OpenedStep, { kind: 'behind' }>;
   /** The step has been opened before, or its invocation has ended: its input is in the transcript, and can't be changed. */
   begun: boolean;
@@ -174,9 +174,9 @@ export interface PeekedStep {
   messageDigest?: string;
   /** Later steps: what the calls of the step before merge into; `temp:` included in its state delta. */
   responses?: DraftEvent;
-  /** Whose calls the responses answer: of a retry, the step that it goes back to. */
+  /** The step whose calls the responses answer: of a retry, the one that it goes back to. */
   answers?: Pick<StoredEvent, 'runKey' | 'step'>;
-  /** What the invocation was asked to be; where it has begun. */
+  /** The terms of the invocation, where it has begun. */
   asked?: AskedTurn;
   /** Session's, `app:` and `user:` state, with the invocation's `temp:`; without the input's delta. */
   state: Record<string, unknown>;
@@ -197,7 +197,7 @@ export interface PlannedRow {
   tool: string;
   args?: Record<string, unknown>;
   response?: Record<string, unknown>;
-  /** What before-tool callbacks did when the call was planned; with a response they are the outcome's, else its run begins with them. */
+  /** Effects of before-tool callbacks when the call was planned; with a response they are the outcome's, else its run begins with them. */
   actions?: CallActions;
 }
 
@@ -208,7 +208,7 @@ export interface NewEvent {
 }
 
 export interface CommitStep {
-  /** What people are asked before calls of this step run; their events are among `events`. */
+  /** Requests to people before calls of this step run; their events are among `events`. */
   requests?: readonly NewRequest[];
   session: string;
   invocationId: string;
@@ -262,7 +262,7 @@ export interface SettleStep {
     responses?: DraftEvent;
     /** In order; their state deltas are applied. */
     events?: NewEvent[];
-    /** What open calls are answered with. */
+    /** The response of open calls. */
     cutOff?: string;
   };
 }
@@ -284,7 +284,7 @@ export interface StepStore {
    */
   openStep(step: OpenStep): Promise<OpenedStep>;
   /**
-   * What `openStep` would append, so that plugins see it first; changes nothing. One round trip. `identity` or `session` as for
+   * The events that `openStep` would append, so that plugins see them first; changes nothing. One round trip. `identity` or `session` as for
    * `openStep`; a session that isn't there yet has the state of its app and user.
    *
    * @throws StoreBehindHistory where calls of the step before have no outcome.

@@ -15,7 +15,7 @@ begin
   return r;
 end $$;
 
--- What a called agent uses its caller uses, and so on up to the root. The session goes before its runs, as everywhere.
+-- The usage of a called agent is its caller's, and so on up to the root. The session goes before its runs, as everywhere.
 create or replace function holdfast.add_usage_above() returns trigger language plpgsql as $$
 declare
   paid double precision := case when new.cost is distinct from old.cost then coalesce(new.cost, 0) - coalesce(old.cost, 0) end;
@@ -65,7 +65,7 @@ create or replace function holdfast.usage_of(r holdfast.runs) returns text langu
     || case when r.unknown_calls > 0 then ',"unknownCalls":' || r.unknown_calls else '' end || '}'
 $$;
 
--- What an ending invocation used.
+-- The usage of an ending invocation.
 create or replace function holdfast.used_by(session text, invocation text) returns text language plpgsql stable as $$
 declare
   r holdfast.runs;
@@ -77,12 +77,12 @@ begin
   return holdfast.usage_of(r);
 end $$;
 
--- What a run has used, in the order in which readers expect it.
+-- The usage of a run, in the order in which readers expect it.
 create or replace function holdfast.usage_columns(r holdfast.runs) returns json language sql stable as $$
   select json_build_array(r.model_calls, r.prompt_tokens, r.output_tokens, r.total_tokens, r.cost, r.unknown_calls)
 $$;
 
--- What a session has used, and how long its turns have taken, in the order in which readers expect it.
+-- The usage of a session and the time of its turns, in the order in which readers expect it.
 create or replace function holdfast.session_usage_columns(s holdfast.sessions) returns json language sql stable as $$
   select json_build_array(s.model_calls, s.prompt_tokens, s.output_tokens, s.total_tokens, s.cost, s.unknown_calls, s.busy_ms)
 $$;
