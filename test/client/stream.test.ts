@@ -263,7 +263,7 @@ describe('a reader', () => {
     await expect.poll(() => watched.count()).toBeGreaterThan(0);
     stop.abort();
     expect(await aborted).toEqual([]);
-    expect(watched.count()).toBe(0);
+    await expect.poll(() => watched.count()).toBe(0);
     held.release();
     expect(await turn.result()).toMatchObject({ status: 'completed' });
   });

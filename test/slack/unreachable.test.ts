@@ -72,7 +72,7 @@ describe.each(inTier(['the store'], ['the store', 'Temporal']))('a gateway that 
     await until(() => expect(scene.ran).toContain(`${request.callKey} 700`));
     // Temporal may have taken it before it could answer.
     await until(() =>
-      expect(toldTo(scene, MIRA).join()).toMatch(/You have approved it|Your approval is kept/),
+      expect(toldTo(scene, MIRA).join()).toMatch(/You have approved it|Your approval is saved/),
     );
     await until(() => expect(buttonsOf(message)).toEqual([]));
     expect(await scene.now(asked)).toMatchObject({
@@ -90,7 +90,7 @@ describe.each(inTier(['the store'], ['the store', 'Temporal']))('a gateway that 
       await until(() => expect(toldTo(scene, OTTO).join()).toContain('takes longer than usual'));
       await closing.close();
       expect(toldTo(scene, OTTO).at(-1)).toMatch(
-        /Nothing was decided: .* try again later|It isn’t known .* click again/i,
+        /Nothing was decided: .* try again later|The result isn’t known: .* click again/i,
       );
       expect(await scene.now(asked)).toMatchObject({ status: 'pending', votes: [] });
       expect(buttonsOf(message)).toContain('approve');
