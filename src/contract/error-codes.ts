@@ -201,6 +201,7 @@ export const ERROR_CODES = {
   HOLDFAST_SESSION_HAS_FORKS: { name: 'SessionHasForks', status: 409 },
   HOLDFAST_NO_SUCH_PLACE: { name: 'NoSuchPlace', status: 404 },
   HOLDFAST_UNKNOWN_JOB: { name: 'UnknownJob' },
+  HOLDFAST_ARTIFACT_COLLECTED: { name: 'ArtifactCollected' },
 
   // Temporal
   HOLDFAST_TEMPORAL_CONFIG_INVALID: { name: 'TemporalConfigInvalid' },

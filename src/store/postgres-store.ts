@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely';
 import type pg from 'pg';
 import { postgresApprovals } from './approvals/postgres-approvals.ts';
+import { postgresArtifacts } from './artifacts/postgres-artifacts.ts';
+import { postgresBlobs } from './artifacts/postgres-blobs.ts';
 import { postgresCredentials } from './credentials/postgres-credentials.ts';
 import { Database, type DatabaseOptions } from './engine/database.ts';
 import { migrate } from './engine/migrate.ts';
@@ -71,6 +73,8 @@ export async function openPostgresStore(
     credentials: postgresCredentials(database),
     notices: postgresNotices(database),
     keys: postgresKeys(database),
+    artifacts: postgresArtifacts(database),
+    blobs: postgresBlobs(database),
     live,
     db: database.db,
     socket,

@@ -42,6 +42,9 @@ export class MessageConflict extends codedError('HOLDFAST_MESSAGE_CONFLICT', Sto
 /** A session that an agent's tool has made takes no messages, and is kept and deleted with the one above it. */
 export class NotARootSession extends codedError('HOLDFAST_NOT_A_ROOT_SESSION', StoreError) {}
 
+/** Bytes of an artifact were collected before its version was recorded: the call that saved it took longer than a week. */
+export class ArtifactCollected extends codedError('HOLDFAST_ARTIFACT_COLLECTED', StoreError) {}
+
 /** A value that the database can't hold: nested too deeply, too large, or a name with characters it lacks. */
 export class Unstorable extends codedError('HOLDFAST_UNSTORABLE', StoreError) {}
 

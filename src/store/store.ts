@@ -1,4 +1,6 @@
 import type { ApprovalStore } from './approvals/approval-store.ts';
+import type { ArtifactStore } from './artifacts/artifact-store.ts';
+import type { BlobStore } from './artifacts/blob-store.ts';
 import type { CredentialStore } from './credentials/credential-store.ts';
 import type { StoreClock } from './engine/store-clock.ts';
 import type { JobStore } from './jobs/job-store.ts';
@@ -24,6 +26,8 @@ export interface Store extends StoreClock {
   readonly credentials: CredentialStore;
   readonly notices: NoticeStore;
   readonly keys: KeyStore;
+  readonly artifacts: ArtifactStore;
+  readonly blobs: BlobStore;
   readonly live: LiveFeed;
   close(): Promise<void>;
 }

@@ -3,6 +3,7 @@ import { type CompiledQuery, Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { defined } from '../../protocol/json.ts';
 import {
+  ArtifactCollected,
   Fenced,
   MessageConflict,
   NotARootSession,
@@ -20,6 +21,7 @@ const OWN_STATES: Record<string, new (message: string, options?: ErrorOptions) =
   HF002: StoreBehindHistory,
   HF004: MessageConflict,
   HF005: NotARootSession,
+  HF006: ArtifactCollected,
 };
 
 /** Connection, authorization, resources, operator intervention, system; a lock that can't be had; the server's timeouts. */

@@ -9,6 +9,7 @@ import type { TurnRunConfig } from '../../protocol/run-terms.ts';
 import type { StepOutcome } from '../../protocol/step.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
 import type { ApprovalColumns, SignatureColumns } from '../approvals/approval-row.ts';
+import type { ArtifactContent } from '../artifacts/artifact-store.ts';
 import type { JobColumns } from '../jobs/job-row.ts';
 import type { InboxRow } from '../messages/message-store.ts';
 import type { CallActions } from '../turns/call-store.ts';
@@ -177,5 +178,28 @@ export interface Tables {
     version: number;
     name: string;
     applied_at: Generated<Date>;
+  };
+  'holdfast.blobs': {
+    id: string;
+    sha256: string | null;
+    size: BigInteger | null;
+    block_digests: Uint8Array | null;
+    bucket: string | null;
+  };
+  'holdfast.blob_blocks': {
+    blob_id: string;
+    nth: number;
+    bytes: Uint8Array;
+  };
+  'holdfast.artifact_versions': {
+    name: string;
+    version: BigInteger;
+    kind: ArtifactContent['kind'] | null;
+    blob_id: string | null;
+    mime_type: string | null;
+    display_name: string | null;
+    uri: string | null;
+    metadata: JSONColumnType<Record<string, unknown>> | null;
+    created_at: Generated<Date>;
   };
 }

@@ -514,3 +514,59 @@ create table holdfast.job_answers (
   rest text,
   primary key (session_id, message_key)
 );
+
+-- Bytes of artifacts, by content: an app has the same bytes once. Null in `sha256`: they are still being written, or are given up.
+create table holdfast.blobs (
+  id text collate "C" primary key,
+  app_key text collate "C" not null,
+  sha256 text collate "C",
+  size bigint,
+  -- SHA-256 of each block of 1 MiB, one after another: a range is verified without the rest.
+  block_digests bytea,
+  -- The bucket that has them; null where `blob_blocks` has.
+  bucket text,
+  -- Until then nobody collects them, whether a version uses them or not. `infinity` since a version does.
+  used_until timestamptz not null,
+  given_up boolean not null default false
+);
+create unique index blobs_of_app on holdfast.blobs (app_key, sha256) where sha256 is not null;
+create index blobs_unused on holdfast.blobs (used_until) where used_until < 'infinity';
+
+create table holdfast.blob_blocks (
+  blob_id text collate "C" not null,
+  nth int not null,
+  bytes bytea not null,
+  primary key (blob_id, nth)
+);
+-- Bytes are often compressed already, and a block is read whole.
+alter table holdfast.blob_blocks alter column bytes set storage external;
+
+-- Names of artifacts. `scope`: the id of a session, or the key of a user.
+create table holdfast.artifacts (
+  scope text collate "C" not null,
+  name text collate "C" not null,
+  next_version bigint not null,
+  primary key (scope, name)
+);
+
+-- Each save of an artifact. Null in `kind`: a rewind went back to where the artifact was not there.
+create table holdfast.artifact_versions (
+  scope text collate "C" not null,
+  name text collate "C" not null,
+  version bigint not null,
+  kind text collate "C",
+  blob_id text collate "C",
+  mime_type text,
+  display_name text,
+  uri text,
+  metadata json,
+  -- The session that saved it, in which call or step, and the seq of the event that tells so.
+  session_id text collate "C",
+  saved_by text collate "C",
+  seq bigint,
+  created_at timestamptz not null default clock_timestamp(),
+  primary key (scope, name, version)
+);
+create index artifact_versions_of_blob on holdfast.artifact_versions (blob_id) where blob_id is not null;
+-- Saved by calls whose responses no event has yet.
+create index artifact_versions_unmerged on holdfast.artifact_versions (scope) where seq is null;

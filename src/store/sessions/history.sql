@@ -139,6 +139,7 @@ begin
       p.id, at_seq, p.initial)
     on conflict do nothing;
   if found then
+    perform holdfast.fork_artifacts(p.id, at_seq, session);
     perform holdfast.audit(session, 'forked', json_build_object('from', p.id, 'seq', at_seq));
   elsif not exists (select from holdfast.sessions t where t.id = session) then
     return json_build_object('problem', 'exists');
@@ -190,9 +191,11 @@ language plpgsql as $$
 #variable_conflict use_variable
 declare
   delta jsonb := holdfast.difference(s.state, holdfast.state_at(s.id, hides_after));
+  artifacts jsonb;
   event json;
 begin
   s.last_seq := s.last_seq + 1;
+  artifacts := holdfast.rewind_artifacts(s, hides_after, s.last_seq);
   s.state := s.state || delta;
   s.last_agent := holdfast.last_agent(s.id, hides_after);
   insert into holdfast.events as e
@@ -201,7 +204,7 @@ begin
       ('{"invocationId":' || to_json(marker) || ',"author":"user","actions":{'
         || coalesce('"rewindBeforeInvocationId":' || to_json(before) || ',', '')
         || '"stateDelta":' || delta
-        || ',"artifactDelta":{},"requestedAuthConfigs":{},"requestedToolConfirmations":{}}'
+        || ',"artifactDelta":' || artifacts || ',"requestedAuthConfigs":{},"requestedToolConfirmations":{}}'
         || coalesce(',"customMetadata":' || note, '') || '}')::json,
       hides_after, 'rewind:' || marker)
     returning holdfast.event_row(e) into event;

@@ -48,6 +48,11 @@ export function newSession(names: SessionNames) {
   };
 }
 
+/** Index key of an app's name. */
+export function appKey(app: string): string {
+  return sessionKeys({ app, userId: '', sessionId: '' }).app;
+}
+
 function digest(names: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(names)).digest('base64url');
 }

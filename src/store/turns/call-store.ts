@@ -1,6 +1,7 @@
 import type { Part } from '../../events/content.ts';
 import type { Event } from '../../events/event.ts';
 import type { PlannedCall, StepOutcome } from '../../protocol/step.ts';
+import type { SavedArtifact } from '../artifacts/artifact-store.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 import type { Remembered } from './remembered.ts';
 
@@ -85,6 +86,8 @@ export interface SettleCall {
   actions: CallActions;
   /** Sent after the response: `inlineData` of a result that is media. */
   parts?: Part[];
+  /** Versions of artifacts that the call has saved, recorded with its outcome. */
+  artifacts?: readonly SavedArtifact[];
   /** The response is what is known by now: the call's job goes on, and will have another one. */
   willContinue?: true;
   /** For the operator; never given to the model. */

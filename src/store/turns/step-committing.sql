@@ -17,7 +17,7 @@ begin
     session text, invocation text, run_key text, step int, fence_started_at bigint, fence_invocation int, agent text,
     branch text, events json, deltas jsonb, call_keys text[], call_ids text[], call_tools text[], rows json, model_calls bigint,
     prompt_tokens bigint, output_tokens bigint, total_tokens bigint, cost double precision, outcome json, ending_status text,
-    ending json, requests json, tool_edits json, ends boolean);
+    ending json, requests json, tool_edits json, ends boolean, artifacts json);
   step_key := a.run_key || '.' || a.step;
   select * into s from holdfast.sessions t where t.id = a.session for update;
   select * into r from holdfast.runs t where t.session_id = a.session and t.run_key = a.run_key;
@@ -106,6 +106,9 @@ begin
     where t.session_id = a.session and t.run_key = a.run_key;
   if a.requests is not null then
     perform holdfast.add_requests(a.session, a.invocation, a.run_key, a.requests);
+  end if;
+  if a.artifacts is not null then
+    perform holdfast.add_artifact_versions(a.session, step_key, s.last_seq, a.artifacts);
   end if;
   return json_build_object('kind', 'committed', 'seq', s.last_seq, 'from', r.first_seq, 'usage', used::json);
 end $$;

@@ -16,6 +16,9 @@ begin
       from json_to_record(given) as t(author text, branch text, body json, delta jsonb);
   end if;
   delta := a.delta;
+  update holdfast.artifact_versions v set seq = at_seq
+    where v.scope = planned.session_id and v.seq is null
+      and (v.session_id <> planned.session_id or v.saved_by = any (planned.call_keys));
   insert into holdfast.events as e
     (session_id, seq, id, invocation_id, run_key, step, kind, author, branch, body, dedupe_key)
   values (planned.session_id, at_seq, event_id, invocation, coalesce(planned.of_run, planned.run_key),

@@ -14,6 +14,7 @@ import type {
 import type { InvocationOutcome } from '../../protocol/turn.ts';
 import type { NewRequest } from '../approvals/approval-store.ts';
 import type { JobOfMessage } from '../jobs/job-store.ts';
+import type { SavedArtifact } from '../artifacts/artifact-store.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 import type { DraftEvent } from '../sessions/session-store.ts';
 import type { CallActions, SettleCall } from './call-store.ts';
@@ -228,6 +229,8 @@ export interface CommitStep {
   toolEdits?: Remembered['toolEdits'];
   /** User code has ended the invocation: the step's calls run, and no model is asked about them. */
   ends?: boolean;
+  /** Versions of artifacts that user code of the step has saved. */
+  artifacts?: readonly SavedArtifact[];
   /** Recorded as this step's outcome; `seq` and `from` are filled in by the store. */
   outcome: StepOutcome;
   /** Ends the invocation. */

@@ -6,6 +6,8 @@ import { approvalModelSuite } from './approvals/approval-model.ts';
 import { approvalSuite } from './approvals/approvals.ts';
 import { endedRequestSuite } from './approvals/ended-requests.ts';
 import { retriedRequestSuite } from './approvals/retried-requests.ts';
+import { artifactSuite } from './artifacts/artifacts.ts';
+import { blobSuite } from './artifacts/blobs.ts';
 import { credentialSuite } from './credentials/credentials.ts';
 import { schemaSuite } from './engine/schema.ts';
 import { endedJobSuite } from './jobs/ended-jobs.ts';
@@ -131,6 +133,11 @@ export function storeSuite(name: string, open: () => Promise<PostgresStore>): vo
     describe('keys', () => {
       describe('pages', () => pageSuite(store));
       describe('access', () => accessSuite(store));
+    });
+
+    describe('artifacts', () => {
+      describe('versions', () => artifactSuite(store));
+      describe('bytes', () => blobSuite(store));
     });
 
     describe('live', () => {

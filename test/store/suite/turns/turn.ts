@@ -8,6 +8,7 @@ import { callKeyOf, invocationIdOf } from '../../../../src/protocol/identity.ts'
 import type { ToolEdit } from '../../../../src/protocol/run-terms.ts';
 import type { PlannedCall, StepOutcome } from '../../../../src/protocol/step.ts';
 import type { InvocationOutcome } from '../../../../src/protocol/turn.ts';
+import type { SavedArtifact } from '../../../../src/store/artifacts/artifact-store.ts';
 import type { SessionNames } from '../../../../src/store/sessions/session-names.ts';
 import type { DraftEvent } from '../../../../src/store/sessions/session-store.ts';
 import type { Store } from '../../../../src/store/store.ts';
@@ -182,6 +183,7 @@ export class Turn {
       retryable = false,
       toolEdits = undefined as readonly ToolEdit[] | undefined,
       ends = false,
+      artifacts = undefined as readonly SavedArtifact[] | undefined,
     } = {},
   ): Promise<CommittedStep> {
     const planned = Array.from({ length: calls }, (_, index) => ({
@@ -221,6 +223,7 @@ export class Turn {
       usage,
       ...(toolEdits === undefined ? {} : { toolEdits }),
       ...(ends ? { ends } : {}),
+      ...(artifacts === undefined ? {} : { artifacts }),
       outcome: outcomeOf(retryable ? planned : [], calls, agent),
       ...(calls === 0 ? { ending: COMPLETED } : {}),
     });

@@ -1,0 +1,83 @@
+-- Keeps small bytes whose hash is known. Answers the id of the blob that has them.
+create or replace function holdfast.put_blob(new_id text, of_app text, digest text, content bytea, unused_for double precision)
+returns text language plpgsql as $$
+declare
+  kept text;
+begin
+  insert into holdfast.blobs as b (id, app_key, sha256, size, block_digests, used_until)
+    values (new_id, of_app, digest, length(content), sha256(content), clock_timestamp() + unused_for * interval '1 millisecond')
+    on conflict (app_key, sha256) where sha256 is not null do update set used_until = greatest(b.used_until, excluded.used_until)
+    returning b.id into kept;
+  if kept = new_id then
+    insert into holdfast.blob_blocks (blob_id, nth, bytes) values (new_id, 0, content) on conflict do nothing;
+  end if;
+  return kept;
+end $$;
+
+-- The blob of an app with these bytes, kept for as long as bytes that nobody uses are. Null where there is none.
+create or replace function holdfast.claim_blob(of_app text, digest text, unused_for double precision) returns text
+language sql as $$
+  update holdfast.blobs b set used_until = greatest(b.used_until, clock_timestamp() + unused_for * interval '1 millisecond')
+  where b.app_key = of_app and b.sha256 = digest
+  returning b.id
+$$;
+
+-- The bytes are written whole. Where the app has them already they are given up, and the answer is the id of the others. Null
+-- where the blob is gone.
+create or replace function holdfast.finish_blob(of_id text, digest text, bytes bigint, digests bytea, unused_for double precision)
+returns text language plpgsql as $$
+declare
+  b holdfast.blobs;
+  other text;
+begin
+  loop
+    select * into b from holdfast.blobs t where t.id = of_id for update;
+    if not found or b.given_up then
+      return null;
+    end if;
+    if b.sha256 is not null then
+      return b.id;
+    end if;
+    other := holdfast.claim_blob(b.app_key, digest, unused_for);
+    if other is not null then
+      update holdfast.blobs t set given_up = true, used_until = clock_timestamp() where t.id = of_id;
+      return other;
+    end if;
+    begin
+      update holdfast.blobs t set sha256 = digest, size = bytes, block_digests = digests,
+          used_until = clock_timestamp() + unused_for * interval '1 millisecond'
+        where t.id = of_id;
+      return of_id;
+    exception when unique_violation then
+      -- Somebody has finished the same bytes just now.
+    end;
+  end loop;
+end $$;
+
+-- Gives up bytes that no version uses, and answers them: the caller removes them, and then drops them. They are answered
+-- again after `again_after` milliseconds as long as they are there.
+create or replace function holdfast.give_up_blobs(at_most int, again_after double precision)
+returns table (id text, bucket text) language plpgsql as $$
+declare
+  due text[];
+begin
+  -- Versions that come and go lock their blobs too: by the next statement nobody changes that.
+  due := array(select b.id from holdfast.blobs b where b.used_until < clock_timestamp() order by b.used_until limit at_most
+    for update skip locked);
+  update holdfast.blobs b set used_until = 'infinity'
+    where b.id = any (due) and exists (select from holdfast.artifact_versions v where v.blob_id = b.id);
+  return query
+    update holdfast.blobs b set sha256 = null, given_up = true,
+        used_until = clock_timestamp() + again_after * interval '1 millisecond'
+      where b.id = any (due) and b.used_until < 'infinity'
+      returning b.id, b.bucket;
+end $$;
+
+-- The bytes of a given-up blob are removed.
+create or replace function holdfast.drop_blob(of_id text) returns void language plpgsql as $$
+begin
+  delete from holdfast.blobs b where b.id = of_id and b.given_up;
+  if found then
+    delete from holdfast.blob_blocks t where t.blob_id = of_id;
+  end if;
+end $$;
