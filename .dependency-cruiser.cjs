@@ -6,6 +6,7 @@ const ORDER = [
   'net',
   'schema',
   'store',
+  'artifacts',
   'credentials',
   'approvals',
   'jobs',

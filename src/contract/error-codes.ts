@@ -201,7 +201,25 @@ export const ERROR_CODES = {
   HOLDFAST_SESSION_HAS_FORKS: { name: 'SessionHasForks', status: 409 },
   HOLDFAST_NO_SUCH_PLACE: { name: 'NoSuchPlace', status: 404 },
   HOLDFAST_UNKNOWN_JOB: { name: 'UnknownJob' },
+
+  // Artifacts
+  HOLDFAST_INVALID_ARTIFACT_NAME: { name: 'InvalidArtifactName', status: 400 },
+  HOLDFAST_INVALID_ARTIFACT: { name: 'InvalidArtifact', status: 400 },
+  HOLDFAST_NO_SUCH_ARTIFACT: { name: 'NoSuchArtifact', status: 404 },
+  HOLDFAST_ARTIFACT_TOO_LARGE: { name: 'ArtifactTooLarge', status: 413 },
+  HOLDFAST_ARTIFACT_CORRUPT: { name: 'ArtifactCorrupt', status: 500 },
   HOLDFAST_ARTIFACT_COLLECTED: { name: 'ArtifactCollected' },
+  HOLDFAST_BUCKET_FAILED: {
+    name: 'BucketFailed',
+    status: 503,
+    told: 'the bytes of artifacts can’t be reached now: try again',
+    ...RETRYABLE,
+  },
+  HOLDFAST_UNKNOWN_BUCKET: {
+    name: 'UnknownBucket',
+    status: 500,
+    told: 'the bytes of this artifact are kept where this gateway can’t read',
+  },
 
   // Temporal
   HOLDFAST_TEMPORAL_CONFIG_INVALID: { name: 'TemporalConfigInvalid' },

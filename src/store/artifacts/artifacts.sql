@@ -43,10 +43,10 @@ begin
     select distinct v ->> 'blob' from json_array_elements(saved) v where v ->> 'blob' is not null order by 1));
   insert into holdfast.artifact_versions
     (scope, name, version, kind, blob_id, mime_type, display_name, uri, metadata, session_id, saved_by, seq)
-    select holdfast.artifact_scope(s, v.name), v.name, v.version, v.kind, v.blob, v.mime_type, v.display_name, v.uri, v.metadata,
+    select holdfast.artifact_scope(s, v.name), v.name, v.version, v.kind, v.blob, v."mimeType", v."displayName", v.uri, v.metadata,
       session, of_key, case when s.root_session is null then at_seq end
-    from json_to_recordset(saved) as v(name text, version bigint, kind text, blob text, mime_type text, display_name text, uri text,
-      metadata json)
+    from json_to_recordset(saved) as v(name text, version bigint, kind text, blob text, "mimeType" text, "displayName" text,
+      uri text, metadata json)
     on conflict do nothing;
 end $$;
 

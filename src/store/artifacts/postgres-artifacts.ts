@@ -5,7 +5,7 @@ import { storableText } from '../engine/json-text.ts';
 import { callFunction, JsonDocument } from '../engine/sql-function.ts';
 import type { Tables } from '../engine/tables.ts';
 import { sessionKeys } from '../sessions/session-names.ts';
-import type { ArtifactContent, ArtifactOwner, ArtifactStore, SavedArtifact, StoredArtifact } from './artifact-store.ts';
+import type { ArtifactContent, ArtifactOwner, ArtifactStore, StoredArtifact } from './artifact-store.ts';
 
 type VersionRow = Pick<
   Selectable<Tables['holdfast.artifact_versions']>,
@@ -88,16 +88,6 @@ export function postgresArtifacts(database: Database): ArtifactStore {
       ]);
       return row?.deleted ?? 0;
     },
-  };
-}
-
-/** As the functions of the store read a version that a call or a step has saved. */
-export function savedArtifact({ name, version, metadata, ...content }: SavedArtifact) {
-  return {
-    name: storableText(name),
-    version,
-    ...columnsOf(content),
-    metadata: metadata && JsonDocument.of(metadata),
   };
 }
 

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Event } from '../../events/event.ts';
 import { placeOfCall, stepKeyOf } from '../../protocol/identity.ts';
-import { savedArtifact } from '../artifacts/postgres-artifacts.ts';
 import { Batch } from '../engine/batch.ts';
 import type { Database } from '../engine/database.ts';
 import { jsonText, partsText, storableText } from '../engine/json-text.ts';
@@ -229,7 +228,8 @@ export class CallLedger {
 
   async #settleOne(settling: Settling): Promise<Settlement | Error> {
     const { call, token, response, actions, parts } = settling;
-    if (call.artifacts !== undefined) return (await this.#settleMany([settling]))[0] as Settlement | Error;
+    if (call.actions.artifacts !== undefined)
+      return (await this.#settleMany([settling]))[0] as Settlement | Error;
     const [row] = await this.#database.query<{ tool: string | null }>(SETTLE_STARTED, [
       call.session,
       call.callKey,
@@ -255,7 +255,6 @@ export class CallLedger {
       stack: call.stack === undefined ? null : storableText(call.stack),
       token,
       will_continue: call.willContinue,
-      artifacts: call.artifacts?.map(savedArtifact),
     }));
     const rows = await this.#database.query<SettledRow>(SETTLE_MANY, [recordsText(records)]);
     const settled = new Map(rows.map((row) => [row.n, row]));

@@ -113,7 +113,7 @@ returning l.tool`;
 /** The first outcome wins; any other is answered with it. */
 export const SETTLE_MANY = `with wanted as (
   select u.* from json_to_recordset($1::json) as u(n int, session_id text, key text, run_key text, step int, idx int,
-    response json, failed boolean, actions json, parts json, stack text, token uuid, will_continue boolean, artifacts json)
+    response json, failed boolean, actions json, parts json, stack text, token uuid, will_continue boolean)
   where ${STEP_IS_THERE}
 ), settled as (
   insert into holdfast.ledger as l (session_id, key, kind, run_key, step, idx, call_id, tool, status, response,
@@ -141,6 +141,6 @@ export const SETTLE_MANY = `with wanted as (
 ) select w.n, d.settled_by is not distinct from w.token as first, d.tool,
   case when d.settled_by is distinct from w.token then d.response end as response, d.failed,
   case when d.settled_by is distinct from w.token then d.actions end as actions,
-  case when w.artifacts is not null and d.settled_by is not distinct from w.token
-    then holdfast.add_artifact_versions(d.session_id, d.key, null, w.artifacts)::text end as saved
+  case when w.actions::jsonb ? 'artifacts' and d.settled_by is not distinct from w.token
+    then holdfast.add_artifact_versions(d.session_id, d.key, null, w.actions -> 'artifacts')::text end as saved
 from settled d join wanted w on w.session_id = d.session_id and w.key = d.key`;

@@ -73,6 +73,8 @@ export interface KnownCall {
 export interface CallActions {
   stateDelta?: Record<string, unknown>;
   artifactDelta?: Record<string, number>;
+  /** Versions of artifacts that are recorded when the call settles. */
+  artifacts?: readonly SavedArtifact[];
   skipSummarization?: boolean;
   transferToAgent?: string;
   escalate?: boolean;
@@ -86,8 +88,6 @@ export interface SettleCall {
   actions: CallActions;
   /** Sent after the response: `inlineData` of a result that is media. */
   parts?: Part[];
-  /** Versions of artifacts that the call has saved, recorded with its outcome. */
-  artifacts?: readonly SavedArtifact[];
   /** The response is what is known by now: the call's job goes on, and will have another one. */
   willContinue?: true;
   /** For the operator; never given to the model. */

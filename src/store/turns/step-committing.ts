@@ -3,7 +3,6 @@ import type { TurnUsage } from '../../contract/sessions.ts';
 import { placeOfCall } from '../../protocol/identity.ts';
 import type { StepOutcome } from '../../protocol/step.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
-import { savedArtifact } from '../artifacts/postgres-artifacts.ts';
 import type { Database } from '../engine/database.ts';
 import { storableText } from '../engine/json-text.ts';
 import { callFunction, JsonDocument } from '../engine/sql-function.ts';
@@ -60,7 +59,7 @@ export async function commitStep(database: Database, step: CommitStep): Promise<
     requests: requests.length === 0 ? null : JsonDocument.of(requests),
     tool_edits: toolEdits && JsonDocument.of(toolEdits),
     ends: step.ends || null,
-    artifacts: step.artifacts?.map(savedArtifact),
+    artifacts: step.artifacts && JsonDocument.of(step.artifacts),
   });
   const { kind, seq, from, usage, outcome } = answer;
   const recorded = outcome ?? withUsage(step, usage as TurnUsage);

@@ -13,8 +13,8 @@ import type {
 } from '../../protocol/step.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
 import type { NewRequest } from '../approvals/approval-store.ts';
-import type { JobOfMessage } from '../jobs/job-store.ts';
 import type { SavedArtifact } from '../artifacts/artifact-store.ts';
+import type { JobOfMessage } from '../jobs/job-store.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 import type { DraftEvent } from '../sessions/session-store.ts';
 import type { CallActions, SettleCall } from './call-store.ts';

@@ -29,14 +29,18 @@ export function artifactSuite(store: () => PostgresStore): void {
     return artifacts;
   }
 
-  function settle(turn: Turn, step: number, artifacts: SavedArtifact[], artifactDelta: Record<string, number> = {}) {
+  function settle(
+    turn: Turn,
+    step: number,
+    artifacts: SavedArtifact[],
+    artifactDelta: Record<string, number> = {},
+  ) {
     return store().turns.settleCall({
       session: turn.session,
       callKey: turn.callKey(step, 0),
       response: { ok: true },
       failed: false,
-      actions: { artifactDelta },
-      artifacts,
+      actions: { artifactDelta, artifacts },
     });
   }
 
@@ -151,7 +155,9 @@ export function artifactSuite(store: () => PostgresStore): void {
     const newest = await store().artifacts.find(fork, 'a');
     await store().artifacts.delete(turn.names, 'a');
     expect(await store().artifacts.find(fork, 'a')).toEqual(newest);
-    expect((await store().blobs.giveUp(100)).map(({ id }) => id)).not.toContain((newest?.content as { blob: string }).blob);
+    expect((await store().blobs.giveUp(100)).map(({ id }) => id)).not.toContain(
+      (newest as { content: { blob: string } }).content.blob,
+    );
   });
 
   test('a rewind takes artifacts back as new versions [artifact.rewind]', async () => {

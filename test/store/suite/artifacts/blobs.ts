@@ -12,7 +12,13 @@ export async function expireBlobs(store: PostgresStore, app: string): Promise<vo
   await store.db
     .updateTable('holdfast.blobs' as never)
     .set({ used_until: new Date(0) } as never)
-    .where('app_key' as never, '=', createHash('sha256').update(JSON.stringify([app])).digest('base64url') as never)
+    .where(
+      'app_key' as never,
+      '=',
+      createHash('sha256')
+        .update(JSON.stringify([app]))
+        .digest('base64url') as never,
+    )
     .where('used_until' as never, '<', 'infinity' as never)
     .execute();
 }

@@ -1,0 +1,36 @@
+import type { Part } from '../events/content.ts';
+import type { SavedArtifact } from '../store/artifacts/artifact-store.ts';
+import type { ArtifactStream } from './artifact-content.ts';
+
+/** An artifact whose bytes are read as they are needed. */
+export interface OpenedArtifact {
+  version: number;
+  mimeType?: string;
+  /** Bytes. */
+  size?: number;
+  /** Hexadecimal. */
+  sha256?: string;
+  /** Verified, a block at a time; absent where the artifact is an address. */
+  bytes?: AsyncIterable<Uint8Array>;
+  /** Address of the bytes, of an artifact that is one. */
+  fileUri?: string;
+}
+
+export interface OpenArtifactOptions {
+  /** @default the newest one */
+  version?: number;
+  /** First byte. @default 0 */
+  start?: number;
+  /** Byte after the last one. @default the artifact's size */
+  end?: number;
+}
+
+/** What a context does with artifacts. */
+export interface ContextArtifacts {
+  save(name: string, artifact: Part | ArtifactStream, metadata?: Record<string, unknown>): Promise<number>;
+  load(name: string, version?: number): Promise<Part | undefined>;
+  open(name: string, options?: OpenArtifactOptions): Promise<OpenedArtifact | undefined>;
+  list(): Promise<string[]>;
+  /** Versions that are recorded with the outcome of a call; absent where something else records them. */
+  readonly saved?: readonly SavedArtifact[];
+}
