@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import type { ArtifactBytes } from '../src/artifacts/artifact-bytes.ts';
 import type { CredentialKeys } from '../src/credentials/credential-keys.ts';
 import type { CredentialVault } from '../src/credentials/credential-vault.ts';
 import type { Content } from '../src/events/content.ts';
@@ -23,6 +24,8 @@ export interface ActivityDependencies extends Logging {
   store: Store;
   transcripts: TranscriptCache;
   telemetry: Telemetry;
+  /** Bytes of artifacts. */
+  artifacts: ArtifactBytes;
   credentials: Pick<CredentialVault, 'find' | 'open'>;
   /** Where people read a session's transcript; undefined where nobody has said so. */
   transcriptUrl: ((names: SessionNames) => string) | undefined;

@@ -336,10 +336,8 @@ export {
   Context,
   Context as CallbackContext,
   Context as ToolContext,
-  type ContextParams,
-  type ContextTask,
-  NoCallError,
 } from './tools/context.ts';
+export { type ContextParams, type ContextTask, NoCallError } from './tools/context-params.ts';
 export { type MemoryEntry, type SearchMemoryResponse, ServiceMissing } from './tools/context-services.ts';
 export type { DurableOptions, OnUnknownOutcome, ResolvedDurableOptions } from './tools/durable-options.ts';
 export { FunctionTool, isFunctionTool, LongRunningFunctionTool, tool } from './tools/function-tool.ts';

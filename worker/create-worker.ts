@@ -12,6 +12,7 @@ import type { TracingOptions } from '../activities/telemetry/tracing.ts';
 import { TurnMetrics } from '../activities/telemetry/turn-metrics.ts';
 import type { BaseAgent } from '../src/agents/base-agent.ts';
 import type { App } from '../src/app/app.ts';
+import { ArtifactBytes, type ArtifactBytesOptions } from '../src/artifacts/artifact-bytes.ts';
 import { HoldfastClient } from '../src/client/holdfast-client.ts';
 import {
   credentialKeysOf,
@@ -74,6 +75,8 @@ export interface WorkerOptions extends PassedOptions {
    * where those of Temporal's SDK go, as `Runtime.install({ telemetryOptions: { metrics } })` says.
    */
   tracing?: TracingOptions;
+  /** Where bytes of artifacts are kept. @default the store keeps up to 100 MiB of each */
+  artifacts?: ArtifactBytesOptions;
   /**
    * Where people read a session's transcript, linked from its run in the Temporal UI: a URL with the places `{app}`, `{user}`
    * and `{session}`. Without it the run names the command that shows it.
@@ -158,6 +161,7 @@ async function workerOf(
   // Codecs may come from plugins, also from those of the connection: until they are known, nothing is told.
   let conceal = true;
   let metrics: TurnMetrics;
+  const artifacts = new ArtifactBytes(store.blobs, options.artifacts);
   const worker = await Worker.create({
     connection,
     namespace,
@@ -174,6 +178,7 @@ async function workerOf(
           return metrics;
         },
       },
+      artifacts,
       credentials: new CredentialVault(store.credentials, credentialKeys),
       transcriptUrl: transcriptUrl(options.transcriptUrl),
       searchAttributes,

@@ -14,7 +14,14 @@ import { assertOfApp, callerOf, type NamedAgent } from '../agents.ts';
 import type { Attempt } from '../attempt.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
-import { CallCredentials, callContext, contextInitOf, contextParts, onceIn } from '../tool/call-context.ts';
+import {
+  artifactsOfCall,
+  CallCredentials,
+  callContext,
+  contextInitOf,
+  contextParts,
+  onceIn,
+} from '../tool/call-context.ts';
 import { deployedTool, searchTool } from '../tool/find-tool.ts';
 import { ToolCallbacks } from '../tool/tool-callbacks.ts';
 import { type JobNotes, notesIn } from './job-notes.ts';
@@ -90,7 +97,14 @@ export class JobHookContext {
     ]);
     const known = found ?? { settled: false, attempts: 1, once: {} };
     const { names } = peeked;
-    const parts = contextParts({ ...peeked, invocationId }, { agent, abortSignal: current.signal });
+    const parts = contextParts(
+      { ...peeked, invocationId },
+      {
+        agent,
+        abortSignal: current.signal,
+        artifacts: artifactsOfCall(dependencies, names, input, current.signal),
+      },
+    );
     const edits = peeked.remembered.toolEdits;
     const search = { deployment, agent, init: contextInitOf(parts), edits, current, time: SEARCH_TIME };
     const tool = await searchTool(search, { name: row.tool, callId: row.callId });

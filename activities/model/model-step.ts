@@ -61,7 +61,9 @@ export async function responseOf(given: GivenStep): Promise<StepResponse> {
   try {
     const draft = await draftOf(step);
     const hasHooks = hasEnding({ ...step, ...step.begins }, step.plugins, !hasNextStep(draft));
-    return await recorded(step, hasHooks ? await heard(step, draft) : draft);
+    const response = await recorded(step, hasHooks ? await heard(step, draft) : draft);
+    const { saved } = step.artifacts;
+    return saved.length === 0 ? response : { ...response, artifacts: saved };
   } catch (error) {
     if (step.current.signal.aborted) throw step.current.aborted();
     throw error;
@@ -138,7 +140,9 @@ async function begin(step: StepParts): Promise<Beginning> {
   const { runKey, step: number } = input;
   let beginning = opened.once[BEGUN] as Beginning | undefined;
   if (beginning === undefined) {
-    const value = await said(step);
+    const events = await said(step);
+    const { saved } = step.artifacts;
+    const value: Beginning = saved.length === 0 ? events : { ...events, artifacts: [...saved] };
     const callKey = stepKeyOf(runKey, number);
     beginning = (await dependencies.store.turns.recordOnce({
       session,
@@ -147,6 +151,7 @@ async function begin(step: StepParts): Promise<Beginning> {
       value,
     })) as Beginning;
   }
+  step.artifacts.restore(beginning.artifacts ?? []);
   for (const { actions } of beginning.events) context.keep(actions);
   return beginning;
 }

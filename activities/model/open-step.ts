@@ -2,6 +2,7 @@ import { Context as ActivityContext, activityInfo } from '@temporalio/activity';
 import proto from '@temporalio/proto';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { runConfigOf } from '../../src/app/app-settings.ts';
+import { SavedArtifacts } from '../../src/artifacts/saved-artifacts.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
 import { unreadable } from '../../src/contract/messages.ts';
 import type { Content } from '../../src/events/content.ts';
@@ -294,6 +295,11 @@ async function contextOf(
     runConfig: runConfigOf(settingsOf(deployment, names.app, input.appTerms), input.runConfig),
     abortSignal: current.signal,
     transcript: transcriptView(transcript, invocationId),
+    artifacts: SavedArtifacts.atOnce(
+      { store, bytes: dependencies.artifacts, app: names.app, signal: current.signal },
+      names,
+      `${invocationId}/message`,
+    ),
   });
 }
 

@@ -1,5 +1,6 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { runConfigOf } from '../../src/app/app-settings.ts';
+import { SavedArtifacts } from '../../src/artifacts/saved-artifacts.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { StepContext, type StepContextInit } from '../../src/flows/step-context.ts';
 import {
@@ -13,7 +14,7 @@ import {
 import { NO_USAGE } from '../../src/flows/step-usage.ts';
 import { type Transcript, transcriptView } from '../../src/flows/transcript.ts';
 import type { ChainFence } from '../../src/protocol/agent-run.ts';
-import { runKeyOfCallKey } from '../../src/protocol/identity.ts';
+import { runKeyOfCallKey, stepKeyOf } from '../../src/protocol/identity.ts';
 import { defined } from '../../src/protocol/json.ts';
 import type {
   StepEnding as GivenEnding,
@@ -227,6 +228,11 @@ async function endingOfHooks(heard: EndingForHooks): Promise<Ending> {
     userContent: peeked.userContent ?? before.message,
     runConfig: runConfigOf(settings, asked?.runConfig),
     abortSignal: current.signal,
+    artifacts: SavedArtifacts.atOnce(
+      { store, bytes: dependencies.artifacts, app: names.app, signal: current.signal },
+      names,
+      `${stepKeyOf(runKey, step)}/end`,
+    ),
   };
   const seen = await seenResponses(code, contextOf(contextInit, before), given, failed);
   const place = { runKey, step };

@@ -5,6 +5,7 @@ import { eventActionsOf } from '../../src/flows/call-actions.ts';
 import { hasActed, type StepContext } from '../../src/flows/step-context.ts';
 import type { PluginManager } from '../../src/plugins/plugin-manager.ts';
 import { defined } from '../../src/protocol/json.ts';
+import type { SavedArtifact } from '../../src/store/artifacts/artifact-store.ts';
 import type { DraftEvent } from '../../src/store/sessions/session-store.ts';
 import type { Context } from '../../src/tools/context.ts';
 import type { ToolCallRecord } from '../../src/tools/invocation-context.ts';
@@ -16,6 +17,8 @@ export interface Beginning {
   events: DraftEvent[];
   /** The invocation ends with them: before its agent was run, or before its run had begun at all. */
   end?: 'agent' | 'run';
+  /** Versions of artifacts that they have saved. */
+  artifacts?: SavedArtifact[];
 }
 
 /** The beginning of a step without events of user code. */

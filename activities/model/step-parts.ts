@@ -1,12 +1,14 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { isLlmAgent, type LlmAgent } from '../../src/agents/llm-agent.ts';
 import { type AppSettings, runConfigOf } from '../../src/app/app-settings.ts';
+import { SavedArtifacts } from '../../src/artifacts/saved-artifacts.ts';
 import type { TurnUsage } from '../../src/contract/sessions.ts';
 import { timeLeft } from '../../src/flows/budgets.ts';
 import { StepContext, type StepContextInit } from '../../src/flows/step-context.ts';
 import type { AskedStep } from '../../src/flows/step-draft.ts';
 import { type Transcript, transcriptView } from '../../src/flows/transcript.ts';
 import type { PluginManager } from '../../src/plugins/plugin-manager.ts';
+import { stepKeyOf } from '../../src/protocol/identity.ts';
 import { defined } from '../../src/protocol/json.ts';
 import type { RunTerms, ToolEdit, TurnRunConfig } from '../../src/protocol/run-terms.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
@@ -49,6 +51,8 @@ export interface StepParts<Agent extends BaseAgent = BaseAgent> extends GivenSte
   plugins: PluginManager;
   runConfig: TurnRunConfig;
   contextInit: StepContextInit;
+  /** Those that its user code saves are recorded with the step. */
+  artifacts: SavedArtifacts;
   context: StepContext;
   /** Those of earlier steps. */
   toolEdits: readonly ToolEdit[];
@@ -77,6 +81,10 @@ export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): Ste
   const { invocationId, branch } = input;
   const plugins = pluginsOf(dependencies.deployment, names.app);
   const runConfig = runConfigOf(settings, input.runConfig ?? opened.asked.runConfig);
+  const artifacts = SavedArtifacts.withOutcome(
+    { store: dependencies.store, bytes: dependencies.artifacts, app: names.app, signal: current.signal },
+    { session: opened.session, key: stepKeyOf(input.runKey, input.step) },
+  );
   const contextInit: StepContextInit = {
     names,
     agent,
@@ -87,6 +95,7 @@ export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): Ste
     runConfig,
     abortSignal: current.signal,
     transcript: transcriptView(transcript, invocationId),
+    artifacts: artifacts.ofStep,
   };
   const time = new StepTime(
     current,
@@ -98,6 +107,7 @@ export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): Ste
     plugins,
     runConfig,
     contextInit,
+    artifacts,
     context: new StepContext(contextInit),
     toolEdits: remembered.toolEdits,
     hasEnded: remembered.ends,

@@ -1,5 +1,7 @@
 import { MOST_TRANSFERS } from '../../src/agents/agent-transfer.ts';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import type { ContextArtifacts } from '../../src/artifacts/context-artifacts.ts';
+import { SavedArtifacts } from '../../src/artifacts/saved-artifacts.ts';
 import type { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import type { AuthCredential } from '../../src/events/auth-credential.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
@@ -12,6 +14,7 @@ import { Context } from '../../src/tools/context.ts';
 import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
 import { InvocationContext, type TranscriptView } from '../../src/tools/invocation-context.ts';
 import { InvalidResultError } from '../../src/tools/tool-error.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
 
 type StartedCall = Extract<BegunCall, { kind: 'started' }>;
 
@@ -26,6 +29,7 @@ interface ContextParts extends Pick<StartedCall, 'names' | 'invocationId'> {
   transcript?: TranscriptView | undefined;
   /** How often the turn was transferred by now. */
   transfers?: number | undefined;
+  artifacts?: ContextArtifacts | undefined;
 }
 
 /** Tools that transfer by the model's word look at the rules; user code knows what it does, as in `@google/adk` 2.0.0. */
@@ -48,14 +52,25 @@ export function contextParts(
     userContent,
     state,
   }: Pick<ContextParts, 'names' | 'invocationId' | 'userContent' | 'state'>,
-  more: Pick<ContextParts, 'agent' | 'abortSignal' | 'transfers'>,
+  more: Pick<ContextParts, 'agent' | 'abortSignal' | 'transfers' | 'artifacts'>,
 ): ContextParts {
   return { names, invocationId, userContent, state, ...more };
 }
 
+/** Artifacts as an attempt of a call sees them, and saves them. */
+export function artifactsOfCall(
+  { store, artifacts: bytes }: Pick<ActivityDependencies, 'store' | 'artifacts'>,
+  { app }: Pick<SessionNames, 'app'>,
+  { session, callKey }: { session: string; callKey: string },
+  signal: AbortSignal,
+): ContextArtifacts {
+  return SavedArtifacts.withOutcome({ store, bytes, app, signal }, { session, key: callKey });
+}
+
 /** The parts of all contexts of a call, and of the contexts of the toolsets that have its tool. */
 export function contextInitOf(parts: ContextParts): ContextInit {
-  const { names, invocationId, agent, userContent, state, abortSignal, transcript, transfers } = parts;
+  const { names, invocationId, agent, userContent, state, abortSignal, transcript, transfers, artifacts } =
+    parts;
   return {
     appName: names.app,
     userId: names.userId,
@@ -65,7 +80,7 @@ export function contextInitOf(parts: ContextParts): ContextInit {
     agent,
     state,
     abortSignal,
-    ...defined({ userContent, transcript, transfers }),
+    ...defined({ userContent, transcript, transfers, artifacts }),
   };
 }
 
@@ -101,11 +116,13 @@ export function callContext(
   abortSignal: AbortSignal,
   before?: CallActions,
 ): Context {
+  const { artifacts: saved, ...actions } = before ?? {};
+  if (saved !== undefined) init.artifacts?.restore?.(saved);
   return new Context({
     ...init,
     abortSignal,
     call,
-    eventActions: createEventActions(structuredClone(before)),
+    eventActions: createEventActions(structuredClone(actions)),
   });
 }
 
@@ -115,7 +132,8 @@ export function callContext(
  * @throws InvalidResultError naming the action that can't be kept.
  */
 export function effectsOf({ actions, invocationContext }: Context): CallActions {
-  const effects = callActionsOf(actions);
+  const { saved = [] } = InvocationContext.initOf(invocationContext).artifacts ?? {};
+  const effects = { ...callActionsOf(actions), ...(saved.length > 0 ? { artifacts: [...saved] } : {}) };
   assertTransfers(effects, invocationContext);
   // The invocation ends with this step: nobody is asked for a summary.
   return invocationContext.endInvocation ? { ...effects, skipSummarization: true } : effects;

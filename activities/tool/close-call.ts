@@ -15,7 +15,14 @@ import { type ActivityDependencies, currentTranscript } from '../dependencies.ts
 import { pluginsOf } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
 import { digestOfCarried, plannedArguments } from './begin-call.ts';
-import { callContext, contextInitOf, contextParts, effectsOf, onceIn } from './call-context.ts';
+import {
+  artifactsOfCall,
+  callContext,
+  contextInitOf,
+  contextParts,
+  effectsOf,
+  onceIn,
+} from './call-context.ts';
 import { ownTool, searchTool } from './find-tool.ts';
 import { type CallOutcome, callbackTooLate, callResult, rejection } from './settle-call.ts';
 import { type CalledTool, ToolCallbacks } from './tool-callbacks.ts';
@@ -110,7 +117,8 @@ class ClosedCall {
     const { deployment } = this.#dependencies;
     const { session, tool: name, callKey, callId, prepared = false } = this.#input;
     const transcript = await currentTranscript(this.#dependencies, session, begun.names);
-    const parts = contextParts(begun, { agent, abortSignal });
+    const artifacts = artifactsOfCall(this.#dependencies, begun.names, this.#input, abortSignal);
+    const parts = contextParts(begun, { agent, abortSignal, artifacts });
     parts.transcript = transcriptView(transcript, begun.invocationId);
     const init = contextInitOf(parts);
     const edits = begun.remembered.toolEdits;

@@ -11,7 +11,14 @@ import { isOfApp, knownCaller } from '../agents.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { NO_PLUGINS, pluginsOf } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
-import { callContext, contextInitOf, contextParts, NOTHING_ONCE, onceIn } from './call-context.ts';
+import {
+  artifactsOfCall,
+  callContext,
+  contextInitOf,
+  contextParts,
+  NOTHING_ONCE,
+  onceIn,
+} from './call-context.ts';
 import { searchTool } from './find-tool.ts';
 import { outcomeOfFailure } from './settle-call.ts';
 import { ToolCallbacks } from './tool-callbacks.ts';
@@ -73,7 +80,8 @@ async function settledWith(calls: UnsettledCalls, call: UnsettledCall): Promise<
   const tool = await toolOf(calls, call);
   if (tool === undefined) return call;
   const signal = init.abortSignal as AbortSignal;
-  const context = callContext(init, callInit(calls, call, known), signal, known?.prepared);
+  const artifacts = artifactsOfCall(dependencies, { app: init.appName }, { session, callKey }, signal);
+  const context = callContext({ ...init, artifacts }, callInit(calls, call, known), signal, known?.prepared);
   const planned = await dependencies.store.turns.callArguments({ session, callKey });
   const args = structuredClone(planned ?? argumentsIn(events, call.callId));
   const { response, failed, actions } = await outcomeOfFailure(callbacks, {

@@ -22,7 +22,13 @@ import { JobOfCall } from '../jobs/job-of-call.ts';
 import { JobOutcomes } from '../jobs/job-outcomes.ts';
 import { CallReport } from '../telemetry/reports.ts';
 import { beforeRun, plannedArguments } from './begin-call.ts';
-import { CallCredentials, callContext, contextInitOf, contextParts } from './call-context.ts';
+import {
+  artifactsOfCall,
+  CallCredentials,
+  callContext,
+  contextInitOf,
+  contextParts,
+} from './call-context.ts';
 import { LiveChunks } from './live-chunks.ts';
 import type { CallOutcome } from './settle-call.ts';
 import { type AskedPerson, attemptTool, type RunOfJob } from './tool-attempt.ts';
@@ -113,7 +119,12 @@ export class ToolRun {
     const { names, invocationId } = begun;
     const plugins = pluginsOf(dependencies.deployment, names.app);
     const callbacks = callId === '' ? ToolCallbacks.none(agent) : new ToolCallbacks(agent, plugins);
-    const parts = contextParts(begun, { agent, abortSignal: current.signal, transfers: handedOn });
+    const parts = contextParts(begun, {
+      agent,
+      abortSignal: current.signal,
+      transfers: handedOn,
+      artifacts: artifactsOfCall(dependencies, names, input, current.signal),
+    });
     if (!callbacks.isEmpty || tool.durable.needsTranscript) {
       const transcript = await beforeRun(dependencies, call, () =>
         currentTranscript(dependencies, session, names),

@@ -12,6 +12,8 @@ export interface ArtifactStream {
   mimeType: string;
   /** File name for people. */
   displayName?: string;
+  /** JSON. */
+  customMetadata?: Record<string, unknown>;
 }
 
 /** Bytes that are handed out as one part, which is base64 in memory. */

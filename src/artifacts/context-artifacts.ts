@@ -27,10 +27,12 @@ export interface OpenArtifactOptions {
 
 /** What a context does with artifacts. */
 export interface ContextArtifacts {
-  save(name: string, artifact: Part | ArtifactStream, metadata?: Record<string, unknown>): Promise<number>;
+  save(name: string, artifact: Part | ArtifactStream): Promise<number>;
   load(name: string, version?: number): Promise<Part | undefined>;
   open(name: string, options?: OpenArtifactOptions): Promise<OpenedArtifact | undefined>;
   list(): Promise<string[]>;
   /** Versions that are recorded with the outcome of a call; absent where something else records them. */
   readonly saved?: readonly SavedArtifact[];
+  /** Adds versions that an earlier part of the call has saved. */
+  restore?(saved: readonly SavedArtifact[]): void;
 }

@@ -1,7 +1,13 @@
 import type { Part } from '../events/content.ts';
-import { defined } from '../protocol/json.ts';
+import { defined, isRecord } from '../protocol/json.ts';
 import { toJsonValue } from '../schema/json-value.ts';
-import type { ArtifactContent, SavedArtifact, StoredArtifact } from '../store/artifacts/artifact-store.ts';
+import type {
+  ArtifactContent,
+  ArtifactOwner,
+  SavedArtifact,
+  StoredArtifact,
+} from '../store/artifacts/artifact-store.ts';
+import type { SessionNames } from '../store/sessions/session-names.ts';
 import type { Store } from '../store/store.ts';
 import type { ArtifactBytes } from './artifact-bytes.ts';
 import { type ArtifactStream, keptContent, partOf } from './artifact-content.ts';
@@ -12,24 +18,54 @@ export interface SavedArtifactsInit {
   store: Pick<Store, 'artifacts' | 'blobs'>;
   bytes: ArtifactBytes;
   app: string;
-  /** The store's id of the session. */
-  session: string;
-  /** Of the call or the step that saves. */
-  key: string;
+  owner: ArtifactOwner;
+  /** Has a version of a name, the nth that the attempt saves. */
+  versionOf: (save: NamedContent & { nth: number }) => Promise<number>;
+  /** The version is recorded by `versionOf`, and not with the outcome. */
+  isRecorded?: boolean;
   signal?: AbortSignal;
 }
 
+interface NamedContent {
+  name: string;
+  content: ArtifactContent;
+  metadata?: Record<string, unknown>;
+}
+
+type Surroundings = Pick<SavedArtifactsInit, 'store' | 'bytes' | 'app' | 'signal'>;
+
 /**
- * Artifacts as one attempt of a call, or of a step, sees them: those that are recorded, and those that it has saved itself, which are
- * recorded with its outcome. Another attempt that saves in the same order gets the same versions.
+ * Artifacts as one attempt of a call, or of a step, sees them: those that are recorded, and those that it has saved itself. Another
+ * attempt that saves in the same order gets the same versions.
  */
 export class SavedArtifacts implements ContextArtifacts {
   readonly #init: SavedArtifactsInit;
   readonly #saved: SavedArtifact[] = [];
   readonly #counts = new Map<string, number>();
 
-  constructor(init: SavedArtifactsInit) {
+  private constructor(init: SavedArtifactsInit) {
     this.#init = init;
+  }
+
+  /** For user code of a call or a step: versions are recorded with its outcome. */
+  static withOutcome(of: Surroundings, { session, key }: { session: string; key: string }): SavedArtifacts {
+    const versionOf: SavedArtifactsInit['versionOf'] = ({ name, nth }) =>
+      of.store.artifacts.reserveVersion({ session, key, name, nth });
+    return new SavedArtifacts({ ...of, owner: { session }, versionOf });
+  }
+
+  /** For user code around a turn's steps: versions are recorded at once. The session is made where it is not there. */
+  static atOnce(of: Surroundings, names: SessionNames, key: string): SavedArtifacts {
+    const versionOf: SavedArtifactsInit['versionOf'] = async ({ name, nth, content, metadata }) =>
+      (await of.store.artifacts.save({
+        ...names,
+        name,
+        content,
+        ...defined({ metadata }),
+        key: `${key}/${nth}`,
+        makesSession: true,
+      })) as number;
+    return new SavedArtifacts({ ...of, owner: names, versionOf, isRecorded: true });
   }
 
   /** To be recorded with the outcome. */
@@ -37,20 +73,36 @@ export class SavedArtifacts implements ContextArtifacts {
     return this.#saved;
   }
 
-  async save(
-    name: string,
-    artifact: Part | ArtifactStream,
-    metadata?: Record<string, unknown>,
-  ): Promise<number> {
+  restore(saved: readonly SavedArtifact[]): void {
+    for (const one of saved) {
+      const { name, version } = one;
+      if (this.#saved.some((known) => known.name === name && known.version === version)) continue;
+      this.#saved.push(one);
+      this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+    }
+  }
+
+  /** For user code whose actions do not carry what it has saved: the step records that. */
+  get ofStep(): ContextArtifacts {
+    return {
+      save: (name, artifact) => this.save(name, artifact),
+      load: (name, version) => this.load(name, version),
+      open: (name, options) => this.open(name, options),
+      list: () => this.list(),
+    };
+  }
+
+  async save(name: string, artifact: Part | ArtifactStream): Promise<number> {
     checkArtifactName(name);
-    const { store, bytes, app, session, key, signal } = this.#init;
-    const json = metadata === undefined ? undefined : (toJsonValue(metadata) as Record<string, unknown>);
+    const { bytes, app, signal, versionOf, isRecorded } = this.#init;
+    const given = isRecord(artifact) ? artifact.customMetadata : undefined;
+    const metadata = given === undefined ? undefined : (toJsonValue(given) as Record<string, unknown>);
     // Before anything is waited for: saves of one name have the order in which they were begun.
     const nth = this.#counts.get(name) ?? 0;
     this.#counts.set(name, nth + 1);
     const content = await keptContent(bytes, app, artifact, signal);
-    const version = await store.artifacts.reserveVersion({ session, key, name, nth });
-    this.#saved.push({ name, version, ...content, ...defined({ metadata: json }) });
+    const version = await versionOf({ name, nth, content, ...defined({ metadata }) });
+    if (!isRecorded) this.#saved.push({ name, version, ...content, ...defined({ metadata }) });
     return version;
   }
 
@@ -79,8 +131,8 @@ export class SavedArtifacts implements ContextArtifacts {
   }
 
   async list(): Promise<string[]> {
-    const { store, session } = this.#init;
-    const recorded = await store.artifacts.names({ session });
+    const { store, owner } = this.#init;
+    const recorded = await store.artifacts.names(owner);
     return [...new Set([...recorded, ...this.#saved.map(({ name }) => name)])].sort();
   }
 
@@ -89,14 +141,14 @@ export class SavedArtifacts implements ContextArtifacts {
     version: number | undefined,
   ): Promise<Pick<StoredArtifact, 'version' | 'content'> | undefined> {
     checkArtifactName(name);
-    const { store, session } = this.#init;
+    const { store, owner } = this.#init;
     const own = this.#saved
       .filter((saved) => saved.name === name && (version === undefined || saved.version === version))
       .reduce<SavedArtifact | undefined>(
         (newest, saved) => (newest && newest.version > saved.version ? newest : saved),
         undefined,
       );
-    const recorded = await store.artifacts.find({ session }, name, version);
+    const recorded = await store.artifacts.find(owner, name, version);
     if (own === undefined || (recorded !== undefined && recorded.version > own.version)) return recorded;
     const { name: _name, version: of, metadata: _metadata, ...content } = own;
     return { version: of, content: content as ArtifactContent };

@@ -1,4 +1,5 @@
 import type { BaseAgent } from '../agents/base-agent.ts';
+import type { ContextArtifacts } from '../artifacts/context-artifacts.ts';
 import type { Content } from '../events/content.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
 import { defined } from '../protocol/json.ts';
@@ -22,6 +23,7 @@ export interface StepContextInit {
   runConfig: TurnRunConfig;
   abortSignal: AbortSignal;
   transcript: TranscriptView | undefined;
+  artifacts: ContextArtifacts | undefined;
 }
 
 /** Shared by the contexts of one model step: the invocation, the current state, the actions of the model's event. */
@@ -33,7 +35,7 @@ export class StepContext {
   readonly init: ContextInit;
   readonly #state: Record<string, unknown>;
 
-  constructor({ names, agent, userContent, transcript, state, ...rest }: StepContextInit) {
+  constructor({ names, agent, userContent, transcript, artifacts, state, ...rest }: StepContextInit) {
     this.#state = state;
     const init: ContextInit = {
       ...rest,
@@ -44,7 +46,7 @@ export class StepContext {
       agent,
       state,
       eventActions: this.actions,
-      ...defined({ userContent, transcript }),
+      ...defined({ userContent, transcript, artifacts }),
     };
     this.invocation = new InvocationContext(init);
     this.init = { ...init, invocation: this.invocation };

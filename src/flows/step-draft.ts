@@ -71,7 +71,17 @@ export interface StepDraft {
 /** The rows that a model's answer, or its failure, adds to the store. */
 export type StepResponse = Pick<
   CommitStep,
-  'agent' | 'events' | 'calls' | 'rows' | 'requests' | 'usage' | 'toolEdits' | 'ends' | 'outcome' | 'ending'
+  | 'agent'
+  | 'artifacts'
+  | 'calls'
+  | 'ending'
+  | 'ends'
+  | 'events'
+  | 'outcome'
+  | 'requests'
+  | 'rows'
+  | 'toolEdits'
+  | 'usage'
 >;
 
 /** Whether the run has another step. */

@@ -1,3 +1,9 @@
+import type { ArtifactStream } from '../artifacts/artifact-content.ts';
+import type {
+  ContextArtifacts,
+  OpenArtifactOptions,
+  OpenedArtifact,
+} from '../artifacts/context-artifacts.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
 import type { Part } from '../events/content.ts';
 import {
@@ -11,50 +17,16 @@ import { toJsonValue } from '../schema/json-value.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
 import { CallJob, type ContextJob, NoJobError } from './call-job.ts';
 import { type Asked, assertCredentialKey, CallQuestions, withoutSecrets } from './call-questions.ts';
+import { type ContextParams, type ContextTask, initFrom, NoCallError } from './context-params.ts';
 import { type SearchMemoryResponse, ServiceMissing } from './context-services.ts';
 import { onceResult } from './function-response.ts';
 import { type InputAnswer, type InputRequest, nextInput, shortHint } from './input-request.ts';
-import {
-  type CallInit,
-  type ContextInit,
-  InvocationContext,
-  isInvocationContext,
-} from './invocation-context.ts';
-import { ReadonlyContext, stateWith } from './readonly-context.ts';
+import type { CallInit, ContextInit } from './invocation-context.ts';
+import { ReadonlyContext } from './readonly-context.ts';
 import { State } from './state.ts';
-import { ToolError } from './tool-error.ts';
 
 const LONGEST_ONCE_KEY = 200;
 const QUESTIONS = Symbol.for('holdfast.callQuestions');
-
-/** Something was asked of a context that only the context of a tool call has. */
-export class NoCallError extends ToolError {
-  override readonly name = 'NoCallError';
-
-  constructor(member: string) {
-    super(`context.${member} is there in tool calls only`, { code: 'HOLDFAST_NO_CALL', retryable: false });
-  }
-}
-
-/** Arguments of an ADK program that makes a context. Fields: those of `@google/adk` 2.0.0. */
-export interface ContextParams {
-  invocationContext: InvocationContext;
-  /** Gets the effects; a fresh one by default, whose effects nobody stores. */
-  eventActions?: EventActions;
-  functionCallId?: string;
-  toolConfirmation?: ToolConfirmation;
-}
-
-/** The running call, as something that can be told to end. Name: `tool.Context.Task` of kadirpekel/hector. */
-export interface ContextTask {
-  /**
-   * Has `handler` called once if this call is cancelled, to pass the cancellation on to what the tool has started. Outside
-   * of a call it does nothing, because nothing there can be cancelled.
-   *
-   * @example context.task.onCancel(() => job.stop());
-   */
-  onCancel(handler: () => unknown): void;
-}
 
 /**
  * The knowledge of a tool or a callback, and its effects beside its result. Fields: `Context` of `@google/adk` 2.0.0;
@@ -77,6 +49,7 @@ export class Context extends ReadonlyContext {
   readonly abortSignal: AbortSignal;
 
   readonly #state: State;
+  readonly #givenArtifacts: ContextArtifacts | undefined;
   readonly #call: CallInit | undefined;
   readonly #questions: CallQuestions;
   readonly #results = new Map<string, Promise<unknown>>();
@@ -89,6 +62,7 @@ export class Context extends ReadonlyContext {
     this.eventActions = init.eventActions ?? createEventActions();
     this.abortSignal = init.abortSignal ?? new AbortController().signal;
     this.#state = new State(init.state, this.eventActions.stateDelta);
+    this.#givenArtifacts = init.artifacts;
     this.#call = init.call;
     this.#questions = init.call?.questions ?? new CallQuestions();
     // Not private: a tool may come from another copy of the package. Not enumerable: it is nobody's to log.
@@ -221,31 +195,54 @@ export class Context extends ReadonlyContext {
   }
 
   /**
-   * Keeps a file of the session.
+   * Saves a version of an artifact of the session, or of the user where the name begins with `user:`. It is there for others once the call
+   * has succeeded, with the call's state; in callbacks, once their step is recorded. Another attempt of the call that saves in the same
+   * order gets the same versions.
    *
-   * @returns its version.
-   * @throws ServiceMissing in this release, which has no artifact service.
+   * @param artifact a part with `inlineData`, `text` or `fileData`, or a stream, of which no more than a block is in memory.
+   * @returns the version, from 0.
+   * @throws InvalidArtifactName, InvalidArtifact, ArtifactTooLarge, BucketFailed
+   * @throws ServiceMissing where there is no artifact service.
+   * @example
+   * await context.saveArtifact('report.pdf', { stream: createReadStream(path), mimeType: 'application/pdf' });
    */
-  async saveArtifact(_filename: string, _artifact: Part): Promise<number> {
-    throw new ServiceMissing('Artifact');
+  async saveArtifact(filename: string, artifact: Part | ArtifactStream): Promise<number> {
+    const version = await this.#artifacts.save(filename, artifact);
+    const known = this.eventActions.artifactDelta[filename] ?? -1;
+    this.eventActions.artifactDelta[filename] = Math.max(known, version);
+    return version;
   }
 
   /**
-   * A file of the session, the latest version by default; undefined where there is none.
+   * An artifact of the session or its user as it was saved, the newest version by default; undefined where there is none.
    *
-   * @throws ServiceMissing in this release, which has no artifact service.
+   * @throws ArtifactTooLarge for more than 64 MiB: read those with {@link Context.openArtifact}.
+   * @throws ArtifactCorrupt, BucketFailed, UnknownBucket, InvalidArtifactName
+   * @throws ServiceMissing where there is no artifact service.
    */
-  async loadArtifact(_filename: string, _version?: number): Promise<Part | undefined> {
-    throw new ServiceMissing('Artifact');
+  async loadArtifact(filename: string, version?: number): Promise<Part | undefined> {
+    return await this.#artifacts.load(filename, version);
   }
 
   /**
-   * Names of the session's files.
+   * An artifact whose bytes are read as they are needed: all, or a range; undefined where there is none.
    *
-   * @throws ServiceMissing in this release, which has no artifact service.
+   * @throws as {@link Context.loadArtifact}
+   * @example
+   * const opened = await context.openArtifact('orders.csv');
+   * for await (const bytes of opened?.bytes ?? []) parser.write(bytes);
+   */
+  async openArtifact(filename: string, options?: OpenArtifactOptions): Promise<OpenedArtifact | undefined> {
+    return await this.#artifacts.open(filename, options);
+  }
+
+  /**
+   * Names of the artifacts of the session and its user, sorted.
+   *
+   * @throws ServiceMissing where there is no artifact service.
    */
   async listArtifacts(): Promise<string[]> {
-    throw new ServiceMissing('Artifact');
+    return await this.#artifacts.list();
   }
 
   /**
@@ -360,6 +357,11 @@ export class Context extends ReadonlyContext {
     return this.functionCallId;
   }
 
+  get #artifacts(): ContextArtifacts {
+    if (this.#givenArtifacts === undefined) throw new ServiceMissing('Artifact');
+    return this.#givenArtifacts;
+  }
+
   #currentCall(member: string): CallInit {
     if (this.#call === undefined) throw new NoCallError(member);
     return this.#call;
@@ -377,21 +379,4 @@ export function questionsOf(context: Context): CallQuestions {
  */
 export function askedOf(context: Context): Asked | undefined {
   return context[QUESTIONS].asked;
-}
-
-/** A new context of the same invocation sees what its other contexts have written by now, and writes into its own actions. */
-function initFrom({ invocationContext, eventActions, functionCallId, toolConfirmation }: ContextParams) {
-  if (!isInvocationContext(invocationContext)) {
-    throw new TypeError('new Context: invocationContext must be the InvocationContext that Holdfast made');
-  }
-  const { call, eventActions: written, ...init } = InvocationContext.initOf(invocationContext);
-  const isOfCall = call !== undefined && call.callId === functionCallId;
-  return {
-    ...init,
-    state: stateWith(init.state, written === eventActions ? undefined : written),
-    eventActions: eventActions ?? createEventActions(),
-    invocation: invocationContext,
-    ...(isOfCall ? { call } : {}),
-    ...defined({ toolConfirmation }),
-  } satisfies ContextInit;
 }

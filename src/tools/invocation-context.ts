@@ -1,3 +1,4 @@
+import type { ContextArtifacts } from '../artifacts/context-artifacts.ts';
 import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import type { EventActions, ToolConfirmation } from '../events/event-actions.ts';
@@ -149,6 +150,8 @@ export interface ContextInit {
   toolConfirmation?: ToolConfirmation;
   /** Left out outside of tool calls. */
   call?: CallInit;
+  /** Left out where there is no artifact service. */
+  artifacts?: ContextArtifacts;
   agent?: ContextAgent;
   /** Number of transfers of the turn by now. Defaults to 0. */
   transfers?: number;

@@ -5,6 +5,7 @@ import { DefaultLogger } from '@temporalio/worker';
 import { createActivities, type HoldfastActivities } from '../../activities/create-activities.ts';
 import { TurnMetrics } from '../../activities/telemetry/turn-metrics.ts';
 import type { App } from '../../src/app/app.ts';
+import { ArtifactBytes } from '../../src/artifacts/artifact-bytes.ts';
 import type { Confirm } from '../../src/contract/approvals.ts';
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { CredentialVault } from '../../src/credentials/credential-vault.ts';
@@ -40,6 +41,7 @@ export class ActivityScene {
       store,
       credentials: this.vault,
       transcripts: new TranscriptCache(),
+      artifacts: new ArtifactBytes(store.blobs),
       logger: { debug: silent, info: silent, warn, error: warn },
       telemetry: { tracing: undefined, metrics: new TurnMetrics(noopMetricMeter) },
       transcriptUrl: undefined,

@@ -10,6 +10,7 @@ import { createActivities, type HoldfastActivities } from '../../activities/crea
 import { TurnMetrics } from '../../activities/telemetry/turn-metrics.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
+import { ArtifactBytes } from '../../src/artifacts/artifact-bytes.ts';
 import { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import type { Event } from '../../src/events/event.ts';
 import { TranscriptCache } from '../../src/flows/transcript-cache.ts';
@@ -111,6 +112,7 @@ function activitiesOf(deployed: App): HoldfastActivities {
     deployment: deploy({ apps: [deployed] }),
     store,
     transcripts: new TranscriptCache(),
+    artifacts: new ArtifactBytes(store.blobs),
     logger: { debug: silent, info: silent, warn: silent, error: silent },
     telemetry: { tracing: undefined, metrics: new TurnMetrics(noopMetricMeter) },
     credentials: new CredentialVault(store.credentials, undefined),

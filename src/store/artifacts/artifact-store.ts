@@ -48,6 +48,8 @@ export interface ArtifactStore {
       content: ArtifactContent;
       metadata?: Record<string, unknown>;
       key?: string;
+      /** Makes the session where it is not there. @default false */
+      makesSession?: boolean;
     },
   ): Promise<number | undefined>;
   /** Newest version, or the given one. Undefined where it is not there. */

@@ -72,9 +72,13 @@ declare
   kept bigint;
 begin
   select * into a from json_to_record(args) as t(
-    name_key text, user_key text, name text, saved_by text, kind text, blob text, mime_type text, display_name text, uri text,
+    name_key text, user_key text, make json, name text, saved_by text, kind text, blob text, mime_type text, display_name text, uri text,
     metadata json);
-  select * into s from holdfast.sessions t where t.name_key = a.name_key for share;
+  if a.make is not null and not starts_with(a.name, 'user:') then
+    s := holdfast.make_session(a.name_key, a.make);
+  else
+    select * into s from holdfast.sessions t where t.name_key = a.name_key for share;
+  end if;
   of_scope := case when starts_with(a.name, 'user:') then a.user_key else s.id end;
   if of_scope is null then
     return null;

@@ -4,7 +4,7 @@ import type { Database } from '../engine/database.ts';
 import { storableText } from '../engine/json-text.ts';
 import { callFunction, JsonDocument } from '../engine/sql-function.ts';
 import type { Tables } from '../engine/tables.ts';
-import { sessionKeys } from '../sessions/session-names.ts';
+import { newSession, sessionKeys } from '../sessions/session-names.ts';
 import type { ArtifactContent, ArtifactOwner, ArtifactStore, StoredArtifact } from './artifact-store.ts';
 
 type VersionRow = Pick<
@@ -53,11 +53,12 @@ export function postgresArtifacts(database: Database): ArtifactStore {
       ]);
       return Number(row?.version);
     },
-    async save({ app, userId, sessionId, name, content, metadata, key }) {
+    async save({ app, userId, sessionId, name, content, metadata, key, makesSession = false }) {
       const keys = sessionKeys({ app, userId, sessionId });
       const version = await callFunction<string | null>(database, 'save_artifact', {
         name_key: keys.name,
         user_key: keys.user,
+        make: makesSession ? newSession({ app, userId, sessionId }) : null,
         name,
         saved_by: key,
         ...columnsOf(content),
