@@ -1,0 +1,159 @@
+import type { Content, FunctionDeclaration, Part } from '../../events/content.ts';
+import { appendInstructions } from '../../models/llm-request.ts';
+import { isRecord } from '../../protocol/json.ts';
+import { DefinitionError } from '../../schema/definition-error.ts';
+import { kindOf } from '../../schema/kind-of.ts';
+import { BaseTool, type RunAsyncToolRequest, type ToolProcessLlmRequest, toolOwner } from '../base-tool.ts';
+import type { Context } from '../context.ts';
+import { InvocationContext } from '../invocation-context.ts';
+
+const NAME = 'load_artifacts';
+
+/** Text of `@google/adk` 2.0.0: models have learnt to follow it. */
+const LOADED =
+  'artifact contents temporarily inserted and removed. to access these artifacts, call load_artifacts tool again.';
+
+/** Types that Gemini takes as bytes. */
+const INLINE = /^(image\/|audio\/|video\/|application\/pdf$)/;
+/** Types beside `text/…` whose bytes are text. */
+const TEXT_TYPES = new Set(['application/csv', 'application/json', 'application/xml']);
+
+/** Artifacts that one call can load, and that one request gets of preloaded ones. */
+const MOST_LOADED = 64;
+
+export interface LoadArtifactsToolOptions {
+  /**
+   * Artifacts that each request has, whether the model asks for them or not: names, in which `*` stands for any characters but a slash.
+   * Semantics: `loadartifactstool` of adk-go, which loads all.
+   *
+   * @default none
+   * @example new LoadArtifactsTool({ preload: ['user:profile.json', 'brief/*.md'] })
+   */
+  preload?: readonly string[];
+}
+
+/**
+ * `load_artifacts`: the model names artifacts, and the next request has their contents. They are no part of the transcript: the model calls
+ * the tool again when it needs them again. Semantics: `LoadArtifactsTool` of `@google/adk` 2.0.0; `preload` is ours.
+ *
+ * @throws DefinitionError from the constructor, naming what is wrong.
+ * @example new LlmAgent({ name: 'analyst', model: 'gemini-2.5-flash', tools: [LOAD_ARTIFACTS] })
+ */
+export class LoadArtifactsTool extends BaseTool {
+  readonly #preload: readonly RegExp[];
+
+  constructor(options: LoadArtifactsToolOptions = {}) {
+    super({
+      name: NAME,
+      description: `Loads artifacts into the session for this request.
+
+NOTE: Call when you need access to artifacts (for example, uploads saved by the web UI).`,
+    });
+    const { preload = [] } = options;
+    if (!Array.isArray(preload) || preload.some((each) => typeof each !== 'string' || each === '')) {
+      const problem = `expected names of artifacts, got ${kindOf(preload)}`;
+      throw new DefinitionError({ owner: toolOwner('LoadArtifactsTool', NAME), field: 'preload', problem });
+    }
+    this.#preload = preload.map(patternOf);
+  }
+
+  override _getDeclaration(): FunctionDeclaration {
+    return {
+      name: this.name,
+      description: this.description,
+      parametersJsonSchema: {
+        type: 'object',
+        properties: {
+          artifact_names: {
+            type: 'array',
+            items: { type: 'string' },
+            description: 'The names of the artifacts to load.',
+          },
+        },
+      },
+    };
+  }
+
+  override async runAsync({ args }: RunAsyncToolRequest): Promise<unknown> {
+    return { artifact_names: namesIn(args.artifact_names), status: LOADED };
+  }
+
+  override async processLlmRequest({ toolContext, llmRequest }: ToolProcessLlmRequest): Promise<void> {
+    await super.processLlmRequest({ toolContext, llmRequest });
+    if (InvocationContext.initOf(toolContext.invocationContext).artifacts === undefined) return;
+    const names = await toolContext.listArtifacts();
+    if (names.length === 0) return;
+    appendInstructions(llmRequest, [
+      `You have a list of artifacts:
+  ${JSON.stringify(names)}
+
+  When the user asks questions about any of the artifacts, you should call the
+  \`load_artifacts\` function to load the artifact. Always call load_artifacts
+  before answering questions related to the artifacts, regardless of whether the
+  artifacts have been loaded before. Do not depend on prior answers about the
+  artifacts.`,
+    ]);
+    const preloaded = names.filter((name) => this.#preload.some((pattern) => pattern.test(name)));
+    const asked = askedIn(llmRequest.contents.at(-1));
+    for (const name of [...new Set([...preloaded.slice(0, MOST_LOADED), ...asked])]) {
+      const part = await loaded(toolContext, name);
+      if (part !== undefined) llmRequest.contents.push({ role: 'user', parts: [{ text: `Artifact ${name} is:` }, part] });
+    }
+  }
+}
+
+/** The {@link LoadArtifactsTool} without options. */
+export const LOAD_ARTIFACTS = new LoadArtifactsTool();
+
+/** Names that the model has asked for in the step before: contents are loaded for one request. */
+function askedIn(last: Content | undefined): string[] {
+  if (last?.role !== 'user') return [];
+  return (last.parts ?? []).flatMap(({ functionResponse }) =>
+    functionResponse?.name === NAME && isRecord(functionResponse.response)
+      ? namesIn(functionResponse.response.artifact_names)
+      : [],
+  );
+}
+
+function namesIn(given: unknown): string[] {
+  const names = Array.isArray(given) ? given : [];
+  return names.filter((name): name is string => typeof name === 'string').slice(0, MOST_LOADED);
+}
+
+/** A name that the session lacks may be the user's. */
+async function loaded(context: Context, name: string): Promise<Part | undefined> {
+  const part = (await found(context, name)) ?? (name.startsWith('user:') ? undefined : await found(context, `user:${name}`));
+  return part && readable(part, name);
+}
+
+/** Undefined for a name that nothing can have: the model made it up. */
+async function found(context: Context, name: string): Promise<Part | undefined> {
+  try {
+    return await context.loadArtifact(name);
+  } catch (error) {
+    if (isRecord(error) && error.code === 'HOLDFAST_INVALID_ARTIFACT_NAME') return undefined;
+    throw error;
+  }
+}
+
+/** As a model can take it: bytes of types that it knows, text, or a line about the rest. */
+function readable(part: Part, name: string): Part {
+  const { inlineData } = part;
+  if (inlineData === undefined) return part;
+  const type = inlineData.mimeType?.split(';', 1)[0]?.trim() || 'application/octet-stream';
+  if (INLINE.test(type)) return part;
+  const { data } = inlineData;
+  if (!data) return { text: `[Artifact: ${name}, type: ${type}. No inline data was provided.]` };
+  const bytes = Buffer.from(data, 'base64');
+  if (type.startsWith('text/') || TEXT_TYPES.has(type)) return { text: bytes.toString() };
+  const size = (bytes.length / 1_024).toFixed(1);
+  return { text: `[Binary artifact: ${name}, type: ${type}, size: ${size} KB. Content cannot be displayed inline.]` };
+}
+
+function patternOf(pattern: string): RegExp {
+  const source = pattern
+    .split('*')
+    .map((text) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+    .join('[^/]*');
+  return new RegExp(`^${source}$`, 'u');
+}
