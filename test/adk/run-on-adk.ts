@@ -17,7 +17,9 @@ export async function runOnAdk(scenario: Scenario): Promise<Came> {
   const { agent, plugins = [] } = scenario.build(adk, model, agentNameOf(scenario), note);
   const sessionService = new adk.InMemorySessionService();
   const kept = scenario.keepsTalk ? [talkKept(adk), ...plugins] : plugins;
-  const runner = new adk.Runner({ agent, appName: APP, plugins: kept, sessionService });
+  const { InMemoryArtifactService } = adk as unknown as typeof import('@google/adk');
+  const services = { sessionService, artifactService: new InMemoryArtifactService() };
+  const runner = new adk.Runner({ agent, appName: APP, plugins: kept, ...services } as never);
   return await play(
     scenario,
     {

@@ -1,6 +1,7 @@
 import type { Scenario } from './scenario.ts';
 import { AGENT_CALLBACKS } from './scenarios/agent-callbacks.ts';
 import { AGENT_TOOLS } from './scenarios/agent-tools.ts';
+import { ARTIFACTS } from './scenarios/artifacts.ts';
 import { BASICS } from './scenarios/basics.ts';
 import { CONFIRMATIONS } from './scenarios/confirmations.ts';
 import { ENDINGS } from './scenarios/endings.ts';
@@ -24,6 +25,7 @@ import { TREES } from './scenarios/trees.ts';
 /** Scenarios that both packages play. */
 export const SCENARIOS: readonly Scenario[] = [
   ...BASICS,
+  ...ARTIFACTS,
   ...STATE,
   ...RESULTS,
   ...MODEL_CALLBACKS,
