@@ -321,9 +321,13 @@ export {
   UrlContextTool,
   VertexRagRetrievalTool,
 } from './tools/built-in/gemini-tools.ts';
+export {
+  LOAD_ARTIFACTS,
+  LoadArtifactsTool,
+  type LoadArtifactsToolOptions,
+} from './tools/built-in/load-artifacts-tool.ts';
 export { ESCALATE, EscalateTool, EXIT_LOOP, ExitLoopTool } from './tools/built-in/loop-control-tools.ts';
 export { getUserChoiceTool, requestInputTool } from './tools/built-in/question-tools.ts';
-export { LOAD_ARTIFACTS, LoadArtifactsTool, type LoadArtifactsToolOptions } from './tools/built-in/load-artifacts-tool.ts';
 export {
   type DataStoreParams,
   type SearchEngineParams,

@@ -11,17 +11,11 @@ import type { Context } from '../../src/tools/context.ts';
 import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
 import type { JobView } from '../../src/tools/job-options.ts';
 import { assertOfApp, callerOf, type NamedAgent } from '../agents.ts';
+import { attemptArtifacts } from '../artifacts.ts';
 import type { Attempt } from '../attempt.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
-import {
-  artifactsOfCall,
-  CallCredentials,
-  callContext,
-  contextInitOf,
-  contextParts,
-  onceIn,
-} from '../tool/call-context.ts';
+import { CallCredentials, callContext, contextInitOf, contextParts, onceIn } from '../tool/call-context.ts';
 import { deployedTool, searchTool } from '../tool/find-tool.ts';
 import { ToolCallbacks } from '../tool/tool-callbacks.ts';
 import { type JobNotes, notesIn } from './job-notes.ts';
@@ -102,7 +96,7 @@ export class JobHookContext {
       {
         agent,
         abortSignal: current.signal,
-        artifacts: artifactsOfCall(dependencies, names, input, current.signal),
+        artifacts: attemptArtifacts(dependencies, names, input, current.signal),
       },
     );
     const edits = peeked.remembered.toolEdits;

@@ -2,7 +2,6 @@ import { Context as ActivityContext, activityInfo } from '@temporalio/activity';
 import proto from '@temporalio/proto';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { runConfigOf } from '../../src/app/app-settings.ts';
-import { SavedArtifacts } from '../../src/artifacts/saved-artifacts.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
 import { unreadable } from '../../src/contract/messages.ts';
 import type { Content } from '../../src/events/content.ts';
@@ -23,6 +22,7 @@ import type { Store } from '../../src/store/store.ts';
 import { Fenced, Unstorable } from '../../src/store/store-errors.ts';
 import type { OpenedStep, OpenStep, PeekedStep } from '../../src/store/turns/step-store.ts';
 import { agentNamed, assertOfApp, isDeployedNowhere, rootOf } from '../agents.ts';
+import { artifactsAtOnce } from '../artifacts.ts';
 import { type Attempt, retryLater, withoutStack } from '../attempt.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf, rootAgentOf, settingsOf } from '../deployment.ts';
@@ -295,10 +295,11 @@ async function contextOf(
     runConfig: runConfigOf(settingsOf(deployment, names.app, input.appTerms), input.runConfig),
     abortSignal: current.signal,
     transcript: transcriptView(transcript, invocationId),
-    artifacts: SavedArtifacts.atOnce(
-      { store, bytes: dependencies.artifacts, app: names.app, signal: current.signal },
+    artifacts: artifactsAtOnce(
+      dependencies,
       names,
-      `${invocationId}/message`,
+      { session, key: `${invocationId}/message` },
+      current.signal,
     ),
   });
 }

@@ -1,6 +1,5 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { runConfigOf } from '../../src/app/app-settings.ts';
-import { SavedArtifacts } from '../../src/artifacts/saved-artifacts.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { StepContext, type StepContextInit } from '../../src/flows/step-context.ts';
 import {
@@ -25,6 +24,7 @@ import type { TurnError } from '../../src/protocol/turn.ts';
 import type { DraftEvent } from '../../src/store/sessions/session-store.ts';
 import type { NewEvent, SettleStep } from '../../src/store/turns/step-store.ts';
 import { agentNamed, assertOfApp, isDeployedNowhere, transferredBy } from '../agents.ts';
+import { artifactsAtOnce } from '../artifacts.ts';
 import type { Attempt } from '../attempt.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { type Deployment, pluginsOf, settingsOf } from '../deployment.ts';
@@ -228,10 +228,11 @@ async function endingOfHooks(heard: EndingForHooks): Promise<Ending> {
     userContent: peeked.userContent ?? before.message,
     runConfig: runConfigOf(settings, asked?.runConfig),
     abortSignal: current.signal,
-    artifacts: SavedArtifacts.atOnce(
-      { store, bytes: dependencies.artifacts, app: names.app, signal: current.signal },
+    artifacts: artifactsAtOnce(
+      dependencies,
       names,
-      `${stepKeyOf(runKey, step)}/end`,
+      { session, key: `${stepKeyOf(runKey, step)}/end` },
+      current.signal,
     ),
   };
   const seen = await seenResponses(code, contextOf(contextInit, before), given, failed);

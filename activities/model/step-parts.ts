@@ -1,7 +1,7 @@
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { isLlmAgent, type LlmAgent } from '../../src/agents/llm-agent.ts';
 import { type AppSettings, runConfigOf } from '../../src/app/app-settings.ts';
-import { SavedArtifacts } from '../../src/artifacts/saved-artifacts.ts';
+import type { AttemptArtifacts } from '../../src/artifacts/context-artifacts.ts';
 import type { TurnUsage } from '../../src/contract/sessions.ts';
 import { timeLeft } from '../../src/flows/budgets.ts';
 import { StepContext, type StepContextInit } from '../../src/flows/step-context.ts';
@@ -13,6 +13,7 @@ import { defined } from '../../src/protocol/json.ts';
 import type { RunTerms, ToolEdit, TurnRunConfig } from '../../src/protocol/run-terms.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
 import type { OpenedStep } from '../../src/store/turns/step-store.ts';
+import { attemptArtifacts } from '../artifacts.ts';
 import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
@@ -52,7 +53,7 @@ export interface StepParts<Agent extends BaseAgent = BaseAgent> extends GivenSte
   runConfig: TurnRunConfig;
   contextInit: StepContextInit;
   /** Those that its user code saves are recorded with the step. */
-  artifacts: SavedArtifacts;
+  artifacts: AttemptArtifacts;
   context: StepContext;
   /** Those of earlier steps. */
   toolEdits: readonly ToolEdit[];
@@ -81,9 +82,11 @@ export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): Ste
   const { invocationId, branch } = input;
   const plugins = pluginsOf(dependencies.deployment, names.app);
   const runConfig = runConfigOf(settings, input.runConfig ?? opened.asked.runConfig);
-  const artifacts = SavedArtifacts.withOutcome(
-    { store: dependencies.store, bytes: dependencies.artifacts, app: names.app, signal: current.signal },
-    { session: opened.session, key: stepKeyOf(input.runKey, input.step) },
+  const artifacts = attemptArtifacts(
+    dependencies,
+    names,
+    { session: opened.session, callKey: stepKeyOf(input.runKey, input.step) },
+    current.signal,
   );
   const contextInit: StepContextInit = {
     names,

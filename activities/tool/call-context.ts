@@ -1,7 +1,6 @@
 import { MOST_TRANSFERS } from '../../src/agents/agent-transfer.ts';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { ContextArtifacts } from '../../src/artifacts/context-artifacts.ts';
-import { SavedArtifacts } from '../../src/artifacts/saved-artifacts.ts';
 import type { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import type { AuthCredential } from '../../src/events/auth-credential.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
@@ -14,7 +13,6 @@ import { Context } from '../../src/tools/context.ts';
 import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
 import { InvocationContext, type TranscriptView } from '../../src/tools/invocation-context.ts';
 import { InvalidResultError } from '../../src/tools/tool-error.ts';
-import type { ActivityDependencies } from '../dependencies.ts';
 
 type StartedCall = Extract<BegunCall, { kind: 'started' }>;
 
@@ -55,16 +53,6 @@ export function contextParts(
   more: Pick<ContextParts, 'agent' | 'abortSignal' | 'transfers' | 'artifacts'>,
 ): ContextParts {
   return { names, invocationId, userContent, state, ...more };
-}
-
-/** Artifacts as an attempt of a call sees them, and saves them. */
-export function artifactsOfCall(
-  { store, artifacts: bytes }: Pick<ActivityDependencies, 'store' | 'artifacts'>,
-  { app }: Pick<SessionNames, 'app'>,
-  { session, callKey }: { session: string; callKey: string },
-  signal: AbortSignal,
-): ContextArtifacts {
-  return SavedArtifacts.withOutcome({ store, bytes, app, signal }, { session, key: callKey });
 }
 
 /** The parts of all contexts of a call, and of the contexts of the toolsets that have its tool. */

@@ -9,20 +9,14 @@ import type { CallInit } from '../../src/tools/invocation-context.ts';
 import { isOfApp, knownCaller } from '../agents.ts';
 import { beginAnswered } from '../approvals/begin-answered.ts';
 import { RecordedAnswers } from '../approvals/call-answers.ts';
+import { attemptArtifacts } from '../artifacts.ts';
 import type { Attempt } from '../attempt.ts';
 import { afterTime, raceEndings } from '../deadline.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
 import { digestOfCarried, plannedArguments } from './begin-call.ts';
-import {
-  artifactsOfCall,
-  callContext,
-  contextInitOf,
-  contextParts,
-  effectsOf,
-  onceIn,
-} from './call-context.ts';
+import { callContext, contextInitOf, contextParts, effectsOf, onceIn } from './call-context.ts';
 import { ownTool, searchTool } from './find-tool.ts';
 import { type CallOutcome, callbackTooLate, callResult, rejection } from './settle-call.ts';
 import { type CalledTool, ToolCallbacks } from './tool-callbacks.ts';
@@ -117,7 +111,7 @@ class ClosedCall {
     const { deployment } = this.#dependencies;
     const { session, tool: name, callKey, callId, prepared = false } = this.#input;
     const transcript = await currentTranscript(this.#dependencies, session, begun.names);
-    const artifacts = artifactsOfCall(this.#dependencies, begun.names, this.#input, abortSignal);
+    const artifacts = attemptArtifacts(this.#dependencies, begun.names, this.#input, abortSignal);
     const parts = contextParts(begun, { agent, abortSignal, artifacts });
     parts.transcript = transcriptView(transcript, begun.invocationId);
     const init = contextInitOf(parts);

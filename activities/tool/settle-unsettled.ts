@@ -3,22 +3,17 @@ import type { Event } from '../../src/events/event.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
 import type { ToolEdit } from '../../src/protocol/run-terms.ts';
 import type { SettleStepInput, UnsettledCall } from '../../src/protocol/step.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { KnownCall } from '../../src/store/turns/call-store.ts';
 import type { SettleStep } from '../../src/store/turns/step-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
 import { isOfApp, knownCaller } from '../agents.ts';
+import { attemptArtifacts } from '../artifacts.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { NO_PLUGINS, pluginsOf } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
-import {
-  artifactsOfCall,
-  callContext,
-  contextInitOf,
-  contextParts,
-  NOTHING_ONCE,
-  onceIn,
-} from './call-context.ts';
+import { callContext, contextInitOf, contextParts, NOTHING_ONCE, onceIn } from './call-context.ts';
 import { searchTool } from './find-tool.ts';
 import { outcomeOfFailure } from './settle-call.ts';
 import { ToolCallbacks } from './tool-callbacks.ts';
@@ -69,6 +64,10 @@ interface UnsettledCalls {
   events: readonly Event[];
 }
 
+function namesIn({ appName: app, userId, sessionId }: ContextInit): SessionNames {
+  return { app, userId, sessionId };
+}
+
 async function settledWith(calls: UnsettledCalls, call: UnsettledCall): Promise<SettledWith> {
   // Code that the model wrote is no tool's call.
   if (call.callId === '') return call;
@@ -80,7 +79,7 @@ async function settledWith(calls: UnsettledCalls, call: UnsettledCall): Promise<
   const tool = await toolOf(calls, call);
   if (tool === undefined) return call;
   const signal = init.abortSignal as AbortSignal;
-  const artifacts = artifactsOfCall(dependencies, { app: init.appName }, { session, callKey }, signal);
+  const artifacts = attemptArtifacts(dependencies, namesIn(init), { session, callKey }, signal);
   const context = callContext({ ...init, artifacts }, callInit(calls, call, known), signal, known?.prepared);
   const planned = await dependencies.store.turns.callArguments({ session, callKey });
   const args = structuredClone(planned ?? argumentsIn(events, call.callId));

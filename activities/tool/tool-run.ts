@@ -14,6 +14,7 @@ import type { Context } from '../../src/tools/context.ts';
 import type { OnUnknownOutcome } from '../../src/tools/durable-options.ts';
 import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
 import type { RecordedAnswers } from '../approvals/call-answers.ts';
+import { attemptArtifacts } from '../artifacts.ts';
 import { type Attempt, endable } from '../attempt.ts';
 import { afterTime } from '../deadline.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
@@ -22,13 +23,7 @@ import { JobOfCall } from '../jobs/job-of-call.ts';
 import { JobOutcomes } from '../jobs/job-outcomes.ts';
 import { CallReport } from '../telemetry/reports.ts';
 import { beforeRun, plannedArguments } from './begin-call.ts';
-import {
-  artifactsOfCall,
-  CallCredentials,
-  callContext,
-  contextInitOf,
-  contextParts,
-} from './call-context.ts';
+import { CallCredentials, callContext, contextInitOf, contextParts } from './call-context.ts';
 import { LiveChunks } from './live-chunks.ts';
 import type { CallOutcome } from './settle-call.ts';
 import { type AskedPerson, attemptTool, type RunOfJob } from './tool-attempt.ts';
@@ -123,7 +118,7 @@ export class ToolRun {
       agent,
       abortSignal: current.signal,
       transfers: handedOn,
-      artifacts: artifactsOfCall(dependencies, names, input, current.signal),
+      artifacts: attemptArtifacts(dependencies, names, input, current.signal),
     });
     if (!callbacks.isEmpty || tool.durable.needsTranscript) {
       const transcript = await beforeRun(dependencies, call, () =>

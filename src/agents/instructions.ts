@@ -1,4 +1,5 @@
 import type { ContentUnion } from '@google/genai';
+import type { ContextArtifacts } from '../artifacts/context-artifacts.ts';
 import { codedError } from '../contract/error.ts';
 import type { Content, Part } from '../events/content.ts';
 import { isRecord } from '../protocol/json.ts';
@@ -52,17 +53,58 @@ export class MissingTemplateValue extends codedError('HOLDFAST_TEMPLATE_VALUE') 
  * `@google/adk` 2.0.0.
  *
  * @param states the first that has a key counts.
- * @throws MissingTemplateValue also for `{artifact.name}`: there is no artifact service.
+ * @throws MissingTemplateValue also for `{artifact.name}`: {@link fillInstruction} has artifacts.
  */
 export function fillTemplate(
   template: string,
   ...states: readonly Readonly<Record<string, unknown>>[]
 ): string {
+  return filled(template, undefined, states);
+}
+
+/**
+ * As {@link fillTemplate}, and `{artifact.name}` is the text of the artifact; an artifact of bytes is written as the JSON of its part.
+ *
+ * @param artifacts undefined where there is no artifact service.
+ * @throws MissingTemplateValue; errors of the artifact service.
+ */
+export async function fillInstruction(
+  template: string,
+  artifacts: Pick<ContextArtifacts, 'load'> | undefined,
+  ...states: readonly Readonly<Record<string, unknown>>[]
+): Promise<string> {
+  const named = new Set(
+    [...template.matchAll(PLACEHOLDER)].flatMap(([placeholder]) => {
+      const { key } = placeheld(placeholder);
+      return key.startsWith(ARTIFACT) ? [key.slice(ARTIFACT.length)] : [];
+    }),
+  );
+  if (named.size === 0 || artifacts === undefined) return filled(template, undefined, states);
+  const texts = new Map<string, string>();
+  for (const name of named) {
+    const part = await artifacts.load(name);
+    if (part !== undefined) texts.set(name, part.text ?? valueText(part));
+  }
+  return filled(template, texts, states);
+}
+
+function filled(
+  template: string,
+  artifacts: ReadonlyMap<string, string> | undefined,
+  states: readonly Readonly<Record<string, unknown>>[],
+): string {
   return template.replace(PLACEHOLDER, (placeholder) => {
-    const inside = placeholder.replace(/^\{+|(?<!\})\}+$/g, '').trim();
-    const optional = inside.endsWith('?');
-    const key = optional ? inside.slice(0, -1) : inside;
-    if (key.startsWith(ARTIFACT)) throw new MissingTemplateValue('Artifact service is not initialized.');
+    const { key, optional } = placeheld(placeholder);
+    if (key.startsWith(ARTIFACT)) {
+      if (artifacts === undefined) throw new MissingTemplateValue('Artifact service is not initialized.');
+      const name = key.slice(ARTIFACT.length);
+      const text = artifacts.get(name);
+      if (text !== undefined) return text;
+      if (optional) return '';
+      throw new MissingTemplateValue(
+        `Artifact ${name} not found. Save it first, or write {artifact.${name}?} in the instruction.`,
+      );
+    }
     if (!NAME.test(key)) return placeholder;
     // Own properties only: an inherited `constructor` is no value of the state.
     const state = states.find((each) => Object.hasOwn(each, key));
@@ -72,6 +114,12 @@ export function fillTemplate(
       `Context variable not found: \`${key}\`. Set it in the state, or write {${key}?} in the instruction.`,
     );
   });
+}
+
+function placeheld(placeholder: string): { key: string; optional: boolean } {
+  const inside = placeholder.replace(/^\{+|(?<!\})\}+$/g, '').trim();
+  const optional = inside.endsWith('?');
+  return { key: optional ? inside.slice(0, -1) : inside, optional };
 }
 
 function valueText(value: unknown): string {

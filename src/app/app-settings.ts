@@ -1,5 +1,6 @@
 import { type Budgets, type ResolvedBudgets, resolveBudgets } from '../agents/budget-limits.ts';
 import type { Notifier } from '../approvals/notifier.ts';
+import type { BaseArtifactService } from '../artifacts/base-artifact-service.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
@@ -46,6 +47,13 @@ export interface AppDurableOptions {
   approval?: AppApprovalOptions;
   /** Notifiers that are told of requests that wait for people, in this order. */
   notifiers?: readonly Notifier[];
+  /**
+   * A service of your own that keeps the app's artifacts. It can’t be part of the store’s transactions: a call whose worker dies right after
+   * a save may save that version again.
+   *
+   * @default the store, and the worker's bucket
+   */
+  artifactService?: BaseArtifactService;
 }
 
 /** {@link AppDurableOptions} that were checked, their defaults filled in; durations in milliseconds. */
@@ -58,6 +66,8 @@ export interface AppSettings {
   readonly toolFactories: ReadonlyMap<string, ToolFactory>;
   readonly approval: AppApprovals;
   readonly notifiers: readonly Notifier[];
+  /** Undefined where the store keeps the app's artifacts. */
+  readonly artifactService?: BaseArtifactService;
 }
 
 const FIELDS = [
@@ -69,6 +79,7 @@ const FIELDS = [
   'toolFactories',
   'approval',
   'notifiers',
+  'artifactService',
 ] satisfies (keyof AppDurableOptions)[];
 const RUN_CONFIG_FIELDS = [
   'maxLlmCalls',
@@ -90,6 +101,7 @@ export function resolveAppSettings(owner: string, field: string, options: unknow
     toolFactories: resolveFactories(owner, `${field}.toolFactories`, options.toolFactories),
     approval: resolveApprovals(owner, `${field}.approval`, options.approval),
     notifiers: resolveNotifiers(owner, `${field}.notifiers`, options.notifiers),
+    ...defined({ artifactService: artifactServiceOf(read, options.artifactService) }),
   });
 }
 
@@ -105,6 +117,26 @@ export function runConfigOf({ runConfig }: AppSettings, given: TurnRunConfig = {
   return {
     ...defined({ maxLlmCalls, streamingMode, pauseOnToolCalls, customMetadata }),
   };
+}
+
+const SERVICE_METHODS = [
+  'saveArtifact',
+  'loadArtifact',
+  'listArtifactKeys',
+  'deleteArtifact',
+  'listVersions',
+  'listArtifactVersions',
+  'getArtifactVersion',
+] satisfies (keyof BaseArtifactService)[];
+
+function artifactServiceOf(read: OptionReader, given: unknown): BaseArtifactService | undefined {
+  if (given === undefined) return undefined;
+  const missing = SERVICE_METHODS.find((method) => typeof Object(given)[method] !== 'function');
+  if (missing === undefined) return given as BaseArtifactService;
+  return read.fail(
+    'artifactService',
+    `expected an artifact service, got ${kindOf(given)} without ${missing}()`,
+  );
 }
 
 function resolveRunConfig(owner: string, field: string, runConfig: unknown = {}): Readonly<TurnRunConfig> {

@@ -1,7 +1,8 @@
 import { createHash, type Hash } from 'node:crypto';
 import { defined } from '../protocol/json.ts';
 import { BLOCK_BYTES, type Blob, type BlobStore } from '../store/artifacts/blob-store.ts';
-import { ArtifactCorrupt, ArtifactError, ArtifactTooLarge, UnknownBucket } from './artifact-errors.ts';
+import { ArtifactCollected } from '../store/store-errors.ts';
+import { ArtifactCorrupt, ArtifactTooLarge, UnknownBucket } from './artifact-errors.ts';
 import type { Bucket } from './bucket.ts';
 
 /** Bytes to keep: all at once, or as they come. */
@@ -134,11 +135,7 @@ export class ArtifactBytes {
   async #finished(id: string, blocks: Blocks): Promise<KeptBytes> {
     const digest = blocks.digest();
     const blob = await this.#blobs.finish({ id, ...digest });
-    if (blob === undefined)
-      throw new ArtifactError(
-        'HOLDFAST_ARTIFACT_COLLECTED',
-        'these bytes took more than a day to be written',
-      );
+    if (blob === undefined) throw new ArtifactCollected('these bytes took more than a day to be written');
     const { sha256, size } = digest;
     return { blob, sha256, size };
   }

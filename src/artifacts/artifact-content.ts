@@ -71,6 +71,37 @@ function descriptionOf(artifact: unknown): Described {
   throw invalid('expected a part with inlineData, text or fileData, or a stream');
 }
 
+/**
+ * What was given, as a part; bytes of a stream are in memory.
+ *
+ * @throws InvalidArtifact; ArtifactTooLarge for a stream of more than 64 MiB.
+ */
+export async function partFrom(artifact: Part | ArtifactStream): Promise<Part> {
+  const described = descriptionOf(artifact);
+  if (!('stream' in artifact) || described.kind !== 'inline') return artifact as Part;
+  const { source, mimeType, displayName } = described;
+  const read = await collected(source instanceof Uint8Array ? [source] : source, 'the stream');
+  return { inlineData: { data: read.toString('base64'), mimeType, ...defined({ displayName }) } };
+}
+
+async function collected(
+  source: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array> | Iterable<Uint8Array>,
+  name: string,
+): Promise<Buffer> {
+  const read: Uint8Array[] = [];
+  let size = 0;
+  for await (const block of source) {
+    size += block.length;
+    if (size > MOST_PART_BYTES) {
+      throw new ArtifactTooLarge(
+        `${name} has more than ${MOST_PART_BYTES} bytes, too many for one part: read it with openArtifact`,
+      );
+    }
+    read.push(block);
+  }
+  return Buffer.concat(read);
+}
+
 function typed(of: Record<string, unknown>, otherwise: string): { mimeType: string; displayName?: string };
 function typed(of: Record<string, unknown>): { mimeType?: string; displayName?: string };
 function typed({ mimeType, displayName }: Record<string, unknown>, otherwise?: string) {
@@ -115,18 +146,7 @@ export async function partOf(bytes: ArtifactBytes, name: string, content: Artifa
     const { uri: fileUri, mimeType, displayName } = content;
     return { fileData: { fileUri, ...defined({ mimeType, displayName }) } };
   }
-  const read: Uint8Array[] = [];
-  let size = 0;
-  for await (const block of bytes.read(content.blob)) {
-    size += block.length;
-    if (size > MOST_PART_BYTES) {
-      throw new ArtifactTooLarge(
-        `${JSON.stringify(name)} has more than ${MOST_PART_BYTES} bytes, too many for one part: read it with openArtifact`,
-      );
-    }
-    read.push(block);
-  }
-  const whole = Buffer.concat(read);
+  const whole = await collected(bytes.read(content.blob), JSON.stringify(name));
   if (content.kind === 'text') return { text: whole.toString() };
   const { mimeType, displayName } = content;
   return { inlineData: { data: whole.toString('base64'), mimeType, ...defined({ displayName }) } };

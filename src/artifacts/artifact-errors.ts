@@ -23,3 +23,6 @@ export class UnknownBucket extends codedError('HOLDFAST_UNKNOWN_BUCKET', Artifac
 
 /** The session and its user have no artifact of this name, or not in this version. */
 export class NoSuchArtifact extends codedError('HOLDFAST_NO_SUCH_ARTIFACT', ArtifactError) {}
+
+/** The app's own artifact service threw, or its answer is of another type. */
+export class ArtifactServiceFailed extends codedError('HOLDFAST_ARTIFACT_SERVICE_FAILED', ArtifactError) {}

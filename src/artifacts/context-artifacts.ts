@@ -36,3 +36,11 @@ export interface ContextArtifacts {
   /** Adds versions that an earlier part of the call has saved. */
   restore?(saved: readonly SavedArtifact[]): void;
 }
+
+/** Artifacts as one attempt of a call, or of a step, sees them. */
+export interface AttemptArtifacts extends ContextArtifacts {
+  readonly saved: readonly SavedArtifact[];
+  restore(saved: readonly SavedArtifact[]): void;
+  /** For user code whose actions do not carry its versions: the step records them. */
+  readonly ofStep: ContextArtifacts;
+}

@@ -12,7 +12,12 @@ import type { Store } from '../store/store.ts';
 import type { ArtifactBytes } from './artifact-bytes.ts';
 import { type ArtifactStream, keptContent, partOf } from './artifact-content.ts';
 import { checkArtifactName } from './artifact-name.ts';
-import type { ContextArtifacts, OpenArtifactOptions, OpenedArtifact } from './context-artifacts.ts';
+import type {
+  AttemptArtifacts,
+  ContextArtifacts,
+  OpenArtifactOptions,
+  OpenedArtifact,
+} from './context-artifacts.ts';
 
 export interface SavedArtifactsInit {
   store: Pick<Store, 'artifacts' | 'blobs'>;
@@ -38,7 +43,7 @@ type Surroundings = Pick<SavedArtifactsInit, 'store' | 'bytes' | 'app' | 'signal
  * Artifacts as one attempt of a call, or of a step, sees them: those that are recorded, and those that it has saved itself. Another
  * attempt that saves in the same order gets the same versions.
  */
-export class SavedArtifacts implements ContextArtifacts {
+export class SavedArtifacts implements AttemptArtifacts {
   readonly #init: SavedArtifactsInit;
   readonly #saved: SavedArtifact[] = [];
   readonly #counts = new Map<string, number>();
@@ -68,7 +73,6 @@ export class SavedArtifacts implements ContextArtifacts {
     return new SavedArtifacts({ ...of, owner: names, versionOf, isRecorded: true });
   }
 
-  /** To be recorded with the outcome. */
   get saved(): readonly SavedArtifact[] {
     return this.#saved;
   }
@@ -82,7 +86,6 @@ export class SavedArtifacts implements ContextArtifacts {
     }
   }
 
-  /** For user code whose actions do not carry what it has saved: the step records that. */
   get ofStep(): ContextArtifacts {
     return {
       save: (name, artifact) => this.save(name, artifact),

@@ -208,6 +208,7 @@ export const ERROR_CODES = {
   HOLDFAST_NO_SUCH_ARTIFACT: { name: 'NoSuchArtifact', status: 404 },
   HOLDFAST_ARTIFACT_TOO_LARGE: { name: 'ArtifactTooLarge', status: 413 },
   HOLDFAST_ARTIFACT_CORRUPT: { name: 'ArtifactCorrupt', status: 500 },
+  HOLDFAST_ARTIFACT_SERVICE_FAILED: { name: 'ArtifactServiceFailed' },
   HOLDFAST_ARTIFACT_COLLECTED: { name: 'ArtifactCollected' },
   HOLDFAST_BUCKET_FAILED: {
     name: 'BucketFailed',

@@ -1,9 +1,10 @@
 import type { GenerateContentConfig } from '@google/genai';
-import { fillTemplate } from '../agents/instructions.ts';
+import { fillInstruction } from '../agents/instructions.ts';
 import type { InstructionProvider } from '../agents/llm-agent-config.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import type { Context } from '../tools/context.ts';
+import { InvocationContext } from '../tools/invocation-context.ts';
 import { ReadonlyContext } from '../tools/readonly-context.ts';
 import { BasePlugin } from './base-plugin.ts';
 import type { PluginParams } from './plugin-failed.ts';
@@ -47,7 +48,8 @@ export class GlobalInstructionPlugin extends BasePlugin {
     if (typeof globalInstruction === 'function') {
       return instructionText(await globalInstruction(new ReadonlyContext(context.invocationContext)));
     }
-    return fillTemplate(globalInstruction, context.state.toRecord());
+    const { artifacts } = InvocationContext.initOf(context.invocationContext);
+    return await fillInstruction(globalInstruction, artifacts, context.state.toRecord());
   }
 }
 

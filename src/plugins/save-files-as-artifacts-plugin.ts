@@ -20,7 +20,7 @@ export interface SaveFilesAsArtifactsPluginOptions {
 /**
  * Saves the files of the user's messages as artifacts: the transcript gets `[Uploaded Artifact: "name"]` in their place. The
  * name is the file's `displayName`, else `artifact_<invocation id>_<position>`. A file that can't be saved stays in the
- * message; without an artifact service, which this release doesn't have, all do.
+ * message.
  *
  * Semantics: `SaveFilesAsArtifactsPlugin` of adk-python.
  */

@@ -1,8 +1,10 @@
 import { assertModels } from '../agents/agents-of-tree.ts';
 import type { BaseAgent } from '../agents/base-agent.ts';
 import { App, isApp, noRootAgent, type ResumabilityConfig } from '../app/app.ts';
+import type { BaseArtifactService } from '../artifacts/base-artifact-service.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 import type { BasePlugin } from '../plugins/base-plugin.ts';
+import { defined } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
@@ -38,8 +40,13 @@ export interface RunnerConfig {
    * Defaults to an environment of this process.
    */
   client?: HoldfastApi;
-  /** Not in this release: refused. */
-  artifactService?: undefined;
+  /**
+   * Keeps the artifacts of the runner's turns, in place of the app's `durable.artifactService`. Refused with `client`, whose workers have the
+   * service of their app.
+   *
+   * @default the store
+   */
+  artifactService?: BaseArtifactService;
   /** Not in this release: refused. */
   memoryService?: undefined;
   /** Not in this release: refused. */
@@ -68,13 +75,14 @@ const FIELDS = [
   'sessionService',
   'resumabilityConfig',
   'client',
+  'artifactService',
 ] satisfies (keyof RunnerConfig)[];
 
 /** @throws DefinitionError naming the field. */
 export function runnerParts(owner: string, config: RunnerConfig): RunnerParts {
   const given: unknown = config;
   assertKnownFields(owner, given, FIELDS, {
-    unsupported: ['artifactService', 'memoryService', 'credentialService'],
+    unsupported: ['memoryService', 'credentialService'],
   });
   const { app } = config;
   if (app !== undefined && !isApp(app)) {
@@ -99,31 +107,41 @@ export function runnerParts(owner: string, config: RunnerConfig): RunnerParts {
       problem: "the workers of `client` run the app's plugins: give them to the App that these workers have",
     });
   }
+  const { artifactService } = config;
+  if (config.client !== undefined && artifactService !== undefined) {
+    const problem =
+      'the workers of `client` have the service of their app: give it to `durable.artifactService` there';
+    throw new DefinitionError({ owner, field: 'artifactService', problem });
+  }
   return {
     appName,
     agent,
     plugins: [...(app?.plugins ?? []), ...(config.plugins ?? [])],
     served: (plugins) =>
-      app === undefined && plugins.length === 0
+      app === undefined && plugins.length === 0 && artifactService === undefined
         ? { agent }
-        : { agent, app: appWith(plugins, app, appName, agent) },
+        : { agent, app: appWith({ plugins, artifactService }, app, appName, agent) },
   };
 }
 
-/** The app itself where it has just these plugins. */
+/** The app itself where it has just these plugins, and this service. */
 function appWith(
-  plugins: readonly BasePlugin[],
+  {
+    plugins,
+    artifactService,
+  }: { plugins: readonly BasePlugin[]; artifactService: BaseArtifactService | undefined },
   app: App | undefined,
   name: string | undefined,
   rootAgent: BaseAgent,
 ): App {
-  if (app === undefined) return new App({ name: name as string, rootAgent, plugins });
-  if (plugins.length === app.plugins.length) return app;
+  const own = defined({ artifactService });
+  if (app === undefined) return new App({ name: name as string, rootAgent, plugins, durable: own });
+  if (plugins.length === app.plugins.length && artifactService === undefined) return app;
   const { durable } = app;
   return new App({
     name: app.name,
     rootAgent,
     plugins,
-    durable: { ...durable, toolFactories: Object.fromEntries(durable.toolFactories) },
+    durable: { ...durable, ...own, toolFactories: Object.fromEntries(durable.toolFactories) },
   });
 }

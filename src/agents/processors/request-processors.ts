@@ -16,7 +16,7 @@ import { InvocationContext } from '../../tools/invocation-context.ts';
 import { ReadonlyContext } from '../../tools/readonly-context.ts';
 import {
   addInstructionContents,
-  fillTemplate,
+  fillInstruction,
   insertInstructionContents,
   staticInstruction,
 } from '../instructions.ts';
@@ -113,7 +113,7 @@ async function instructionText(
   const given = agent[field];
   const init = InvocationContext.initOf(invocationContext);
   if (typeof given === 'string') {
-    return fillTemplate(given, init.eventActions?.stateDelta ?? {}, init.state);
+    return await fillInstruction(given, init.artifacts, init.eventActions?.stateDelta ?? {}, init.state);
   }
   const name = field === 'instruction' ? 'instruction' : 'global instruction';
   let text: unknown;

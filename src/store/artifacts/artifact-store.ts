@@ -58,6 +58,8 @@ export interface ArtifactStore {
   names(owner: ArtifactOwner): Promise<string[]>;
   /** Oldest first; empty for a name that is not there. */
   versions(owner: ArtifactOwner, name: string): Promise<StoredArtifact[]>;
+  /** Names of the session whose artifacts a session shares: its own, or those of the session above all agents that tools have called. */
+  sharedBy(session: string): Promise<SessionNames | undefined>;
   /** Deletes all versions, and answers how many there were. */
   delete(owner: ArtifactOwner, name: string): Promise<number>;
 }

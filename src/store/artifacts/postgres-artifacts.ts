@@ -4,7 +4,7 @@ import type { Database } from '../engine/database.ts';
 import { storableText } from '../engine/json-text.ts';
 import { callFunction, JsonDocument } from '../engine/sql-function.ts';
 import type { Tables } from '../engine/tables.ts';
-import { newSession, sessionKeys } from '../sessions/session-names.ts';
+import { newSession, type SessionNames, sessionKeys } from '../sessions/session-names.ts';
 import type { ArtifactContent, ArtifactOwner, ArtifactStore, StoredArtifact } from './artifact-store.ts';
 
 type VersionRow = Pick<
@@ -39,6 +39,9 @@ join holdfast.artifacts a on a.scope in (t.own, t.users)
 where (select v.kind from holdfast.artifact_versions v where v.scope = a.scope and v.name = a.name
   order by v.version desc limit 1) is not null
 order by a.name collate "C"`;
+
+const SHARED_BY = `select r.app, r.user_id as "userId", r.name as "sessionId" from holdfast.sessions s
+join holdfast.sessions r on r.id = coalesce(s.root_session, s.id) where s.id = $1`;
 
 const DELETE = `with ${SCOPES} select holdfast.delete_artifact(${SCOPE_OF_NAME}, $4) as deleted`;
 
@@ -81,6 +84,10 @@ export function postgresArtifacts(database: Database): ArtifactStore {
     async versions(owner, name) {
       const rows = await database.query<VersionRow>(VERSIONS, [...ownerColumns(owner), storableText(name)]);
       return rows.flatMap((row) => storedArtifact(row) ?? []);
+    },
+    async sharedBy(session) {
+      const [row] = await database.query<SessionNames>(SHARED_BY, [session]);
+      return row;
     },
     async delete(owner, name) {
       const [row] = await database.query<{ deleted: number }>(DELETE, [

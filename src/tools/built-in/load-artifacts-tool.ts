@@ -1,8 +1,10 @@
+import { ArtifactError } from '../../artifacts/artifact-errors.ts';
 import type { Content, FunctionDeclaration, Part } from '../../events/content.ts';
 import { appendInstructions } from '../../models/llm-request.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
+import { type LinearPattern, linearPattern } from '../../schema/linear-pattern.ts';
 import { BaseTool, type RunAsyncToolRequest, type ToolProcessLlmRequest, toolOwner } from '../base-tool.ts';
 import type { Context } from '../context.ts';
 import { InvocationContext } from '../invocation-context.ts';
@@ -20,6 +22,9 @@ const TEXT_TYPES = new Set(['application/csv', 'application/json', 'application/
 
 /** Artifacts that one call can load, and that one request gets of preloaded ones. */
 const MOST_LOADED = 64;
+
+/** Characters of a name of `preload`. */
+const LONGEST_PATTERN = 200;
 
 export interface LoadArtifactsToolOptions {
   /**
@@ -40,7 +45,7 @@ export interface LoadArtifactsToolOptions {
  * @example new LlmAgent({ name: 'analyst', model: 'gemini-2.5-flash', tools: [LOAD_ARTIFACTS] })
  */
 export class LoadArtifactsTool extends BaseTool {
-  readonly #preload: readonly RegExp[];
+  readonly #preload: readonly LinearPattern[];
 
   constructor(options: LoadArtifactsToolOptions = {}) {
     super({
@@ -54,7 +59,12 @@ NOTE: Call when you need access to artifacts (for example, uploads saved by the 
       const problem = `expected names of artifacts, got ${kindOf(preload)}`;
       throw new DefinitionError({ owner: toolOwner('LoadArtifactsTool', NAME), field: 'preload', problem });
     }
-    this.#preload = preload.map(patternOf);
+    this.#preload = preload.map((pattern) => {
+      const known = patternOf(pattern);
+      if (known !== undefined) return known;
+      const problem = `expected names of at most ${LONGEST_PATTERN} characters`;
+      throw new DefinitionError({ owner: toolOwner('LoadArtifactsTool', NAME), field: 'preload', problem });
+    });
   }
 
   override _getDeclaration(): FunctionDeclaration {
@@ -81,7 +91,10 @@ NOTE: Call when you need access to artifacts (for example, uploads saved by the 
   override async processLlmRequest({ toolContext, llmRequest }: ToolProcessLlmRequest): Promise<void> {
     await super.processLlmRequest({ toolContext, llmRequest });
     if (InvocationContext.initOf(toolContext.invocationContext).artifacts === undefined) return;
-    const names = await toolContext.listArtifacts();
+    const names = await unlessBroken(
+      () => toolContext.listArtifacts(),
+      () => [],
+    );
     if (names.length === 0) return;
     appendInstructions(llmRequest, [
       `You have a list of artifacts:
@@ -97,7 +110,8 @@ NOTE: Call when you need access to artifacts (for example, uploads saved by the 
     const asked = askedIn(llmRequest.contents.at(-1));
     for (const name of [...new Set([...preloaded.slice(0, MOST_LOADED), ...asked])]) {
       const part = await loaded(toolContext, name);
-      if (part !== undefined) llmRequest.contents.push({ role: 'user', parts: [{ text: `Artifact ${name} is:` }, part] });
+      if (part !== undefined)
+        llmRequest.contents.push({ role: 'user', parts: [{ text: `Artifact ${name} is:` }, part] });
     }
   }
 }
@@ -122,16 +136,29 @@ function namesIn(given: unknown): string[] {
 
 /** A name that the session lacks may be the user's. */
 async function loaded(context: Context, name: string): Promise<Part | undefined> {
-  const part = (await found(context, name)) ?? (name.startsWith('user:') ? undefined : await found(context, `user:${name}`));
+  const part =
+    (await found(context, name)) ??
+    (name.startsWith('user:') ? undefined : await found(context, `user:${name}`));
   return part && readable(part, name);
 }
 
-/** Undefined for a name that nothing can have: the model made it up. */
+/** A line in place of an artifact that can't be read; undefined for a name that none can have, which the model made up. */
 async function found(context: Context, name: string): Promise<Part | undefined> {
+  return await unlessBroken(
+    () => context.loadArtifact(name),
+    ({ code, message }) =>
+      code === 'HOLDFAST_INVALID_ARTIFACT_NAME'
+        ? undefined
+        : { text: `[Artifact: ${name}. It could not be read: ${message}]` },
+  );
+}
+
+/** The model reads about a broken artifact, bucket or service, and may call again; a store that fails is asked again. */
+async function unlessBroken<T>(ask: () => Promise<T>, otherwise: (error: ArtifactError) => T): Promise<T> {
   try {
-    return await context.loadArtifact(name);
+    return await ask();
   } catch (error) {
-    if (isRecord(error) && error.code === 'HOLDFAST_INVALID_ARTIFACT_NAME') return undefined;
+    if (error instanceof ArtifactError) return otherwise(error);
     throw error;
   }
 }
@@ -147,13 +174,13 @@ function readable(part: Part, name: string): Part {
   const bytes = Buffer.from(data, 'base64');
   if (type.startsWith('text/') || TEXT_TYPES.has(type)) return { text: bytes.toString() };
   const size = (bytes.length / 1_024).toFixed(1);
-  return { text: `[Binary artifact: ${name}, type: ${type}, size: ${size} KB. Content cannot be displayed inline.]` };
+  return {
+    text: `[Binary artifact: ${name}, type: ${type}, size: ${size} KB. Content cannot be displayed inline.]`,
+  };
 }
 
-function patternOf(pattern: string): RegExp {
-  const source = pattern
-    .split('*')
-    .map((text) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-    .join('[^/]*');
-  return new RegExp(`^${source}$`, 'u');
+function patternOf(pattern: string): LinearPattern | undefined {
+  if (pattern.length > LONGEST_PATTERN) return undefined;
+  const texts = pattern.split('*').map((text) => text.replaceAll(/[.+?^${}()|[\]\\/]/g, '\\$&'));
+  return linearPattern(`^${texts.join('[^/]*')}$`);
 }

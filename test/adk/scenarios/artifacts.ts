@@ -11,7 +11,8 @@ function savingTool({ FunctionTool }: Library, parts: Record<string, object>) {
     description: 'Saves a file.',
     execute: async (_args: unknown, context) => {
       const versions: Record<string, number | undefined> = {};
-      for (const [name, part] of Object.entries(parts)) versions[name] = await context?.saveArtifact(name, part);
+      for (const [name, part] of Object.entries(parts))
+        versions[name] = await context?.saveArtifact(name, part);
       return { versions };
     },
   });
@@ -49,12 +50,34 @@ export const ARTIFACTS: readonly Scenario[] = [
     },
     ['d.bin', 'c.json', 'b.csv', 'a.png'],
   ),
-  loading('an artifact of the user, with and without its prefix', { 'user:profile': { text: 'Ada' } }, ['profile', 'user:profile']),
+  loading('an artifact of the user, with and without its prefix', { 'user:profile': { text: 'Ada' } }, [
+    'profile',
+    'user:profile',
+  ]),
   loading('an artifact that is not there', { 'a.txt': { text: 'a' } }, ['missing.txt', 'a.txt']),
   loading('no artifact is asked for', { 'a.txt': { text: 'a' } }, []),
   {
+    name: 'artifacts in an instruction',
+    script: [[calls(['save', {}])], [text('saved')], [text('read')]],
+    build: (library, model, name) => ({
+      agent: agentOf(library, name, model, {
+        instruction:
+          'Notes: {artifact.a.txt?}; of the user: {artifact.user:b.txt?}; none: {artifact.c.txt?}.',
+        tools: [savingTool(library, { 'a.txt': { text: 'Noted {b}.' }, 'user:b.txt': { text: 'B' } })],
+      }),
+    }),
+    turns: ['save', 'read'],
+  },
+  {
     name: 'versions of one name',
-    script: [[calls(['save', {}])], [text('one')], [calls(['save', {}])], [text('two')], [calls(['show', {}])], [text('shown')]],
+    script: [
+      [calls(['save', {}])],
+      [text('one')],
+      [calls(['save', {}])],
+      [text('two')],
+      [calls(['show', {}])],
+      [text('shown')],
+    ],
     build: (library, model, name) => ({
       agent: agentOf(library, name, model, {
         tools: [
