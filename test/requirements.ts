@@ -1,6 +1,7 @@
 import { ADK } from './requirements/adk.ts';
 import { AGENTS } from './requirements/agents.ts';
 import { APPROVALS } from './requirements/approvals.ts';
+import { ARTIFACTS } from './requirements/artifacts.ts';
 import { CHANNELS } from './requirements/channels.ts';
 import { DURABILITY } from './requirements/durability.ts';
 import { JOBS } from './requirements/jobs.ts';
@@ -25,7 +26,7 @@ export interface Requirement {
 
 /** What Holdfast promises. */
 export const REQUIREMENTS: readonly Requirement[] = [
-  ...[TURNS, DURABILITY, OPERATIONS, ADK, APPROVALS, JOBS, AGENTS, CHANNELS].flatMap((rows) =>
+  ...[TURNS, DURABILITY, OPERATIONS, ADK, APPROVALS, ARTIFACTS, JOBS, AGENTS, CHANNELS].flatMap((rows) =>
     requirementsOf(rows, false),
   ),
   ...requirementsOf(PLANNED, true),

@@ -29,6 +29,7 @@ import { assertKnownFields } from '../src/schema/known-fields.ts';
 import { thrownMessage } from '../src/schema/thrown-message.ts';
 import type { Store } from '../src/store/store.ts';
 import { testWorkflowBundle, workflowBundle } from './bundle.ts';
+import { collectArtifacts } from './collect-artifacts.ts';
 import { deploy } from './deploy.ts';
 import { jsonLogger } from './json-logger.ts';
 import { type GivenPublicUrl, publicUrl, transcriptUrl } from './page-addresses.ts';
@@ -75,7 +76,7 @@ export interface WorkerOptions extends PassedOptions {
    * where those of Temporal's SDK go, as `Runtime.install({ telemetryOptions: { metrics } })` says.
    */
   tracing?: TracingOptions;
-  /** Where bytes of artifacts are kept. @default the store keeps up to 100 MiB of each */
+  /** Where bytes of artifacts are kept. @default the bucket of HOLDFAST_ARTIFACTS; without it the store keeps up to 100 MiB of each */
   artifacts?: ArtifactBytesOptions;
   /**
    * Where people read a session's transcript, linked from its run in the Temporal UI: a URL with the places `{app}`, `{user}`
@@ -117,6 +118,7 @@ const FIELDS: readonly string[] = [
   'transcriptUrl',
   'credentialKeys',
   'publicUrl',
+  'artifacts',
   'workflowBundlePath',
   ...PASSED_OPTIONS,
 ] satisfies (keyof WorkerOptions)[];
@@ -161,7 +163,7 @@ async function workerOf(
   // Codecs may come from plugins, also from those of the connection: until they are known, nothing is told.
   let conceal = true;
   let metrics: TurnMetrics;
-  const artifacts = new ArtifactBytes(store.blobs, options.artifacts);
+  const artifacts = ArtifactBytes.of(store.blobs, options.artifacts);
   const worker = await Worker.create({
     connection,
     namespace,
@@ -209,6 +211,7 @@ async function workerOf(
     logger.error('the retention of sessions is not scheduled', { reason: thrownMessage(error) });
   }
   conceal = worker.options.loadedDataConverter.payloadCodecs.length > 0;
+  collectArtifacts(worker, { artifacts, logger });
   endWith(worker, { deployment, tracing, logger });
   logLifecycle(worker, logger, {
     taskQueue,

@@ -1,9 +1,11 @@
 import { createHash, type Hash } from 'node:crypto';
+import { variable } from '../environment.ts';
 import { defined } from '../protocol/json.ts';
 import { BLOCK_BYTES, type Blob, type BlobStore } from '../store/artifacts/blob-store.ts';
 import { ArtifactCollected } from '../store/store-errors.ts';
 import { ArtifactCorrupt, ArtifactTooLarge, UnknownBucket } from './artifact-errors.ts';
 import type { Bucket } from './bucket.ts';
+import { bucketOfUrl } from './bucket-of-url.ts';
 
 /** Bytes to keep: all at once, or as they come. */
 export type ByteSource = Uint8Array | AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>;
@@ -16,11 +18,16 @@ export interface KeptBytes {
   size: number;
 }
 
+/** Where bytes of artifacts are kept. */
 export interface ArtifactBytesOptions {
-  /** Keeps bytes of more than `storeLimit`; without it the store keeps all. */
-  bucket?: Bucket;
+  /**
+   * Keeps bytes of more than `storeLimit`; without it the store keeps all. A bucket, or its address: `s3://…`, `gs://…`, `file:///…`.
+   *
+   * @default HOLDFAST_ARTIFACTS
+   */
+  bucket?: Bucket | string;
   /** Further buckets, whose bytes are read. */
-  formerBuckets?: readonly Bucket[];
+  formerBuckets?: readonly (Bucket | string)[];
   /** Bytes up to which the store itself keeps an artifact where there is a bucket; 1 MiB at least. @default 1 MiB */
   storeLimit?: number;
   /** Bytes of the largest artifact. @default 100 MiB without a bucket, 50 GiB with one */
@@ -39,13 +46,22 @@ export class ArtifactBytes {
   readonly #storeLimit: number;
   readonly #mostBytes: number;
 
+  /** @throws DefinitionError for an address of a bucket that is none. */
   constructor(blobs: BlobStore, options: ArtifactBytesOptions = {}) {
-    const { bucket, formerBuckets = [], storeLimit = BLOCK_BYTES } = options;
+    const { bucket: given, formerBuckets = [], storeLimit = BLOCK_BYTES } = options;
+    const bucket = given === undefined ? undefined : opened(given, 'bucket');
+    const former = formerBuckets.map((each, index) => opened(each, `formerBuckets[${index}]`));
     this.#blobs = blobs;
     this.#bucket = bucket;
-    this.#buckets = new Map([...formerBuckets, ...(bucket ? [bucket] : [])].map((each) => [each.url, each]));
+    this.#buckets = new Map([...former, ...(bucket ? [bucket] : [])].map((each) => [each.url, each]));
     this.#mostBytes = options.mostBytes ?? (bucket ? MOST_IN_BUCKET : MOST_IN_STORE);
     this.#storeLimit = bucket ? storeLimit : this.#mostBytes;
+  }
+
+  /** With the bucket of `HOLDFAST_ARTIFACTS` where the options name none. */
+  static of(blobs: BlobStore, options: ArtifactBytesOptions = {}): ArtifactBytes {
+    const bucket = options.bucket ?? variable('HOLDFAST_ARTIFACTS');
+    return new ArtifactBytes(blobs, { ...options, ...defined({ bucket }) });
   }
 
   /**
@@ -160,6 +176,10 @@ export class ArtifactBytes {
       `the bytes are in ${url}, which this process does not know: add it to formerBuckets`,
     );
   }
+}
+
+function opened(given: Bucket | string, field: string): Bucket {
+  return typeof given === 'string' ? bucketOfUrl(given, field) : given;
 }
 
 /** Bytes as blocks of one size but the last, with their digests. */

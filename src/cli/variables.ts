@@ -37,6 +37,11 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
         byDefault:
           'keys of the folder with an embedded store; with `HOLDFAST_STORE` there are no keys, and no credential is kept',
       },
+      HOLDFAST_ARTIFACTS: {
+        meaning:
+          'Bucket for artifacts of more than 1 MiB: `s3://<bucket>/<prefix>`, `gs://<bucket>/<prefix>` or `file:///<folder>`.',
+        byDefault: 'the store keeps up to 100 MiB of each',
+      },
       HOLDFAST_PUBLIC_URL: {
         meaning:
           'Where people and services reach the gateway: its own name, which links have, and what the tools of long-running jobs hand out as `context.job.callbackUrl`.',

@@ -2,12 +2,6 @@ import type { Rows } from './row.ts';
 
 /** What later releases bring: no test shows it yet. */
 export const PLANNED: Rows = {
-  'artifact.service': ['adk-go: Context', 'Artifacts are saved, versioned, loaded and listed.'],
-  'artifact.load': [
-    'adk-go: loadartifactstool',
-    'The model asks for artifacts and gets them with the next request.',
-  ],
-  'artifact.inputs': ['adk-js: saveInputBlobsAsArtifacts', 'Files of a message are kept as artifacts.'],
   'memory.service': ['adk-go: SearchMemory', 'Sessions are remembered and searched.'],
   'memory.load': ['adk-go: loadmemorytool', '`load_memory` searches on the demand of the model.'],
   'memory.preload': ['adk-go: preloadmemorytool', 'Memory of the question is put into the request.'],

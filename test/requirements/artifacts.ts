@@ -1,0 +1,38 @@
+import type { Rows } from './row.ts';
+
+/** Artifacts: files that agents and users save under names, in versions. */
+export const ARTIFACTS: Rows = {
+  'artifact.service': ['adk-go: Context', 'Artifacts are saved, versioned, loaded and listed.'],
+  'artifact.load': [
+    'adk-go: loadartifactstool',
+    'The model asks for artifacts and gets them with the next request.',
+  ],
+  'artifact.inputs': ['adk-js: saveInputBlobsAsArtifacts', 'Files of a message are kept as artifacts.'],
+  'artifact.content': [
+    'adk-js: BaseArtifactService',
+    'Bytes, text and addresses are loaded as they were saved.',
+  ],
+  'artifact.scope': [
+    'adk-js: AgentTool',
+    'A name belongs to its session, or with `user:` to its user; agents that tools call share them.',
+  ],
+  'artifact.durable': ['holdfast', 'A retried call makes no second version, and a failed one none.'],
+  'artifact.concurrent': ['adk-js: FileArtifactService', 'Concurrent saves of one name lose none.'],
+  'artifact.delete': [
+    'adk-js: deleteArtifact',
+    'Deletion takes all versions along, and a deleted session its artifacts.',
+  ],
+  'artifact.fork': ['holdfast', 'A fork has the artifacts that its parent had at that place.'],
+  'artifact.rewind': ['adk-python: rewind', 'After a rewind artifacts are what they were.'],
+  'artifact.bytes': ['hector', 'Bytes are read as they were saved, whole or in ranges, a block at a time.'],
+  'artifact.checksum': ['hector', 'Bytes that have changed are an error with both checksums.'],
+  'artifact.garbage': ['holdfast', 'Bytes that no version uses are removed.'],
+  'artifact.own': [
+    'adk-js: BaseArtifactService',
+    'A service of the user’s own keeps the artifacts of an app.',
+  ],
+  'artifact.bucket': [
+    'holdfast',
+    'Large artifacts are kept in a bucket: a folder, S3 or Google Cloud Storage.',
+  ],
+};
