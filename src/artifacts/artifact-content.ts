@@ -1,3 +1,4 @@
+import { LONGEST_MEDIA_TYPE, MEDIA_TYPE } from '../contract/artifacts.ts';
 import type { Part } from '../events/content.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import { kindOf } from '../schema/kind-of.ts';
@@ -18,11 +19,7 @@ export interface ArtifactStream {
 
 /** Bytes that are handed out as one part, which is base64 in memory. */
 const MOST_PART_BYTES = 64 * 1024 * 1024;
-const LONGEST_TYPE = 255;
 const LONGEST_TEXT = 2_000;
-
-/** A media type as RFC 9110 has it: a type, a subtype, parameters. */
-const MIME_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+*-]+( *;[\u0020-\u007e]*)?$/;
 
 /**
  * Keeps the bytes of a part, or of a stream.
@@ -108,7 +105,7 @@ function typed({ mimeType, displayName }: Record<string, unknown>, otherwise?: s
   const type = mimeType ?? otherwise;
   if (
     type !== undefined &&
-    !(typeof type === 'string' && type.length <= LONGEST_TYPE && MIME_TYPE.test(type))
+    !(typeof type === 'string' && type.length <= LONGEST_MEDIA_TYPE && MEDIA_TYPE.test(type))
   ) {
     throw invalid(`mimeType: expected one such as "application/pdf", got ${shown(type)}`);
   }
@@ -128,7 +125,7 @@ function byteSource(stream: unknown): ByteSource {
 
 function shown(value: unknown): string {
   return typeof value === 'string'
-    ? JSON.stringify(value.slice(0, LONGEST_TYPE).toWellFormed())
+    ? JSON.stringify(value.slice(0, LONGEST_MEDIA_TYPE).toWellFormed())
     : kindOf(value);
 }
 

@@ -26,3 +26,6 @@ export class NoSuchArtifact extends codedError('HOLDFAST_NO_SUCH_ARTIFACT', Arti
 
 /** The app's own artifact service threw, or its answer is of another type. */
 export class ArtifactServiceFailed extends codedError('HOLDFAST_ARTIFACT_SERVICE_FAILED', ArtifactError) {}
+
+/** The artifact is an address: Holdfast doesn't have the bytes, and fetches no address that a model may have written. */
+export class ArtifactElsewhere extends codedError('HOLDFAST_ARTIFACT_ELSEWHERE', ArtifactError) {}

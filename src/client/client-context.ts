@@ -1,4 +1,5 @@
 import { Client, type ClientOptions } from '@temporalio/client';
+import { ArtifactBytes, type ArtifactBytesOptions } from '../artifacts/artifact-bytes.ts';
 import {
   type CredentialKeys,
   credentialKeysOf,
@@ -36,6 +37,8 @@ export interface HoldfastClientOptions {
    * Defaults to those of the environment variable `HOLDFAST_CREDENTIAL_KEYS`; without any no credential can be stored.
    */
   credentialKeys?: GivenCredentialKeys;
+  /** Where bytes of artifacts are kept, as the workers have it. @default the bucket of HOLDFAST_ARTIFACTS */
+  artifacts?: ArtifactBytesOptions;
 }
 
 /** Dependencies that the parts of the client share. */
@@ -45,6 +48,8 @@ export interface ClientContext {
   taskQueue: string;
   searchAttributes: boolean;
   credentialKeys: CredentialKeys | undefined;
+  /** Undefined without a store. */
+  artifacts: ArtifactBytes | undefined;
 }
 
 export function contextOf(options: HoldfastClientOptions): ClientContext {
@@ -54,6 +59,7 @@ export function contextOf(options: HoldfastClientOptions): ClientContext {
     taskQueue = DEFAULT_TASK_QUEUE,
     searchAttributes = false,
     credentialKeys,
+    artifacts,
   } = options;
   return {
     temporal: isClient(temporal) ? temporal : new Client(temporal),
@@ -64,6 +70,7 @@ export function contextOf(options: HoldfastClientOptions): ClientContext {
       credentialKeys === undefined
         ? credentialKeysOfVariables(setVariables())
         : credentialKeysOf(credentialKeys),
+    artifacts: store && ArtifactBytes.of(store.blobs, artifacts),
   };
 }
 

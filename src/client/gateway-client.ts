@@ -15,6 +15,7 @@ import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import { SessionNotFound } from '../store/store-errors.ts';
 import { GatewayApprovals } from './approvals/gateway-approvals.ts';
+import { GatewayArtifacts } from './artifacts/gateway-artifacts.ts';
 import { checkedInput } from './checked-input.ts';
 import { GatewayError } from './client-errors.ts';
 import { GatewayCredentials } from './credentials/gateway-credentials.ts';
@@ -52,6 +53,7 @@ export class GatewayClient implements HoldfastApi {
   readonly approvals: GatewayApprovals;
   readonly credentials: GatewayCredentials;
   readonly jobs: GatewayJobs;
+  readonly artifacts: GatewayArtifacts;
 
   /** @throws TypeError for a url that is none. */
   constructor(options: GatewayClientOptions) {
@@ -60,6 +62,7 @@ export class GatewayClient implements HoldfastApi {
     this.approvals = new GatewayApprovals(this.#connection);
     this.credentials = new GatewayCredentials(this.#connection);
     this.jobs = new GatewayJobs(this.#connection);
+    this.artifacts = new GatewayArtifacts(this.#connection);
   }
 
   /** Version, operations and served agents of the gateway. */

@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import type { ByteSource } from '../artifacts/artifact-bytes.ts';
 import { isObject, take } from '../contract/check.ts';
 import { checkOf, type Operation, pathPartProblem, placesOf, requestOf } from '../contract/operation.ts';
 import { GatewayUnreachable, InvalidTurn } from './client-errors.ts';
@@ -20,9 +21,11 @@ export interface GatewayConnectionOptions {
 }
 
 export interface GatewayRequest {
-  method?: 'GET' | 'POST' | 'DELETE';
+  method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Sent as JSON. */
   body?: unknown;
+  /** Sent as they come, in place of a body. */
+  bytes?: ByteSource;
   headers?: Readonly<Record<string, string>>;
   signal?: AbortSignal | undefined;
 }
@@ -79,7 +82,7 @@ export class GatewayConnection {
    */
   async send(
     path: string,
-    { method = 'GET', body, headers, signal }: GatewayRequest = {},
+    { method = 'GET', body, bytes, headers, signal }: GatewayRequest = {},
   ): Promise<Response> {
     const sent = body === undefined ? undefined : JSON.stringify(body);
     try {
@@ -93,6 +96,7 @@ export class GatewayConnection {
           ...headers,
         },
         ...(sent === undefined ? {} : { body: sent }),
+        ...(bytes === undefined ? {} : { body: bodyOf(bytes), duplex: 'half' }),
         ...(signal === undefined ? {} : { signal }),
       });
     } catch (error) {
@@ -162,10 +166,24 @@ export class GatewayConnection {
     throw await errorOf(told, answer.status);
   }
 
+  /** The error that an answer tells of, in its class. */
+  async failure(answer: Response, signal?: AbortSignal): Promise<unknown> {
+    try {
+      return await this.read(answer, signal);
+    } catch (error) {
+      return error;
+    }
+  }
+
   unreachable(cause: unknown, reason?: string): GatewayUnreachable {
     const why = cause instanceof Error ? (codeOf(cause) ?? cause.message) : String(cause);
     return new GatewayUnreachable(this.url, reason ?? `can't be reached: ${why}`, { cause });
   }
+}
+
+function bodyOf(bytes: ByteSource): ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> {
+  if (bytes instanceof ReadableStream) return bytes;
+  return bytes instanceof Uint8Array ? new Uint8Array(bytes) : ReadableStream.from(bytes);
 }
 
 /** Path and rest of what asks for an operation. @throws InvalidTurn for names that no path can have. */

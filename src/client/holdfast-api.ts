@@ -3,6 +3,7 @@ import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import type { Approvals } from './approvals/approvals.ts';
+import type { Artifacts } from './artifacts/artifacts.ts';
 import type { Credentials } from './credentials/credentials.ts';
 import type { Jobs } from './jobs/jobs.ts';
 import type { OutgoingMessage } from './messages/outgoing-message.ts';
@@ -29,6 +30,8 @@ export interface HoldfastApi {
   readonly credentials: Credentials;
   /** Jobs of long-running calls: listed, ended, told of. */
   readonly jobs: Jobs;
+  /** Files that agents and users save: listed, read, saved, deleted. */
+  readonly artifacts: Artifacts;
   sendMessage(message: OutgoingMessage): Promise<TurnHandle>;
   /** Undefined where nobody has heard of the message. Sends nothing. */
   turn(message: SentMessage): Promise<TurnHandle | undefined>;

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import type { ArtifactBytes } from '../artifacts/artifact-bytes.ts';
 import type { CallToCancel, InterruptOptions } from '../contract/turns.ts';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import { ClientApprovals } from './approvals/client-approvals.ts';
+import { ClientArtifacts } from './artifacts/client-artifacts.ts';
 import { type ClientContext, contextOf, type HoldfastClientOptions, storeOf } from './client-context.ts';
 import { ClientCredentials } from './credentials/client-credentials.ts';
 import type { HoldfastApi, SentMessage } from './holdfast-api.ts';
@@ -49,6 +51,8 @@ export class HoldfastClient implements HoldfastApi {
   readonly credentials: ClientCredentials;
   /** Jobs of long-running calls: listed, ended, told of. Needs the store. */
   readonly jobs: ClientJobs;
+  /** Files that agents and users save: listed, read, saved, deleted. Needs the store. */
+  readonly artifacts: ClientArtifacts;
 
   constructor(options: HoldfastClientOptions) {
     this.#context = contextOf(options);
@@ -56,6 +60,10 @@ export class HoldfastClient implements HoldfastApi {
     this.approvals = new ClientApprovals(this.#context);
     this.credentials = new ClientCredentials(this.#context);
     this.jobs = new ClientJobs(this.#context);
+    this.artifacts = new ClientArtifacts(() => ({
+      store: storeOf(this.#context, 'artifacts'),
+      bytes: this.#context.artifacts as ArtifactBytes,
+    }));
   }
 
   /**

@@ -1,3 +1,4 @@
+import { ArtifactBytes } from '../artifacts/artifact-bytes.ts';
 import { type ListApprovals, listApprovals } from '../contract/approvals.ts';
 import {
   type AuditRow,
@@ -34,6 +35,8 @@ import type { Approvals, WhichAudit, WhichRequest } from './approvals/approvals.
 import { auditedSessions, readAudits, verifyAudits } from './approvals/audit-of-tree.ts';
 import { findRequest, namedRequest } from './approvals/find-request.ts';
 import { shownAudit, shownRequest } from './approvals/shown-request.ts';
+import type { Artifacts } from './artifacts/artifacts.ts';
+import { ClientArtifacts } from './artifacts/client-artifacts.ts';
 import { checkedFields, checkedInput } from './checked-input.ts';
 import { checkedJob } from './jobs/checked-job.ts';
 import type { Jobs } from './jobs/jobs.ts';
@@ -43,6 +46,7 @@ export interface StoredApi {
   sessions: Pick<StoredSessions, 'get' | 'list' | 'fork'>;
   approvals: Pick<Approvals, 'list' | 'get' | 'audit' | 'verifyAudit'>;
   jobs: Pick<Jobs, 'list' | 'get'>;
+  artifacts: Artifacts;
 }
 
 /**
@@ -55,6 +59,7 @@ export function storedApi(store: Store, credentialKeys: CredentialKeys | undefin
     sessions: new StoredSessions(store),
     approvals: new StoredApprovals(store, credentialKeys),
     jobs: new StoredJobs(store, credentialKeys),
+    artifacts: new ClientArtifacts(() => ({ store, bytes: ArtifactBytes.of(store.blobs) })),
   };
 }
 

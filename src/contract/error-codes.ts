@@ -206,6 +206,7 @@ export const ERROR_CODES = {
   HOLDFAST_INVALID_ARTIFACT_NAME: { name: 'InvalidArtifactName', status: 400 },
   HOLDFAST_INVALID_ARTIFACT: { name: 'InvalidArtifact', status: 400 },
   HOLDFAST_NO_SUCH_ARTIFACT: { name: 'NoSuchArtifact', status: 404 },
+  HOLDFAST_ARTIFACT_ELSEWHERE: { name: 'ArtifactElsewhere', status: 409 },
   HOLDFAST_ARTIFACT_TOO_LARGE: { name: 'ArtifactTooLarge', status: 413 },
   HOLDFAST_ARTIFACT_CORRUPT: { name: 'ArtifactCorrupt', status: 500 },
   HOLDFAST_ARTIFACT_SERVICE_FAILED: { name: 'ArtifactServiceFailed' },

@@ -25,8 +25,8 @@ export interface Operation<Input extends z.ZodObject = z.ZodObject, Output exten
   /** `operationId` of the OpenAPI document; with a capital letter the name of its body there. */
   readonly id: string;
   readonly tag: string;
-  readonly method: 'get' | 'post' | 'delete';
-  /** Fields of the input stand in braces. Others go in the query of `get` and `delete`, and in the body of `post`. */
+  readonly method: 'get' | 'post' | 'put' | 'delete';
+  /** Fields of the input stand in braces. Others go in the body of `post`, and else in the query. */
   readonly path: string;
   /** Field in which callers name themselves; it goes in a header or nowhere. */
   readonly caller?: z.ZodObject;
@@ -38,6 +38,8 @@ export interface Operation<Input extends z.ZodObject = z.ZodObject, Output exten
   readonly headers?: readonly string[];
   /** Description of the output in the OpenAPI document. */
   readonly answer: string;
+  /** The body, or the answer, is bytes of any type and no JSON. */
+  readonly bytes?: 'body' | 'answer';
   /** Server-sent events that a caller may accept in place of the output. */
   readonly stream?: string;
   /** The answer with 202 while the output isn't there yet, and the field that it lacks. */
@@ -146,7 +148,7 @@ export function requestOf(
   operation: Operation,
   input: Readonly<Record<string, unknown>>,
 ): {
-  method: 'GET' | 'POST' | 'DELETE';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   path: string;
   headers: Record<string, string>;
   body?: Record<string, unknown>;
@@ -163,7 +165,7 @@ export function requestOf(
     else if (place === 'header') headers[name] = String(value);
     else path = path.replace(`{${name}}`, () => encodeURIComponent(String(value)));
   }
-  const method = operation.method.toUpperCase() as 'GET' | 'POST' | 'DELETE';
+  const method = operation.method.toUpperCase() as 'GET' | 'POST' | 'PUT' | 'DELETE';
   return {
     method,
     path: query.size === 0 ? path : `${path}?${query}`,

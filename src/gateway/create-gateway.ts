@@ -5,6 +5,7 @@ import { PUBLIC_URL_FORM, publicUrlOf } from './access/public-url.ts';
 import { screen } from './access/screen.ts';
 import { approvalRoutes } from './approvals/approval-routes.ts';
 import { GatewayAttester } from './approvals/gateway-attester.ts';
+import { artifactRoutes } from './artifacts/artifact-routes.ts';
 import { Background } from './background.ts';
 import { credentialRoutes } from './credentials/credential-routes.ts';
 import { documentRoutes } from './document/document-routes.ts';
@@ -80,6 +81,7 @@ export function createGateway(given: GatewayOptions): Gateway {
   app.use('*', requestLog(options.logger), safeHeaders, setting.limits.watch, screen(options.access));
   healthRoutes(app, setting);
   sessionRoutes(app, setting);
+  artifactRoutes(app, setting);
   turnRoutes(app, setting);
   eventRoutes(app, setting);
   steeringRoutes(app, setting);

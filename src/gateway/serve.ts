@@ -22,11 +22,12 @@ export interface Guard extends Pick<Documented, 'security' | 'x-holdfast-permiss
 /** At most so many problems are told at once. */
 const MOST_TOLD = 5;
 
-/** The answer to an operation; where it has a stream, that may be one. */
+/** The answer to an operation; one of a stream or of bytes is a response. */
 type AnswerOf<Of extends Operation> =
   | Told<z.output<Of['output']>>
   | (Of['unfinished'] extends { output: z.ZodType } ? Told<z.output<Of['unfinished']['output']>> : never)
-  | (Of['stream'] extends string ? Response : never);
+  | (Of['stream'] extends string ? Response : never)
+  | (Of['bytes'] extends 'answer' ? Response : never);
 
 /** Makes an operation a route of the gateway and a part of its document. */
 export function serve<Of extends Operation>(

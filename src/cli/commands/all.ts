@@ -34,6 +34,11 @@ export const COMMANDS: readonly (AddCommand | CommandGroup)[] = [
     load: async () => (await import('./approvals.ts')).approvals,
   },
   {
+    name: 'artifacts',
+    description: 'list, read, save and delete the files of sessions',
+    load: async () => (await import('./artifacts.ts')).artifacts,
+  },
+  {
     name: 'jobs',
     description: 'list, show and end the jobs of long-running tools',
     load: async () => (await import('./jobs.ts')).jobs,

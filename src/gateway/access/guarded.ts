@@ -18,16 +18,24 @@ const SHORT_BODY = 4 * 1024 * 1024;
  * @param most bytes of its body, where the gateway itself takes as many.
  */
 export function guarded(
-  { options, limits }: RouteSetting,
+  setting: RouteSetting,
   permission: Permission | readonly Permission[],
   find?: SubjectOf,
   most: number = SHORT_BODY,
 ) {
+  const guard = guardedBytes(setting, permission, find);
+  const body = takeBody(Math.min(most, setting.options.bodyLimit ?? BODY_LIMIT));
+  return { ...guard, middleware: [...guard.middleware, body] };
+}
+
+/** As {@link guarded}, of a route whose body is bytes of any type, which it reads and bounds itself. */
+export function guardedBytes(
+  { options, limits }: RouteSetting,
+  permission: Permission | readonly Permission[],
+  find?: SubjectOf,
+) {
   return {
-    middleware: [
-      permitted({ access: options.access, limits }, permission, find),
-      takeBody(Math.min(most, options.bodyLimit ?? BODY_LIMIT)),
-    ],
+    middleware: [permitted({ access: options.access, limits }, permission, find)],
     security: [{ token: [] }],
     'x-holdfast-permission': [permission].flat().join(' or '),
   };

@@ -69,6 +69,9 @@ const ERROR = z
   })
   .meta({ id: 'Error' });
 
+/** Bytes of any type; OpenAPI 3.1 has an empty schema for them. */
+const BYTES_BODY = { required: true, content: { '*/*': { schema: {} } } };
+
 /** The OpenAPI document of the gateway's routes. */
 export class ApiDocument {
   /** By path, `/v1/jobs/{jobId}`, and method. */
@@ -79,7 +82,7 @@ export class ApiDocument {
   add(operation: Operation, access: Pick<Documented, 'security' | 'x-holdfast-permission'>): void {
     const { id, tag, summary, description, method, path, unfinished, status = 200, errors = [] } = operation;
     const parameters = this.#parametersOf(operation);
-    const requestBody = this.#requestBodyOf(operation);
+    const requestBody = operation.bytes === 'body' ? BYTES_BODY : this.#requestBodyOf(operation);
     const statuses = errors.flatMap((code) => (entryOf(code)?.status ?? []) as Refusal);
     this.addRoute(method, path, {
       operationId: id,
@@ -116,25 +119,34 @@ export class ApiDocument {
     };
   }
 
-  #answerOf({ output, answer, stream }: Pick<Operation, 'output' | 'answer' | 'stream'>): DocumentedAnswer {
+  #answerOf({
+    output,
+    answer,
+    stream,
+    bytes,
+  }: Pick<Operation, 'output' | 'answer' | 'stream' | 'bytes'>): DocumentedAnswer {
+    if (bytes === 'answer') return { description: answer, content: { '*/*': { schema: {} } } };
     const { content } = output.type === 'never' ? {} : this.json(output, answer);
     const events = { 'text/event-stream': { schema: { type: 'string', description: stream } } };
     return { description: answer, content: { ...content, ...(stream === undefined ? {} : events) } };
   }
 
   #parametersOf(operation: Operation): DocumentedParameter[] {
-    return placesOf(operation)
-      .filter((place) => place.in !== 'body')
-      .map(({ name, in: place, check, isRequired }) => {
-        const { description, ...schema } = this.#shown(check) as Check;
-        return {
-          name,
-          in: place,
-          required: place === 'path' || isRequired,
-          ...(description === undefined ? {} : { description }),
-          schema: schema.type === 'array' ? listText(schema) : schema,
-        };
-      });
+    return (
+      placesOf(operation)
+        // A `Content-Type` is no parameter in OpenAPI.
+        .filter((place) => place.in !== 'body' && place.name !== 'content-type')
+        .map(({ name, in: place, check, isRequired }) => {
+          const { description, ...schema } = this.#shown(check) as Check;
+          return {
+            name,
+            in: place,
+            required: place === 'path' || isRequired,
+            ...(description === undefined ? {} : { description }),
+            schema: schema.type === 'array' ? listText(schema) : schema,
+          };
+        })
+    );
   }
 
   #requestBodyOf(operation: Operation): Documented['requestBody'] {

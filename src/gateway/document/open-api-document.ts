@@ -14,6 +14,7 @@ const TAGS = [
   { name: 'Turns', description: 'A turn goes from a message to its final answer.' },
   { name: 'Events', description: 'Messages, calls and results of a session.' },
   { name: 'Approvals', description: 'Requests to people, and their audit.' },
+  { name: 'Artifacts', description: 'Files that agents and users save under names, in versions.' },
   { name: 'Jobs', description: 'Jobs of long-running calls, which end after the call has returned.' },
   { name: 'Credentials', description: 'Secrets of users, for tools.' },
   { name: 'Steering', description: 'Changes of a session, and of its running turn.' },

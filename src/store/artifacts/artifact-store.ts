@@ -19,6 +19,8 @@ export interface StoredArtifact {
   version: number;
   content: ArtifactContent;
   metadata?: Record<string, unknown>;
+  /** Of the bytes; absent where the artifact is an address. */
+  bytes?: { size: number; sha256: string };
   /** Milliseconds since the epoch. */
   savedAt: number;
 }
@@ -56,6 +58,8 @@ export interface ArtifactStore {
   find(owner: ArtifactOwner, name: string, version?: number): Promise<StoredArtifact | undefined>;
   /** Names of the session and of its user, sorted. */
   names(owner: ArtifactOwner): Promise<string[]>;
+  /** Newest versions by name, those after `after`. */
+  list(owner: ArtifactOwner, page: { limit: number; after?: string }): Promise<StoredArtifact[]>;
   /** Oldest first; empty for a name that is not there. */
   versions(owner: ArtifactOwner, name: string): Promise<StoredArtifact[]>;
   /** Names of the session whose artifacts a session shares: its own, or those of the session above all agents that tools have called. */

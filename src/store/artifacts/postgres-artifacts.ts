@@ -10,7 +10,8 @@ import type { ArtifactContent, ArtifactOwner, ArtifactStore, StoredArtifact } fr
 type VersionRow = Pick<
   Selectable<Tables['holdfast.artifact_versions']>,
   'name' | 'version' | 'kind' | 'blob_id' | 'mime_type' | 'display_name' | 'uri' | 'metadata' | 'created_at'
->;
+> &
+  Pick<Selectable<Tables['holdfast.blobs']>, 'size' | 'sha256'>;
 
 const RESERVE = 'select holdfast.reserve_artifact_version($1, $2, $3, $4) as version';
 
@@ -24,13 +25,15 @@ const SCOPES = `scopes as (
 const SCOPE_OF_NAME = `(select case when starts_with($4, 'user:') then t.users else t.own end from scopes t)`;
 
 const COLUMNS =
-  'v.name, v.version, v.kind, v.blob_id, v.mime_type, v.display_name, v.uri, v.metadata, v.created_at';
+  'v.name, v.version, v.kind, v.blob_id, v.mime_type, v.display_name, v.uri, v.metadata, v.created_at, b.size, b.sha256';
 
-const FIND = `with ${SCOPES} select ${COLUMNS} from holdfast.artifact_versions v
+const VERSION = 'holdfast.artifact_versions v left join holdfast.blobs b on b.id = v.blob_id';
+
+const FIND = `with ${SCOPES} select ${COLUMNS} from ${VERSION}
 where v.scope = ${SCOPE_OF_NAME} and v.name = $4 and ($5::bigint is null or v.version = $5)
 order by v.version desc limit 1`;
 
-const VERSIONS = `with ${SCOPES} select ${COLUMNS} from holdfast.artifact_versions v
+const VERSIONS = `with ${SCOPES} select ${COLUMNS} from ${VERSION}
 where v.scope = ${SCOPE_OF_NAME} and v.name = $4 and v.kind is not null order by v.version`;
 
 // Where a rewind has gone back to before an artifact was there, its newest version says so.
@@ -39,6 +42,14 @@ join holdfast.artifacts a on a.scope in (t.own, t.users)
 where (select v.kind from holdfast.artifact_versions v where v.scope = a.scope and v.name = a.name
   order by v.version desc limit 1) is not null
 order by a.name collate "C"`;
+
+const LIST = `with ${SCOPES} select ${COLUMNS} from scopes t
+join holdfast.artifacts a on a.scope in (t.own, t.users)
+cross join lateral (select * from holdfast.artifact_versions n where n.scope = a.scope and n.name = a.name
+  order by n.version desc limit 1) v
+left join holdfast.blobs b on b.id = v.blob_id
+where v.kind is not null and ($4::text is null or a.name collate "C" > $4)
+order by a.name collate "C" limit $5`;
 
 const SHARED_BY = `select r.app, r.user_id as "userId", r.name as "sessionId" from holdfast.sessions s
 join holdfast.sessions r on r.id = coalesce(s.root_session, s.id) where s.id = $1`;
@@ -80,6 +91,11 @@ export function postgresArtifacts(database: Database): ArtifactStore {
     async names(owner) {
       const rows = await database.query<{ name: string }>(NAMES, ownerColumns(owner));
       return rows.map(({ name }) => name);
+    },
+    async list(owner, { limit, after }) {
+      const place = after === undefined ? null : storableText(after);
+      const rows = await database.query<VersionRow>(LIST, [...ownerColumns(owner), place, limit]);
+      return rows.flatMap((row) => storedArtifact(row) ?? []);
     },
     async versions(owner, name) {
       const rows = await database.query<VersionRow>(VERSIONS, [...ownerColumns(owner), storableText(name)]);
@@ -135,6 +151,9 @@ function storedArtifact(row: VersionRow): StoredArtifact | undefined {
       version: Number(row.version),
       content,
       ...defined({ metadata: row.metadata ?? undefined }),
+      ...(row.sha256 === null || row.size === null
+        ? {}
+        : { bytes: { size: Number(row.size), sha256: row.sha256 } }),
       savedAt: row.created_at.getTime(),
     }
   );
