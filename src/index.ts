@@ -85,6 +85,36 @@ export type {
   Notifier,
 } from './approvals/notifier.ts';
 export { type TerminalNotifierOptions, terminalNotifier } from './approvals/terminal-notifier.ts';
+export type { ArtifactBytesOptions, ByteSource } from './artifacts/artifact-bytes.ts';
+export type { ArtifactStream } from './artifacts/artifact-content.ts';
+export {
+  ArtifactCorrupt,
+  ArtifactElsewhere,
+  ArtifactError,
+  ArtifactServiceFailed,
+  ArtifactTooLarge,
+  BucketFailed,
+  InvalidArtifact,
+  InvalidArtifactName,
+  NoSuchArtifact,
+  UnknownBucket,
+} from './artifacts/artifact-errors.ts';
+export type {
+  ArtifactVersion,
+  BaseArtifactService,
+  CompositeSessionKey,
+  DeleteArtifactRequest,
+  ListArtifactKeysRequest,
+  ListVersionsRequest,
+  LoadArtifactRequest,
+  SaveArtifactRequest,
+} from './artifacts/base-artifact-service.ts';
+export type { Bucket } from './artifacts/bucket.ts';
+export type { OpenArtifactOptions, OpenedArtifact } from './artifacts/context-artifacts.ts';
+export { folderBucket } from './artifacts/folder-bucket.ts';
+export { type GcsBucketOptions, gcsBucket } from './artifacts/gcs-bucket.ts';
+export { InMemoryArtifactService } from './artifacts/in-memory-artifact-service.ts';
+export { type S3BucketOptions, s3Bucket } from './artifacts/s3-bucket.ts';
 export {
   BaseCodeExecutor,
   type CodeExecutionInput,
@@ -262,7 +292,7 @@ export { InMemorySessionService } from './runner/in-memory-session-service.ts';
 export { type RunConfig, StreamingMode } from './runner/run-config.ts';
 export { isRunner, type RunEphemeralParams, Runner, type RunParams } from './runner/runner.ts';
 export { createResumabilityConfig, type RunnerConfig } from './runner/runner-config.ts';
-export { type CompositeSessionKey, createSession, type Session } from './runner/session.ts';
+export { createSession, type Session } from './runner/session.ts';
 export { DefinitionError } from './schema/definition-error.ts';
 export { JsonValueError } from './schema/json-value.ts';
 export { type OpenStoreOptions, openStore } from './store/open-store.ts';

@@ -13,7 +13,8 @@ export type AdkGroup =
 export const ADK_EXPORTS: readonly AdkGroup[] = [
   {
     kind: 'same',
-    names: `AppendEventRequest AuthConfig BaseLlmType BaseToolParams CodeExecutionInput
+    names: `ArtifactVersion BaseArtifactService DeleteArtifactRequest ListArtifactKeysRequest ListVersionsRequest
+      LoadArtifactRequest SaveArtifactRequest LOAD_ARTIFACTS AppendEventRequest AuthConfig BaseLlmType BaseToolParams CodeExecutionInput
       CodeExecutionLanguage CodeExecutionResult CompositeSessionKey CreateEventParams CreateSessionRequest
       DataStoreParams DeleteSessionRequest ENTERPRISE_WEB_SEARCH EXIT_LOOP EnterpriseWebSearchTool EventActions
       EventType ExecuteCodeParams ExitLoopTool File FileContentEncoding FinishedEvent ActivityEvent CallCodeEvent
@@ -44,6 +45,11 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
     kind: 'ours',
     how: 'Each sub-agent runs as a child workflow. At least one sub-agent. In nested loops `escalate` ends the inner one; without `maxIterations` it is undefined.',
     names: 'SequentialAgent ParallelAgent LoopAgent LoopAgentConfig',
+  },
+  {
+    kind: 'ours',
+    how: '`LoadArtifactsTool` preloads by patterns; a name without `user:` falls back to the user’s; an artifact that can’t be read is a line. `InMemoryArtifactService` copies parts, and refuses names that no folder takes.',
+    names: 'LoadArtifactsTool InMemoryArtifactService',
   },
   {
     kind: 'ours',
@@ -162,13 +168,6 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'not yet',
-    what: 'Artifacts (later)',
-    names: `ArtifactVersion BaseArtifactService DeleteArtifactRequest ListArtifactKeysRequest ListVersionsRequest
-      LoadArtifactRequest SaveArtifactRequest InMemoryArtifactService FileArtifactService SessionArtifactService
-      SessionLoadArtifactRequest SessionSaveArtifactRequest getArtifactServiceFromUri LOAD_ARTIFACTS LoadArtifactsTool`,
-  },
-  {
-    kind: 'not yet',
     what: 'Memory (later)',
     names: `BaseMemoryService SearchMemoryRequest InMemoryMemoryService LOAD_MEMORY LoadMemoryTool PRELOAD_MEMORY
       PreloadMemoryTool`,
@@ -254,6 +253,12 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'never',
+    why: 'A [context](artifacts.md) saves and loads artifacts by itself. The store keeps their bytes, or a bucket: `folderBucket`, `s3Bucket`, `gcsBucket`.',
+    names: `FileArtifactService GcsArtifactService SessionArtifactService SessionLoadArtifactRequest
+      SessionSaveArtifactRequest getArtifactServiceFromUri`,
+  },
+  {
+    kind: 'never',
     why: 'Credentials are kept by the store, encrypted, and never in a state.',
     names: 'BaseCredentialService InMemoryCredentialService SessionStateCredentialService',
   },
@@ -266,7 +271,7 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   {
     kind: 'never',
     why: 'Services of Google Cloud.',
-    names: `AgentEngineSandboxCodeExecutor AgentEngineSandboxCodeExecutorOptions GcsArtifactService
+    names: `AgentEngineSandboxCodeExecutor AgentEngineSandboxCodeExecutorOptions 
       VertexAiMemoryBankService VertexAiMemoryBankServiceOptions GCPSkillRegistry GCPSkillRegistryOptions ApigeeLlm
       ApigeeLlmParams getGcpExporters getGcpResource AgentRegistry AgentRegistrySingleMCPToolset AgentInfo
       AgentSkillMetadata AGENT_REGISTRY_BASE_URL Binding ConnectionUriFilter ConnectionUriResult Endpoint

@@ -1,3 +1,12 @@
+export {
+  ArtifactCorrupt,
+  ArtifactElsewhere,
+  ArtifactTooLarge,
+  BucketFailed,
+  InvalidArtifactName,
+  NoSuchArtifact,
+  UnknownBucket,
+} from '../artifacts/artifact-errors.ts';
 export type {
   ConfirmOptions,
   DecisionReceipt,
@@ -5,6 +14,7 @@ export type {
   ProvideCredentialOptions,
   ProvideInputOptions,
 } from '../contract/approvals.ts';
+export type { ArtifactRow, ListArtifacts, ListedArtifacts, NamedArtifact } from '../contract/artifacts.ts';
 export type { AuditRow, AuditVerification } from '../contract/audit.ts';
 export type { PutCredential, StoredCredential } from '../contract/credentials.ts';
 export { HoldfastError } from '../contract/error.ts';
@@ -52,6 +62,7 @@ export type {
   TurnStatus,
 } from '../protocol/turn.ts';
 export type { Approvals, WhichAudit, WhichRequest } from './approvals/approvals.ts';
+export type { ArtifactFile, Artifacts, GetArtifact, PutArtifact } from './artifacts/artifacts.ts';
 export type { HoldfastClientOptions, TemporalOptions } from './client-context.ts';
 export {
   AmbiguousRequest,

@@ -32,6 +32,37 @@ export function takeBody(limit: number): GatewayMiddleware {
   };
 }
 
+/** Bytes of a refused body that are read, at most. */
+const MOST_DRAINED = 16 * 1024 * 1024;
+
+/**
+ * Reads the rest of a body that its route has not read, and throws it away: a sender reads the answer after it has sent its body, and a
+ * connection that is closed before has no answer.
+ */
+export const drainBody: GatewayMiddleware = async ({ req }, next) => {
+  await next();
+  const { body } = req.raw;
+  if (body === null || body.locked) return;
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      size += chunk.length;
+      if (size > MOST_DRAINED) return;
+    }
+  } catch {
+    // The sender has gone away.
+  }
+};
+
+/** Bytes of a body as they come; the rest stays to be drained. @throws RequestRefused where it breaks off. */
+export async function* bytesOfBody({ req }: GatewayContext): AsyncGenerator<Uint8Array, void, void> {
+  try {
+    yield* req.raw.body?.values({ preventCancel: true }) ?? [];
+  } catch (cause) {
+    throw new RequestRefused('HOLDFAST_GATEWAY_BAD_REQUEST', 'body: it breaks off', {}, { cause });
+  }
+}
+
 /** @throws RequestRefused where it is too large, or breaks off. */
 export async function readBody({ req }: GatewayContext, limit: number): Promise<Buffer> {
   if (Number(req.header('content-length') ?? 0) > limit) throw tooLarge(limit);

@@ -1,5 +1,6 @@
+import type { CompositeSessionKey } from '../artifacts/base-artifact-service.ts';
 import type { Event } from '../events/event.ts';
-import type { CompositeSessionKey, Session } from './session.ts';
+import type { Session } from './session.ts';
 
 /** Options for reading a session. Fields: `GetSessionConfig` of `@google/adk` 2.0.0. */
 export interface GetSessionConfig {

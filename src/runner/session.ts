@@ -1,13 +1,6 @@
 import type { Session as StoredSession } from '../contract/sessions.ts';
 import type { Event } from '../events/event.ts';
 
-/** Names of a session. Fields: `CompositeSessionKey` of `@google/adk` 2.0.0. */
-export interface CompositeSessionKey {
-  appName: string;
-  userId: string;
-  sessionId: string;
-}
-
 /** A conversation, as it was when it was read. Fields: `Session` of `@google/adk` 2.0.0. */
 export interface Session {
   id: string;

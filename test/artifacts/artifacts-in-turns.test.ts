@@ -5,6 +5,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import { SaveFilesAsArtifactsPlugin } from '../../src/plugins/save-files-as-artifacts-plugin.ts';
 import { call, createTestEnvironment, type TestEnvironment, text } from '../../src/testing/index.ts';
+import { LoadArtifactsTool } from '../../src/tools/built-in/load-artifacts-tool.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 
 let begun = Promise.withResolvers<void>();
@@ -49,8 +50,14 @@ const writer = new LlmAgent({
   description: 'Writes.',
   tools: [write],
 });
+const reader = new LlmAgent({
+  name: 'reader',
+  model: 'gemini-2.5-flash',
+  tools: [new LoadArtifactsTool({ preload: ['brief/*.txt', 'user:profile.json'] })],
+});
 const desk = new LlmAgent({
   name: 'desk',
+  subAgents: [reader],
   model: 'gemini-2.5-flash',
   tools: [write, read, refuse, new AgentTool({ agent: writer })],
   beforeAgentCallback: async (context) => {
@@ -165,5 +172,35 @@ describe('artifacts in turns', () => {
       version: 0,
       content: { kind: 'inline', mimeType: 'image/png', displayName: 'cat.png' },
     });
+  });
+
+  test('the model gets preloaded artifacts with each request and those it loads with the next one [artifact.load]', async () => {
+    env.gemini.reset([text('hello')]);
+    const { app, userId, sessionId } = await env.run('hello');
+    const names = { app, userId, sessionId };
+    const put = async (name: string, bytes: string, mimeType = 'text/plain') =>
+      await env.client.artifacts.put({ ...names, name, bytes: Buffer.from(bytes), mimeType });
+    await put('brief/a.txt', 'the brief');
+    await put('brief/deep/b.txt', 'too deep');
+    await put('user:profile.json', '{"of":"Ada"}', 'application/json');
+    await put('other.txt', 'an odd text');
+    env.gemini.reset([call('load_artifacts', { artifact_names: ['other.txt', '../x'] }), text('read')]);
+    await env.run({ ...names, message: 'read', agent: 'reader' });
+    const shown = env.gemini.requests.map(({ body }) => JSON.stringify(body));
+    expect(shown).toHaveLength(2);
+    for (const request of shown) {
+      for (const part of [
+        'Artifact brief/a.txt is:',
+        'the brief',
+        'Artifact user:profile.json is:',
+        '{\\"of\\":\\"Ada\\"}',
+      ]) {
+        expect(request).toContain(part);
+      }
+      expect(request).not.toContain('too deep');
+    }
+    expect(shown[0]).not.toContain('an odd text');
+    expect(shown[1]).toContain('Artifact other.txt is:');
+    expect(shown[1]).toContain('an odd text');
   });
 });

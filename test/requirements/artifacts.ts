@@ -27,6 +27,10 @@ export const ARTIFACTS: Rows = {
   'artifact.bytes': ['hector', 'Bytes are read as they were saved, whole or in ranges, a block at a time.'],
   'artifact.checksum': ['hector', 'Bytes that have changed are an error with both checksums.'],
   'artifact.garbage': ['holdfast', 'Bytes that no version uses are removed.'],
+  'artifact.clients': [
+    'holdfast',
+    'Artifacts are listed, read, saved and deleted through clients, HTTP and commands.',
+  ],
   'artifact.own': [
     'adk-js: BaseArtifactService',
     'A service of the user’s own keeps the artifacts of an app.',

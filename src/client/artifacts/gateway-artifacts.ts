@@ -1,3 +1,4 @@
+import { checkArtifactName } from '../../artifacts/artifact-name.ts';
 import {
   type ArtifactRow,
   deleteArtifact,
@@ -50,6 +51,7 @@ export class GatewayArtifacts implements Artifacts {
 
   async put({ bytes, signal, ...file }: PutArtifact): Promise<ArtifactRow> {
     const { input } = checkedInput(putArtifact, file);
+    checkArtifactName(input.name);
     const mimeType = input.mimeType ?? 'application/octet-stream';
     const [path, request] = requestFor(putArtifact, { ...input, mimeType }, { signal });
     const answer = await this.#connection.ask(path, { ...request, bytes });

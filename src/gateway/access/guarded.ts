@@ -1,6 +1,6 @@
 import type { Permission } from '../../contract/keys.ts';
 import type { RouteSetting } from '../route-setting.ts';
-import { takeBody } from '../take-body.ts';
+import { drainBody, takeBody } from '../take-body.ts';
 import { permitted, type SubjectOf } from './screen.ts';
 
 /** Of messages and sessions, which hold files and long texts. */
@@ -23,13 +23,21 @@ export function guarded(
   find?: SubjectOf,
   most: number = SHORT_BODY,
 ) {
-  const guard = guardedBytes(setting, permission, find);
-  const body = takeBody(Math.min(most, setting.options.bodyLimit ?? BODY_LIMIT));
-  return { ...guard, middleware: [...guard.middleware, body] };
+  const { options } = setting;
+  const { middleware, ...access } = permissionOf(setting, permission, find);
+  return {
+    ...access,
+    middleware: [...middleware, takeBody(Math.min(most, options.bodyLimit ?? BODY_LIMIT))],
+  };
 }
 
 /** As {@link guarded}, of a route whose body is bytes of any type, which it reads and bounds itself. */
-export function guardedBytes(
+export function guardedBytes(setting: RouteSetting, permission: Permission) {
+  const { middleware, ...access } = permissionOf(setting, permission);
+  return { ...access, middleware: [drainBody, ...middleware] };
+}
+
+function permissionOf(
   { options, limits }: RouteSetting,
   permission: Permission | readonly Permission[],
   find?: SubjectOf,

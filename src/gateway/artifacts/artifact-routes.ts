@@ -9,9 +9,9 @@ import {
 } from '../../contract/artifacts.ts';
 import { guarded, guardedBytes } from '../access/guarded.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
-import { RequestRefused } from '../gateway-errors.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { serve } from '../serve.ts';
+import { bytesOfBody } from '../take-body.ts';
 import { type ByteRange, rangeOf } from './byte-range.ts';
 
 /** Artifacts listed, downloaded, uploaded and deleted. */
@@ -35,10 +35,9 @@ export function artifactRoutes(app: GatewayHono, setting: RouteSetting): void {
         : await artifacts.get({ ...which, version: whole.version, ...range, signal });
     return await bytesAnswer(context, file, range);
   });
-  serve(app, putArtifact, guardedBytes(setting, 'run'), async (file, { req }) => {
-    const { body, signal } = req.raw;
-    return await artifacts.put({ ...file, bytes: sent(body), signal });
-  });
+  serve(app, putArtifact, guardedBytes(setting, 'run'), async (file, context) =>
+    artifacts.put({ ...file, bytes: bytesOfBody(context), signal: context.req.raw.signal }),
+  );
   serve(app, deleteArtifact, guarded(setting, 'operate'), async (which) => ({
     deleted: await artifacts.delete(which),
   }));
@@ -98,13 +97,4 @@ function isKnown({ req }: GatewayContext, { sha256 }: ArtifactFile): boolean {
 function ifRange({ req }: GatewayContext, { sha256 }: ArtifactFile): boolean {
   const tag = req.header('if-range');
   return tag === undefined || tag === `"${sha256}"`;
-}
-
-/** A sender that goes away in the middle is no failure of the gateway. */
-async function* sent(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void, void> {
-  try {
-    yield* body ?? [];
-  } catch (cause) {
-    throw new RequestRefused('HOLDFAST_GATEWAY_BAD_REQUEST', 'body: it breaks off', {}, { cause });
-  }
 }
