@@ -530,3 +530,33 @@ test('an inbox that is turned off, or has no store, is not there [inbox.access]'
     }
   }
 });
+
+describe('files of the session', () => {
+  test('are links for who may read it, downloads and no pages, and nobody else’s [artifact.clients]', async () => {
+    const row = await desk.asked('restart', { host: 'a' });
+    const { app, userId, sessionId } = row;
+    const name = 'bills/<b>März</b>.html';
+    await desk.options.client.artifacts.put({
+      ...{ app, userId, sessionId, name, mimeType: 'text/html' },
+      bytes: Buffer.from('<script>alert(1)</script>'),
+    });
+    const path = `/inbox/requests/${row.requestId}`;
+    const reader = await signedIn('rita', [{ app: '*', roles: ['read'] }]);
+    const page = await reader.read(path);
+    expect(page.text).toContain('Files of the session');
+    expect(page.text).toContain('bills/&lt;b&gt;März&lt;/b&gt;.html');
+    expect(page.text).not.toContain('<b>März</b>');
+    const file = `${path}/files/${encodeURIComponent(name)}`;
+    expect(page.text).toContain(file);
+    const answer = await fetch(at(file), { headers: { cookie: reader.cookie } });
+    expect([answer.status, await answer.text()]).toEqual([200, '<script>alert(1)</script>']);
+    expect(answer.headers.get('content-disposition')).toMatch(/^attachment; /);
+    expect(answer.headers.get('content-security-policy')).toBe("default-src 'none'; sandbox");
+    const decider = await signedIn('mira', [{ app: '*', roles: ['approve'] }]);
+    expect((await decider.read(path)).text).not.toContain('Files of the session');
+    expect((await decider.read(file)).status).toBe(404);
+    expect((await reader.read(`${path}/files/none.txt`)).status).toBe(404);
+    expect((await reader.read(`${path}/files/..%2Fx`)).status).toBe(400);
+    expect((await readPage(at(file))).status).toBe(303);
+  });
+});

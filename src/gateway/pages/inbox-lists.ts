@@ -72,9 +72,11 @@ export async function visibleJobs(
 }
 
 export function maySee(principal: Principal, { app, userId }: Pick<ApprovalRow, 'app' | 'userId'>): boolean {
-  return (
-    mayDecide(principal, { app, userId }) || principal.may({ permission: 'read', app, userId }) === 'allowed'
-  );
+  return mayDecide(principal, { app, userId }) || mayRead(principal, { app, userId });
+}
+
+export function mayRead(principal: Principal, { app, userId }: Pick<ApprovalRow, 'app' | 'userId'>): boolean {
+  return principal.may({ permission: 'read', app, userId }) === 'allowed';
 }
 
 export function mayDecide(

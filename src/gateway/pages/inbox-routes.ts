@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import { GATE_KINDS, JOB_ENDS, REQUEST_ENDS } from '../../contract/lists.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import type { Principal } from '../access/access.ts';
+import { download } from '../artifacts/download.ts';
 import { errorAnswer } from '../error-answer.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import type { RouteSetting } from '../route-setting.ts';
@@ -9,12 +10,12 @@ import { editForm, type Visitor } from './answer-forms.ts';
 import { type AnswerOptions, answerRequest, requestMain } from './answer-request.ts';
 import { isEditable } from './edit-fields.ts';
 import { isSameToken } from './form-token.ts';
-import { mayDecide, maySee, visibleJobs, visibleRequests } from './inbox-lists.ts';
+import { mayDecide, mayRead, maySee, visibleJobs, visibleRequests } from './inbox-lists.ts';
 import { type InboxFrame, inboxPage, jobList, type Narrowed, requestList } from './inbox-pages.ts';
 import { noSuchPage, pageRoute, sendPage } from './page-answer.ts';
 import { noteRefused, refuse } from './page-denial.ts';
 import { isOfOwnPage, siteOf } from './page-site.ts';
-import { outcomeCard, requestCard, requestTitle } from './request-view.ts';
+import { fileList, outcomeCard, requestCard, requestTitle } from './request-view.ts';
 import { pageOf, wordsPage } from './shell.ts';
 import { type Html, shown } from './shown-text.ts';
 import {
@@ -32,7 +33,7 @@ import { SignInLookups } from './sign-in-lookups.ts';
 import { takeForm } from './take-form.ts';
 import { linkOfRequest } from './temporal-links.ts';
 
-const PATH = /^\/inbox(\/(decided|jobs|requests\/[^/]+|sign-(in|out)))?$/;
+const PATH = /^\/inbox(\/(decided|jobs|requests\/[^/]+(\/files\/[^/]+)?|sign-(in|out)))?$/;
 
 type Show = (context: GatewayContext, frame: InboxFrame) => Promise<Response>;
 
@@ -98,6 +99,15 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
   route('/inbox/requests/:requestId', {
     GET: shownTo((context, frame) => showRequest(context, frame, setting)),
     POST: sentBy((context, frame, form) => takeAnswer(context, frame, setting, form)),
+  });
+  route('/inbox/requests/:requestId/files/:name', {
+    GET: shownTo(async (context, frame) => {
+      const row = await requestOf(context, frame, setting);
+      if (row === undefined || !mayRead(frame.who.principal, row)) return noSuchPage(context);
+      const { app, userId, sessionId } = row;
+      const name = context.req.param('name') ?? '';
+      return await download(context, options.client.artifacts, { app, userId, sessionId, name });
+    }),
   });
   route('/inbox/sign-in', {
     GET: async (context) => {
@@ -174,15 +184,31 @@ async function showRequest(
   if (row === undefined) return noSuchPage(context);
   const visitor = visitorOf(frame, row);
   const isPending = row.status === 'pending';
+  const files = await filesOf(frame, row, setting);
   if (!mayDecide(frame.who.principal, row)) {
     const note = html`<div class="note"><p>You may see this request, but not decide it.</p></div>`;
-    const main = html`${isPending ? note : ''}${outcomeCard(row, frame.now)}${requestCard(row, frame.now)}`;
+    const main = html`${isPending ? note : ''}${outcomeCard(row, frame.now)}${requestCard(row, frame.now)}${files}`;
     return sendPage(context, requestPage(frame, row, main));
   }
   const isEditing = context.req.query('edit') !== undefined && isEditable(row) && isPending;
   const wasSent = isPending && context.req.query('sent') !== undefined;
   const main = isEditing ? editForm(visitor) : requestMain(visitor, { mayWithdraw: true });
-  return sendPage(context, requestPage(frame, row, wasSent ? html`${SENT}${main}` : main));
+  return sendPage(context, requestPage(frame, row, html`${wasSent ? SENT : ''}${main}${files}`));
+}
+
+/** Files that a page names, at most. */
+const MOST_FILES = 50;
+
+/** Links to the artifacts of the request's session; empty for a person who may not read it. */
+async function filesOf(
+  { who, site, now }: InboxFrame,
+  row: ApprovalRow,
+  { options }: RouteSetting,
+): Promise<Html | ''> {
+  if (!mayRead(who.principal, row)) return '';
+  const { app, userId, sessionId, requestId } = row;
+  const listed = await options.client.artifacts.list({ app, userId, sessionId, limit: MOST_FILES });
+  return fileList(listed, `${site.base}/inbox/requests/${encodeURIComponent(requestId)}/files`, now);
 }
 
 const SENT = html`<div class="note" role="status"><p>Your answer is saved. It doesn’t count yet, or more people are needed. Open this page again to see the result.</p></div>`;

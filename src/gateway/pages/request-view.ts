@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import { argumentsToRun } from '../../approvals/edited-arguments.ts';
+import type { ListedArtifacts } from '../../contract/artifacts.ts';
 import type { ApprovalRow, GateKind, RequestStatus } from '../../contract/requests.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
 import { CHANNELS } from '../approvals/gateway-attester.ts';
@@ -61,6 +62,23 @@ ${payload === undefined ? '' : html`<h2>Shown by the tool</h2>${shownJson(payloa
 <h2>Who asks</h2>
 ${facts(row, now)}
 </article>`;
+}
+
+/** Links to files of the request's session; empty without any. */
+export function fileList({ artifacts, next }: ListedArtifacts, base: string, now: number): Html | '' {
+  if (artifacts.length === 0) return '';
+  const rows = artifacts.map(({ name, size, uri, savedAt }) => {
+    const about = html`<span class="soft">${size === undefined ? shown(uri ?? '') : sizeText(size)}, ${shownTime(savedAt, now)}</span>`;
+    const link = html`<a href="${base}/${encodeURIComponent(name)}" download>${shown(name)}</a>`;
+    return html`<li>${size === undefined ? shown(name) : link} ${about}</li>`;
+  });
+  return html`<section class="card"><h2>Files of the session</h2><ul class="votes">${rows}</ul>${next === undefined ? '' : html`<p class="soft">There are more.</p>`}</section>`;
+}
+
+function sizeText(bytes: number): string {
+  if (bytes < 1_024) return `${bytes} bytes`;
+  const mebi = bytes / 1_048_576;
+  return mebi < 1 ? `${(bytes / 1_024).toFixed(1)} KiB` : `${mebi.toFixed(1)} MiB`;
 }
 
 /** Its end; empty while it waits. */
