@@ -54,7 +54,8 @@ export class DocumentCheck {
       throw new Error(`the document has no ${method} ${path}`);
     const what = `${operation.operationId} ${status}`;
     const content = operation.responses[status]?.content ?? {};
-    const media = type.split(';', 1)[0] ?? '';
+    const named = type.split(';', 1)[0] ?? '';
+    const media = content[named] === undefined && content['*/*'] !== undefined ? '*/*' : named;
     if (content[media] === undefined) throw new Error(`the document has no ${media} for ${what}`);
     this.seen.add(what);
     if (media !== 'application/json') return;

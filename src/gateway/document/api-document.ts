@@ -70,7 +70,15 @@ const ERROR = z
   .meta({ id: 'Error' });
 
 /** Bytes of any type; OpenAPI 3.1 has an empty schema for them. */
-const BYTES_BODY = { required: true, content: { '*/*': { schema: {} } } };
+const BYTES = { '*/*': { schema: {} } };
+const BYTES_BODY = { required: true, content: BYTES };
+
+/** Answers to requests for some of the bytes, or for changed ones only. */
+const PARTS_OF_BYTES = {
+  206: { description: 'The bytes of the `Range`.', content: BYTES },
+  304: { description: 'The bytes are those of `If-None-Match`.' },
+  416: { description: 'The `Range` is after the last byte.' },
+};
 
 /** The OpenAPI document of the gateway's routes. */
 export class ApiDocument {
@@ -94,6 +102,7 @@ export class ApiDocument {
       ...(requestBody === undefined ? {} : { requestBody }),
       responses: {
         [status]: this.#answerOf(operation),
+        ...(operation.bytes === 'answer' ? PARTS_OF_BYTES : {}),
         ...(unfinished === undefined ? {} : { 202: this.#answerOf(unfinished) }),
         ...this.refusals(...statuses, ...(method === 'get' ? [] : ([413, 415] as const))),
       },
@@ -125,7 +134,7 @@ export class ApiDocument {
     stream,
     bytes,
   }: Pick<Operation, 'output' | 'answer' | 'stream' | 'bytes'>): DocumentedAnswer {
-    if (bytes === 'answer') return { description: answer, content: { '*/*': { schema: {} } } };
+    if (bytes === 'answer') return { description: answer, content: BYTES };
     const { content } = output.type === 'never' ? {} : this.json(output, answer);
     const events = { 'text/event-stream': { schema: { type: 'string', description: stream } } };
     return { description: answer, content: { ...content, ...(stream === undefined ? {} : events) } };

@@ -47,6 +47,31 @@ export function artifactSuite(store: () => PostgresStore): void {
   const versionsOf = async (turn: Turn, name: string) =>
     (await store().artifacts.versions(turn.names, name)).map(({ version }) => version);
 
+  test('newest versions are listed by name, a page at a time, with those of the user [artifact.service]', async () => {
+    const names = newNames();
+    await store().sessions.create(names);
+    for (const name of ['b', 'a', 'user:c', 'b']) {
+      const content = { kind: 'inline', blob: await blobOf(names.app, name), mimeType: 'text/csv' } as const;
+      await store().artifacts.save({ ...names, name, content });
+    }
+    const listed = async (page: { limit: number; after?: string }) =>
+      (await store().artifacts.list(names, page)).map(({ name, version, bytes }) => [
+        name,
+        version,
+        bytes?.size,
+      ]);
+    expect(await listed({ limit: 9 })).toEqual([
+      ['a', 0, 1],
+      ['b', 1, 1],
+      ['user:c', 0, 6],
+    ]);
+    expect(await listed({ limit: 1, after: 'a' })).toEqual([['b', 1, 1]]);
+    expect(await listed({ limit: 9, after: 'user:c' })).toEqual([]);
+    const session = await store().sessions.find(names);
+    expect(await store().artifacts.sharedBy(session?.session ?? '')).toEqual(names);
+    expect(await store().artifacts.sharedBy('none')).toBeUndefined();
+  });
+
   test('versions that a call saves are there when it settles, in each attempt the same [artifact.durable]', async () => {
     const turn = new Turn(store());
     await turn.opened(1);
@@ -65,7 +90,8 @@ export function artifactSuite(store: () => PostgresStore): void {
     expect(await store().artifacts.names(turn.names)).toEqual(['a.csv', 'user:b']);
     expect(await versionsOf(turn, 'a.csv')).toEqual([0]);
     const { name, version, ...content } = second[0] as SavedArtifact;
-    const found = { name, version, content, savedAt: expect.any(Number) };
+    const bytes = { size: 16, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) };
+    const found = { name, version, content, bytes, savedAt: expect.any(Number) };
     expect(await store().artifacts.find({ session: turn.session }, 'a.csv')).toEqual(found);
     expect(await store().artifacts.find(turn.names, 'a.csv', 0)).toEqual(found);
     expect(await store().artifacts.find(turn.names, 'a.csv', 1)).toBeUndefined();
