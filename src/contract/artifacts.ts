@@ -90,7 +90,7 @@ export const getArtifact = {
   path: PATH,
   input: z.object({
     ...NAMED,
-    version: version.optional().meta({ description: 'Defaults to the newest one.' }),
+    version: version.optional().meta({ description: 'The version. Defaults to the newest one.' }),
   }),
   output: z.never(),
   bytes: 'answer',

@@ -32,7 +32,9 @@ export async function deleteArtifact(
     if (options.json) output.json({ deleted });
     else
       output.line(
-        deleted === 0 ? `there was no artifact ${shown}` : `deleted ${deleted} versions of ${shown}`,
+        deleted === 0
+          ? `there was no artifact ${shown}`
+          : `deleted ${deleted} ${deleted === 1 ? 'version' : 'versions'} of ${shown}`,
       );
     return 0;
   } finally {
