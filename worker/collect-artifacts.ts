@@ -24,14 +24,14 @@ export function collectArtifacts(
         logger.warn('artifacts were not collected', { reason: thrownMessage(error) });
       }
     };
-    // Workers that were started together take turns.
+    // Workers that were started together take turns. Neither timer keeps a program up.
     const first = Math.ceil(Math.random() * every);
     const timer = setInterval(() => {
       collecting = collecting.then(collect);
-    }, every);
+    }, every).unref();
     const early = setTimeout(() => {
       collecting = collecting.then(collect);
-    }, first);
+    }, first).unref();
     try {
       await run();
     } finally {

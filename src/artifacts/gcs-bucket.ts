@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Storage, StorageOptions } from '@google-cloud/storage';
+import type { Storage as StorageClient, StorageOptions } from '@google-cloud/storage';
 import { messageOf } from '../protocol/message-of.ts';
 import { BucketFailed } from './artifact-errors.ts';
 import type { Bucket } from './bucket.ts';
@@ -9,8 +9,8 @@ export interface GcsBucketOptions {
   bucket: string;
   /** Before each key, such as `holdfast/`. @default none */
   prefix?: string;
-  /** Project and credentials: what the SDK takes. @default what the SDK finds in the environment */
-  storage?: StorageOptions | Storage;
+  /** A `Storage`, or its options: project and credentials. @default what the SDK finds in the environment */
+  storage?: object;
 }
 
 /**
@@ -26,7 +26,7 @@ export async function gcsBucket({
   storage: given = {},
 }: GcsBucketOptions): Promise<Bucket> {
   const { Storage } = await imported();
-  const storage = 'bucket' in given ? given : new Storage(given);
+  const storage = 'bucket' in given ? (given as StorageClient) : new Storage(given as StorageOptions);
   const url = `gs://${bucket}/${prefix}`;
   const fileOf = (key: string) => storage.bucket(bucket).file(`${prefix}${key}`);
   const failed = (what: string, key: string, error: unknown) =>

@@ -8,8 +8,8 @@ export interface S3BucketOptions {
   bucket: string;
   /** Before each key, such as `holdfast/`. @default none */
   prefix?: string;
-  /** Region, endpoint, credentials: what the SDK's client takes. @default what the SDK reads from the environment */
-  client?: S3ClientConfig | S3Client;
+  /** An `S3Client`, or its configuration: region, endpoint, credentials. @default what the SDK reads from the environment */
+  client?: object;
 }
 
 /** Bytes of a part of an upload: 10,000 parts are 80 GiB. */

@@ -1,3 +1,13 @@
+import {
+  ArtifactCorrupt,
+  ArtifactElsewhere,
+  ArtifactTooLarge,
+  BucketFailed,
+  InvalidArtifact,
+  InvalidArtifactName,
+  NoSuchArtifact,
+  UnknownBucket,
+} from '../artifacts/artifact-errors.ts';
 import { isObject } from '../contract/check.ts';
 import type { HoldfastError, HoldfastErrorOptions } from '../contract/error.ts';
 import { CredentialKeyMissing, InvalidCredential } from '../credentials/credential-errors.ts';
@@ -49,8 +59,14 @@ interface ToldClass {
 /** Errors of `HoldfastClient` that `GatewayClient` throws, too. */
 const CLASSES: readonly ToldClass[] = [
   AmbiguousRequest,
+  ArtifactCorrupt,
+  ArtifactElsewhere,
+  ArtifactTooLarge,
+  BucketFailed,
   CredentialKeyMissing,
   DecisionRefused,
+  InvalidArtifact,
+  InvalidArtifactName,
   InvalidCredential,
   InvalidJob,
   InvalidTurn,
@@ -61,6 +77,7 @@ const CLASSES: readonly ToldClass[] = [
   MessageRejected,
   MessageTooLarge,
   NoAnswer,
+  NoSuchArtifact,
   NoSuchPlace,
   NotARootSession,
   RequestNotFound,
@@ -74,6 +91,7 @@ const CLASSES: readonly ToldClass[] = [
   StoreUnavailable,
   TemporalUnreachable,
   TurnRunning,
+  UnknownBucket,
   UnknownCall,
   Unstorable,
 ];

@@ -16,7 +16,7 @@ const LONGEST = 1_000;
 const LARGEST = 2_000;
 
 /**
- * A pattern as JSON Schema and JavaScript write it, in an engine without backtracking.
+ * A pattern as JSON Schema and JavaScript write it, in an engine without backtracking. A character is a code point.
  *
  * @returns undefined for features that such an engine doesn't have (look-around, references back to a group), for a pattern of more
  * than 1,000 characters or 2,000 repetitions written out, and for a text that is no pattern.

@@ -296,14 +296,16 @@ describe('plugins in turns', () => {
     expect(JSON.stringify(request?.body.systemInstruction)).toMatch(/Speak as in Graz\.\\n\\n.*You sell\./);
   });
 
-  test('without artifacts a message keeps its files [plugin.saveFiles]', async () => {
+  test('a message’s files are kept as artifacts, and it names them [plugin.saveFiles]', async () => {
     const message = {
       role: 'user',
       parts: [{ text: 'see' }, { inlineData: { data: 'aGk=', mimeType: 'text/plain' } }],
     };
     const { events } = await environment.run({ app: 'files', message });
-    expect(events[0]?.event.content).toEqual(message);
-    expect(kept.lines).toHaveLength(1);
+    const [said, named] = events[0]?.event.content?.parts ?? [];
+    expect(said).toEqual({ text: 'see' });
+    expect(named?.text).toMatch(/^\[Uploaded Artifact: "artifact_.+_1"\]$/);
+    expect(kept.lines).toEqual([]);
   });
 
   test('plugins are closed with their worker [plugin.close]', async () => {

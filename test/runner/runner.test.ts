@@ -352,9 +352,9 @@ describe('a Runner', () => {
       'Runner: plugins: the workers of `client` run the app',
     ],
     [
-      'an artifact service',
-      { artifactService: {} },
-      'Runner: artifactService: an option of ADK that this release of Holdfast does not have; leave it out',
+      'a memory service',
+      { memoryService: {} },
+      'Runner: memoryService: an option of ADK that this release of Holdfast does not have; leave it out',
     ],
     [
       'a mistyped option',

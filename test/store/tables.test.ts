@@ -15,7 +15,7 @@ const TYPES: readonly [declared: RegExp, types: readonly string[]][] = [
   [/^number\b/, ['int4', 'float8']],
   [/^(Generated<)?boolean>?( \| null)?$/, ['bool']],
   [/^(Generated<)?Date\b/, ['timestamptz']],
-  [/^Buffer\b/, ['bytea']],
+  [/^(Buffer|Uint8Array)\b/, ['bytea']],
   [/^string( \||$)/, ['text', 'uuid']],
   [/^JSONColumnType</, ['json', 'jsonb']],
 ];

@@ -25,7 +25,7 @@ export async function putArtifact(
   const connected = await connectSessions({ folder, env, onProgress: output.note });
   try {
     const names = await namedSession(session, options, connected.apps);
-    const bytes = file === '-' ? standardInput : createReadStream(file);
+    const bytes = file === '-' ? standardInput : bytesOf(file);
     const put = connected.artifacts.put({ ...names, name, bytes, mimeType });
     const saved = await withProgress(output, 'saving', put);
     if (options.json) return output.json(saved);
@@ -34,6 +34,11 @@ export async function putArtifact(
   } finally {
     await connected.close();
   }
+}
+
+/** Opened when it is read: before, nobody would hear that it can't be. */
+async function* bytesOf(file: string): AsyncGenerator<Uint8Array, void, void> {
+  yield* createReadStream(file);
 }
 
 function nameOf(file: string): string {

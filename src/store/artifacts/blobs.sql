@@ -47,11 +47,12 @@ begin
       update holdfast.blobs t set sha256 = digest, size = bytes, block_digests = digests,
           used_until = clock_timestamp() + unused_for * interval '1 millisecond'
         where t.id = of_id;
-      return of_id;
+      exit;
     exception when unique_violation then
       -- Somebody has finished the same bytes just now.
     end;
   end loop;
+  return of_id;
 end $$;
 
 -- Gives up bytes that no version uses, and answers them: the caller removes them, and then drops them. They are answered
