@@ -43,8 +43,9 @@ describe('a pattern in the engine without backtracking', () => {
       fc.property(pattern, text, (source, given) => {
         const linear = linearPattern(source);
         if (linear === undefined) return;
-        // Without the flag `u` JavaScript takes half a pair for a character, which here is a code point.
-        if (native(source)?.unicode === false && given.includes('😀')) return;
+        // JavaScript takes half a pair for a character without the flag `u`, and where `\B` stands. Here it is a code point.
+        const takesHalves = native(source)?.unicode === false || source.includes('\\B');
+        if (takesHalves && given.includes('😀')) return;
         compared += 1;
         expect(linear.test(given), `${source} of ${JSON.stringify(given)}`).toBe(native(source)?.test(given));
       }),
