@@ -115,7 +115,7 @@ export class BenchSession {
       });
       const { request } = await buildRequest({
         ...{ agent, init, plugins: NO_PLUGINS },
-        ...{ toolFactories: new Map(), toolEdits: [] },
+        ...{ toolFactories: new Map(), toolEdits: [], markUntrusted: false },
       });
       const built = performance.now();
       const asked: AskedStep = {

@@ -112,6 +112,7 @@ export type {
 export type { Bucket } from './artifacts/bucket.ts';
 export type { OpenArtifactOptions, OpenedArtifact } from './artifacts/context-artifacts.ts';
 export { folderBucket } from './artifacts/folder-bucket.ts';
+export type { FoundLine } from './artifacts/found-lines.ts';
 export { type GcsBucketOptions, gcsBucket } from './artifacts/gcs-bucket.ts';
 export { InMemoryArtifactService } from './artifacts/in-memory-artifact-service.ts';
 export { type S3BucketOptions, s3Bucket } from './artifacts/s3-bucket.ts';
@@ -395,7 +396,11 @@ export type { JobOptions, JobView, ResolvedJobOptions } from './tools/job-option
 export { isMedia, Media, type MediaParams } from './tools/media.ts';
 export { ReadonlyContext } from './tools/readonly-context.ts';
 export type { RetryOptions } from './tools/retry-options.ts';
+export type { GrepOptions, TextAnswer } from './tools/spooled/query-tools.ts';
+export type { ArtifactConstructor, SpooledForm, SpoolOptions } from './tools/spooled/spool-options.ts';
+export { SpooledArtifact } from './tools/spooled/spooled-artifact.ts';
 export { ReservedStateKey, State } from './tools/state.ts';
+export { isStateSchemaError, StateSchemaError } from './tools/state-schema.ts';
 export { TooManyChunks } from './tools/streamed-result.ts';
 export {
   InvalidArgumentsError,

@@ -18,6 +18,7 @@ import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger } from '../logging.ts';
 import { type CallOutcome, callResult, settleCall } from '../tool/settle-call.ts';
 import { argumentsIn } from '../tool/settle-unsettled.ts';
+import { spooledOutcome } from '../tool/spool-result.ts';
 import { describeFailure, storeErrorIn } from '../tool/tool-failure.ts';
 import { assertLeft } from './await-job.ts';
 import { JobHookContext } from './job-hook-context.ts';
@@ -110,7 +111,11 @@ async function settle(job: JobToEnd, outcome: JobOutcome): Promise<ToolCallResul
   const heard =
     hookContext === undefined
       ? { ...outcome, actions: {} }
-      : await outcomeAfterCallbacks(hookContext, outcome, job.current);
+      : await spooledOutcome(await outcomeAfterCallbacks(hookContext, outcome, job.current), {
+          tool: hookContext.tool,
+          callKey,
+          artifacts: hookContext.artifacts,
+        });
   const { telemetry, store } = dependencies;
   const { app, tool } = row;
   const settled = await settleCall(store, { session, callKey, tool }, heard, {});

@@ -1,4 +1,5 @@
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import type { ContextArtifacts } from '../../src/artifacts/context-artifacts.ts';
 import type { JobRow } from '../../src/contract/jobs.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
 import { placeOfCall } from '../../src/protocol/identity.ts';
@@ -125,6 +126,10 @@ export class JobHookContext {
       until,
       ...defined({ intermediate, progress }),
     };
+  }
+
+  get artifacts(): ContextArtifacts | undefined {
+    return this.#parts.init.artifacts;
   }
 
   /** As the run of the call had them. */

@@ -56,7 +56,14 @@ function exchangeOf(step: ModelStepParts, callbacks: ModelCallbacks): ModelExcha
   const stream = step.runConfig.streamingMode === 'sse';
   const followed = stream && !agent.durable.sensitive;
   return new ModelExchange({
-    site: { agent, init: context.init, plugins, toolFactories: settings.toolFactories, toolEdits },
+    site: {
+      agent,
+      init: context.init,
+      plugins,
+      toolFactories: settings.toolFactories,
+      toolEdits,
+      markUntrusted: settings.markUntrusted,
+    },
     callbacks,
     time,
     stream,

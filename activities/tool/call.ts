@@ -1,5 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import type { ContextArtifacts } from '../../src/artifacts/context-artifacts.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { awaitedJob } from '../../src/flows/plan-calls.ts';
@@ -39,6 +40,7 @@ import {
   rejection,
   settleCall,
 } from './settle-call.ts';
+import { spooledOutcome } from './spool-result.ts';
 import type { AskedPerson } from './tool-attempt.ts';
 import {
   describeFailure,
@@ -122,6 +124,7 @@ class Call {
   /** Effects of callbacks when the call was planned: they stay for every end of the call. */
   #prepared: CallActions = {};
   #requests: readonly ApprovalRow[] = [];
+  #artifacts: ContextArtifacts | undefined;
 
   constructor(dependencies: ActivityDependencies, input: ToolCallInput, current: Attempt) {
     this.#dependencies = dependencies;
@@ -219,6 +222,7 @@ class Call {
     }
     const run = await ToolRun.open(this.#dependencies, this.#current, { input, begun, agent, tool, answers });
     this.#report = run.call.report;
+    this.#artifacts = run.call.init.artifacts;
     return { is: 'ready', run };
   }
 
@@ -298,9 +302,10 @@ class Call {
     }
   }
 
-  async #settle({ outcome, tool }: StateOf<'finished'>): Promise<ToolCallResult> {
+  async #settle({ outcome: given, tool }: StateOf<'finished'>): Promise<ToolCallResult> {
     const { store, telemetry } = this.#dependencies;
     const { session, callKey } = this.#input;
+    const outcome = await spooledOutcome(given, { tool, callKey, artifacts: this.#artifacts });
     const settled = await settleCall(store, { session, callKey, tool: this.#name }, outcome, this.#prepared);
     if (settled.first) {
       this.#report?.settled(settled.failed);

@@ -4,6 +4,7 @@ import { isBuiltInCodeExecutor } from '../../src/code-executors/built-in-code-ex
 import { codeTool } from '../../src/code-executors/code-tool.ts';
 import { TIMEOUT_MARGIN } from '../../src/flows/plan-calls.ts';
 import { findTool, ToolsetFailed, transferToolOf } from '../../src/flows/resolve-tools.ts';
+import { queryNamed } from '../../src/flows/spooled-queries.ts';
 import type { ToolEdit } from '../../src/protocol/run-terms.ts';
 import { type BaseTool, isBaseTool } from '../../src/tools/base-tool.ts';
 import { isBaseToolset } from '../../src/tools/base-toolset.ts';
@@ -33,7 +34,7 @@ export interface ToolSearch {
 export function ownTool(agent: LlmAgent, { name, callId }: CalledName): BaseTool | undefined {
   if (callId !== '') {
     const listed = agent.tools.find((tool): tool is BaseTool => isBaseTool(tool) && tool.name === name);
-    return listed ?? transferToolOf(agent, name);
+    return listed ?? transferToolOf(agent, name) ?? queryNamed(agent.tools.filter(isBaseTool), name);
   }
   const { codeExecutor } = agent;
   const isMeant = codeExecutor?.name === name && !isBuiltInCodeExecutor(codeExecutor);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CallbackFailed } from '../../src/agents/callbacks.ts';
 import { isResultSensitive } from '../../src/approvals/sensitive.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
+import type { Part } from '../../src/events/content.ts';
 import { carry } from '../../src/flows/size-rule.ts';
 import type { AwaitedJob } from '../../src/protocol/job.ts';
 import { defined } from '../../src/protocol/json.ts';
@@ -25,7 +26,7 @@ import { describeFailure, storeErrorIn } from './tool-failure.ts';
 export async function settleCall(
   store: Pick<Store, 'turns'>,
   { session, callKey, tool }: { session: string; callKey: string; tool: string },
-  { answersError: _answersError, detached, ...outcome }: CallOutcome,
+  { answersError: _answersError, omitted: _omitted, detached, ...outcome }: CallOutcome,
   done: CallActions,
 ): Promise<SettledCall> {
   const isBare = outcome.failed && Object.keys(outcome.actions).length === 0;
@@ -71,6 +72,8 @@ export function callResult(
 export interface CallOutcome extends Pick<SettleCall, 'response' | 'failed' | 'actions' | 'parts' | 'stack'> {
   /** The response is what callbacks made of an error, and may quote it. Left out where `failed` says so. */
   answersError?: true;
+  /** Data that no model reads, of a tool whose large results are spooled. */
+  omitted?: Part[];
   /** The response is an intermediate one: this job goes on without the turn. */
   detached?: AwaitedJob;
 }

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
 import { defined } from '../../src/protocol/json.ts';
 import type { CallActions } from '../../src/store/turns/call-store.ts';
-import type { RunAsyncToolRequest, ToolChunk } from '../../src/tools/base-tool.ts';
+import type { BaseTool, RunAsyncToolRequest, ToolChunk } from '../../src/tools/base-tool.ts';
 import type { Asked } from '../../src/tools/call-questions.ts';
 import { askedOf } from '../../src/tools/context.ts';
 import { toFunctionResponse } from '../../src/tools/function-response.ts';
@@ -14,6 +14,7 @@ import type { JobEndedFirst, JobOfCall, LeftJob } from '../jobs/job-of-call.ts';
 import type { CallReport } from '../telemetry/reports.ts';
 import { effectsOf } from './call-context.ts';
 import { type CallOutcome, callbackTooLate, errorOutcome, LEAST_CALLBACK_TIME } from './settle-call.ts';
+import { MOST_SPOOLED } from './spool-result.ts';
 import type { CalledTool, ToolCallbacks } from './tool-callbacks.ts';
 import type { ToolCancellation } from './tool-cancellation.ts';
 import { toolChanged, toolTimeout } from './tool-failure.ts';
@@ -78,13 +79,13 @@ export async function attemptTool(attempt: ToolAttempt): Promise<CallOutcome | A
     if ('asked' in kept) return kept;
     answer = kept.value;
   }
-  let result: Pick<CallOutcome, 'response' | 'parts' | 'detached'>;
+  let result: Pick<CallOutcome, 'response' | 'parts' | 'omitted' | 'detached'>;
   if (answer === undefined) {
     const ended = await attempt.opensJob();
     if (ended !== undefined) return { left: { kind: 'ended', ...ended }, actions: effectsOf(context) };
     const ran = await unlessAsked(attempt, so, () => runTool(attempt));
     if ('asked' in ran) return ran;
-    result = resultOf(ran.value);
+    result = resultOf(ran.value, call.tool);
     const isNothing = ran.value === undefined || ran.value === null;
     const left = await job?.returned(isNothing ? undefined : result.response, () => notesOf(attempt));
     if (left?.kind === 'detached') result.detached = left.detached;
@@ -191,8 +192,11 @@ function isCancelled({ signal, isRetried }: Attempt): boolean {
   return signal.aborted && !isRetried();
 }
 
-function resultOf(value: unknown): Pick<CallOutcome, 'response' | 'parts'> {
-  return mediaOf(value) ?? { response: toFunctionResponse(value) };
+function resultOf(value: unknown, { spool }: BaseTool): Pick<CallOutcome, 'response' | 'parts' | 'omitted'> {
+  const media = spool === undefined ? mediaOf(value) : mediaOf(value, MOST_SPOOLED);
+  if (media === undefined) return { response: toFunctionResponse(value) };
+  const { omitted: _, ...sent } = media;
+  return spool === undefined ? sent : media;
 }
 
 /** Data that the job's hooks can't find out by themselves. */

@@ -100,8 +100,8 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
-    how: 'Values are copies: changing one changes nothing until `set`. No `stateSchema`.',
-    names: 'State',
+    how: 'Values are copies: changing one changes nothing until `set`. `stateSchema` is checked for events, too.',
+    names: 'State StateSchemaError isStateSchemaError',
   },
   {
     kind: 'ours',
@@ -221,7 +221,6 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
       LoadWebPageOptions BaseExampleProvider isBaseExampleProvider Example ExampleTool`,
   },
   { kind: 'not yet', what: 'A choice between models (later)', names: 'RoutedLlm LlmRouter' },
-  { kind: 'not yet', what: 'Schemas of the state (later)', names: 'StateSchemaError isStateSchemaError' },
   {
     kind: 'never',
     why: 'The Live API: a turn is a durable run from a message to its answer, not an open connection.',

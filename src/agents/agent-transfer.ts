@@ -64,6 +64,7 @@ export class TransferToAgentTool extends BaseTool {
   constructor() {
     super({
       name: 'transfer_to_agent',
+      trusted: true,
       description:
         'Transfer the question to another agent. This tool hands off control to another agent when it is more suitable to ' +
         'answer the user question according to the agent description.',
@@ -114,6 +115,7 @@ export class TransferToTool extends FunctionTool<typeof PARAMETERS> {
     assertAgentName('TransferToTool', agentName);
     super({
       name: `transfer_to_${agentName}`,
+      trusted: true,
       description: description ?? `Transfers control to the agent ${agentName}.`,
       parameters: PARAMETERS,
       execute: (_, toolContext) => transferTo(agentName, toolContext),

@@ -2,7 +2,9 @@ import type { Event } from '../events/event.ts';
 import { isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
+import type { SchemaLike } from '../schema/schema-types.ts';
 import { type AgentView, InvocationContext, isInvocationContext } from '../tools/invocation-context.ts';
+import { readStateSchema } from '../tools/state-schema.ts';
 import {
   type AfterAgentCallback,
   type BeforeAgentCallback,
@@ -55,6 +57,13 @@ export interface BaseAgentConfig {
   description?: string;
   /** In their order. Each has one parent, trees are at most 16 agents deep. */
   subAgents?: BaseAgent[];
+  /**
+   * The keys of the session's state and their types, an object: tools and callbacks of the agent, and of agents below it without a
+   * schema of their own, write no others. Keys with a prefix (`app:`, `user:`, `temp:`) are not checked.
+   *
+   * @default anything is written
+   */
+  stateSchema?: SchemaLike;
   /** Runs before the agent does, once for each of its runs. Content that it returns is the agent's answer. */
   beforeAgentCallback?: BeforeAgentCallback;
   /** Runs when the agent has finished. Content that it returns comes after the agent's answer. */
@@ -89,6 +98,7 @@ export abstract class BaseAgent<TConfig extends BaseAgentConfig = BaseAgentConfi
   /** Defaults to `''`. */
   readonly description: string;
   readonly subAgents: readonly BaseAgent[];
+  readonly stateSchema?: SchemaLike;
   /** In order; empty without any. */
   readonly beforeAgentCallback: readonly SingleAgentCallback[];
   /** In order; empty without any. */
@@ -118,6 +128,10 @@ export abstract class BaseAgent<TConfig extends BaseAgentConfig = BaseAgentConfi
     this.config = Object.freeze({ ...config }) as TConfig;
     this.name = config.name;
     this.description = config.description ?? '';
+    if (config.stateSchema !== undefined) {
+      readStateSchema(owner, config.stateSchema);
+      this.stateSchema = config.stateSchema;
+    }
     this.beforeAgentCallback = callbackList(owner, 'beforeAgentCallback', config.beforeAgentCallback);
     this.afterAgentCallback = callbackList(owner, 'afterAgentCallback', config.afterAgentCallback);
     this.subAgents = checkedSubAgents(owner, this.name, config.subAgents);

@@ -130,6 +130,7 @@ export const LLM_AGENT_FIELDS: readonly string[] = [
   'name',
   'description',
   'subAgents',
+  'stateSchema',
   'model',
   'instruction',
   'globalInstruction',
@@ -165,7 +166,6 @@ export const LLM_AGENT_FIELDS: readonly string[] = [
 export const UNSUPPORTED_AGENT_FIELDS: readonly string[] = [
   'parentAgent',
   'mode',
-  'stateSchema',
   'contextCompactors',
   'rerunOnResume',
   'waitForOutput',

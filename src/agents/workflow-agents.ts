@@ -15,6 +15,7 @@ const FIELDS: readonly string[] = [
   'name',
   'description',
   'subAgents',
+  'stateSchema',
   'beforeAgentCallback',
   'afterAgentCallback',
 ] satisfies (keyof BaseAgentConfig)[];
@@ -23,7 +24,6 @@ const FIELDS: readonly string[] = [
 const UNSUPPORTED = [
   'inputSchema',
   'outputSchema',
-  'stateSchema',
   'rerunOnResume',
   'waitForOutput',
   'retryConfig',

@@ -54,6 +54,13 @@ export interface AppDurableOptions {
    * @default the store, and the worker's bucket
    */
   artifactService?: BaseArtifactService;
+  /**
+   * Whether a model gets results of tools that are not `trusted` in an envelope that marks them as data, whose instructions are not to be
+   * followed. Media are trusted by their `trustTier` alone.
+   *
+   * @default false: models get results as they are, as in ADK
+   */
+  markUntrusted?: boolean;
 }
 
 /** {@link AppDurableOptions} that were checked, their defaults filled in; durations in milliseconds. */
@@ -68,6 +75,7 @@ export interface AppSettings {
   readonly notifiers: readonly Notifier[];
   /** Undefined where the store keeps the app's artifacts. */
   readonly artifactService?: BaseArtifactService;
+  readonly markUntrusted: boolean;
 }
 
 const FIELDS = [
@@ -80,6 +88,7 @@ const FIELDS = [
   'approval',
   'notifiers',
   'artifactService',
+  'markUntrusted',
 ] satisfies (keyof AppDurableOptions)[];
 const RUN_CONFIG_FIELDS = [
   'maxLlmCalls',
@@ -101,6 +110,7 @@ export function resolveAppSettings(owner: string, field: string, options: unknow
     toolFactories: resolveFactories(owner, `${field}.toolFactories`, options.toolFactories),
     approval: resolveApprovals(owner, `${field}.approval`, options.approval),
     notifiers: resolveNotifiers(owner, `${field}.notifiers`, options.notifiers),
+    markUntrusted: read.boolean('markUntrusted', false),
     ...defined({ artifactService: artifactServiceOf(read, options.artifactService) }),
   });
 }

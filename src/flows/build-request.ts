@@ -7,6 +7,7 @@ import { appendInstructions, appendTools, removeTools } from '../models/llm-requ
 import type { PluginManager } from '../plugins/plugin-manager.ts';
 import type { ToolEdit } from '../protocol/run-terms.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
+import { DefinitionError } from '../schema/definition-error.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import type { DraftEvent } from '../store/sessions/session-store.ts';
 import type { BaseTool, LlmRequest, ToolFactory } from '../tools/base-tool.ts';
@@ -17,10 +18,12 @@ import {
 } from '../tools/built-in/set-model-response-tool.ts';
 import { type ContextInit, InvocationContext } from '../tools/invocation-context.ts';
 import { ReadonlyContext } from '../tools/readonly-context.ts';
+import { markUntrusted } from './mark-untrusted.ts';
 import { assertLasting, namesOf, offerTools } from './offer-tools.ts';
 import { RequestTools } from './request-tools.ts';
-import { resolveTools } from './resolve-tools.ts';
+import { resolveTools, type ToolGroup } from './resolve-tools.ts';
 import { assertWhole, runProcessors } from './run-processors.ts';
+import { queriesOf } from './spooled-queries.ts';
 
 export { InstructionFailed } from '../agents/processors/request-processors.ts';
 
@@ -36,6 +39,8 @@ export interface RequestSite {
   toolFactories: ReadonlyMap<string, ToolFactory>;
   /** Tools that the invocation has added or removed. */
   toolEdits: readonly ToolEdit[];
+  /** Results of tools that are not trusted are marked as data. */
+  markUntrusted: boolean;
 }
 
 export interface BuiltRequest {
@@ -88,15 +93,21 @@ export async function buildRequest(site: RequestSite): Promise<BuiltRequest> {
   tools.takeOver(request);
   const offered = Object.keys(request.toolsDict);
   leaveAllowed(request, tools.edits);
+  const queries = offerQueries(site, groups, request);
   answerByCall(agent, request);
   label(request, agent.name);
+  if (site.markUntrusted) {
+    const known = [...groups.flatMap((group) => group.tools), ...Object.values(request.toolsDict)];
+    const trusted = new Set(known.filter((tool) => tool.trusted).map(({ name }) => name));
+    request.contents = markUntrusted(request.contents, (name) => trusted.has(name));
+  }
   return {
     request,
     events,
     toolEdits: () => tools.edits,
     settle() {
       assertEdited(agent, request);
-      const known = [...namesOf(groups), ...offered, SET_MODEL_RESPONSE, ...tools.added];
+      const known = [...namesOf(groups), ...offered, SET_MODEL_RESPONSE, ...tools.added, ...queries];
       assertLasting(agent, request, new Set(known));
       answerByCall(agent, request);
     },
@@ -116,6 +127,29 @@ function assertEdited(agent: LlmAgent, request: LlmRequest): void {
       retryable: false,
     });
   }
+}
+
+/** Offers the tools that query what the turn has spooled. */
+function offerQueries(
+  { agent, init, toolEdits }: RequestSite,
+  groups: readonly ToolGroup[],
+  request: LlmRequest,
+): string[] {
+  const spooling = [...groups.flatMap(({ tools }) => tools), ...Object.values(request.toolsDict)].filter(
+    ({ spool }) => spool,
+  );
+  if (spooling.length === 0) return [];
+  const removed = new Set(toolEdits.flatMap((edit) => ('remove' in edit ? [edit.remove] : [])));
+  const queries = queriesOf(spooling, init.transcript?.toolCalls() ?? []).filter(
+    ({ name }) => !removed.has(name),
+  );
+  for (const { name } of queries) {
+    if (!Object.hasOwn(request.toolsDict, name)) continue;
+    const problem = `the tool "${name}" has the name of one that queries spooled results; rename it`;
+    throw new DefinitionError({ owner: `LlmAgent "${agent.name}"`, field: 'tools', problem });
+  }
+  appendTools(request, queries);
+  return queries.map(({ name }) => name);
 }
 
 const responseTool = new WeakMap<LlmAgent, BaseTool>();

@@ -10,6 +10,7 @@ import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import type { DraftEvent } from '../store/sessions/session-store.ts';
 import type { InvocationContext } from '../tools/invocation-context.ts';
+import { checkEventState } from '../tools/state-schema.ts';
 import { eventActionsOf } from './call-actions.ts';
 
 const TEXTS = ['author', 'branch', 'isolationScope', 'errorCode', 'errorMessage'] as const;
@@ -28,6 +29,7 @@ export function draftOf(
   if (!isRecord(json)) throw new JsonValueError([], `expected an event, got ${kindOf(event)}`);
   const given = withoutNulls(json);
   assertReadable(given);
+  checkEventState(agent, given.actions);
   const { id: _id, timestamp: _timestamp, partial: _partial, ...fields } = given as unknown as Event;
   const author = fields.author || agent?.name;
   return {

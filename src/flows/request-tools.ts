@@ -32,6 +32,16 @@ export function editedTool(
   return undefined;
 }
 
+/** @throws ToolFactoryFailed */
+export function addedTools(
+  edits: readonly ToolEdit[],
+  factories: ReadonlyMap<string, ToolFactory>,
+): BaseTool[] {
+  return edits.flatMap((edit) =>
+    'add' in edit ? [made(() => makeTurnTool(factories, edit.add, edit.args))] : [],
+  );
+}
+
 /** @throws ToolFactoryFailed for what making tools again throws. */
 export function made<T>(make: () => T): T {
   try {

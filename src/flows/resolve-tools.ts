@@ -13,7 +13,8 @@ import { type BaseTool, isBaseTool } from '../tools/base-tool.ts';
 import { type BaseToolset, isBaseToolset } from '../tools/base-toolset.ts';
 import type { ReadonlyContext } from '../tools/readonly-context.ts';
 import { assertNameOf } from '../tools/tool-name.ts';
-import { editedTool } from './request-tools.ts';
+import { addedTools, editedTool } from './request-tools.ts';
+import { queryNamed } from './spooled-queries.ts';
 
 /** The agent and the place that its tools depend on. */
 export interface ToolSite {
@@ -38,8 +39,8 @@ export interface ToolGroup {
 }
 
 /**
- * The tool that a call of this name runs, on whichever worker: the agent's own, the code executor's, those of its toolsets, and
- * those that the invocation has added. Toolsets are asked only where nothing else has the name.
+ * The tool that a call of this name runs, on whichever worker: the agent's own, the code executor's, those of its toolsets, those that
+ * the invocation has added, and those that query spooled results. Toolsets are asked only where nothing else has the name.
  *
  * @throws ToolsetFailed
  * @throws ToolFactoryFailed
@@ -54,12 +55,15 @@ export async function findTool(site: ToolSite, name: string): Promise<BaseTool |
   if (transfer !== undefined) return transfer;
   const { codeExecutor } = agent;
   if (codeExecutor?.name === name && !isBuiltInCodeExecutor(codeExecutor)) return codeTool(codeExecutor);
+  const spooling = agent.tools.filter(isBaseTool);
   for (const [index, toolset] of agent.tools.entries()) {
     if (!isBaseToolset(toolset)) continue;
-    const found = (await toolsOf(agent, toolset, index, context)).find((tool) => tool.name === name);
+    const tools = await toolsOf(agent, toolset, index, context);
+    const found = tools.find((tool) => tool.name === name);
     if (found !== undefined) return found;
+    spooling.push(...tools);
   }
-  return undefined;
+  return queryNamed([...spooling, ...addedTools(toolEdits, toolFactories)], name);
 }
 
 /** `transfer_to_agent` where the name is that, and the agent has somebody to hand a turn on to: a processor offers it. */

@@ -2,9 +2,11 @@ import { isRecord } from '../protocol/json.ts';
 import { messageOf } from '../protocol/message-of.ts';
 import {
   type CompiledSchema,
+  type FieldChecks,
   type JsonSchemaObject,
   SchemaError,
   type SchemaSite,
+  type Validation,
 } from './compiled-schema.ts';
 import { DefinitionError } from './definition-error.ts';
 import { readJsonSchema } from './json-schema.ts';
@@ -12,8 +14,8 @@ import { kindOf } from './kind-of.ts';
 import { didYouMean } from './known-fields.ts';
 import { formatPath } from './path.ts';
 import { mapSubschemas, rootOf, withObjectRoot } from './subschemas.ts';
-import { isZod3Schema, validateWithZod3, zod3ToJsonSchema } from './zod3-schema.ts';
-import { isZod4Schema, validateWithZod4, zod4ToJsonSchema } from './zod4-schema.ts';
+import { checkWithZod3, isZod3Schema, validateWithZod3, zod3ToJsonSchema } from './zod3-schema.ts';
+import { checkWithZod4, isZod4Schema, validateWithZod4, zod4ToJsonSchema } from './zod4-schema.ts';
 
 /**
  * Takes a schema of any kind: zod 4, zod 3, JSON Schema (draft 2020-12 or draft-07), the provider's `Schema`. Zod
@@ -46,6 +48,34 @@ export function compileObjectSchema(schema: unknown, site: SchemaSite): Compiled
     assertRequiredExist(jsonSchema);
     return { ...compiled, jsonSchema: frozen(jsonSchema) };
   });
+}
+
+/**
+ * Checks of the properties of an object, each by itself and at once.
+ *
+ * @throws DefinitionError for a schema that other values than objects fit.
+ */
+export function compileFields(schema: unknown, site: SchemaSite): FieldChecks {
+  const { jsonSchema } = compileObjectSchema(schema, site);
+  if (isRecord(schema) && isZodSchema(schema) && isRecord(schema.shape)) {
+    return new Map(Object.entries(schema.shape).map(([name, field]) => [name, checkOfZod(field)]));
+  }
+  const { properties, $defs } = jsonSchema;
+  return atSite(site, () => {
+    const named = Object.entries(isRecord(properties) ? properties : {});
+    return new Map(
+      named.map(([name, property]) => {
+        const whole = { ...(isRecord(property) ? property : {}), ...($defs === undefined ? {} : { $defs }) };
+        return [name, readJsonSchema(whole, { isOutside: site.isOutside === true }).validate];
+      }),
+    );
+  });
+}
+
+function checkOfZod(field: unknown): (value: unknown) => Validation {
+  if (typeof field !== 'object' || field === null) return (value) => ({ ok: true, value });
+  if (isZod4Schema(field)) return (value) => checkWithZod4(field, value);
+  return (value) => (isZod3Schema(field) ? checkWithZod3(field, value) : { ok: true, value });
 }
 
 function atSite<T>(site: SchemaSite, action: () => T): T {

@@ -20,6 +20,9 @@ export interface CompiledSchema {
   validate(value: unknown): Promise<Validation>;
 }
 
+/** Checks of an object's properties, by their names. */
+export type FieldChecks = ReadonlyMap<string, (value: unknown) => Validation>;
+
 export type JsonSchemaObject = { readonly [keyword: string]: unknown };
 
 /** Where a schema stands, for errors about it. */

@@ -22,7 +22,10 @@ const LARGEST = 2_000;
  * than 1,000 characters or 2,000 repetitions written out, and for a text that is no pattern.
  * @example linearPattern('^[A-Z]{2}-\\d+$')?.test('FH-12511'); // true
  */
-export function linearPattern(source: string): LinearPattern | undefined {
+export function linearPattern(
+  source: string,
+  { ignoreCase = false }: { ignoreCase?: boolean } = {},
+): LinearPattern | undefined {
   if (source.length > LONGEST) return undefined;
   // With the flag, as JSON Schema has it, or without: patterns of other engines escape what the flag doesn't let them.
   const flags = ['u', ''].find((each) => isPattern(source, each));
@@ -30,7 +33,7 @@ export function linearPattern(source: string): LinearPattern | undefined {
   const translated = new Translation(source, flags === 'u').text();
   if (translated === undefined) return undefined;
   try {
-    const program = RE2JS.compile(translated);
+    const program = RE2JS.compile(translated, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);
     return {
       test: (text) => program.test(text),
       size: program.programSize(),

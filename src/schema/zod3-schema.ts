@@ -74,6 +74,13 @@ export function zod3ToJsonSchema(schema: z.ZodTypeAny, side: SchemaSite['side'])
   return inlineReferences(JSON.parse(JSON.stringify(jsonSchema)));
 }
 
+/** As {@link validateWithZod3}, at once. @throws Error for a schema that waits for something. */
+export function checkWithZod3(schema: z.ZodTypeAny, value: unknown): Validation {
+  const result = schema.safeParse(value, { errorMap: () => ({ message: NO_MESSAGE }) });
+  if (result.success) return { ok: true, value: result.data };
+  return refused(zod3Problems(result.error.issues, value));
+}
+
 export async function validateWithZod3(schema: z.ZodTypeAny, value: unknown): Promise<Validation> {
   const result = await schema.safeParseAsync(value, { errorMap: () => ({ message: NO_MESSAGE }) });
   if (result.success) return { ok: true, value: result.data };

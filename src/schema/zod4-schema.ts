@@ -68,6 +68,13 @@ export async function validateWithZod4(schema: z.core.$ZodType, value: unknown):
   return refused(zod4Problems(result.error.issues, value));
 }
 
+/** As {@link validateWithZod4}, at once. @throws Error for a schema that waits for something. */
+export function checkWithZod4(schema: z.core.$ZodType, value: unknown): Validation {
+  const result = z.core.safeParse(schema, value, { error: () => NO_MESSAGE });
+  if (result.success) return { ok: true, value: result.data };
+  return refused(zod4Problems(result.error.issues, value));
+}
+
 /** Message of an issue without one from the schema's author. Authors can't type it by accident. */
 export const NO_MESSAGE = '\u0000holdfast';
 

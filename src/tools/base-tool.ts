@@ -1,3 +1,4 @@
+import { isResultSensitive } from '../approvals/sensitive.ts';
 import type { FunctionDeclaration } from '../events/content.ts';
 import { appendTools, type ModelRequest } from '../models/llm-request.ts';
 import { defined, isRecord } from '../protocol/json.ts';
@@ -24,6 +25,7 @@ import {
   type ResolvedJobOptions,
   resolveJobOptions,
 } from './job-options.ts';
+import { type ResolvedSpool, resolveSpool, type SpoolOptions } from './spooled/spool-options.ts';
 import { assertToolName, RESERVED_NAME } from './tool-name.ts';
 
 /** A tool that isn't run itself: its agent is, as a child workflow. */
@@ -145,8 +147,8 @@ export interface BaseToolParams extends DurableOptions, GateOptions, JobOptions 
    */
   isReadOnly?: boolean;
   /**
-   * Whether the tool's result can be trusted like the agent's own instruction, for callbacks and plugins that mark content from
-   * outside. Media say it themselves, by their `trustTier`.
+   * Whether the tool's result can be trusted like the agent's own instruction. Results of others are marked as data where the app
+   * says `markUntrusted`. Media say it themselves, by their `trustTier`.
    *
    * @default false
    */
@@ -165,6 +167,13 @@ export interface BaseToolParams extends DurableOptions, GateOptions, JobOptions 
    * @default 'throw'
    */
   onCollision?: OnCollision;
+  /**
+   * Keeps large results as artifacts: the model gets a handle, a preview, and tools that query them. `true` stands for the defaults
+   * of {@link SpoolOptions}.
+   *
+   * @default false
+   */
+  spool?: boolean | SpoolOptions<BaseTool>;
 }
 
 /** A tool's rule about names that are taken. */
@@ -179,6 +188,7 @@ export const TOOL_FIELDS: readonly string[] = [
   'trusted',
   'ephemeral',
   'onCollision',
+  'spool',
   ...DURABLE_OPTIONS,
   ...GATE_OPTIONS,
   ...JOB_OPTIONS,
@@ -212,6 +222,8 @@ export abstract class BaseTool {
   readonly trusted: boolean;
   readonly ephemeral: boolean;
   readonly onCollision: OnCollision;
+  /** How large results are kept as artifacts; undefined for a tool whose results are all told. */
+  readonly spool: ResolvedSpool<BaseTool> | undefined;
   /** How Holdfast runs the tool: its durable options with their defaults, milliseconds. */
   readonly durable: ResolvedDurableOptions;
   /** The gate of calls before they run; undefined for a tool that runs at once. */
@@ -242,6 +254,10 @@ export abstract class BaseTool {
       gate: this.gate,
       inProcess: this.job.inProcess ? this.job.deadline : undefined,
     });
+    this.spool = resolveSpool<BaseTool>(owner, params);
+    if (this.spool !== undefined && isResultSensitive(this.durable.sensitive)) {
+      read.fail('spool', 'the result is sensitive, and artifacts are listed to people: leave spool out');
+    }
   }
 
   /** How the tool is offered to the model; undefined for a tool that the model doesn't call. */

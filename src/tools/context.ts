@@ -24,6 +24,7 @@ import { type InputAnswer, type InputRequest, nextInput, shortHint } from './inp
 import type { CallInit, ContextInit } from './invocation-context.ts';
 import { ReadonlyContext } from './readonly-context.ts';
 import { State } from './state.ts';
+import { stateSchemaOf } from './state-schema.ts';
 
 const LONGEST_ONCE_KEY = 200;
 const QUESTIONS = Symbol.for('holdfast.callQuestions');
@@ -61,7 +62,7 @@ export class Context extends ReadonlyContext {
     super(init);
     this.eventActions = init.eventActions ?? createEventActions();
     this.abortSignal = init.abortSignal ?? new AbortController().signal;
-    this.#state = new State(init.state, this.eventActions.stateDelta);
+    this.#state = new State(init.state, this.eventActions.stateDelta, stateSchemaOf(init.agent));
     this.#givenArtifacts = init.artifacts;
     this.#call = init.call;
     this.#questions = init.call?.questions ?? new CallQuestions();

@@ -3,6 +3,7 @@ import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import type { EventActions, ToolConfirmation } from '../events/event-actions.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
+import type { SchemaLike } from '../schema/schema-types.ts';
 import type { CallQuestions } from './call-questions.ts';
 import { ToolError } from './tool-error.ts';
 
@@ -35,6 +36,8 @@ export interface AgentView {
   readonly parentAgent?: AgentView;
   /** The top of the tree; the agent itself where it has no parent. */
   readonly rootAgent: AgentView;
+  /** Its own schema of the session's state. */
+  readonly stateSchema?: SchemaLike;
   /** This agent or one below it, by name. */
   findAgent(name: string): AgentView | undefined;
   /** An agent below this one, by name. */

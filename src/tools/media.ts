@@ -87,6 +87,8 @@ export function isMedia(value: unknown): value is Media {
 export interface MediaResult {
   response: Record<string, unknown>;
   parts: Part[];
+  /** Data that no model reads. */
+  omitted?: Part[];
 }
 
 /**
@@ -94,18 +96,20 @@ export interface MediaResult {
  * found from its bytes is sent where models read that type, and is `omitted` otherwise: it would have them refuse this request and
  * all later ones.
  *
- * @throws InvalidResultError for more than 10 MiB in sum, for data of no bytes, and for lists that hold other things too.
+ * @param most bytes in sum
+ * @throws InvalidResultError for more of them, for data of no bytes, and for lists that hold other things too.
  */
-export function mediaOf(value: unknown): MediaResult | undefined {
+export function mediaOf(value: unknown, most = MOST_BYTES): MediaResult | undefined {
   if (value instanceof ResponseWithMedia) {
-    return { response: value.response, parts: mediaOf(value.media)?.parts ?? [] };
+    const { parts = [], omitted } = mediaOf(value.media, most) ?? {};
+    return { response: value.response, parts, ...defined({ omitted }) };
   }
   if (!isMediaResult(value)) return undefined;
   const media = (Array.isArray(value) ? value : [value]).map(asMedia);
   const bytes = media.reduce((sum, { data }) => sum + data.byteLength, 0);
-  if (bytes > MOST_BYTES) {
+  if (bytes > most) {
     throw new InvalidResultError(
-      `the result has ${bytes} bytes of media, at most ${MOST_BYTES} can be sent; return where it is kept instead`,
+      `the result has ${bytes} bytes of media, at most ${most} can be sent; save it by context.saveArtifact instead`,
     );
   }
   return {
@@ -118,6 +122,9 @@ export function mediaOf(value: unknown): MediaResult | undefined {
       })),
     },
     parts: media.flatMap(({ mimeType, data, isSent }) => (isSent ? [partOf(mimeType, data)] : [])),
+    ...(media.every(({ isSent }) => isSent)
+      ? {}
+      : { omitted: media.flatMap(({ mimeType, data, isSent }) => (isSent ? [] : [partOf(mimeType, data)])) }),
   };
 }
 

@@ -1,6 +1,8 @@
 import type { InspectOptions, inspect as nodeInspect } from 'node:util';
 import { isReservedKey, reservedKeyText } from '../protocol/reserved-state.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
+import type { SchemaLike } from '../schema/schema-types.ts';
+import { checkStateWrites } from './state-schema.ts';
 import { ToolError } from './tool-error.ts';
 
 /** A key of the state was written that is reserved for Holdfast. */
@@ -37,15 +39,18 @@ export class State {
 
   readonly #value: Readonly<StateRecord>;
   readonly #delta: StateRecord;
+  readonly #schema: SchemaLike | undefined;
   readonly #copies = new Map<string, unknown>();
 
   /**
    * @param value what was there; never changed.
    * @param delta gets what is written; frozen makes the state read-only.
+   * @param schema of an object: writes of other keys, and of values that don't fit, are refused.
    */
-  constructor(value: Readonly<StateRecord> = {}, delta: StateRecord = {}) {
+  constructor(value: Readonly<StateRecord> = {}, delta: StateRecord = {}, schema?: SchemaLike) {
     this.#value = value;
     this.#delta = delta;
+    this.#schema = schema;
   }
 
   get<T>(key: string, defaultValue?: T): T | undefined {
@@ -58,6 +63,7 @@ export class State {
    * @param value JSON; undefined becomes null.
    * @throws TypeError where the state is read-only.
    * @throws JsonValueError naming the path of what JSON can't carry.
+   * @throws StateSchemaError for what the agent's `stateSchema` doesn't allow.
    * @throws ReservedStateKey for a key that begins with `temp:_holdfast_` or `temp:holdfast_`, in any case.
    */
   set(key: string, value: unknown): void {
@@ -67,6 +73,7 @@ export class State {
       );
     }
     if (isReservedKey(key)) throw new ReservedStateKey(key);
+    checkStateWrites(this.#schema, { [key]: value });
     assertJson(key, value);
     // An assignment to `__proto__` would set the prototype.
     Object.defineProperty(this.#delta, key, {
@@ -86,8 +93,9 @@ export class State {
     return Object.keys(this.#delta).length > 0;
   }
 
-  /** Writes several keys. */
+  /** Writes several keys, or none where the schema refuses one. */
   update(delta: Readonly<StateRecord>): void {
+    checkStateWrites(this.#schema, delta);
     for (const [key, value] of Object.entries(delta)) this.set(key, value);
   }
 

@@ -148,7 +148,8 @@ function gateOver(
 }
 
 function optionsOf(tool: BaseTool) {
-  const { name, description, isLongRunning, isReadOnly, trusted, ephemeral, onCollision, durable } = tool;
+  const { name, description, isLongRunning, isReadOnly, trusted, ephemeral, onCollision, spool, durable } =
+    tool;
   const { onUnknownOutcome } = durable;
   const staysAsItIs = isGated(tool) || onUnknownOutcome === 'ask' || tool[AGENT_OF_TOOL] !== undefined;
   return {
@@ -164,6 +165,7 @@ function optionsOf(tool: BaseTool) {
     isReadOnly,
     trusted,
     ephemeral,
+    ...defined({ spool }),
     onCollision,
   };
 }

@@ -28,6 +28,7 @@ describe('App [app.settings]', () => {
       toolFactories: new Map(),
       approval: { trustTemporal: false, issuers: [], trustGateway: true },
       notifiers: [],
+      markUntrusted: false,
     });
     expect(app.resumabilityConfig).toBeUndefined();
   });
@@ -47,6 +48,7 @@ describe('App [app.settings]', () => {
       toolFactories: { query },
       approval: { trustTemporal: true },
       notifiers: [pager],
+      markUntrusted: true,
     });
     expect(durable).toEqual({
       retention: 90 * 86_400_000,
@@ -65,6 +67,7 @@ describe('App [app.settings]', () => {
       toolFactories: new Map([['query', query]]),
       approval: { trustTemporal: true, issuers: [], trustGateway: true },
       notifiers: [pager],
+      markUntrusted: true,
     });
   });
 

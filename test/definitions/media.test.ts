@@ -81,7 +81,7 @@ describe('media as a result [tool.media]', () => {
     expect(mediaOf([half, half])?.parts).toHaveLength(2);
     expect(() => mediaOf([half, half, png(new Uint8Array(1))])).toThrow(InvalidResultError);
     expect(() => mediaOf(new Uint8Array(10 * MIB + 1))).toThrow(
-      'the result has 10485761 bytes of media, at most 10485760 can be sent; return where it is kept instead',
+      'the result has 10485761 bytes of media, at most 10485760 can be sent; save it by context.saveArtifact instead',
     );
   });
 
@@ -151,6 +151,7 @@ describe('data that says nothing of itself [tool.media]', () => {
         ],
       },
       parts: [{ inlineData: { mimeType: 'text/plain', data: 'aGk=' } }],
+      omitted: [{ inlineData: { mimeType: 'application/octet-stream', data: 'UEsDBAA=' } }],
     });
   });
 });

@@ -59,5 +59,6 @@ export function siteOf(agent: LlmAgent, scene: Scene = {}): RequestSite {
     plugins: new PluginManager(scene.plugins),
     toolFactories: new Map(Object.entries(scene.factories ?? {})),
     toolEdits: scene.edits ?? [],
+    markUntrusted: false,
   };
 }

@@ -39,4 +39,30 @@ export const ARTIFACTS: Rows = {
     'holdfast',
     'Large artifacts are kept in a bucket: a folder, S3 or Google Cloud Storage.',
   ],
+  'spool.handle': [
+    'adk tools page: artifact handles',
+    'A large result is an artifact, of which the model gets a handle and a preview.',
+  ],
+  'spool.tools': [
+    'adk tools page: SpooledArtifact.forgeTools',
+    'Tools that query large results are there for the turn that has them.',
+  ],
+  'spool.types': ['adk tools page: artifacts', 'Large results are text, JSON, CSV, bytes or media.'],
+  'spool.query': ['adk tools page: artifacts', 'Queries of large results answer in bounded time and size.'],
+  'spool.jsonpath': ['holdfast', 'A JSONPath finds places of a large result, in bounded time.'],
+  'spool.schema': ['holdfast', 'The shape of a large result is told.'],
+  'spool.faults': ['holdfast', 'A result that can’t be kept is an error, and its tool is not run again.'],
+  'spool.definition': [
+    'adk tools page: artifactConstructor cycles',
+    'Query tools whose own results are spooled are refused when the tool is made.',
+  ],
+  'trust.envelope': [
+    'adk tools page: Trust on the tool',
+    'Results of untrusted tools reach the model in an envelope that they can’t close.',
+  ],
+  'state.schema': [
+    'adk-js: stateSchema',
+    'Tools, callbacks and events write only what the agent’s state schema declares.',
+  ],
+  'trust.media': ['adk tools page: Media.trustTier', 'Media are trusted by their tier alone.'],
 };

@@ -50,6 +50,7 @@ export function approvalTool(options: ApprovalToolOptions = {}): FunctionTool {
   assertFieldNames(owner, requiredFields);
   return new FunctionTool({
     name,
+    trusted: true,
     description,
     parameters: parametersWith(requiredFields),
     requiresApproval: true,

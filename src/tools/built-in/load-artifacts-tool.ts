@@ -50,6 +50,7 @@ export class LoadArtifactsTool extends BaseTool {
   constructor(options: LoadArtifactsToolOptions = {}) {
     super({
       name: NAME,
+      trusted: true,
       description: `Loads artifacts into the session for this request.
 
 NOTE: Call when you need access to artifacts (for example, uploads saved by the web UI).`,

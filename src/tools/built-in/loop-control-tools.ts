@@ -10,6 +10,7 @@ export class ExitLoopTool extends BaseTool {
   constructor() {
     super({
       name: 'exit_loop',
+      trusted: true,
       description: 'Exits the loop.\n\nCall this function only when you are instructed to do so.',
     });
   }
@@ -43,6 +44,7 @@ export class EscalateTool extends FunctionTool<typeof PARAMETERS> {
   constructor() {
     super({
       name: 'escalate',
+      trusted: true,
       description:
         'Hands the task back to the agent or person above you. Call this when you are stuck, when you need help, or when the task is ' +
         'outside of what you can do.',

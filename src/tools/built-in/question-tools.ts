@@ -15,6 +15,7 @@ import type { ToolOptions } from '../tool-types.ts';
  */
 export const getUserChoiceTool = new LongRunningFunctionTool({
   name: 'get_user_choice',
+  trusted: true,
   description: 'Presents a list of options to the user and awaits their selection.',
   parameters: {
     type: 'object',
@@ -64,6 +65,7 @@ const PARAMETERS = {
 export const requestInputTool = new LongRunningFunctionTool(
   withReservedName<ToolOptions<typeof PARAMETERS, undefined, true>>({
     name: REQUEST_INPUT_FUNCTION_CALL_NAME,
+    trusted: true,
     description: 'Presents a custom message to the user and awaits unstructured or structured input.',
     parameters: PARAMETERS,
     execute: async ({ message, response_schema: responseSchema }, context) => {

@@ -20,6 +20,7 @@ export class SetModelResponseTool extends BaseTool {
   constructor(outputSchema: JsonSchemaObject) {
     super({
       name: SET_MODEL_RESPONSE,
+      trusted: true,
       description:
         'Call this tool to submit your final response conforming to the output schema. Use this tool only when you have collected all the information and are ready to return the final answer.',
     });
