@@ -9,6 +9,24 @@ export { BaseAgent, type BaseAgentConfig, isBaseAgent } from './agents/base-agen
 export type { BudgetLimits, Budgets, ResolvedBudgetLimits, ResolvedBudgets } from './agents/budget-limits.ts';
 export type * from './agents/callbacks.ts';
 export { CallbackFailed, type CallbackFailedParams } from './agents/callbacks.ts';
+export {
+  type BaseContextCompactor,
+  type BaseSummarizer,
+  ContextCompactionTrigger,
+} from './agents/compaction/base-context-compactor.ts';
+export {
+  AgentControlledContextCompactor,
+  type AgentControlledContextCompactorOptions,
+  AnchoredContextCompactor,
+  type AnchoredContextCompactorOptions,
+  TokenBasedContextCompactor,
+  type TokenBasedContextCompactorOptions,
+  TrajectoryThoughtPruningCompactor,
+  type TrajectoryThoughtPruningCompactorOptions,
+  TruncatingContextCompactor,
+  type TruncatingContextCompactorOptions,
+} from './agents/compaction/context-compactors.ts';
+export { LlmSummarizer, type LlmSummarizerOptions } from './agents/compaction/llm-summarizer.ts';
 export { CustomAgent, isCustomAgent, type NextOfAgent } from './agents/custom-agent.ts';
 export { MissingTemplateValue, type StaticInstruction } from './agents/instructions.ts';
 export {
@@ -21,6 +39,7 @@ export {
 } from './agents/llm-agent.ts';
 export { SchemaMismatch } from './agents/llm-agent-parts.ts';
 export { BaseLlmRequestProcessor, BaseLlmResponseProcessor } from './agents/processors/base-llm-processor.ts';
+export { ContextCompactorRequestProcessor } from './agents/processors/context-compactor-request-processor.ts';
 export {
   BASIC_LLM_REQUEST_PROCESSOR,
   BasicLlmRequestProcessor,
@@ -160,6 +179,13 @@ export {
   type ServiceAccount,
   type ServiceAccountCredential,
 } from './events/auth-credential.ts';
+export {
+  type CompactedEvent,
+  type CompactedEventParams,
+  createCompactedEvent,
+  isCompactedEvent,
+  isScratchpadEvent,
+} from './events/compacted-event.ts';
 export type { Content, FunctionCall, FunctionDeclaration, FunctionResponse, Part } from './events/content.ts';
 export {
   AF_FUNCTION_CALL_ID_PREFIX,
@@ -338,6 +364,7 @@ export {
 } from './tools/base-tool.ts';
 export { BaseToolset, isBaseToolset, type ToolPredicate, type ToolUnion } from './tools/base-toolset.ts';
 export { type ApprovalToolOptions, approvalTool } from './tools/built-in/approval-tool.ts';
+export { ConsolidateContextTool } from './tools/built-in/consolidate-context-tool.ts';
 export {
   CODE_EXECUTION,
   CodeExecutionTool,

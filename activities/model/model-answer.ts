@@ -3,11 +3,12 @@ import { isBuiltInCodeExecutor } from '../../src/code-executors/built-in-code-ex
 import { hasFailedTooOften } from '../../src/code-executors/code-parts.ts';
 import { hasCode } from '../../src/contract/error.ts';
 import type { TurnUsage } from '../../src/contract/sessions.ts';
+import { isCompactedEvent } from '../../src/events/compacted-event.ts';
 import type { EventActions } from '../../src/events/event-actions.ts';
 import { eventActionsOf } from '../../src/flows/call-actions.ts';
 import { draftFromError, draftOfEnd, type StepDraft } from '../../src/flows/step-draft.ts';
 import { draftFromResponse, type GivenResponse } from '../../src/flows/step-response.ts';
-import { NO_USAGE, ONE_CALL, usageOf } from '../../src/flows/step-usage.ts';
+import { addUsage, NO_USAGE, ONE_CALL, usageOf } from '../../src/flows/step-usage.ts';
 import { limitKeyOf } from '../../src/models/base-llm.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
@@ -89,7 +90,8 @@ async function draftFromAnswer(
   const { asked, agent, context, opened, report, runConfig, time, transcript } = step;
   const own = [...before, ...events.map(callbackEvent)];
   if (response === undefined) return { ...draftOfEnd(asked, own), cut: 'agent' };
-  const usage = isAsked ? usageIn(step, response, built.request.model) : NO_USAGE;
+  const answered = isAsked ? usageIn(step, response, built.request.model) : NO_USAGE;
+  const usage = addUsage(answered, usageOfSummaries(step, events));
   const tools = new Map(Object.entries(built.request.toolsDict));
   if (isConfirmAgent(agent.name)) tools.set(CONFIRM_TOOL, askingTool(step.input.ownCall?.question));
   try {
@@ -209,6 +211,14 @@ function actedBy(step: ModelStepParts): { actions?: EventActions } {
 
 function usageIn({ asked }: ModelStepParts, response: LlmResponse, model = asked.model): TurnUsage {
   return usageOf(response, { prices: asked.prices, model });
+}
+
+/** Of models that have summarised earlier events for this step. */
+function usageOfSummaries(step: ModelStepParts, events: readonly DraftEvent[]): TurnUsage {
+  return events
+    .filter(({ usageMetadata, ...event }) => isCompactedEvent(event) && usageMetadata !== undefined)
+    .map((event) => usageIn(step, event, event.modelVersion))
+    .reduce(addUsage, NO_USAGE);
 }
 
 function codeExecutorOf({ agent, input, transcript }: ModelStepParts) {

@@ -13,6 +13,7 @@ import { defined } from '../../src/protocol/json.ts';
 import type { RunTerms, ToolEdit, TurnRunConfig } from '../../src/protocol/run-terms.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
 import type { OpenedStep } from '../../src/store/turns/step-store.ts';
+import type { OnceRecords } from '../../src/tools/invocation-context.ts';
 import { attemptArtifacts } from '../artifacts.ts';
 import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
@@ -99,6 +100,7 @@ export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): Ste
     abortSignal: current.signal,
     transcript: transcriptView(transcript, invocationId),
     artifacts: artifacts.ofStep,
+    stepOnce: stepOnceOf(dependencies, opened.session, stepKeyOf(input.runKey, input.step)),
   };
   const time = new StepTime(
     current,
@@ -121,5 +123,13 @@ export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): Ste
       isRoot: input.path === undefined,
       enters: input.step === 1 || input.enters === true,
     },
+  };
+}
+
+/** Asked and recorded in the store, one by one: few steps have any. */
+function stepOnceOf({ store }: GivenStep['dependencies'], session: string, callKey: string): OnceRecords {
+  return {
+    get: (key) => store.turns.askOnce({ session, callKey, key }),
+    put: (key, value) => store.turns.recordOnce({ session, callKey, key, value }),
   };
 }

@@ -13,7 +13,7 @@ export type AdkGroup =
 export const ADK_EXPORTS: readonly AdkGroup[] = [
   {
     kind: 'same',
-    names: `ArtifactVersion BaseArtifactService DeleteArtifactRequest ListArtifactKeysRequest ListVersionsRequest
+    names: `ContextCompactionTrigger isCompactedEvent isScratchpadEvent ArtifactVersion BaseArtifactService DeleteArtifactRequest ListArtifactKeysRequest ListVersionsRequest
       LoadArtifactRequest SaveArtifactRequest LOAD_ARTIFACTS AppendEventRequest AuthConfig BaseLlmType BaseToolParams CodeExecutionInput
       CodeExecutionLanguage CodeExecutionResult CompositeSessionKey CreateEventParams CreateSessionRequest
       DataStoreParams DeleteSessionRequest ENTERPRISE_WEB_SEARCH EXIT_LOOP EnterpriseWebSearchTool EventActions
@@ -38,7 +38,7 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
-    how: 'With durable options beside the options of ADK; without `mode` and compactors. A ported `runAsyncImpl` runs again from its start in each of its steps. `parentAgent` is no option.',
+    how: 'With durable options beside the options of ADK; without `mode`. A ported `runAsyncImpl` runs again from its start in each of its steps. `parentAgent` is no option.',
     names: 'Agent LlmAgent LlmAgentConfig BaseAgent BaseAgentConfig',
   },
   {
@@ -90,13 +90,26 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
-    how: 'Without the hooks of nodes and of compaction; `onToolCallCompleted` is ours. Hooks run in activities, on any worker.',
+    how: 'Without the hooks of nodes; `onToolCallCompleted` is ours. Hooks run in activities, on any worker.',
     names: 'BasePlugin PluginManager LoggingPlugin GlobalInstructionPlugin',
   },
   {
     kind: 'ours',
     how: 'Made anew in each activity from the store. Absent services throw as in ADK.',
     names: 'Context ReadonlyContext InvocationContext',
+  },
+  {
+    kind: 'ours',
+    how: 'Compacted events are stored with their step, and name the last event that they stand for: events of one time are told apart. No call is parted from its response, and calls that wait are kept. A compactor that makes no event compacts each request anew, and the next one is asked too.',
+    names: `AgentControlledContextCompactor AnchoredContextCompactor AnchoredContextCompactorOptions BaseContextCompactor
+      TokenBasedContextCompactor TokenBasedContextCompactorOptions TrajectoryThoughtPruningCompactor
+      TrajectoryThoughtPruningCompactorOptions TruncatingContextCompactor TruncatingContextCompactorOptions
+      ContextCompactorRequestProcessor CompactedEvent ConsolidateContextTool`,
+  },
+  {
+    kind: 'ours',
+    how: 'A summary counts as a model call, with its tokens and its cost, and is asked for once, whatever fails after it.',
+    names: 'BaseSummarizer LlmSummarizer LlmSummarizerOptions',
   },
   {
     kind: 'ours',
@@ -197,15 +210,6 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
     names: `Skill Frontmatter Resources Script SkillRegistry SkillToolset ListSkillsTool LoadSkillTool
       LoadSkillResourceTool SearchSkillsTool RunSkillScriptTool RunSkillInlineScriptTool RunSkillInlineScriptErrorCode
       loadAllSkillsInDir loadSkillFromDir loadSkillFromZipBuffer validateSkillDir`,
-  },
-  {
-    kind: 'not yet',
-    what: 'Compaction (later)',
-    names: `AgentControlledContextCompactor AnchoredContextCompactor AnchoredContextCompactorOptions BaseContextCompactor
-      BaseSummarizer LlmSummarizer LlmSummarizerOptions TokenBasedContextCompactor TokenBasedContextCompactorOptions
-      TrajectoryThoughtPruningCompactor TrajectoryThoughtPruningCompactorOptions TruncatingContextCompactor
-      TruncatingContextCompactorOptions ContextCompactorRequestProcessor ContextCompactionTrigger ConsolidateContextTool
-      CompactedEvent isCompactedEvent isScratchpadEvent`,
   },
   {
     kind: 'not yet',

@@ -16,6 +16,7 @@ import type {
   OnModelErrorCallback,
   OnToolErrorCallback,
 } from './callbacks.ts';
+import type { BaseContextCompactor } from './compaction/base-context-compactor.ts';
 import type { StaticInstruction } from './instructions.ts';
 import type { BaseLlmRequestProcessor, BaseLlmResponseProcessor } from './processors/base-llm-processor.ts';
 
@@ -118,6 +119,10 @@ export interface LlmAgentConfig extends BaseAgentConfig, AgentDurableOptions {
    * nothing to offer.
    */
   requestProcessors?: readonly BaseLlmRequestProcessor[];
+  /**
+   * Make the context smaller before the model is asked, in this order. The session keeps all events. Ignored with `requestProcessors`, as in ADK.
+   */
+  contextCompactors?: readonly BaseContextCompactor[];
   /** Run for every response of the model, partial ones, too, after the after-model callbacks. */
   responseProcessors?: readonly BaseLlmResponseProcessor[];
   /** Makes the agent plan before it acts; its `thinkingConfig` wins over that of `generateContentConfig`. */
@@ -152,6 +157,7 @@ export const LLM_AGENT_FIELDS: readonly string[] = [
   'afterToolCallback',
   'onToolErrorCallback',
   'requestProcessors',
+  'contextCompactors',
   'responseProcessors',
   'planner',
   'codeExecutor',
@@ -166,7 +172,6 @@ export const LLM_AGENT_FIELDS: readonly string[] = [
 export const UNSUPPORTED_AGENT_FIELDS: readonly string[] = [
   'parentAgent',
   'mode',
-  'contextCompactors',
   'rerunOnResume',
   'waitForOutput',
   'retryConfig',

@@ -47,7 +47,7 @@ import {
 } from './llm-agent-parts.ts';
 import { agentWithModel, asksModel, LLM_AGENT, type LlmAgentView } from './llm-agent-view.ts';
 import type { BaseLlmRequestProcessor, BaseLlmResponseProcessor } from './processors/base-llm-processor.ts';
-import { DEFAULT_REQUEST_PROCESSORS } from './processors/request-processors.ts';
+import { defaultProcessors } from './processors/context-compactor-request-processor.ts';
 
 export type {
   AgentDurableOptions,
@@ -143,7 +143,12 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmAgentView 
     this.generateContentConfig = Object.freeze(copyPlain({ ...config.generateContentConfig }));
     this.requestProcessors = withTransfer(
       this,
-      checkedProcessors(read, 'requestProcessors', config.requestProcessors, DEFAULT_REQUEST_PROCESSORS),
+      checkedProcessors(
+        read,
+        'requestProcessors',
+        config.requestProcessors,
+        defaultProcessors(read, config.contextCompactors),
+      ),
     );
     this.responseProcessors = checkedProcessors(read, 'responseProcessors', config.responseProcessors, []);
     this.beforeModelCallback = callbackList(owner, 'beforeModelCallback', config.beforeModelCallback);

@@ -12,7 +12,7 @@ export interface Bucket {
   /**
    * Bytes from `start` up to `end`, which is not read.
    *
-   * @throws BucketFailed; its `isMissing` where there is nothing under the key.
+   * @throws BucketFailed, also where there is nothing under the key
    */
   read(key: string, range: { start: number; end: number }): AsyncIterable<Uint8Array>;
   /**

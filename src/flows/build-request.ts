@@ -1,7 +1,7 @@
 import { transferToAgentTool } from '../agents/agent-transfer.ts';
 import { CallbackFailed } from '../agents/callbacks.ts';
 import type { LlmAgent } from '../agents/llm-agent.ts';
-import { setSite, type ToolChoice } from '../agents/processors/base-llm-processor.ts';
+import { type CompactionHooks, setSite, type ToolChoice } from '../agents/processors/base-llm-processor.ts';
 import { takesSchemaWithTools } from '../models/gemini-generation.ts';
 import { appendInstructions, appendTools, removeTools } from '../models/llm-request.ts';
 import type { PluginManager } from '../plugins/plugin-manager.ts';
@@ -83,9 +83,10 @@ export async function buildRequest(site: RequestSite): Promise<BuiltRequest> {
   });
   const request: LlmRequest = { contents: [], config: {}, toolsDict: {}, tools };
   const choosing = plugins.has('beforeToolSelection');
-  if (addsTools || choosing) {
+  const compaction = compactionHooks(plugins);
+  if (addsTools || choosing || compaction !== undefined) {
     const chooseTools: ToolChoice = (params) => plugins.run('beforeToolSelection', params);
-    setSite(request, { addsTools, chooseTools: choosing ? chooseTools : undefined });
+    setSite(request, { addsTools, chooseTools: choosing ? chooseTools : undefined, compaction });
   }
   const events = await runProcessors({ agent, invocation, init, request });
   await offerTools({ agent, init, request, groups, edits: tools.edits });
@@ -127,6 +128,14 @@ function assertEdited(agent: LlmAgent, request: LlmRequest): void {
       retryable: false,
     });
   }
+}
+
+function compactionHooks(plugins: PluginManager): CompactionHooks | undefined {
+  if (!plugins.has('beforeContextCompaction') && !plugins.has('afterContextCompaction')) return undefined;
+  return {
+    before: async (params) => void (await plugins.run('beforeContextCompaction', params)),
+    after: async (params) => void (await plugins.run('afterContextCompaction', params)),
+  };
 }
 
 /** Offers the tools that query what the turn has spooled. */

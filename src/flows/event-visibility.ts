@@ -106,7 +106,15 @@ export interface TranscriptEvent {
   runKey: string;
   step: number;
   hidesAfter?: number;
-  event: { content?: Content; author?: string; branch?: string; isolationScope?: string };
+  event: {
+    id?: string;
+    timestamp?: number;
+    content?: Content;
+    author?: string;
+    branch?: string;
+    isolationScope?: string;
+    isCompacted?: boolean;
+  };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { activeEvents, type CompactedEvent, isCompactedEvent } from '../events/compacted-event.ts';
 import type { Content } from '../events/content.ts';
 import { freezeDeep } from '../schema/copy-plain.ts';
 import type { Perspective } from '../tools/invocation-context.ts';
@@ -136,7 +137,7 @@ export class PerspectiveContents {
 
   /** False where the event changes what stands before it. */
   #append(event: TranscriptEvent): boolean {
-    if (event.hidesAfter !== undefined) return false;
+    if (event.hidesAfter !== undefined || isCompactedEvent(event.event)) return false;
     if (event.kind === 'responses') return this.#appendResponses(event);
     const visibility = visibilityOf(event, this.#perspective);
     if (visibility === 'answers') return false;
@@ -158,12 +159,17 @@ export class PerspectiveContents {
     return true;
   }
 
-  #rebuild(visible: readonly TranscriptEvent[]): void {
+  #rebuild(all: readonly TranscriptEvent[]): void {
     this.#clear();
     this.#others.clear();
+    const visible = activeEvents(all, ({ event }) => event);
     const events = this.#perspective.include === 'none' ? currentTurnOf(visible, this.#perspective) : visible;
     const answers = new Answers(events, this.#perspective);
     for (const event of events) {
+      if (isCompactedEvent(event.event)) {
+        this.#add(summaryOf(event.event));
+        continue;
+      }
       if (event.kind === 'responses') {
         this.#replaceResponses(event, answers.askedBy(event));
         continue;
@@ -260,6 +266,11 @@ export class PerspectiveContents {
     this.#bytes += REFERENCE + freezeDeep(content);
     this.#list.push(content);
   }
+}
+
+/** Text of `@google/adk` 2.0.0. */
+function summaryOf({ compactedContent }: CompactedEvent): Content {
+  return { role: 'user', parts: [{ text: `[Previous Context Summary]:\n${compactedContent}` }] };
 }
 
 /** Contents of user code may lack it, and may have parts that no provider takes. */

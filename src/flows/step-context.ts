@@ -7,7 +7,7 @@ import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import { Context } from '../tools/context.ts';
 import type { ContextInit } from '../tools/invocation-context.ts';
-import { InvocationContext, type TranscriptView } from '../tools/invocation-context.ts';
+import { InvocationContext, type OnceRecords, type TranscriptView } from '../tools/invocation-context.ts';
 import { stateWith } from '../tools/readonly-context.ts';
 
 /** The arguments of a {@link StepContext}: the session, the agent and the state that user code of a model step sees. */
@@ -24,6 +24,8 @@ export interface StepContextInit {
   abortSignal: AbortSignal;
   transcript: TranscriptView | undefined;
   artifacts: ContextArtifacts | undefined;
+  /** Where results of the step are kept over its attempts. */
+  stepOnce?: OnceRecords;
 }
 
 /** Shared by the contexts of one model step: the invocation, the current state, the actions of the model's event. */

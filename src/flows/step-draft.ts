@@ -1,6 +1,7 @@
 import type { ResolvedPriceTable } from '../app/price-table.ts';
 import type { TurnUsage } from '../contract/sessions.ts';
 import { PROTOCOL_VERSION } from '../contract/version.ts';
+import { isCompactedEvent } from '../events/compacted-event.ts';
 import { textOf } from '../events/content.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
 import type { AgentPlan, AgentRef } from '../protocol/agent-run.ts';
@@ -126,7 +127,7 @@ export function shortened({ code, message }: { code: string; message: string }):
 
 /** The answer of a turn that ends with these events: a callback may have written the last one. */
 export function textOfEvents(events: readonly NewEvent[]): string | undefined {
-  const said = events.filter(({ kind }) => kind !== 'error');
+  const said = events.filter(({ kind, event }) => kind !== 'error' && !isCompactedEvent(event));
   const texts = said.map(({ event }) => textOf(event.content));
   return (
     texts.findLast((text) => text !== '') ?? (said.some(({ kind }) => kind === 'model') ? '' : undefined)

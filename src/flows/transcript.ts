@@ -4,8 +4,8 @@ import type { Event } from '../events/event.ts';
 import { freezeDeep } from '../schema/copy-plain.ts';
 import type { Perspective, ToolCallRecord, TranscriptView } from '../tools/invocation-context.ts';
 import { CallIds, type TakenCallIds } from './call-ids.ts';
-import { visibleEvents } from './event-visibility.ts';
-import { type ContentsAt, PerspectiveContents } from './perspective-contents.ts';
+import { type TranscriptEvent, visibleEvents } from './event-visibility.ts';
+import { type ContentsAt, contentsOf, PerspectiveContents } from './perspective-contents.ts';
 import { TurnToolCalls } from './turn-tool-calls.ts';
 
 /** Agents and branches that take part at a time are few; one more is made anew each time. */
@@ -32,15 +32,22 @@ export interface Transcript {
   contents(perspective: Perspective): Content[];
   /** The invocation's calls that have their outcome, in call order, those of the last step included; frozen. */
   toolCalls(invocationId: string): readonly ToolCallRecord[];
+  /** These events with their places; those that the transcript doesn't have come last. */
+  revised(events: readonly Event[]): readonly TranscriptEvent[];
   /** The transcript with events that are about to follow; it is derived each time and not kept. */
   followedBy(events: readonly Omit<StoredEvent, 'seq'>[]): Transcript;
 }
 
 /** A transcript as the contexts of an invocation show it. */
 export function transcriptView(transcript: Transcript, invocationId: string): TranscriptView {
+  let contents = (perspective: Perspective) => transcript.contents(perspective);
   return {
     events: () => transcript.events(),
-    contents: (perspective) => transcript.contents(perspective),
+    contents: (perspective) => contents(perspective),
+    revise(events) {
+      const revised = transcript.revised(events);
+      contents = (perspective) => contentsOf(revised, perspective);
+    },
     toolCalls: () => transcript.toolCalls(invocationId),
   };
 }
@@ -142,6 +149,16 @@ export class TranscriptLog {
         const calls = called.get(invocationId) ?? this.#toolCallsAt(seq, invocationId);
         called.set(invocationId, calls);
         return calls;
+      },
+      revised(given) {
+        const stored = new Map(events.slice(0, seq).map((each) => [each.event.id, each]));
+        let last = seq;
+        return given.map((event) => {
+          const known = stored.get(event.id);
+          if (known !== undefined) return known.event === event ? known : { ...known, event };
+          last += 1;
+          return { seq: last, kind: 'callback', runKey: '', step: 0, event };
+        });
       },
       followedBy(following) {
         const log = new TranscriptLog();

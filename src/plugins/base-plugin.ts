@@ -1,4 +1,5 @@
 import type { BaseAgent } from '../agents/base-agent.ts';
+import type { ContextCompactionTrigger } from '../agents/compaction/base-context-compactor.ts';
 import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
@@ -108,6 +109,17 @@ export abstract class BasePlugin {
   }): Promise<Readonly<Record<string, BaseTool>> | undefined> {
     return undefined;
   }
+
+  /** Before the context of an agent is compacted. */
+  async beforeContextCompaction(_params: {
+    invocationContext: InvocationContext;
+    trigger: ContextCompactionTrigger;
+  }): Promise<void> {}
+
+  async afterContextCompaction(_params: {
+    invocationContext: InvocationContext;
+    trigger: ContextCompactionTrigger;
+  }): Promise<void> {}
 
   async beforeToolCallback(_params: {
     tool: BaseTool;

@@ -8,7 +8,12 @@ export type { PluginHook };
 type Answer<Hook extends PluginHook> = Awaited<ReturnType<BasePlugin[Hook]>>;
 
 /** Their answers don't count, so that all plugins are told, also if one of them fails. */
-const NOTICES: readonly PluginHook[] = ['afterRunCallback', 'onToolCallCompleted'];
+const NOTICES: readonly PluginHook[] = [
+  'afterContextCompaction',
+  'afterRunCallback',
+  'beforeContextCompaction',
+  'onToolCallCompleted',
+];
 
 /**
  * Asks an app's plugins, in order, until one answers. Semantics: `PluginManager` of `@google/adk` 2.0.0; `has`, `run` and
@@ -48,7 +53,7 @@ export class PluginManager {
 
   /**
    * The first answer that is neither undefined nor null, as JSON carries it. Of hooks that have no answer
-   * (`afterRunCallback`, `onToolCallCompleted`) each is called, and their errors are thrown after the last.
+   * (`afterRunCallback`, `onToolCallCompleted`, those of compaction) each is called, and their errors are thrown after the last.
    *
    * @throws PluginFailed for an error of a plugin, and for an answer that doesn't fit the hook.
    */
@@ -104,6 +109,14 @@ export class PluginManager {
 
   runOnModelErrorCallback(params: PluginParams<'onModelErrorCallback'>) {
     return this.run('onModelErrorCallback', params);
+  }
+
+  runBeforeContextCompaction(params: PluginParams<'beforeContextCompaction'>) {
+    return this.run('beforeContextCompaction', params);
+  }
+
+  runAfterContextCompaction(params: PluginParams<'afterContextCompaction'>) {
+    return this.run('afterContextCompaction', params);
   }
 
   runBeforeToolSelection(params: PluginParams<'beforeToolSelection'>) {

@@ -1,5 +1,6 @@
 import type { StoredEvent } from '../contract/events.ts';
 import type { TurnUsage } from '../contract/sessions.ts';
+import { isCompactedEvent } from '../events/compacted-event.ts';
 import type { Event } from '../events/event.ts';
 import type { TurnResult } from '../protocol/turn.ts';
 
@@ -64,7 +65,9 @@ function isAnswer(given: StoredEvent, asked: StoredEvent): boolean {
 
 /** For an answer whose result is too long to have it: a callback may have said it. */
 export function lastTextOf(events: readonly StoredEvent[]): string {
-  const said = events.filter(({ kind }) => kind === 'model' || kind === 'callback');
+  const said = events.filter(
+    ({ kind, event }) => (kind === 'model' || kind === 'callback') && !isCompactedEvent(event),
+  );
   const texts = said.map(({ event }) =>
     partsOf(event)
       .flatMap(({ text, thought }) => (text && !thought ? [text] : []))

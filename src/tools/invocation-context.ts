@@ -85,10 +85,15 @@ export interface TranscriptView {
   contents(perspective: Perspective): Content[];
   /** Tool calls of this invocation, in call order, those of the last step included. */
   toolCalls(): readonly ToolCallRecord[];
+  /**
+   * From now on the contents are those of these events. Events stand in the place of those of their ids; others are new ones. What
+   * {@link TranscriptView.events} gives stays. Left out where no request is made of it.
+   */
+  revise?(events: readonly Event[]): void;
 }
 
-/** Where a call's `once` results are kept over its attempts. */
-interface OnceRecords {
+/** Where `once` results of a call or a step are kept over its attempts. */
+export interface OnceRecords {
   /** The value that {@link OnceRecords.put} recorded for this key in this or an earlier attempt, else undefined; may be a promise. */
   get(key: string): unknown;
   /**
@@ -164,6 +169,8 @@ export interface ContextInit {
   runConfig?: TurnRunConfig;
   /** Left out where it was not loaded. */
   transcript?: TranscriptView;
+  /** Results of a model step, left out outside of one. */
+  stepOnce?: OnceRecords;
   /** Shared by the contexts of one step; made of this by default. */
   invocation?: InvocationContext;
 }

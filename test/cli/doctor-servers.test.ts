@@ -15,6 +15,7 @@ import { showSession } from '../../src/cli/sessions/show-session.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/protocol/names.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { answers } from '../../worker/temporal/probe.ts';
+import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { findPgBouncer, startPgBouncer } from '../setup/pgbouncer.ts';
 import { freePort, type PostgresServer, startPostgresServer } from '../setup/postgres-server.ts';
 import { capturedOutput } from './captured-output.ts';
@@ -74,7 +75,7 @@ describe('the Temporal server', () => {
       ),
     ]);
 
-    const connection = await Connection.connect({ address });
+    const connection = await Connection.connect({ interceptors: retriesUntilClosed(), address });
     onTestFinished(() => connection.close());
     const { workflowService, operatorService } = connection;
     const { INDEXED_VALUE_TYPE_KEYWORD: keyword } = proto.temporal.api.enums.v1.IndexedValueType;

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { acquireFolder, openTemporal } from '../../worker/index.ts';
+import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
 import { isWritten } from '../setup/written.ts';
@@ -46,7 +47,7 @@ async function interruptedTurn(...parameters: Parameters<typeof runningTurn>) {
 
 /** The next attempt of the interrupted turn's tool, as the server has it. */
 async function nextAttempt(address: string) {
-  const connection = await Connection.connect({ address });
+  const connection = await Connection.connect({ interceptors: retriesUntilClosed(), address });
   onTestFinished(() => connection.close());
   const handle = new Client({ connection }).workflow.getHandle('orders/user/interrupted');
   const read = async () => {

@@ -10,6 +10,7 @@ import type { GeminiScript } from '../../src/testing/gemini-script.ts';
 import { startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { acquireFolder, createWorker, openTemporal } from '../../worker/index.ts';
 import { openLocalGateway } from '../../worker/local-gateway.ts';
+import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
 
@@ -35,7 +36,10 @@ export async function openSessionScene(agent: LlmAgent, script: GeminiScript): P
   putStore(folder);
   const [temporal, store] = await Promise.all([openTemporal({ folder }), openStore({ folder })]);
   const native = await NativeConnection.connect(temporal.connectionOptions);
-  const connection = await Connection.connect(temporal.connectionOptions);
+  const connection = await Connection.connect({
+    ...temporal.connectionOptions,
+    interceptors: retriesUntilClosed(),
+  });
   const worker = await createWorker({
     agents: [agent],
     store,

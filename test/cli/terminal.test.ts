@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
 import { isDeep } from '../setup/tier.ts';
@@ -89,7 +90,10 @@ describe('what the terminal shows', () => {
       });
       await made(files.EFFECTS, child);
       const { temporal } = JSON.parse(readFileSync(join(folder, 'dev.json'), 'utf8'));
-      const connection = await Connection.connect({ address: temporal.address });
+      const connection = await Connection.connect({
+        interceptors: retriesUntilClosed(),
+        address: temporal.address,
+      });
       await new Client({ connection }).workflow.getHandle('orders/user/cancelled').cancel();
       await connection.close();
       const { code, stderr } = await child.finished();

@@ -33,6 +33,8 @@ class Asked extends BasePlugin {
   override afterModelCallback = () => this.#ask<undefined>('afterModelCallback');
   override onModelErrorCallback = () => this.#ask<undefined>('onModelErrorCallback');
   override beforeToolSelection = () => this.#ask<undefined>('beforeToolSelection');
+  override beforeContextCompaction = () => this.#ask<void>('beforeContextCompaction');
+  override afterContextCompaction = () => this.#ask<void>('afterContextCompaction');
   override beforeToolCallback = () => this.#ask<undefined>('beforeToolCallback');
   override afterToolCallback = () => this.#ask<undefined>('afterToolCallback');
   override onToolErrorCallback = () => this.#ask<undefined>('onToolErrorCallback');
@@ -57,6 +59,8 @@ const params = {
   afterModelCallback: { callbackContext: context, llmResponse: {} },
   onModelErrorCallback: { callbackContext: context, llmRequest, error },
   beforeToolSelection: { callbackContext: context, tools: {} },
+  beforeContextCompaction: { invocationContext, trigger: 'Auto' },
+  afterContextCompaction: { invocationContext, trigger: 'Auto' },
   beforeToolCallback: call,
   afterToolCallback: { ...call, result: {} },
   onToolErrorCallback: { ...call, error },
@@ -261,6 +265,8 @@ describe('PluginManager', () => {
     await manager.runOnModelErrorCallback(params.onModelErrorCallback);
     await manager.runBeforeToolSelection(params.beforeToolSelection);
     await manager.runBeforeToolCallback(params.beforeToolCallback);
+    await manager.runBeforeContextCompaction(params.beforeContextCompaction);
+    await manager.runAfterContextCompaction(params.afterContextCompaction);
     await manager.runAfterToolCallback(params.afterToolCallback);
     await manager.runOnToolErrorCallback(params.onToolErrorCallback);
     expect(asked.sort()).toEqual(

@@ -60,6 +60,34 @@ export const ARTIFACTS: Rows = {
     'adk tools page: Trust on the tool',
     'Results of untrusted tools reach the model in an envelope that they can’t close.',
   ],
+  'compaction.tokens': [
+    'adk-js: contextCompactors',
+    'Old events are summarised: requests of long turns stay small, and summaries are counted.',
+  ],
+  'compaction.flat': [
+    'holdfast',
+    'A session of 2,000 steps stays inside of a window, at a flat cost of a step.',
+    'deep',
+  ],
+  'compaction.whole': ['holdfast', 'A compacted session keeps all its events.'],
+  'compaction.once': ['holdfast', 'A step whose model fails has its summary made once.'],
+  'compaction.truncate': [
+    'adk-js: TruncatingContextCompactor',
+    'The oldest events are left out of requests.',
+  ],
+  'compaction.thoughts': [
+    'adk-js: TrajectoryThoughtPruningCompactor',
+    'Thoughts of older events are left out, and signatures of calls stay.',
+  ],
+  'compaction.agent': ['adk-js: ConsolidateContextTool', 'The model asks for a summary of what came before.'],
+  'compaction.contents': [
+    'holdfast',
+    'A summary stands for the events up to one, and a rewind takes it back.',
+  ],
+  'compaction.pairs': [
+    'holdfast',
+    'A compaction parts no call from its response, and keeps calls that wait.',
+  ],
   'state.schema': [
     'adk-js: stateSchema',
     'Tools, callbacks and events write only what the agent’s state schema declares.',

@@ -10,6 +10,7 @@ import type { StoredEvent } from '../../src/contract/events.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type GeminiScript, type MockGemini, startMockGemini } from '../../src/testing/mock-gemini.ts';
+import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { databaseWithStore, type OwnDatabase } from './own-database.ts';
 import { ownNamespace, type TemporalPlace } from './own-namespace.ts';
 import { contentsOf } from './scripts.ts';
@@ -29,7 +30,10 @@ export class CrashServer {
 
   static async open(): Promise<CrashServer> {
     const place = await ownNamespace();
-    return new CrashServer(place, await Connection.connect({ address: place.address }));
+    return new CrashServer(
+      place,
+      await Connection.connect({ interceptors: retriesUntilClosed(), address: place.address }),
+    );
   }
 
   async close(): Promise<void> {

@@ -8,6 +8,7 @@ import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createWorker, openTemporal, type TemporalTarget } from '../../worker/index.ts';
+import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { endServer } from './end-server.ts';
 import { putStore } from './made-store.ts';
 
@@ -49,7 +50,10 @@ export class DeploySite {
       temporal,
       store: await openStore({ folder: this.folder }),
       native: await NativeConnection.connect(temporal.connectionOptions),
-      connection: await Connection.connect(temporal.connectionOptions),
+      connection: await Connection.connect({
+        ...temporal.connectionOptions,
+        interceptors: retriesUntilClosed(),
+      }),
     };
   }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { type GeminiScript, type MockGemini, startMockGemini } from '../../src/testing/mock-gemini.ts';
+import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { putStore } from './made-store.ts';
 import { SHORT_RUNS, TemporalServer } from './temporal-server.ts';
 
@@ -32,7 +33,11 @@ export async function openFaultGround(script: GeminiScript): Promise<FaultGround
     openStore({ folder }),
     startMockGemini({ script }),
   ]);
-  const connection = await Connection.connect({ address: server.address, channelArgs: CHANNEL });
+  const connection = await Connection.connect({
+    interceptors: retriesUntilClosed(),
+    address: server.address,
+    channelArgs: CHANNEL,
+  });
   return {
     folder,
     server,

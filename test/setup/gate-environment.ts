@@ -26,6 +26,7 @@ import type {
 } from '../../src/protocol/step.ts';
 import type { TurnResult, TurnStatus } from '../../src/protocol/turn.ts';
 import { testWorkflowBundle } from '../../worker/bundle.ts';
+import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { ownNamespace, type TemporalPlace } from './own-namespace.ts';
 import { type ScriptedJob, ScriptedJobs } from './scripted-jobs.ts';
 import { until } from './until.ts';
@@ -94,7 +95,7 @@ export class GateEnvironment {
     });
     const place = await ownNamespace();
     const { address } = place;
-    const connection = await Connection.connect({ address });
+    const connection = await Connection.connect({ interceptors: retriesUntilClosed(), address });
     const native = await NativeConnection.connect({ address });
     const environment = new GateEnvironment({ connection, native, place });
     await environment.startWorker();

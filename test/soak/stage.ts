@@ -5,6 +5,7 @@ import { Client, Connection } from '@temporalio/client';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { type MockGemini, startMockGemini } from '../../src/testing/mock-gemini.ts';
+import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { type PostgresServer, startPostgresServer } from '../setup/postgres-server.ts';
 import { SoakEffects } from '../setup/soak-effects.ts';
 import { Outages } from '../setup/soak-outages.ts';
@@ -59,7 +60,11 @@ export async function openStage(options: StageOptions): Promise<Stage> {
   const closing: (() => Promise<unknown>)[] = [];
   const connections: Connection[] = [];
   const connect = async (address: string) => {
-    const connection = await Connection.connect({ address, channelArgs: CHANNEL });
+    const connection = await Connection.connect({
+      interceptors: retriesUntilClosed(),
+      address,
+      channelArgs: CHANNEL,
+    });
     connections.push(connection);
     return connection;
   };

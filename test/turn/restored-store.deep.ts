@@ -14,6 +14,7 @@ import { hang } from '../../src/testing/gemini-reply.ts';
 import { type GeminiScript, type MockGemini, startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { createWorker } from '../../worker/index.ts';
+import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { putStore } from '../setup/made-store.ts';
 import { ownNamespace } from '../setup/own-namespace.ts';
 import { quickenRetries } from '../setup/quicken-retries.ts';
@@ -29,7 +30,7 @@ const { address, namespace } = await ownNamespace();
 
 beforeAll(async () => {
   Runtime.install({ logger: new DefaultLogger('ERROR', () => undefined) });
-  connection = await Connection.connect({ address });
+  connection = await Connection.connect({ interceptors: retriesUntilClosed(), address });
   native = await NativeConnection.connect({ address });
 });
 

@@ -139,7 +139,6 @@ expectTypeOf<Exclude<keyof ours.LlmResponse, keyof ours.Event>>().toBeNever();
 type Coming =
   | 'parentAgent'
   | 'mode'
-  | 'contextCompactors'
   | 'rerunOnResume'
   | 'waitForOutput'
   | 'retryConfig'

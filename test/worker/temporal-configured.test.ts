@@ -13,6 +13,7 @@ import { openTemporal } from '../../worker/temporal/connect.ts';
 import { choosePorts } from '../../worker/temporal/embedded.ts';
 import { TemporalConfigInvalid } from '../../worker/temporal/errors.ts';
 import { answers } from '../../worker/temporal/probe.ts';
+import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { configuredUiUrl, workflowUrl } from '../../worker/temporal/ui-link.ts';
 import { OBTAIN_TIMEOUT, temporalExecutable, temporaryFolder } from './temporal-fixture.ts';
 
@@ -75,7 +76,10 @@ describe('a configured server', () => {
       stop: undefined,
     });
     expect(lines).toEqual(["registered Holdfast's search attributes in namespace team"]);
-    const connection = await Connection.connect(target.connectionOptions);
+    const connection = await Connection.connect({
+      ...target.connectionOptions,
+      interceptors: retriesUntilClosed(),
+    });
     onTestFinished(() => connection.close());
     const client = new Client({ connection, namespace: target.namespace });
     const attributes = SEARCH_ATTRIBUTES.map((name) => ({

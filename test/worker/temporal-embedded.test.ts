@@ -10,6 +10,7 @@ import { openTemporal, type TemporalTarget } from '../../worker/temporal/connect
 import { stopEmbedded } from '../../worker/temporal/embedded.ts';
 import { TemporalStartFailed } from '../../worker/temporal/errors.ts';
 import { answers } from '../../worker/temporal/probe.ts';
+import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { findServers } from '../../worker/temporal/server-process.ts';
 import { workflowUrl } from '../../worker/temporal/ui-link.ts';
 import { isDeep } from '../setup/tier.ts';
@@ -43,7 +44,10 @@ function devFile(folder: string): Record<string, Record<string, unknown> | undef
 }
 
 async function withClient<T>(target: TemporalTarget, use: (client: Client) => Promise<T>): Promise<T> {
-  const connection = await Connection.connect(target.connectionOptions);
+  const connection = await Connection.connect({
+    ...target.connectionOptions,
+    interceptors: retriesUntilClosed(),
+  });
   try {
     return await use(new Client({ connection, namespace: target.namespace }));
   } finally {

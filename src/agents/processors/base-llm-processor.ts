@@ -3,6 +3,7 @@ import type { LlmResponse } from '../../models/llm-response.ts';
 import type { BaseTool, LlmRequest } from '../../tools/base-tool.ts';
 import type { Context } from '../../tools/context.ts';
 import type { InvocationContext } from '../../tools/invocation-context.ts';
+import type { ContextCompactionTrigger } from '../compaction/base-context-compactor.ts';
 
 /**
  * Changes a request before it is sent. Events that it yields are stored before the model's, in the same transaction; their
@@ -48,12 +49,24 @@ type Tools = Readonly<Record<string, BaseTool>>;
 /** Gives the tools to offer, or undefined for all of them. */
 export type ToolChoice = (params: { callbackContext: Context; tools: Tools }) => Promise<Tools | undefined>;
 
+/** Tells plugins of a compaction. */
+export interface CompactionHooks {
+  before(params: CompactionParams): Promise<void>;
+  after(params: CompactionParams): Promise<void>;
+}
+
+interface CompactionParams {
+  invocationContext: InvocationContext;
+  trigger: ContextCompactionTrigger;
+}
+
 /** Dependencies of a request's processors beside their invocation. */
 interface ProcessorSite {
   /** Chooses among the tools of the request; absent where nobody wants to. */
   chooseTools?: ToolChoice | undefined;
   /** The invocation has added tools. */
   addsTools: boolean;
+  compaction?: CompactionHooks | undefined;
 }
 
 const sites = new WeakMap<LlmRequest, ProcessorSite>();

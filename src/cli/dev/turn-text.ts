@@ -1,4 +1,5 @@
 import type { StreamItem } from '../../client/stream/stream-item.ts';
+import { isCompactedEvent } from '../../events/compacted-event.ts';
 import type { Part } from '../../events/content.ts';
 import { shortCallKey } from '../../protocol/identity.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
@@ -74,6 +75,10 @@ export class TurnText {
       return;
     }
     if (kind === 'rewind') this.#note('  ↶ the session was rewound');
+    if (isCompactedEvent(event)) {
+      this.#note('  ↧ the context was compacted');
+      return;
+    }
     const parts = event.content?.parts ?? [];
     const by = stored.holdfast === undefined ? '' : `${author}  `;
     if (kind === 'model' || kind === 'callback') this.#answer(stored, author, parts);

@@ -1,5 +1,6 @@
 import type { FollowedEvent, StreamItem } from '../../client/stream/stream-item.ts';
 import type { TurnUsage } from '../../contract/sessions.ts';
+import { isCompactedEvent } from '../../events/compacted-event.ts';
 import { type Content, textOf } from '../../events/content.ts';
 import { shortCallKey } from '../../protocol/identity.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
@@ -132,6 +133,7 @@ export function terminalPrinter(
       const { kind, event } = stored;
       // The call has just shown what its agent is asked.
       if (kind === 'message' && stored.holdfast !== undefined) return;
+      if (isCompactedEvent(event)) return note('the context was compacted: earlier events have a summary');
       const author = speakerOf(stored, event.author ?? '');
       chunks.interrupt();
       const isWritten = kind === 'model' && live.complete(stored, textOf(event.content));
