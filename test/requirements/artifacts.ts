@@ -18,6 +18,11 @@ export const ARTIFACTS: Rows = {
   ],
   'artifact.durable': ['holdfast', 'A retried call makes no second version, and a failed one none.'],
   'artifact.concurrent': ['adk-js: FileArtifactService', 'Concurrent saves of one name lose none.'],
+  'artifact.kills': [
+    'holdfast',
+    'A worker that dies around a save loses no version, leaves no row without bytes, and no bytes for ever.',
+  ],
+  'artifact.stream': ['holdfast', 'Artifacts of many GiB go in and out without being in memory.', 'deep'],
   'artifact.delete': [
     'adk-js: deleteArtifact',
     'Deletion takes all versions along, and a deleted session its artifacts.',

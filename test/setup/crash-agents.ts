@@ -104,6 +104,23 @@ export function crashAgents({ effects, gate }: CrashFiles): LlmAgent[] {
       return { from: details.page };
     },
   });
+  const save = tool({
+    name: 'save',
+    description: 'saves artifacts: small ones, and one that a bucket keeps',
+    parameters: z.object({}),
+    execute: async (_args, context) => {
+      appendFileSync(effects, `save ${context.callKey}\n`);
+      const versions = [
+        await context.saveArtifact('a.txt', { text: 'first' }),
+        await context.saveArtifact('big.bin', {
+          stream: Buffer.alloc(2 * 1024 * 1024 + 5, 'big'),
+          mimeType: 'application/octet-stream',
+        }),
+        await context.saveArtifact('a.txt', { text: 'second' }),
+      ];
+      return { versions };
+    },
+  });
   return [
     new LlmAgent({
       name: 'crash',
@@ -119,6 +136,7 @@ export function crashAgents({ effects, gate }: CrashFiles): LlmAgent[] {
         asksInside,
         report,
         build,
+        save,
       ],
     }),
   ];

@@ -3,12 +3,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { StoredEvent } from '../../src/contract/events.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { PostgresStore } from '../../src/store/postgres-store.ts';
 import { type GeminiScript, type MockGemini, startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { databaseWithStore, type OwnDatabase } from './own-database.ts';
@@ -45,6 +45,8 @@ export class CrashServer {
 export class CrashScene {
   readonly folder = mkdtempSync(join(tmpdir(), 'holdfast-crash-'));
   readonly files = { effects: join(this.folder, 'effects'), gate: join(this.folder, 'gate') };
+  /** Address of the bucket that keeps its large artifacts. */
+  readonly bucket = pathToFileURL(join(this.folder, 'bucket')).href;
   readonly names = { app: 'crash', userId: 'ada', sessionId: this.folder };
   readonly turn = { ...this.names, message: 'go', messageId: 'm1' };
   readonly temporal: Client;
@@ -84,7 +86,8 @@ export class CrashScene {
     const hang = hangAt === undefined ? {} : { hang: hangAt };
     const { url } = this.#database;
     const options = { place: this.#server.place, taskQueue: folder, url, files, ...hang };
-    this.worker = await WorkerProcess.start(options, gemini.env);
+    const env = { ...gemini.env, HOLDFAST_ARTIFACTS: this.bucket };
+    this.worker = await WorkerProcess.start(options, env);
     return this.worker;
   }
 
@@ -110,7 +113,7 @@ export class CrashScene {
     return await this.withStore((store) => store.sessions.readEvents(this.names));
   }
 
-  async withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
+  async withStore<T>(work: (store: PostgresStore) => Promise<T>): Promise<T> {
     const store = await openStore({ url: this.#database.url });
     try {
       return await work(store);

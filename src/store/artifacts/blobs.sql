@@ -5,7 +5,8 @@ declare
   kept text;
 begin
   insert into holdfast.blobs as b (id, app_key, sha256, size, block_digests, used_until)
-    values (new_id, of_app, digest, length(content), sha256(content), clock_timestamp() + unused_for * interval '1 millisecond')
+    -- Of one block the digest is that of all bytes.
+    values (new_id, of_app, digest, length(content), decode(digest, 'hex'), clock_timestamp() + unused_for * interval '1 millisecond')
     on conflict (app_key, sha256) where sha256 is not null do update set used_until = greatest(b.used_until, excluded.used_until)
     returning b.id into kept;
   if kept = new_id then
