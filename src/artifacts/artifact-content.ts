@@ -69,7 +69,7 @@ function descriptionOf(artifact: unknown): Described {
 }
 
 /**
- * What was given, as a part; bytes of a stream are in memory.
+ * The artifact as a part. A stream is read into memory.
  *
  * @throws InvalidArtifact; ArtifactTooLarge for a stream of more than 64 MiB.
  */

@@ -6,7 +6,7 @@ export class ArtifactError extends HoldfastError {}
 /** A name that no artifact can have. */
 export class InvalidArtifactName extends codedError('HOLDFAST_INVALID_ARTIFACT_NAME', ArtifactError) {}
 
-/** What was to be saved is no artifact: no part, or one without bytes, text or address. */
+/** The value can’t be saved: it is no part, or a part without bytes, text or address. */
 export class InvalidArtifact extends codedError('HOLDFAST_INVALID_ARTIFACT', ArtifactError) {}
 
 /** More bytes than an artifact may have. */

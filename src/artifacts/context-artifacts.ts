@@ -25,7 +25,7 @@ export interface OpenArtifactOptions {
   end?: number;
 }
 
-/** What a context does with artifacts. */
+/** Saves and reads artifacts for a context. */
 export interface ContextArtifacts {
   save(name: string, artifact: Part | ArtifactStream): Promise<number>;
   load(name: string, version?: number): Promise<Part | undefined>;

@@ -13,7 +13,7 @@ export interface ContextParams {
   toolConfirmation?: ToolConfirmation;
 }
 
-/** A new context of the same invocation sees what its other contexts have written by now, and writes into its own actions. */
+/** A new context of the same invocation sees the state that its other contexts have written. It writes into its own actions. */
 export function initFrom({
   invocationContext,
   eventActions,

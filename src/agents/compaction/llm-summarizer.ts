@@ -11,7 +11,7 @@ import type { BaseSummarizer } from './base-context-compactor.ts';
 export interface LlmSummarizerOptions {
   /** The model that summarises. */
   llm: BaseLlm;
-  /** What it is asked for. @default that of `@google/adk` 2.0.0 */
+  /** Instruction to the model, before the events. @default that of `@google/adk` 2.0.0 */
   prompt?: string;
 }
 

@@ -1,7 +1,14 @@
 import { Readable } from 'node:stream';
 import type { ArtifactFile, Artifacts, GetArtifact } from '../../client/artifacts/artifacts.ts';
 import type { GatewayContext } from '../gateway-app.ts';
-import { type ByteRange, rangeOf } from './byte-range.ts';
+
+/** Bytes from `start` up to `end`, which is not among them. */
+interface ByteRange {
+  start: number;
+  end: number;
+}
+
+const ONE_RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
 
 /** The bytes of an artifact, as a request for them says: all, a range, or none where its sender has them. */
 export async function download(
@@ -22,7 +29,7 @@ export async function download(
   return await bytesAnswer(context, part, range);
 }
 
-/** The first bytes are read before the answer begins: what is wrong with them is an error still, and no answer that breaks off. */
+/** Reads the first bytes before the answer begins: if they can’t be read, the answer is an error, and does not break off. */
 async function bytesAnswer(
   context: GatewayContext,
   file: ArtifactFile,
@@ -76,4 +83,25 @@ function isKnown({ req }: GatewayContext, { sha256 }: ArtifactFile): boolean {
 function ifRange({ req }: GatewayContext, { sha256 }: ArtifactFile): boolean {
   const tag = req.header('if-range');
   return tag === undefined || tag === `"${sha256}"`;
+}
+
+/**
+ * The bytes that a `Range` header asks for, as RFC 9110 has it. Undefined for all of them: without the header, for several ranges, for one
+ * that can't be read, and where the bytes are others than the sender's.
+ */
+function rangeOf(
+  header: string | undefined,
+  size: number,
+  isOfTheseBytes: boolean,
+): ByteRange | 'unsatisfiable' | undefined {
+  const [, first = '', last = ''] = ONE_RANGE.exec(header ?? '') ?? [];
+  if (!isOfTheseBytes || (first === '' && last === '')) return undefined;
+  if (first === '') {
+    const length = Math.min(Number(last), size);
+    return length === 0 ? 'unsatisfiable' : { start: size - length, end: size };
+  }
+  const start = Number(first);
+  if (last !== '' && Number(last) < start) return undefined;
+  if (start >= size) return 'unsatisfiable';
+  return { start, end: last === '' ? size : Math.min(Number(last) + 1, size) };
 }

@@ -1,6 +1,6 @@
 import type { SessionNames } from '../sessions/session-names.ts';
 
-/** What a version of an artifact is: bytes of a type, text, or the address of bytes elsewhere. */
+/** Content of a version: bytes of a type, text, or the address of bytes elsewhere. */
 export type ArtifactContent =
   | { kind: 'inline'; blob: string; mimeType: string; displayName?: string }
   | { kind: 'text'; blob: string }
@@ -39,7 +39,7 @@ export interface ArtifactStore {
    */
   reserveVersion(save: { session: string; key: string; name: string; nth: number }): Promise<number>;
   /**
-   * Saves a version for somebody who is no call.
+   * Saves a version outside of calls and steps, such as an upload.
    *
    * @param save `key` makes it one save, however often it is sent.
    * @returns undefined where the artifact would be a session's, and there is none.

@@ -62,7 +62,7 @@ begin
   end if;
 end $$;
 
--- Saves a version for somebody who is no call and no step. `saved_by` makes it one save, however often it is sent. Null where
+-- Saves a version outside of calls and steps, such as an upload. `saved_by` makes it one save, however often it is sent. Null where
 -- there is no such session.
 create or replace function holdfast.save_artifact(args json) returns bigint language plpgsql as $$
 declare

@@ -30,7 +30,7 @@ export abstract class NativeTool extends BaseTool {
 /**
  * Any tool that Gemini runs by itself, as `@google/genai` configures it. Semantics: `geminitool` of adk-go.
  *
- * @throws DefinitionError from the constructor, naming what is wrong.
+ * @throws DefinitionError from the constructor: the error names the option.
  * @example new GeminiTool('google_search', { googleSearch: { excludeDomains: ['example.com'] } })
  */
 export class GeminiTool extends NativeTool {

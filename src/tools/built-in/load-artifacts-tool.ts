@@ -41,7 +41,7 @@ export interface LoadArtifactsToolOptions {
  * `load_artifacts`: the model names artifacts, and the next request has their contents. They are no part of the transcript: the model calls
  * the tool again when it needs them again. Semantics: `LoadArtifactsTool` of `@google/adk` 2.0.0; `preload` is ours.
  *
- * @throws DefinitionError from the constructor, naming what is wrong.
+ * @throws DefinitionError from the constructor: the error names the option.
  * @example new LlmAgent({ name: 'analyst', model: 'gemini-2.5-flash', tools: [LOAD_ARTIFACTS] })
  */
 export class LoadArtifactsTool extends BaseTool {
