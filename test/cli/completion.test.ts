@@ -18,25 +18,36 @@ mkdirSync(join(work, 'agents of mine'));
 
 const has = (shell: string) => spawnSync(shell, ['-c', 'exit 0']).status === 0;
 
-/** What bash offers for the last word of a line. */
-function offered(...words: string[]): string[] {
+/** The words that bash offers for the last word of each line. One bash answers for all of them. */
+function offeredFor(lines: readonly string[][]): string[][] {
   const program = `source '${script}'
-COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
-_holdfast
-printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const options = { cwd: work, encoding: 'utf8' } as const;
-  const printed = execFileSync('bash', ['-c', program, 'bash', 'holdfast', ...words], options);
-  return printed.split('\n').filter((line) => line !== '');
+while IFS= read -r -d '' count; do
+  COMP_WORDS=(); for ((i = 0; i < count; i++)); do IFS= read -r -d '' word; COMP_WORDS+=("$word"); done
+  COMP_CWORD=$((count - 1)); COMPREPLY=()
+  _holdfast
+  printf '%s\\n' "\${COMPREPLY[@]}"; printf '\\0'
+done`;
+  const input = lines.map((words) => [words.length + 1, 'holdfast', ...words, ''].join('\0')).join('');
+  const printed = execFileSync('bash', ['-c', program], { cwd: work, encoding: 'utf8', input });
+  return printed
+    .split('\0')
+    .slice(0, -1)
+    .map((answer) => answer.split('\n').filter((line) => line !== ''));
 }
+
+const offered = (...words: string[]) => offeredFor([words])[0] ?? [];
 
 describe.skipIf(!has('bash'))(has('bash') ? 'in bash' : 'in bash, which is not installed', () => {
   test('every command, and every option of each, is offered at its place', () => {
-    for (const { path, subcommands, options } of placesOf(holdfast)) {
-      const words = path === '' ? [] : path.split(' ');
+    const places = placesOf(holdfast);
+    const words = places.map(({ path }) => (path === '' ? [] : path.split(' ')));
+    const commands = offeredFor(words.map((line) => [...line, '']));
+    const flags = offeredFor(words.map((line) => [...line, '-']));
+    for (const [index, { path, subcommands, options }] of places.entries()) {
       if (subcommands.length > 0) {
-        expect(offered(...words, '')).toEqual(subcommands.map(({ name }) => name));
+        expect(commands[index], path).toEqual(subcommands.map(({ name }) => name));
       }
-      expect(offered(...words, '-'), path).toEqual(options.flatMap(({ flags }) => flags));
+      expect(flags[index], path).toEqual(options.flatMap((option) => option.flags));
     }
   });
 
