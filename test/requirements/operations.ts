@@ -45,7 +45,8 @@ export const OPERATIONS: Rows = {
   'deploy.secrets': ['holdfast', 'The Compose file has no default passwords.'],
   'deploy.starts': [
     'holdfast',
-    'Worker and gateway start with the defaults of the Compose file, and with every variable passed empty.',
+    'Worker and gateway start with the defaults of the Compose file, and with every variable passed empty: a deep test.',
+    'deep',
   ],
   'deploy.native': [
     'holdfast',

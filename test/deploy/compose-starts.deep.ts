@@ -17,7 +17,6 @@ import { openTemporal, type TemporalTarget } from '../../worker/index.ts';
 import { root } from '../docs/documents.ts';
 import { endServer } from '../setup/end-server.ts';
 import { type PostgresServer, startPostgresServer } from '../setup/postgres-server.ts';
-import { inTier } from '../setup/tier.ts';
 
 const HEALTHY_WITHIN = 120_000;
 const GRACE = 30_000;
@@ -96,13 +95,10 @@ describe('worker and gateway of the Compose file, as processes', () => {
     ],
   ];
 
-  test.each(surroundings.slice(0, inTier(1, 2)))(
-    'are ready with %s, and end on SIGTERM [deploy.starts]',
-    async (_what, more) => {
-      const started = ['worker', 'gateway'].map((name) => start(name, more));
-      const failed = Promise.race(started.map((each) => each.failed));
-      for (const name of ['worker', 'gateway']) await Promise.race([failed, healthy(name, more)]);
-      for (const each of started) expect(await each.stop(GRACE), lastLines(each.log)).toBe(0);
-    },
-  );
+  test.each(surroundings)('are ready with %s, and end on SIGTERM [deploy.starts]', async (_what, more) => {
+    const started = ['worker', 'gateway'].map((name) => start(name, more));
+    const failed = Promise.race(started.map((each) => each.failed));
+    for (const name of ['worker', 'gateway']) await Promise.race([failed, healthy(name, more)]);
+    for (const each of started) expect(await each.stop(GRACE), lastLines(each.log)).toBe(0);
+  });
 });
