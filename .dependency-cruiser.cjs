@@ -11,6 +11,7 @@ const ORDER = [
   'approvals',
   'jobs',
   'models',
+  'memory',
   'tools',
   'planners',
   'code-executors',

@@ -1,6 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import type { JobReceipt } from '../src/contract/jobs.ts';
-import type { RetainSessions } from '../src/contract/sessions.ts';
+import type { RememberSession, RetainSessions } from '../src/contract/sessions.ts';
 import { ToolFactoryFailed } from '../src/flows/request-tools.ts';
 import type { ActingAgent, CallOfAgent, ToolOfAgent } from '../src/protocol/agent-run.ts';
 import { canonicalJson } from '../src/protocol/canonical-json.ts';
@@ -32,6 +32,7 @@ import {
   READ_DECISION,
   RECORD_ENTRIES,
   RECORD_JOB,
+  REMEMBER_SESSION,
   RESERVED_PREFIX,
   SETTLE_STEP,
   VERIFY_DECISION,
@@ -77,6 +78,7 @@ import { settleStep } from './model/settle-step.ts';
 import { deliverNotice } from './notices/deliver-notice.ts';
 import { notify } from './notices/notify.ts';
 import { deleteExpiredSessions } from './sessions/delete-expired-sessions.ts';
+import { rememberSession } from './sessions/remember-session.ts';
 import { withStoreRetries } from './store-retries.ts';
 import { runTool } from './tool/call.ts';
 import { closeCall } from './tool/close-call.ts';
@@ -91,6 +93,7 @@ export interface HoldfastActivities {
   [DELIVER_NOTICE]: (input: DeliverNotice) => Promise<DeliveredNotice>;
   [CLOSE_CALL]: (input: CloseCallInput) => Promise<ToolCallResult>;
   [DELETE_EXPIRED_SESSIONS]: (input: RetainSessions) => Promise<ExpiredSessions>;
+  [REMEMBER_SESSION]: (input: RememberSession) => Promise<void>;
   [RECORD_JOB]: (input: RecordJobInput) => Promise<JobReceipt>;
   [DELIVER_JOB]: (input: DeliverJobInput) => Promise<DeliveredJob>;
   [AWAIT_TURN]: (input: AwaitTurnInput) => Promise<TurnResult>;
@@ -137,6 +140,7 @@ export function createActivities(dependencies: ActivityDependencies): HoldfastAc
     [DELIVER_NOTICE]: runs(deliverNotice),
     [CLOSE_CALL]: reaching(recording(closeCall)),
     [DELETE_EXPIRED_SESSIONS]: runs(deleteExpiredSessions),
+    [REMEMBER_SESSION]: runs(rememberSession),
     [RECORD_JOB]: runs(recordJob),
     [DELIVER_JOB]: reaching(runs(deliverJob)),
     [AWAIT_TURN]: runs(awaitTurn),

@@ -111,7 +111,7 @@ export class BenchSession {
         userContent: transcript.message,
         abortSignal: new AbortController().signal,
         transcript: transcriptView(transcript, invocationId),
-        artifacts: undefined,
+        services: {},
       });
       const { request } = await buildRequest({
         ...{ agent, init, plugins: NO_PLUGINS },

@@ -72,6 +72,7 @@ export { validateAppName } from './app/app-name.ts';
 export type { AppDurableOptions, AppSettings } from './app/app-settings.ts';
 export type { AppApprovalOptions, AppApprovals } from './app/approval-settings.ts';
 export type { Limits, ResolvedLimits, RunningTurns } from './app/limit-settings.ts';
+export type { MemoryOptions, MemorySettings } from './app/memory-settings.ts';
 export type { ModelPrice, PriceTable, ResolvedPriceTable } from './app/price-table.ts';
 export {
   type ApproverKey,
@@ -248,6 +249,25 @@ export { InstructionFailed } from './flows/build-request.ts';
 export { ToolFactoryFailed } from './flows/request-tools.ts';
 export { ToolsetFailed } from './flows/resolve-tools.ts';
 export { getLogger, type Logger, LogLevel, setLogger, setLogLevel } from './logger.ts';
+export type {
+  AddEventsToMemoryRequest,
+  AddMemoryRequest,
+  BaseMemoryService,
+  DeleteMemoryRequest,
+  MemoryEntry,
+  RememberedSession,
+  SearchMemoryRequest,
+  SearchMemoryResponse,
+} from './memory/base-memory-service.ts';
+export type { Embeddings, EmbedOptions } from './memory/embeddings.ts';
+export { GeminiEmbeddings, type GeminiEmbeddingsParams } from './memory/gemini-embeddings.ts';
+export { InMemoryMemoryService } from './memory/in-memory-memory-service.ts';
+export {
+  EmbeddingsFailed,
+  InvalidMemory,
+  MemoryError,
+  MemoryServiceFailed,
+} from './memory/memory-errors.ts';
 export { BaseLlm, type BaseLlmConnection, isBaseLlm } from './models/base-llm.ts';
 export { Gemini, type GeminiParams, isGemini } from './models/gemini.ts';
 export { type BaseLlmType, LLMRegistry, UnknownModelError } from './models/llm-registry.ts';
@@ -385,6 +405,12 @@ export {
   type LoadArtifactsToolOptions,
 } from './tools/built-in/load-artifacts-tool.ts';
 export { ESCALATE, EscalateTool, EXIT_LOOP, ExitLoopTool } from './tools/built-in/loop-control-tools.ts';
+export {
+  LOAD_MEMORY,
+  LoadMemoryTool,
+  PRELOAD_MEMORY,
+  PreloadMemoryTool,
+} from './tools/built-in/memory-tools.ts';
 export { getUserChoiceTool, requestInputTool } from './tools/built-in/question-tools.ts';
 export {
   type DataStoreParams,
@@ -401,7 +427,7 @@ export {
   Context as ToolContext,
 } from './tools/context.ts';
 export { type ContextParams, type ContextTask, NoCallError } from './tools/context-params.ts';
-export { type MemoryEntry, type SearchMemoryResponse, ServiceMissing } from './tools/context-services.ts';
+export { ServiceMissing } from './tools/context-services.ts';
 export type { DurableOptions, OnUnknownOutcome, ResolvedDurableOptions } from './tools/durable-options.ts';
 export { FunctionTool, isFunctionTool, LongRunningFunctionTool, tool } from './tools/function-tool.ts';
 export type {

@@ -50,6 +50,16 @@ export function deleteExpiredOptions(summary: string): ActivityOptions {
   return { ...modelStepOptions(summary, {}), startToCloseTimeout: 60 * 60_000 };
 }
 
+/** Embeddings may be away for long; the next turn's end reads what is left after a day. */
+export function rememberSessionOptions(summary: string): ActivityOptions {
+  return {
+    ...modelStepOptions(summary, {}),
+    startToCloseTimeout: 60 * 60_000,
+    scheduleToCloseTimeout: 24 * 60 * 60_000,
+    retry: { ...RETRY, maximumInterval: 10 * 60_000 },
+  };
+}
+
 /** As the end of a call: its callbacks run in it. */
 export function closeCallOptions(summary: string, priority: Priority): ActivityOptions {
   return modelStepOptions(summary, priority);

@@ -114,10 +114,10 @@ class Preparation {
 
   #called({ callId, callKey, args: given, tool }: GatedCall): CalledTool {
     const { agent, context, contextInit, time } = this.#step;
-    const { names, invocationId, userContent, transcript, artifacts } = contextInit;
+    const { names, invocationId, userContent, transcript, services } = contextInit;
     const state = stateWith(context.init.state, context.actions);
     const init = contextInitOf({
-      ...{ names, invocationId, userContent, agent, state, transcript, artifacts },
+      ...{ names, invocationId, userContent, agent, state, transcript, services },
       abortSignal: time.signal,
     });
     const args = structuredClone(given);

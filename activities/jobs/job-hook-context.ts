@@ -12,8 +12,8 @@ import type { Context } from '../../src/tools/context.ts';
 import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
 import type { JobView } from '../../src/tools/job-options.ts';
 import { assertOfApp, callerOf, type NamedAgent } from '../agents.ts';
-import { attemptArtifacts } from '../artifacts.ts';
 import type { Attempt } from '../attempt.ts';
+import { attemptServices } from '../context-services.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
 import { CallCredentials, callContext, contextInitOf, contextParts, onceIn } from '../tool/call-context.ts';
@@ -97,7 +97,7 @@ export class JobHookContext {
       {
         agent,
         abortSignal: current.signal,
-        artifacts: attemptArtifacts(dependencies, names, input, current.signal),
+        services: attemptServices(dependencies, names, input, current.signal),
       },
     );
     const edits = peeked.remembered.toolEdits;

@@ -238,10 +238,11 @@ class CallModel {
     const { identity, step, fence: own } = this.#input;
     if (step !== 1 || identity === undefined) return {};
     const { searchAttributes, deployment, transcriptUrl } = this.#dependencies;
+    const settings = settingsOf(deployment, identity.app, this.#input.appTerms);
     const left =
       opened.kind === 'finished'
         ? undefined
-        : timeLeft(settingsOf(deployment, identity.app, this.#input.appTerms), {
+        : timeLeft(settings, {
             age: opened.age,
             sessionTime: opened.sessionUsage.time,
             ...(opened.kind === 'open' ? { run: timeLeftOfRun(this.#input, opened) } : {}),
@@ -252,6 +253,7 @@ class CallModel {
       ...defined({ timeLeft: left }),
       ...(fence.startedAt === own.startedAt ? {} : { startedAt: fence.startedAt }),
       ...(transcriptUrl === undefined ? {} : { transcript: transcriptUrl(identity) }),
+      ...(settings.memory?.index === 'turns' ? { remembers: true } : {}),
     };
   }
 

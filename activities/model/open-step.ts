@@ -22,8 +22,8 @@ import type { Store } from '../../src/store/store.ts';
 import { Fenced, Unstorable } from '../../src/store/store-errors.ts';
 import type { OpenedStep, OpenStep, PeekedStep } from '../../src/store/turns/step-store.ts';
 import { agentNamed, assertOfApp, isDeployedNowhere, rootOf } from '../agents.ts';
-import { artifactsAtOnce } from '../artifacts.ts';
 import { type Attempt, retryLater, withoutStack } from '../attempt.ts';
+import { servicesAtOnce } from '../context-services.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf, rootAgentOf, settingsOf } from '../deployment.ts';
 import { StepTime, seenEvent, UserCode } from './user-code.ts';
@@ -295,7 +295,7 @@ async function contextOf(
     runConfig: runConfigOf(settingsOf(deployment, names.app, input.appTerms), input.runConfig),
     abortSignal: current.signal,
     transcript: transcriptView(transcript, invocationId),
-    artifacts: artifactsAtOnce(
+    services: servicesAtOnce(
       dependencies,
       names,
       { session, key: `${invocationId}/message` },

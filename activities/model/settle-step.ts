@@ -24,8 +24,8 @@ import type { TurnError } from '../../src/protocol/turn.ts';
 import type { DraftEvent } from '../../src/store/sessions/session-store.ts';
 import type { NewEvent, SettleStep } from '../../src/store/turns/step-store.ts';
 import { agentNamed, assertOfApp, isDeployedNowhere, transferredBy } from '../agents.ts';
-import { artifactsAtOnce } from '../artifacts.ts';
 import type { Attempt } from '../attempt.ts';
+import { servicesAtOnce } from '../context-services.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { type Deployment, pluginsOf, settingsOf } from '../deployment.ts';
 import { cancelUnwantedJobs } from '../jobs/end-job.ts';
@@ -228,7 +228,7 @@ async function endingOfHooks(heard: EndingForHooks): Promise<Ending> {
     userContent: peeked.userContent ?? before.message,
     runConfig: runConfigOf(settings, asked?.runConfig),
     abortSignal: current.signal,
-    artifacts: artifactsAtOnce(
+    services: servicesAtOnce(
       dependencies,
       names,
       { session, key: `${stepKeyOf(runKey, step)}/end` },

@@ -14,8 +14,8 @@ import type { RunTerms, ToolEdit, TurnRunConfig } from '../../src/protocol/run-t
 import type { CallModelInput } from '../../src/protocol/step.ts';
 import type { OpenedStep } from '../../src/store/turns/step-store.ts';
 import type { OnceRecords } from '../../src/tools/invocation-context.ts';
-import { attemptArtifacts } from '../artifacts.ts';
 import type { Attempt } from '../attempt.ts';
+import { attemptServices } from '../context-services.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
 import type { CallPlace } from '../logging.ts';
@@ -83,12 +83,13 @@ export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): Ste
   const { invocationId, branch } = input;
   const plugins = pluginsOf(dependencies.deployment, names.app);
   const runConfig = runConfigOf(settings, input.runConfig ?? opened.asked.runConfig);
-  const artifacts = attemptArtifacts(
+  const services = attemptServices(
     dependencies,
     names,
     { session: opened.session, callKey: stepKeyOf(input.runKey, input.step) },
     current.signal,
   );
+  const { artifacts } = services;
   const contextInit: StepContextInit = {
     names,
     agent,
@@ -99,7 +100,7 @@ export function stepParts<Agent extends BaseAgent>(given: GivenStep<Agent>): Ste
     runConfig,
     abortSignal: current.signal,
     transcript: transcriptView(transcript, invocationId),
-    artifacts: artifacts.ofStep,
+    services: { ...services, artifacts: artifacts.ofStep },
     stepOnce: stepOnceOf(dependencies, opened.session, stepKeyOf(input.runKey, input.step)),
   };
   const time = new StepTime(

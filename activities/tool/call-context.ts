@@ -1,6 +1,5 @@
 import { MOST_TRANSFERS } from '../../src/agents/agent-transfer.ts';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
-import type { ContextArtifacts } from '../../src/artifacts/context-artifacts.ts';
 import type { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import type { AuthCredential } from '../../src/events/auth-credential.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
@@ -10,6 +9,7 @@ import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { BegunCall, CallActions } from '../../src/store/turns/call-store.ts';
 import { Context } from '../../src/tools/context.ts';
+import type { ContextServices } from '../../src/tools/context-services.ts';
 import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
 import { InvocationContext, type TranscriptView } from '../../src/tools/invocation-context.ts';
 import { InvalidResultError } from '../../src/tools/tool-error.ts';
@@ -27,7 +27,7 @@ interface ContextParts extends Pick<StartedCall, 'names' | 'invocationId'> {
   transcript?: TranscriptView | undefined;
   /** How often the turn was transferred by now. */
   transfers?: number | undefined;
-  artifacts?: ContextArtifacts | undefined;
+  services?: ContextServices;
 }
 
 /** Tools that transfer by the model's word look at the rules; user code knows what it does, as in `@google/adk` 2.0.0. */
@@ -50,14 +50,14 @@ export function contextParts(
     userContent,
     state,
   }: Pick<ContextParts, 'names' | 'invocationId' | 'userContent' | 'state'>,
-  more: Pick<ContextParts, 'agent' | 'abortSignal' | 'transfers' | 'artifacts'>,
+  more: Pick<ContextParts, 'agent' | 'abortSignal' | 'transfers' | 'services'>,
 ): ContextParts {
   return { names, invocationId, userContent, state, ...more };
 }
 
 /** The parts of all contexts of a call, and of the contexts of the toolsets that have its tool. */
 export function contextInitOf(parts: ContextParts): ContextInit {
-  const { names, invocationId, agent, userContent, state, abortSignal, transcript, transfers, artifacts } =
+  const { names, invocationId, agent, userContent, state, abortSignal, transcript, transfers, services } =
     parts;
   return {
     appName: names.app,
@@ -68,7 +68,8 @@ export function contextInitOf(parts: ContextParts): ContextInit {
     agent,
     state,
     abortSignal,
-    ...defined({ userContent, transcript, transfers, artifacts }),
+    ...services,
+    ...defined({ userContent, transcript, transfers }),
   };
 }
 

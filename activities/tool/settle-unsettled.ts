@@ -9,7 +9,7 @@ import type { SettleStep } from '../../src/store/turns/step-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
 import { isOfApp, knownCaller } from '../agents.ts';
-import { attemptArtifacts } from '../artifacts.ts';
+import { attemptServices } from '../context-services.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { NO_PLUGINS, pluginsOf } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
@@ -79,8 +79,13 @@ async function settledWith(calls: UnsettledCalls, call: UnsettledCall): Promise<
   const tool = await toolOf(calls, call);
   if (tool === undefined) return call;
   const signal = init.abortSignal as AbortSignal;
-  const artifacts = attemptArtifacts(dependencies, namesIn(init), { session, callKey }, signal);
-  const context = callContext({ ...init, artifacts }, callInit(calls, call, known), signal, known?.prepared);
+  const services = attemptServices(dependencies, namesIn(init), { session, callKey }, signal);
+  const context = callContext(
+    { ...init, ...services },
+    callInit(calls, call, known),
+    signal,
+    known?.prepared,
+  );
   const planned = await dependencies.store.turns.callArguments({ session, callKey });
   const args = structuredClone(planned ?? argumentsIn(events, call.callId));
   const { response, failed, actions } = await outcomeOfFailure(callbacks, {

@@ -14,8 +14,8 @@ import type { Context } from '../../src/tools/context.ts';
 import type { OnUnknownOutcome } from '../../src/tools/durable-options.ts';
 import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
 import type { RecordedAnswers } from '../approvals/call-answers.ts';
-import { attemptArtifacts } from '../artifacts.ts';
 import { type Attempt, endable } from '../attempt.ts';
+import { attemptServices } from '../context-services.ts';
 import { afterTime } from '../deadline.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
@@ -118,7 +118,7 @@ export class ToolRun {
       agent,
       abortSignal: current.signal,
       transfers: handedOn,
-      artifacts: attemptArtifacts(dependencies, names, input, current.signal),
+      services: attemptServices(dependencies, names, input, current.signal),
     });
     if (!callbacks.isEmpty || tool.durable.needsTranscript) {
       const transcript = await beforeRun(dependencies, call, () =>

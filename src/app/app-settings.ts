@@ -17,6 +17,7 @@ import {
   resolveNotifiers,
 } from './approval-settings.ts';
 import { type Limits, type ResolvedLimits, resolveLimits } from './limit-settings.ts';
+import { type MemoryOptions, type MemorySettings, resolveMemory } from './memory-settings.ts';
 import { type PriceTable, type ResolvedPriceTable, resolvePriceTable } from './price-table.ts';
 
 /** How Holdfast runs an app: options of ours, beside those of ADK. */
@@ -61,6 +62,13 @@ export interface AppDurableOptions {
    * @default false: models get results as they are, as in ADK
    */
   markUntrusted?: boolean;
+  /**
+   * Remembers what users and agents have said, for later sessions of the same user. `true` stands for the defaults.
+   *
+   * @default false: nothing is remembered
+   * @example memory: { embeddings: new GeminiEmbeddings({ embeddingModel: 'gemini-embedding-001' }) }
+   */
+  memory?: boolean | MemoryOptions;
 }
 
 /** {@link AppDurableOptions} that were checked, their defaults filled in; durations in milliseconds. */
@@ -76,6 +84,8 @@ export interface AppSettings {
   /** Undefined where the store keeps the app's artifacts. */
   readonly artifactService?: BaseArtifactService;
   readonly markUntrusted: boolean;
+  /** Undefined where nothing is remembered. */
+  readonly memory?: MemorySettings;
 }
 
 const FIELDS = [
@@ -89,6 +99,7 @@ const FIELDS = [
   'notifiers',
   'artifactService',
   'markUntrusted',
+  'memory',
 ] satisfies (keyof AppDurableOptions)[];
 const RUN_CONFIG_FIELDS = [
   'maxLlmCalls',
@@ -111,7 +122,10 @@ export function resolveAppSettings(owner: string, field: string, options: unknow
     approval: resolveApprovals(owner, `${field}.approval`, options.approval),
     notifiers: resolveNotifiers(owner, `${field}.notifiers`, options.notifiers),
     markUntrusted: read.boolean('markUntrusted', false),
-    ...defined({ artifactService: artifactServiceOf(read, options.artifactService) }),
+    ...defined({
+      artifactService: artifactServiceOf(read, options.artifactService),
+      memory: resolveMemory(owner, `${field}.memory`, options.memory),
+    }),
   });
 }
 

@@ -204,6 +204,11 @@ export const ERROR_CODES = {
   HOLDFAST_NO_SUCH_PLACE: { name: 'NoSuchPlace', status: 404 },
   HOLDFAST_UNKNOWN_JOB: { name: 'UnknownJob' },
 
+  // Memory
+  HOLDFAST_INVALID_MEMORY: { name: 'InvalidMemory', status: 400 },
+  HOLDFAST_MEMORY_SERVICE_FAILED: { name: 'MemoryServiceFailed' },
+  HOLDFAST_EMBEDDINGS_FAILED: { name: 'EmbeddingsFailed' },
+
   // Artifacts
   HOLDFAST_INVALID_ARTIFACT_NAME: { name: 'InvalidArtifactName', status: 400 },
   HOLDFAST_INVALID_ARTIFACT: { name: 'InvalidArtifact', status: 400 },

@@ -286,6 +286,9 @@ export const RETENTION_START = z.object({
   after: z.object({ session: idName(), createdAt: moment() }).optional(),
 });
 
+export const REMEMBER_START = z.object({ v: version(), ...WHOSE_WORK });
+
+export type RememberSession = Exact<z.output<typeof REMEMBER_START>>;
 export type RetainSessions = Exact<z.output<typeof RETENTION_START>>;
 /** Model calls, tokens and cost of a step, a turn or a session. */
 export type TurnUsage = Exact<z.output<typeof USAGE>>;

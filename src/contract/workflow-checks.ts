@@ -5,7 +5,7 @@ import { JOB_NAME, JOB_PROGRESSED, TOOL_JOB_START } from './jobs.ts';
 import { MESSAGE_PAYLOAD, NAMED_MESSAGE } from './messages.ts';
 import { NOTICE_START } from './notices.ts';
 import { checkOf, type Exact } from './operation.ts';
-import { RETENTION_START } from './sessions.ts';
+import { REMEMBER_START, RETENTION_START } from './sessions.ts';
 import {
   CANCEL_PAYLOAD,
   CHILD_START,
@@ -37,6 +37,7 @@ export const WORKFLOW_CHECKS = {
   childState: checked(CHILD_STATE),
   turnEnded: checkOf(TURN_ENDED),
   retentionStart: checked(RETENTION_START),
+  rememberStart: checked(REMEMBER_START),
 };
 
 function checked<Schema extends z.ZodType>(schema: Schema): CheckOf<Exact<z.output<Schema>>> {

@@ -1,11 +1,11 @@
 import type { BaseAgent } from '../agents/base-agent.ts';
-import type { ContextArtifacts } from '../artifacts/context-artifacts.ts';
 import type { Content } from '../events/content.ts';
 import { createEventActions, type EventActions } from '../events/event-actions.ts';
 import { defined } from '../protocol/json.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import { Context } from '../tools/context.ts';
+import type { ContextServices } from '../tools/context-services.ts';
 import type { ContextInit } from '../tools/invocation-context.ts';
 import { InvocationContext, type OnceRecords, type TranscriptView } from '../tools/invocation-context.ts';
 import { stateWith } from '../tools/readonly-context.ts';
@@ -23,7 +23,7 @@ export interface StepContextInit {
   runConfig: TurnRunConfig;
   abortSignal: AbortSignal;
   transcript: TranscriptView | undefined;
-  artifacts: ContextArtifacts | undefined;
+  services: ContextServices;
   /** Where results of the step are kept over its attempts. */
   stepOnce?: OnceRecords;
 }
@@ -37,7 +37,7 @@ export class StepContext {
   readonly init: ContextInit;
   readonly #state: Record<string, unknown>;
 
-  constructor({ names, agent, userContent, transcript, artifacts, state, ...rest }: StepContextInit) {
+  constructor({ names, agent, userContent, transcript, services, state, ...rest }: StepContextInit) {
     this.#state = state;
     const init: ContextInit = {
       ...rest,
@@ -48,7 +48,8 @@ export class StepContext {
       agent,
       state,
       eventActions: this.actions,
-      ...defined({ userContent, transcript, artifacts }),
+      ...services,
+      ...defined({ userContent, transcript }),
     };
     this.invocation = new InvocationContext(init);
     this.init = { ...init, invocation: this.invocation };

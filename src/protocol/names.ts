@@ -72,6 +72,10 @@ export const TOOL_FAILED = 'ToolFailed';
 export const RETAIN_SESSIONS = 'retainSessions';
 export const DELETE_EXPIRED_SESSIONS = 'holdfast.deleteExpiredSessions';
 
+/** Workflow that adds a session to the memory of its app, started by each turn that ends. */
+export const REMEMBER_SESSION_WORKFLOW = 'rememberSession';
+export const REMEMBER_SESSION = 'holdfast.rememberSession';
+
 /**
  * Search attributes of every run, all of type Keyword. Unregistered ones fail the start of a workflow, so that
  * a worker registers them before it polls, or leaves all of them out.

@@ -112,6 +112,8 @@ export interface FirstStep {
   startedAt?: number;
   /** Where people read the session's transcript. */
   transcript?: string;
+  /** The app remembers what is said: the session is added to the memory once the run has ended. */
+  remembers?: true;
 }
 
 /** The acting agent, as far as the workflow could not know. */

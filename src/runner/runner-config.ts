@@ -3,6 +3,7 @@ import type { BaseAgent } from '../agents/base-agent.ts';
 import { App, isApp, noRootAgent, type ResumabilityConfig } from '../app/app.ts';
 import type { BaseArtifactService } from '../artifacts/base-artifact-service.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
+import type { BaseMemoryService } from '../memory/base-memory-service.ts';
 import type { BasePlugin } from '../plugins/base-plugin.ts';
 import { defined } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
@@ -47,8 +48,13 @@ export interface RunnerConfig {
    * @default the store
    */
   artifactService?: BaseArtifactService;
-  /** Not in this release: refused. */
-  memoryService?: undefined;
+  /**
+   * Keeps what the runner's turns remember, in place of the app's `durable.memory`: programs add sessions to it themselves. Refused with
+   * `client`, whose workers have the service of their app.
+   *
+   * @default that of the app
+   */
+  memoryService?: BaseMemoryService;
   /** Not in this release: refused. */
   credentialService?: undefined;
 }
@@ -76,13 +82,14 @@ const FIELDS = [
   'resumabilityConfig',
   'client',
   'artifactService',
+  'memoryService',
 ] satisfies (keyof RunnerConfig)[];
 
 /** @throws DefinitionError naming the field. */
 export function runnerParts(owner: string, config: RunnerConfig): RunnerParts {
   const given: unknown = config;
   assertKnownFields(owner, given, FIELDS, {
-    unsupported: ['memoryService', 'credentialService'],
+    unsupported: ['credentialService'],
   });
   const { app } = config;
   if (app !== undefined && !isApp(app)) {
@@ -107,41 +114,44 @@ export function runnerParts(owner: string, config: RunnerConfig): RunnerParts {
       problem: "the workers of `client` run the app's plugins: give them to the App that these workers have",
     });
   }
-  const { artifactService } = config;
-  if (config.client !== undefined && artifactService !== undefined) {
-    const problem =
-      'the workers of `client` have the service of their app: give it to `durable.artifactService` there';
-    throw new DefinitionError({ owner, field: 'artifactService', problem });
+  const services = servicesOf(config);
+  const [service] = Object.keys(services);
+  if (config.client !== undefined && service !== undefined) {
+    const option = service === 'memory' ? 'memory: { service }' : service;
+    const problem = `the workers of \`client\` have the service of their app: give it to \`durable.${option}\` there`;
+    throw new DefinitionError({ owner, field: service === 'memory' ? 'memoryService' : service, problem });
   }
   return {
     appName,
     agent,
     plugins: [...(app?.plugins ?? []), ...(config.plugins ?? [])],
     served: (plugins) =>
-      app === undefined && plugins.length === 0 && artifactService === undefined
+      app === undefined && plugins.length === 0 && service === undefined
         ? { agent }
-        : { agent, app: appWith({ plugins, artifactService }, app, appName, agent) },
+        : { agent, app: appWith({ plugins, services }, app, appName, agent) },
   };
 }
 
-/** The app itself where it has just these plugins, and this service. */
+/** As an app has them. */
+function servicesOf({ artifactService, memoryService }: RunnerConfig) {
+  const memory = memoryService === undefined ? undefined : { service: memoryService };
+  return defined({ artifactService, memory });
+}
+
+/** The app itself where it has just these plugins, and these services. */
 function appWith(
-  {
-    plugins,
-    artifactService,
-  }: { plugins: readonly BasePlugin[]; artifactService: BaseArtifactService | undefined },
+  { plugins, services }: { plugins: readonly BasePlugin[]; services: ReturnType<typeof servicesOf> },
   app: App | undefined,
   name: string | undefined,
   rootAgent: BaseAgent,
 ): App {
-  const own = defined({ artifactService });
-  if (app === undefined) return new App({ name: name as string, rootAgent, plugins, durable: own });
-  if (plugins.length === app.plugins.length && artifactService === undefined) return app;
+  if (app === undefined) return new App({ name: name as string, rootAgent, plugins, durable: services });
+  if (plugins.length === app.plugins.length && Object.keys(services).length === 0) return app;
   const { durable } = app;
   return new App({
     name: app.name,
     rootAgent,
     plugins,
-    durable: { ...durable, ...own, toolFactories: Object.fromEntries(durable.toolFactories) },
+    durable: { ...durable, ...services, toolFactories: Object.fromEntries(durable.toolFactories) },
   });
 }

@@ -1,18 +1,11 @@
-import type { Content } from '../events/content.ts';
+import type { ContextArtifacts } from '../artifacts/context-artifacts.ts';
+import type { ContextMemory } from '../memory/user-memory.ts';
 import { ToolError } from './tool-error.ts';
 
-/** A memory of an earlier session. Fields: `MemoryEntry` of `@google/adk` 2.0.0. */
-export interface MemoryEntry {
-  content: Content;
-  /** `user`, `model`, or the name of an agent. */
-  author?: string;
-  /** When it was said, ISO 8601. */
-  timestamp?: string;
-}
-
-/** The result of a search of the memory. Fields: `SearchMemoryResponse` of `@google/adk` 2.0.0. */
-export interface SearchMemoryResponse {
-  memories: MemoryEntry[];
+/** Services of a context. One that is left out is not there. */
+export interface ContextServices {
+  artifacts?: ContextArtifacts;
+  memory?: ContextMemory;
 }
 
 /** A context was asked for something that a service keeps, and there is none. Messages: those of `@google/adk` 2.0.0. */

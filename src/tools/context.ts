@@ -12,13 +12,15 @@ import {
   type EventActions,
   ToolConfirmation,
 } from '../events/event-actions.ts';
+import type { MemoryEntry, SearchMemoryResponse } from '../memory/base-memory-service.ts';
+import type { ContextMemory } from '../memory/user-memory.ts';
 import { defined } from '../protocol/json.ts';
 import { toJsonValue } from '../schema/json-value.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
 import { CallJob, type ContextJob, NoJobError } from './call-job.ts';
 import { type Asked, assertCredentialKey, CallQuestions, withoutSecrets } from './call-questions.ts';
 import { type ContextParams, type ContextTask, initFrom, NoCallError } from './context-params.ts';
-import { type SearchMemoryResponse, ServiceMissing } from './context-services.ts';
+import { type ContextServices, ServiceMissing } from './context-services.ts';
 import { onceResult } from './function-response.ts';
 import { type InputAnswer, type InputRequest, nextInput, shortHint } from './input-request.ts';
 import type { CallInit, ContextInit } from './invocation-context.ts';
@@ -50,7 +52,7 @@ export class Context extends ReadonlyContext {
   readonly abortSignal: AbortSignal;
 
   readonly #state: State;
-  readonly #givenArtifacts: ContextArtifacts | undefined;
+  readonly #services: ContextServices;
   readonly #call: CallInit | undefined;
   readonly #questions: CallQuestions;
   readonly #results = new Map<string, Promise<unknown>>();
@@ -63,7 +65,8 @@ export class Context extends ReadonlyContext {
     this.eventActions = init.eventActions ?? createEventActions();
     this.abortSignal = init.abortSignal ?? new AbortController().signal;
     this.#state = new State(init.state, this.eventActions.stateDelta, stateSchemaOf(init.agent));
-    this.#givenArtifacts = init.artifacts;
+    const { artifacts, memory } = init;
+    this.#services = defined({ artifacts, memory });
     this.#call = init.call;
     this.#questions = init.call?.questions ?? new CallQuestions();
     // Not private: a tool may come from another copy of the package. Not enumerable: it is nobody's to log.
@@ -247,12 +250,26 @@ export class Context extends ReadonlyContext {
   }
 
   /**
-   * Searches the memories of the user's earlier sessions.
+   * Searches the memories of the user, from all sessions of the app; the best ones first.
    *
-   * @throws ServiceMissing in this release, which has no memory service.
+   * @throws ServiceMissing where the app has no `durable.memory`.
+   * @example const { memories } = await context.searchMemory('favourite colour');
    */
-  async searchMemory(_query: string): Promise<SearchMemoryResponse> {
-    throw new ServiceMissing('Memory');
+  async searchMemory(query: string): Promise<SearchMemoryResponse> {
+    return await this.#memory.search(query);
+  }
+
+  /**
+   * Adds memories of the user, which later searches find in all sessions of the app. They are there at once, also where the call fails
+   * afterwards. Another attempt that adds in the same order adds the same ones.
+   *
+   * @param memories at most 100, each with text of at most 32,000 characters. An `id` names one memory: a second one of that id is not added.
+   * @throws ServiceMissing where the app has no `durable.memory`.
+   * @throws InvalidMemory, EmbeddingsFailed, MemoryServiceFailed
+   * @example await context.addMemory([{ content: { parts: [{ text: 'Prefers tea.' }] }, author: 'user' }]);
+   */
+  async addMemory(memories: readonly MemoryEntry[]): Promise<void> {
+    await this.#memory.add(memories);
   }
 
   /**
@@ -359,8 +376,15 @@ export class Context extends ReadonlyContext {
   }
 
   get #artifacts(): ContextArtifacts {
-    if (this.#givenArtifacts === undefined) throw new ServiceMissing('Artifact');
-    return this.#givenArtifacts;
+    const { artifacts } = this.#services;
+    if (artifacts === undefined) throw new ServiceMissing('Artifact');
+    return artifacts;
+  }
+
+  get #memory(): ContextMemory {
+    const { memory } = this.#services;
+    if (memory === undefined) throw new ServiceMissing('Memory');
+    return memory;
   }
 
   #currentCall(member: string): CallInit {

@@ -1,10 +1,10 @@
-import type { ContextArtifacts } from '../artifacts/context-artifacts.ts';
 import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import type { EventActions, ToolConfirmation } from '../events/event-actions.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
 import type { CallQuestions } from './call-questions.ts';
+import type { ContextServices } from './context-services.ts';
 import { ToolError } from './tool-error.ts';
 
 /** A call of the turn that has its outcome. It is never run again: guards, counters and audits read it. */
@@ -141,7 +141,7 @@ export interface CallInit {
 type RunSubAgent = (agent: AgentView, parentContext: InvocationContext) => AsyncGenerator<Event, void, void>;
 
 /** Everything that a context is made of. */
-export interface ContextInit {
+export interface ContextInit extends ContextServices {
   appName: string;
   userId: string;
   sessionId: string;
@@ -158,8 +158,6 @@ export interface ContextInit {
   toolConfirmation?: ToolConfirmation;
   /** Left out outside of tool calls. */
   call?: CallInit;
-  /** Left out where there is no artifact service. */
-  artifacts?: ContextArtifacts;
   agent?: ContextAgent;
   /** Number of transfers of the turn by now. Defaults to 0. */
   transfers?: number;

@@ -53,7 +53,7 @@ export async function agentTurn(given: AgentTurnStart, carriedOver?: ChainState)
       if (hasEnded) endInvocation(chain, recorded);
       // Its own message may yet wait in the store.
       if (!hasEnded || chain.first === undefined) {
-        turn.ends('interrupted');
+        await turn.ends('interrupted');
         throw error;
       }
       break;
@@ -65,7 +65,7 @@ export async function agentTurn(given: AgentTurnStart, carriedOver?: ChainState)
   }
   if (chain.first === undefined) throw missingMessage();
   const result = resultOfChain(chain);
-  turn.ends(result.status);
+  await turn.ends(result.status);
   if (result.status === 'failed') throw turnFailure(result);
   return result;
 }
@@ -96,7 +96,7 @@ async function nextInvocation(turn: Turn): Promise<InvocationState | undefined> 
   await turn.handled(() => mailbox.waiting > 0 && !isCancelled());
   if (isCancelled() && (chain.first === undefined || mailbox.waiting > 0)) {
     await turn.handled();
-    turn.ends('interrupted');
+    await turn.ends('interrupted');
     throw new CancelledFailure('CANCELLED');
   }
   const next = mailbox.next();

@@ -111,6 +111,8 @@ export interface ChainState extends OrderBook {
   label?: TurnState;
   /** Requests that have ended, by request id; the newest ones. */
   requests?: ClosedRequests;
+  /** The app remembers what is said. */
+  remembers?: true;
 }
 
 /** Enough for all that wait: clients find older ones in the store. */

@@ -24,6 +24,7 @@ import { Children, isWaiting, WAITS } from '../children/children.ts';
 import { Forwarding } from '../children/forwarding.ts';
 import { Jobs } from '../jobs/jobs.ts';
 import { Mailbox } from '../messages/mailbox.ts';
+import { startToRemember } from '../remember-session.ts';
 import { currentStep, describeTurn } from './describe-turn.ts';
 import { labelRun } from './search-attributes.ts';
 import { Steering } from './steering.ts';
@@ -157,6 +158,7 @@ export class Turn {
     // An agent below another one takes no messages, and its parent knows when the chain has begun.
     if (this.start.child !== undefined) return;
     if (told.inbox !== undefined) this.mailbox.takeUp(told.inbox);
+    if (told.remembers) this.chain.remembers = true;
     if (told.startedAt === undefined) return;
     this.chain.startedAt = told.startedAt;
     invocation.chainStartedAt = told.startedAt;
@@ -178,9 +180,10 @@ export class Turn {
     this.#running.length = 0;
   }
 
-  ends(status: TurnResult['status']): void {
+  async ends(status: TurnResult['status']): Promise<void> {
     this.#result = status;
     this.describe();
+    if (this.chain.remembers) await startToRemember(this.start, this.invocationId);
   }
 
   /**

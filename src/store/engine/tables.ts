@@ -2,6 +2,7 @@ import type { ColumnType, Generated, JSONColumnType } from 'kysely';
 import type { AuditRow } from '../../contract/audit.ts';
 import type { EventKind } from '../../contract/events.ts';
 import type { DeniedKind, Grant } from '../../contract/keys.ts';
+import type { Content } from '../../events/content.ts';
 import type { Event } from '../../events/event.ts';
 import type { InvocationStatus } from '../../protocol/agent-run.ts';
 import type { DeliverNotice, NotifyInput } from '../../protocol/gate.ts';
@@ -201,5 +202,12 @@ export interface Tables {
     uri: string | null;
     metadata: JSONColumnType<Record<string, unknown>> | null;
     created_at: Generated<Date>;
+  };
+  'holdfast.memories': {
+    id: string;
+    author: string | null;
+    content: JSONColumnType<Content>;
+    metadata: JSONColumnType<Record<string, unknown>> | null;
+    said_at: Date;
   };
 }

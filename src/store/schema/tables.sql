@@ -22,6 +22,8 @@ create table holdfast.sessions (
   -- Of a fork: whose events are its own up to a seq, and the state that it began with.
   parent_id text collate "C",
   parent_seq bigint,
+  -- Events up to it were read for memories.
+  remembered_seq bigint not null default 0,
   initial jsonb not null default '{}',
   -- Of a called agent's session: the call that runs it, with its run, and the turn at the root.
   caller_session text collate "C",
@@ -570,3 +572,28 @@ create table holdfast.artifact_versions (
 create index artifact_versions_of_blob on holdfast.artifact_versions (blob_id) where blob_id is not null;
 -- Saved by calls whose responses no event has yet.
 create index artifact_versions_unmerged on holdfast.artifact_versions (scope) where seq is null;
+
+-- Memories of users, across their sessions. `source` makes one memory of what is sent twice. `terms`: the words of its text, and the key of
+-- its user, so that one index answers for one user. The embedding has length 1.
+create table holdfast.memories (
+  id bigint generated always as identity primary key,
+  app_key text collate "C" not null,
+  user_key text collate "C" not null,
+  -- The session and the event that it is of; null where it was added by itself.
+  session_id text collate "C",
+  seq bigint,
+  source text collate "C" not null,
+  author text,
+  content json not null,
+  metadata json,
+  said_at timestamptz not null,
+  terms tsvector not null,
+  words int not null,
+  embedded_by text,
+  embedding real[],
+  created_at timestamptz not null default clock_timestamp(),
+  unique (user_key, source)
+);
+create index memories_by_terms on holdfast.memories using gin (terms);
+create index memories_of_session on holdfast.memories (session_id, seq) where session_id is not null;
+create index memories_added on holdfast.memories (app_key, created_at) where session_id is null;

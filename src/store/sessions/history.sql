@@ -134,9 +134,9 @@ begin
     return json_build_object('problem', 'no session');
   end if;
   insert into holdfast.sessions (id, name_key, app_key, user_key, app, user_id, name, last_seq, state, last_agent,
-      parent_id, parent_seq, initial)
+      parent_id, parent_seq, remembered_seq, initial)
     values (session, name_key, p.app_key, p.user_key, p.app, p.user_id, name, at_seq, state, agent,
-      p.id, at_seq, p.initial)
+      p.id, at_seq, at_seq, p.initial)
     on conflict do nothing;
   if found then
     perform holdfast.fork_artifacts(p.id, at_seq, session);
@@ -210,6 +210,7 @@ begin
     returning holdfast.event_row(e) into event;
   perform holdfast.save_session(s);
   update holdfast.jobs j set hidden = true where j.session_id = s.id and j.model_seq > hides_after and not j.hidden;
+  delete from holdfast.memories m where m.session_id = s.id and m.seq > hides_after;
   return event;
 end $$;
 

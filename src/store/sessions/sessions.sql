@@ -206,6 +206,7 @@ begin
   delete from holdfast.notice_notes t where t.session_id = old.id;
   delete from holdfast.dead_notices t where t.session_id = old.id;
   perform holdfast.delete_artifacts(old.id);
+  delete from holdfast.memories t where t.session_id = old.id;
   delete from holdfast.turn_slots t where t.name_key = old.name_key;
   delete from holdfast.channel_threads t where t.name = old.name and t.app = old.app and t.user_id = old.user_id;
   delete from holdfast.sessions t where t.root_session = old.id;

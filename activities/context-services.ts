@@ -1,0 +1,94 @@
+import type { AttemptArtifacts } from '../src/artifacts/context-artifacts.ts';
+import { SavedArtifacts } from '../src/artifacts/saved-artifacts.ts';
+import { ServiceArtifacts } from '../src/artifacts/service-artifacts.ts';
+import { type ContextMemory, ServiceMemory, UserMemory } from '../src/memory/user-memory.ts';
+import type { SessionNames } from '../src/store/sessions/session-names.ts';
+import type { ContextServices } from '../src/tools/context-services.ts';
+import type { ActivityDependencies } from './dependencies.ts';
+import { settingsOf } from './deployment.ts';
+import { describeFailure } from './tool/tool-failure.ts';
+
+type Dependencies = Pick<ActivityDependencies, 'artifacts' | 'deployment' | 'store' | 'logger' | 'conceal'>;
+
+/** A call, or a step by its key, whose outcome records the versions that its user code saves. */
+interface Recorder {
+  session: string;
+  callKey: string;
+}
+
+/** Services as an attempt of a call or a step sees them: in the store, or of the app's own. */
+export function attemptServices(
+  dependencies: Dependencies,
+  names: SessionNames,
+  recorder: Recorder,
+  signal: AbortSignal,
+): ContextServices & { artifacts: AttemptArtifacts } {
+  const artifacts = attemptArtifacts(dependencies, names, recorder, signal);
+  const memory = memoryOf(dependencies, names, recorder.callKey, signal);
+  return { artifacts, ...(memory === undefined ? {} : { memory }) };
+}
+
+/** Services for user code around a turn's steps: versions of artifacts are recorded at once, each once by `key`. */
+export function servicesAtOnce(
+  dependencies: Dependencies,
+  names: SessionNames,
+  { session, key }: { session: string | undefined; key: string },
+  signal: AbortSignal,
+): ContextServices {
+  const artifacts = artifactsAtOnce(dependencies, names, { session, key }, signal);
+  const memory = memoryOf(dependencies, names, key, signal);
+  return { artifacts, ...(memory === undefined ? {} : { memory }) };
+}
+
+function attemptArtifacts(
+  { store, artifacts: bytes, deployment }: Dependencies,
+  names: SessionNames,
+  { session, callKey }: Recorder,
+  signal: AbortSignal,
+): AttemptArtifacts {
+  const { artifactService: service } = settingsOf(deployment, names.app);
+  if (service === undefined) {
+    return SavedArtifacts.withOutcome({ store, bytes, app: names.app, signal }, { session, key: callKey });
+  }
+  return new ServiceArtifacts({
+    service,
+    names: async () => (await store.artifacts.sharedBy(session)) ?? names,
+    once: {
+      get: (key) => store.turns.askOnce({ session, callKey, key }),
+      put: (key, value) => store.turns.recordOnce({ session, callKey, key, value }),
+    },
+  });
+}
+
+function artifactsAtOnce(
+  { store, artifacts: bytes, deployment }: Dependencies,
+  names: SessionNames,
+  { session, key }: { session: string | undefined; key: string },
+  signal: AbortSignal,
+): AttemptArtifacts {
+  const { artifactService: service } = settingsOf(deployment, names.app);
+  if (service === undefined)
+    return SavedArtifacts.atOnce({ store, bytes, app: names.app, signal }, names, key);
+  const shared = async () => session && (await store.artifacts.sharedBy(session));
+  return new ServiceArtifacts({ service, names: async () => (await shared()) || names });
+}
+
+function memoryOf(
+  { store, deployment, logger, conceal }: Dependencies,
+  owner: SessionNames,
+  key: string,
+  signal: AbortSignal,
+): ContextMemory | undefined {
+  const { memory } = settingsOf(deployment, owner.app);
+  if (memory === undefined) return undefined;
+  const { service, results, embeddings } = memory;
+  if (service !== undefined) return new ServiceMemory(service, owner);
+  return new UserMemory({
+    ...{ store, owner, results, embeddings, signal, key },
+    warn: (error) =>
+      logger.warn('memories were searched by words only: the query could not be embedded', {
+        app: owner.app,
+        ...(conceal ? {} : { problem: describeFailure(error).message }),
+      }),
+  });
+}

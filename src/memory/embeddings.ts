@@ -1,0 +1,88 @@
+import { kindOf } from '../schema/kind-of.ts';
+import { thrownMessage } from '../schema/thrown-message.ts';
+import type { Embedding } from '../store/memory/memory-store.ts';
+import { EmbeddingsFailed } from './memory-errors.ts';
+
+export interface EmbedOptions {
+  /** Whether the texts are kept, or ask for kept ones: some models embed them differently. */
+  purpose: 'document' | 'query';
+  signal: AbortSignal;
+}
+
+/** Embeds texts, so that memories are found by their meaning, too. */
+export interface Embeddings {
+  /** Names the model and its settings. Memories that another model has embedded are found by their words only. */
+  readonly model: string;
+  /** @returns a vector for each text, in order, all of one size: 1 to 8,192 finite numbers. */
+  embed(texts: readonly string[], options: EmbedOptions): Promise<readonly (readonly number[])[]>;
+}
+
+/** Numbers of a vector. */
+const LARGEST_VECTOR = 8_192;
+/** Texts of one request. */
+const AT_ONCE = 64;
+
+/**
+ * Embeddings of texts, each of length 1.
+ *
+ * @throws EmbeddingsFailed
+ */
+export async function embedded(
+  embeddings: Embeddings,
+  texts: readonly string[],
+  options: EmbedOptions,
+): Promise<Embedding[]> {
+  const vectors: (readonly number[])[] = [];
+  for (let start = 0; start < texts.length; start += AT_ONCE) {
+    const asked = texts.slice(start, start + AT_ONCE);
+    vectors.push(...(await vectorsOf(embeddings, asked, options)));
+  }
+  const [first] = vectors;
+  const other = vectors.find(({ length }) => length !== first?.length);
+  if (other !== undefined) {
+    throw failed(embeddings, `vectors of ${first?.length} and of ${other.length} numbers; all have one size`);
+  }
+  return vectors.map((vector) => ({ model: embeddings.model, values: ofLengthOne(vector) }));
+}
+
+async function vectorsOf(
+  embeddings: Embeddings,
+  texts: readonly string[],
+  options: EmbedOptions,
+): Promise<readonly (readonly number[])[]> {
+  const answer: unknown = await embeddings.embed(texts, options).catch((cause: unknown) => {
+    if (options.signal.aborted) throw options.signal.reason;
+    throw new EmbeddingsFailed(`the embeddings ${embeddings.model} failed: ${thrownMessage(cause)}`, {
+      cause,
+    });
+  });
+  if (!Array.isArray(answer) || answer.length !== texts.length) {
+    const got = Array.isArray(answer) ? `${answer.length} vectors` : kindOf(answer);
+    throw failed(embeddings, `${got} for ${texts.length} texts`);
+  }
+  const wrong = answer.findIndex((vector) => !isVector(vector));
+  if (wrong >= 0) {
+    const problem = `${kindOf(answer[wrong])} for text ${wrong}; a vector is 1 to ${LARGEST_VECTOR} finite numbers, not all 0`;
+    throw failed(embeddings, problem);
+  }
+  return answer;
+}
+
+function isVector(value: unknown): value is readonly number[] {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.length <= LARGEST_VECTOR &&
+    value.every((number) => Number.isFinite(number)) &&
+    value.some((number) => number !== 0)
+  );
+}
+
+function ofLengthOne(vector: readonly number[]): number[] {
+  const length = Math.hypot(...vector);
+  return vector.map((number) => Math.fround(number / length));
+}
+
+function failed({ model }: Embeddings, problem: string): EmbeddingsFailed {
+  return new EmbeddingsFailed(`the embeddings ${model} answered with ${problem}`);
+}

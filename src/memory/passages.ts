@@ -1,0 +1,36 @@
+import type { Content } from '../events/content.ts';
+
+/** Characters of a memory: a longer text is several. */
+const LONGEST_PASSAGE = 4_000;
+/** Where a passage may end, from the last third of it on. */
+const BREAKS = ['\n\n', '\n', '. ', ' '];
+
+/** Text of a content's parts, thoughts left out. */
+export function textOf(content: Content | undefined): string {
+  const texts = (content?.parts ?? []).flatMap(({ text, thought }) => (text && !thought ? [text] : []));
+  return texts.join(' ').trim();
+}
+
+/** A text in passages of at most 4,000 characters that end at a paragraph, a line, a sentence or a word where there is one. */
+export function passagesOf(text: string): string[] {
+  const passages: string[] = [];
+  for (let start = 0; start < text.length; ) {
+    const end = endOfPassage(text, start);
+    const passage = text.slice(start, end).trim();
+    if (passage !== '') passages.push(passage);
+    start = end;
+  }
+  return passages;
+}
+
+function endOfPassage(text: string, start: number): number {
+  const longest = start + LONGEST_PASSAGE;
+  if (text.length <= longest) return text.length;
+  for (const mark of BREAKS) {
+    const found = text.lastIndexOf(mark, longest - mark.length);
+    if (found > start + (LONGEST_PASSAGE * 2) / 3) return found + mark.length;
+  }
+  // No surrogate pair is cut.
+  const isPair = /[\ud800-\udbff]/.test(text.charAt(longest - 1));
+  return isPair ? longest - 1 : longest;
+}

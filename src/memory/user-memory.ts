@@ -1,0 +1,187 @@
+import { sha256Digest } from '../protocol/identity.ts';
+import { defined, isRecord } from '../protocol/json.ts';
+import { kindOf } from '../schema/kind-of.ts';
+import { thrownMessage } from '../schema/thrown-message.ts';
+import type { FoundMemory, MemoryOwner } from '../store/memory/memory-store.ts';
+import type { Store } from '../store/store.ts';
+import type { BaseMemoryService, MemoryEntry, SearchMemoryResponse } from './base-memory-service.ts';
+import { type Embeddings, embedded } from './embeddings.ts';
+import { InvalidMemory, MemoryServiceFailed } from './memory-errors.ts';
+import { memoryTerms } from './memory-terms.ts';
+import { textOf } from './passages.ts';
+
+/** Characters of a query that count. */
+const LONGEST_QUERY = 4_000;
+/** Terms of a query that count. */
+const MOST_TERMS = 64;
+/** Memories that are added at once. */
+const MOST_ADDED = 100;
+/** Characters of a memory that is added. */
+const LONGEST_MEMORY = 32_000;
+
+/** Searches and adds memories for a context. */
+export interface ContextMemory {
+  search(query: string): Promise<SearchMemoryResponse>;
+  add(memories: readonly MemoryEntry[]): Promise<void>;
+}
+
+export interface UserMemoryInit {
+  store: Pick<Store, 'memory' | 'now'>;
+  owner: MemoryOwner;
+  /** Memories of a search, at most. */
+  results: number;
+  embeddings?: Embeddings | undefined;
+  signal: AbortSignal;
+  /** Hears of embeddings that failed: memories are then found by their words. */
+  warn: (error: unknown) => void;
+  /** Of a call or a step: its attempts add the same memories. */
+  key: string;
+}
+
+/** Memories of a user in the store, as one attempt of a call, or of a step, sees them. */
+export class UserMemory implements ContextMemory {
+  readonly #init: UserMemoryInit;
+  #added = 0;
+
+  constructor(init: UserMemoryInit) {
+    this.#init = init;
+  }
+
+  async search(query: string): Promise<SearchMemoryResponse> {
+    const { store, owner, results, embeddings } = this.#init;
+    const asked = textOfQuery(query);
+    const { terms } = memoryTerms(asked);
+    const embedding =
+      embeddings && asked.trim() !== '' ? await this.#embeddingOf(embeddings, asked) : undefined;
+    const found = await store.memory.search(owner, {
+      terms: terms.slice(0, MOST_TERMS),
+      limit: results,
+      ...defined({ embedding }),
+    });
+    return { memories: found.map(entryOf) };
+  }
+
+  async add(memories: readonly MemoryEntry[]): Promise<void> {
+    const { store, owner, key, embeddings, signal } = this.#init;
+    const first = this.#added;
+    this.#added += memories.length;
+    const given = checkedMemories(memories);
+    const vectors =
+      embeddings === undefined
+        ? []
+        : await embedded(
+            embeddings,
+            given.map(({ text }) => text),
+            { purpose: 'document', signal },
+          );
+    const now = await store.now();
+    const added = given.map(({ entry, text }, index) => ({
+      // Contexts of one call count on their own.
+      key: entry.id === undefined ? `${key}/${first + index}/${sha256Digest(text)}` : `id/${entry.id}`,
+      content: entry.content,
+      saidAt: entry.timestamp === undefined ? now : Date.parse(entry.timestamp),
+      ...memoryTerms(text),
+      ...defined({ author: entry.author, metadata: entry.customMetadata, embedding: vectors[index] }),
+    }));
+    await store.memory.add(owner, added);
+  }
+
+  async #embeddingOf(embeddings: Embeddings, query: string) {
+    const { signal, warn } = this.#init;
+    try {
+      const [embedding] = await embedded(embeddings, [query], { purpose: 'query', signal });
+      return embedding;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      warn(error);
+      return undefined;
+    }
+  }
+}
+
+/** Memories of a user in an app's own service. An attempt that ends right after it has added memories may add them again. */
+export class ServiceMemory implements ContextMemory {
+  readonly #service: BaseMemoryService;
+  readonly #owner: { appName: string; userId: string };
+
+  constructor(service: BaseMemoryService, { app, userId }: MemoryOwner) {
+    this.#service = service;
+    this.#owner = { appName: app, userId };
+  }
+
+  async search(query: string): Promise<SearchMemoryResponse> {
+    const asked = textOfQuery(query);
+    const answer: unknown = await askService('searchMemory', () =>
+      this.#service.searchMemory({ ...this.#owner, query: asked }),
+    );
+    if (isRecord(answer) && Array.isArray(answer.memories) && answer.memories.every(isEntry)) {
+      return { memories: answer.memories };
+    }
+    throw new MemoryServiceFailed(
+      `the memory service answered searchMemory with ${kindOf(answer)}; it has to answer with { memories }, each with its content`,
+    );
+  }
+
+  async add(memories: readonly MemoryEntry[]): Promise<void> {
+    const given = checkedMemories(memories).map(({ entry }) => entry);
+    if (this.#service.addMemory === undefined) {
+      throw new MemoryServiceFailed('the memory service has no method addMemory');
+    }
+    await askService('addMemory', () => this.#service.addMemory?.({ ...this.#owner, memories: given }));
+  }
+}
+
+/** @throws MemoryServiceFailed */
+export async function askService<T>(method: keyof BaseMemoryService, ask: () => Promise<T> | undefined) {
+  try {
+    return await ask();
+  } catch (cause) {
+    const problem = `the memory service failed in ${method}: ${thrownMessage(cause)}`;
+    throw new MemoryServiceFailed(problem, { cause });
+  }
+}
+
+export function entryOf({ id, content, author, saidAt, metadata }: FoundMemory): MemoryEntry {
+  const timestamp = new Date(saidAt).toISOString();
+  return { content, ...defined({ author }), timestamp, id, ...defined({ customMetadata: metadata }) };
+}
+
+/** @throws InvalidMemory naming the entry and the field. */
+export function checkedMemories(memories: unknown): { entry: MemoryEntry; text: string }[] {
+  if (!Array.isArray(memories) || memories.length > MOST_ADDED) {
+    const got = Array.isArray(memories) ? memories.length : kindOf(memories);
+    throw new InvalidMemory(`memories: expected a list of at most ${MOST_ADDED}, got ${got}`);
+  }
+  return memories.map((given: unknown, index) => {
+    const field = `memories[${index}]`;
+    if (!isEntry(given)) throw new InvalidMemory(`${field}.content: expected a content with parts`);
+    const { author, timestamp, id, customMetadata } = given;
+    for (const [name, value] of Object.entries({ author, timestamp, id })) {
+      if (value === undefined || typeof value === 'string') continue;
+      throw new InvalidMemory(`${field}.${name}: expected a text, got ${kindOf(value)}`);
+    }
+    if (timestamp !== undefined && Number.isNaN(Date.parse(timestamp))) {
+      throw new InvalidMemory(`${field}.timestamp: expected a time as in ISO 8601`);
+    }
+    if (customMetadata !== undefined && !isRecord(customMetadata)) {
+      throw new InvalidMemory(`${field}.customMetadata: expected an object, got ${kindOf(customMetadata)}`);
+    }
+    const text = textOf(given.content);
+    if (text === '' || text.length > LONGEST_MEMORY) {
+      const problem = `expected text of 1 to ${LONGEST_MEMORY} characters, got ${text.length}`;
+      throw new InvalidMemory(`${field}.content: ${problem}`);
+    }
+    return { entry: given, text };
+  });
+}
+
+function isEntry(value: unknown): value is MemoryEntry {
+  if (!isRecord(value) || !isRecord(value.content)) return false;
+  const { parts } = value.content;
+  return Array.isArray(parts) && parts.every(isRecord);
+}
+
+function textOfQuery(query: unknown): string {
+  if (typeof query === 'string') return query.slice(0, LONGEST_QUERY).toWellFormed();
+  throw new TypeError(`searchMemory: expected the query as text, got ${kindOf(query)}`);
+}

@@ -1,0 +1,87 @@
+import type { Content } from '../../events/content.ts';
+import type { SessionNames } from '../sessions/session-names.ts';
+
+/** Whose memories: those of a user of an app. */
+export type MemoryOwner = Pick<SessionNames, 'app' | 'userId'>;
+
+/** An embedding, of length 1, and the model that made it: only embeddings of one model and size are compared. */
+export interface Embedding {
+  model: string;
+  values: readonly number[];
+}
+
+/** A memory that is to be kept. */
+export interface NewMemory {
+  content: Content;
+  author?: string;
+  /** Milliseconds since the epoch. */
+  saidAt: number;
+  /** Different terms that find it. */
+  terms: readonly string[];
+  /** Words of its text. */
+  words: number;
+  embedding?: Embedding;
+}
+
+/** A passage of an event. */
+export interface EventMemory extends NewMemory {
+  seq: number;
+  /** Which passage of the event, from 0. */
+  nth: number;
+}
+
+/** A memory that was added by itself. */
+export interface AddedMemory extends NewMemory {
+  /** One key is one memory of its user, however often it is added. */
+  key: string;
+  metadata?: Record<string, unknown>;
+}
+
+/** A memory that a search has found. */
+export interface FoundMemory {
+  id: string;
+  content: Content;
+  author?: string;
+  /** Milliseconds since the epoch. */
+  saidAt: number;
+  metadata?: Record<string, unknown>;
+  /** The session that it is of; absent where it was added by itself. */
+  sessionId?: string;
+}
+
+export interface SearchMemories {
+  /** Different terms; a memory with one of them is found. */
+  terms: readonly string[];
+  /** Memories that are near to it are found, too. */
+  embedding?: Embedding;
+  /** Memories, at most. */
+  limit: number;
+}
+
+/**
+ * Memories of users, from their sessions and beside them. A memory of a session goes with its session, and with its event where a rewind
+ * hides that.
+ */
+export interface MemoryStore {
+  /** A session, and up to which event it was read for memories. Undefined where there is no such session, or an agent's that a call has run. */
+  progress(names: SessionNames): Promise<{ session: string; seq: number } | undefined>;
+  /**
+   * Keeps memories of a session's events, each once.
+   *
+   * @param read `upTo`: the session was read up to this event.
+   * @returns false where the session is gone.
+   */
+  rememberEvents(read: { session: string; upTo: number; memories: readonly EventMemory[] }): Promise<boolean>;
+  /** @returns ids of the memories, in order. */
+  add(owner: MemoryOwner, memories: readonly AddedMemory[]): Promise<string[]>;
+  /** The best ones first. */
+  search(owner: MemoryOwner, search: SearchMemories): Promise<FoundMemory[]>;
+  /**
+   * Deletes memories, and answers how many.
+   *
+   * @param which those of these ids, or of one session; all of the user's where it says neither.
+   */
+  delete(owner: MemoryOwner, which: { ids?: readonly string[]; sessionId?: string }): Promise<number>;
+  /** Deletes some of an app's memories that were added by themselves before `before`, milliseconds since the epoch. */
+  deleteAddedBefore(app: string, before: number, limit: number): Promise<number>;
+}
