@@ -13,6 +13,8 @@ import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf } from '../deployment.ts';
 
 const AT_ONCE = 50;
+/** Memories that were added by themselves; the next run deletes more. */
+const MOST_MEMORIES = 10_000;
 
 /** `holdfast.deleteExpiredSessions`: some of an app's sessions that are older than its retention, runs included. */
 export async function deleteExpiredSessions(
@@ -37,6 +39,7 @@ export async function deleteExpiredSessions(
     await deleteHistories(client, workflowId, latest);
     expired.deleted += 1;
   }
+  await store.memories.deleteAddedBefore(app, idleSince, MOST_MEMORIES);
   const last = found.at(-1);
   if (last === undefined || found.length < AT_ONCE) return expired;
   return { ...expired, more: true, after: { session: last.session, createdAt: last.createdAt } };

@@ -22,6 +22,7 @@ import { GatewayCredentials } from './credentials/gateway-credentials.ts';
 import { GatewayConnection, type GatewayConnectionOptions } from './gateway-connection.ts';
 import type { HoldfastApi, SentMessage } from './holdfast-api.ts';
 import { GatewayJobs } from './jobs/gateway-jobs.ts';
+import { GatewayMemories } from './memories/gateway-memories.ts';
 import { checkedMessage, type OutgoingMessage } from './messages/outgoing-message.ts';
 import { GatewaySessions } from './sessions/gateway-sessions.ts';
 import type { FollowOptions } from './stream/follow-events.ts';
@@ -54,6 +55,8 @@ export class GatewayClient implements HoldfastApi {
   readonly credentials: GatewayCredentials;
   readonly jobs: GatewayJobs;
   readonly artifacts: GatewayArtifacts;
+  /** Memories of users: searched, added, deleted. */
+  readonly memories: GatewayMemories;
 
   /** @throws TypeError for a url that is none. */
   constructor(options: GatewayClientOptions) {
@@ -63,6 +66,7 @@ export class GatewayClient implements HoldfastApi {
     this.credentials = new GatewayCredentials(this.#connection);
     this.jobs = new GatewayJobs(this.#connection);
     this.artifacts = new GatewayArtifacts(this.#connection);
+    this.memories = new GatewayMemories(this.#connection);
   }
 
   /** Version, operations and served agents of the gateway. */

@@ -6,6 +6,7 @@ import type { Approvals } from './approvals/approvals.ts';
 import type { Artifacts } from './artifacts/artifacts.ts';
 import type { Credentials } from './credentials/credentials.ts';
 import type { Jobs } from './jobs/jobs.ts';
+import type { Memories } from './memories/memories.ts';
 import type { OutgoingMessage } from './messages/outgoing-message.ts';
 import type { ClientSessions } from './sessions/client-sessions.ts';
 import type { FollowOptions } from './stream/follow-events.ts';
@@ -32,6 +33,8 @@ export interface HoldfastApi {
   readonly jobs: Jobs;
   /** Files that agents and users save: listed, read, saved, deleted. */
   readonly artifacts: Artifacts;
+  /** Memories of users: searched, added, deleted. */
+  readonly memories: Memories;
   sendMessage(message: OutgoingMessage): Promise<TurnHandle>;
   /** Undefined where nobody has heard of the message. Sends nothing. */
   turn(message: SentMessage): Promise<TurnHandle | undefined>;

@@ -10,6 +10,7 @@ import { type ClientContext, contextOf, type HoldfastClientOptions, storeOf } fr
 import { ClientCredentials } from './credentials/client-credentials.ts';
 import type { HoldfastApi, SentMessage } from './holdfast-api.ts';
 import { ClientJobs } from './jobs/client-jobs.ts';
+import { StoredMemories } from './memories/stored-memories.ts';
 import { deliverUploaded } from './messages/deliver-uploaded.ts';
 import { checkedMessage, type OutgoingMessage } from './messages/outgoing-message.ts';
 import { type OutgoingTurn, outgoingTurn } from './messages/outgoing-turn.ts';
@@ -53,6 +54,8 @@ export class HoldfastClient implements HoldfastApi {
   readonly jobs: ClientJobs;
   /** Files that agents and users save: listed, read, saved, deleted. Needs the store. */
   readonly artifacts: ClientArtifacts;
+  /** Memories of users: searched, added, deleted. Needs the store. */
+  readonly memories: StoredMemories;
 
   constructor(options: HoldfastClientOptions) {
     this.#context = contextOf(options);
@@ -64,6 +67,7 @@ export class HoldfastClient implements HoldfastApi {
       store: storeOf(this.#context, 'artifacts'),
       bytes: this.#context.artifacts as ArtifactBytes,
     }));
+    this.memories = new StoredMemories(() => storeOf(this.#context, 'memories'));
   }
 
   /**

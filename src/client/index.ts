@@ -32,6 +32,7 @@ export type {
   OwnJob,
   ProgressJob,
 } from '../contract/jobs.ts';
+export type { AddMemory, ListedMemories, ListMemories, Memory } from '../contract/memories.ts';
 export type { MessagePolicy } from '../contract/messages.ts';
 export type { ApprovalRow, RequestStatus } from '../contract/requests.ts';
 export type { DeletedSessions, DeleteSessionOptions, TurnUsage } from '../contract/sessions.ts';
@@ -89,6 +90,7 @@ export { GatewayClient, type GatewayClientOptions } from './gateway-client.ts';
 export type { HoldfastApi, SentMessage } from './holdfast-api.ts';
 export { HoldfastClient } from './holdfast-client.ts';
 export type { Jobs } from './jobs/jobs.ts';
+export type { Memories } from './memories/memories.ts';
 export type { Disposition } from './messages/deliver.ts';
 export type { Receipt } from './messages/message-receipt.ts';
 export type { OutgoingMessage } from './messages/outgoing-message.ts';

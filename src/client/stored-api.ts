@@ -40,6 +40,8 @@ import { ClientArtifacts } from './artifacts/client-artifacts.ts';
 import { checkedFields, checkedInput } from './checked-input.ts';
 import { checkedJob } from './jobs/checked-job.ts';
 import type { Jobs } from './jobs/jobs.ts';
+import type { Memories } from './memories/memories.ts';
+import { StoredMemories } from './memories/stored-memories.ts';
 
 /** The operations of a client that need only the store. */
 export interface StoredApi {
@@ -47,6 +49,7 @@ export interface StoredApi {
   approvals: Pick<Approvals, 'list' | 'get' | 'audit' | 'verifyAudit'>;
   jobs: Pick<Jobs, 'list' | 'get'>;
   artifacts: Artifacts;
+  memories: Memories;
 }
 
 /**
@@ -60,6 +63,7 @@ export function storedApi(store: Store, credentialKeys: CredentialKeys | undefin
     approvals: new StoredApprovals(store, credentialKeys),
     jobs: new StoredJobs(store, credentialKeys),
     artifacts: new ClientArtifacts(() => ({ store, bytes: ArtifactBytes.of(store.blobs) })),
+    memories: new StoredMemories(() => store),
   };
 }
 

@@ -14,6 +14,7 @@ import { emptyApp, type GatewayHono, type GatewayMiddleware } from './gateway-ap
 import type { GatewayOptions } from './gateway-options.ts';
 import { healthRoutes } from './health/health-routes.ts';
 import { jobRoutes } from './jobs/job-routes.ts';
+import { memoryRoutes } from './memories/memory-routes.ts';
 import { inboxRoutes } from './pages/inbox-routes.ts';
 import { linkRoutes } from './pages/link-routes.ts';
 import { requestLog } from './request-log.ts';
@@ -82,6 +83,7 @@ export function createGateway(given: GatewayOptions): Gateway {
   healthRoutes(app, setting);
   sessionRoutes(app, setting);
   artifactRoutes(app, setting);
+  memoryRoutes(app, setting);
   turnRoutes(app, setting);
   eventRoutes(app, setting);
   steeringRoutes(app, setting);

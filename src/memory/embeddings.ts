@@ -1,6 +1,6 @@
 import { kindOf } from '../schema/kind-of.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
-import type { Embedding } from '../store/memory/memory-store.ts';
+import type { Embedding } from '../store/memories/memory-store.ts';
 import { EmbeddingsFailed } from './memory-errors.ts';
 
 export interface EmbedOptions {
@@ -57,8 +57,8 @@ async function vectorsOf(
     });
   });
   if (!Array.isArray(answer) || answer.length !== texts.length) {
-    const got = Array.isArray(answer) ? `${answer.length} vectors` : kindOf(answer);
-    throw failed(embeddings, `${got} for ${texts.length} texts`);
+    const got = Array.isArray(answer) ? `${answer.length} of` : `${kindOf(answer)} in place of`;
+    throw failed(embeddings, `${got} ${texts.length} vectors`);
   }
   const wrong = answer.findIndex((vector) => !isVector(vector));
   if (wrong >= 0) {

@@ -14,6 +14,9 @@ const LONGEST_WORD = 64;
 /** Characters by which forms of one word are the same: `invoice`, `invoices`. */
 const STEM = 5;
 
+/** Terms of a query that count. */
+export const MOST_TERMS = 64;
+
 export interface MemoryTerms {
   /** Different ones. */
   terms: string[];

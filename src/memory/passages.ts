@@ -1,4 +1,6 @@
-import type { Content } from '../events/content.ts';
+interface Spoken {
+  readonly parts?: readonly { text?: string | undefined; thought?: boolean | undefined }[] | undefined;
+}
 
 /** Characters of a memory: a longer text is several. */
 const LONGEST_PASSAGE = 4_000;
@@ -6,8 +8,9 @@ const LONGEST_PASSAGE = 4_000;
 const BREAKS = ['\n\n', '\n', '. ', ' '];
 
 /** Text of a content's parts, thoughts left out. */
-export function textOf(content: Content | undefined): string {
-  const texts = (content?.parts ?? []).flatMap(({ text, thought }) => (text && !thought ? [text] : []));
+export function textOf(content: Spoken | undefined): string {
+  const parts = content?.parts ?? [];
+  const texts = parts.flatMap(({ text, thought }) => (text && !thought ? [text] : []));
   return texts.join(' ').trim();
 }
 

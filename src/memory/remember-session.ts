@@ -2,7 +2,7 @@ import type { StoredEvent } from '../contract/events.ts';
 import { isCompactedEvent } from '../events/compacted-event.ts';
 import type { Event } from '../events/event.ts';
 import { defined } from '../protocol/json.ts';
-import type { EventMemory } from '../store/memory/memory-store.ts';
+import type { EventMemory } from '../store/memories/memory-store.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import type { Store } from '../store/store.ts';
 import type { BaseMemoryService } from './base-memory-service.ts';
@@ -15,7 +15,7 @@ import { askService } from './user-memory.ts';
 const AT_ONCE = 200;
 
 export interface RememberSession {
-  store: Pick<Store, 'memory' | 'sessions'>;
+  store: Pick<Store, 'memories' | 'sessions'>;
   names: SessionNames;
   include: (event: Event) => boolean;
   embeddings?: Embeddings | undefined;
@@ -35,7 +35,7 @@ export async function rememberSession(given: RememberSession): Promise<number> {
   let read = 0;
   for (;;) {
     signal.throwIfAborted();
-    const place = await store.memory.progress(names);
+    const place = await store.memories.progress(names);
     if (place === undefined) return read;
     const events = await store.sessions.readEvents({ ...names, after: place.seq, limit: AT_ONCE });
     const last = events.at(-1);
@@ -43,7 +43,7 @@ export async function rememberSession(given: RememberSession): Promise<number> {
     const wanted = events.filter((stored) => isRemembered(stored, given.include));
     const memories = given.service === undefined ? await memoriesOf(wanted, given) : [];
     if (given.service !== undefined) await tell(given.service, names, wanted, given);
-    if (!(await store.memory.rememberEvents({ session: place.session, upTo: last.seq, memories })))
+    if (!(await store.memories.rememberEvents({ session: place.session, upTo: last.seq, memories })))
       return read;
     read += events.length;
   }

@@ -1,23 +1,20 @@
+import { LONGEST_MEMORY } from '../contract/memories.ts';
 import { sha256Digest } from '../protocol/identity.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
-import type { FoundMemory, MemoryOwner } from '../store/memory/memory-store.ts';
+import type { FoundMemory, MemoryOwner } from '../store/memories/memory-store.ts';
 import type { Store } from '../store/store.ts';
 import type { BaseMemoryService, MemoryEntry, SearchMemoryResponse } from './base-memory-service.ts';
 import { type Embeddings, embedded } from './embeddings.ts';
 import { InvalidMemory, MemoryServiceFailed } from './memory-errors.ts';
-import { memoryTerms } from './memory-terms.ts';
+import { MOST_TERMS, memoryTerms } from './memory-terms.ts';
 import { textOf } from './passages.ts';
 
 /** Characters of a query that count. */
 const LONGEST_QUERY = 4_000;
-/** Terms of a query that count. */
-const MOST_TERMS = 64;
 /** Memories that are added at once. */
 const MOST_ADDED = 100;
-/** Characters of a memory that is added. */
-const LONGEST_MEMORY = 32_000;
 
 /** Searches and adds memories for a context. */
 export interface ContextMemory {
@@ -26,7 +23,7 @@ export interface ContextMemory {
 }
 
 export interface UserMemoryInit {
-  store: Pick<Store, 'memory' | 'now'>;
+  store: Pick<Store, 'memories' | 'now'>;
   owner: MemoryOwner;
   /** Memories of a search, at most. */
   results: number;
@@ -53,7 +50,7 @@ export class UserMemory implements ContextMemory {
     const { terms } = memoryTerms(asked);
     const embedding =
       embeddings && asked.trim() !== '' ? await this.#embeddingOf(embeddings, asked) : undefined;
-    const found = await store.memory.search(owner, {
+    const found = await store.memories.search(owner, {
       terms: terms.slice(0, MOST_TERMS),
       limit: results,
       ...defined({ embedding }),
@@ -83,7 +80,7 @@ export class UserMemory implements ContextMemory {
       ...memoryTerms(text),
       ...defined({ author: entry.author, metadata: entry.customMetadata, embedding: vectors[index] }),
     }));
-    await store.memory.add(owner, added);
+    await store.memories.add(owner, added);
   }
 
   async #embeddingOf(embeddings: Embeddings, query: string) {

@@ -12,7 +12,7 @@ import { postgresJobs } from './jobs/postgres-jobs.ts';
 import { postgresKeys } from './keys/postgres-keys.ts';
 import { LiveNotices } from './live/live-notices.ts';
 import { PostgresExchange, type PostgresExchangeOptions } from './live/postgres-exchange.ts';
-import { postgresMemory } from './memory/postgres-memory.ts';
+import { postgresMemories } from './memories/postgres-memories.ts';
 import { postgresMessages } from './messages/postgres-messages.ts';
 import { postgresNotices } from './notices/postgres-notices.ts';
 import { postgresSessions } from './sessions/postgres-sessions.ts';
@@ -76,7 +76,7 @@ export async function openPostgresStore(
     keys: postgresKeys(database),
     artifacts: postgresArtifacts(database),
     blobs: postgresBlobs(database),
-    memory: postgresMemory(database),
+    memories: postgresMemories(database),
     live,
     db: database.db,
     socket,

@@ -6,7 +6,7 @@ import type { StoreClock } from './engine/store-clock.ts';
 import type { JobStore } from './jobs/job-store.ts';
 import type { KeyStore } from './keys/key-store.ts';
 import type { LiveFeed } from './live/live-feed.ts';
-import type { MemoryStore } from './memory/memory-store.ts';
+import type { MemoryStore } from './memories/memory-store.ts';
 import type { MessageStore } from './messages/message-store.ts';
 import type { NoticeStore } from './notices/notice-store.ts';
 import type { SessionStore } from './sessions/session-store.ts';
@@ -29,7 +29,7 @@ export interface Store extends StoreClock {
   readonly keys: KeyStore;
   readonly artifacts: ArtifactStore;
   readonly blobs: BlobStore;
-  readonly memory: MemoryStore;
+  readonly memories: MemoryStore;
   readonly live: LiveFeed;
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import type { TestEnvironment } from '../../src/testing/test-environment.ts';
 import { openPlacedEnvironment } from '../setup/placed-environment.ts';
 import type { Came, PartialTexts } from './comparable.ts';
 import { play, USER } from './play.ts';
-import { agentNameOf, type Scenario, turnOf } from './scenario.ts';
+import { agentNameOf, rememberedSession, type Scenario, turnOf } from './scenario.ts';
 import { ScriptedLlm } from './scripted-llm.ts';
 
 interface Actor {
@@ -32,7 +32,10 @@ export class HoldfastSide {
       const note = (...what: unknown[]) => void notes.push(structuredClone(what));
       const { agent, plugins = [] } = scenario.build(holdfast, model, name, note);
       actors.set(name, { agent, model, notes });
-      return new holdfast.App({ name, rootAgent: agent, plugins });
+      if (scenario.remembered === undefined) return new holdfast.App({ name, rootAgent: agent, plugins });
+      const service = new holdfast.InMemoryMemoryService();
+      void service.addSessionToMemory(rememberedSession(holdfast as never, scenario, name, USER) as never);
+      return new holdfast.App({ name, rootAgent: agent, plugins, durable: { memory: { service } } });
     });
     const logger = { debug() {}, info() {}, warn() {}, error() {} };
     return new HoldfastSide(await openPlacedEnvironment({ apps, worker: { logger } }), actors);

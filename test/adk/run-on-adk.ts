@@ -2,7 +2,7 @@ import type { Event } from '../../src/index.ts';
 import type { Came } from './comparable.ts';
 import { inLateOrder } from './late-order.ts';
 import { play, USER } from './play.ts';
-import { agentNameOf, type Library, type Scenario } from './scenario.ts';
+import { agentNameOf, type Library, rememberedSession, type Scenario } from './scenario.ts';
 import { ScriptedLlm } from './scripted-llm.ts';
 
 const APP = 'differential';
@@ -17,8 +17,13 @@ export async function runOnAdk(scenario: Scenario): Promise<Came> {
   const { agent, plugins = [] } = scenario.build(adk, model, agentNameOf(scenario), note);
   const sessionService = new adk.InMemorySessionService();
   const kept = scenario.keepsTalk ? [talkKept(adk), ...plugins] : plugins;
-  const { InMemoryArtifactService } = adk as unknown as typeof import('@google/adk');
-  const services = { sessionService, artifactService: new InMemoryArtifactService() };
+  const { InMemoryArtifactService, InMemoryMemoryService } = adk as unknown as typeof import('@google/adk');
+  const memoryService = new InMemoryMemoryService();
+  await memoryService.addSessionToMemory(rememberedSession(adk, scenario, APP, USER) as never);
+  const services = {
+    ...{ sessionService, artifactService: new InMemoryArtifactService() },
+    ...(scenario.remembered === undefined ? {} : { memoryService }),
+  };
   const runner = new adk.Runner({ agent, appName: APP, plugins: kept, ...services } as never);
   return await play(
     scenario,

@@ -44,6 +44,8 @@ export interface Scenario {
   /** On ADK only: what was said between a call and its late response is kept, as Holdfast does. */
   keepsTalk?: true;
   differs?: Difference;
+  /** Said in an earlier session, which is in the memory; without it there is no memory service. */
+  remembered?: readonly (readonly [author: string, text: string])[];
 }
 
 /** A deliberate difference, and how Holdfast's outcome comes of ADK's. */
@@ -63,4 +65,21 @@ export function agentNameOf({ name }: Scenario): string {
 
 export function turnOf(given: string | Turn): Turn {
   return typeof given === 'string' ? { message: given } : given;
+}
+
+/** The earlier session of a scenario, as both libraries add it to their memory. */
+export function rememberedSession(
+  library: Library,
+  { remembered = [] }: Scenario,
+  appName: string,
+  userId: string,
+) {
+  const events = remembered.map(([author, text], index) =>
+    library.createEvent({
+      author,
+      content: { role: author === 'user' ? 'user' : 'model', parts: [{ text }] },
+      timestamp: 1_700_000_000_000 + index * 1_000,
+    }),
+  );
+  return library.createSession({ id: 'earlier', appName, userId, events } as never);
 }

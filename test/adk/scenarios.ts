@@ -8,6 +8,7 @@ import { ENDINGS } from './scenarios/endings.ts';
 import { HISTORY } from './scenarios/history.ts';
 import { INPUTS } from './scenarios/inputs.ts';
 import { LATE_RESPONSES } from './scenarios/late-responses.ts';
+import { MEMORIES } from './scenarios/memories.ts';
 import { MODEL_ANSWERS } from './scenarios/model-answers.ts';
 import { MODEL_CALLBACKS } from './scenarios/model-callbacks.ts';
 import { OUTPUTS } from './scenarios/outputs.ts';
@@ -26,6 +27,7 @@ import { TREES } from './scenarios/trees.ts';
 export const SCENARIOS: readonly Scenario[] = [
   ...BASICS,
   ...ARTIFACTS,
+  ...MEMORIES,
   ...STATE,
   ...RESULTS,
   ...MODEL_CALLBACKS,

@@ -14,7 +14,9 @@ function vectorOf(text: string, dimensions: number): number[] {
   const letters = [...` ${text.normalize('NFKC').toLowerCase()} `];
   for (const size of [3, 4]) {
     for (let start = 0; start + size <= letters.length; start += 1) {
-      const digest = createHash('md5').update(letters.slice(start, start + size).join('')).digest();
+      const digest = createHash('md5')
+        .update(letters.slice(start, start + size).join(''))
+        .digest();
       const index = digest.readUInt32LE(0) % dimensions;
       vector[index] = (vector[index] ?? 0) + (digest.readUInt8(4) % 2 === 0 ? 1 : -1);
     }

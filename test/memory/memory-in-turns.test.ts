@@ -48,7 +48,7 @@ afterAll(() => env.close());
 /** What is found once it was added, which no turn waits for. */
 async function remembered(owner: { app: string; userId: string }, query: string, wanted: number) {
   return await until(async () => {
-    const found = await env.store.memory.search(owner, { terms: memoryTerms(query).terms, limit: 50 });
+    const found = await env.store.memories.search(owner, { terms: memoryTerms(query).terms, limit: 50 });
     expect(found).toHaveLength(wanted);
     return found;
   });
@@ -82,7 +82,7 @@ describe('the memory of an app', () => {
       { app: 'desk', userId: 'bob' },
       { app: 'choosy', userId: 'ada' },
     ]) {
-      expect(await env.store.memory.search(other, { terms: ['balu'], limit: 5 })).toEqual([]);
+      expect(await env.store.memories.search(other, { terms: ['balu'], limit: 5 })).toEqual([]);
     }
   });
 

@@ -39,6 +39,11 @@ export const COMMANDS: readonly (AddCommand | CommandGroup)[] = [
     load: async () => (await import('./artifacts.ts')).artifacts,
   },
   {
+    name: 'memories',
+    description: 'what is remembered of users: search, add, delete',
+    load: async () => (await import('./memories.ts')).memories,
+  },
+  {
     name: 'jobs',
     description: 'list, show and end the jobs of long-running tools',
     load: async () => (await import('./jobs.ts')).jobs,

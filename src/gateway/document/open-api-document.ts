@@ -15,6 +15,7 @@ const TAGS = [
   { name: 'Events', description: 'Messages, calls and results of a session.' },
   { name: 'Approvals', description: 'Requests to people, and their audit.' },
   { name: 'Artifacts', description: 'Files that agents and users save under names, in versions.' },
+  { name: 'Memories', description: 'What is remembered of users beyond a session.' },
   { name: 'Jobs', description: 'Jobs of long-running calls, which end after the call has returned.' },
   { name: 'Credentials', description: 'Secrets of users, for tools.' },
   { name: 'Steering', description: 'Changes of a session, and of its running turn.' },

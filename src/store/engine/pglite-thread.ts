@@ -13,6 +13,7 @@ import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import { PGlite } from '@electric-sql/pglite';
+import { vector } from '@electric-sql/pglite-pgvector';
 import { messageOf } from '../../protocol/message-of.ts';
 import { makeFolder } from './make-folder.ts';
 import { servePglite } from './pglite-server.ts';
@@ -147,7 +148,7 @@ async function createFrom(template: string, copy: string): Promise<PGlite> {
 /** PGlite's error doesn't say why. */
 async function create(data: string): Promise<PGlite> {
   try {
-    return await PGlite.create(data);
+    return await PGlite.create(data, { extensions: { vector } });
   } catch (error) {
     const { bavail, bsize } = statfsSync(folder);
     if (bavail * bsize >= NEEDED_TO_OPEN) throw error;

@@ -76,12 +76,10 @@ export interface MemoryStore {
   add(owner: MemoryOwner, memories: readonly AddedMemory[]): Promise<string[]>;
   /** The best ones first. */
   search(owner: MemoryOwner, search: SearchMemories): Promise<FoundMemory[]>;
-  /**
-   * Deletes memories, and answers how many.
-   *
-   * @param which those of these ids, or of one session; all of the user's where it says neither.
-   */
-  delete(owner: MemoryOwner, which: { ids?: readonly string[]; sessionId?: string }): Promise<number>;
+  /** The newest ones first, those that are older than `after`. */
+  newest(owner: MemoryOwner, page: { limit: number; after?: string }): Promise<FoundMemory[]>;
+  /** Deletes memories, those of these ids or all of the user's, and answers how many. */
+  delete(owner: MemoryOwner, ids?: readonly string[]): Promise<number>;
   /** Deletes some of an app's memories that were added by themselves before `before`, milliseconds since the epoch. */
   deleteAddedBefore(app: string, before: number, limit: number): Promise<number>;
 }

@@ -4,6 +4,7 @@ import type { Database } from '../engine/database.ts';
 import { callFunction, JsonDocument } from '../engine/sql-function.ts';
 import type { Tables } from '../engine/tables.ts';
 import { appKey, sessionKeys } from '../sessions/session-names.ts';
+import { StoreUnavailable } from '../store-errors.ts';
 import type { Embedding, FoundMemory, MemoryOwner, MemoryStore, NewMemory } from './memory-store.ts';
 
 type FoundRow = Pick<
@@ -17,6 +18,8 @@ type FoundRow = Pick<
 const MOST_READ = 20_000;
 /** Memories whose embeddings are compared where PostgreSQL has no pgvector, the newest ones. */
 const MOST_COMPARED = 2_000;
+const ID = /^[1-9]\d{0,17}$/;
+
 /** Of rank fusion: the higher, the less the first ranks count. As in Cormack, Clarke and Büttcher, 2009. */
 const FUSION = 60;
 
@@ -53,14 +56,17 @@ const BY_ARRAY = `with newest as (
 select ${FOUND} from newest m
 order by (select sum(u.one * u.other) from unnest(m.embedding, $3::real[]) u(one, other)) desc, m.id desc limit $4`;
 
-const HAS_VECTORS = `select exists (select from pg_extension where extname = 'vector') as has`;
+const HAS_VECTORS = `select exists (select from pg_extension where extname = 'vector') as made,
+  exists (select from pg_available_extensions where name = 'vector') as available`;
 
 const PROGRESS =
   'select s.id as session, s.remembered_seq as seq from holdfast.sessions s where s.name_key = $1 and s.root_session is null';
 
+const NEWEST = `select ${FOUND} from holdfast.memories m
+where m.user_key = $1 and ($2::bigint is null or m.id < $2) order by m.id desc limit $3`;
+
 const DELETE = `with gone as (
-  delete from holdfast.memories m where m.user_key = $1 and ($2::bigint[] is null or m.id = any ($2))
-    and ($3::text is null or m.session_id = (select s.id from holdfast.sessions s where s.name_key = $3)) returning 1
+  delete from holdfast.memories m where m.user_key = $1 and ($2::bigint[] is null or m.id = any ($2)) returning 1
 )
 select count(*)::int as deleted from gone`;
 
@@ -72,11 +78,19 @@ const DELETE_ADDED = `with gone as (
 )
 select count(*)::int as deleted from gone`;
 
-export function postgresMemory(database: Database): MemoryStore {
+export function postgresMemories(database: Database): MemoryStore {
   let vectors: Promise<boolean> | undefined;
   const hasVectors = async () => {
-    const [row] = await database.query<{ has: boolean }>(HAS_VECTORS);
-    return row?.has === true;
+    const [found] = await database.query<{ made: boolean; available: boolean }>(HAS_VECTORS);
+    if (found?.made || !found?.available) return found?.made === true;
+    try {
+      await database.query('create extension if not exists vector');
+      return true;
+    } catch (error) {
+      // The store's user may not make it: embeddings are compared without it.
+      if (error instanceof StoreUnavailable) throw error;
+      return false;
+    }
   };
 
   const nearest = async (userKey: string, { model, values }: Embedding, limit: number) => {
@@ -125,10 +139,14 @@ export function postgresMemory(database: Database): MemoryStore {
       ]);
       return fused([byTerms, byMeaning], limit).map(foundMemory);
     },
-    async delete(owner, { ids, sessionId }) {
-      const session = sessionId === undefined ? null : sessionKeys({ ...owner, sessionId }).name;
-      const known = ids?.filter((id) => /^[1-9]\d{0,17}$/.test(id)) ?? null;
-      const [row] = await database.query<{ deleted: number }>(DELETE, [keysOf(owner).user, known, session]);
+    async newest(owner, { limit, after }) {
+      if (after !== undefined && !ID.test(after)) return [];
+      const rows = await database.query<FoundRow>(NEWEST, [keysOf(owner).user, after ?? null, limit]);
+      return rows.map(foundMemory);
+    },
+    async delete(owner, ids) {
+      const known = ids?.filter((id) => ID.test(id)) ?? null;
+      const [row] = await database.query<{ deleted: number }>(DELETE, [keysOf(owner).user, known]);
       return row?.deleted ?? 0;
     },
     async deleteAddedBefore(app, before, limit) {

@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type AddMemory,
+  addMemory,
+  DEFAULT_MEMORIES,
+  type DeleteMemories,
+  type DeleteMemory,
+  deleteMemories,
+  deleteMemory,
+  type ListedMemories,
+  type ListMemories,
+  listMemories,
+  type Memory,
+} from '../../contract/memories.ts';
+import { MOST_TERMS, memoryTerms } from '../../memory/memory-terms.ts';
+import { defined } from '../../protocol/json.ts';
+import type { FoundMemory } from '../../store/memories/memory-store.ts';
+import type { Store } from '../../store/store.ts';
+import { checkedInput } from '../checked-input.ts';
+import type { Memories } from './memories.ts';
+
+/** `memories` of clients that have the store. */
+export class StoredMemories implements Memories {
+  readonly #open: () => Pick<Store, 'memories' | 'now'>;
+
+  /** @param open the store, which a client without one lacks. */
+  constructor(open: () => Pick<Store, 'memories' | 'now'>) {
+    this.#open = open;
+  }
+
+  async list(list: ListMemories): Promise<ListedMemories> {
+    const { query, limit = DEFAULT_MEMORIES, after, ...owner } = checkedInput(listMemories, list).input;
+    const { memories } = this.#open();
+    if (query !== undefined) {
+      const terms = memoryTerms(query).terms.slice(0, MOST_TERMS);
+      return { memories: (await memories.search(owner, { terms, limit })).map(rowOf) };
+    }
+    const found = await memories.newest(owner, { limit: limit + 1, ...defined({ after }) });
+    const rows = found.slice(0, limit).map(rowOf);
+    return { memories: rows, ...defined({ next: found.length > limit ? rows.at(-1)?.id : undefined }) };
+  }
+
+  async add(add: AddMemory): Promise<{ id: string }> {
+    const { text, author, memoryId, customMetadata, ...owner } = checkedInput(addMemory, add).input;
+    const { memories, now } = this.#open();
+    const memory = {
+      key: memoryId === undefined ? `new/${randomUUID()}` : `id/${memoryId}`,
+      content: { role: 'user', parts: [{ text }] },
+      saidAt: await now(),
+      ...memoryTerms(text),
+      ...defined({ author, metadata: customMetadata }),
+    };
+    const [id = ''] = await memories.add(owner, [memory]);
+    return { id };
+  }
+
+  async delete(which: DeleteMemory): Promise<boolean> {
+    const { id, ...owner } = checkedInput(deleteMemory, which).input;
+    return (await this.#open().memories.delete(owner, [id])) > 0;
+  }
+
+  async deleteAll(given: DeleteMemories): Promise<number> {
+    const owner = checkedInput(deleteMemories, given).input;
+    return await this.#open().memories.delete(owner);
+  }
+}
+
+function rowOf({ metadata, ...memory }: FoundMemory): Memory {
+  return { ...memory, ...defined({ customMetadata: metadata }) };
+}
