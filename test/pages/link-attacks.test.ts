@@ -479,7 +479,7 @@ describe('races', () => {
       const [page, other] = await Promise.all([readPage(mira), readPage(jo)]);
       const over = async (confirmed: boolean) =>
         await desk.options.client.approvals.confirm({ requestId: row.requestId }, { confirmed }).then(
-          () => 'counts',
+          (receipt) => (receipt.confirmed ? 'counts' : 'sent'),
           () => 'refused',
         );
       const [one, two, http] = await Promise.all([
@@ -490,10 +490,11 @@ describe('races', () => {
       await until(async () => expect((await desk.now(row)).status).not.toBe('pending'));
       const { status, votes, history } = await desk.now(row);
       const said = status === 'approved';
-      const taken = [one.status === 303 && said, two.status === 303 && !said, http === 'counts' && said];
+      const taken = [one.status === 303 && said, two.status === 303 && !said, http !== 'refused' && said];
       expect(taken).toContain(true);
-      if (said) expect(two.status).toBe(409);
-      else expect([one.status, http]).toEqual([409, 'refused']);
+      // A worker that does not answer in time gets the answer by a signal, and its sender goes on: nobody is told that it counts.
+      expect([303, 409]).toContain(said ? two.status : one.status);
+      if (!said) expect(http).not.toBe('counts');
       expect(votes.every(({ confirmed }) => confirmed === said)).toBe(true);
       expect(history.filter(({ kind }) => kind === 'approved' || kind === 'rejected')).toHaveLength(1);
       if (said) await until(() => expect(desk.ranOf(row)).toHaveLength(1));
