@@ -82,7 +82,7 @@ function memoryOf(
   const { memory } = settingsOf(deployment, owner.app);
   if (memory === undefined) return undefined;
   const { service, results, embeddings } = memory;
-  if (service !== undefined) return new ServiceMemory(service, owner);
+  if (service !== undefined) return new ServiceMemory(service, owner, signal);
   return new UserMemory({
     ...{ store, owner, results, embeddings, signal, key },
     warn: (error) =>

@@ -28,7 +28,10 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
   '`approval` of a tool': [['src/tools/approval-options.ts', 'ApprovalOptions']],
   '`retry` of a tool, `modelRetry` of an agent': [['src/tools/retry-options.ts', 'RetryOptions']],
   '`new App`': [['src/app/app.ts', 'AppOptions']],
-  '`durable` of an app': [['src/app/app-settings.ts', 'AppDurableOptions']],
+  '`durable` of an app': [
+    ['src/app/app-settings.ts', 'AppDurableOptions'],
+    ['src/app/memory-settings.ts', 'MemoryOptions'],
+  ],
   '`approval` of an app': [['src/app/approval-settings.ts', 'AppApprovalOptions']],
   '`approval.issuers` of an app': [['src/approvals/issuer.ts', 'Issuer']],
   '`budgets.turn` and `budgets.session`': [['src/agents/budget-limits.ts', 'BudgetLimits']],

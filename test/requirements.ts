@@ -5,6 +5,7 @@ import { ARTIFACTS } from './requirements/artifacts.ts';
 import { CHANNELS } from './requirements/channels.ts';
 import { DURABILITY } from './requirements/durability.ts';
 import { JOBS } from './requirements/jobs.ts';
+import { MEMORY } from './requirements/memory.ts';
 import { OPERATIONS } from './requirements/operations.ts';
 import { PLANNED } from './requirements/planned.ts';
 import type { Rows, Source, Tier } from './requirements/row.ts';
@@ -26,8 +27,8 @@ export interface Requirement {
 
 /** What Holdfast promises. */
 export const REQUIREMENTS: readonly Requirement[] = [
-  ...[TURNS, DURABILITY, OPERATIONS, ADK, APPROVALS, ARTIFACTS, JOBS, AGENTS, CHANNELS].flatMap((rows) =>
-    requirementsOf(rows, false),
+  ...[TURNS, DURABILITY, OPERATIONS, ADK, APPROVALS, ARTIFACTS, MEMORY, JOBS, AGENTS, CHANNELS].flatMap(
+    (rows) => requirementsOf(rows, false),
   ),
   ...requirementsOf(PLANNED, true),
 ];

@@ -20,9 +20,9 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
       EventType ExecuteCodeParams ExitLoopTool File FileContentEncoding FinishedEvent ActivityEvent CallCodeEvent
       CodeResultEvent ContentEvent ErrorEvent ThoughtEvent ToolCallEvent ToolConfirmationEvent ToolResultEvent
       StructuredEvent GOOGLE_MAPS_GROUNDING GOOGLE_SEARCH GetSessionConfig GetSessionRequest GoogleMapsGroundingTool
-      GoogleSearchTool InstructionProvider ListSessionsRequest ListSessionsResponse LogLevel Logger MemoryEntry NodeInfo
-      REQUEST_CONFIRMATION_FUNCTION_CALL_NAME REQUEST_CREDENTIAL_FUNCTION_CALL_NAME REQUEST_INPUT_FUNCTION_CALL_NAME
-      Route RouteKey RunAsyncToolRequest SearchEngineParams SearchMemoryResponse Session SingleAgentCallback
+      GoogleSearchTool InstructionProvider LOAD_MEMORY ListSessionsRequest ListSessionsResponse LoadMemoryTool LogLevel Logger MemoryEntry NodeInfo
+      PRELOAD_MEMORY PreloadMemoryTool REQUEST_CONFIRMATION_FUNCTION_CALL_NAME REQUEST_CREDENTIAL_FUNCTION_CALL_NAME REQUEST_INPUT_FUNCTION_CALL_NAME
+      Route RouteKey RunAsyncToolRequest SearchEngineParams SearchMemoryRequest SearchMemoryResponse Session SingleAgentCallback
       StreamingMode ToolConfirmation ToolExecuteArgument ToolInputParameters ToolPredicate ToolProcessLlmRequest
       ToolUnion URL_CONTEXT UrlContextTool VertexAISearchConfig VertexAISearchDataStoreSpec VertexAiSearchTool
       VertexAiSearchToolParams VertexRagRetrievalTool createEvent createEventActions createResumabilityConfig
@@ -50,6 +50,11 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
     kind: 'ours',
     how: '`LoadArtifactsTool` preloads by patterns; a name without `user:` falls back to the user’s; an artifact that can’t be read is a line. `InMemoryArtifactService` copies parts, and refuses names that no folder takes.',
     names: 'LoadArtifactsTool InMemoryArtifactService',
+  },
+  {
+    kind: 'ours',
+    how: 'With the optional methods of adk-python: `addEventsToMemory`, `addMemory`, `deleteMemory`. `InMemoryMemoryService` finds words of all scripts.',
+    names: 'BaseMemoryService InMemoryMemoryService',
   },
   {
     kind: 'ours',
@@ -178,12 +183,6 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
     kind: 'not yet',
     what: 'Tasks of sub-agents (later)',
     names: 'FinishTaskTool FINISH_TASK_TOOL_NAME FINISH_TASK_SUCCESS_RESULT',
-  },
-  {
-    kind: 'not yet',
-    what: 'Memory (later)',
-    names: `BaseMemoryService SearchMemoryRequest InMemoryMemoryService LOAD_MEMORY LoadMemoryTool PRELOAD_MEMORY
-      PreloadMemoryTool`,
   },
   {
     kind: 'not yet',

@@ -1,3 +1,4 @@
+import { aborting } from '../net/guarded-fetch.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import type { Embedding } from '../store/memories/memory-store.ts';
@@ -50,12 +51,15 @@ async function vectorsOf(
   texts: readonly string[],
   options: EmbedOptions,
 ): Promise<readonly (readonly number[])[]> {
-  const answer: unknown = await embeddings.embed(texts, options).catch((cause: unknown) => {
-    if (options.signal.aborted) throw options.signal.reason;
-    throw new EmbeddingsFailed(`the embeddings ${embeddings.model} failed: ${thrownMessage(cause)}`, {
-      cause,
-    });
-  });
+  const { signal } = options;
+  let answer: unknown;
+  try {
+    answer = await aborting(embeddings.embed(texts, options), signal);
+  } catch (cause) {
+    if (signal.aborted) throw signal.reason;
+    const problem = `the embeddings ${embeddings.model} failed: ${thrownMessage(cause)}`;
+    throw new EmbeddingsFailed(problem, { cause });
+  }
   if (!Array.isArray(answer) || answer.length !== texts.length) {
     const got = Array.isArray(answer) ? `${answer.length} of` : `${kindOf(answer)} in place of`;
     throw failed(embeddings, `${got} ${texts.length} vectors`);

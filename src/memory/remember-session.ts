@@ -82,19 +82,19 @@ async function tell(
   service: BaseMemoryService,
   { app: appName, userId, sessionId }: SessionNames,
   wanted: readonly StoredEvent[],
-  { store, names, include }: RememberSession,
+  { store, names, include, signal }: RememberSession,
 ): Promise<void> {
   if (wanted.length === 0) return;
   if (service.addEventsToMemory !== undefined) {
     const events = wanted.map(({ event }) => event);
-    await askService('addEventsToMemory', () =>
+    await askService('addEventsToMemory', signal, () =>
       service.addEventsToMemory?.({ appName, userId, sessionId, events }),
     );
     return;
   }
   const whole = await store.sessions.readEvents({ ...names, limit: Number.MAX_SAFE_INTEGER });
   const events = whole.filter((stored) => isRemembered(stored, include)).map(({ event }) => event);
-  await askService('addSessionToMemory', () =>
+  await askService('addSessionToMemory', signal, () =>
     service.addSessionToMemory({ id: sessionId, appName, userId, events }),
   );
 }

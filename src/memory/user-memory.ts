@@ -1,4 +1,5 @@
 import { LONGEST_MEMORY } from '../contract/memories.ts';
+import { aborting } from '../net/guarded-fetch.ts';
 import { sha256Digest } from '../protocol/identity.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import { kindOf } from '../schema/kind-of.ts';
@@ -99,16 +100,18 @@ export class UserMemory implements ContextMemory {
 /** Memories of a user in an app's own service. An attempt that ends right after it has added memories may add them again. */
 export class ServiceMemory implements ContextMemory {
   readonly #service: BaseMemoryService;
+  readonly #signal: AbortSignal;
   readonly #owner: { appName: string; userId: string };
 
-  constructor(service: BaseMemoryService, { app, userId }: MemoryOwner) {
+  constructor(service: BaseMemoryService, { app, userId }: MemoryOwner, signal: AbortSignal) {
     this.#service = service;
+    this.#signal = signal;
     this.#owner = { appName: app, userId };
   }
 
   async search(query: string): Promise<SearchMemoryResponse> {
     const asked = textOfQuery(query);
-    const answer: unknown = await askService('searchMemory', () =>
+    const answer: unknown = await askService('searchMemory', this.#signal, () =>
       this.#service.searchMemory({ ...this.#owner, query: asked }),
     );
     if (isRecord(answer) && Array.isArray(answer.memories) && answer.memories.every(isEntry)) {
@@ -124,15 +127,26 @@ export class ServiceMemory implements ContextMemory {
     if (this.#service.addMemory === undefined) {
       throw new MemoryServiceFailed('the memory service has no method addMemory');
     }
-    await askService('addMemory', () => this.#service.addMemory?.({ ...this.#owner, memories: given }));
+    await askService('addMemory', this.#signal, () =>
+      this.#service.addMemory?.({ ...this.#owner, memories: given }),
+    );
   }
 }
 
-/** @throws MemoryServiceFailed */
-export async function askService<T>(method: keyof BaseMemoryService, ask: () => Promise<T> | undefined) {
+/**
+ * The answer of a method of an app's own service, unless the signal fires before.
+ *
+ * @throws MemoryServiceFailed
+ */
+export async function askService<T>(
+  method: keyof BaseMemoryService,
+  signal: AbortSignal,
+  ask: () => Promise<T> | undefined,
+): Promise<T | undefined> {
   try {
-    return await ask();
+    return await aborting(Promise.resolve(ask()), signal);
   } catch (cause) {
+    if (signal.aborted) throw signal.reason;
     const problem = `the memory service failed in ${method}: ${thrownMessage(cause)}`;
     throw new MemoryServiceFailed(problem, { cause });
   }

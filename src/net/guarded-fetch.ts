@@ -183,8 +183,8 @@ async function systemAddresses(host: string): Promise<string[]> {
   return (await resolveName(host, { all: true })).map(({ address }) => address);
 }
 
-/** The system's own search for a name can't be ended. */
-async function aborting<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+/** The work's outcome, or the signal's reason where work that can't be ended takes longer. */
+export async function aborting<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);
   if (signal.aborted) abort();

@@ -2,12 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
+import type { MemoryOptions } from '../../src/app/memory-settings.ts';
+import type { Embeddings } from '../../src/memory/embeddings.ts';
 import { memoryTerms } from '../../src/memory/memory-terms.ts';
 import { REMEMBER_SESSION_WORKFLOW } from '../../src/protocol/names.ts';
 import { call, createTestEnvironment, type TestEnvironment, text } from '../../src/testing/index.ts';
 import { LOAD_MEMORY, PRELOAD_MEMORY } from '../../src/tools/built-in/memory-tools.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { until } from '../setup/until.ts';
+import { characterEmbeddings } from './character-embeddings.ts';
 
 const note = tool({
   name: 'note',
@@ -23,7 +26,21 @@ const note = tool({
   },
 });
 
-const appOf = (name: string, memory: boolean | { include: (event: { author?: string }) => boolean }) => {
+const embeddings = characterEmbeddings(32);
+let embedding = Promise.withResolvers<void>();
+let asked = 0;
+/** The first time it never answers. */
+const hanging: Embeddings = {
+  ...embeddings,
+  embed: async (texts, options) => {
+    asked += 1;
+    embedding.resolve();
+    if (asked === 1) await new Promise(() => undefined);
+    return await embeddings.embed(texts, options);
+  },
+};
+
+const appOf = (name: string, memory: boolean | MemoryOptions) => {
   const rootAgent = new LlmAgent({
     name: `${name}_agent`,
     model: 'gemini-2.5-flash',
@@ -40,6 +57,7 @@ beforeAll(async () => {
       appOf('preloading', true),
       appOf('choosy', { include: ({ author }) => author === 'user' }),
       appOf('forgetful', false),
+      appOf('hanging', { embeddings: hanging }),
     ],
   });
 });
@@ -58,7 +76,7 @@ const textsOf = (memories: readonly { content: { parts?: { text?: string }[] } }
   memories.map(({ content }) => content.parts?.map(({ text: said }) => said).join(''));
 
 describe('the memory of an app', () => {
-  test('has what was said in a session, for the user’s later ones, and for nobody else [memory.turns] [memory.scope]', async () => {
+  test('has what was said in a session, for the user’s later ones, and for nobody else [memory.service] [memory.load] [memory.scope]', async () => {
     env.gemini.reset([text('Noted: your dog is called Balu.')]);
     const first = await env.run({ app: 'desk', userId: 'ada', message: 'My dog is called Balu.' });
     const found = await remembered({ app: 'desk', userId: 'ada' }, 'Balu', 2);
@@ -133,6 +151,17 @@ describe('the memory of an app', () => {
     const found = await remembered({ app: 'desk', userId: 'joe' }, 'figs mud', 3);
     expect(textsOf(found).sort()).toEqual(['hates mud', 'likes figs', 'likes figs']);
   });
+});
+
+test('a session is remembered although the worker dies that reads it, each event once [memory.crash]', async () => {
+  embedding = Promise.withResolvers();
+  env.gemini.reset([text('Noted.')]);
+  await env.run({ app: 'hanging', userId: 'lee', message: 'My car is red.' });
+  await embedding.promise;
+  await env.restartWorker();
+  const found = await remembered({ app: 'hanging', userId: 'lee' }, 'car noted', 2);
+  expect(textsOf(found).sort()).toEqual(['My car is red.', 'Noted.']);
+  expect(asked).toBe(2);
 });
 
 describe('what becomes of a session', () => {

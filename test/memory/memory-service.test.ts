@@ -56,6 +56,7 @@ describe('a service of the app’s own', () => {
     new ServiceMemory(
       { addSessionToMemory: async () => undefined, searchMemory: async () => ({ memories: [] }), ...methods },
       { app: 'desk', userId: 'ada' },
+      new AbortController().signal,
     );
 
   test('is asked as it is; its errors and its answers of other shapes are named [memory.ownService]', async () => {

@@ -2,9 +2,6 @@ import type { Rows } from './row.ts';
 
 /** What later releases bring: no test shows it yet. */
 export const PLANNED: Rows = {
-  'memory.service': ['adk-go: SearchMemory', 'Sessions are remembered and searched.'],
-  'memory.load': ['adk-go: loadmemorytool', '`load_memory` searches on the demand of the model.'],
-  'memory.preload': ['adk-go: preloadmemorytool', 'Memory of the question is put into the request.'],
   'mcp.tools': [
     'adk-go: mcptoolset',
     'Tools of MCP servers are a toolset, connected when needed, gated by name and arguments.',
@@ -14,10 +11,6 @@ export const PLANNED: Rows = {
   'tools.command': ['hector: commandtool', 'Commands run within a policy, streamed and cancellable.'],
   'skills.toolset': ['adk-js: SkillToolset', 'Skills are listed and loaded by tools.'],
   'agent.modes': ['adk-python: task mode', 'A sub-agent runs a task or a single turn and reports its end.'],
-  'session.compaction': [
-    'adk-python: #4740',
-    'Old events are summarised in the request, pending calls never.',
-  ],
   'credential.oauth': ['adk-rs: Auth', 'A credential is fetched by OAuth.'],
   'server.adk': ['adk-js: REST server', "ADK's own clients and web UI are served."],
   'server.a2a': ['hector: A2A', 'Agents are spoken to, and speak, by A2A.'],
