@@ -205,7 +205,7 @@ export const ERROR_CODES = {
   HOLDFAST_UNKNOWN_JOB: { name: 'UnknownJob' },
 
   // Memory
-  HOLDFAST_INVALID_MEMORY: { name: 'InvalidMemory', status: 400 },
+  HOLDFAST_INVALID_MEMORY: { name: 'InvalidMemory' },
   HOLDFAST_MEMORY_SERVICE_FAILED: { name: 'MemoryServiceFailed' },
   HOLDFAST_EMBEDDINGS_FAILED: { name: 'EmbeddingsFailed' },
 

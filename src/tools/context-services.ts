@@ -16,3 +16,9 @@ export class ServiceMissing extends ToolError {
     super(`${service} service is not initialized.`, { code: 'HOLDFAST_SERVICE_MISSING', retryable: false });
   }
 }
+
+/** @throws ServiceMissing */
+export function serviceOf<T>(service: T | undefined, name: 'Artifact' | 'Memory'): T {
+  if (service === undefined) throw new ServiceMissing(name);
+  return service;
+}

@@ -20,7 +20,7 @@ import type { SchemaLike } from '../schema/schema-types.ts';
 import { CallJob, type ContextJob, NoJobError } from './call-job.ts';
 import { type Asked, assertCredentialKey, CallQuestions, withoutSecrets } from './call-questions.ts';
 import { type ContextParams, type ContextTask, initFrom, NoCallError } from './context-params.ts';
-import { type ContextServices, ServiceMissing } from './context-services.ts';
+import { type ContextServices, serviceOf } from './context-services.ts';
 import { onceResult } from './function-response.ts';
 import { type InputAnswer, type InputRequest, nextInput, shortHint } from './input-request.ts';
 import type { CallInit, ContextInit } from './invocation-context.ts';
@@ -65,8 +65,7 @@ export class Context extends ReadonlyContext {
     this.eventActions = init.eventActions ?? createEventActions();
     this.abortSignal = init.abortSignal ?? new AbortController().signal;
     this.#state = new State(init.state, this.eventActions.stateDelta, stateSchemaOf(init.agent));
-    const { artifacts, memory } = init;
-    this.#services = defined({ artifacts, memory });
+    this.#services = init;
     this.#call = init.call;
     this.#questions = init.call?.questions ?? new CallQuestions();
     // Not private: a tool may come from another copy of the package. Not enumerable: it is nobody's to log.
@@ -240,11 +239,7 @@ export class Context extends ReadonlyContext {
     return await this.#artifacts.open(filename, options);
   }
 
-  /**
-   * Names of the artifacts of the session and its user, sorted.
-   *
-   * @throws ServiceMissing where there is no artifact service.
-   */
+  /** Names of the artifacts of the session and its user, sorted. @throws ServiceMissing where there is no artifact service. */
   async listArtifacts(): Promise<string[]> {
     return await this.#artifacts.list();
   }
@@ -376,15 +371,11 @@ export class Context extends ReadonlyContext {
   }
 
   get #artifacts(): ContextArtifacts {
-    const { artifacts } = this.#services;
-    if (artifacts === undefined) throw new ServiceMissing('Artifact');
-    return artifacts;
+    return serviceOf(this.#services.artifacts, 'Artifact');
   }
 
   get #memory(): ContextMemory {
-    const { memory } = this.#services;
-    if (memory === undefined) throw new ServiceMissing('Memory');
-    return memory;
+    return serviceOf(this.#services.memory, 'Memory');
   }
 
   #currentCall(member: string): CallInit {

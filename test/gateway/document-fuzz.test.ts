@@ -61,7 +61,9 @@ const client: object = new Proxy(
   {
     get: (_none, name) =>
       PARTS[name] ??
-      (name === 'sessions' || name === 'credentials' || name === 'artifacts' ? client : reached),
+      (name === 'sessions' || name === 'credentials' || name === 'artifacts' || name === 'memories'
+        ? client
+        : reached),
   },
 );
 const { gateway, send, lines } = stubGateway(client as HoldfastApi);

@@ -365,7 +365,7 @@ describe('over HTTP', () => {
   test('what was answered is what the document says, for every route but the errors’ [gateway.document]', () => {
     // What waits for people is shown where people answer: approvals.test.ts and replies.test.ts of the client. Jobs: jobs.test.ts. Artifacts: clients.test.ts of artifacts.
     const shownElsewhere = ({ tags = [] }: { tags?: string[] }) =>
-      ['Approvals', 'Artifacts', 'Credentials', 'Jobs'].some((tag) => tags.includes(tag));
+      ['Approvals', 'Artifacts', 'Credentials', 'Jobs', 'Memories'].some((tag) => tags.includes(tag));
     const operations = Object.values(check.document.paths)
       .flatMap((methods) => Object.values(methods))
       .filter((operation) => !shownElsewhere(operation));

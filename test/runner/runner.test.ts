@@ -352,9 +352,9 @@ describe('a Runner', () => {
       'Runner: plugins: the workers of `client` run the app',
     ],
     [
-      'a memory service',
-      { memoryService: {} },
-      'Runner: memoryService: an option of ADK that this release of Holdfast does not have; leave it out',
+      'a memory service with a client',
+      { client, sessionService: undefined, memoryService: {} },
+      'Runner: memoryService: the workers of `client` have the service of their app: give it to `durable.memory: { service }` there',
     ],
     [
       'a mistyped option',

@@ -204,7 +204,7 @@ export interface Tables {
     created_at: Generated<Date>;
   };
   'holdfast.memories': {
-    id: string;
+    id: BigInteger;
     author: string | null;
     content: JSONColumnType<Content>;
     metadata: JSONColumnType<Record<string, unknown>> | null;
