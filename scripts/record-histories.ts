@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { GATE_KIND_KEYS } from '../test/setup/gate-turn-kinds.ts';
 import { OWN_HISTORIES, RECORDED } from '../test/setup/histories.ts';
-import { makeStore } from '../test/setup/made-store.ts';
+import { startDatabases } from '../test/setup/own-database.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../test/setup/turn-environment.ts';
 import { TURN_KINDS, type TurnKind, turnKindAgents, turnKindApps } from '../test/setup/turn-kinds.ts';
 import { buildBundle } from './build-bundle.ts';
@@ -16,7 +16,7 @@ if (unknown.length > 0)
 
 mkdirSync(OWN_HISTORIES, { recursive: true });
 await buildBundle();
-await makeStore();
+const stopDatabases = await startDatabases();
 
 const isChosen = (kind: string) =>
   named.length === 0 ? !RECORDED.some((each) => each.kind === kind) : named.includes(kind);
@@ -35,6 +35,8 @@ for (const [serverConfig, kinds] of Map.groupBy(chosen, ([, kind]) => kind.serve
     await environment.close();
   }
 }
+
+await stopDatabases();
 
 async function record(environment: TurnEnvironment, name: string, kind: TurnKind): Promise<void> {
   const { script, runConfig, drive, recorded, recordedWorkflow, app = 'histories' } = kind;

@@ -76,7 +76,8 @@ const REFUSED: Record<
   Exclude<keyof RunConfig, 'streamingMode' | 'maxLlmCalls' | 'pauseOnToolCalls'>,
   string
 > = {
-  saveInputBlobsAsArtifacts: 'needs artifacts, which this release of Holdfast does not have; leave it out',
+  saveInputBlobsAsArtifacts:
+    'is what the plugin SaveFilesAsArtifactsPlugin does: give it to the App, and leave this out',
   plainTextToolConfirmation:
     'needs confirmations, which this release of Holdfast does not have; leave it out',
   allowRemoteToolConfirmation:

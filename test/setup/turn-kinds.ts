@@ -4,6 +4,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import type { FunctionResponse } from '../../src/events/content.ts';
 import { getFunctionCalls } from '../../src/events/event.ts';
+import { invocationIdOf } from '../../src/protocol/identity.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, calls, error, hang, text } from '../../src/testing/gemini-reply.ts';
@@ -101,6 +102,7 @@ export const turnKindApps = ([rootAgent]: ReturnType<typeof turnKindAgents>) =>
         // Recorded turns are of this app where they name none.
         new App({ name: 'histories', rootAgent }),
         new App({ name: 'in-a-hurry', rootAgent, durable: { budgets: { turn: { time: '1s' } } } }),
+        new App({ name: 'remembering', rootAgent, durable: { memory: true } }),
         ...hookKindApps(),
         ...gateKindApps(),
         ...jobKindApps(),
@@ -179,8 +181,23 @@ async function goAndOneMore(
 }
 
 /** One turn of each kind: what the workflow's histories look like. */
+/** The workflow that adds the first message's session to the memory. */
+function memoryOf({ app, userId, sessionId }: SessionNames): string {
+  return `${app}/${userId}/${sessionId}/memory-${invocationIdOf(app, userId, sessionId, 'm1')}`;
+}
+
 export const TURN_KINDS: Record<string, TurnKind> = {
   answer: { script: [text('hello')] },
+  remembered: { script: [text('hello')], app: 'remembering' },
+  'added-to-the-memory': {
+    script: [text('hello')],
+    app: 'remembering',
+    async drive({ client, temporal }, names) {
+      await (await client.sendMessage({ ...names, message: 'go', messageId: 'm1' })).result();
+      await temporal.workflow.getHandle(memoryOf(names)).result();
+    },
+    recordedWorkflow: memoryOf,
+  },
   'calls-one-after-another': { script: stepCalls([[sum(1)], [sum(2)], [sum(3)]]) },
   'calls-in-parallel': { script: stepCalls([[sum(1), sum(2), sum(3)]]) },
   'calls-alone': { script: stepCalls([[sum(1), { name: 'alone' }, sum(2)]]) },
