@@ -71,6 +71,7 @@ test('a bundle that does something else is found out [replay]', async () => {
     ['holdfast.callModel', 'holdfast.askModel'],
     ['holdfast.deliverJob', 'holdfast.tellJob'],
     ['holdfast.deliverNotice', 'holdfast.tellNotice'],
+    ['holdfast.rememberSession', 'holdfast.readSession'],
     ['const PAYLOAD_LIMIT = 64 * 1024', 'const PAYLOAD_LIMIT = 128 * 1024'],
   );
   const errors = await replay(path, some);
@@ -93,7 +94,7 @@ test('histories of one release replay on the next, which does something else beh
 test('a release that does it without patched() is found out [upgrade.patched]', async () => {
   const errors = Object.entries(await replay(secondRelease('true'), some));
   const others = errors.filter(([, error]) => error === undefined).map(([run]) => run);
-  // Of toolJob and deliverNotice, which it has not changed.
-  expect(others.filter((run) => !/\/job\/|\/notice-\d/.test(run))).toEqual([]);
+  // Of toolJob, deliverNotice and rememberSession, which it has not changed.
+  expect(others.filter((run) => !/\/job\/|\/notice-\d|\/memory-/.test(run))).toEqual([]);
   expect(errors.length).toBeGreaterThan(others.length);
 });
