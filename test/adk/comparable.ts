@@ -1,4 +1,4 @@
-import type { Content, Event } from '../../src/index.ts';
+import type { CompactedEvent, Content, Event } from '../../src/index.ts';
 import type { SeenRequest } from './scripted-llm.ts';
 
 /** What a scenario came to, in terms that both packages share. */
@@ -65,8 +65,12 @@ export function comparableEvent(event: Event, ids: Ids): ComparableEvent {
     invocationId: _invocation,
     actions,
     longRunningToolIds,
+    // Of a compacted event.
+    startTime: _start,
+    endTime: _end,
+    endEventId: _last,
     ...said
-  } = event;
+  } = event as Event & Partial<CompactedEvent>;
   return {
     author: event.author,
     ...withIds(said, ids),

@@ -27,7 +27,7 @@ export class HoldfastSide {
     const apps = scenarios.map((scenario) => {
       const name = agentNameOf(scenario);
       if (actors.has(name)) throw new Error(`two scenarios are called ${scenario.name}`);
-      const model = new ScriptedLlm('gemini-2.5-flash', scenario.script);
+      const model = new ScriptedLlm('gemini-2.5-flash', scenario.script, scenario.isTimed);
       const notes: unknown[] = [];
       const note = (...what: unknown[]) => void notes.push(structuredClone(what));
       const { agent, plugins = [] } = scenario.build(holdfast, model, name, note);

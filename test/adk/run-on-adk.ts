@@ -11,7 +11,7 @@ const APP = 'differential';
 export async function runOnAdk(scenario: Scenario): Promise<Came> {
   const adk = (await import('@google/adk')) as unknown as Library;
   adk.setLogger({ setLogLevel() {}, log() {}, debug() {}, info() {}, warn() {}, error() {} });
-  const model = new ScriptedLlm('gemini-2.5-flash', scenario.script);
+  const model = new ScriptedLlm('gemini-2.5-flash', scenario.script, scenario.isTimed);
   const notes: unknown[] = [];
   const note = (...what: unknown[]) => void notes.push(structuredClone(what));
   const { agent, plugins = [] } = scenario.build(adk, model, agentNameOf(scenario), note);

@@ -44,6 +44,8 @@ export interface Scenario {
   /** On ADK only: what was said between a call and its late response is kept, as Holdfast does. */
   keepsTalk?: true;
   differs?: Difference;
+  /** ADK tells events apart by their milliseconds: the model answers in a later one than it was asked in. */
+  isTimed?: true;
   /** Said in an earlier session, which is in the memory; without it there is no memory service. */
   remembered?: readonly (readonly [author: string, text: string])[];
 }

@@ -3,6 +3,7 @@ import { AGENT_CALLBACKS } from './scenarios/agent-callbacks.ts';
 import { AGENT_TOOLS } from './scenarios/agent-tools.ts';
 import { ARTIFACTS } from './scenarios/artifacts.ts';
 import { BASICS } from './scenarios/basics.ts';
+import { COMPACTIONS } from './scenarios/compactions.ts';
 import { CONFIRMATIONS } from './scenarios/confirmations.ts';
 import { ENDINGS } from './scenarios/endings.ts';
 import { HISTORY } from './scenarios/history.ts';
@@ -28,6 +29,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...BASICS,
   ...ARTIFACTS,
   ...MEMORIES,
+  ...COMPACTIONS,
   ...STATE,
   ...RESULTS,
   ...MODEL_CALLBACKS,

@@ -25,9 +25,13 @@ export class ScriptedLlm extends BaseLlm {
   readonly requests: SeenRequest[] = [];
   readonly #script: readonly ScriptedCall[];
 
-  constructor(name: string, script: readonly ScriptedCall[]) {
+  /** Whether each answer comes in a millisecond of its own. */
+  readonly #isTimed: boolean;
+
+  constructor(name: string, script: readonly ScriptedCall[], isTimed = false) {
     super({ model: name });
     this.#script = script;
+    this.#isTimed = isTimed;
   }
 
   override async *generateContentAsync(
@@ -40,8 +44,16 @@ export class ScriptedLlm extends BaseLlm {
     if (call === undefined) throw new Error(`the script has no answer to request ${this.requests.length}`);
     if (call instanceof Error) throw call;
     const responses = typeof call === 'function' ? call(request, earlier) : call;
+    if (this.#isTimed) await nextMillisecond();
     for (const response of responses) yield structuredClone(response);
+    if (this.#isTimed) await nextMillisecond();
   }
+}
+
+/** Waits for the clock. */
+export async function nextMillisecond(): Promise<void> {
+  const now = Date.now();
+  while (Date.now() <= now) await new Promise(setImmediate);
 }
 
 function seen({ model, contents, config = {} }: LlmRequest, isStream: boolean): SeenRequest {
