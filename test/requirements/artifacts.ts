@@ -30,6 +30,10 @@ export const ARTIFACTS: Rows = {
   'artifact.fork': ['holdfast', 'A fork has the artifacts that its parent had at that place.'],
   'artifact.rewind': ['adk-python: rewind', 'After a rewind artifacts are what they were.'],
   'artifact.bytes': ['hector', 'Bytes are read as they were saved, whole or in ranges, a block at a time.'],
+  'artifact.failures': [
+    'holdfast',
+    'A bucket that refuses, fails or is full is named, and leaves nothing half-written.',
+  ],
   'artifact.checksum': ['hector', 'Bytes that have changed are an error with both checksums.'],
   'artifact.garbage': ['holdfast', 'Bytes that no version uses are removed.'],
   'artifact.clients': [
