@@ -26,20 +26,22 @@ const FUSION = 60;
 const FOUND = `m.id, m.author, m.content, m.metadata, m.said_at,
   (select s.name from holdfast.sessions s where s.id = m.session_id) as name`;
 
-// BM25 with each term counted once, and lengths weighed a little.
-const BY_TERMS = `with terms as (
-  select t::tsquery as term from unnest($3::text[]) t
+// BM25 with each term counted once, and lengths weighed a little. Each list is made once: PostgreSQL expects one row of each.
+const BY_TERMS = `with terms as materialized (
+  select u.t::tsquery as term, u.nth from unnest($3::text[]) with ordinality u(t, nth)
 ), hits as materialized (
   select m.id, m.terms, m.words from holdfast.memories m
   where m.user_key = $1 and m.terms @@ $2::tsquery order by m.id desc limit ${MOST_READ}
-), whole as (
+), matches as materialized (
+  select h.id, h.words, t.nth from hits h join terms t on h.terms @@ t.term
+), whole as materialized (
   select count(*)::float8 as n, greatest(avg(m.words), 1)::float8 as words from holdfast.memories m where m.user_key = $1
-), weights as (
-  select t.term, ln(1 + greatest(w.n - count(h.id), 0) / (count(h.id) + 0.5)) as weight
-  from terms t cross join whole w left join hits h on h.terms @@ t.term group by t.term, w.n
-), best as (
+), weights as materialized (
+  select h.nth, ln(1 + greatest(w.n - count(*), 0) / (count(*) + 0.5)) as weight
+  from matches h cross join whole w group by h.nth, w.n
+), best as materialized (
   select h.id, sum(g.weight) / (1 + 1.2 * (0.7 + 0.3 * h.words / w.words)) as score
-  from hits h join weights g on h.terms @@ g.term cross join whole w
+  from matches h join weights g on g.nth = h.nth cross join whole w
   group by h.id, h.words, w.words order by 2 desc, 1 desc limit $4
 )
 select ${FOUND} from best b join holdfast.memories m on m.id = b.id order by b.score desc, m.id desc`;
