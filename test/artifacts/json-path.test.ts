@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { outlineOf, queryJson } from '../../src/artifacts/json-path.ts';
+import { processorTime } from '../setup/processor-time.ts';
 
 const orders = {
   orders: [
@@ -59,9 +60,9 @@ describe('a JSONPath', () => {
         in: [{ a: [1, [2]] }],
       })),
     };
-    const began = performance.now();
+    const took = processorTime();
     queryJson(wide, path, 1_000);
-    expect(performance.now() - began).toBeLessThan(8_000);
+    expect(took()).toBeLessThan(8_000);
   });
 });
 

@@ -22,7 +22,12 @@ const jsonOf = (given: Payloads | undefined): unknown => {
 };
 
 /** What workflows don't look at. */
-const IGNORED = new Set<string>([names.NOTIFY, names.DELIVER_NOTICE, names.RECORD_ENTRIES]);
+const IGNORED = new Set<string>([
+  names.NOTIFY,
+  names.DELIVER_NOTICE,
+  names.RECORD_ENTRIES,
+  names.REMEMBER_SESSION,
+]);
 
 const OWN: Partial<Record<string, Shape>> = {
   [names.CALL_MODEL]: RESULTS.step,
