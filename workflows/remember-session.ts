@@ -17,7 +17,7 @@ export async function rememberSession(given: RememberSession): Promise<void> {
 
 /**
  * Starts {@link rememberSession} for a turn that ends now, and waits until it has started: the server starts none for a workflow that has ended.
- * Where it can't be started, that of the next turn reads the session from where the last one ended.
+ * If it can't be started, the next turn's one reads what is left.
  */
 export async function startToRemember(
   { app, userId, sessionId }: Omit<RememberSession, 'v'>,

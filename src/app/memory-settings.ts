@@ -6,7 +6,7 @@ import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 
-/** How an app remembers its users beyond a session. */
+/** Settings of an app’s memory. */
 export interface MemoryOptions {
   /**
    * `'turns'`: after each turn, texts of the user and of agents are added to the memory. `'never'`: only what programs and tools add
@@ -16,7 +16,7 @@ export interface MemoryOptions {
    */
   index?: 'turns' | 'never';
   /**
-   * Which events are remembered, of those that have text.
+   * Chooses the events that are remembered, of those that have text.
    *
    * @default all
    * @example include: (event) => event.author === 'user'

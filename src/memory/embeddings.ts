@@ -5,7 +5,7 @@ import type { Embedding } from '../store/memories/memory-store.ts';
 import { EmbeddingsFailed } from './memory-errors.ts';
 
 export interface EmbedOptions {
-  /** Whether the texts are kept, or ask for kept ones: some models embed them differently. */
+  /** `document`: the texts are kept. `query`: they ask for kept ones. Some models embed the two differently. */
   purpose: 'document' | 'query';
   signal: AbortSignal;
 }

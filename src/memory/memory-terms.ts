@@ -20,7 +20,7 @@ export const MOST_TERMS = 64;
 export interface MemoryTerms {
   /** Different ones. */
   terms: string[];
-  /** How many words the text has. */
+  /** Number of words in the text. */
   words: number;
 }
 

@@ -4,7 +4,7 @@ interface Spoken {
 
 /** Characters of a memory: a longer text is several. */
 const LONGEST_PASSAGE = 4_000;
-/** Where a passage may end, from the last third of it on. */
+/** A passage may end at these, in its last third. */
 const BREAKS = ['\n\n', '\n', '. ', ' '];
 
 /** Text of a content's parts, thoughts left out. */

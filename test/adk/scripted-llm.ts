@@ -25,7 +25,7 @@ export class ScriptedLlm extends BaseLlm {
   readonly requests: SeenRequest[] = [];
   readonly #script: readonly ScriptedCall[];
 
-  /** Whether each answer comes in a millisecond of its own. */
+  /** Each answer comes in a millisecond of its own. */
   readonly #isTimed: boolean;
 
   constructor(name: string, script: readonly ScriptedCall[], isTimed = false) {

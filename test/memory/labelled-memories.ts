@@ -1,4 +1,4 @@
-/** What a user has said, and questions, each with the number of the memory that answers it. */
+/** Sentences of a user, and questions, each with the number of the sentence that answers it. */
 export interface LabelledMemories {
   script: string;
   memories: readonly string[];

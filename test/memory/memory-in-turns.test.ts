@@ -63,7 +63,7 @@ beforeAll(async () => {
 });
 afterAll(() => env.close());
 
-/** What is found once it was added, which no turn waits for. */
+/** The memories that are found, once there are so many: no turn waits until they are added. */
 async function remembered(owner: { app: string; userId: string }, query: string, wanted: number) {
   return await until(async () => {
     const found = await env.store.memories.search(owner, { terms: memoryTerms(query).terms, limit: 50 });

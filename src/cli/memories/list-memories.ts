@@ -5,7 +5,7 @@ import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
 import { DEFAULT_USER, onlyApp } from '../sessions/named-session.ts';
 import { ago, tableLines } from '../sessions/shown-values.ts';
 
-/** Whose memories. */
+/** Names the user whose memories are meant. */
 export interface OwnerOptions {
   app?: string;
   user?: string;

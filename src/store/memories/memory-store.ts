@@ -1,7 +1,7 @@
 import type { Content } from '../../events/content.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 
-/** Whose memories: those of a user of an app. */
+/** The user of an app whose memories are meant. */
 export type MemoryOwner = Pick<SessionNames, 'app' | 'userId'>;
 
 /** An embedding, of length 1, and the model that made it: only embeddings of one model and size are compared. */
@@ -26,7 +26,7 @@ export interface NewMemory {
 /** A passage of an event. */
 export interface EventMemory extends NewMemory {
   seq: number;
-  /** Which passage of the event, from 0. */
+  /** Number of the passage in its event, from 0. */
   nth: number;
 }
 

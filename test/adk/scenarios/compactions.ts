@@ -52,7 +52,7 @@ function compacting(
   };
 }
 
-/** What models see of compacted contexts. */
+/** Compacted contexts, as models see them. */
 export const COMPACTIONS: readonly Scenario[] = [
   compacting(
     'a context that is summarised by its tokens',
