@@ -206,8 +206,8 @@ export const ERROR_CODES = {
 
   // Memory
   HOLDFAST_INVALID_MEMORY: { name: 'InvalidMemory' },
-  HOLDFAST_MEMORY_SERVICE_FAILED: { name: 'MemoryServiceFailed' },
-  HOLDFAST_EMBEDDINGS_FAILED: { name: 'EmbeddingsFailed' },
+  HOLDFAST_MEMORY_SERVICE_FAILED: { name: 'MemoryServiceFailed', ...RETRYABLE },
+  HOLDFAST_EMBEDDINGS_FAILED: { name: 'EmbeddingsFailed', ...RETRYABLE },
 
   // Artifacts
   HOLDFAST_INVALID_ARTIFACT_NAME: { name: 'InvalidArtifactName', status: 400 },

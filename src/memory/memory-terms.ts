@@ -15,7 +15,7 @@ const LONGEST_WORD = 64;
 const STEM = 5;
 
 /** Terms of a query that count. */
-export const MOST_TERMS = 64;
+export const MOST_TERMS = 32;
 
 export interface MemoryTerms {
   /** Different ones. */

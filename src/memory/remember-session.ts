@@ -11,8 +11,8 @@ import { memoryTerms } from './memory-terms.ts';
 import { passagesOf, textOf } from './passages.ts';
 import { askService } from './user-memory.ts';
 
-/** Events that are read at once. */
-const AT_ONCE = 200;
+/** Events that are read, embedded and kept at once. */
+const AT_ONCE = 20;
 
 export interface RememberSession {
   store: Pick<Store, 'memories' | 'sessions'>;

@@ -14,6 +14,8 @@ import { textOf } from './passages.ts';
 
 /** Characters of a query that count. */
 const LONGEST_QUERY = 4_000;
+/** Milliseconds that a search waits for embeddings, or for an app's own service. */
+const LONGEST_SEARCH = 10_000;
 /** Memories that are added at once. */
 const MOST_ADDED = 100;
 
@@ -86,8 +88,9 @@ export class UserMemory implements ContextMemory {
 
   async #embeddingOf(embeddings: Embeddings, query: string) {
     const { signal, warn } = this.#init;
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_SEARCH)]);
     try {
-      const [embedding] = await embedded(embeddings, [query], { purpose: 'query', signal });
+      const [embedding] = await embedded(embeddings, [query], { purpose: 'query', signal: inTime });
       return embedding;
     } catch (error) {
       if (signal.aborted) throw error;
@@ -111,7 +114,8 @@ export class ServiceMemory implements ContextMemory {
 
   async search(query: string): Promise<SearchMemoryResponse> {
     const asked = textOfQuery(query);
-    const answer: unknown = await askService('searchMemory', this.#signal, () =>
+    const inTime = AbortSignal.any([this.#signal, AbortSignal.timeout(LONGEST_SEARCH)]);
+    const answer: unknown = await askService('searchMemory', inTime, () =>
       this.#service.searchMemory({ ...this.#owner, query: asked }),
     );
     if (isRecord(answer) && Array.isArray(answer.memories) && answer.memories.every(isEntry)) {
@@ -146,7 +150,7 @@ export async function askService<T>(
   try {
     return await aborting(Promise.resolve(ask()), signal);
   } catch (cause) {
-    if (signal.aborted) throw signal.reason;
+    if (signal.aborted && !isTimeout(signal.reason)) throw signal.reason;
     const problem = `the memory service failed in ${method}: ${thrownMessage(cause)}`;
     throw new MemoryServiceFailed(problem, { cause });
   }
@@ -195,4 +199,8 @@ function isEntry(value: unknown): value is MemoryEntry {
 function textOfQuery(query: unknown): string {
   if (typeof query === 'string') return query.slice(0, LONGEST_QUERY).toWellFormed();
   throw new TypeError(`searchMemory: expected the query as text, got ${kindOf(query)}`);
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof DOMException && reason.name === 'TimeoutError';
 }

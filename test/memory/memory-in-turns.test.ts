@@ -36,6 +36,7 @@ const hanging: Embeddings = {
     asked += 1;
     embedding.resolve();
     if (asked === 1) await new Promise(() => undefined);
+    if (asked === 2) throw new Error('quota');
     return await embeddings.embed(texts, options);
   },
 };
@@ -153,7 +154,7 @@ describe('the memory of an app', () => {
   });
 });
 
-test('a session is remembered although the worker dies that reads it, each event once [memory.crash]', async () => {
+test('a session is remembered although the worker dies that reads it, and although embeddings fail, each event once [memory.crash]', async () => {
   embedding = Promise.withResolvers();
   env.gemini.reset([text('Noted.')]);
   await env.run({ app: 'hanging', userId: 'lee', message: 'My car is red.' });
@@ -161,7 +162,26 @@ test('a session is remembered although the worker dies that reads it, each event
   await env.restartWorker();
   const found = await remembered({ app: 'hanging', userId: 'lee' }, 'car noted', 2);
   expect(textsOf(found).sort()).toEqual(['My car is red.', 'Noted.']);
-  expect(asked).toBe(2);
+  // The second one threw, and was asked again.
+  expect(asked).toBe(3);
+});
+
+test('messages that come while a turn ends are answered [memory.service]', async () => {
+  env.gemini.reset(() => text('yes'));
+  const names = { app: 'desk', userId: 'mia', sessionId: 'busy' };
+  const turns = [];
+  for (let count = 0; count < 12; count += 1) {
+    const sent = await env.client.sendMessage({
+      ...names,
+      message: `message ${count}`,
+      messageId: `m${count}`,
+    });
+    turns.push(sent.result());
+    // The next one comes about when this one ends.
+    if (count % 3 !== 0) await turns.at(-1);
+  }
+  for (const result of await Promise.all(turns)) expect(result.status).toBe('completed');
+  await remembered(names, 'message', 12);
 });
 
 describe('what becomes of a session', () => {

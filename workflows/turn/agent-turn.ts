@@ -39,7 +39,10 @@ export async function agentTurn(given: AgentTurnStart, carriedOver?: ChainState)
   const { chain, mailbox } = turn;
   for (;;) {
     const current = chain.current ?? (await nextInvocation(turn));
-    if (current === undefined) break;
+    if (current === undefined) {
+      if (await turn.remember()) continue;
+      break;
+    }
     const ended = await runCurrent(turn, current);
     if ('inbox' in ended) {
       supersede(chain);
@@ -47,13 +50,14 @@ export async function agentTurn(given: AgentTurnStart, carriedOver?: ChainState)
       continue;
     }
     if (ended instanceof CancelledInvocation) {
+      await turn.remember();
       await turn.handled();
       const { recorded, error } = ended;
       const hasEnded = recorded !== undefined && recorded.status !== 'interrupted';
       if (hasEnded) endInvocation(chain, recorded);
       // Its own message may yet wait in the store.
       if (!hasEnded || chain.first === undefined) {
-        await turn.ends('interrupted');
+        turn.ends('interrupted');
         throw error;
       }
       break;
@@ -65,7 +69,7 @@ export async function agentTurn(given: AgentTurnStart, carriedOver?: ChainState)
   }
   if (chain.first === undefined) throw missingMessage();
   const result = resultOfChain(chain);
-  await turn.ends(result.status);
+  turn.ends(result.status);
   if (result.status === 'failed') throw turnFailure(result);
   return result;
 }
@@ -95,8 +99,9 @@ async function nextInvocation(turn: Turn): Promise<InvocationState | undefined> 
   const { chain, mailbox } = turn;
   await turn.handled(() => mailbox.waiting > 0 && !isCancelled());
   if (isCancelled() && (chain.first === undefined || mailbox.waiting > 0)) {
+    await turn.remember();
     await turn.handled();
-    await turn.ends('interrupted');
+    turn.ends('interrupted');
     throw new CancelledFailure('CANCELLED');
   }
   const next = mailbox.next();

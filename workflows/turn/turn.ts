@@ -48,6 +48,8 @@ export class Turn {
   /** The invocation under way, or the last one. */
   #latest: InvocationState | undefined;
   #result: TurnResult['status'] | undefined;
+  /** The invocation after which the session was added to the memory. */
+  #remembered: string | undefined;
 
   constructor(start: AgentTurnStart, chain: ChainState) {
     const { workflowId } = workflowInfo();
@@ -180,10 +182,22 @@ export class Turn {
     this.#running.length = 0;
   }
 
-  async ends(status: TurnResult['status']): Promise<void> {
+  ends(status: TurnResult['status']): void {
     this.#result = status;
     this.describe();
-    if (this.chain.remembers) await startToRemember(this.start, this.invocationId);
+  }
+
+  /**
+   * Has the session added to the memory where the app has one. Others may send messages meanwhile: look for them after this.
+   *
+   * @returns whether this has waited.
+   */
+  async remember(): Promise<boolean> {
+    const { invocationId } = this;
+    if (!this.chain.remembers || this.#remembered === invocationId) return false;
+    this.#remembered = invocationId;
+    await startToRemember(this.start, invocationId);
+    return true;
   }
 
   /**

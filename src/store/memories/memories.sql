@@ -15,7 +15,8 @@ begin
       array_to_tsvector(m.terms || ('@' || s.user_key)), m.words, m.embedded_by, m.embedding
     from json_to_recordset(a.memories) as m(seq bigint, nth int, author text, content json, said_at float8, terms text[], words int,
       embedded_by text, embedding real[])
-    where not exists (
+    -- What was read before may have been deleted since.
+    where m.seq > s.remembered_seq and not exists (
       select from holdfast.events e where e.session_id = s.id and e.seq > m.seq and e.hides_after < m.seq
     )
     on conflict do nothing;

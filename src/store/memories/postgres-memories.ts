@@ -15,7 +15,7 @@ type FoundRow = Pick<
 };
 
 /** Memories with one of the terms that a search looks at, the newest ones. */
-const MOST_READ = 20_000;
+const MOST_READ = 5_000;
 /** Memories whose embeddings are compared where PostgreSQL has no pgvector, the newest ones. */
 const MOST_COMPARED = 2_000;
 const ID = /^[1-9]\d{0,17}$/;
@@ -58,7 +58,7 @@ const BY_ARRAY = `with newest as (
 select ${FOUND} from newest m
 order by (select sum(u.one * u.other) from unnest(m.embedding, $3::real[]) u(one, other)) desc, m.id desc limit $4`;
 
-const HAS_VECTORS = `select exists (select from pg_extension where extname = 'vector') as made,
+const HAS_VECTORS = `select to_regtype('vector') is not null as made,
   exists (select from pg_available_extensions where name = 'vector') as available`;
 
 const PROGRESS =
@@ -67,7 +67,10 @@ const PROGRESS =
 const NEWEST = `select ${FOUND} from holdfast.memories m
 where m.user_key = $1 and ($2::bigint is null or m.id < $2) order by m.id desc limit $3`;
 
-const DELETE = `with gone as (
+const DELETE = `with read as (
+  update holdfast.sessions s set remembered_seq = s.last_seq
+  where s.user_key = $1 and s.root_session is null and $2::bigint[] is null and s.remembered_seq < s.last_seq
+), gone as (
   delete from holdfast.memories m where m.user_key = $1 and ($2::bigint[] is null or m.id = any ($2)) returning 1
 )
 select count(*)::int as deleted from gone`;

@@ -84,7 +84,7 @@ export class PreloadMemoryTool extends BaseTool {
       `The following content is from your previous conversations with the user.
 They may be useful for answering the user's current query.
 <PAST_CONVERSATIONS>
-${lines.join('\n')}
+${lines.join('\n').replace(BLOCK, '‹')}
 </PAST_CONVERSATIONS>
 `,
     ]);
@@ -109,7 +109,7 @@ async function found(context: Context, query: string): Promise<MemoryEntry[]> {
 }
 
 function linesOf({ content, author, timestamp }: MemoryEntry): string[] {
-  const text = joinedText(content).replace(BLOCK, '‹');
+  const text = joinedText(content);
   const said = author ? `${author}: ${text}` : text;
   return [...(timestamp ? [`Time: ${timestamp}`] : []), ...(text === '' ? [] : [said])];
 }
