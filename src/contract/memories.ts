@@ -102,7 +102,7 @@ export const deleteMemories = {
   name: 'memories.deleteAll',
   id: 'deleteMemories',
   summary: 'Delete all memories of a user',
-  description: 'What is said afterwards is remembered again. Sessions keep their events.',
+  description: 'Later messages are remembered again. Sessions keep their events.',
   method: 'delete',
   path: PATH,
   input: z.object(USER),

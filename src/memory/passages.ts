@@ -4,7 +4,7 @@ interface Spoken {
 
 /** Characters of a memory: a longer text is several. */
 const LONGEST_PASSAGE = 4_000;
-const LAST_THIRD = 2 / 3;
+const EARLIEST_BREAK = 2 / 3;
 /** Passages of a text; what comes behind them is not remembered. */
 const MOST_PASSAGES = 250;
 /** A passage may end at these, in its last third. */
@@ -32,7 +32,7 @@ export function passagesOf(text: string): string[] {
 function endOfPassage(text: string, start: number): number {
   const longest = start + LONGEST_PASSAGE;
   if (text.length <= longest) return text.length;
-  const last = text.slice(start + LONGEST_PASSAGE * LAST_THIRD, longest);
+  const last = text.slice(start + LONGEST_PASSAGE * EARLIEST_BREAK, longest);
   for (const mark of BREAKS) {
     const found = last.lastIndexOf(mark);
     if (found >= 0) return longest - last.length + found + mark.length;

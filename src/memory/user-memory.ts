@@ -129,7 +129,8 @@ export class ServiceMemory implements ContextMemory {
   async add(memories: readonly MemoryEntry[]): Promise<void> {
     const given = checkedMemories(memories).map(({ entry }) => entry);
     if (this.#service.addMemory === undefined) {
-      throw new MemoryServiceFailed('the memory service has no method addMemory');
+      const problem = 'the memory service of the app can’t add memories: it has no method addMemory';
+      throw new MemoryServiceFailed(problem, { retryable: false });
     }
     await askService('addMemory', this.#signal, () =>
       this.#service.addMemory?.({ ...this.#owner, memories: given }),

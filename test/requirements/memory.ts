@@ -16,7 +16,7 @@ export const MEMORY: Rows = {
   'memory.retention': ['holdfast', 'Retention takes memories that were added by themselves along.'],
   'memory.retrieval': ['holdfast', 'Memories that answer a question are found, in five scripts.'],
   'memory.scripts': ['adk-js: InMemoryMemoryService', 'Words of all scripts are found, whatever their form.'],
-  'memory.passages': ['holdfast', 'Long texts are memories in passages that lose nothing.'],
+  'memory.passages': ['holdfast', 'Long texts are remembered in passages, up to about a million characters.'],
   'memory.embeddings': [
     'holdfast',
     'Memories are found by their meaning; embeddings that fail leave the words, and nothing half-written.',

@@ -59,11 +59,11 @@ export interface SearchMemories {
 }
 
 /**
- * Memories of users, from their sessions and beside them. A memory of a session goes with its session, and with its event where a rewind
- * hides that.
+ * Memories of users, from their sessions and beside them. A memory of a session is deleted with its session, and when a rewind hides
+ * its event.
  */
 export interface MemoryStore {
-  /** A session, and up to which event it was read for memories. Undefined where there is no such session, or an agent's that a call has run. */
+  /** A session, and up to which event it was read for memories. Undefined if there is no such session, or if it is that of an agent that a call ran. */
   progress(names: SessionNames): Promise<{ session: string; seq: number } | undefined>;
   /**
    * Keeps memories of a session's events, each once.
