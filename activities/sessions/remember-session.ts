@@ -1,17 +1,24 @@
 import type { RememberSession } from '../../src/contract/sessions.ts';
+import { MemoryError } from '../../src/memory/memory-errors.ts';
 import { rememberSession as addToMemory } from '../../src/memory/remember-session.ts';
-import type { Attempt } from '../attempt.ts';
+import { type Attempt, retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf } from '../deployment.ts';
 
 /** `holdfast.rememberSession`: adds what was said in a session since the last time to the memory of its app. */
 export async function rememberSession(
-  { store, deployment }: ActivityDependencies,
+  { store, deployment, conceal }: ActivityDependencies,
   { app, userId, sessionId }: RememberSession,
   { signal }: Attempt,
 ): Promise<void> {
   const { memory } = settingsOf(deployment, app);
   if (memory?.index !== 'turns') return;
   const { include, embeddings, service } = memory;
-  await addToMemory({ store, names: { app, userId, sessionId }, include, embeddings, service, signal });
+  try {
+    await addToMemory({ store, names: { app, userId, sessionId }, include, embeddings, service, signal });
+  } catch (error) {
+    // A provider's or a service's message may quote what was said.
+    if (!conceal || !(error instanceof MemoryError)) throw error;
+    throw retryLater(error.code, 'the session could not be added to the memory');
+  }
 }
