@@ -26,6 +26,13 @@ const MODEL_STEP_TIMEOUT = 24 * 60 * 60 * 1000;
 /** Delays after failures of the infrastructure; failures of models and tools bring their own next delay. */
 const RETRY = { initialInterval: 1_000, maximumInterval: 30_000, backoffCoefficient: 2 };
 
+/** A child that goes on by itself, whatever becomes of the workflow that has started it. */
+export const BESIDE = {
+  parentClosePolicy: 'ABANDON',
+  cancellationType: 'ABANDON',
+  workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+} as const;
+
 export function modelStepOptions(summary: string, priority: Priority): ActivityOptions {
   return {
     priority,

@@ -3,7 +3,7 @@ import type { RememberSession } from '../src/contract/sessions.ts';
 import { PROTOCOL_VERSION } from '../src/contract/version.ts';
 import { WORKFLOW_CHECKS } from '../src/contract/workflow-checks.ts';
 import { REMEMBER_SESSION, REMEMBER_SESSION_WORKFLOW } from '../src/protocol/names.ts';
-import { rememberSessionOptions } from './activities.ts';
+import { BESIDE, rememberSessionOptions } from './activities.ts';
 import { taken } from './arguments.ts';
 
 /** Adds a session to the memory of its app, beside its turns: no turn waits for it. */
@@ -27,10 +27,8 @@ export async function startToRemember(
   const options = {
     workflowId: `${workflowInfo().workflowId}/memory-${invocationId}`,
     args: [start],
-    parentClosePolicy: 'ABANDON',
-    cancellationType: 'ABANDON',
-    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-  } as const;
+    ...BESIDE,
+  };
   try {
     await CancellationScope.nonCancellable(() => startChild(REMEMBER_SESSION_WORKFLOW, options));
   } catch (error) {

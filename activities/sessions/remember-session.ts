@@ -1,6 +1,6 @@
 import type { RememberSession } from '../../src/contract/sessions.ts';
 import { MemoryError } from '../../src/memory/memory-errors.ts';
-import { rememberSession as addToMemory } from '../../src/memory/remember-session.ts';
+import { addNewEvents } from '../../src/memory/remember-session.ts';
 import { type Attempt, retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf } from '../deployment.ts';
@@ -15,7 +15,7 @@ export async function rememberSession(
   if (memory?.index !== 'turns') return;
   const { include, embeddings, service } = memory;
   try {
-    await addToMemory({ store, names: { app, userId, sessionId }, include, embeddings, service, signal });
+    await addNewEvents({ store, names: { app, userId, sessionId }, include, embeddings, service, signal });
   } catch (error) {
     // A provider's or a service's message may quote what was said.
     if (!conceal || !(error instanceof MemoryError)) throw error;

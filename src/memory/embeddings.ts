@@ -46,6 +46,19 @@ export async function embedded(
   return vectors.map((vector) => ({ model: embeddings.model, values: ofLengthOne(vector) }));
 }
 
+/**
+ * Embeddings of texts that are kept, in order; none without embeddings.
+ *
+ * @throws EmbeddingsFailed
+ */
+export async function embeddedDocuments(
+  embeddings: Embeddings | undefined,
+  texts: readonly string[],
+  signal: AbortSignal,
+): Promise<Embedding[]> {
+  return embeddings === undefined ? [] : await embedded(embeddings, texts, { purpose: 'document', signal });
+}
+
 async function vectorsOf(
   embeddings: Embeddings,
   texts: readonly string[],

@@ -15,7 +15,7 @@ const LONGEST_WORD = 64;
 const STEM = 5;
 
 /** Terms of a query that count. */
-export const MOST_TERMS = 32;
+const MOST_TERMS = 32;
 
 export interface MemoryTerms {
   /** Different ones. */
@@ -49,6 +49,11 @@ export function memoryTerms(text: string): MemoryTerms {
     }
   }
   return { terms: [...terms], words };
+}
+
+/** The terms of a query, the first ones of a long one. */
+export function queryTerms(query: string): string[] {
+  return memoryTerms(query).terms.slice(0, MOST_TERMS);
 }
 
 function folded(text: string): string {

@@ -6,7 +6,7 @@ import type { EventMemory } from '../store/memories/memory-store.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import type { Store } from '../store/store.ts';
 import type { BaseMemoryService } from './base-memory-service.ts';
-import { type Embeddings, embedded } from './embeddings.ts';
+import { type Embeddings, embeddedDocuments } from './embeddings.ts';
 import { memoryTerms } from './memory-terms.ts';
 import { passagesOf, textOf } from './passages.ts';
 import { askService } from './user-memory.ts';
@@ -14,7 +14,7 @@ import { askService } from './user-memory.ts';
 /** Events that are read, embedded and kept at once. */
 const AT_ONCE = 20;
 
-export interface RememberSession {
+export interface NewEvents {
   store: Pick<Store, 'memories' | 'sessions'>;
   names: SessionNames;
   include: (event: Event) => boolean;
@@ -24,28 +24,27 @@ export interface RememberSession {
 }
 
 /**
- * Adds the events of a session to the memory that came since the last time: each once, whoever adds them and how often. An app's own service
- * may get the events of an attempt that failed again.
+ * Adds the events of a session that are not in the memory yet. The store keeps each once. An app's own service may get the same events several
+ * times.
  *
- * @returns how many events were read.
  * @throws EmbeddingsFailed, MemoryServiceFailed
  */
-export async function rememberSession(given: RememberSession): Promise<number> {
-  const { store, names, signal } = given;
-  let read = 0;
+export async function addNewEvents(given: NewEvents): Promise<void> {
+  const { store, names, signal, service } = given;
   for (;;) {
     signal.throwIfAborted();
     const place = await store.memories.progress(names);
-    if (place === undefined) return read;
+    if (place === undefined) return;
+    if (service !== undefined) return await tellService(service, place, given);
     const events = await store.sessions.readEvents({ ...names, after: place.seq, limit: AT_ONCE });
     const last = events.at(-1);
-    if (last === undefined) return read;
-    const wanted = events.filter((stored) => isRemembered(stored, given.include));
-    const memories = given.service === undefined ? await memoriesOf(wanted, given) : [];
-    if (given.service !== undefined) await tell(given.service, names, wanted, given);
-    if (!(await store.memories.rememberEvents({ session: place.session, upTo: last.seq, memories })))
-      return read;
-    read += events.length;
+    if (last === undefined) return;
+    const memories = await memoriesOf(
+      events.filter((stored) => isRemembered(stored, given.include)),
+      given,
+    );
+    const read = { session: place.session, upTo: last.seq, memories };
+    if (!(await store.memories.rememberEvents(read))) return;
   }
 }
 
@@ -55,19 +54,13 @@ function isRemembered({ event }: StoredEvent, include: (event: Event) => boolean
 
 async function memoriesOf(
   events: readonly StoredEvent[],
-  { embeddings, signal }: RememberSession,
+  { embeddings, signal }: NewEvents,
 ): Promise<EventMemory[]> {
   const passages = events.flatMap(({ seq, event }) =>
     passagesOf(textOf(event.content)).map((text, nth) => ({ seq, nth, text, event })),
   );
-  const vectors =
-    embeddings === undefined
-      ? []
-      : await embedded(
-          embeddings,
-          passages.map(({ text }) => text),
-          { purpose: 'document', signal },
-        );
+  const texts = passages.map(({ text }) => text);
+  const vectors = await embeddedDocuments(embeddings, texts, signal);
   return passages.map(({ seq, nth, text, event }, index) => ({
     seq,
     nth,
@@ -78,23 +71,34 @@ async function memoriesOf(
   }));
 }
 
-async function tell(
+/** New events, or the whole session where the service takes no single ones; without those that a rewind hides. */
+async function tellService(
   service: BaseMemoryService,
-  { app: appName, userId, sessionId }: SessionNames,
-  wanted: readonly StoredEvent[],
-  { store, names, include, signal }: RememberSession,
+  place: { session: string; seq: number },
+  { store, names, include, signal }: NewEvents,
 ): Promise<void> {
-  if (wanted.length === 0) return;
-  if (service.addEventsToMemory !== undefined) {
-    const events = wanted.map(({ event }) => event);
-    await askService('addEventsToMemory', signal, () =>
-      service.addEventsToMemory?.({ appName, userId, sessionId, events }),
-    );
-    return;
+  const all = await store.sessions.readEvents({ ...names, limit: Number.MAX_SAFE_INTEGER });
+  const upTo = all.at(-1)?.seq ?? 0;
+  if (upTo <= place.seq) return;
+  const said = visible(all).filter((stored) => isRemembered(stored, include));
+  const { app: appName, userId, sessionId } = names;
+  const events = said.filter(({ seq }) => seq > place.seq).map(({ event }) => event);
+  if (service.addEventsToMemory === undefined) {
+    const session = { id: sessionId, appName, userId, events: said.map(({ event }) => event) };
+    await askService('addSessionToMemory', signal, () => service.addSessionToMemory(session));
+  } else if (events.length > 0) {
+    const request = { appName, userId, sessionId, events };
+    await askService('addEventsToMemory', signal, () => service.addEventsToMemory?.(request));
   }
-  const whole = await store.sessions.readEvents({ ...names, limit: Number.MAX_SAFE_INTEGER });
-  const events = whole.filter((stored) => isRemembered(stored, include)).map(({ event }) => event);
-  await askService('addSessionToMemory', signal, () =>
-    service.addSessionToMemory({ id: sessionId, appName, userId, events }),
-  );
+  await store.memories.rememberEvents({ session: place.session, upTo, memories: [] });
+}
+
+function visible(events: readonly StoredEvent[]): StoredEvent[] {
+  let hidesAfter = Number.POSITIVE_INFINITY;
+  const seen: StoredEvent[] = [];
+  for (const stored of events.toReversed()) {
+    if (stored.seq <= hidesAfter) seen.push(stored);
+    hidesAfter = Math.min(hidesAfter, stored.hidesAfter ?? Number.POSITIVE_INFINITY);
+  }
+  return seen.reverse();
 }

@@ -1,4 +1,5 @@
 import { LONGEST_MEMORY } from '../contract/memories.ts';
+import { LONGEST_NAME } from '../contract/message-limits.ts';
 import { aborting } from '../net/guarded-fetch.ts';
 import { sha256Digest } from '../protocol/identity.ts';
 import { defined, isRecord } from '../protocol/json.ts';
@@ -7,11 +8,13 @@ import { thrownMessage } from '../schema/thrown-message.ts';
 import type { FoundMemory, MemoryOwner } from '../store/memories/memory-store.ts';
 import type { Store } from '../store/store.ts';
 import type { BaseMemoryService, MemoryEntry, SearchMemoryResponse } from './base-memory-service.ts';
-import { type Embeddings, embedded } from './embeddings.ts';
+import { type Embeddings, embedded, embeddedDocuments } from './embeddings.ts';
 import { InvalidMemory, MemoryServiceFailed } from './memory-errors.ts';
-import { MOST_TERMS, memoryTerms } from './memory-terms.ts';
+import { memoryTerms, queryTerms } from './memory-terms.ts';
 import { textOf } from './passages.ts';
 
+/** Beginning of the year 1 and end of the year 9999, milliseconds since the epoch. */
+const TIMES = { first: -62_135_596_800_000, last: 253_402_300_799_999 };
 /** Characters of a query that count. */
 const LONGEST_QUERY = 4_000;
 /** Milliseconds that a search waits for embeddings, or for an app's own service. */
@@ -34,7 +37,7 @@ export interface UserMemoryInit {
   signal: AbortSignal;
   /** Hears of embeddings that failed: memories are then found by their words. */
   warn: (error: unknown) => void;
-  /** Of a call or a step: its attempts add the same memories. */
+  /** Key of the call or the step. Its attempts add the same memories. */
   key: string;
 }
 
@@ -50,11 +53,10 @@ export class UserMemory implements ContextMemory {
   async search(query: string): Promise<SearchMemoryResponse> {
     const { store, owner, results, embeddings } = this.#init;
     const asked = textOfQuery(query);
-    const { terms } = memoryTerms(asked);
     const embedding =
       embeddings && asked.trim() !== '' ? await this.#embeddingOf(embeddings, asked) : undefined;
     const found = await store.memories.search(owner, {
-      terms: terms.slice(0, MOST_TERMS),
+      terms: queryTerms(asked),
       limit: results,
       ...defined({ embedding }),
     });
@@ -66,18 +68,12 @@ export class UserMemory implements ContextMemory {
     const first = this.#added;
     this.#added += memories.length;
     const given = checkedMemories(memories);
-    const vectors =
-      embeddings === undefined
-        ? []
-        : await embedded(
-            embeddings,
-            given.map(({ text }) => text),
-            { purpose: 'document', signal },
-          );
+    const texts = given.map(({ text }) => text);
+    const vectors = await embeddedDocuments(embeddings, texts, signal);
     const now = await store.now();
     const added = given.map(({ entry, text }, index) => ({
-      // Contexts of one call count on their own.
-      key: entry.id === undefined ? `${key}/${first + index}/${sha256Digest(text)}` : `id/${entry.id}`,
+      // Each context of a call counts from 0: the digest tells their texts apart.
+      key: entry.id === undefined ? `${key}/${first + index}/${sha256Digest(text)}` : idKey(entry.id),
       content: entry.content,
       saidAt: entry.timestamp === undefined ? now : Date.parse(entry.timestamp),
       ...memoryTerms(text),
@@ -157,7 +153,7 @@ export async function askService<T>(
   }
 }
 
-export function entryOf({ id, content, author, saidAt, metadata }: FoundMemory): MemoryEntry {
+function entryOf({ id, content, author, saidAt, metadata }: FoundMemory): MemoryEntry {
   const timestamp = new Date(saidAt).toISOString();
   return { content, ...defined({ author }), timestamp, id, ...defined({ customMetadata: metadata }) };
 }
@@ -173,11 +169,12 @@ export function checkedMemories(memories: unknown): { entry: MemoryEntry; text: 
     if (!isEntry(given)) throw new InvalidMemory(`${field}.content: expected a content with parts`);
     const { author, timestamp, id, customMetadata } = given;
     for (const [name, value] of Object.entries({ author, timestamp, id })) {
-      if (value === undefined || typeof value === 'string') continue;
-      throw new InvalidMemory(`${field}.${name}: expected a text, got ${kindOf(value)}`);
+      if (value === undefined || isName(value)) continue;
+      const problem = `expected a text of at most ${LONGEST_NAME} characters without NUL`;
+      throw new InvalidMemory(`${field}.${name}: ${problem}, got ${kindOf(value)}`);
     }
-    if (timestamp !== undefined && Number.isNaN(Date.parse(timestamp))) {
-      throw new InvalidMemory(`${field}.timestamp: expected a time as in ISO 8601`);
+    if (timestamp !== undefined && !isTime(Date.parse(timestamp))) {
+      throw new InvalidMemory(`${field}.timestamp: expected a time as in ISO 8601, of the years 1 to 9999`);
     }
     if (customMetadata !== undefined && !isRecord(customMetadata)) {
       throw new InvalidMemory(`${field}.customMetadata: expected an object, got ${kindOf(customMetadata)}`);
@@ -200,6 +197,19 @@ function isEntry(value: unknown): value is MemoryEntry {
 function textOfQuery(query: unknown): string {
   if (typeof query === 'string') return query.slice(0, LONGEST_QUERY).toWellFormed();
   throw new TypeError(`searchMemory: expected the query as text, got ${kindOf(query)}`);
+}
+
+/** One key of a caller's own is one memory. A digest, since an index takes no long keys. */
+export function idKey(id: string): string {
+  return `id/${sha256Digest(id)}`;
+}
+
+function isTime(time: number): boolean {
+  return time >= TIMES.first && time <= TIMES.last;
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= LONGEST_NAME && !value.includes('\0');
 }
 
 function isTimeout(reason: unknown): boolean {

@@ -65,7 +65,7 @@ export function comparableEvent(event: Event, ids: Ids): ComparableEvent {
     invocationId: _invocation,
     actions,
     longRunningToolIds,
-    // Of a compacted event.
+    // A compacted event has these.
     startTime: _start,
     endTime: _end,
     endEventId: _last,

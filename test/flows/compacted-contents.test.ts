@@ -134,7 +134,7 @@ test('events are kept from where no call is parted from its response [compaction
       const start = retainStart(events, size);
       expect(start).toBeLessThanOrEqual(Math.max(0, events.length - size));
       const left = events.slice(0, start);
-      // Of an id that is used again, the responses belong to the call before them.
+      // An id may be used again: a response belongs to the call before it.
       const open = new Map<string, boolean>();
       for (const each of left) {
         for (const { id = '', willContinue } of getFunctionResponses(each))

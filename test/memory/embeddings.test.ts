@@ -1,5 +1,9 @@
 import { sql } from 'kysely';
 import { afterAll, describe, expect, test } from 'vitest';
+import { rememberSession } from '../../activities/sessions/remember-session.ts';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
+import { createEvent } from '../../src/events/event.ts';
 import type { Embeddings } from '../../src/memory/embeddings.ts';
 import { GeminiEmbeddings } from '../../src/memory/gemini-embeddings.ts';
 import { EmbeddingsFailed } from '../../src/memory/memory-errors.ts';
@@ -119,6 +123,31 @@ describe('embeddings that fail', () => {
     },
   );
 });
+
+test.each([
+  [true, 'the session could not be added to the memory'],
+  [false, 'the embeddings odd failed: I live in Lima'],
+])(
+  'failures to remember a session quote nothing where texts are concealed: %s [memory.conceal]',
+  async (conceal, message) => {
+    const store = stores['PostgreSQL without pgvector'] as PostgresStore;
+    const names = { app: 'quoting', userId: newUser(), sessionId: 's' };
+    await store.sessions.create(names);
+    const content = { role: 'user', parts: [{ text: 'I live in Lima' }] };
+    await store.sessions.append({ ...names, key: 'k', event: createEvent({ author: 'user', content }) });
+    const embed = (texts: readonly string[]) => Promise.reject(new Error(texts.join()));
+    const rootAgent = new LlmAgent({ name: 'desk', model: 'gemini-2.5-flash' });
+    const app = new App({
+      name: 'quoting',
+      rootAgent,
+      durable: { memory: { embeddings: { model: 'odd', embed } } },
+    });
+    const dependencies = { store, conceal, deployment: { apps: new Map([['quoting', app]]) } };
+    const { signal } = new AbortController();
+    const failing = rememberSession(dependencies as never, { v: 1, ...names }, { signal } as never);
+    await expect(failing).rejects.toMatchObject({ message });
+  },
+);
 
 test('Gemini is asked for embeddings of documents and of queries [memory.gemini]', async () => {
   const asked: unknown[] = [];

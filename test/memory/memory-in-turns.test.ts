@@ -3,7 +3,9 @@ import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import type { MemoryOptions } from '../../src/app/memory-settings.ts';
+import type { BaseMemoryService, RememberedSession } from '../../src/memory/base-memory-service.ts';
 import type { Embeddings } from '../../src/memory/embeddings.ts';
+import { InMemoryMemoryService } from '../../src/memory/in-memory-memory-service.ts';
 import { memoryTerms } from '../../src/memory/memory-terms.ts';
 import { REMEMBER_SESSION_WORKFLOW } from '../../src/protocol/names.ts';
 import { call, createTestEnvironment, type TestEnvironment, text } from '../../src/testing/index.ts';
@@ -41,6 +43,13 @@ const hanging: Embeddings = {
   },
 };
 
+const own = new InMemoryMemoryService();
+const sessions: RememberedSession[] = [];
+const wholeSessions: BaseMemoryService = {
+  addSessionToMemory: async (session) => void sessions.push(session),
+  searchMemory: async () => ({ memories: [] }),
+};
+
 const appOf = (name: string, memory: boolean | MemoryOptions) => {
   const rootAgent = new LlmAgent({
     name: `${name}_agent`,
@@ -59,6 +68,9 @@ beforeAll(async () => {
       appOf('choosy', { include: ({ author }) => author === 'user' }),
       appOf('forgetful', false),
       appOf('hanging', { embeddings: hanging }),
+      appOf('silent', { index: 'never' }),
+      appOf('served', { service: own, index: 'turns' }),
+      appOf('whole', { service: wholeSessions, index: 'turns' }),
     ],
   });
 });
@@ -164,6 +176,30 @@ test('a session is remembered although the worker dies that reads it, and althou
   expect(textsOf(found).sort()).toEqual(['My car is red.', 'Noted.']);
   // The second one threw, and was asked again.
   expect(asked).toBe(3);
+});
+
+test('an app’s own service gets what is new, or whole sessions, without what a rewind hides; with index never nothing is added [memory.ownService] [memory.options]', async () => {
+  env.gemini.reset(() => text('ok'));
+  const names = { app: 'served', userId: 'zoe', sessionId: 's' };
+  const found = async () =>
+    textsOf((await own.searchMemory({ appName: 'served', userId: 'zoe', query: 'apples plums' })).memories);
+  await env.run({ ...names, message: 'apples' });
+  await until(async () => expect(await found()).toEqual(['apples']));
+  await env.run({ ...names, message: 'plums' });
+  await until(async () => expect(await found()).toEqual(['apples', 'plums']));
+  const whole = { ...names, app: 'whole' };
+  await env.run({ ...whole, message: 'apples' });
+  const second = await env.run({ ...whole, message: 'plums' });
+  await env.client.sessions.rewind({ ...whole, beforeInvocationId: second.invocationId });
+  await env.run({ ...whole, message: 'pears' });
+  await until(async () => {
+    const { events = [] } = sessions.at(-1) ?? {};
+    expect(textsOf(events.map(({ content = {} }) => ({ content })))).toEqual(['apples', 'ok', 'pears', 'ok']);
+  });
+  const silent = await env.run({ app: 'silent', userId: 'zoe', message: 'apples' });
+  const owner = { app: 'silent', userId: 'zoe' };
+  expect((await env.store.memories.progress({ ...owner, sessionId: silent.sessionId }))?.seq).toBe(0);
+  expect(await env.store.memories.newest(owner, { limit: 9 })).toEqual([]);
 });
 
 test('messages that come while a turn ends are answered [memory.service]', async () => {

@@ -97,7 +97,22 @@ describe('bad input', () => {
     ['memories[0].content: expected text of 1 to 32000 characters, got 0', [{ content: { parts: [{}] } }]],
     ['got 40000', [{ content: { parts: [{ text: 'x'.repeat(40_000) }] } }]],
     ['memories[0].timestamp: expected a time', [{ content: { parts: [{ text: 'x' }] }, timestamp: 'soon' }]],
-    ['memories[0].author: expected a text, got number', [{ content: { parts: [{ text: 'x' }] }, author: 1 }]],
+    [
+      'memories[0].id: expected a text of at most 1000 characters',
+      [{ content: { parts: [{ text: 'x' }] }, id: 'x'.repeat(1_001) }],
+    ],
+    [
+      'memories[0].author: expected a text of at most 1000 characters without NUL',
+      [{ content: { parts: [{ text: 'x' }] }, author: 'a\0' }],
+    ],
+    [
+      'of the years 1 to 9999',
+      [{ content: { parts: [{ text: 'x' }] }, timestamp: '+012345-01-01T00:00:00Z' }],
+    ],
+    [
+      'memories[0].author: expected a text of at most 1000 characters without NUL, got number',
+      [{ content: { parts: [{ text: 'x' }] }, author: 1 }],
+    ],
     [
       'memories[0].customMetadata: expected an object',
       [{ content: { parts: [{ text: 'x' }] }, customMetadata: [] }],

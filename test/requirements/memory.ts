@@ -21,6 +21,10 @@ export const MEMORY: Rows = {
     'holdfast',
     'Memories are found by their meaning; embeddings that fail leave the words, and nothing half-written.',
   ],
+  'memory.conceal': [
+    'holdfast',
+    'With concealed texts no message of a provider about memories reaches Temporal.',
+  ],
   'memory.gemini': ['gemini: embeddings', 'Gemini embeds documents and queries.'],
   'memory.inMemory': ['adk-js: InMemoryMemoryService', 'A memory service for tests and programs.'],
   'memory.ownService': [

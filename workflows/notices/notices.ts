@@ -12,7 +12,7 @@ import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
 import type { DeliveredNotice, DeliverNotice, NotifyInput } from '../../src/protocol/gate.ts';
 import { DELIVER_NOTICE, DELIVER_NOTICE_WORKFLOW, NOTIFY } from '../../src/protocol/names.ts';
 import { LONGEST_NOTICE_TIME } from '../../src/protocol/sizes.ts';
-import { deliverNoticeOptions, notifyOptions, turnPriority } from '../activities.ts';
+import { BESIDE, deliverNoticeOptions, notifyOptions, turnPriority } from '../activities.ts';
 import type { PendingRequest } from '../approvals/request-book.ts';
 import { taken } from '../arguments.ts';
 
@@ -133,10 +133,8 @@ export class RequestNotices {
     const child = {
       workflowId: `${workflowInfo().workflowId}/notice-${input.why}-${input.requestIds[0] ?? ''}`,
       args: [start],
-      parentClosePolicy: 'ABANDON',
-      cancellationType: 'ABANDON',
-      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-    } as const;
+      ...BESIDE,
+    };
     try {
       await CancellationScope.nonCancellable(() => startChild(DELIVER_NOTICE_WORKFLOW, child));
     } catch (error) {

@@ -12,7 +12,8 @@ import {
   listMemories,
   type Memory,
 } from '../../contract/memories.ts';
-import { MOST_TERMS, memoryTerms } from '../../memory/memory-terms.ts';
+import { memoryTerms, queryTerms } from '../../memory/memory-terms.ts';
+import { idKey } from '../../memory/user-memory.ts';
 import { defined } from '../../protocol/json.ts';
 import type { FoundMemory } from '../../store/memories/memory-store.ts';
 import type { Store } from '../../store/store.ts';
@@ -32,8 +33,8 @@ export class StoredMemories implements Memories {
     const { query, limit = DEFAULT_MEMORIES, after, ...owner } = checkedInput(listMemories, list).input;
     const { memories } = this.#open();
     if (query !== undefined) {
-      const terms = memoryTerms(query).terms.slice(0, MOST_TERMS);
-      return { memories: (await memories.search(owner, { terms, limit })).map(rowOf) };
+      const found = await memories.search(owner, { terms: queryTerms(query), limit });
+      return { memories: found.map(rowOf) };
     }
     const found = await memories.newest(owner, { limit: limit + 1, ...defined({ after }) });
     const rows = found.slice(0, limit).map(rowOf);
@@ -44,7 +45,7 @@ export class StoredMemories implements Memories {
     const { text, author, memoryId, customMetadata, ...owner } = checkedInput(addMemory, add).input;
     const { memories, now } = this.#open();
     const memory = {
-      key: memoryId === undefined ? `new/${randomUUID()}` : `id/${memoryId}`,
+      key: memoryId === undefined ? `new/${randomUUID()}` : idKey(memoryId),
       content: { role: 'user', parts: [{ text }] },
       saidAt: await now(),
       ...memoryTerms(text),
