@@ -82,13 +82,19 @@ function memoryOf(
   const { memory } = settingsOf(deployment, owner.app);
   if (memory === undefined) return undefined;
   const { service, results, embeddings } = memory;
-  if (service !== undefined) return new ServiceMemory(service, owner, signal);
-  return new UserMemory({
-    ...{ store, owner, results, embeddings, signal, key },
-    warn: (error) =>
-      logger.warn('memories were searched by words only: the query could not be embedded', {
-        app: owner.app,
-        ...(conceal ? {} : { problem: describeFailure(error).message }),
-      }),
-  });
+  const warnOf = (text: string) => (error: unknown) =>
+    logger.warn(text, {
+      app: owner.app,
+      ...(conceal ? {} : { problem: describeFailure(error).message }),
+    });
+  if (service !== undefined) {
+    return new ServiceMemory(
+      service,
+      owner,
+      signal,
+      warnOf('the memory service of the app failed in a search'),
+    );
+  }
+  const warn = warnOf('memories were searched by words only: the query could not be embedded');
+  return new UserMemory({ ...{ store, owner, results, embeddings, signal, key }, warn });
 }

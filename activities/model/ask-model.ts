@@ -70,6 +70,11 @@ export class ModelExchange {
     return this.#built?.request;
   }
 
+  /** Of request processors; empty until the request is built. */
+  get events(): readonly DraftEvent[] {
+    return this.#built?.events ?? [];
+  }
+
   /** @throws AnswerLost, HOLDFAST_BUDGET_EXCEEDED, and what building the request, callbacks and the model throw. */
   async answer(): Promise<ModelAnswer> {
     const { site, callbacks, ownCall, time } = this.#question;

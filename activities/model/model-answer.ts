@@ -18,14 +18,13 @@ import type { ToolEdit } from '../../src/protocol/run-terms.ts';
 import { kindOf } from '../../src/schema/kind-of.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import type { DraftEvent } from '../../src/store/sessions/session-store.ts';
-import { StoreError } from '../../src/store/store-errors.ts';
 import type { NewEvent } from '../../src/store/turns/step-store.ts';
 import { InvalidResultError } from '../../src/tools/tool-error.ts';
 import { askingTool, isConfirmAgent } from '../approvals/confirm-agent.ts';
 import { mayWait, prepareCalls } from '../approvals/gate-calls.ts';
 import { AnswerLost, type ModelAnswer, ModelCallbacks, ModelExchange } from './ask-model.ts';
 import { checkRateLimit, hasAnswered, ModelRateLimited, rateLimitedStep, sharedLimit } from './limits.ts';
-import { failureOf, logFailed, retriedUnlessLast, turnErrorOf } from './step-failures.ts';
+import { failureOf, logFailed, outageIn, retriedUnlessLast, turnErrorOf } from './step-failures.ts';
 import type { ModelStepParts } from './step-parts.ts';
 
 /**
@@ -116,7 +115,9 @@ async function draftFromAnswer(
     if (agent.outputSchema === undefined) return await draft;
     return await time.race(draft, (problem) => new Error(`outputSchema: ${problem}`));
   } catch (error) {
-    if (time.isOver || error instanceof StoreError) throw error;
+    if (time.isOver) throw error;
+    const outage = outageIn(error);
+    if (outage !== undefined) throw outage;
     // Asking again would be paid again, for an answer of the same kind.
     const failure = unusable(step, error);
     report.failed(opened, asked, failure.code);
@@ -159,15 +160,18 @@ async function draftFromFailure(
   exchange: ModelExchange,
 ): Promise<StepDraft> {
   const { asked, opened, report } = step;
-  if (error instanceof AnswerLost) return lost(step, before, error);
+  const summaries = usageOfSummaries(step, exchange.events);
+  if (error instanceof AnswerLost) return lost(step, before, error, summaries);
   // An outage counts as no failure of the model or of user code.
-  if (error instanceof StoreError) throw error;
+  const outage = outageIn(error);
+  if (outage !== undefined) throw outage;
   if (error instanceof ModelRateLimited) throw await rateLimitedStep(step, error);
   if (hasCode(error, 'HOLDFAST_BUDGET_EXCEEDED')) {
-    return draftFromError(asked, error, { usage: exchange.asked ? ONE_CALL : NO_USAGE, events: before });
+    const own = exchange.asked ? ONE_CALL : NO_USAGE;
+    return draftFromError(asked, error, { usage: addUsage(own, summaries), events: before });
   }
   const failure = failureOf(error, exchange.asked);
-  const usage = { ...ONE_CALL, modelCalls: failure.modelCalls };
+  const usage = addUsage({ ...ONE_CALL, modelCalls: failure.modelCalls }, summaries);
   report.failed(opened, asked, failure.code);
   const key = limitKeyOf(step.agent.canonicalModel, exchange.request?.model);
   await retriedUnlessLast(step, await sharedLimit(step, key, failure));
@@ -179,7 +183,7 @@ async function draftFromFailure(
       if (answer !== undefined) return await draftFromAnswer(step, before, answer, { isAsked: true });
     } catch (thrown) {
       if (step.time.isOver) throw thrown;
-      if (thrown instanceof AnswerLost) return lost(step, before, thrown);
+      if (thrown instanceof AnswerLost) return lost(step, before, thrown, summaries);
       const told = turnErrorOf(thrown);
       const message = `${told.message} (asked about: ${failure.message})`;
       return draftFromError(asked, { ...told, message }, { usage, events: before, ...actedBy(step) });
@@ -189,11 +193,11 @@ async function draftFromFailure(
 }
 
 /** User code has failed after an answer, which counts as used. */
-function lost(step: ModelStepParts, before: NewEvent[], error: AnswerLost): StepDraft {
+function lost(step: ModelStepParts, before: NewEvent[], error: AnswerLost, summaries: TurnUsage): StepDraft {
   const { asked, opened, report } = step;
   report.failed(opened, asked, error.code);
   logFailed(step, error);
-  const usage = usageIn(step, error.response, asked.model);
+  const usage = addUsage(usageIn(step, error.response, asked.model), summaries);
   return draftFromError(asked, error, { usage, events: before, ...actedBy(step) });
 }
 

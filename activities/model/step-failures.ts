@@ -12,6 +12,7 @@ import { type ResolvedRetryOptions, resolveRetryOptions } from '../../src/tools/
 import { isLastRefusal, retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger, framesOf } from '../logging.ts';
+import { storeErrorIn } from '../tool/tool-failure.ts';
 import type { OpenStep, StepParts } from './step-parts.ts';
 
 const DEEPEST_CAUSE = 8;
@@ -55,6 +56,13 @@ export function failureOf(error: unknown, asked: boolean): StepFailure {
   };
 }
 
+/** The store's own failure, where user code only passed on an outage as well: the step is tried again, and nobody has failed. */
+export function outageIn(error: unknown): StoreError | undefined {
+  if (error instanceof StoreError) return error;
+  const passed = storeErrorIn(error);
+  return passed?.retryable === true ? passed : undefined;
+}
+
 /**
  * Records that an attempt of a step has failed, and has the step tried again, unless this was the last attempt.
  *
@@ -95,7 +103,8 @@ export async function failedUserCode(step: StepParts, error: unknown): Promise<T
   const { asked, current, opened, report } = step;
   if (current.signal.aborted) throw current.aborted();
   // An outage counts as no failure of the model or of user code.
-  if (error instanceof StoreError) throw error;
+  const outage = outageIn(error);
+  if (outage !== undefined) throw outage;
   if (hasCode(error, 'HOLDFAST_BUDGET_EXCEEDED')) return error;
   const failure = failureOf(error, false);
   report.failed(opened, asked, failure.code);

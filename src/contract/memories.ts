@@ -74,7 +74,7 @@ export const addMemory = {
     ...USER,
     text: z.string().min(1).max(LONGEST_MEMORY).meta({ description: 'The text.' }),
     author: name('`user`, or the name of an agent.', LONGEST_NAME).optional(),
-    memoryId: name('One memory id is one memory, however often it is added.', LONGEST_NAME).optional(),
+    memoryId: name('One memory id is one memory: a later one takes its place.', LONGEST_NAME).optional(),
     customMetadata: jsonObject('Kept with it.').optional(),
   }),
   output: z.object({ id: z.string() }).meta({ id: 'AddedMemory' }),

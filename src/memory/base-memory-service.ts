@@ -8,8 +8,12 @@ export interface MemoryEntry {
   author?: string;
   /** When it was said, ISO 8601. */
   timestamp?: string;
+  /**
+   * Of an added memory: a key of your own, under which a later one takes its place. Of a found memory: its id in the memory, which
+   * deletes it.
+   */
   id?: string;
-  /** JSON. */
+  /** JSON, of at most 16 KiB. */
   customMetadata?: Record<string, unknown>;
 }
 

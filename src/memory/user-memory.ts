@@ -21,6 +21,8 @@ const LONGEST_QUERY = 4_000;
 const LONGEST_SEARCH = 10_000;
 /** Memories that are added at once. */
 const MOST_ADDED = 100;
+/** Bytes of a memory's metadata as JSON. */
+const LARGEST_METADATA = 16 * 1024;
 
 /** Searches and adds memories for a context. */
 export interface ContextMemory {
@@ -102,17 +104,35 @@ export class ServiceMemory implements ContextMemory {
   readonly #signal: AbortSignal;
   readonly #owner: { appName: string; userId: string };
 
-  constructor(service: BaseMemoryService, { app, userId }: MemoryOwner, signal: AbortSignal) {
+  readonly #warn: (error: unknown) => void;
+
+  /** @param warn hears of searches that failed: user code may go on without memories. */
+  constructor(
+    service: BaseMemoryService,
+    { app, userId }: MemoryOwner,
+    signal: AbortSignal,
+    warn: (error: unknown) => void,
+  ) {
     this.#service = service;
     this.#signal = signal;
+    this.#warn = warn;
     this.#owner = { appName: app, userId };
   }
 
   async search(query: string): Promise<SearchMemoryResponse> {
     const asked = textOfQuery(query);
+    try {
+      return await this.#found(asked);
+    } catch (error) {
+      if (!this.#signal.aborted) this.#warn(error);
+      throw error;
+    }
+  }
+
+  async #found(query: string): Promise<SearchMemoryResponse> {
     const inTime = AbortSignal.any([this.#signal, AbortSignal.timeout(LONGEST_SEARCH)]);
     const answer: unknown = await askService('searchMemory', inTime, () =>
-      this.#service.searchMemory({ ...this.#owner, query: asked }),
+      this.#service.searchMemory({ ...this.#owner, query }),
     );
     if (isRecord(answer) && Array.isArray(answer.memories) && answer.memories.every(isEntry)) {
       return { memories: answer.memories };
@@ -179,6 +199,7 @@ export function checkedMemories(memories: unknown): { entry: MemoryEntry; text: 
     if (customMetadata !== undefined && !isRecord(customMetadata)) {
       throw new InvalidMemory(`${field}.customMetadata: expected an object, got ${kindOf(customMetadata)}`);
     }
+    assertSmall(customMetadata, `${field}.customMetadata`);
     const text = textOf(given.content);
     if (text === '' || text.length > LONGEST_MEMORY) {
       const problem = `expected text of 1 to ${LONGEST_MEMORY} characters, got ${text.length}`;
@@ -186,6 +207,19 @@ export function checkedMemories(memories: unknown): { entry: MemoryEntry; text: 
     }
     return { entry: given, text };
   });
+}
+
+/** @throws InvalidMemory for what is no JSON as well. */
+function assertSmall(metadata: Record<string, unknown> | undefined, field: string): void {
+  if (metadata === undefined) return;
+  let bytes: number;
+  try {
+    bytes = Buffer.byteLength(JSON.stringify(metadata));
+  } catch (cause) {
+    throw new InvalidMemory(`${field}: expected JSON: ${thrownMessage(cause)}`, { cause });
+  }
+  if (bytes <= LARGEST_METADATA) return;
+  throw new InvalidMemory(`${field}: expected at most ${LARGEST_METADATA} bytes of JSON, got ${bytes}`);
 }
 
 function isEntry(value: unknown): value is MemoryEntry {

@@ -52,17 +52,17 @@ describe.each(['directly', 'through a gateway'])('%s', (way) => {
       memoryId: 'm',
       customMetadata: { by: 1 },
     });
-    expect(await memories().add({ ...owner, text: 'Prefers tea.', memoryId: 'm' })).toEqual({ id });
+    const again = { ...owner, text: 'Prefers green tea.', author: 'desk', memoryId: 'm' };
+    expect(await memories().add(again)).toEqual({ id });
     const others = [];
     for (const text of ['Has a cat.', 'Has a dog.'])
       others.push((await memories().add({ ...owner, text })).id);
     expect((await memories().list({ ...owner, query: 'TEA' })).memories).toEqual([
       {
         id,
-        author: 'user',
-        content: { role: 'user', parts: [{ text: 'Prefers tea.' }] },
+        author: 'desk',
+        content: { role: 'user', parts: [{ text: 'Prefers green tea.' }] },
         saidAt: expect.any(Number),
-        customMetadata: { by: 1 },
       },
     ]);
     const first = await memories().list({ ...owner, limit: 2 });

@@ -52,11 +52,13 @@ describe('InMemoryMemoryService', () => {
 });
 
 describe('a service of the app’s own', () => {
+  const warned: unknown[] = [];
   const serviceOf = (methods: Partial<BaseMemoryService>) =>
     new ServiceMemory(
       { addSessionToMemory: async () => undefined, searchMemory: async () => ({ memories: [] }), ...methods },
       { app: 'desk', userId: 'ada' },
       new AbortController().signal,
+      (error) => warned.push(error),
     );
 
   test('is asked as it is; its errors and its answers of other shapes are named [memory.ownService]', async () => {
@@ -81,6 +83,7 @@ describe('a service of the app’s own', () => {
       ...broken,
       message: 'the memory service failed in searchMemory: down',
     });
+    expect(warned).toMatchObject([broken]);
     for (const answer of [undefined, { memories: 'x' }, { memories: [{}] }]) {
       const odd = serviceOf({ searchMemory: async () => answer as never });
       await expect(odd.search('q')).rejects.toMatchObject(broken);
@@ -116,6 +119,14 @@ describe('bad input', () => {
     [
       'memories[0].customMetadata: expected an object',
       [{ content: { parts: [{ text: 'x' }] }, customMetadata: [] }],
+    ],
+    [
+      'memories[0].customMetadata: expected at most 16384 bytes of JSON, got 20008',
+      [{ content: { parts: [{ text: 'x' }] }, customMetadata: { a: 'x'.repeat(20_000) } }],
+    ],
+    [
+      'memories[0].customMetadata: expected JSON',
+      [{ content: { parts: [{ text: 'x' }] }, customMetadata: { a: 1n } }],
     ],
   ])('%s [memory.input]', (problem, memories) => {
     expect(() => checkedMemories(memories)).toThrow(problem);

@@ -13,6 +13,7 @@ export const MEMORY: Rows = {
     'Memories go with their session, and with events that a rewind hides; forks repeat none.',
   ],
   'memory.crash': ['holdfast', 'A session is remembered although a worker dies, each event once.'],
+  'memory.outage': ['holdfast', 'A store that is away while a request is built is no failure of user code.'],
   'memory.retention': ['holdfast', 'Retention takes memories that were added by themselves along.'],
   'memory.retrieval': ['holdfast', 'Memories that answer a question are found, in five scripts.'],
   'memory.scripts': ['adk-js: InMemoryMemoryService', 'Words of all scripts are found, whatever their form.'],

@@ -24,18 +24,22 @@ begin
   return true;
 end $$;
 
--- Adds memories of a user, each once by its source, and returns their ids in order.
+-- Adds memories of a user, each once by its source, where the last one stays, and returns their ids in order.
 create or replace function holdfast.add_memories(args json) returns json language plpgsql as $$
 declare
   a record;
 begin
   select * into a from json_to_record(args) as t(app_key text, user_key text, memories json);
   insert into holdfast.memories (app_key, user_key, source, author, content, metadata, said_at, terms, words, embedded_by, embedding)
-    select a.app_key, a.user_key, m.source, m.author, m.content, m.metadata, to_timestamp(m.said_at / 1000),
+    select distinct on (m.source) a.app_key, a.user_key, m.source, m.author, m.content, m.metadata, to_timestamp(m.said_at / 1000),
       array_to_tsvector(m.terms || ('@' || a.user_key)), m.words, m.embedded_by, m.embedding
-    from json_to_recordset(a.memories) as m(source text, author text, content json, metadata json, said_at float8, terms text[], words int,
-      embedded_by text, embedding real[])
-    on conflict do nothing;
+    from rows from (json_to_recordset(a.memories) as (source text, author text, content json, metadata json, said_at float8, terms text[],
+      words int, embedded_by text, embedding real[])) with ordinality
+      m (source, author, content, metadata, said_at, terms, words, embedded_by, embedding, nth)
+    order by m.source, m.nth desc
+    on conflict (user_key, source) do update set author = excluded.author, content = excluded.content, metadata = excluded.metadata,
+      said_at = excluded.said_at, terms = excluded.terms, words = excluded.words, embedded_by = excluded.embedded_by,
+      embedding = excluded.embedding;
   return (
     select json_agg(t.id::text order by m.nth)
     from rows from (json_to_recordset(a.memories) as (source text)) with ordinality m (source, nth)
