@@ -1,7 +1,7 @@
+import { PUBLIC_URL_FORM, publicUrlOf } from '../net/public-url.ts';
 import type { Access } from './access/access.ts';
 import { ApiKeys } from './access/api-keys.ts';
 import { CallerLimits } from './access/caller-limits.ts';
-import { PUBLIC_URL_FORM, publicUrlOf } from './access/public-url.ts';
 import { screen } from './access/screen.ts';
 import { approvalRoutes } from './approvals/approval-routes.ts';
 import { GatewayAttester } from './approvals/gateway-attester.ts';

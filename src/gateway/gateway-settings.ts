@@ -1,9 +1,9 @@
+import { PUBLIC_URL_FORM, publicUrlOf } from '../net/public-url.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import type { SlackApp } from '../slack/slack-app.ts';
 import type { AccessSettings } from './access/access-settings.ts';
 import { checkAccess } from './access/check-access.ts';
-import { PUBLIC_URL_FORM, publicUrlOf } from './access/public-url.ts';
 import { INBOX_OPTIONS, type InboxOptions } from './pages/options.ts';
 import { checkSources } from './webhooks/check-sources.ts';
 import type { WebhookSources } from './webhooks/options.ts';

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { NotifiedRequest } from '../approvals/notifier.ts';
 import { codedError, HoldfastError } from '../contract/error.ts';
 import { variable } from '../environment.ts';
+import { PUBLIC_URL_FORM, publicUrlOf } from '../net/public-url.ts';
 import { isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
@@ -21,6 +22,7 @@ const KNOWN: readonly (keyof SlackOptions)[] = [
   'persons',
   'commandApp',
   'name',
+  'publicUrl',
   'slackApiUrl',
 ];
 const API_URL = 'https://slack.com/api/';
@@ -50,6 +52,8 @@ export class SlackApp {
   readonly appId: string;
   readonly teamIds: ReadonlySet<string>;
   readonly commandApp: string | undefined;
+  /** Where people reach the gateway, without a slash at the end. */
+  readonly publicUrl: string | undefined;
   readonly api: SlackApi;
   readonly #options: SlackOptions;
   readonly #personTime: number;
@@ -60,6 +64,7 @@ export class SlackApp {
     const read = new OptionReader(OWNER, options);
     this.name = read.given('name') ? read.text('name') : 'slack';
     this.commandApp = read.given('commandApp') ? read.text('commandApp') : undefined;
+    this.publicUrl = baseOf(options.publicUrl);
     this.appId = matching(read.text('appId'), APP_ID, 'appId', 'an app’s id, A…');
     this.teamIds = teamsOf(options.teamIds);
     checkSecret(options.botToken, 'botToken');
@@ -212,6 +217,12 @@ function matching(value: unknown, pattern: RegExp, field: string, wanted: string
   return typeof value === 'string' && pattern.test(value)
     ? value
     : fail(field, `expected ${wanted}, got ${typeof value === 'string' ? 'other text' : kindOf(value)}`);
+}
+
+function baseOf(publicUrl: string | undefined): string | undefined {
+  const url = publicUrlOf(publicUrl ?? variable('HOLDFAST_PUBLIC_URL')?.trim());
+  if (publicUrl !== undefined && url === undefined) fail('publicUrl', `expected ${PUBLIC_URL_FORM}`);
+  return url?.href.replace(/(?<!\/)\/+$/, '');
 }
 
 function fail(field: string, problem: string): never {

@@ -37,6 +37,13 @@ export interface SlackOptions {
    */
   name?: string;
   /**
+   * Where people reach the gateway, `https://agents.example.com`: answers link to the files that their turn has saved. Without it answers
+   * only name them.
+   *
+   * @default the environment variable `HOLDFAST_PUBLIC_URL`
+   */
+  publicUrl?: string;
+  /**
    * Where Slack's Web API is reached.
    *
    * @default 'https://slack.com/api/'

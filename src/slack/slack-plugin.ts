@@ -3,7 +3,9 @@ import type { Event } from '../events/event.ts';
 import { BasePlugin } from '../plugins/base-plugin.ts';
 import type { PluginParams } from '../plugins/plugin-failed.ts';
 import { isSensitiveAgent } from '../plugins/withheld.ts';
-import { type Block, plain } from './block-kit.ts';
+import type { SessionView } from '../tools/invocation-context.ts';
+import { SPOOLED_FOLDER } from '../tools/spooled/spooled-artifact.ts';
+import { type Block, type Mrkdwn, plain } from './block-kit.ts';
 import type { DrawnMessage } from './request-message.ts';
 import { SEEN_AFTER, SlackFailed } from './slack-api.ts';
 import type { SlackApp } from './slack-app.ts';
@@ -13,6 +15,8 @@ import { isThreadName, threadOfSession } from './thread-session.ts';
 const LONGEST_SECTION = 2_900;
 const LONGEST_ANSWER = 10_000;
 const LONGEST_NOTICE = 200;
+/** Files that an answer names. */
+const MOST_FILES = 10;
 
 /** Milliseconds by which clocks may differ. */
 const LONGEST_AGO = 60_000;
@@ -39,7 +43,7 @@ export class SlackPlugin extends BasePlugin {
     const last = session.events.findLast((event) => event.invocationId === invocationId);
     const message = isSensitiveAgent(agent)
       ? answer('The answer is sensitive: it isn’t shown here.')
-      : answerOf(last);
+      : withFiles(answerOf(last), savedIn(session, invocationId), this.#app.publicUrl);
     const { channel, ts: threadTs } = thread;
     const [first, ...others] = message.blocks;
     const id = `holdfast_answer_${invocationId}`;
@@ -110,6 +114,47 @@ function answerOf(event: Event | undefined): DrawnMessage {
   return answer(
     event?.errorCode === undefined ? 'The turn has ended without an answer.' : 'The turn has failed.',
   );
+}
+
+/** A file that a turn has saved, and the path of its page. */
+interface SavedFile {
+  name: string;
+  path: string;
+}
+
+/** Names of artifacts that a turn has saved, without results that tools keep for the model. */
+function savedIn({ appName, userId, id, events }: SessionView, invocationId: string): SavedFile[] {
+  const names = events
+    .filter((event) => event.invocationId === invocationId)
+    .flatMap((event) => Object.keys(event.actions.artifactDelta ?? {}))
+    .filter((name) => !name.startsWith(SPOOLED_FOLDER));
+  return [...new Set(names)].map((name) => ({
+    name,
+    path: [appName, userId, id, name].map(encodeURIComponent).join('/'),
+  }));
+}
+
+function withFiles(
+  message: DrawnMessage,
+  files: readonly SavedFile[],
+  base: string | undefined,
+): DrawnMessage {
+  if (files.length === 0) return message;
+  const lines: Block[] = files.slice(0, MOST_FILES).map(({ name, path }) => ({
+    type: 'context',
+    elements: [
+      plain(slackText(name, LONGEST_NOTICE)),
+      ...(base === undefined ? [] : [link(`${base}/inbox/files/${path}`)]),
+    ],
+  }));
+  const more = files.length - MOST_FILES;
+  if (more > 0) lines.push({ type: 'context', elements: [plain(`and ${more} more files`)] });
+  return { ...message, blocks: [...message.blocks, ...lines] };
+}
+
+/** @param url without characters that end a link. */
+function link(url: string): Mrkdwn {
+  return { type: 'mrkdwn', text: `<${url}|Download>`, verbatim: true };
 }
 
 function answer(text: string): DrawnMessage {

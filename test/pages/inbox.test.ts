@@ -559,4 +559,21 @@ describe('files of the session', () => {
     expect((await reader.read(`${path}/files/..%2Fx`)).status).toBe(400);
     expect((await readPage(at(file))).status).toBe(303);
   });
+
+  test('are downloads by their session as well, for who may read it [artifact.clients] [slack.files]', async () => {
+    const { app, userId, sessionId } = await desk.asked('restart', { host: 'b' });
+    await desk.options.client.artifacts.put({
+      ...{ app, userId, sessionId, name: 'a.txt', mimeType: 'text/plain' },
+      bytes: Buffer.from('Hello.'),
+    });
+    const file = `/inbox/files/${[app, userId, sessionId, 'a.txt'].map(encodeURIComponent).join('/')}`;
+    const reader = await signedIn('ron', [{ app, roles: ['read'] }]);
+    const answer = await reader.read(file);
+    expect([answer.status, answer.text]).toEqual([200, 'Hello.']);
+    const others = await signedIn('rob', [{ app: 'other', roles: ['read'] }]);
+    const decider = await signedIn('max', [{ app, roles: ['approve'] }]);
+    expect((await others.read(file)).status).toBe(404);
+    expect((await decider.read(file)).status).toBe(404);
+    expect((await readPage(at(file))).status).toBe(303);
+  });
 });

@@ -100,6 +100,10 @@ export const CHANNELS: Rows = {
     'holdfast',
     'A thread is a session for questions, answers and decisions, and no client can forge one.',
   ],
+  'slack.files': [
+    'holdfast',
+    'An answer in Slack links to the files of its turn, for people who may read them.',
+  ],
   'slack.secret': ['holdfast', 'No secret is in what is posted and logged.'],
   'slack.options': ['holdfast', 'Wrong options of Slack are named, and their values are not.'],
   'channel.attested': [

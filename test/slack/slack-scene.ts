@@ -119,6 +119,7 @@ export async function openSlackScene({
     channel: CHANNEL,
     persons,
     commandApp: 'shop',
+    publicUrl: 'https://agents.example.com',
     slackApiUrl: mock.url,
   };
   const slackApp = new SlackApp(options, { person: personTime });
@@ -130,6 +131,13 @@ export async function openSlackScene({
       paying('pay_two', { approvers: ['mira', 'otto'], quorum: 2 }),
       paying('pay_secretly', { approvers: ['mira'] }, ['order']),
       paying('pay_soon', { approvers: ['mira'], expiresIn: '2s' }),
+      tool({
+        name: 'save_bill',
+        description: 'Saves a bill.',
+        execute: async (_args, context) => ({
+          version: await context.saveArtifact('bills/<b> März.txt', { text: 'A bill.' }),
+        }),
+      }),
     ],
   });
   const app = new App({

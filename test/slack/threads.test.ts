@@ -79,6 +79,16 @@ describe.concurrent('turns in Slack', () => {
     expect((await sessionsOf(`slack:${EVE}`)).some((id) => id.includes(ts))).toBe(true);
   });
 
+  test('an answer links to the files that its turn has saved [slack.files]', async () => {
+    const { ts } = await ask(`call save_bill ${JSON.stringify({ n: randomUUID() })}`);
+    const [answer = ''] = await said(ts, 1);
+    expect(answer).toContain('bills/&lt;b&gt; März.txt');
+    const [sessionId = ''] = (await sessionsOf('mira')).filter((id) => id.includes(ts));
+    const path = `shop/mira/${encodeURIComponent(sessionId)}/bills%2F%3Cb%3E%20M%C3%A4rz.txt`;
+    expect(answer).toContain(`<https://agents.example.com/inbox/files/${path}|Download>`);
+    expect(answer).not.toContain('A bill.');
+  });
+
   test('requests of a thread’s session go to the thread, know who has asked, and are decided there [slack.thread]', async () => {
     const args = { order: randomUUID(), cents: 900 };
     const { ts } = await ask(`call pay ${JSON.stringify(args)}`, OTTO);

@@ -73,8 +73,10 @@ const heard = new Heard('heard');
 let env: TestEnvironment;
 beforeAll(async () => {
   const tokens = { tokenThreshold: 1_000, eventRetentionSize: 4, summarizer };
+  const eager = { tokenThreshold: 1, eventRetentionSize: 1, summarizer };
   env = await createTestEnvironment({
     apps: [
+      agentOf('eager', { contextCompactors: [new TokenBasedContextCompactor(eager)] }),
       agentOf('tokens', { contextCompactors: [new TokenBasedContextCompactor(tokens)] }),
       agentOf('anchored', { contextCompactors: [new AnchoredContextCompactor(tokens)] }),
       agentOf('truncated', {
@@ -149,6 +151,15 @@ describe('a context', () => {
     const compacted = turn.events.map(({ event }) => event).filter(isCompactedEvent);
     expect(new Set(llm.asked).size).toBe(llm.asked.length);
     expect(compacted).toHaveLength(llm.asked.length);
+  });
+
+  test('is paid for where the model then fails for good [compaction.whole]', async () => {
+    env.gemini.reset([...pages.slice(0, 5), error(400)]);
+    const turn = await env.run({ app: 'eager', message: 'read on' });
+    expect(turn.status).toBe('failed');
+    const compacted = turn.events.map(({ event }) => event).filter(isCompactedEvent);
+    expect(llm.asked.length).toBeGreaterThan(compacted.length);
+    expect(turn.usage.modelCalls).toBe(6 + llm.asked.length);
   });
 
   test('is truncated, without a call apart from its response, and with its first event [compaction.truncate]', async () => {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { readDevEntry } from '../../../worker/folder/dev-file.ts';
 import { configuredServer, namesServer } from '../../../worker/temporal/client-config.ts';
 import { configuredUiUrl, type UiTarget } from '../../../worker/temporal/ui-link.ts';
-import { PUBLIC_URL_FORM, publicUrlOf } from '../../gateway/access/public-url.ts';
+import { PUBLIC_URL_FORM, publicUrlOf } from '../../net/public-url.ts';
 import type { GatewaySettings } from '../../gateway/gateway-settings.ts';
 import { shortDigest } from '../../protocol/identity.ts';
 import { DEFAULT_TASK_QUEUE } from '../../protocol/names.ts';

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { take } from '../../contract/check.ts';
 import { GRANT } from '../../contract/keys.ts';
 import { checkOf } from '../../contract/operation.ts';
+import { hostOf } from '../../net/public-url.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
 import { ACCESS_SETTINGS } from './access-settings.ts';
-import { hostOf } from './public-url.ts';
 import { ALGORITHMS, ISSUER_FIELDS, isSafeUrl } from './trusted-issuer.ts';
 
 const GRANTS = checkOf(z.array(GRANT));

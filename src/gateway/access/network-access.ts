@@ -1,7 +1,7 @@
+import { hostOf, PUBLIC_URL_FORM, publicUrlOf } from '../../net/public-url.ts';
 import type { Access, AccessRequest, Principal, Refusal } from './access.ts';
 import type { ApiKeys } from './api-keys.ts';
 import { isOwnRequest, loopbackNames, type OwnNames } from './own-requests.ts';
-import { hostOf, PUBLIC_URL_FORM, publicUrlOf } from './public-url.ts';
 
 /** Probes of a cluster call an address, which is no name of the gateway's. Their answers have no secret. */
 const ASKED_BY_ADDRESS = new Set(['/v1/health', '/v1/ready']);

@@ -1,6 +1,6 @@
 import type { JSONWebKeySet, JWTPayload } from 'jose';
 import type { Grant } from '../../contract/keys.ts';
-import { isLoopbackName } from './public-url.ts';
+import { isLoopbackName } from '../../net/public-url.ts';
 
 /** Grants by what a claim says: of a text its words, of a list its items. */
 export interface GrantsByClaim {

@@ -33,7 +33,7 @@ import { SignInLookups } from './sign-in-lookups.ts';
 import { takeForm } from './take-form.ts';
 import { linkOfRequest } from './temporal-links.ts';
 
-const PATH = /^\/inbox(\/(decided|jobs|requests\/[^/]+(\/files\/[^/]+)?|sign-(in|out)))?$/;
+const PATH = /^\/inbox(\/(decided|jobs|requests\/[^/]+(\/files\/[^/]+)?|files(\/[^/]+){4}|sign-(in|out)))?$/;
 
 type Show = (context: GatewayContext, frame: InboxFrame) => Promise<Response>;
 
@@ -106,6 +106,13 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
       if (row === undefined || !mayRead(frame.who.principal, row)) return noSuchPage(context);
       const { app, userId, sessionId } = row;
       const name = context.req.param('name') ?? '';
+      return await download(context, options.client.artifacts, { app, userId, sessionId, name });
+    }),
+  });
+  route('/inbox/files/:app/:user/:session/:name', {
+    GET: shownTo(async (context, { who }) => {
+      const { app = '', user: userId = '', session: sessionId = '', name = '' } = context.req.param();
+      if (!mayRead(who.principal, { app, userId })) return noSuchPage(context);
       return await download(context, options.client.artifacts, { app, userId, sessionId, name });
     }),
   });

@@ -1,5 +1,5 @@
 import { setCookie } from 'hono/cookie';
-import { isLoopbackName } from '../access/public-url.ts';
+import { isLoopbackName } from '../../net/public-url.ts';
 import type { GatewayContext } from '../gateway-app.ts';
 
 /** Where a browser thinks that it is. */
