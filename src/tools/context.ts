@@ -258,7 +258,7 @@ export class Context extends ReadonlyContext {
    * Adds memories of the user, which later searches find in all sessions of the app. They are there at once, also where the call fails
    * afterwards. Another attempt that adds in the same order adds the same ones.
    *
-   * @param memories at most 100, each with text of at most 32,000 characters. An `id` names one memory: a second one of that id is not added.
+   * @param memories at most 100, each with text of at most 32,000 characters. A memory takes the place of an earlier one of its `id`.
    * @throws ServiceMissing where the app has no `durable.memory`.
    * @throws InvalidMemory, EmbeddingsFailed, MemoryServiceFailed
    * @example await context.addMemory([{ content: { parts: [{ text: 'Prefers tea.' }] }, author: 'user' }]);
