@@ -446,6 +446,21 @@ export {
   TranscriptNotLoaded,
 } from './tools/invocation-context.ts';
 export type { JobOptions, JobView, ResolvedJobOptions } from './tools/job-options.ts';
+export type {
+  MCPConnectionParams,
+  StdioConnectionParams,
+  StreamableHTTPConnectionParams,
+} from './tools/mcp/connection-params.ts';
+export { LoadMcpResourceTool } from './tools/mcp/load-mcp-resource-tool.ts';
+export type { McpResource, McpResourceContents, McpToolDefinition } from './tools/mcp/mcp-connection.ts';
+export { McpRefused, McpUnavailable } from './tools/mcp/mcp-errors.ts';
+export {
+  MCPSessionManager,
+  type MCPSessionOptions,
+  type McpHeaderProvider,
+} from './tools/mcp/mcp-session-manager.ts';
+export { MCPTool, type McpToolOptions } from './tools/mcp/mcp-tool.ts';
+export { MCPToolset, type MCPToolsetOptions } from './tools/mcp/mcp-toolset.ts';
 export { isMedia, Media, type MediaParams } from './tools/media.ts';
 export { ReadonlyContext } from './tools/readonly-context.ts';
 export type { RetryOptions } from './tools/retry-options.ts';

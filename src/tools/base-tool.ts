@@ -265,6 +265,11 @@ export abstract class BaseTool {
     return undefined;
   }
 
+  /** Digest of the definition of a tool that somebody else defines, such as a server. An approval is for this definition alone. */
+  get definitionDigest(): string | undefined {
+    return undefined;
+  }
+
   /** JSON Schema of the response that the model gets; undefined where the tool has none. */
   get responseSchema(): JsonSchemaObject | undefined {
     const declaration = this._getDeclaration();

@@ -85,8 +85,8 @@ function termsOfCall(tool: BaseTool, option: string, approval: unknown): Resolve
 }
 
 /**
- * Digest of the facts on which an approval relies: the tool's name, gate, approvers, parameters and credential. A tool with another
- * digest than at its approval isn't run.
+ * Digest of the facts on which an approval relies: the tool's name, gate, approvers, parameters and credential, and the definition of a
+ * server's tool. A tool with another digest than at its approval isn't run.
  */
 export function gateDigestOf(tool: BaseTool): string {
   const { confirmation, approval = {}, authConfig } = tool.gate ?? {};
@@ -96,6 +96,7 @@ export function gateDigestOf(tool: BaseTool): string {
     approval,
     parameters: tool.describe().inputSchema ?? null,
     authConfig: authConfig ?? null,
+    ...defined({ definition: tool.definitionDigest }),
   });
 }
 

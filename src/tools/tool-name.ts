@@ -32,6 +32,11 @@ export function assertToolName(owner: string, name: unknown, options: object = {
   if (problem !== undefined) throw new DefinitionError({ owner, field: 'name', problem });
 }
 
+/** Whether the model, Temporal and Holdfast take the name. */
+export function isToolName(name: string): boolean {
+  return problemOf(name) === undefined;
+}
+
 /**
  * Refuses a tool whose name differs from its constructor's, for example by a field of its class.
  *

@@ -68,6 +68,10 @@ class ConfirmedTool extends BaseTool {
     if (runs !== undefined) this[AGENT_OF_TOOL] = isGated(inner) ? runs : { ...runs, attempts: 1 };
   }
 
+  override get definitionDigest(): string | undefined {
+    return this.#inner.definitionDigest;
+  }
+
   override _getDeclaration(): FunctionDeclaration | undefined {
     return this.#inner._getDeclaration();
   }

@@ -1,0 +1,158 @@
+import type { AuthCredential } from '../../events/auth-credential.ts';
+import { isRecord } from '../../protocol/json.ts';
+import { kindOf } from '../../schema/kind-of.ts';
+import { assertKnownFields } from '../../schema/known-fields.ts';
+import { OptionReader } from '../../schema/option-reader.ts';
+
+/** A server that is a process of this machine, told by its standard input and output. Fields: those of `@google/adk` 2.0.0. */
+export interface StdioConnectionParams {
+  type: 'StdioConnectionParams';
+  serverParams: {
+    /** The program. */
+    command: string;
+    args?: string[];
+    /** Variables of its environment, beside the harmless ones of the worker's (`PATH`, `HOME`, …). No others are passed on. */
+    env?: Record<string, string>;
+    /** Its working folder. Defaults to the worker's. */
+    cwd?: string;
+    /**
+     * Longest message that it may send, in bytes.
+     *
+     * @default 10 MiB
+     */
+    maxBufferSize?: number;
+  };
+  /**
+   * Milliseconds to start and to answer a list.
+   *
+   * @default 30_000
+   */
+  timeout?: number;
+}
+
+/** A server that is reached by Streamable HTTP. Fields: those of `@google/adk` 2.0.0. */
+export interface StreamableHTTPConnectionParams {
+  type: 'StreamableHTTPConnectionParams';
+  url: string;
+  /** Headers of each request. Taken for programs of ADK; `transportOptions.requestInit.headers` is the newer form. */
+  header?: Record<string, unknown>;
+  /**
+   * Milliseconds to connect and to answer a list.
+   *
+   * @default 30_000
+   */
+  timeout?: number;
+  /** Taken and never read: a call may be silent for as long as the tool's `timeout` says. */
+  sseReadTimeout?: number;
+  /**
+   * Whether a session of the server is ended when its connection is closed.
+   *
+   * @default true
+   */
+  terminateOnClose?: boolean;
+  transportOptions?: { requestInit?: { headers?: Record<string, string> } };
+}
+
+/** How a server is reached. Semantics: `MCPConnectionParams` of `@google/adk` 2.0.0. */
+export type MCPConnectionParams = StdioConnectionParams | StreamableHTTPConnectionParams;
+
+const DEFAULT_TIMEOUT = 30_000;
+
+/** @returns a copy. @throws DefinitionError naming the field. */
+export function checkedConnectionParams(owner: string, params: MCPConnectionParams): MCPConnectionParams {
+  const read = new OptionReader(owner, isRecord(params) ? params : {}, 'connectionParams');
+  if (!isRecord(params)) read.fail('type', `expected connection params, got ${kindOf(params)}`);
+  read.count('timeout', DEFAULT_TIMEOUT);
+  if (params.type === 'StdioConnectionParams') {
+    assertKnownFields(owner, params, ['type', 'serverParams', 'timeout'], { field: 'connectionParams' });
+    checkProcess(read, params.serverParams);
+  } else if (params.type === 'StreamableHTTPConnectionParams') {
+    assertKnownFields(owner, params, HTTP_FIELDS, { field: 'connectionParams' });
+    checkUrl(read, params.url);
+    read.boolean('terminateOnClose', true);
+    checkTexts(read, 'header', params.header);
+    checkTexts(read, 'transportOptions.requestInit.headers', params.transportOptions?.requestInit?.headers);
+  } else {
+    const got = JSON.stringify((params as { type?: unknown }).type) ?? 'nothing';
+    read.fail('type', `expected 'StdioConnectionParams' or 'StreamableHTTPConnectionParams', got ${got}`);
+  }
+  return structuredClone(params);
+}
+
+const HTTP_FIELDS: readonly (keyof StreamableHTTPConnectionParams)[] = [
+  'type',
+  'url',
+  'header',
+  'timeout',
+  'sseReadTimeout',
+  'terminateOnClose',
+  'transportOptions',
+];
+
+function checkProcess(read: OptionReader, process: unknown): void {
+  const { command, args = [], env = {}, cwd = '' } = isRecord(process) ? process : {};
+  if (!isRecord(process)) read.fail('serverParams', `expected an object, got ${kindOf(process)}`);
+  if (typeof command !== 'string' || command === '') {
+    read.fail('serverParams.command', `expected the name of a program, got ${kindOf(command)}`);
+  }
+  if (!Array.isArray(args) || !args.every((arg) => typeof arg === 'string')) {
+    read.fail('serverParams.args', `expected a list of texts, got ${kindOf(args)}`);
+  }
+  checkTexts(read, 'serverParams.env', env);
+  if (typeof cwd !== 'string') read.fail('serverParams.cwd', `expected a folder, got ${kindOf(cwd)}`);
+}
+
+function checkTexts(read: OptionReader, field: string, values: unknown = {}): void {
+  if (!isRecord(values)) read.fail(field, `expected an object of texts, got ${kindOf(values)}`);
+  for (const [name, value] of Object.entries(values as object)) {
+    if (typeof value !== 'string') read.fail(`${field}.${name}`, `expected text, got ${kindOf(value)}`);
+  }
+}
+
+function checkUrl(read: OptionReader, given: unknown): void {
+  const url = typeof given === 'string' ? URL.parse(given) : null;
+  if (url?.protocol === 'https:' || url?.protocol === 'http:') return;
+  // The text may hold a password.
+  read.fail(
+    'url',
+    `expected an address of http or https, got ${url === null ? kindOf(given) : url.protocol}`,
+  );
+}
+
+/** Milliseconds to connect, and to answer a list. */
+export function timeoutOf({ timeout = DEFAULT_TIMEOUT }: MCPConnectionParams): number {
+  return timeout;
+}
+
+/** Headers that a server gets with each request. */
+export function headersOf(params: StreamableHTTPConnectionParams): Record<string, string> {
+  const { header = {}, transportOptions } = params;
+  return { ...(header as Record<string, string>), ...transportOptions?.requestInit?.headers };
+}
+
+/** Headers that carry a credential: a token, name and password, or an API key under the name that its scheme says. */
+export function headersOfCredential(
+  { apiKey, http }: AuthCredential,
+  authScheme: object,
+): Record<string, string> {
+  if (apiKey !== undefined) {
+    const { name, in: place } = authScheme as { name?: unknown; in?: unknown };
+    const isHeader = typeof name === 'string' && (place === undefined || place === 'header');
+    return isHeader ? { [name]: apiKey } : { authorization: `Bearer ${apiKey}` };
+  }
+  if (http === undefined) return {};
+  const { token, username = '', password = '' } = http.credentials;
+  const isBasic = http.scheme.toLowerCase() === 'basic';
+  const value = isBasic ? Buffer.from(`${username}:${password}`).toString('base64') : token;
+  return {
+    ...http.additionalHeaders,
+    ...(value === undefined ? {} : { authorization: `${isBasic ? 'Basic' : 'Bearer'} ${value}` }),
+  };
+}
+
+/** The server's name in messages: no secret of its address or its arguments. */
+export function shownServer(params: MCPConnectionParams): string {
+  if (params.type === 'StdioConnectionParams') return params.serverParams.command;
+  const { origin, pathname } = new URL(params.url);
+  return `${origin}${pathname}`;
+}

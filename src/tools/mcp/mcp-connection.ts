@@ -1,0 +1,329 @@
+import type {
+  Client,
+  JsonSchemaValidator,
+  PriorDiscovery,
+  Tool,
+  Transport,
+} from '@modelcontextprotocol/client';
+import { ownVersion } from '../../own-version.ts';
+import { headersOf, type MCPConnectionParams, timeoutOf } from './connection-params.ts';
+import { isGone, loadMcpClient, serverFailed } from './mcp-errors.ts';
+
+/** Milliseconds for which a list counts where the server tells of changes, and where it doesn't. */
+const LIST_LASTS = { told: 600_000, untold: 60_000 };
+/** Milliseconds to take leave of a server. */
+const LEAVE_TIME = 2_000;
+/** Tools or resources that are taken of one server. */
+const MOST_LISTED = 1_000;
+
+export interface OpenMcpConnection {
+  params: MCPConnectionParams;
+  /** Bytes of one answer over HTTP, at most. */
+  maxResponseBytes: number;
+  /** Headers of the next request, beside those of the params. */
+  headers: () => Readonly<Record<string, string>>;
+  /** {@link MCPConnection.prior} of an earlier connection. */
+  prior?: object | undefined;
+  /** The connection is over, whoever has ended it. */
+  onClosed: () => void;
+}
+
+/** A tool as its server describes it. Fields: `Tool` of MCP 2026-07-28. */
+export interface McpToolDefinition {
+  name: string;
+  title?: string | undefined;
+  description?: string | undefined;
+  inputSchema: object;
+  outputSchema?: object | undefined;
+  /** Hints of the server about itself. Nobody has checked them. */
+  annotations?:
+    | {
+        readOnlyHint?: boolean | undefined;
+        destructiveHint?: boolean | undefined;
+        idempotentHint?: boolean | undefined;
+      }
+    | undefined;
+}
+
+/** A resource as its server lists it. Fields: `Resource` of MCP 2026-07-28. */
+export interface McpResource {
+  uri: string;
+  name: string;
+  title?: string | undefined;
+  description?: string | undefined;
+  mimeType?: string | undefined;
+  size?: number | undefined;
+}
+
+/** A piece of a resource: text, or bytes in base64. Fields: `ResourceContents` of MCP 2026-07-28. */
+export type McpResourceContents = { uri: string; mimeType?: string | undefined } & (
+  | { text: string }
+  | { blob: string }
+);
+
+/** The answer to a call: a result, or questions. Fields: `CallToolResult` and `InputRequiredResult` of MCP 2026-07-28. */
+export interface McpAnswer {
+  content?: readonly { readonly type: string }[];
+  structuredContent?: unknown;
+  isError?: boolean | undefined;
+  resultType?: unknown;
+  inputRequests?: Readonly<Record<string, unknown>>;
+  requestState?: string;
+}
+
+/** A call of a server's tool. */
+export interface McpCall {
+  tool: McpToolDefinition;
+  args: Record<string, unknown>;
+  /** Answers to the server's questions, and its own state, in a call that goes on. */
+  answers?: { inputResponses?: object; requestState?: string };
+  /** For servers that take one, in `_meta`. */
+  idempotencyKey: string | undefined;
+  /** A second run would do no more than the first one. */
+  isIdempotent: boolean;
+  signal: AbortSignal;
+  /** Milliseconds. */
+  timeout: number;
+  onProgress: (progress: McpProgress) => void;
+}
+
+export interface McpProgress {
+  progress: number;
+  total?: number | undefined;
+  message?: string | undefined;
+}
+
+/** A connection to a server for one principal. */
+export class MCPConnection {
+  readonly #client: Client;
+  readonly #transport: Transport;
+  readonly #open: OpenMcpConnection;
+  #tools: Listed<McpToolDefinition> | undefined;
+  #resources: Listed<McpResource> | undefined;
+
+  private constructor(client: Client, transport: Transport, open: OpenMcpConnection) {
+    this.#client = client;
+    this.#transport = transport;
+    this.#open = open;
+    client.onclose = open.onClosed;
+  }
+
+  /** @throws McpUnavailable */
+  static async open(open: OpenMcpConnection): Promise<MCPConnection> {
+    const { params, prior } = open;
+    const { Client } = await loadMcpClient();
+    const forget: { tools?: () => void; resources?: () => void } = {};
+    const changes = (what: 'tools' | 'resources') => ({
+      autoRefresh: false,
+      debounceMs: 0,
+      onChanged: () => forget[what]?.(),
+    });
+    const client = new Client(
+      { name: 'holdfast', version: ownVersion() },
+      {
+        capabilities: { elicitation: { form: {}, url: {} } },
+        versionNegotiation: { mode: 'auto' },
+        inputRequired: { autoFulfill: false },
+        jsonSchemaValidator: UNCHECKED,
+        listChanged: { tools: changes('tools'), resources: changes('resources') },
+      },
+    );
+    // Servers of 2025 ask on an open connection, which can't wait for a person.
+    client.setRequestHandler('elicitation/create', async () => ({ action: 'decline' }));
+    const transport = await transportOf(open);
+    const connection = new MCPConnection(client, transport, open);
+    forget.tools = () => {
+      connection.#tools = undefined;
+    };
+    forget.resources = () => {
+      connection.#resources = undefined;
+    };
+    const timeout = timeoutOf(params);
+    try {
+      await client.connect(transport, {
+        timeout,
+        signal: AbortSignal.timeout(timeout),
+        ...(prior === undefined ? {} : { prior: prior as PriorDiscovery }),
+      });
+    } catch (error) {
+      await connection.close();
+      throw serverFailed(params, error, { isSent: false });
+    }
+    return connection;
+  }
+
+  /** Whether the server speaks a revision of 2026 or later, by which a call can wait for a person. */
+  get isModern(): boolean {
+    return this.#client.getProtocolEra() === 'modern';
+  }
+
+  /** How a later connection may reach the server without asking which revisions it has. */
+  get prior(): object {
+    const discover = this.#client.getDiscoverResult();
+    return discover !== undefined && this.isModern ? { kind: 'modern', discover } : { kind: 'legacy' };
+  }
+
+  /** @throws McpUnavailable, McpRefused */
+  async tools(): Promise<readonly McpToolDefinition[]> {
+    if (this.#tools !== undefined && Date.now() < this.#tools.until) return await this.#tools.items;
+    const items = this.#asked(async (options) => (await this.#client.listTools({}, options)).tools);
+    const told = this.#client.getServerCapabilities()?.tools?.listChanged === true;
+    const listed = { items, until: Date.now() + (told ? LIST_LASTS.told : LIST_LASTS.untold) };
+    this.#tools = listed;
+    items.catch(() => {
+      if (this.#tools === listed) this.#tools = undefined;
+    });
+    return await items;
+  }
+
+  /** @throws McpUnavailable, McpRefused */
+  async resources(): Promise<readonly McpResource[]> {
+    if (this.#resources !== undefined && Date.now() < this.#resources.until)
+      return await this.#resources.items;
+    const items = this.#asked(async (options) => (await this.#client.listResources({}, options)).resources);
+    const told = this.#client.getServerCapabilities()?.resources?.listChanged === true;
+    const listed = { items, until: Date.now() + (told ? LIST_LASTS.told : LIST_LASTS.untold) };
+    this.#resources = listed;
+    items.catch(() => {
+      if (this.#resources === listed) this.#resources = undefined;
+    });
+    return await items;
+  }
+
+  /** @throws McpUnavailable, McpRefused */
+  async readResource(uri: string): Promise<readonly McpResourceContents[]> {
+    const options = { timeout: timeoutOf(this.#open.params) };
+    try {
+      return (await this.#client.readResource({ uri }, options)).contents;
+    } catch (error) {
+      throw this.#failed(error, false);
+    }
+  }
+
+  /**
+   * Calls a tool once. Where the server asks something first, the questions are the result.
+   *
+   * @throws McpUnavailable, McpRefused
+   */
+  async call(call: McpCall): Promise<McpAnswer> {
+    const { tool, args, answers, idempotencyKey, isIdempotent, signal, timeout, onProgress } = call;
+    const meta = idempotencyKey === undefined ? {} : { _meta: { [IDEMPOTENCY_KEY]: idempotencyKey } };
+    const params = { name: tool.name, arguments: args, ...answers, ...meta };
+    try {
+      return await this.#client.callTool(params as Parameters<Client['callTool']>[0], {
+        allowInputRequired: true,
+        toolDefinition: tool as Tool,
+        signal,
+        timeout,
+        onprogress: onProgress,
+      });
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw this.#failed(error, !isIdempotent);
+    }
+  }
+
+  /** Ends the connection, and the server's process with it. */
+  async close(): Promise<void> {
+    const { params } = this.#open;
+    this.#client.onclose = undefined as never;
+    const keeps = params.type === 'StreamableHTTPConnectionParams' && params.terminateOnClose === false;
+    try {
+      if (!keeps && isSession(this.#transport)) await inTime(this.#transport.terminateSession());
+    } catch {
+      // It may be gone already.
+    }
+    try {
+      await this.#client.close();
+      await this.#transport.close();
+    } catch {
+      // The server's process, or the connection, has ended before.
+    }
+    this.#open.onClosed();
+  }
+
+  async #asked<T>(
+    ask: (options: { timeout: number; cacheMode: 'refresh' }) => Promise<T[]>,
+  ): Promise<readonly T[]> {
+    const timeout = timeoutOf(this.#open.params);
+    let items: T[];
+    try {
+      items = await ask({ timeout, cacheMode: 'refresh' });
+    } catch (error) {
+      throw this.#failed(error, false);
+    }
+    return items.slice(0, MOST_LISTED);
+  }
+
+  #failed(error: unknown, isSent: boolean): Error {
+    if (isGone(error)) this.#open.onClosed();
+    return serverFailed(this.#open.params, error, { isSent });
+  }
+}
+
+interface Listed<T> {
+  items: Promise<readonly T[]>;
+  /** Milliseconds since the epoch. */
+  until: number;
+}
+
+/** In `_meta` of a call: the same in every attempt of it and in no other call. */
+export const IDEMPOTENCY_KEY = 'holdfast/idempotency-key';
+
+/** Schemas of a server may hold patterns that take for ever: results are checked by the tool itself. */
+const UNCHECKED = {
+  getValidator<T>(): JsonSchemaValidator<T> {
+    return (input) => ({ valid: true, data: input as T, errorMessage: undefined });
+  },
+};
+
+async function transportOf({ params, headers, maxResponseBytes }: OpenMcpConnection): Promise<Transport> {
+  if (params.type === 'StdioConnectionParams') {
+    const { StdioClientTransport, getDefaultEnvironment } = await import(
+      '@modelcontextprotocol/client/stdio'
+    );
+    const { command, args = [], env = {}, cwd, maxBufferSize } = params.serverParams;
+    return new StdioClientTransport({
+      ...{ command, args, env: { ...getDefaultEnvironment(), ...env } },
+      stderr: 'ignore',
+      ...(cwd === undefined ? {} : { cwd }),
+      ...(maxBufferSize === undefined ? {} : { maxBufferSize }),
+    });
+  }
+  const { StreamableHTTPClientTransport } = await loadMcpClient();
+  const fixed = headersOf(params);
+  return new StreamableHTTPClientTransport(new URL(params.url), {
+    fetch: async (url, init) => {
+      const all = new Headers({ ...fixed, ...headers() });
+      for (const [name, value] of new Headers(init?.headers)) all.set(name, value);
+      return bounded(await fetch(url, { ...init, headers: all }), maxResponseBytes);
+    },
+  });
+}
+
+/** An answer that breaks off after so many bytes. */
+function bounded(response: Response, maxBytes: number): Response {
+  if (response.body === null) return response;
+  let bytes = 0;
+  const counted = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      bytes += chunk.byteLength;
+      if (bytes > maxBytes)
+        controller.error(new Error(`the server's answer has more than ${maxBytes} bytes`));
+      else controller.enqueue(chunk);
+    },
+  });
+  const { status, statusText, headers } = response;
+  return new Response(response.body.pipeThrough(counted), { status, statusText, headers });
+}
+
+function isSession(transport: Transport): transport is Transport & { terminateSession(): Promise<void> } {
+  return 'terminateSession' in transport && transport.sessionId !== undefined;
+}
+
+async function inTime(work: Promise<void>): Promise<void> {
+  const late = AbortSignal.timeout(LEAVE_TIME);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  late.addEventListener('abort', () => resolve());
+  await Promise.race([work.catch(() => undefined), promise]);
+}

@@ -1,0 +1,110 @@
+import { redactSecrets } from '../../models/provider-error.ts';
+import { messageOf } from '../../protocol/message-of.ts';
+import { visibleLines } from '../../protocol/visible-text.ts';
+import { thrownField } from '../../schema/thrown-message.ts';
+import { ToolError } from '../tool-error.ts';
+import { headersOf, type MCPConnectionParams, shownServer } from './connection-params.ts';
+
+const LONGEST_REASON = 2_000;
+
+/** A server can't be reached, or the connection to it broke. */
+export class McpUnavailable extends ToolError {
+  override readonly name = 'McpUnavailable';
+  /** The server may have done what it was asked. */
+  readonly maybeDone: boolean;
+
+  constructor(message: string, { maybeDone, cause }: { maybeDone: boolean; cause: unknown }) {
+    super(message, { code: 'HOLDFAST_MCP_UNAVAILABLE', retryable: !maybeDone, cause });
+    this.maybeDone = maybeDone;
+  }
+}
+
+/** A server has refused a request, or answered with something that can't be used. */
+export class McpRefused extends ToolError {
+  override readonly name = 'McpRefused';
+
+  constructor(message: string, options: ErrorOptions = {}) {
+    super(message, { code: 'HOLDFAST_MCP_REFUSED', retryable: false, ...options });
+  }
+}
+
+/**
+ * The error of a request.
+ *
+ * @param how `isSent`: the request may have an effect that a second one would repeat.
+ */
+export function serverFailed(
+  params: MCPConnectionParams,
+  error: unknown,
+  { isSent }: { isSent: boolean },
+): McpUnavailable | McpRefused {
+  if (error instanceof McpUnavailable || error instanceof McpRefused) return error;
+  const server = `the MCP server ${shownServer(params)}`;
+  const status = statusOf(error);
+  const why = reasonOf(params, error);
+  // Without a cause: a provider's own error object may hold headers.
+  if (status === 401 || status === 403) {
+    return new McpRefused(
+      `${server} refused the credential (${status}): ${why}. Check headers or authConfig of the toolset`,
+    );
+  }
+  if (isProtocolError(error)) return new McpRefused(`${server} refused the request: ${why}`);
+  if (status !== undefined && status < 500 && status !== 404 && status !== 429) {
+    return new McpRefused(`${server} refused the request (${status}): ${why}`);
+  }
+  const maybeDone = isSent && !isUnsent(error, status);
+  const after = maybeDone ? '; the call may have run' : '';
+  return new McpUnavailable(`${server} can't be reached: ${why}${after}`, { maybeDone, cause: undefined });
+}
+
+/** Whether the connection is of no use any more. */
+export function isGone(error: unknown): boolean {
+  const code = thrownField(error, 'code');
+  return (
+    statusOf(error) === 404 ||
+    code === 'CONNECTION_CLOSED' ||
+    code === 'NOT_CONNECTED' ||
+    code === 'SEND_FAILED' ||
+    error instanceof TypeError
+  );
+}
+
+/** Whether the server has refused the request before it looked at it, or has never had it. */
+function isUnsent(error: unknown, status: number | undefined): boolean {
+  if (status === 404 || status === 429 || status === 503) return true;
+  if (thrownField(error, 'code') === 'NOT_CONNECTED') return true;
+  const cause = thrownField(thrownField(error, 'cause'), 'code') ?? thrownField(error, 'code');
+  return cause === 'ECONNREFUSED' || cause === 'ENOTFOUND' || cause === 'EAI_AGAIN';
+}
+
+function statusOf(error: unknown): number | undefined {
+  const status = thrownField(error, 'status');
+  return typeof status === 'number' ? status : undefined;
+}
+
+/** An error that the server itself has answered with. Its code is a number. */
+function isProtocolError(error: unknown): boolean {
+  return error instanceof Error && typeof thrownField(error, 'code') === 'number';
+}
+
+function reasonOf(params: MCPConnectionParams, error: unknown): string {
+  const cause = thrownField(error, 'cause');
+  const text = cause instanceof Error ? `${messageOf(error)}: ${messageOf(cause)}` : messageOf(error);
+  const secrets =
+    params.type === 'StdioConnectionParams'
+      ? Object.values(params.serverParams.env ?? {})
+      : [...Object.values(headersOf(params)), new URL(params.url).search.slice(1)];
+  return redactSecrets(visibleLines(text.slice(0, LONGEST_REASON).toWellFormed()), secrets);
+}
+
+/** @throws McpRefused where the package is not installed. */
+export async function loadMcpClient(): Promise<typeof import('@modelcontextprotocol/client')> {
+  try {
+    return await import('@modelcontextprotocol/client');
+  } catch (cause) {
+    throw new McpRefused(
+      `servers of MCP need a package: npm install @modelcontextprotocol/client (${messageOf(cause)})`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,103 @@
+import { isRecord } from '../../protocol/json.ts';
+import { kindOf } from '../../schema/kind-of.ts';
+import type { Context } from '../context.ts';
+import type { McpAnswer, McpCall } from './mcp-connection.ts';
+import { McpRefused } from './mcp-errors.ts';
+
+/** The questions of a server about a call, and its own state. JSON. */
+export interface McpQuestions {
+  resultType: 'input_required';
+  inputRequests: Record<string, unknown>;
+  requestState?: string;
+}
+
+/** Questions of one round. */
+const MOST_QUESTIONS = 10;
+/** Characters of a server's state. */
+const LONGEST_STATE = 64 * 1024;
+/** Characters of one question as JSON. */
+const LONGEST_QUESTION = 32 * 1024;
+
+/**
+ * The questions of an answer; undefined for one that asks nothing.
+ *
+ * @throws McpRefused for too many or too long ones.
+ */
+export function askedIn(answer: McpAnswer): McpQuestions | undefined {
+  const { resultType, inputRequests = {}, requestState } = answer;
+  if (resultType !== 'input_required') return undefined;
+  const questions = Object.entries(inputRequests);
+  if (questions.length > MOST_QUESTIONS) {
+    throw new McpRefused(
+      `the MCP server asks ${questions.length} questions at once, at most ${MOST_QUESTIONS} are asked`,
+    );
+  }
+  const long = questions.find(([, question]) => JSON.stringify(question).length > LONGEST_QUESTION);
+  if (long !== undefined) {
+    throw new McpRefused(`the MCP server asks a question of more than ${LONGEST_QUESTION} characters`);
+  }
+  if (requestState !== undefined && requestState.length > LONGEST_STATE) {
+    throw new McpRefused(`the MCP server's requestState has more than ${LONGEST_STATE} characters`);
+  }
+  return {
+    resultType: 'input_required',
+    inputRequests: Object.fromEntries(questions),
+    ...(requestState === undefined ? {} : { requestState }),
+  };
+}
+
+/**
+ * Asks people the questions of a server, one after another. The call waits for each.
+ *
+ * @throws McpRefused for a question of a kind that nobody is asked here.
+ */
+export async function answersOf(
+  { inputRequests, requestState }: McpQuestions,
+  context: Context,
+  tool: string,
+): Promise<NonNullable<McpCall['answers']>> {
+  const inputResponses: Record<string, unknown> = {};
+  for (const [key, request] of Object.entries(inputRequests)) {
+    inputResponses[key] = await answerTo(request, context, tool);
+  }
+  const hasQuestions = Object.keys(inputResponses).length > 0;
+  return {
+    ...(hasQuestions ? { inputResponses } : {}),
+    ...(requestState === undefined ? {} : { requestState }),
+  };
+}
+
+async function answerTo(request: unknown, context: Context, tool: string): Promise<unknown> {
+  const { method, params } = isRecord(request) ? request : {};
+  if (method !== 'elicitation/create' || !isRecord(params)) {
+    const asked = typeof method === 'string' ? method.slice(0, 100) : kindOf(method);
+    throw new McpRefused(
+      `the MCP server asks for ${asked} in a call of ${tool}: only elicitation/create is answered`,
+    );
+  }
+  const { message, requestedSchema, url } = params;
+  const text = typeof message === 'string' && message !== '' ? message : `A call of ${tool} needs an answer.`;
+  if (params.mode === 'url') return await visited(text, url, context);
+  const content = await context.requestInput({
+    message: text,
+    responseSchema: isRecord(requestedSchema) ? requestedSchema : { type: 'object', properties: {} },
+  });
+  return { action: 'accept', content };
+}
+
+async function visited(message: string, given: unknown, context: Context): Promise<unknown> {
+  const url = typeof given === 'string' ? URL.parse(given) : null;
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
+    throw new McpRefused('the MCP server asks to open an address that is none of http or https');
+  }
+  const answer: unknown = await context.requestInput({
+    message: `${message}\n\nOpen ${url.href}, and answer once you are done there.`,
+    responseSchema: {
+      type: 'object',
+      properties: { done: { type: 'boolean', description: 'Whether it is done.' } },
+      required: ['done'],
+    },
+    payload: { url: url.href },
+  });
+  return { action: isRecord(answer) && answer.done === true ? 'accept' : 'decline' };
+}

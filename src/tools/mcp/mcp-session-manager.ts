@@ -1,0 +1,197 @@
+import { shortDigest } from '../../protocol/identity.ts';
+import type { ReadonlyContext } from '../readonly-context.ts';
+import { checkedConnectionParams, type MCPConnectionParams } from './connection-params.ts';
+import { MCPConnection } from './mcp-connection.ts';
+import { McpUnavailable, serverFailed } from './mcp-errors.ts';
+
+/** Headers for a server, by the context that asks. Absent: outside of an invocation. */
+export type McpHeaderProvider = (
+  context?: ReadonlyContext,
+) => Record<string, string> | Promise<Record<string, string>>;
+
+export interface MCPSessionOptions {
+  /**
+   * Names whose connection a context uses. No two principals ever share one: sessions of servers keep what their caller did.
+   *
+   * @default the app and the user
+   * @example principal: () => 'everybody' // a server that keeps nothing
+   */
+  principal?: (context?: ReadonlyContext) => string;
+  /** Headers of each request, beside those of the connection params: tokens, for one. No history and no log has them. */
+  headers?: McpHeaderProvider;
+  /**
+   * Connections that a worker holds, at most. The one that was idle for longest makes room.
+   *
+   * @default 100
+   */
+  maxConnections?: number;
+  /**
+   * Milliseconds after which an idle connection is closed.
+   *
+   * @default 300_000
+   */
+  idleTimeout?: number;
+  /**
+   * Bytes of one answer over HTTP, at most.
+   *
+   * @default 16 MiB
+   */
+  maxResponseBytes?: number;
+}
+
+/** A connection of a pool, and who uses it. */
+interface Pooled {
+  opening: Promise<MCPConnection>;
+  /** Headers of the newest user: a token may have been renewed. */
+  headers: Readonly<Record<string, string>>;
+  users: number;
+  idleSince: number;
+  timer?: NodeJS.Timeout;
+}
+
+/** Milliseconds for which it counts how a server was reached: it may be upgraded. */
+const PRIOR_LASTS = 600_000;
+
+/**
+ * The connections of a worker to one server, one for each principal: made when needed, kept while used, made anew after the server was
+ * away. Name: `MCPSessionManager` of `@google/adk` 2.0.0, which starts a process for each call.
+ */
+export class MCPSessionManager {
+  readonly params: MCPConnectionParams;
+  readonly #options: MCPSessionOptions;
+  readonly #pool = new Map<string, Pooled>();
+  #prior: { prior: object; until: number } | undefined;
+
+  /** @throws DefinitionError naming the field. */
+  constructor(connectionParams: MCPConnectionParams, options: MCPSessionOptions = {}) {
+    this.params = checkedConnectionParams('MCPSessionManager', connectionParams);
+    this.#options = options;
+  }
+
+  /** Connections that are open, or about to be. */
+  get size(): number {
+    return this.#pool.size;
+  }
+
+  /**
+   * Does work on the connection of the context's principal. A connection that the server has dropped is made anew, and the work is
+   * done again, where nothing can have come of it.
+   *
+   * @param credential headers of the credential that the call has.
+   * @throws McpUnavailable, McpRefused, and what the work throws.
+   */
+  async use<T>(
+    context: ReadonlyContext | undefined,
+    work: (connection: MCPConnection) => Promise<T>,
+    credential: Readonly<Record<string, string>> = {},
+  ): Promise<T> {
+    const headers = { ...(await this.#options.headers?.(context)), ...credential };
+    const key = shortDigest(JSON.stringify([this.#principalOf(context), credential]));
+    for (let attempt = 1; ; attempt += 1) {
+      const pooled = this.#pooled(key, headers);
+      try {
+        const connection = await pooled.opening;
+        try {
+          return await work(connection);
+        } catch (error) {
+          const isOver = this.#pool.get(key) !== pooled;
+          const mayRepeat = error instanceof McpUnavailable && !error.maybeDone;
+          if (attempt > 1 || !isOver || !mayRepeat) throw error;
+        }
+      } finally {
+        this.#leave(key, pooled);
+      }
+    }
+  }
+
+  /** Ends all connections, and with them the processes of their servers. Later uses make new ones. */
+  async close(): Promise<void> {
+    const all = [...this.#pool.values()];
+    this.#pool.clear();
+    await Promise.all(all.map(closed));
+  }
+
+  #principalOf(context: ReadonlyContext | undefined): string {
+    const { principal } = this.#options;
+    if (principal !== undefined) return principal(context);
+    return context === undefined ? '' : JSON.stringify([context.appName, context.userId]);
+  }
+
+  #pooled(key: string, headers: Readonly<Record<string, string>>): Pooled {
+    const known = this.#pool.get(key);
+    if (known !== undefined) {
+      clearTimeout(known.timer);
+      known.users += 1;
+      known.headers = headers;
+      return known;
+    }
+    this.#makeRoom();
+    const pooled: Pooled = { opening: Promise.reject(), headers, users: 1, idleSince: 0 };
+    pooled.opening.catch(() => undefined);
+    const forget = () => {
+      if (this.#pool.get(key) === pooled) this.#pool.delete(key);
+    };
+    pooled.opening = this.#opened(pooled, forget);
+    this.#pool.set(key, pooled);
+    pooled.opening.catch(forget);
+    return pooled;
+  }
+
+  async #opened(pooled: Pooled, onClosed: () => void): Promise<MCPConnection> {
+    const { maxResponseBytes = 16 * 1024 * 1024 } = this.#options;
+    const prior = this.#prior !== undefined && this.#prior.until > Date.now() ? this.#prior.prior : undefined;
+    const open = { params: this.params, maxResponseBytes, headers: () => pooled.headers, onClosed };
+    let connection: MCPConnection;
+    try {
+      connection = await MCPConnection.open({ ...open, prior });
+    } catch (error) {
+      if (prior === undefined) throw error;
+      // It may have been upgraded, or another version.
+      this.#prior = undefined;
+      connection = await MCPConnection.open(open);
+    }
+    this.#prior ??= { prior: connection.prior, until: Date.now() + PRIOR_LASTS };
+    return connection;
+  }
+
+  #leave(key: string, pooled: Pooled): void {
+    pooled.users -= 1;
+    if (pooled.users > 0) return;
+    if (this.#pool.get(key) !== pooled) {
+      void closed(pooled);
+      return;
+    }
+    const { idleTimeout = 300_000 } = this.#options;
+    pooled.idleSince = Date.now();
+    pooled.timer = setTimeout(() => {
+      if (pooled.users > 0 || this.#pool.get(key) !== pooled) return;
+      this.#pool.delete(key);
+      void closed(pooled);
+    }, idleTimeout);
+    pooled.timer.unref();
+  }
+
+  /** @throws McpUnavailable where all connections are in use. */
+  #makeRoom(): void {
+    const { maxConnections = 100 } = this.#options;
+    if (this.#pool.size < maxConnections) return;
+    const [oldest] = [...this.#pool]
+      .filter(([, { users }]) => users === 0)
+      .sort(([, one], [, other]) => one.idleSince - other.idleSince);
+    if (oldest === undefined) {
+      const problem = `all ${maxConnections} connections of this worker are in use (maxConnections)`;
+      throw serverFailed(this.params, new Error(problem), { isSent: false });
+    }
+    const [key, pooled] = oldest;
+    this.#pool.delete(key);
+    clearTimeout(pooled.timer);
+    void closed(pooled);
+  }
+}
+
+/** No error: a connection that was never made needs no end. */
+async function closed({ opening, timer }: Pooled): Promise<void> {
+  clearTimeout(timer);
+  const connection = await opening.catch(() => undefined);
+  await connection?.close();
+}

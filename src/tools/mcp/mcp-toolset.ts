@@ -1,0 +1,226 @@
+import { createRequire } from 'node:module';
+import { getLogger } from '../../logger.ts';
+import { digestOf } from '../../protocol/canonical-json.ts';
+import { shortDigest } from '../../protocol/identity.ts';
+import { isRecord } from '../../protocol/json.ts';
+import { DefinitionError } from '../../schema/definition-error.ts';
+import { kindOf } from '../../schema/kind-of.ts';
+import { assertKnownFields } from '../../schema/known-fields.ts';
+import { OptionReader } from '../../schema/option-reader.ts';
+import { thrownMessage } from '../../schema/thrown-message.ts';
+import type { BaseTool } from '../base-tool.ts';
+import { BaseToolset, passes, type ToolPredicate } from '../base-toolset.ts';
+import type { ReadonlyContext } from '../readonly-context.ts';
+import { isToolName } from '../tool-name.ts';
+import { checkedConnectionParams, type MCPConnectionParams, shownServer } from './connection-params.ts';
+import type { McpResource, McpResourceContents, McpToolDefinition } from './mcp-connection.ts';
+import { McpRefused } from './mcp-errors.ts';
+import { MCPSessionManager, type MCPSessionOptions } from './mcp-session-manager.ts';
+import { MCPTool, type McpToolOptions } from './mcp-tool.ts';
+
+export interface MCPToolsetOptions extends MCPSessionOptions {
+  /**
+   * For messages.
+   *
+   * @default 'MCPToolset'
+   */
+  name?: string;
+  /** Options of all tools: timeouts, retries, approvals, `sensitive`, `spool`, … */
+  defaults?: McpToolOptions;
+  /** Options of single tools, by the server's names. They go before `defaults` and hints. */
+  tools?: Readonly<Record<string, McpToolOptions>>;
+  /**
+   * Whether hints of the server about its tools may loosen a policy: with `readOnlyHint` a tool only reads, with `idempotentHint` a second
+   * run does no more than the first. Without it hints can only tighten one: they come from outside.
+   *
+   * @default false
+   */
+  trustAnnotations?: boolean;
+}
+
+const FIELDS: readonly (keyof MCPToolsetOptions)[] = [
+  'name',
+  'defaults',
+  'tools',
+  'trustAnnotations',
+  'principal',
+  'headers',
+  'maxConnections',
+  'idleTimeout',
+  'maxResponseBytes',
+];
+/** Characters of a name that models take. */
+const LONGEST_NAME = 64;
+
+/**
+ * The tools of an MCP server, over standard input and output or Streamable HTTP. Connected when needed; one connection for each principal
+ * and worker. Lists are kept until the server tells of a change. Constructor: `MCPToolset` of `@google/adk` 2.0.0; `options` are ours.
+ *
+ * @throws DefinitionError from the constructor: the error names the option, or the package to install.
+ * @example
+ * const files = new MCPToolset({
+ *   type: 'StdioConnectionParams',
+ *   serverParams: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '/srv/docs'] },
+ * }, ['read_file', 'list_directory']);
+ */
+export class MCPToolset extends BaseToolset {
+  readonly #options: MCPToolsetOptions;
+  readonly #sessions: MCPSessionManager;
+  readonly #server: string;
+  /** Tools of lists, by their digests. */
+  #made = new Map<string, MCPTool | undefined>();
+
+  constructor(
+    connectionParams: MCPConnectionParams,
+    toolFilter: ToolPredicate | readonly string[] = [],
+    prefix?: string,
+    options: MCPToolsetOptions = {},
+  ) {
+    super(toolFilter, prefix);
+    const owner = new.target.name || 'MCPToolset';
+    assertInstalled(owner);
+    const params = checkedConnectionParams(owner, connectionParams);
+    checkOptions(owner, options);
+    this.#options = options;
+    this.#server = shownServer(params);
+    this.#sessions = new MCPSessionManager(params, options);
+  }
+
+  override get name(): string {
+    return this.#options.name ?? super.name;
+  }
+
+  /** @throws McpUnavailable, McpRefused */
+  override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
+    const listed = await this.#sessions.use(context, (connection) => connection.tools());
+    const made = this.#toolsOf(listed);
+    return context === undefined ? made : made.filter((tool) => this.isToolSelected(tool, context));
+  }
+
+  /**
+   * Resources of the server. ADK answers with their names, which need not be unique.
+   *
+   * @throws McpUnavailable, McpRefused
+   */
+  async listResources(context?: ReadonlyContext): Promise<readonly McpResource[]> {
+    return await this.#sessions.use(context, (connection) => connection.resources());
+  }
+
+  /**
+   * @param name of a resource, or its URI.
+   * @throws McpRefused where the server has no such resource.
+   */
+  async getResourceInfo(name: string, context?: ReadonlyContext): Promise<McpResource> {
+    const resources = await this.listResources(context);
+    const found =
+      resources.find(({ uri }) => uri === name) ?? resources.find((resource) => resource.name === name);
+    if (found !== undefined) return found;
+    throw new McpRefused(`the MCP server ${this.#server} has no resource ${JSON.stringify(name)}`);
+  }
+
+  /**
+   * Reads a resource: texts, and bytes in base64.
+   *
+   * @param name of a resource, or its URI.
+   * @throws McpUnavailable, McpRefused
+   */
+  async readResource(name: string, context?: ReadonlyContext): Promise<readonly McpResourceContents[]> {
+    const { uri } = await this.getResourceInfo(name, context);
+    return await this.#sessions.use(context, (connection) => connection.readResource(uri));
+  }
+
+  override async close(): Promise<void> {
+    await this.#sessions.close();
+  }
+
+  /** Names of a filter are the server's, without the prefix. */
+  protected override isToolSelected(tool: BaseTool, context: ReadonlyContext): boolean {
+    const { toolFilter } = this;
+    if (typeof toolFilter === 'function') return passes(toolFilter, tool, context);
+    return toolFilter.length === 0 || (tool instanceof MCPTool && toolFilter.includes(tool.originalName));
+  }
+
+  #toolsOf(listed: readonly McpToolDefinition[]): MCPTool[] {
+    const made = new Map<string, MCPTool | undefined>();
+    const taken = new Set<string>();
+    for (const definition of listed) {
+      const name = nameFor(definition.name, this.prefix, taken);
+      if (taken.has(name)) continue;
+      taken.add(name);
+      const digest = digestOf([name, definition]);
+      made.set(digest, this.#made.has(digest) ? this.#made.get(digest) : this.#newTool(name, definition));
+    }
+    this.#made = made;
+    return [...made.values()].filter((tool) => tool !== undefined);
+  }
+
+  /** Undefined for a tool that can't be used: the others can. */
+  #newTool(name: string, definition: McpToolDefinition): MCPTool | undefined {
+    try {
+      return new MCPTool(
+        { ...definition, name },
+        this.#sessions,
+        definition.name,
+        this.#optionsOf(definition),
+      );
+    } catch (error) {
+      getLogger().warn(
+        `the tool ${JSON.stringify(definition.name)} of the MCP server ${this.#server} is left out: ${thrownMessage(error)}`,
+      );
+      return undefined;
+    }
+  }
+
+  #optionsOf({ name, annotations = {} }: McpToolDefinition): McpToolOptions {
+    const { defaults = {}, tools = {}, trustAnnotations = false } = this.#options;
+    const { readOnlyHint, destructiveHint, idempotentHint } = annotations;
+    const changes = readOnlyHint === false || destructiveHint === true;
+    const tighter = {
+      ...(changes && !readOnlyHint ? { isReadOnly: false } : {}),
+      ...(idempotentHint === false && !readOnlyHint ? { idempotent: false } : {}),
+    };
+    const looser = {
+      ...(readOnlyHint ? { isReadOnly: true, idempotent: true } : {}),
+      ...(idempotentHint ? { idempotent: true } : {}),
+    };
+    const own = Object.hasOwn(tools, name) ? tools[name] : {};
+    return { ...(trustAnnotations ? looser : {}), ...defaults, ...tighter, ...own };
+  }
+}
+
+/** A name that models take, and that no other tool of the list has. */
+function nameFor(original: string, prefix: string | undefined, taken: ReadonlySet<string>): string {
+  const whole = prefix === undefined || prefix === '' ? original : `${prefix}_${original}`;
+  const clean = whole.toWellFormed().replace(/[^A-Za-z0-9_.:-]/g, '_');
+  const begun = /^[A-Za-z_]/.test(clean) ? clean : `_${clean}`;
+  if (begun === whole && begun.length <= LONGEST_NAME && isToolName(begun) && !taken.has(begun)) return begun;
+  return `${begun.slice(0, LONGEST_NAME - 9)}_${shortDigest(whole).slice(0, 8)}`;
+}
+
+function checkOptions(owner: string, options: MCPToolsetOptions): void {
+  assertKnownFields(owner, options, FIELDS, { field: 'options' });
+  const read = new OptionReader(owner, options, 'options');
+  if (read.given('name')) read.text('name');
+  read.boolean('trustAnnotations', false);
+  read.count('maxConnections', 1);
+  read.count('idleTimeout', 1);
+  read.count('maxResponseBytes', 1);
+  for (const field of ['principal', 'headers'] as const) {
+    const given: unknown = options[field];
+    if (given === undefined || typeof given === 'function') continue;
+    read.fail(field, `expected a function of the context, got ${kindOf(given)}`);
+  }
+  for (const field of ['defaults', 'tools'] as const) {
+    const given: unknown = options[field];
+    if (given !== undefined && !isRecord(given)) read.fail(field, `expected an object, got ${kindOf(given)}`);
+  }
+}
+
+function assertInstalled(owner: string): void {
+  try {
+    createRequire(import.meta.url).resolve('@modelcontextprotocol/client');
+  } catch (cause) {
+    const problem = 'servers of MCP need a package: npm install @modelcontextprotocol/client';
+    throw new DefinitionError({ owner, problem }, { cause });
+  }
+}
