@@ -241,14 +241,15 @@ export const RESULTS: readonly Scenario[] = [
     turns: ['act'],
   },
   {
-    name: 'services that are not there',
-    script: [[calls(['save'], ['load'], ['list'], ['search'])], [text('done')]],
+    name: 'artifacts, and a memory that is not there',
+    // A version is there for later calls: those of one step run side by side.
+    script: [[calls(['save'])], [calls(['load'], ['list'], ['search'])], [text('done')]],
     build: (library, model, name) => ({
       agent: agentOf(library, name, model, {
         tools: [
           toolOf(library, 'save', (_args, context) => context.saveArtifact('a', { text: 'x' })),
           toolOf(library, 'load', (_args, context) => context.loadArtifact('a')),
-          toolOf(library, 'list', (_args, context) => context.listArtifacts()),
+          toolOf(library, 'list', async (_args, context) => (await context.listArtifacts()).join()),
           toolOf(library, 'search', (_args, context) => context.searchMemory('cats dogs')),
         ],
       }),
