@@ -147,7 +147,7 @@ export class MCPConnection {
       });
     } catch (error) {
       await connection.close();
-      throw serverFailed(params, error, { isSent: false });
+      throw serverFailed(params, error, { isSent: false, headers: open.headers() });
     }
     return connection;
   }
@@ -257,7 +257,7 @@ export class MCPConnection {
 
   #failed(error: unknown, isSent: boolean): Error {
     if (isGone(error)) this.#open.onClosed();
-    return serverFailed(this.#open.params, error, { isSent });
+    return serverFailed(this.#open.params, error, { isSent, headers: this.#open.headers() });
   }
 }
 

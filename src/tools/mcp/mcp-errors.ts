@@ -31,17 +31,17 @@ export class McpRefused extends ToolError {
 /**
  * The error of a request.
  *
- * @param how `isSent`: the request may have an effect that a second one would repeat.
+ * @param how `isSent`: the request may have an effect that a second one would repeat. `headers` that it had are secrets.
  */
 export function serverFailed(
   params: MCPConnectionParams,
   error: unknown,
-  { isSent }: { isSent: boolean },
+  { isSent, headers = {} }: { isSent: boolean; headers?: Readonly<Record<string, string>> },
 ): McpUnavailable | McpRefused {
   if (error instanceof McpUnavailable || error instanceof McpRefused) return error;
   const server = `the MCP server ${shownServer(params)}`;
   const status = statusOf(error);
-  const why = reasonOf(params, error);
+  const why = reasonOf(params, error, Object.values(headers));
   // Without a cause: a provider's own error object may hold headers.
   if (status === 401 || status === 403) {
     return new McpRefused(
@@ -87,14 +87,18 @@ function isProtocolError(error: unknown): boolean {
   return error instanceof Error && typeof thrownField(error, 'code') === 'number';
 }
 
-function reasonOf(params: MCPConnectionParams, error: unknown): string {
+function reasonOf(params: MCPConnectionParams, error: unknown, headers: readonly string[]): string {
   const cause = thrownField(error, 'cause');
   const text = cause instanceof Error ? `${messageOf(error)}: ${messageOf(cause)}` : messageOf(error);
-  const secrets =
-    params.type === 'StdioConnectionParams'
-      ? Object.values(params.serverParams.env ?? {})
-      : [...Object.values(headersOf(params)), new URL(params.url).search.slice(1)];
+  const secrets = [...headers, ...secretsIn(params)];
   return redactSecrets(visibleLines(text.slice(0, LONGEST_REASON).toWellFormed()), secrets);
+}
+
+/** Values of the params that nobody needs to read: variables, headers, the query and the password of an address. */
+function secretsIn(params: MCPConnectionParams): string[] {
+  if (params.type === 'StdioConnectionParams') return Object.values(params.serverParams.env ?? {});
+  const { searchParams, password } = new URL(params.url);
+  return [...Object.values(headersOf(params)), ...searchParams.values(), password];
 }
 
 /** @throws McpRefused where the package is not installed. */

@@ -144,7 +144,7 @@ export class MCPToolset extends BaseToolset {
     const made = new Map<string, MCPTool | undefined>();
     const taken = new Set<string>();
     for (const definition of listed) {
-      const name = nameFor(definition.name, this.prefix, taken);
+      const name = nameFor(definition.name, this.prefix);
       if (taken.has(name)) continue;
       taken.add(name);
       const digest = digestOf([name, definition]);
@@ -188,13 +188,13 @@ export class MCPToolset extends BaseToolset {
   }
 }
 
-/** A name that models take, and that no other tool of the list has. */
-function nameFor(original: string, prefix: string | undefined, taken: ReadonlySet<string>): string {
-  const whole = prefix === undefined || prefix === '' ? original : `${prefix}_${original}`;
+/** A name that models take, of which a call of the server's own name is made. */
+function nameFor(original: string, prefix = ''): string {
+  const whole = prefix === '' ? original : `${prefix}_${original}`;
+  if (whole.length <= LONGEST_NAME && isToolName(whole)) return whole;
   const clean = whole.toWellFormed().replace(/[^A-Za-z0-9_.:-]/g, '_');
-  const begun = /^[A-Za-z_]/.test(clean) ? clean : `_${clean}`;
-  if (begun === whole && begun.length <= LONGEST_NAME && isToolName(begun) && !taken.has(begun)) return begun;
-  return `${begun.slice(0, LONGEST_NAME - 9)}_${shortDigest(whole).slice(0, 8)}`;
+  const cut = `${clean.slice(0, LONGEST_NAME - 10)}_${shortDigest(whole).slice(0, 8)}`;
+  return isToolName(cut) ? cut : `_${cut}`;
 }
 
 function checkOptions(owner: string, options: MCPToolsetOptions): void {

@@ -1,0 +1,266 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { getLogger, setLogger } from '../../src/logger.ts';
+import { MCPToolset, type MCPToolsetOptions } from '../../src/tools/mcp/mcp-toolset.ts';
+import { contextWith } from '../definitions/tool-context.ts';
+import { type RawAnswer, type RawServer, startRawServer } from './raw-server.ts';
+
+const opened: AsyncDisposable[] = [];
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each[Symbol.asyncDispose]();
+});
+
+async function open(
+  answers: Record<string, RawAnswer>,
+  { timeout = 5_000, ...options }: MCPToolsetOptions & { timeout?: number } = {},
+): Promise<{ server: RawServer; toolset: MCPToolset }> {
+  const server = await startRawServer(answers);
+  opened.push(server);
+  const params = {
+    type: 'StreamableHTTPConnectionParams',
+    url: `${server.url}?key=s3cret-in-the-url`,
+    timeout,
+  } as const;
+  const toolset = new MCPToolset(params, [], undefined, options);
+  opened.push({ [Symbol.asyncDispose]: () => toolset.close() });
+  return { server, toolset };
+}
+
+/** As text: it is deeper than programs write by themselves. */
+const deepSchema = (depth: number) =>
+  `${'{"type":"object","properties":{"a":'.repeat(depth)}{}${'}}'.repeat(depth)}`;
+const toolsAsText =
+  (tools: string): RawAnswer =>
+  (response, id) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":${tools}}}`);
+  };
+const plain = { type: 'object', properties: {} };
+const listed = (...tools: object[]) => ({ 'tools/list': { tools } });
+const lineOf = async (work: () => Promise<unknown>) => {
+  const lines: string[] = [];
+  const logger = getLogger();
+  setLogger({ ...logger, warn: (...args: unknown[]) => lines.push(args.join(' ')) });
+  try {
+    await work();
+  } finally {
+    setLogger(logger);
+  }
+  return lines;
+};
+
+describe('a server that', () => {
+  test('never answers is given up [mcp.hostile]', async () => {
+    const { toolset } = await open({ 'tools/list': () => undefined }, { timeout: 300 });
+    await expect(toolset.getTools()).rejects.toMatchObject({
+      code: 'HOLDFAST_MCP_UNAVAILABLE',
+      retryable: true,
+    });
+    const { toolset: other } = await open({ initialize: () => undefined }, { timeout: 300 });
+    await expect(other.getTools()).rejects.toThrow(/can't be reached/);
+  });
+
+  test('floods is cut off [mcp.hostile]', async () => {
+    const { toolset } = await open(
+      {
+        ...listed({ name: 'flood', inputSchema: plain }),
+        'tools/call': (response) => {
+          response.writeHead(200, { 'content-type': 'application/json' });
+          const more = () => {
+            while (!response.destroyed && response.write(Buffer.alloc(65_536, 'x')));
+            response.once('drain', more);
+          };
+          more();
+        },
+      },
+      { maxResponseBytes: 1_000_000 },
+    );
+    const [flood] = await toolset.getTools();
+    await expect(flood?.runAsync({ args: {}, toolContext: contextWith() })).rejects.toMatchObject({
+      code: 'HOLDFAST_MCP_UNAVAILABLE',
+      retryable: false,
+      message: expect.stringContaining('the call may have run'),
+    });
+  });
+
+  test('lies about schemas loses those tools, and no others [mcp.hostile]', async () => {
+    const deep = deepSchema(300);
+    const tools = `[{"name":"deep","inputSchema":${deep}},${JSON.stringify({
+      name: 'list',
+      inputSchema: { type: 'object', properties: { a: { $ref: '#/nowhere' } } },
+    })},${JSON.stringify({ name: 'fine', inputSchema: plain })}]`;
+    const { toolset } = await open({ 'tools/list': toolsAsText(tools) });
+    const lines = await lineOf(async () => {
+      expect((await toolset.getTools()).map(({ name }) => name)).toEqual(['fine']);
+      await toolset.getTools();
+    });
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toContain('the tool "deep" of the MCP server');
+    expect(lines.join()).not.toContain('s3cret');
+  });
+
+  test('nests more deeply than anybody reads is of no use, and says so [mcp.hostile]', async () => {
+    const tools = `[{"name":"deep","inputSchema":${deepSchema(20_000)}}]`;
+    const { toolset } = await open({ 'tools/list': toolsAsText(tools) });
+    await expect(toolset.getTools()).rejects.toMatchObject({ code: 'HOLDFAST_MCP_UNAVAILABLE' });
+  });
+
+  test('has patterns that take for ever holds nobody up [mcp.hostile]', async () => {
+    const { toolset } = await open(
+      listed({
+        name: 'slow',
+        inputSchema: { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } },
+      }),
+    );
+    const [slow] = await toolset.getTools();
+    const began = performance.now();
+    await slow
+      ?.runAsync({ args: { a: `${'a'.repeat(50_000)}b` }, toolContext: contextWith() })
+      .catch(() => undefined);
+    expect(performance.now() - began).toBeLessThan(5_000);
+  });
+
+  test('has names that no model takes, and the same name twice, keeps one of each [mcp.names]', async () => {
+    const names = [
+      'read/file',
+      'read file',
+      '1st',
+      'adk_request_x',
+      'x'.repeat(200),
+      'same',
+      'same',
+      '__proto__',
+      'ü',
+    ];
+    const { toolset } = await open(listed(...names.map((name) => ({ name, inputSchema: plain }))));
+    const tools = await toolset.getTools();
+    expect(new Set(tools.map(({ name }) => name)).size).toBe(tools.length);
+    expect(tools).toHaveLength(names.length - 1);
+    for (const { name } of tools) expect(name).toMatch(/^[A-Za-z_][A-Za-z0-9_.:-]{0,63}$/);
+    const again = await toolset.getTools();
+    expect(again.map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
+  });
+
+  test('writes unseen characters into descriptions shows them [mcp.hostile]', async () => {
+    const description = `Adds.\u202e\u0007${'long '.repeat(2_000)}`;
+    const { toolset } = await open(listed({ name: 'add', description, inputSchema: plain }));
+    const [add] = await toolset.getTools();
+    expect([...(add?.description ?? '')].every((each) => each >= ' ' && each <= '~')).toBe(true);
+    expect(add?.description.length).toBeLessThan(5_000);
+  });
+
+  test.each([
+    [401, 'HOLDFAST_MCP_REFUSED', false, 'refused the credential'],
+    [400, 'HOLDFAST_MCP_REFUSED', false, 'refused the request (400)'],
+    [429, 'HOLDFAST_MCP_UNAVAILABLE', true, "can't be reached"],
+    [503, 'HOLDFAST_MCP_UNAVAILABLE', true, "can't be reached"],
+    [500, 'HOLDFAST_MCP_UNAVAILABLE', false, 'the call may have run'],
+  ])('answers a call with %s is told apart [mcp.failures]', async (status, code, retryable, message) => {
+    const { toolset } = await open({
+      ...listed({ name: 'pay', inputSchema: plain }),
+      'tools/call': (response) => void response.writeHead(status).end('no: s3cret-in-the-url'),
+    });
+    const [pay] = await toolset.getTools();
+    const failed = pay?.runAsync({ args: {}, toolContext: contextWith() });
+    await expect(failed).rejects.toMatchObject({
+      code,
+      retryable,
+      message: expect.stringContaining(message),
+    });
+    await expect(failed).rejects.not.toThrow(/s3cret/);
+  });
+
+  test('breaks the connection in a call: it is tried again only where that does no harm [mcp.failures]', async () => {
+    const answers = {
+      ...listed({ name: 'pay', inputSchema: plain, annotations: { idempotentHint: true } }),
+      'tools/call': (response: { destroy(): void }) => void response.destroy(),
+    };
+    for (const [options, retryable] of [
+      [{}, false],
+      [{ trustAnnotations: true }, true],
+      [{ tools: { pay: { idempotent: true } } }, true],
+    ] as const) {
+      const { toolset } = await open(answers, options);
+      const [pay] = await toolset.getTools();
+      await expect(pay?.runAsync({ args: {}, toolContext: contextWith() })).rejects.toMatchObject({
+        retryable,
+      });
+    }
+  });
+});
+
+describe('connections', () => {
+  test('are one for each principal, and closed where there are too many [mcp.pool]', async () => {
+    const { server, toolset } = await open(listed({ name: 'fine', inputSchema: plain }), {
+      maxConnections: 10,
+    });
+    for (let user = 0; user < 100; user += 1) {
+      await Promise.all([1, 2, 3].map(() => toolset.getTools(contextWith({ userId: `user-${user}` }))));
+    }
+    expect(server.asked.filter((method) => method === 'initialize')).toHaveLength(100);
+    expect(server.asked.filter((method) => method === 'tools/list')).toHaveLength(100);
+    await toolset.close();
+    await expect.poll(() => server.sockets()).toBeLessThan(12);
+  });
+
+  test('have the headers of their principal [mcp.pool]', async () => {
+    const seen = new Set<string>();
+    const server = await startRawServer({
+      ...listed({ name: 'fine', inputSchema: plain }),
+      'tools/call': (response, id) => {
+        seen.add(String(response.req.headers.authorization));
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } }));
+      },
+    });
+    opened.push(server);
+    const toolset = new MCPToolset(
+      { type: 'StreamableHTTPConnectionParams', url: server.url },
+      [],
+      undefined,
+      {
+        headers: (context) => ({ authorization: `Bearer ${context?.userId ?? 'nobody'}` }),
+      },
+    );
+    opened.push({ [Symbol.asyncDispose]: () => toolset.close() });
+    for (const userId of ['ada', 'bob']) {
+      const toolContext = contextWith({ userId });
+      const [fine] = await toolset.getTools(toolContext);
+      await fine?.runAsync({ args: {}, toolContext });
+    }
+    expect([...seen].sort()).toEqual(['Bearer ada', 'Bearer bob']);
+  });
+});
+
+describe('bad input', () => {
+  test.each([
+    ['connectionParams.type', { type: 'sse' }, {}],
+    [
+      'connectionParams.url: expected an address',
+      { type: 'StreamableHTTPConnectionParams', url: 'ftp://x' },
+      {},
+    ],
+    ['connectionParams.serverParams.command', { type: 'StdioConnectionParams', serverParams: {} }, {}],
+    [
+      'connectionParams.serverParams.env.A',
+      { type: 'StdioConnectionParams', serverParams: { command: 'x', env: { A: 1 } } },
+      {},
+    ],
+    ['connectionParams.timeout', { type: 'StreamableHTTPConnectionParams', url: 'http://x', timeout: 0 }, {}],
+    [
+      'options.principal: expected a function',
+      { type: 'StreamableHTTPConnectionParams', url: 'http://x' },
+      { principal: 'x' },
+    ],
+    ['options.pool', { type: 'StreamableHTTPConnectionParams', url: 'http://x' }, { pool: 1 }],
+  ])('%s is named [mcp.input]', (problem, params, options) => {
+    expect(() => new MCPToolset(params as never, [], undefined, options as never)).toThrow(problem);
+  });
+
+  test('a program that is not there is named, and no process waits for it [mcp.failures]', async () => {
+    const toolset = new MCPToolset({
+      type: 'StdioConnectionParams',
+      serverParams: { command: '/nowhere/mcp-server' },
+    });
+    await expect(toolset.getTools()).rejects.toThrow(/\/nowhere\/mcp-server can't be reached/);
+  });
+});
