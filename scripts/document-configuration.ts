@@ -48,6 +48,10 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
     ['src/plugins/save-files-as-artifacts-plugin.ts', 'SaveFilesAsArtifactsPluginOptions'],
   ],
   '`approvalTool`': [['src/tools/built-in/approval-tool.ts', 'ApprovalToolOptions']],
+  '`options` of `new MCPToolset`': [
+    ['src/tools/mcp/mcp-toolset.ts', 'MCPToolsetOptions'],
+    ['src/tools/mcp/mcp-session-manager.ts', 'MCPSessionOptions'],
+  ],
   '`terminalNotifier`': [['src/approvals/terminal-notifier.ts', 'TerminalNotifierOptions']],
   '`webhookNotifier`': [['src/webhooks/webhook-notifier.ts', 'WebhookNotifierOptions']],
   '`new Gemini`': [

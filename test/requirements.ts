@@ -7,6 +7,7 @@ import { DURABILITY } from './requirements/durability.ts';
 import { JOBS } from './requirements/jobs.ts';
 import { MEMORY } from './requirements/memory.ts';
 import { OPERATIONS } from './requirements/operations.ts';
+import { OUTSIDE_TOOLS } from './requirements/outside-tools.ts';
 import { PLANNED } from './requirements/planned.ts';
 import type { Rows, Source, Tier } from './requirements/row.ts';
 import { TURNS } from './requirements/turns.ts';
@@ -27,9 +28,19 @@ export interface Requirement {
 
 /** What Holdfast promises. */
 export const REQUIREMENTS: readonly Requirement[] = [
-  ...[TURNS, DURABILITY, OPERATIONS, ADK, APPROVALS, ARTIFACTS, MEMORY, JOBS, AGENTS, CHANNELS].flatMap(
-    (rows) => requirementsOf(rows, false),
-  ),
+  ...[
+    TURNS,
+    DURABILITY,
+    OPERATIONS,
+    ADK,
+    APPROVALS,
+    ARTIFACTS,
+    MEMORY,
+    OUTSIDE_TOOLS,
+    JOBS,
+    AGENTS,
+    CHANNELS,
+  ].flatMap((rows) => requirementsOf(rows, false)),
   ...requirementsOf(PLANNED, true),
 ];
 

@@ -175,6 +175,12 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
     names: 'getLogger',
   },
   {
+    kind: 'ours',
+    how: 'On `@modelcontextprotocol/client` 2. Connections are kept, one for each user; results are `{ output }`, and `isError` is an error. Filters name tools without the prefix. Resources are listed with their URIs.',
+    names: `MCPToolset MCPTool MCPSessionManager MCPConnectionParams StdioConnectionParams StreamableHTTPConnectionParams
+      LoadMcpResourceTool`,
+  },
+  {
     kind: 'not yet',
     what: 'A choice between agents (later); a `CustomAgent` can make it',
     names: 'RoutedAgent RoutedAgentConfig isRoutedAgent AgentRouter',
@@ -183,12 +189,6 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
     kind: 'not yet',
     what: 'Tasks of sub-agents (later)',
     names: 'FinishTaskTool FINISH_TASK_TOOL_NAME FINISH_TASK_SUCCESS_RESULT',
-  },
-  {
-    kind: 'not yet',
-    what: 'MCP (later)',
-    names: `MCPToolset MCPTool MCPSessionManager MCPConnectionParams StdioConnectionParams StreamableHTTPConnectionParams
-      LoadMcpResourceTool`,
   },
   {
     kind: 'not yet',

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
@@ -17,16 +18,11 @@ const overStdio = (name: string, ...args: string[]): MCPConnectionParams => ({
   type: 'StdioConnectionParams',
   serverParams: { command: process.execPath, args: [programOf(name), ...args] },
 });
-const processesOf = async (program: string) => {
-  const { promise, resolve } = Promise.withResolvers<string>();
-  let out = '';
-  const ps = spawn('ps', ['-eo', 'args']);
-  ps.stdout.on('data', (data: Buffer) => {
-    out += data.toString();
-  });
-  ps.once('close', () => resolve(out));
-  return (await promise).split('\n').filter((line) => line.includes(program)).length;
-};
+async function pidsOf(program: string): Promise<number[]> {
+  const ps = spawn('ps', ['-eo', 'pid,args']);
+  const lines = (await text(ps.stdout)).split('\n');
+  return lines.filter((line) => line.includes(program)).map((line) => Number.parseInt(line, 10));
+}
 
 async function run(tools: readonly BaseTool[], name: string, args: Record<string, unknown> = {}) {
   const tool = tools.find((each) => each.name === name);
@@ -100,7 +96,7 @@ describe('servers of the revision 2025-11-25', () => {
     await run(tools, 'create_entities', { entities });
     expect(JSON.stringify(await run(tools, 'search_nodes', { query: 'tea' }))).toContain('Ada');
     await Promise.all([files.close(), memory.close()]);
-    await until(async () => expect(await processesOf(folder)).toBe(0));
+    await until(async () => expect(await pidsOf(folder)).toEqual([]));
   });
 
   test('a server whose process ends is started again [mcp.restart]', async () => {
@@ -110,12 +106,12 @@ describe('servers of the revision 2025-11-25', () => {
       const tools = await toolset.getTools();
       expect(await run(tools, 'echo', { message: 'one' })).toEqual({ output: 'Echo: one' });
       await killAll(marker);
-      await until(async () => expect(await processesOf(marker)).toBe(0));
+      await until(async () => expect(await pidsOf(marker)).toEqual([]));
       expect(await run(tools, 'echo', { message: 'two' })).toEqual({ output: 'Echo: two' });
     } finally {
       await toolset.close();
     }
-    await until(async () => expect(await processesOf(marker)).toBe(0));
+    await until(async () => expect(await pidsOf(marker)).toEqual([]));
   });
 
   test('a server over HTTP that forgets its sessions is connected to again [mcp.restart]', async () => {
@@ -142,8 +138,7 @@ describe('servers of the revision 2025-11-25', () => {
 });
 
 async function killAll(marker: string): Promise<void> {
-  const kill = spawn('pkill', ['-9', '-f', marker]);
-  await once(kill, 'close');
+  for (const pid of await pidsOf(marker)) process.kill(pid, 'SIGKILL');
 }
 
 async function freePort(): Promise<number> {

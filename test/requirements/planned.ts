@@ -2,10 +2,6 @@ import type { Rows } from './row.ts';
 
 /** What later releases bring: no test shows it yet. */
 export const PLANNED: Rows = {
-  'mcp.tools': [
-    'adk-go: mcptoolset',
-    'Tools of MCP servers are a toolset, connected when needed, gated by name and arguments.',
-  ],
   'openapi.tools': ['adk-rs: Where tools come from', 'Each operation of an OpenAPI document is a tool.'],
   'tools.search': ['hector: searchtool', 'A tool searches documents.'],
   'tools.command': ['hector: commandtool', 'Commands run within a policy, streamed and cancellable.'],

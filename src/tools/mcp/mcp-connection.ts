@@ -1,10 +1,4 @@
-import type {
-  Client,
-  JsonSchemaValidator,
-  PriorDiscovery,
-  Tool,
-  Transport,
-} from '@modelcontextprotocol/client';
+import type { Client, JsonSchemaValidator, Tool, Transport } from '@modelcontextprotocol/client';
 import { ownVersion } from '../../own-version.ts';
 import { headersOf, type MCPConnectionParams, timeoutOf } from './connection-params.ts';
 import { isGone, loadMcpClient, serverFailed } from './mcp-errors.ts';
@@ -22,8 +16,8 @@ export interface OpenMcpConnection {
   maxResponseBytes: number;
   /** Headers of the next request, beside those of the params. */
   headers: () => Readonly<Record<string, string>>;
-  /** {@link MCPConnection.prior} of an earlier connection. */
-  prior?: object | undefined;
+  /** The server is known for a revision of 2025: it isn't asked for newer ones, which would start a program twice. */
+  isLegacy: boolean;
   /** The connection is over, whoever has ended it. */
   onClosed: () => void;
 }
@@ -110,7 +104,7 @@ export class MCPConnection {
 
   /** @throws McpUnavailable */
   static async open(open: OpenMcpConnection): Promise<MCPConnection> {
-    const { params, prior } = open;
+    const { params, isLegacy } = open;
     const { Client } = await loadMcpClient();
     const forget: { tools?: () => void; resources?: () => void } = {};
     const changes = (what: 'tools' | 'resources') => ({
@@ -143,7 +137,7 @@ export class MCPConnection {
       await client.connect(transport, {
         timeout,
         signal: AbortSignal.timeout(timeout),
-        ...(prior === undefined ? {} : { prior: prior as PriorDiscovery }),
+        ...(isLegacy ? { prior: { kind: 'legacy' as const } } : {}),
       });
     } catch (error) {
       await connection.close();
@@ -152,15 +146,9 @@ export class MCPConnection {
     return connection;
   }
 
-  /** Whether the server speaks a revision of 2026 or later, by which a call can wait for a person. */
-  get isModern(): boolean {
-    return this.#client.getProtocolEra() === 'modern';
-  }
-
-  /** How a later connection may reach the server without asking which revisions it has. */
-  get prior(): object {
-    const discover = this.#client.getDiscoverResult();
-    return discover !== undefined && this.isModern ? { kind: 'modern', discover } : { kind: 'legacy' };
+  /** Whether the server speaks a revision of 2025. */
+  get isLegacy(): boolean {
+    return this.#client.getProtocolEra() === 'legacy';
   }
 
   /** @throws McpUnavailable, McpRefused */
@@ -268,7 +256,7 @@ interface Listed<T> {
 }
 
 /** In `_meta` of a call: the same in every attempt of it and in no other call. */
-export const IDEMPOTENCY_KEY = 'holdfast/idempotency-key';
+const IDEMPOTENCY_KEY = 'holdfast/idempotency-key';
 
 /** Schemas of a server may hold patterns that take for ever: results are checked by the tool itself. */
 const UNCHECKED = {

@@ -49,8 +49,8 @@ interface Pooled {
   timer?: NodeJS.Timeout;
 }
 
-/** Milliseconds for which it counts how a server was reached: it may be upgraded. */
-const PRIOR_LASTS = 600_000;
+/** Milliseconds until a server that speaks a revision of 2025 is asked for newer ones again: it may be upgraded. */
+const LEGACY_LASTS = 600_000;
 
 /**
  * The connections of a worker to one server, one for each principal: made when needed, kept while used, made anew after the server was
@@ -60,7 +60,8 @@ export class MCPSessionManager {
   readonly params: MCPConnectionParams;
   readonly #options: MCPSessionOptions;
   readonly #pool = new Map<string, Pooled>();
-  #prior: { prior: object; until: number } | undefined;
+  /** Milliseconds since the epoch. */
+  #legacyUntil = 0;
 
   /** @throws DefinitionError naming the field. */
   constructor(connectionParams: MCPConnectionParams, options: MCPSessionOptions = {}) {
@@ -139,18 +140,14 @@ export class MCPSessionManager {
 
   async #opened(pooled: Pooled, onClosed: () => void): Promise<MCPConnection> {
     const { maxResponseBytes = 16 * 1024 * 1024 } = this.#options;
-    const prior = this.#prior !== undefined && this.#prior.until > Date.now() ? this.#prior.prior : undefined;
-    const open = { params: this.params, maxResponseBytes, headers: () => pooled.headers, onClosed };
-    let connection: MCPConnection;
-    try {
-      connection = await MCPConnection.open({ ...open, prior });
-    } catch (error) {
-      if (prior === undefined) throw error;
-      // It may have been upgraded, or another version.
-      this.#prior = undefined;
-      connection = await MCPConnection.open(open);
-    }
-    this.#prior ??= { prior: connection.prior, until: Date.now() + PRIOR_LASTS };
+    const connection = await MCPConnection.open({
+      params: this.params,
+      maxResponseBytes,
+      headers: () => pooled.headers,
+      isLegacy: this.#legacyUntil > Date.now(),
+      onClosed,
+    });
+    if (connection.isLegacy && this.#legacyUntil < Date.now()) this.#legacyUntil = Date.now() + LEGACY_LASTS;
     return connection;
   }
 

@@ -176,18 +176,18 @@ export class MCPTool extends BaseTool {
     let over: McpAnswer | undefined;
     try {
       return await context.once(key, async () => {
-        const result = await call();
-        const questions = askedIn(result);
+        const answer = await call();
+        const questions = askedIn(answer);
         if (questions !== undefined) return questions;
-        over = result;
-        throw new NothingAsked();
+        over = answer;
+        throw NOTHING_ASKED;
       });
     } catch (error) {
-      if (error instanceof NothingAsked && over !== undefined) return over;
+      if (error === NOTHING_ASKED && over !== undefined) return over;
       throw error;
     }
   }
 }
 
-/** A result that asks nothing is no record of a round. */
-class NothingAsked extends Error {}
+/** Thrown where a round is not to be recorded: its answer asks nothing. */
+const NOTHING_ASKED = Symbol('nothing asked');

@@ -1,0 +1,27 @@
+import type { Rows } from './row.ts';
+
+/** Tools of other parties: servers of MCP. */
+export const OUTSIDE_TOOLS: Rows = {
+  'mcp.tools': [
+    'adk-go: mcptoolset',
+    'Tools of MCP servers are a toolset, connected when needed, gated by name and arguments.',
+  ],
+  'mcp.official': ['holdfast', 'The official servers work over standard input and output and over HTTP.'],
+  'mcp.input': [
+    'holdfast',
+    'A server asks a person, and any worker goes on with the answer; wrong options are named.',
+  ],
+  'mcp.gate': [
+    'adk-go: mcptoolset',
+    'A function of the tool’s name and arguments says which calls wait for an approval.',
+  ],
+  'mcp.pinned': ['holdfast', 'An approval is for the tool as its server described it then.'],
+  'mcp.changes': ['holdfast', 'Tools appear and vanish while turns run.'],
+  'mcp.hints': ['holdfast', 'Hints of a server tighten a policy, and loosen it only where they are trusted.'],
+  'mcp.pool': ['holdfast', 'No two principals share a connection, and no connection stays.'],
+  'mcp.processes': ['holdfast', 'No process of a server outlives its toolset.'],
+  'mcp.restart': ['holdfast', 'A server that was away is connected to again.'],
+  'mcp.names': ['holdfast', 'Each tool of a server has a name that models take.'],
+  'mcp.failures': ['holdfast', 'A call that may have run is repeated only where that does no harm.'],
+  'mcp.hostile': ['holdfast', 'A server that hangs, floods or lies loses its own tools, and nothing else.'],
+};
