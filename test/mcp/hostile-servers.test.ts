@@ -262,5 +262,14 @@ describe('bad input', () => {
       serverParams: { command: '/nowhere/mcp-server' },
     });
     await expect(toolset.getTools()).rejects.toThrow(/\/nowhere\/mcp-server can't be reached/);
+    const loud = new MCPToolset({
+      type: 'StdioConnectionParams',
+      serverParams: {
+        command: process.execPath,
+        args: ['-e', 'console.error("no key: " + process.env.KEY); process.exit(3)'],
+        env: { KEY: 's3cret-key' },
+      },
+    });
+    await expect(loud.getTools()).rejects.toThrow(/it said: no key: (?!s3cret)/);
   });
 });

@@ -1,5 +1,6 @@
 import type { Client, JsonSchemaValidator, Tool, Transport } from '@modelcontextprotocol/client';
 import { ownVersion } from '../../own-version.ts';
+import { defined } from '../../protocol/json.ts';
 import { headersOf, type MCPConnectionParams, timeoutOf } from './connection-params.ts';
 import { isGone, loadMcpClient, serverFailed } from './mcp-errors.ts';
 
@@ -7,6 +8,8 @@ import { isGone, loadMcpClient, serverFailed } from './mcp-errors.ts';
 const LIST_LASTS = { told: 600_000, untold: 60_000 };
 /** Milliseconds to take leave of a server. */
 const LEAVE_TIME = 2_000;
+/** Characters of a program's standard error that the error of its start has. */
+const MOST_SAID = 1_000;
 /** Tools or resources that are taken of one server. */
 const MOST_LISTED = 1_000;
 
@@ -124,7 +127,7 @@ export class MCPConnection {
     );
     // Servers of 2025 ask on an open connection, which can't wait for a person.
     client.setRequestHandler('elicitation/create', async () => ({ action: 'decline' }));
-    const transport = await transportOf(open);
+    const { transport, said } = await transportOf(open);
     const connection = new MCPConnection(client, transport, open);
     forget.tools = () => {
       connection.#tools = undefined;
@@ -141,7 +144,7 @@ export class MCPConnection {
       });
     } catch (error) {
       await connection.close();
-      throw serverFailed(params, error, { isSent: false, headers: open.headers() });
+      throw serverFailed(params, error, { isSent: false, headers: open.headers(), said: said() });
     }
     return connection;
   }
@@ -265,28 +268,40 @@ const UNCHECKED = {
   },
 };
 
-async function transportOf({ params, headers, maxResponseBytes }: OpenMcpConnection): Promise<Transport> {
+interface OpenTransport {
+  transport: Transport;
+  /** The last lines of the standard error of a program. */
+  said: () => string;
+}
+
+async function transportOf({ params, headers, maxResponseBytes }: OpenMcpConnection): Promise<OpenTransport> {
   if (params.type === 'StdioConnectionParams') {
     const { StdioClientTransport, getDefaultEnvironment } = await import(
       '@modelcontextprotocol/client/stdio'
     );
     const { command, args = [], env = {}, cwd, maxBufferSize } = params.serverParams;
-    return new StdioClientTransport({
+    const transport = new StdioClientTransport({
       ...{ command, args, env: { ...getDefaultEnvironment(), ...env } },
-      stderr: 'ignore',
-      ...(cwd === undefined ? {} : { cwd }),
-      ...(maxBufferSize === undefined ? {} : { maxBufferSize }),
+      stderr: 'pipe',
+      ...defined({ cwd, maxBufferSize }),
     });
+    let tail = '';
+    // Read to its end: a program whose pipe is full stands still.
+    transport.stderr?.on('data', (chunk: Buffer) => {
+      tail = `${tail}${chunk.toString()}`.slice(-MOST_SAID);
+    });
+    return { transport, said: () => tail.trim() };
   }
   const { StreamableHTTPClientTransport } = await loadMcpClient();
   const fixed = headersOf(params);
-  return new StreamableHTTPClientTransport(new URL(params.url), {
+  const transport = new StreamableHTTPClientTransport(new URL(params.url), {
     fetch: async (url, init) => {
       const all = new Headers({ ...fixed, ...headers() });
       for (const [name, value] of new Headers(init?.headers)) all.set(name, value);
       return bounded(await fetch(url, { ...init, headers: all }), maxResponseBytes);
     },
   });
+  return { transport, said: () => '' };
 }
 
 /** An answer that breaks off after so many bytes. */

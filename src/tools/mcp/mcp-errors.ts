@@ -31,17 +31,22 @@ export class McpRefused extends ToolError {
 /**
  * The error of a request.
  *
- * @param how `isSent`: the request may have an effect that a second one would repeat. `headers` that it had are secrets.
+ * @param how `isSent`: the request may have an effect that a second one would repeat. `headers` that it had are secrets. `said`: by the
+ * server's program on its standard error.
  */
 export function serverFailed(
   params: MCPConnectionParams,
   error: unknown,
-  { isSent, headers = {} }: { isSent: boolean; headers?: Readonly<Record<string, string>> },
+  {
+    isSent,
+    headers = {},
+    said = '',
+  }: { isSent: boolean; headers?: Readonly<Record<string, string>>; said?: string },
 ): McpUnavailable | McpRefused {
   if (error instanceof McpUnavailable || error instanceof McpRefused) return error;
   const server = `the MCP server ${shownServer(params)}`;
   const status = statusOf(error);
-  const why = reasonOf(params, error, Object.values(headers));
+  const why = reasonOf(params, error, { said, secrets: Object.values(headers) });
   // Without a cause: a provider's own error object may hold headers.
   if (status === 401 || status === 403) {
     return new McpRefused(
@@ -87,11 +92,16 @@ function isProtocolError(error: unknown): boolean {
   return error instanceof Error && typeof thrownField(error, 'code') === 'number';
 }
 
-function reasonOf(params: MCPConnectionParams, error: unknown, headers: readonly string[]): string {
+function reasonOf(
+  params: MCPConnectionParams,
+  error: unknown,
+  { said, secrets }: { said: string; secrets: readonly string[] },
+): string {
   const cause = thrownField(error, 'cause');
   const text = cause instanceof Error ? `${messageOf(error)}: ${messageOf(cause)}` : messageOf(error);
-  const secrets = [...headers, ...secretsIn(params)];
-  return redactSecrets(visibleLines(text.slice(0, LONGEST_REASON).toWellFormed()), secrets);
+  const whole =
+    said === '' ? text.slice(0, LONGEST_REASON) : `${text.slice(0, LONGEST_REASON)}; it said: ${said}`;
+  return redactSecrets(visibleLines(whole.toWellFormed()), [...secrets, ...secretsIn(params)]);
 }
 
 /** Values of the params that nobody needs to read: variables, headers, the query and the password of an address. */
