@@ -12,7 +12,8 @@ const ADD = {
   parametersJsonSchema: { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] },
 };
 
-const withTools = (contents: Content[]): LlmRequest => request({ contents, config: { tools: [{ functionDeclarations: [ADD] }] } });
+const withTools = (contents: Content[]): LlmRequest =>
+  request({ contents, config: { tools: [{ functionDeclarations: [ADD] }] } });
 
 /** The next request after an answer whose calls were answered. */
 function following(response: LlmResponse | undefined): Content[] {
@@ -20,9 +21,21 @@ function following(response: LlmResponse | undefined): Content[] {
   const answers = (content.parts ?? []).flatMap(({ functionCall }) =>
     functionCall === undefined
       ? []
-      : [{ functionResponse: { name: functionCall.name ?? '', id: functionCall.id ?? '', response: { sum: 3 } } }],
+      : [
+          {
+            functionResponse: {
+              name: functionCall.name ?? '',
+              id: functionCall.id ?? '',
+              response: { sum: 3 },
+            },
+          },
+        ],
   );
-  return [userText('Hi'), content, ...(answers.length > 0 ? [{ role: 'user', parts: answers }] : [userText('More')])];
+  return [
+    userText('Hi'),
+    content,
+    ...(answers.length > 0 ? [{ role: 'user', parts: answers }] : [userText('More')]),
+  ];
 }
 
 describe.each(WIRE_PROVIDERS)('a model of $name', ({ protocol, model: modelAt, reasons }) => {
@@ -32,41 +45,55 @@ describe.each(WIRE_PROVIDERS)('a model of $name', ({ protocol, model: modelAt, r
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  test.each([false, true])('streaming %s: text, parallel calls, reasoning and usage come as Gemini has them [model.ai-sdk]', async (stream) => {
-    server.reset(() => ({
-      ...(reasons && { reasoning: 'Let me think.' }),
-      text: ['I ', 'add.'],
-      calls: [
-        { name: 'math_add_two', args: { a: 1 } },
-        { name: 'math_add_two', args: { a: 2 } },
-      ],
-      usage: { input: 100, output: 20, cached: 40 },
-    }));
-    const model = modelAt(server.url);
-    const responses = await ask(model, withTools([userText('Hi')]), { stream });
-    const [name] = server.requests.map(({ tools }) => JSON.stringify(tools).match(/math_add_two_[\w-]+/)?.[0]);
-    expect(name).toMatch(/^[\w-]{1,64}$/);
-    const last = responses.at(-1);
-    expect(last).toMatchObject({
-      finishReason: 'STOP',
-      usageMetadata: { promptTokenCount: 100, cachedContentTokenCount: 40, totalTokenCount: 120 },
-    });
-    const parts = last?.content?.parts ?? [];
-    expect(parts.filter(({ thought }) => thought).map(({ text }) => text)).toEqual(reasons ? ['Let me think.'] : []);
-    expect(parts.filter(({ thought, text }) => !thought && text).map(({ text }) => text)).toEqual(['I add.']);
-    expect(parts.flatMap(({ functionCall }) => functionCall?.args ?? [])).toEqual([{ a: 1 }, { a: 2 }]);
-    const pieces = responses.filter(({ partial }) => partial).map(({ content }) => content?.parts?.[0] ?? {});
-    if (stream) {
-      expect(pieces.flatMap(({ text, thought }) => (thought ? [] : (text ?? [])))).toEqual(['I ', 'add.']);
-      expect(pieces.some(({ functionCall }) => functionCall?.willContinue)).toBe(true);
-    } else expect(pieces).toEqual([]);
-  });
+  test.each([false, true])(
+    'streaming %s: text, parallel calls, reasoning and usage come as Gemini has them [model.ai-sdk]',
+    async (stream) => {
+      server.reset(() => ({
+        ...(reasons && { reasoning: 'Let me think.' }),
+        text: ['I ', 'add.'],
+        calls: [
+          { name: 'math_add_two', args: { a: 1 } },
+          { name: 'math_add_two', args: { a: 2 } },
+        ],
+        usage: { input: 100, output: 20, cached: 40 },
+      }));
+      const model = modelAt(server.url);
+      const responses = await ask(model, withTools([userText('Hi')]), { stream });
+      const [name] = server.requests.map(
+        ({ tools }) => JSON.stringify(tools).match(/math_add_two_[\w-]+/)?.[0],
+      );
+      expect(name).toMatch(/^[\w-]{1,64}$/);
+      const last = responses.at(-1);
+      expect(last).toMatchObject({
+        finishReason: 'STOP',
+        usageMetadata: { promptTokenCount: 100, cachedContentTokenCount: 40, totalTokenCount: 120 },
+      });
+      const parts = last?.content?.parts ?? [];
+      expect(parts.filter(({ thought }) => thought).map(({ text }) => text)).toEqual(
+        reasons ? ['Let me think.'] : [],
+      );
+      expect(parts.filter(({ thought, text }) => !thought && text).map(({ text }) => text)).toEqual([
+        'I add.',
+      ]);
+      expect(parts.flatMap(({ functionCall }) => functionCall?.args ?? [])).toEqual([{ a: 1 }, { a: 2 }]);
+      const pieces = responses
+        .filter(({ partial }) => partial)
+        .map(({ content }) => content?.parts?.[0] ?? {});
+      if (stream) {
+        expect(pieces.flatMap(({ text, thought }) => (thought ? [] : (text ?? [])))).toEqual(['I ', 'add.']);
+        expect(pieces.some(({ functionCall }) => functionCall?.willContinue)).toBe(true);
+      } else expect(pieces).toEqual([]);
+    },
+  );
 
   test('what it said goes back verbatim, and each result under the id of its call [model.ai-sdk.verbatim]', async () => {
     server.reset(({ results, tools }) =>
       results.length > 0
         ? { text: results.map(({ output }) => output).join() }
-        : { ...(reasons && { reasoning: 'Hm.' }), calls: [1, 2].map((a) => ({ name: tools[0] ?? '', args: { a } })) },
+        : {
+            ...(reasons && { reasoning: 'Hm.' }),
+            calls: [1, 2].map((a) => ({ name: tools[0] ?? '', args: { a } })),
+          },
     );
     const model = modelAt(server.url);
     const [first] = await ask(model, withTools([userText('Hi')]));
@@ -80,12 +107,26 @@ describe.each(WIRE_PROVIDERS)('a model of $name', ({ protocol, model: modelAt, r
   test('calls without ids, of one id, and of another model are told apart; results that are missing are made up [model.ai-sdk.ids]', async () => {
     server.reset(() => ({ text: 'fine' }));
     const call = (id?: string) => ({ functionCall: { name: 'other', args: {}, ...(id && { id }) } });
-    const answer = (id?: string) => ({ functionResponse: { name: 'other', response: { result: 'r' }, ...(id && { id }) } });
+    const answer = (id?: string) => ({
+      functionResponse: { name: 'other', response: { result: 'r' }, ...(id && { id }) },
+    });
     const contents: Content[] = [
       userText('Hi'),
-      { role: 'model', parts: [{ text: 'secret', thought: true, thoughtSignature: 'AAAA' }, call('x'), call('x'), call(), call('weird id:1')] },
+      {
+        role: 'model',
+        parts: [
+          { text: 'secret', thought: true, thoughtSignature: 'AAAA' },
+          call('x'),
+          call('x'),
+          call(),
+          call('weird id:1'),
+        ],
+      },
       { role: 'user', parts: [answer('x'), answer('x'), answer(), { text: 'and more' }] },
-      { role: 'model', parts: [{ executableCode: { code: '1+1' } }, { codeExecutionResult: { output: '2' } }, call('x')] },
+      {
+        role: 'model',
+        parts: [{ executableCode: { code: '1+1' } }, { codeExecutionResult: { output: '2' } }, call('x')],
+      },
     ];
     await ask(modelAt(server.url), request({ contents }));
     expect(server.refusals).toEqual([]);
@@ -97,13 +138,24 @@ describe.each(WIRE_PROVIDERS)('a model of $name', ({ protocol, model: modelAt, r
   });
 
   test.each<[string, object, object]>([
-    ['429 with retry-after', { status: 429, headers: { 'retry-after': '7' } }, { kind: 'rate_limited', retryAfterMs: 7000, retryable: true }],
+    [
+      '429 with retry-after',
+      { status: 429, headers: { 'retry-after': '7' } },
+      { kind: 'rate_limited', retryAfterMs: 7000, retryable: true },
+    ],
     ['500', { status: 500 }, { kind: 'unavailable', retryable: true }],
     ['529', { status: 529 }, { kind: 'unavailable', retryable: true }],
     ['400', { status: 400 }, { kind: 'bad_request', retryable: false }],
     ['404', { status: 404 }, { kind: 'not_found', retryable: false }],
     ['a body that is no JSON', { status: 502, body: '<html>' }, { kind: 'unavailable', retryable: true }],
-    ['a used-up account', { status: 429, body: { error: { message: 'no money', type: 'insufficient_quota', code: 'insufficient_quota' } } }, { kind: 'rate_limited', retryable: false }],
+    [
+      'a used-up account',
+      {
+        status: 429,
+        body: { error: { message: 'no money', type: 'insufficient_quota', code: 'insufficient_quota' } },
+      },
+      { kind: 'rate_limited', retryable: false },
+    ],
     ['a connection that is cut before the response', { cutAfter: 0 }, { kind: 'network', retryable: true }],
   ])('%s is classed as of Gemini [model.ai-sdk.failures]', async (_name, fault, expected) => {
     for (const stream of [false, true]) {
@@ -120,7 +172,10 @@ describe.each(WIRE_PROVIDERS)('a model of $name', ({ protocol, model: modelAt, r
     server.reset(() => ({ fault: { cutAfter: 3 }, answer: { text: ['a', 'b', 'c', 'd'] } }));
     const cut = await failure(modelAt(server.url), request(), { stream: true });
     expect(cut.error).toMatchObject({ kind: 'network', retryable: true });
-    server.reset(() => ({ fault: { streamError: { type: 'server_error', message: 'oops' } }, answer: { text: ['a', 'b'] } }));
+    server.reset(() => ({
+      fault: { streamError: { type: 'server_error', message: 'oops' } },
+      answer: { text: ['a', 'b'] },
+    }));
     const told = await failure(modelAt(server.url), request(), { stream: true });
     expect(told.error).toMatchObject({ kind: 'unavailable', retryable: true });
     expect(told.responses.every(({ partial }) => partial)).toBe(true);
@@ -128,7 +183,12 @@ describe.each(WIRE_PROVIDERS)('a model of $name', ({ protocol, model: modelAt, r
 
   test('a key is in no message, and a wrong one is told as such [model.ai-sdk.secrets]', async () => {
     const apiKey = 'not-a-word-anyone-may-see';
-    server.reset(({ body }) => ({ fault: { status: 401, body: { error: { message: `wrong: ${apiKey} ${String(body.model)}`, type: 'authentication_error' } } } }));
+    server.reset(({ body }) => ({
+      fault: {
+        status: 401,
+        body: { error: { message: `wrong: ${apiKey} ${String(body.model)}`, type: 'authentication_error' } },
+      },
+    }));
     const { error } = await failure(modelAt(server.url, { apiKey }));
     expect(error).toMatchObject({ kind: 'authentication', retryable: false });
     expect(JSON.stringify([error.message, error, String(error.stack)])).not.toContain(apiKey);
@@ -146,7 +206,10 @@ describe.each(WIRE_PROVIDERS)('a model of $name', ({ protocol, model: modelAt, r
   });
 
   test('arguments that are no JSON are told to the model, and a cut answer says so [model.ai-sdk]', async () => {
-    server.reset(({ tools }) => ({ calls: [{ name: tools[0] ?? '', args: {}, raw: '{"a": ' }], finish: 'length' }));
+    server.reset(({ tools }) => ({
+      calls: [{ name: tools[0] ?? '', args: {}, raw: '{"a": ' }],
+      finish: 'length',
+    }));
     for (const stream of [true, false]) {
       if (protocol.path === '/messages' && !stream) continue;
       const last = (await ask(modelAt(server.url), withTools([userText('Hi')]), { stream })).at(-1);
@@ -154,11 +217,24 @@ describe.each(WIRE_PROVIDERS)('a model of $name', ({ protocol, model: modelAt, r
     }
   });
 
-  test('an answer by a schema is asked for in the provider\'s way [model.ai-sdk.schema]', async () => {
-    server.reset(({ tools }) => (tools.length > 0 ? { calls: [{ name: tools[0] ?? '', args: { city: 'Oslo' } }] } : { text: '{"city":"Oslo"}' }));
-    const responseJsonSchema = { type: 'object', properties: { city: { type: 'string' }, zip: { type: 'string' } }, required: ['city'] };
-    const [response] = await ask(modelAt(server.url), request({ config: { responseJsonSchema, responseMimeType: 'application/json' } }));
+  test("an answer by a schema is asked for in the provider's way [model.ai-sdk.schema]", async () => {
+    server.reset(({ tools }) =>
+      tools.length > 0
+        ? { calls: [{ name: tools[0] ?? '', args: { city: 'Oslo' } }] }
+        : { text: '{"city":"Oslo"}' },
+    );
+    const responseJsonSchema = {
+      type: 'object',
+      properties: { city: { type: 'string' }, zip: { type: 'string' } },
+      required: ['city'],
+    };
+    const [response] = await ask(
+      modelAt(server.url),
+      request({ config: { responseJsonSchema, responseMimeType: 'application/json' } }),
+    );
     expect(server.refusals).toEqual([]);
-    expect(JSON.parse(response?.content?.parts?.map(({ text }) => text).join('') ?? '')).toEqual({ city: 'Oslo' });
+    expect(JSON.parse(response?.content?.parts?.map(({ text }) => text).join('') ?? '')).toEqual({
+      city: 'Oslo',
+    });
   });
 });

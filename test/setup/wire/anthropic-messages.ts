@@ -1,4 +1,5 @@
 import {
+  answeredSteps,
   argumentsOf,
   assertFields,
   assertTool,
@@ -29,7 +30,8 @@ export const ANTHROPIC_MESSAGES: WireProtocol = {
     if (headers['x-api-key'] !== 'test-key-of-anthropic') {
       throw new WireRefusal('invalid x-api-key', { status: 401, type: 'authentication_error' });
     }
-    if (headers['anthropic-version'] === undefined) throw new WireRefusal('anthropic-version: header is required');
+    if (headers['anthropic-version'] === undefined)
+      throw new WireRefusal('anthropic-version: header is required');
     assertFields(body, FIELDS, '');
     const most = body.max_tokens;
     if (typeof most !== 'number' || most < 1) throw new WireRefusal('max_tokens: Field required');
@@ -37,13 +39,16 @@ export const ANTHROPIC_MESSAGES: WireProtocol = {
     for (const tool of (body.tools ?? []) as Block[]) assertTool(tool.name, tool.input_schema, names);
     const { type, budget_tokens: budget } = (body.thinking ?? {}) as Block;
     const thinks = type === 'enabled';
-    if (thinks && !(Number(budget) >= 1024 && Number(budget) < most)) throw new WireRefusal('thinking.budget_tokens: invalid');
+    if (thinks && !(Number(budget) >= 1024 && Number(budget) < most))
+      throw new WireRefusal('thinking.budget_tokens: invalid');
     assertMessages((body.messages ?? []) as Message[], thinks);
   },
   turn(body) {
     const messages = (body.messages ?? []) as Message[];
     const last = messages.at(-1)?.content ?? [];
-    const user = messages.findLast(({ role, content }) => role === 'user' && content.some(({ type }) => type === 'text'));
+    const user = messages.findLast(
+      ({ role, content }) => role === 'user' && content.some(({ type }) => type === 'text'),
+    );
     return {
       model: String(body.model),
       streaming: body.stream === true,
@@ -51,6 +56,15 @@ export const ANTHROPIC_MESSAGES: WireProtocol = {
       results: last
         .filter(({ type }) => type === 'tool_result')
         .map(({ tool_use_id, content }) => ({ id: String(tool_use_id), output: String(content) })),
+      answered: answeredSteps(
+        messages.map(({ role, content }) =>
+          role === 'assistant'
+            ? 'said'
+            : content.some(({ type }) => type === 'tool_result')
+              ? 'result'
+              : 'user',
+        ),
+      ),
       tools: ((body.tools ?? []) as Block[]).map(({ name }) => String(name)),
     };
   },
@@ -59,7 +73,10 @@ export const ANTHROPIC_MESSAGES: WireProtocol = {
   },
   events(answer, turn) {
     const data: Block[] = [
-      { type: 'message_start', message: { ...message(turn), content: [], stop_reason: null, usage: usageOf(answer) } },
+      {
+        type: 'message_start',
+        message: { ...message(turn), content: [], stop_reason: null, usage: usageOf(answer) },
+      },
       { type: 'ping' },
       ...blocksOf(answer, turn).flatMap((block, index) => blockEvents(block, index, answer)),
       { type: 'message_delta', delta: endOf(answer), usage: usageOf(answer) },
@@ -89,13 +106,15 @@ function assertMessages(messages: readonly Message[], thinks: boolean): void {
       assertBlock(block, `${where}.content.${position}`);
       if (block.type !== 'tool_use') continue;
       const id = String(block.id);
-      if (!/^[a-zA-Z0-9_-]+$/.test(id)) throw new WireRefusal(`${where}: tool_use.id should match the pattern`);
+      if (!/^[a-zA-Z0-9_-]+$/.test(id))
+        throw new WireRefusal(`${where}: tool_use.id should match the pattern`);
       if (ids.has(id)) throw new WireRefusal(`${where}: \`tool_use\` ids must be unique`);
       ids.add(id);
       open.add(id);
     }
   }
-  if (open.size > 0) throw new WireRefusal('`tool_use` ids were found without `tool_result` blocks immediately after');
+  if (open.size > 0)
+    throw new WireRefusal('`tool_use` ids were found without `tool_result` blocks immediately after');
   const answered = messages.at(-1)?.content.some(({ type }) => type === 'tool_result');
   const first = String(messages.findLast(({ role }) => role === 'assistant')?.content[0]?.type);
   if (thinks && answered && !first.endsWith('thinking')) {
@@ -106,16 +125,23 @@ function assertMessages(messages: readonly Message[], thinks: boolean): void {
 function assertResults(content: readonly Block[], open: Set<string>, where: string): void {
   const results = content.filter(({ type }) => type === 'tool_result');
   for (const { tool_use_id: id } of results) {
-    if (!open.delete(String(id))) throw new WireRefusal(`${where}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${String(id)}`);
+    if (!open.delete(String(id)))
+      throw new WireRefusal(
+        `${where}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${String(id)}`,
+      );
   }
-  if (open.size > 0) throw new WireRefusal(`${where}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after`);
+  if (open.size > 0)
+    throw new WireRefusal(
+      `${where}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after`,
+    );
   const isFirst = content.slice(0, results.length).every(({ type }) => type === 'tool_result');
   if (!isFirst) throw new WireRefusal(`${where}: tool_result blocks must come first`);
 }
 
 function assertBlock(block: Block, where: string): void {
   const { type, text, thinking, signature } = block;
-  if (type === 'text' && String(text).trim() === '') throw new WireRefusal(`${where}: text content blocks must be non-empty`);
+  if (type === 'text' && String(text).trim() === '')
+    throw new WireRefusal(`${where}: text content blocks must be non-empty`);
   if (type === 'thinking' && signature !== signatureOf(String(thinking))) {
     throw new WireRefusal(`${where}: Invalid \`signature\` in \`thinking\` block`);
   }
@@ -133,14 +159,21 @@ function endOf({ calls = [], finish }: WireAnswer): Block {
 /** What was read from the cache is no part of Anthropic's `input_tokens`. */
 function usageOf({ usage }: WireAnswer): Block {
   const { input = 10, output = 5, cached = 0 } = usage ?? {};
-  return { input_tokens: input - cached, output_tokens: output, cache_read_input_tokens: cached, cache_creation_input_tokens: 0 };
+  return {
+    input_tokens: input - cached,
+    output_tokens: output,
+    cache_read_input_tokens: cached,
+    cache_creation_input_tokens: 0,
+  };
 }
 
 function blocksOf(answer: WireAnswer, turn: WireTurn): Block[] {
   const { reasoning, calls = [] } = answer;
   const text = textPieces(answer).join('');
   return [
-    ...(reasoning === undefined ? [] : [{ type: 'thinking', thinking: reasoning, signature: signatureOf(reasoning) }]),
+    ...(reasoning === undefined
+      ? []
+      : [{ type: 'thinking', thinking: reasoning, signature: signatureOf(reasoning) }]),
     ...(text === '' ? [] : [{ type: 'text', text }]),
     ...calls.map((call, index) => ({
       type: 'tool_use',

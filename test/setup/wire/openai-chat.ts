@@ -1,4 +1,5 @@
 import {
+  answeredSteps,
   argumentsOf,
   assertFields,
   assertTool,
@@ -35,11 +36,15 @@ export const OPENAI_CHAT: WireProtocol = {
     return {
       model: String(body.model),
       streaming: body.stream === true,
-      userText: typeof content === 'string' ? content : (content as Message[]).map(({ text }) => text ?? '').join(''),
+      userText:
+        typeof content === 'string' ? content : (content as Message[]).map(({ text }) => text ?? '').join(''),
       results: messages
         .slice(lastSaid + 1)
         .filter(({ role }) => role === 'tool')
         .map(({ tool_call_id, content: output }) => ({ id: String(tool_call_id), output: String(output) })),
+      answered: answeredSteps(
+        messages.map(({ role }) => (role === 'user' ? 'user' : role === 'tool' ? 'result' : 'said')),
+      ),
       tools: ((body.tools ?? []) as { function: Message }[]).map((tool) => String(tool.function.name)),
     };
   },
@@ -83,20 +88,26 @@ function assertMessages(messages: readonly Message[]): void {
   for (const [index, { role, tool_calls, tool_call_id, content }] of messages.entries()) {
     if (role === 'tool') {
       if (!open.delete(String(tool_call_id))) {
-        throw new WireRefusal(`messages with role 'tool' must be a response to a preceding message with 'tool_calls' (${index})`);
+        throw new WireRefusal(
+          `messages with role 'tool' must be a response to a preceding message with 'tool_calls' (${index})`,
+        );
       }
       continue;
     }
-    if (open.size > 0) throw new WireRefusal(`tool_call_ids did not have response messages: ${[...open].join(', ')}`);
+    if (open.size > 0)
+      throw new WireRefusal(`tool_call_ids did not have response messages: ${[...open].join(', ')}`);
     if (role === 'assistant') {
       const ids = ((tool_calls ?? []) as Message[]).map(({ id }) => String(id));
-      if (ids.some((id) => seen.has(id)) || new Set(ids).size < ids.length) throw new WireRefusal('Duplicate tool call ids');
+      if (ids.some((id) => seen.has(id)) || new Set(ids).size < ids.length)
+        throw new WireRefusal('Duplicate tool call ids');
       for (const id of ids) seen.add(id);
       open = new Set(ids);
-      if (ids.length === 0 && (content === null || content === '')) throw new WireRefusal('An assistant message is empty.');
+      if (ids.length === 0 && (content === null || content === ''))
+        throw new WireRefusal('An assistant message is empty.');
     }
   }
-  if (open.size > 0) throw new WireRefusal(`tool_call_ids did not have response messages: ${[...open].join(', ')}`);
+  if (open.size > 0)
+    throw new WireRefusal(`tool_call_ids did not have response messages: ${[...open].join(', ')}`);
 }
 
 function head({ model, index }: WireTurn): object {

@@ -1,4 +1,5 @@
 import {
+  answeredSteps,
   argumentsOf,
   assertFields,
   assertTool,
@@ -26,7 +27,8 @@ export const OPENAI_RESPONSES: WireProtocol = {
       throw new WireRefusal(`Incorrect API key provided: ${String(headers.authorization)}.`, { status: 401 });
     }
     assertFields(body, FIELDS, '');
-    if (body.store !== false) throw new WireRefusal('This organization keeps no responses: store must be false.');
+    if (body.store !== false)
+      throw new WireRefusal('This organization keeps no responses: store must be false.');
     const names = new Set<string>();
     for (const tool of (body.tools ?? []) as Item[]) assertTool(tool.name, tool.parameters, names);
     assertFormat(body);
@@ -34,7 +36,9 @@ export const OPENAI_RESPONSES: WireProtocol = {
   },
   turn(body) {
     const input = (body.input ?? []) as Item[];
-    const lastSaid = input.findLastIndex(({ type, role }) => type === 'function_call' || role === 'assistant');
+    const lastSaid = input.findLastIndex(
+      ({ type, role }) => type === 'function_call' || role === 'assistant',
+    );
     const user = input.findLast(({ role }) => role === 'user');
     const parts = (user?.content ?? []) as Item[];
     return {
@@ -45,6 +49,11 @@ export const OPENAI_RESPONSES: WireProtocol = {
         .slice(lastSaid + 1)
         .filter(({ type }) => type === 'function_call_output')
         .map(({ call_id, output }) => ({ id: String(call_id), output: String(output) })),
+      answered: answeredSteps(
+        input.map(({ type, role }) =>
+          role === 'user' ? 'user' : type === 'function_call_output' ? 'result' : 'said',
+        ),
+      ),
       tools: ((body.tools ?? []) as Item[]).map(({ name }) => String(name)),
     };
   },
@@ -52,8 +61,7 @@ export const OPENAI_RESPONSES: WireProtocol = {
     return { ...response(answer, turn), output: itemsOf(answer, turn) };
   },
   events(answer, turn) {
-    const { output: _, ...begun } = { ...response(answer, turn), output: [] };
-    const { usage: _usage, incomplete_details: _details, ...created } = begun;
+    const { usage: _usage, incomplete_details: _details, ...created } = response(answer, turn);
     const data: Item[] = [
       { type: 'response.created', response: created },
       ...itemsOf(answer, turn).flatMap((item, index) => itemEvents(item, index, answer)),
@@ -82,12 +90,16 @@ function assertFormat({ text }: Record<string, unknown>): void {
   const { format } = (text ?? {}) as { format?: Item };
   if (format?.type !== 'json_schema') return;
   const schema = format.schema as Item;
-  if (schema.type !== 'object') throw new WireRefusal("Invalid schema for response_format 'response': schema must be an object");
+  if (schema.type !== 'object')
+    throw new WireRefusal("Invalid schema for response_format 'response': schema must be an object");
   const properties = Object.keys((schema.properties ?? {}) as object);
   const required = (schema.required ?? []) as string[];
-  const isStrict = schema.additionalProperties === false && properties.every((name) => required.includes(name));
+  const isStrict =
+    schema.additionalProperties === false && properties.every((name) => required.includes(name));
   if (format.strict === true && !isStrict) {
-    throw new WireRefusal("Invalid schema for response_format 'response': 'additionalProperties' and 'required' are required");
+    throw new WireRefusal(
+      "Invalid schema for response_format 'response': 'additionalProperties' and 'required' are required",
+    );
   }
 }
 
@@ -96,29 +108,39 @@ function assertInput(input: readonly Item[]): void {
   const seen = new Set<string>();
   for (const [index, item] of input.entries()) {
     const { type, role, call_id: id } = item;
-    if (type === 'item_reference') throw new WireRefusal(`Item with id '${String(item.id)}' not found.`, { status: 404 });
+    if (type === 'item_reference')
+      throw new WireRefusal(`Item with id '${String(item.id)}' not found.`, { status: 404 });
     if (type === 'function_call') {
       if (typeof id !== 'string' || id.length === 0 || id.length > 64) {
         throw new WireRefusal(`Invalid 'input[${index}].call_id': ${String(id)}`);
       }
       if (seen.has(id)) throw new WireRefusal(`Duplicate call_id ${id}.`);
-      if (!/^[a-zA-Z0-9_-]{1,64}$/.test(String(item.name))) throw new WireRefusal(`Invalid 'input[${index}].name'.`);
+      if (!/^[a-zA-Z0-9_-]{1,64}$/.test(String(item.name)))
+        throw new WireRefusal(`Invalid 'input[${index}].name'.`);
       JSON.parse(String(item.arguments));
       open.add(id);
       seen.add(id);
     } else if (type === 'function_call_output') {
-      if (!open.delete(String(id))) throw new WireRefusal(`No tool call found for function call output with call_id ${String(id)}.`);
+      if (!open.delete(String(id)))
+        throw new WireRefusal(`No tool call found for function call output with call_id ${String(id)}.`);
     } else if (type === 'reasoning') {
-      const { encrypted_content: encrypted, summary } = item as { encrypted_content?: string; summary: Item[] };
+      const { encrypted_content: encrypted, summary } = item as {
+        encrypted_content?: string;
+        summary: Item[];
+      };
       const text = summary.map((part) => String(part.text)).join('');
-      if (encrypted !== signatureOf(text)) throw new WireRefusal('The encrypted content could not be verified.');
+      if (encrypted !== signatureOf(text))
+        throw new WireRefusal('The encrypted content could not be verified.');
       const next = input[index + 1];
       if (next?.type !== 'function_call' && next?.role !== 'assistant') {
-        throw new WireRefusal(`Item '${String(item.id)}' of type 'reasoning' was provided without its required following item.`);
+        throw new WireRefusal(
+          `Item '${String(item.id)}' of type 'reasoning' was provided without its required following item.`,
+        );
       }
     } else if (role === 'user' || role === 'assistant') {
       if (open.size > 0) throw new WireRefusal(`No tool output found for function call ${[...open][0]}.`);
-      if (item.content === '' || (item.content as unknown[]).length === 0) throw new WireRefusal('Empty content.');
+      if (item.content === '' || (item.content as unknown[]).length === 0)
+        throw new WireRefusal('Empty content.');
     } else if (role !== 'system' && role !== 'developer') {
       throw new WireRefusal(`Invalid value: '${String(type ?? role)}' of 'input[${index}]'.`);
     }
@@ -181,7 +203,11 @@ function itemEvents(item: Item, output_index: number, answer: WireAnswer): Item[
   if (item.type === 'reasoning') {
     const where = { item_id, output_index, summary_index: 0 };
     return [
-      { type: 'response.output_item.added', output_index, item: { ...item, summary: [], encrypted_content: null } },
+      {
+        type: 'response.output_item.added',
+        output_index,
+        item: { ...item, summary: [], encrypted_content: null },
+      },
       { type: 'response.reasoning_summary_part.added', ...where },
       { type: 'response.reasoning_summary_text.delta', ...where, delta: answer.reasoning },
       { type: 'response.reasoning_summary_part.done', ...where },
@@ -191,7 +217,12 @@ function itemEvents(item: Item, output_index: number, answer: WireAnswer): Item[
   if (item.type === 'message') {
     return [
       { type: 'response.output_item.added', output_index, item: { ...item, content: [] } },
-      ...textPieces(answer).map((delta) => ({ type: 'response.output_text.delta', item_id, output_index, delta })),
+      ...textPieces(answer).map((delta) => ({
+        type: 'response.output_text.delta',
+        item_id,
+        output_index,
+        delta,
+      })),
       done,
     ];
   }

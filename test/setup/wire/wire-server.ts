@@ -10,7 +10,12 @@ export interface WireAnswer {
   reasoning?: string;
   /** Pieces of the text, as they are streamed. */
   text?: string | string[];
-  calls?: { id?: string; name: string; args: unknown; /** In the place of the arguments' JSON. */ raw?: string }[];
+  calls?: {
+    id?: string;
+    name: string;
+    args: unknown /** In the place of the arguments' JSON. */;
+    raw?: string;
+  }[];
   usage?: { input: number; output: number; cached?: number; reasoning?: number };
   /** Cut off by the limit of tokens, or refused. */
   finish?: 'length' | 'refused';
@@ -40,7 +45,20 @@ export interface WireTurn {
   /** Results after the last message of the model, in order. */
   results: { id: string; output: string }[];
   tools: string[];
+  /** Steps of the turn whose calls are answered: a repeated request has as many. */
+  answered: number;
   body: Record<string, unknown>;
+}
+
+/** Counts the steps since the user's last text by the kinds of what stands in a request, in order. */
+export function answeredSteps(kinds: readonly ('user' | 'said' | 'result')[]): number {
+  const turn = kinds.slice(kinds.lastIndexOf('user') + 1);
+  return turn.filter((kind, index) => kind === 'result' && turn[index - 1] !== 'result').length;
+}
+
+/** A model that answers each step of a turn with the next of these, and a repeated request as before. */
+export function inSteps(...steps: WireAnswer[]): WireScript {
+  return ({ answered }) => steps[answered] ?? { text: 'done' };
 }
 
 export type WireScript = (turn: WireTurn) => WireAnswer | { fault: WireFault; answer?: WireAnswer };
@@ -147,7 +165,9 @@ export class WireServer implements AsyncDisposable {
     if (fault.streamError !== undefined) events.splice(-1, 1, protocol.errorEvent(fault.streamError));
     for (const { event, data } of events) {
       const line = typeof data === 'string' ? data : JSON.stringify(data);
-      await new Promise((sent) => response.write(`${event ? `event: ${event}\n` : ''}data: ${line}\n\n`, sent));
+      await new Promise((sent) =>
+        response.write(`${event ? `event: ${event}\n` : ''}data: ${line}\n\n`, sent),
+      );
     }
     if (fault.cutAfter === undefined) response.end();
     else response.destroy();
@@ -191,13 +211,17 @@ const COMBINED = ['anyOf', 'oneOf', 'allOf'];
 
 /** What OpenAI and Anthropic both say of a tool. */
 export function assertTool(name: unknown, schema: unknown, names: Set<string>): void {
-  if (typeof name !== 'string' || !NAME.test(name)) throw new WireRefusal(`Invalid tool name: ${String(name)}`);
+  if (typeof name !== 'string' || !NAME.test(name))
+    throw new WireRefusal(`Invalid tool name: ${String(name)}`);
   if (names.has(name)) throw new WireRefusal(`Tool names must be unique: ${name}`);
   names.add(name);
   const { type, ...rest } = (schema ?? {}) as Record<string, unknown>;
-  if (type !== 'object') throw new WireRefusal(`Invalid schema for function '${name}': schema must be of type "object"`);
+  if (type !== 'object')
+    throw new WireRefusal(`Invalid schema for function '${name}': schema must be of type "object"`);
   const combined = COMBINED.find((keyword) => keyword in rest);
   if (combined !== undefined) {
-    throw new WireRefusal(`Invalid schema for function '${name}': '${combined}' is not supported at the top level`);
+    throw new WireRefusal(
+      `Invalid schema for function '${name}': '${combined}' is not supported at the top level`,
+    );
   }
 }
