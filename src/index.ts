@@ -274,8 +274,13 @@ export {
   MemoryError,
   MemoryServiceFailed,
 } from './memory/memory-errors.ts';
-export { type AiSdkLanguageModel, AiSdkModel, type AiSdkModelParams } from './models/ai-sdk/ai-sdk-model.ts';
-export type { ProviderOptions, ProviderTools } from './models/ai-sdk/call-options.ts';
+export { AiSdkModel } from './models/ai-sdk/ai-sdk-model.ts';
+export type {
+  AiSdkLanguageModel,
+  AiSdkModelParams,
+  ProviderOptions,
+  ProviderTools,
+} from './models/ai-sdk/language-model.ts';
 export { BaseLlm, type BaseLlmConnection, type DefinedRequest, isBaseLlm } from './models/base-llm.ts';
 export { Gemini, type GeminiParams, isGemini } from './models/gemini.ts';
 export { type BaseLlmType, LLMRegistry, UnknownModelError } from './models/llm-registry.ts';

@@ -7,8 +7,7 @@ import type {
   Part,
   ToolConfig,
 } from '@google/genai';
-import { originOf, withoutOrigin } from './ai-sdk/part-origin.ts';
-import { UNSIGNED_CALL } from './ai-sdk/prompt.ts';
+import { originOf, UNSIGNED_CALL, withoutOrigin } from './ai-sdk/part-origin.ts';
 import { secretHeaders } from './gemini-connection.ts';
 import { isGemini1Model } from './gemini-generation.ts';
 import type { ModelRequest } from './llm-request.ts';

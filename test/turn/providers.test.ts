@@ -71,6 +71,7 @@ beforeAll(async () => {
     durable: {
       budgets: { turn: { cost: 100 } },
       prices: {
+        'gemini-*': { input: 1, output: 1 },
         'openai/*': { input: 1, output: 1 },
         'anthropic/*': { input: 2, output: 10, cachedInput: 1 },
       },

@@ -12,14 +12,9 @@ import type { LlmResponse } from '../llm-response.ts';
 import { type FailedCall, ModelError } from '../model-errors.ts';
 import { patientFetch } from '../patient-fetch.ts';
 import { Answer } from './answer.ts';
-import {
-  callOptions,
-  type ProviderOptions,
-  type ProviderTools,
-  parametersOf,
-  schemaProblem,
-} from './call-options.ts';
+import { callOptions, parametersOf, schemaProblem } from './call-options.ts';
 import { failureOf } from './failures.ts';
+import { type AiSdkLanguageModel, type AiSdkModelParams, assertModel } from './language-model.ts';
 import {
   assertInstalled,
   loadPackage,
@@ -30,35 +25,6 @@ import {
 } from './provider-packages.ts';
 import { refusedBy } from './provider-schemas.ts';
 import { forV3 } from './third-version.ts';
-
-/** A model of the AI SDK: `LanguageModelV4` or `LanguageModelV3` of `@ai-sdk/provider`, as each of its provider packages makes them. */
-export interface AiSdkLanguageModel {
-  readonly specificationVersion: 'v4' | 'v3';
-  /** Such as `openai.responses`. */
-  readonly provider: string;
-  readonly modelId: string;
-  readonly supportedUrls: PromiseLike<Record<string, RegExp[]>> | Record<string, RegExp[]>;
-  doGenerate(options: never): PromiseLike<object>;
-  doStream(options: never): PromiseLike<object>;
-}
-
-export interface AiSdkModelParams {
-  /**
-   * A model of a provider package, such as `openai('gpt-5')`, or its name: the provider, a slash, and the model's id there. For a name
-   * the provider's package must be installed; it is loaded at the first call.
-   */
-  model: AiSdkLanguageModel | string;
-  /** The model's name in price tables, metrics and rate limits. Defaults to the given name, or `openai/gpt-5` for the model above. */
-  name?: string;
-  /** Key of its provider's rate limit: see {@link BaseLlm.limitKey}. Defaults to `name`. */
-  limitKey?: string;
-  /** Options of the provider, by its name: `{ anthropic: { thinking: { type: 'enabled', budgetTokens: 4096 } } }`. */
-  providerOptions?: ProviderOptions;
-  /** Tools that the provider runs itself, by name: `{ web_search: openai.tools.webSearch() }`. */
-  providerTools?: ProviderTools;
-  /** Headers added to every request. */
-  headers?: Record<string, string>;
-}
 
 const FIELDS: Record<keyof AiSdkModelParams, 'string' | 'object' | undefined> = {
   model: undefined,
@@ -287,15 +253,4 @@ function assertParams(params: unknown): asserts params is AiSdkModelParams {
     throw new DefinitionError({ owner: 'AiSdkModel', field, problem: `expected ${expected}, got ${actual}` });
   }
   if (typeof params.model !== 'string') assertModel(params.model, 'model');
-}
-
-function assertModel(model: unknown, field: string): asserts model is AiSdkLanguageModel {
-  const version: unknown =
-    typeof model === 'object' && model !== null ? Reflect.get(model, 'specificationVersion') : undefined;
-  if (version === 'v4' || version === 'v3') return;
-  const problem =
-    typeof version === 'string'
-      ? `expected version v4 or v3 of the AI SDK's language models, got ${JSON.stringify(version)}: update the provider's package`
-      : `expected a model of the AI SDK, such as openai('gpt-5'), or its name; got ${kindOf(model)}`;
-  throw new DefinitionError({ owner: 'AiSdkModel', field, problem });
 }

@@ -12,16 +12,11 @@ import { isProviderSchema, providerToJsonSchema } from '../../schema/provider-sc
 import { withObjectRoot } from '../../schema/subschemas.ts';
 import type { ModelRequest } from '../llm-request.ts';
 import { ModelError } from '../model-errors.ts';
+import type { ProviderOptions, ProviderTools } from './language-model.ts';
 import { originOf } from './part-origin.ts';
 import { type PromptSite, promptOf } from './prompt.ts';
 import { isOpenAi, isStrict, refusedBy } from './provider-schemas.ts';
 import { ToolNames } from './tool-names.ts';
-
-/** Options by the provider's name, as the AI SDK's `providerOptions`. */
-export type ProviderOptions = Record<string, Record<string, unknown>>;
-
-/** Tools that the provider runs itself, by the name that the model calls them by. */
-export type ProviderTools = Record<string, { id: string; args?: Record<string, unknown> }>;
 
 export interface CallSite extends Omit<PromptSite, 'names'> {
   isV3: boolean;

@@ -16,6 +16,9 @@ export interface PartOrigin {
 /** In `partMetadata`, which the store keeps as it is and which Gemini doesn't read. */
 const FIELD = 'aiSdk';
 
+/** Gemini's documented value for calls that another model has made. https://ai.google.dev/gemini-api/docs/thought-signatures */
+export const UNSIGNED_CALL = 'skip_thought_signature_validator';
+
 export function withOrigin(part: Part, origin: PartOrigin): Part {
   return { ...part, partMetadata: { ...part.partMetadata, [FIELD]: origin } };
 }

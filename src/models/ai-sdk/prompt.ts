@@ -10,7 +10,7 @@ import type {
 } from '@ai-sdk/provider';
 import type { Content, FunctionCall, FunctionResponse, Part } from '../../events/content.ts';
 import { isRecord } from '../../protocol/json.ts';
-import { originOf, type PartOrigin } from './part-origin.ts';
+import { originOf, type PartOrigin, UNSIGNED_CALL } from './part-origin.ts';
 import type { ToolNames } from './tool-names.ts';
 
 /** The model that a prompt is for. */
@@ -34,9 +34,6 @@ const UNANSWERED = 'the call has no response';
 /** Mistral refuses all other ids. */
 const NINE = /^[A-Za-z0-9]{9}$/;
 const ANY_ID = /^[A-Za-z0-9_-]{1,64}$/;
-
-/** Gemini's documented value for calls that another model has made. https://ai.google.dev/gemini-api/docs/thought-signatures */
-export const UNSIGNED_CALL = 'skip_thought_signature_validator';
 
 /**
  * The conversation as messages of the AI SDK. Each call gets an id of its own in the request, and its result that id, whichever

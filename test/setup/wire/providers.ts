@@ -1,6 +1,7 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
-import { AiSdkModel, type AiSdkModelParams } from '../../../src/models/ai-sdk/ai-sdk-model.ts';
+import { AiSdkModel } from '../../../src/models/ai-sdk/ai-sdk-model.ts';
+import type { AiSdkModelParams } from '../../../src/models/ai-sdk/language-model.ts';
 import { ANTHROPIC_MESSAGES } from './anthropic-messages.ts';
 import { OPENAI_CHAT } from './openai-chat.ts';
 import { OPENAI_RESPONSES } from './openai-responses.ts';
