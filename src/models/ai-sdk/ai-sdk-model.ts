@@ -218,7 +218,7 @@ export class AiSdkModel extends BaseLlm {
     const shown = visibleExcerpt(feature, 200);
     if (this.#warned.has(shown) || this.#warned.size >= MOST_WARNINGS) return;
     this.#warned.add(shown);
-    getLogger().warn(`the model ${this.model} is sent no ${shown}: its provider does not support it`);
+    getLogger().warn(`the model ${this.model} is asked without ${shown}, which its provider does not take`);
   }
 }
 
