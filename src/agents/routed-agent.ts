@@ -58,14 +58,14 @@ export class RoutedAgent extends CustomAgent<RouteState, RoutedAgentConfig> {
   constructor(config: RoutedAgentConfig) {
     const owner = agentOwner('RoutedAgent', isRecord(config) ? config.name : '');
     const agents = agentsByKey(owner, isRecord(config) ? config.agents : undefined);
-    super({ ...config, subAgents: [...new Set(Object.values(agents))] });
-    if (typeof config.router !== 'function') {
+    if (typeof config?.router !== 'function') {
       throw new DefinitionError({
         owner,
         field: 'router',
-        problem: `expected a function, got ${kindOf(config.router)}`,
+        problem: `expected a function, got ${kindOf(config?.router)}`,
       });
     }
+    super({ ...config, subAgents: [...new Set(Object.values(agents))] });
     this.#agents = agents;
     this.#router = config.router;
   }

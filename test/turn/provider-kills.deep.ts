@@ -37,7 +37,7 @@ describe.each([
       const start = () => scene.startWorker(undefined, { model, variables: variables(wire) });
       await start();
       const handle = await scene.client.sendMessage(scene.turn);
-      await until(() => requests === 1);
+      await until(() => expect(requests).toBe(1));
       await scene.worker?.kill();
       await start();
       expect(await handle.result()).toMatchObject({ status: 'completed', text: 'done' });
@@ -62,7 +62,7 @@ describe.each([
       const start = () => scene.startWorker(undefined, { model, variables: variables(wire) });
       await start();
       const handle = await scene.client.sendMessage(scene.turn);
-      await until(() => scene.effects().length === 2);
+      await until(() => expect(scene.effects()).toHaveLength(2));
       await scene.worker?.kill();
       scene.openGate();
       await start();
