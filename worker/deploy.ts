@@ -89,7 +89,7 @@ function assertPriced(app: App, roots: readonly BaseAgent[]): void {
   const agents = llmAgentsOf(roots);
   const settings = agents.some(hasToolWithCost) ? { ...app.durable, budgets: COST_BUDGET } : app.durable;
   for (const { name, canonicalModel } of agents) {
-    for (const model of answeringModels(canonicalModel)) {
+    for (const { model } of answeringModels(canonicalModel)) {
       const missing = missingPrice(settings, name, model);
       if (missing === undefined) continue;
       throw new DefinitionError({

@@ -192,7 +192,7 @@ function usedUp(step: StepParts): TurnError | undefined {
     exceededIterations(step.agent, asksOf(step)) ??
     spent ??
     answeringModels(step.agent.canonicalModel)
-      .map((model) => missingPrice(settings, asked.agent, model))
+      .map(({ model }) => missingPrice(settings, asked.agent, model))
       .find((missing) => missing !== undefined)
   );
 }

@@ -148,10 +148,9 @@ export function isRoutedLlm(model: unknown): model is RoutedLlm {
   return typeof model === 'object' && model !== null && ROUTED_LLM in model && model[ROUTED_LLM] === true;
 }
 
-/** Names of the models that may answer in a model's place; its own where it routes to none. */
-export function answeringModels(model: BaseLlm): string[] {
-  if (!isRoutedLlm(model)) return [model.model];
-  return Object.values(model.routes).flatMap(answeringModels);
+/** The models that may answer in a model's place; itself where it routes to none. */
+export function answeringModels(model: BaseLlm): BaseLlm[] {
+  return isRoutedLlm(model) ? Object.values(model.routes).flatMap(answeringModels) : [model];
 }
 
 /** The name of the model that gave a response of a routed one; undefined for any other, and for a response of user code. */

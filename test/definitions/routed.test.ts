@@ -107,7 +107,7 @@ describe('a routed model', () => {
     const inner = new RoutedLlm({ models: { bad, good }, router: choose });
     const outer = new RoutedLlm({ models: { inner }, router: () => 'inner', modelName: 'outer' });
     expect([inner.model, outer.model]).toEqual(['RoutedLlm[bad (m-bad), good (m-good)]', 'outer']);
-    expect(answeringModels(outer)).toEqual(['m-bad', 'm-good']);
+    expect(answeringModels(outer)).toEqual([bad, good]);
     expect([isRoutedLlm(outer), isRoutedLlm(good)]).toEqual([true, false]);
     const [response] = await ask(outer);
     expect([bad.asked, good.asked]).toEqual([['m-bad'], ['m-good']]);

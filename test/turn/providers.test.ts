@@ -9,6 +9,7 @@ import { Gemini } from '../../src/models/gemini.ts';
 import { RoutedLlm, type RouteErrors } from '../../src/models/routed-llm.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
+import { isDeep } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { geminiInSteps } from '../setup/wire/gemini-steps.ts';
 import { WIRE_PROVIDERS } from '../setup/wire/providers.ts';
@@ -147,6 +148,8 @@ describe.each(PROVIDERS)('a turn on %s', (provider) => {
     expect(ran).toEqual([1, 2]);
     expect(refusals(provider)).toEqual([]);
   });
+
+  if (!isDeep && provider !== 'anthropic.messages') return;
 
   test('a worker that stops within a model call: the call is made again [model.providers]', async () => {
     let calls = 0;

@@ -10,6 +10,7 @@ import type {
 } from '@ai-sdk/provider';
 import type { Content, FunctionCall, FunctionResponse, Part } from '../../events/content.ts';
 import { isRecord } from '../../protocol/json.ts';
+import { excerpt } from '../../protocol/visible-text.ts';
 import { originOf, type PartOrigin, UNSIGNED_CALL } from './part-origin.ts';
 import type { ToolNames } from './tool-names.ts';
 
@@ -30,6 +31,9 @@ type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
 
 /** The result of a call that the transcript has none for: providers refuse a call without one. */
 const UNANSWERED = 'the call has no response';
+
+/** Characters of an address that a model is told instead of its file: one may hold the file itself. */
+const LONGEST_URL = 500;
 
 /** Mistral refuses all other ids. */
 const NINE = /^[A-Za-z0-9]{9}$/;
@@ -142,7 +146,7 @@ class Prompt {
       `files at ${URL.canParse(fileUri) ? new URL(fileUri).protocol : 'such'} URLs (${mimeType})`,
     );
     return textPart(
-      `[The file ${displayName ?? ''} (${mimeType}) at ${fileUri} can't be read by this model.]`,
+      `[The file ${displayName ?? ''} (${mimeType}) at ${excerpt(fileUri, LONGEST_URL)} can't be read by this model.]`,
     );
   }
 

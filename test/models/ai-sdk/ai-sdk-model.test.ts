@@ -1,3 +1,4 @@
+import { createOpenAI } from '@ai-sdk/openai';
 import type { LanguageModelV4CallOptions, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { simulateReadableStream } from 'ai';
 import { MockLanguageModelV3, MockLanguageModelV4 } from 'ai/test';
@@ -158,6 +159,17 @@ describe('what a model of the AI SDK is asked', () => {
       },
     ]);
     expect(told).toEqual([expect.stringContaining('gs: URLs')]);
+  });
+
+  test('tools that the provider runs are offered beside ours [model.ai-sdk.request]', async () => {
+    const model = mocked([{ type: 'text', text: 'ok' }]);
+    const providerTools = { web_search: createOpenAI({ apiKey: 'key' }).tools.webSearch({}) };
+    const config = { tools: [{ functionDeclarations: [{ name: 'look' }] }] };
+    await ask(on(model, { providerTools }), request({ config }));
+    expect(sent(model).tools).toMatchObject([
+      { type: 'function', name: 'look' },
+      { type: 'provider', id: 'openai.web_search', name: 'web_search', args: {} },
+    ]);
   });
 
   test('the third version gets files as it has them, and no effort [model.ai-sdk.v3]', async () => {
