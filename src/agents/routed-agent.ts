@@ -8,6 +8,7 @@ import { kindOf } from '../schema/kind-of.ts';
 import type { Context } from '../tools/context.ts';
 import type { InvocationContext } from '../tools/invocation-context.ts';
 import { agentOwner, type BaseAgent, type BaseAgentConfig, isBaseAgent } from './base-agent.ts';
+import { CallbackFailed } from './callbacks.ts';
 import { CustomAgent, type NextOfAgent } from './custom-agent.ts';
 
 /**
@@ -84,7 +85,7 @@ export class RoutedAgent extends CustomAgent<RouteState, RoutedAgentConfig> {
   ): Promise<NextOfAgent<RouteState>> {
     if (state === undefined) {
       const key = await this.#router(this.#agents, invocationContext);
-      if (!key) throw new RangeError('Initial routing failed, no item selected.');
+      if (!key) throw this.#wrong('Initial routing failed, no item selected.');
       return this.#running(invocationContext, key, []);
     }
     if (last === undefined || last.status === 'completed') return { done: [] };
@@ -100,8 +101,13 @@ export class RoutedAgent extends CustomAgent<RouteState, RoutedAgentConfig> {
 
   #running({ session }: InvocationContext, key: string, tried: readonly string[]): NextOfAgent<RouteState> {
     const run = Object.hasOwn(this.#agents, key) ? this.#agents[key] : undefined;
-    if (run === undefined) throw new RangeError(`Item not found for key: ${key}`);
+    if (run === undefined) throw this.#wrong(`Item not found for key: ${key}`);
     return { run, state: { tried: [...tried, key], events: session.events.length } };
+  }
+
+  /** Asked again, the router would choose the same. */
+  #wrong(problem: string): CallbackFailed {
+    return new CallbackFailed({ agent: this.name, callback: 'router', problem, retryable: false });
   }
 
   /** Whether the agent, or one below it, has written anything but its failure: it may have had effects. */

@@ -169,7 +169,7 @@ describe.each(PROVIDERS)('a turn on %s', (provider) => {
   });
 });
 
-test('a session goes from one provider to the next, and each gets what it takes [model.ai-sdk.change]', async () => {
+test('a session goes from one provider to the next, and each gets what it takes [model.aiSdk.change]', async () => {
   const sessionId = 'changing';
   for (const provider of [...PROVIDERS, ...PROVIDERS]) {
     play(

@@ -58,7 +58,7 @@ function warnings(): string[] {
 }
 
 describe('what a model of the AI SDK is asked', () => {
-  test("a request in Gemini's words becomes its options [model.ai-sdk.request]", async () => {
+  test("a request in Gemini's words becomes its options [model.aiSdk.request]", async () => {
     const model = mocked([{ type: 'text', text: 'ok' }]);
     await ask(
       on(model, { providerOptions: { mock: { x: 1 } }, headers: { 'x-team': 'a' } }),
@@ -112,7 +112,7 @@ describe('what a model of the AI SDK is asked', () => {
     ['two candidates', { candidateCount: 2 }, /candidateCount/],
     ['speech', { responseModalities: ['AUDIO'] }, /responseModalities/],
     ['an enum as the answer', { responseMimeType: 'text/x.enum' }, /responseMimeType/],
-  ])('%s is refused before anything is sent [model.ai-sdk.unfit]', async (_name, config, message) => {
+  ])('%s is refused before anything is sent [model.aiSdk.unfit]', async (_name, config, message) => {
     const model = mocked([]);
     const { error } = await failure(on(model), request({ config }));
     expect(error).toMatchObject({
@@ -123,7 +123,7 @@ describe('what a model of the AI SDK is asked', () => {
     expect(model.doGenerateCalls).toEqual([]);
   });
 
-  test('a setting that only Gemini has, and one that the provider refuses, are logged once [model.ai-sdk.unfit]', async () => {
+  test('a setting that only Gemini has, and one that the provider refuses, are logged once [model.aiSdk.unfit]', async () => {
     const told = warnings();
     const warned = [
       { type: 'unsupported', feature: 'seed', details: 'SECRET' },
@@ -139,7 +139,7 @@ describe('what a model of the AI SDK is asked', () => {
     expect(response?.customMetadata).toMatchObject({ aiSdk: { warnings: warned } });
   });
 
-  test('files at URLs that the provider fetches are sent, others are told of [model.ai-sdk.request]', async () => {
+  test('files at URLs that the provider fetches are sent, others are told of [model.aiSdk.request]', async () => {
     const told = warnings();
     const model = mocked([{ type: 'text', text: 'ok' }], { supportedUrls: { 'image/*': [/^https:/] } });
     const file = (fileUri: string, mimeType: string): Part => ({ fileData: { fileUri, mimeType } });
@@ -161,7 +161,7 @@ describe('what a model of the AI SDK is asked', () => {
     expect(told).toEqual([expect.stringContaining('gs: URLs')]);
   });
 
-  test('tools that the provider runs are offered beside ours [model.ai-sdk.request]', async () => {
+  test('tools that the provider runs are offered beside ours [model.aiSdk.request]', async () => {
     const model = mocked([{ type: 'text', text: 'ok' }]);
     const providerTools = { web_search: createOpenAI({ apiKey: 'key' }).tools.webSearch({}) };
     const config = { tools: [{ functionDeclarations: [{ name: 'look' }] }] };
@@ -172,7 +172,7 @@ describe('what a model of the AI SDK is asked', () => {
     ]);
   });
 
-  test('the third version gets files as it has them, and no effort [model.ai-sdk.v3]', async () => {
+  test('the third version gets files as it has them, and no effort [model.aiSdk.v3]', async () => {
     const told = warnings();
     const model = new MockLanguageModelV3({
       provider: 'mock.chat',
@@ -214,7 +214,7 @@ describe('what a model of the AI SDK is asked', () => {
 describe('what it answers', () => {
   const metadata = (value: string) => ({ providerMetadata: { mock: { signature: value } } });
 
-  test('parts, metadata, usage and sources are kept, and go back to the same model only [model.ai-sdk.verbatim]', async () => {
+  test('parts, metadata, usage and sources are kept, and go back to the same model only [model.aiSdk.verbatim]', async () => {
     const search = {
       type: 'tool-call',
       toolCallId: 's',
@@ -316,7 +316,7 @@ describe('what it answers', () => {
     ['length', 'MAX_TOKENS', undefined],
     ['content-filter', 'SAFETY', 'SAFETY'],
     ['other', 'OTHER', 'OTHER'],
-  ])('the finish reason %s is %s [model.ai-sdk.finish]', async (unified, finishReason, errorCode) => {
+  ])('the finish reason %s is %s [model.aiSdk.finish]', async (unified, finishReason, errorCode) => {
     const finish = { unified, raw: 'why' };
     const [full] = await ask(on(mocked([{ type: 'text', text: 'a' }], { finish })));
     expect(full).toMatchObject({ finishReason, content: { parts: [{ text: 'a' }] } });
@@ -329,7 +329,7 @@ describe('what it answers', () => {
   });
 
   test.each(['error', 'interrupted'])(
-    'the finish reason %s is a failure that is tried again [model.ai-sdk.finish]',
+    'the finish reason %s is a failure that is tried again [model.aiSdk.finish]',
     async (unified) => {
       const { error } = await failure(
         on(mocked([{ type: 'text', text: 'a' }], { finish: { unified, raw: undefined } })),
@@ -338,7 +338,7 @@ describe('what it answers', () => {
     },
   );
 
-  test('a stream of blocks that lie across each other is put together in order [model.ai-sdk.stream]', async () => {
+  test('a stream of blocks that lie across each other is put together in order [model.aiSdk.stream]', async () => {
     const responses = await ask(
       on(
         streaming([
@@ -381,7 +381,7 @@ describe('what it answers', () => {
     ['a list', '[1]'],
     ['text', '"x"'],
   ])(
-    'arguments that are %s come as a call that can be answered [model.ai-sdk.arguments]',
+    'arguments that are %s come as a call that can be answered [model.aiSdk.arguments]',
     async (_name, input) => {
       const [response] = await ask(
         on(mocked([{ type: 'tool-call', toolCallId: 'x', toolName: 'look', input }])),
@@ -392,7 +392,7 @@ describe('what it answers', () => {
     },
   );
 
-  test('an answer without end is cut off [model.ai-sdk.bounds]', async () => {
+  test('an answer without end is cut off [model.aiSdk.bounds]', async () => {
     const delta = 'x'.repeat(1024 * 1024);
     const chunks = Array.from({ length: 40 }, () => ({ type: 'text-delta', id: '0', delta }));
     const { error } = await failure(on(streaming([{ type: 'text-start', id: '0' }, ...chunks])), request(), {
@@ -401,7 +401,7 @@ describe('what it answers', () => {
     expect(error.message).toMatch(/more than \d+ characters/);
   });
 
-  test('JSON that the provider points out is the answer [model.ai-sdk.schema]', async () => {
+  test('JSON that the provider points out is the answer [model.aiSdk.schema]', async () => {
     const content = [
       { type: 'text', text: 'draft {' },
       { type: 'text', text: '{"a":1}' },
@@ -416,7 +416,7 @@ describe('what it answers', () => {
 });
 
 describe('names of tools', () => {
-  test('any names are told apart, fit, and come back [model.ai-sdk.names]', () => {
+  test('any names are told apart, fit, and come back [model.aiSdk.names]', () => {
     const name = fc.oneof(fc.string({ minLength: 1, maxLength: 130 }), fc.stringMatching(/^[a-z._:-]{1,6}$/));
     fc.assert(
       fc.property(fc.uniqueArray(name, { maxLength: 30 }), (offered) => {
@@ -446,7 +446,7 @@ describe('a definition', () => {
     ['a name without a provider', { model: 'gpt-5' }, /a provider, a slash and a model/],
     ['an unknown option', { model: 'openai/gpt-5', temprature: 1 }, /temprature/],
     ['a package that is not there', { model: 'cohere/command-a' }, /npm install @ai-sdk\/cohere/],
-  ])('with %s is refused [model.ai-sdk.definition]', (_name, params, message) => {
+  ])('with %s is refused [model.aiSdk.definition]', (_name, params, message) => {
     const make = () => new AiSdkModel(params as AiSdkModelParams);
     expect(make).toThrow(DefinitionError);
     expect(make).toThrow(message);
@@ -465,7 +465,7 @@ describe('a definition', () => {
       /at properties\["a b"\]: Anthropic/,
     ],
   ])(
-    'of %s with a schema that it refuses is named with the path [model.ai-sdk.schemas]',
+    'of %s with a schema that it refuses is named with the path [model.aiSdk.schemas]',
     async (provider, parametersJsonSchema, message) => {
       const model = on(mocked([], { provider }));
       const declarations = [{ name: 'look', parametersJsonSchema }];
@@ -479,7 +479,7 @@ describe('a definition', () => {
     },
   );
 
-  test('a logged model shows no options, and has a name of its own [model.ai-sdk.secrets]', () => {
+  test('a logged model shows no options, and has a name of its own [model.aiSdk.secrets]', () => {
     const model = on(mocked([]), {
       headers: { authorization: 'Bearer 1234567890' },
       name: 'team/m',

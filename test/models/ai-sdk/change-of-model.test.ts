@@ -26,7 +26,7 @@ const config = { tools: [{ functionDeclarations: [{ name: 'look' }] }] };
 
 describe('a turn goes on with another model', () => {
   test.each(['gemini-2.5-flash', 'gemini-3-pro-preview'])(
-    '%s gets no foreign thought, and calls that it takes [model.ai-sdk.change]',
+    '%s gets no foreign thought, and calls that it takes [model.aiSdk.change]',
     async (model) => {
       await using mock = await startMockGemini({ script: [text('ok')] });
       const gemini = new Gemini({ model, apiKey: 'key', httpOptions: { baseUrl: mock.url } });
@@ -46,7 +46,7 @@ describe('a turn goes on with another model', () => {
     },
   );
 
-  test('Anthropic does not think in a step about a call that has no thoughts of its own [model.ai-sdk.change]', async () => {
+  test('Anthropic does not think in a step about a call that has no thoughts of its own [model.aiSdk.change]', async () => {
     const anthropic = WIRE_PROVIDERS.find(({ name }) => name === 'anthropic.messages');
     if (anthropic === undefined) throw new Error('there is no Anthropic');
     await using server = await WireServer.start(anthropic.protocol, () => ({ reasoning: 'own', text: 'ok' }));

@@ -36,7 +36,7 @@ describe('a model that is named', () => {
     ['openai/gpt-5', 'OPENAI', 0],
     ['anthropic/claude-sonnet-4-5', 'ANTHROPIC', 1],
   ])(
-    '%s is asked through its package, found by the environment [model.ai-sdk.named]',
+    '%s is asked through its package, found by the environment [model.aiSdk.named]',
     async (name, prefix, index) => {
       const server = servers[index] as WireServer;
       server.reset(({ model }) => ({ text: `I am ${model}` }));
@@ -51,7 +51,7 @@ describe('a model that is named', () => {
     },
   );
 
-  test('without a key is told so, and a wrong key is not shown [model.ai-sdk.secrets]', async () => {
+  test('without a key is told so, and a wrong key is not shown [model.aiSdk.secrets]', async () => {
     delete process.env.OPENAI_API_KEY;
     const { error } = await failure(LLMRegistry.newLlm('openai/gpt-5'));
     expect(error).toMatchObject({
@@ -73,18 +73,18 @@ describe('a model that is named', () => {
     'amazon-bedrock/x',
     'bedrock/x',
     'openai-compatible/x',
-  ])('%s without its package: the error says what to install [model.ai-sdk.package]', (name) => {
+  ])('%s without its package: the error says what to install [model.aiSdk.package]', (name) => {
     expect(() => LLMRegistry.newLlm(name)).toThrow(DefinitionError);
     expect(() => LLMRegistry.newLlm(name)).toThrow(/which is not installed: npm install @[\w-]+\/[\w-]+$/);
   });
 
-  test('of no known provider is unknown [model.ai-sdk.package]', () => {
+  test('of no known provider is unknown [model.aiSdk.package]', () => {
     for (const name of ['nobody/gpt-5', 'openai/', '/gpt-5', 'constructor/x', '__proto__/x']) {
       expect(() => LLMRegistry.newLlm(name)).toThrow(UnknownModelError);
     }
   });
 
-  test("its package is found in the program's folder as well [model.ai-sdk.package]", async () => {
+  test("its package is found in the program's folder as well [model.aiSdk.package]", async () => {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), 'models-')));
     folders.push(folder);
     const place = join(folder, 'node_modules/@ai-sdk/cohere');
@@ -101,7 +101,7 @@ describe('a model that is named', () => {
   });
 });
 
-test('a worker with a schema that the provider refuses does not start [model.ai-sdk.schemas]', () => {
+test('a worker with a schema that the provider refuses does not start [model.aiSdk.schemas]', () => {
   const parameters = { type: 'object', properties: { list: { type: 'array' } } };
   const look = tool({ name: 'look', description: 'looks', parameters, execute: () => ({}) });
   const agent = (model: string) => new LlmAgent({ name: 'clerk', model, tools: [look] });

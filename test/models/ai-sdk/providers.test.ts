@@ -46,7 +46,7 @@ describe.each(WIRE_PROVIDERS)('a model of $name', ({ protocol, model: modelAt, r
   afterAll(() => server[Symbol.asyncDispose]());
 
   test.each([false, true])(
-    'streaming %s: text, parallel calls, reasoning and usage come as Gemini has them [model.ai-sdk]',
+    'streaming %s: text, parallel calls, reasoning and usage come as Gemini has them [model.aiSdk]',
     async (stream) => {
       server.reset(() => ({
         ...(reasons && { reasoning: 'Let me think.' }),
@@ -86,7 +86,7 @@ describe.each(WIRE_PROVIDERS)('a model of $name', ({ protocol, model: modelAt, r
     },
   );
 
-  test('what it said goes back verbatim, and each result under the id of its call [model.ai-sdk.verbatim]', async () => {
+  test('what it said goes back verbatim, and each result under the id of its call [model.aiSdk.verbatim]', async () => {
     server.reset(({ results, tools }) =>
       results.length > 0
         ? { text: results.map(({ output }) => output).join() }
@@ -104,7 +104,7 @@ describe.each(WIRE_PROVIDERS)('a model of $name', ({ protocol, model: modelAt, r
     if (reasons) expect(JSON.stringify(server.requests[1])).toContain('Hm.');
   });
 
-  test('calls without ids, of one id, and of another model are told apart; results that are missing are made up [model.ai-sdk.ids]', async () => {
+  test('calls without ids, of one id, and of another model are told apart; results that are missing are made up [model.aiSdk.ids]', async () => {
     server.reset(() => ({ text: 'fine' }));
     const call = (id?: string) => ({ functionCall: { name: 'other', args: {}, ...(id && { id }) } });
     const answer = (id?: string) => ({
@@ -157,7 +157,7 @@ describe.each(WIRE_PROVIDERS)('a model of $name', ({ protocol, model: modelAt, r
       { kind: 'rate_limited', retryable: false },
     ],
     ['a connection that is cut before the response', { cutAfter: 0 }, { kind: 'network', retryable: true }],
-  ])('%s is classed as of Gemini [model.ai-sdk.failures]', async (_name, fault, expected) => {
+  ])('%s is classed as of Gemini [model.aiSdk.failures]', async (_name, fault, expected) => {
     for (const stream of [false, true]) {
       server.reset(() => ({ fault }));
       const { error, responses } = await failure(modelAt(server.url), request(), { stream });
@@ -168,7 +168,7 @@ describe.each(WIRE_PROVIDERS)('a model of $name', ({ protocol, model: modelAt, r
     }
   });
 
-  test('a stream that is cut, or that tells of an error, gives no answer [model.ai-sdk.failures]', async () => {
+  test('a stream that is cut, or that tells of an error, gives no answer [model.aiSdk.failures]', async () => {
     server.reset(() => ({ fault: { cutAfter: 3 }, answer: { text: ['a', 'b', 'c', 'd'] } }));
     const cut = await failure(modelAt(server.url), request(), { stream: true });
     expect(cut.error).toMatchObject({ kind: 'network', retryable: true });
@@ -181,7 +181,7 @@ describe.each(WIRE_PROVIDERS)('a model of $name', ({ protocol, model: modelAt, r
     expect(told.responses.every(({ partial }) => partial)).toBe(true);
   });
 
-  test('a key is in no message, and a wrong one is told as such [model.ai-sdk.secrets]', async () => {
+  test('a key is in no message, and a wrong one is told as such [model.aiSdk.secrets]', async () => {
     const apiKey = 'not-a-word-anyone-may-see';
     server.reset(({ body }) => ({
       fault: {
@@ -194,7 +194,7 @@ describe.each(WIRE_PROVIDERS)('a model of $name', ({ protocol, model: modelAt, r
     expect(JSON.stringify([error.message, error, String(error.stack)])).not.toContain(apiKey);
   });
 
-  test('an aborted call and one that takes too long end [model.ai-sdk.failures]', async () => {
+  test('an aborted call and one that takes too long end [model.aiSdk.failures]', async () => {
     server.reset(() => ({ fault: { hang: true } }));
     const late = await failure(modelAt(server.url), request({ config: { httpOptions: { timeout: 50 } } }));
     expect(late.error).toMatchObject({ kind: 'timeout', retryable: true });
@@ -205,7 +205,7 @@ describe.each(WIRE_PROVIDERS)('a model of $name', ({ protocol, model: modelAt, r
     expect((await ended).error).toMatchObject({ kind: 'aborted' });
   });
 
-  test('arguments that are no JSON are told to the model, and a cut answer says so [model.ai-sdk]', async () => {
+  test('arguments that are no JSON are told to the model, and a cut answer says so [model.aiSdk]', async () => {
     server.reset(({ tools }) => ({
       calls: [{ name: tools[0] ?? '', args: {}, raw: '{"a": ' }],
       finish: 'length',
@@ -217,7 +217,7 @@ describe.each(WIRE_PROVIDERS)('a model of $name', ({ protocol, model: modelAt, r
     }
   });
 
-  test("an answer by a schema is asked for in the provider's way [model.ai-sdk.schema]", async () => {
+  test("an answer by a schema is asked for in the provider's way [model.aiSdk.schema]", async () => {
     server.reset(({ tools }) =>
       tools.length > 0
         ? { calls: [{ name: tools[0] ?? '', args: { city: 'Oslo' } }] }
