@@ -235,6 +235,19 @@ describe('a routed agent', () => {
     expect(new Set(events.map(({ event }) => event.author))).toEqual(new Set(['user', 'one', 'other']));
   });
 
+  test('a worker that stops within the chosen agent: its router is not asked again [agent.routed]', async () => {
+    route = () => 'openai';
+    let calls = 0;
+    serverOf('openai.responses').reset(() => (calls++ === 0 ? { fault: { hang: true } } : { text: 'done' }));
+    const handle = await environment.client.sendMessage({
+      ...{ app: 'test', userId: 'ada', sessionId: 'stopped desk', message: 'go', agent: 'desk' },
+    });
+    await expect.poll(() => calls).toBe(1);
+    await environment.restartWorker();
+    expect(await handle.result()).toMatchObject({ status: 'completed', text: 'done' });
+    expect(asked).toEqual([undefined]);
+  });
+
   test('does not where it has had effects, and fails with its error [agent.routed]', async () => {
     route = (errors) => (errors === undefined ? 'openai' : 'anthropic');
     serverOf('openai.responses').reset(({ answered }) =>
