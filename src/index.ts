@@ -58,6 +58,12 @@ export {
   ToolFilterRequestProcessor,
 } from './agents/processors/request-processors.ts';
 export {
+  type AgentRouter,
+  isRoutedAgent,
+  RoutedAgent,
+  type RoutedAgentConfig,
+} from './agents/routed-agent.ts';
+export {
   isLoopAgent,
   isParallelAgent,
   isSequentialAgent,
@@ -268,7 +274,14 @@ export {
   MemoryError,
   MemoryServiceFailed,
 } from './memory/memory-errors.ts';
-export { BaseLlm, type BaseLlmConnection, isBaseLlm } from './models/base-llm.ts';
+export { AiSdkModel } from './models/ai-sdk/ai-sdk-model.ts';
+export type {
+  AiSdkLanguageModel,
+  AiSdkModelParams,
+  ProviderOptions,
+  ProviderTools,
+} from './models/ai-sdk/language-model.ts';
+export { BaseLlm, type BaseLlmConnection, type DefinedRequest, isBaseLlm } from './models/base-llm.ts';
 export { Gemini, type GeminiParams, isGemini } from './models/gemini.ts';
 export { type BaseLlmType, LLMRegistry, UnknownModelError } from './models/llm-registry.ts';
 export { appendInstructions, appendTools, removeTools } from './models/llm-request.ts';
@@ -279,6 +292,13 @@ export {
   type ModelErrorKind,
   type ModelErrorParams,
 } from './models/model-errors.ts';
+export {
+  isRoutedLlm,
+  type LlmRouter,
+  RoutedLlm,
+  type RoutedLlmParams,
+  type RouteErrors,
+} from './models/routed-llm.ts';
 export {
   BasePlanner,
   BuiltInPlanner,

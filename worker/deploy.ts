@@ -10,6 +10,7 @@ import {
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { type App, appOwner, isApp } from '../src/app/app.ts';
 import { missingPrice } from '../src/flows/budgets.ts';
+import { answeringModels } from '../src/models/routed-llm.ts';
 import { PluginManager } from '../src/plugins/plugin-manager.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
 import { agentOfTool, isBaseTool } from '../src/tools/base-tool.ts';
@@ -64,9 +65,23 @@ function add(roots: Map<string, BaseAgent>, agent: BaseAgent, field: string): vo
   if (namesake !== undefined && namesake !== agent) {
     throw invalid(field, `two agents are named ${JSON.stringify(agent.name)}`);
   }
-  // A model that nobody knows is told here, and not by the first turn.
-  for (const { canonicalModel } of llmAgentsOf([agent])) void canonicalModel;
+  // A model that nobody knows, and a schema that its provider refuses, are told here, and not by the first turn.
+  for (const each of llmAgentsOf([agent])) assertTaken(each);
   roots.set(agent.name, agent);
+}
+
+/** Tools of toolsets are known at the first request only. */
+function assertTaken(agent: LlmAgent): void {
+  const { canonicalModel, name, tools, outputJsonSchema } = agent;
+  if (canonicalModel.assertTakes === undefined) return;
+  const declarations = tools.filter(isBaseTool).flatMap((tool) => tool._getDeclaration() ?? []);
+  // Beside tools the answer is one of them.
+  const isSent = outputJsonSchema !== undefined && tools.length === 0;
+  canonicalModel.assertTakes({
+    owner: `agent ${JSON.stringify(name)}`,
+    declarations,
+    ...(isSent && { outputSchema: outputJsonSchema }),
+  });
 }
 
 /** Agents that are given without an app serve each. A budget of an agent's tool wants prices as the app's own do. */
@@ -74,13 +89,15 @@ function assertPriced(app: App, roots: readonly BaseAgent[]): void {
   const agents = llmAgentsOf(roots);
   const settings = agents.some(hasToolWithCost) ? { ...app.durable, budgets: COST_BUDGET } : app.durable;
   for (const { name, canonicalModel } of agents) {
-    const missing = missingPrice(settings, name, canonicalModel.model);
-    if (missing === undefined) continue;
-    throw new DefinitionError({
-      owner: appOwner(app.name),
-      field: 'durable.prices',
-      problem: missing.message,
-    });
+    for (const { model } of answeringModels(canonicalModel)) {
+      const missing = missingPrice(settings, name, model);
+      if (missing === undefined) continue;
+      throw new DefinitionError({
+        owner: appOwner(app.name),
+        field: 'durable.prices',
+        problem: missing.message,
+      });
+    }
   }
 }
 

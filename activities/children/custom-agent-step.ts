@@ -7,6 +7,8 @@ import { draftFromError, draftOfEnd, type StepDraft } from '../../src/flows/step
 import type { AgentPlan } from '../../src/protocol/agent-run.ts';
 import { stepKeyOf } from '../../src/protocol/identity.ts';
 import { isRecord } from '../../src/protocol/json.ts';
+import type { TurnError } from '../../src/protocol/turn.ts';
+import { excerpt } from '../../src/protocol/visible-text.ts';
 import { kindOf } from '../../src/schema/kind-of.ts';
 import type { DraftEvent } from '../../src/store/sessions/session-store.ts';
 import type { NewEvent } from '../../src/store/turns/step-store.ts';
@@ -28,6 +30,10 @@ const NEXT = 'next';
 /** JSON bytes of an agent's memory from one step to the next. */
 const MOST_STATE = 256 * 1024;
 
+/** Characters of the code and of the message of an error that an agent ends with. */
+const LONGEST_CODE = 100;
+const LONGEST_MESSAGE = 4_000;
+
 /** How many agents that are given together run at a time. */
 const MOST_PARALLEL = 32;
 
@@ -36,6 +42,8 @@ interface RecordedNext {
   events: DraftEvent[];
   /** Names; none: it has come to its end. */
   run: string[];
+  /** Its end is a failure. */
+  error?: TurnError;
   together?: boolean;
   /** The value that the next step gives back to the agent. */
   state?: unknown;
@@ -57,6 +65,7 @@ export async function draftFromCustomAgent(step: StepParts, before: NewEvent[]):
   }
   for (const { actions } of next.events) step.context.keep(actions);
   const events = [...before, ...next.events.map((event): NewEvent => ({ kind: 'callback', event }))];
+  if (next.error !== undefined) return draftFromError(step.asked, next.error, { events });
   if (next.run.length === 0) return endOfAgents(step, events);
   return { ...draftOfEnd(step.asked, events), agents: planOf(step, next) };
 }
@@ -113,8 +122,10 @@ async function askedNext(step: StepParts, agent: CustomAgent, state: unknown): P
     );
     return { events: [...events, ...said], run: [] };
   }
+  if (isRecord(answer) && answer.error !== undefined)
+    return { events, run: [], error: checkedError(agent, answer.error) };
   if (!isRecord(answer) || answer.run === undefined) {
-    throw wrong(agent, `expected { run, state? } or { done }, got ${shapeOf(answer)}`);
+    throw wrong(agent, `expected { run, state? }, { done } or { error }, got ${shapeOf(answer)}`);
   }
   const run: unknown[] = Array.isArray(answer.run) ? answer.run : [answer.run];
   if (run.length === 0) throw wrong(agent, 'run: expected at least one agent; to end, return { done: [] }');
@@ -151,6 +162,14 @@ function checkedState(agent: CustomAgent, state: unknown): unknown {
     agent,
     `state: ${bytes} bytes, at most ${MOST_STATE} are kept; put the rest into context.state`,
   );
+}
+
+function checkedError(agent: CustomAgent, error: unknown): TurnError {
+  const { code, message } = isRecord(error) ? error : {};
+  if (typeof code === 'string' && code !== '' && typeof message === 'string') {
+    return { code: excerpt(code, LONGEST_CODE), message: excerpt(message, LONGEST_MESSAGE) };
+  }
+  throw wrong(agent, `error: expected { code, message }, got ${kindOf(error)}`);
 }
 
 function shapeOf(value: unknown): string {

@@ -11,6 +11,7 @@ import { draftFromResponse, type GivenResponse } from '../../src/flows/step-resp
 import { addUsage, NO_USAGE, ONE_CALL, usageOf } from '../../src/flows/step-usage.ts';
 import { limitKeyOf } from '../../src/models/base-llm.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
+import { answeredBy } from '../../src/models/routed-llm.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
 import { isRecord } from '../../src/protocol/json.ts';
 import { CONFIRM_TOOL } from '../../src/protocol/names.ts';
@@ -213,8 +214,10 @@ function actedBy(step: ModelStepParts): { actions?: EventActions } {
   }
 }
 
-function usageIn({ asked }: ModelStepParts, response: LlmResponse, model = asked.model): TurnUsage {
-  return usageOf(response, { prices: asked.prices, model });
+/** A routed model's answer has the price of the model that gave it. */
+function usageIn({ agent, asked }: ModelStepParts, response: LlmResponse, model = asked.model): TurnUsage {
+  const answered = answeredBy(agent.canonicalModel, response) ?? model;
+  return usageOf(response, { prices: asked.prices, model: answered });
 }
 
 /** Of models that have summarised earlier events for this step. */

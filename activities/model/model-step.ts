@@ -17,6 +17,7 @@ import {
   type StepResponse,
   textOfEvents,
 } from '../../src/flows/step-draft.ts';
+import { answeringModels } from '../../src/models/routed-llm.ts';
 import type { PluginFailed } from '../../src/plugins/plugin-failed.ts';
 import { runKeyOfCallKey, stepKeyOf } from '../../src/protocol/identity.ts';
 import type { TurnError } from '../../src/protocol/turn.ts';
@@ -190,7 +191,9 @@ function usedUp(step: StepParts): TurnError | undefined {
     exceededLlmCalls(runConfig, asks) ??
     exceededIterations(step.agent, asksOf(step)) ??
     spent ??
-    missingPrice(settings, asked.agent, asked.model)
+    answeringModels(step.agent.canonicalModel)
+      .map(({ model }) => missingPrice(settings, asked.agent, model))
+      .find((missing) => missing !== undefined)
   );
 }
 

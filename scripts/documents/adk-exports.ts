@@ -167,7 +167,11 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
     how: '`connect` is never called, and no Interactions API; failures have classes, which say whether they are tried again.',
     names: 'BaseLlm BaseLlmConnection Gemini GeminiParams LlmResponse',
   },
-  { kind: 'ours', how: 'A class that is registered later wins.', names: 'LLMRegistry' },
+  {
+    kind: 'ours',
+    how: 'A class that is registered later wins. Knows models of the AI SDK by names such as `openai/gpt-5`.',
+    names: 'LLMRegistry',
+  },
   { kind: 'ours', how: 'The fields of ADK; its brand is left out.', names: 'Event' },
   {
     kind: 'ours',
@@ -181,9 +185,14 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
       LoadMcpResourceTool`,
   },
   {
-    kind: 'not yet',
-    what: 'A choice between agents (later); a `CustomAgent` can make it',
+    kind: 'ours',
+    how: 'Each choice is recorded before the agent runs. The failure of an LlmAgent’s model has another route, too; `lastError` has a `code`.',
     names: 'RoutedAgent RoutedAgentConfig isRoutedAgent AgentRouter',
+  },
+  {
+    kind: 'ours',
+    how: '`lastError` is a `ModelError`. The route stands in the event’s `customMetadata.route`, and the answer has the price of its model. No `connect`.',
+    names: 'RoutedLlm LlmRouter',
   },
   {
     kind: 'not yet',
@@ -223,7 +232,6 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
     names: `BaseEnvironment ExecutionResult LocalEnvironment LocalEnvironmentOptions LOAD_WEB_PAGE loadWebPage
       LoadWebPageOptions BaseExampleProvider isBaseExampleProvider Example ExampleTool`,
   },
-  { kind: 'not yet', what: 'A choice between models (later)', names: 'RoutedLlm LlmRouter' },
   {
     kind: 'never',
     why: 'The Live API: a turn is a durable run from a message to its answer, not an open connection.',

@@ -11,7 +11,7 @@ import {
 
 const CUSTOM_AGENT = Symbol.for('holdfast.customAgent');
 
-/** The next action of a {@link CustomAgent}: it runs agents and is asked again, or it has finished. */
+/** The next action of a {@link CustomAgent}: it runs agents and is asked again, has finished, or fails. */
 export type NextOfAgent<State = unknown> =
   | {
       /** One, or several at the same time: at most 100, each once. Sub-agents of it, at any depth. */
@@ -22,6 +22,10 @@ export type NextOfAgent<State = unknown> =
   | {
       /** Its own events, appended to the transcript. */
       done: Event[];
+    }
+  | {
+      /** Its run fails with this error. `code` is 100 characters long at most, `message` 4,000. */
+      error: { code: string; message: string };
     };
 
 /**

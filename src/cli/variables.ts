@@ -173,6 +173,28 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
     },
   },
   {
+    heading: 'Models of the AI SDK',
+    variables: {
+      OPENAI_API_KEY: { meaning: 'Key of OpenAI.' },
+      ANTHROPIC_API_KEY: { meaning: 'Key of Anthropic.' },
+      AWS_BEARER_TOKEN_BEDROCK: { meaning: 'Key of Amazon Bedrock, or the variables of AWS.' },
+      MISTRAL_API_KEY: { meaning: 'Key of Mistral.' },
+      OPENROUTER_API_KEY: { meaning: 'Key of OpenRouter.' },
+      AZURE_API_KEY: { meaning: 'Key of Azure OpenAI.' },
+      COHERE_API_KEY: { meaning: 'Key of Cohere.' },
+      DEEPSEEK_API_KEY: { meaning: 'Key of DeepSeek.' },
+      GOOGLE_GENERATIVE_AI_API_KEY: { meaning: 'Key of models named `google/…`.' },
+      GOOGLE_VERTEX_API_KEY: { meaning: 'Key of models named `google-vertex/…`.' },
+      GROQ_API_KEY: { meaning: 'Key of Groq.' },
+      XAI_API_KEY: { meaning: 'Key of xAI.' },
+      OPENAI_COMPATIBLE_BASE_URL: {
+        meaning:
+          'Address of the server of models named `openai-compatible/…`, such as `http://127.0.0.1:11434/v1`.',
+      },
+      OPENAI_COMPATIBLE_API_KEY: { meaning: 'Its key.', byDefault: 'none' },
+    },
+  },
+  {
     heading: 'The system',
     variables: {
       HOME: { meaning: "Where the platform's cache folder is." },

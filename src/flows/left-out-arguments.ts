@@ -1,9 +1,8 @@
 import { isTooDeep, tooDeepText } from '../contract/message-limits.ts';
 import type { FunctionCall, Part } from '../events/content.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
+import { problemOfArguments, unreadableArguments } from '../models/unreadable-arguments.ts';
 
-/** Stands in the place of arguments that nothing could walk. A model that writes it itself has its call answered alike. */
-const LEFT_OUT = '(arguments left out)';
 const PROBLEM = tooDeepText();
 
 /**
@@ -28,15 +27,17 @@ export function assertWalkable(response: LlmResponse): void {
   }
 }
 
-/** The problem of a call whose arguments were left out; undefined for any other. */
+/** The problem of a call whose arguments were left out, or were none; undefined for any other. */
 export function leftOutProblem({ name = '', args }: FunctionCall): string | undefined {
-  if (args === undefined || !Object.hasOwn(args, LEFT_OUT)) return undefined;
-  return `Error in tool '${name}': invalid arguments: ${PROBLEM}: call it again with flatter ones`;
+  const problem = problemOfArguments(args);
+  if (problem === undefined) return undefined;
+  const advice = problem === PROBLEM ? 'flatter ones' : 'other ones';
+  return `Error in tool '${name}': invalid arguments: ${problem}: call it again with ${advice}`;
 }
 
 function bounded(part: Part): Part {
   // Some providers and user code write null for what isn't there.
   const { functionCall } = part ?? {};
   if (functionCall === undefined || functionCall === null || !isTooDeep(functionCall.args)) return part;
-  return { ...part, functionCall: { ...functionCall, args: { [LEFT_OUT]: PROBLEM } } };
+  return { ...part, functionCall: { ...functionCall, args: unreadableArguments(PROBLEM) } };
 }

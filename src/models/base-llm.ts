@@ -1,4 +1,4 @@
-import type { Blob, Content } from '@google/genai';
+import type { Blob, Content, FunctionDeclaration } from '@google/genai';
 import { shortDigest } from '../protocol/identity.ts';
 import type { ModelRequest } from './llm-request.ts';
 import type { LlmResponse } from './llm-response.ts';
@@ -15,6 +15,15 @@ export interface BaseLlmConnection {
   sendActivityEnd?(): Promise<void>;
   receive(): AsyncGenerator<LlmResponse, void, void>;
   close(): Promise<void>;
+}
+
+/** What an agent will send its model in each request, as far as its definition tells. */
+export interface DefinedRequest {
+  /** The agent, for an error. */
+  owner: string;
+  declarations: readonly FunctionDeclaration[];
+  /** JSON Schema of the answer. */
+  outputSchema?: unknown;
 }
 
 const BASE_LLM = Symbol.for('google.adk.baseModel');
@@ -78,6 +87,13 @@ export abstract class BaseLlm {
     stream?: boolean,
     abortSignal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void>;
+
+  /**
+   * Refuses what the model's provider is known to refuse, before the first turn. By default nothing.
+   *
+   * @throws DefinitionError
+   */
+  assertTakes?(defined: DefinedRequest): void;
 
   /** Live audio and video. Never called: classes of ADK programs have it. */
   connect?(llmRequest: ModelRequest): Promise<BaseLlmConnection>;

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Fetch } from '@google/genai';
 import { type FailedCall, ModelError } from './model-errors.ts';
+import { patientFetch } from './patient-fetch.ts';
 
 /**
  * Watches the HTTP side of one model call. `@google/genai` throws errors that have lost the response's headers, so
@@ -30,28 +31,6 @@ export class GeminiExchange {
   get facts(): Pick<FailedCall, 'response' | 'progress'> {
     return { progress: this.#progress, ...(this.#refusal && { response: this.#refusal }) };
   }
-}
-
-interface Dispatcher {
-  dispatch(options: object, handler: unknown): boolean;
-}
-
-const GLOBAL_DISPATCHER = Symbol.for('undici.globalDispatcher.1');
-
-/**
- * Node's fetch without its limit of 300 s for headers and between pieces of the body, as `@google/genai` has it
- * when it isn't given a `fetch`: models think longer. `httpOptions.timeout` and the abort signal still hold.
- */
-const patientFetch: Fetch = (input, init) => {
-  const dispatcher: Dispatcher = {
-    dispatch: (options, handler) =>
-      globalDispatcher().dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler),
-  };
-  return fetch(input, { ...init, dispatcher } as RequestInit);
-};
-
-function globalDispatcher(): Dispatcher {
-  return Reflect.get(globalThis, GLOBAL_DISPATCHER) as Dispatcher;
 }
 
 function assertHttp(input: Parameters<Fetch>[0]): void {

@@ -7,7 +7,9 @@ import type {
   Part,
   ToolConfig,
 } from '@google/genai';
+import { originOf, UNSIGNED_CALL, withoutOrigin } from './ai-sdk/part-origin.ts';
 import { secretHeaders } from './gemini-connection.ts';
+import { isGemini1Model } from './gemini-generation.ts';
 import type { ModelRequest } from './llm-request.ts';
 
 /** Values that one call adds to a request. */
@@ -27,7 +29,7 @@ interface GeminiCall {
 export function geminiParameters(llmRequest: ModelRequest, call: GeminiCall): GenerateContentParameters {
   const { config = {} } = llmRequest;
   const { labels, ...settings } = config;
-  const contents = withParts(llmRequest.contents, (part) =>
+  const contents = withParts(withoutForeignParts(llmRequest.contents, call.model), (part) =>
     withoutContinuing(call.vertexai ? part : withoutNames(part)),
   );
   const toolConfig = wholeCalls(config.toolConfig);
@@ -72,6 +74,35 @@ function withParts(contents: Content[], change: (part: Part) => Part): Content[]
     return isSame ? content : { ...content, ...(parts && { parts }) };
   });
   return changed.every((content, index) => content === contents[index]) ? contents : changed;
+}
+
+/**
+ * Contents without what only models of the AI SDK read: their reasoning and metadata. Their calls get the value that tells Gemini
+ * not to look for a signature, which newer models of it demand.
+ */
+function withoutForeignParts(contents: Content[], model: string): Content[] {
+  if (!contents.some(({ parts }) => parts?.some((part) => originOf(part) !== undefined))) return contents;
+  return contents.flatMap((content) => {
+    const parts = content.parts?.flatMap((part) => geminiPart(part, model));
+    if (parts === undefined || parts.length === content.parts?.length) {
+      return [parts === undefined ? content : { ...content, parts }];
+    }
+    return parts.length === 0 ? [] : [{ ...content, parts }];
+  });
+}
+
+function geminiPart(part: Part, model: string): Part[] {
+  if (originOf(part) === undefined) return [part];
+  const own = part.thought ? undefined : withoutOrigin(part);
+  if (own === undefined) return [];
+  if (own.functionCall === undefined || own.thoughtSignature !== undefined || !takesSignatures(model))
+    return [own];
+  return [{ ...own, thoughtSignature: UNSIGNED_CALL }];
+}
+
+/** Gemini 2 doesn't validate them, and earlier models don't know them. */
+function takesSignatures(model: string): boolean {
+  return !isGemini1Model(model) && !/(^|\/)gemini-2/.test(model);
 }
 
 function withoutNames(part: Part): Part {

@@ -1,4 +1,5 @@
 import { codedError } from '../contract/error.ts';
+import { AiSdkModel } from './ai-sdk/ai-sdk-model.ts';
 import type { BaseLlm } from './base-llm.ts';
 import { Gemini } from './gemini.ts';
 
@@ -19,8 +20,8 @@ interface Registration {
 }
 
 /**
- * Finds the class for a model that an agent names by a string. Knows `Gemini`; a class that is registered later
- * goes before earlier ones.
+ * Finds the class for a model that an agent names by a string. Knows `Gemini`, and `AiSdkModel` for names such as
+ * `openai/gpt-5`; a class that is registered later goes before earlier ones.
  *
  * Semantics: `LLMRegistry` of `@google/adk` 2.0.0, except for that order: there the first one wins, so that nothing
  * can take the place of `Gemini`.
@@ -76,4 +77,5 @@ function wholeName(supported: string | RegExp): RegExp {
   return new RegExp(`^(?:${source})$`, flags.replace(/[gy]/g, ''));
 }
 
+LLMRegistry.register(AiSdkModel);
 LLMRegistry.register(Gemini);

@@ -73,6 +73,10 @@ export interface FailedCall {
   abortSignal?: AbortSignal;
   /** Values that must not appear in the message, such as the API key. */
   secrets?: readonly string[];
+  /** The kind, where the caller knows it and no signal and no response say another. */
+  kind?: ModelErrorKind;
+  /** Sentences at the end of messages, by kind. Defaults to Gemini's. */
+  advice?: Partial<Record<ModelErrorKind, string>>;
 }
 
 /**
@@ -97,7 +101,11 @@ export function toModelError(error: unknown, call: FailedCall = {}): ModelError 
   const shouldRetry = call.response?.headers.get('x-should-retry');
   return new ModelError({
     kind,
-    message: describe(kind, status, said?.status, redactSecrets(said?.message || text, call.secrets)),
+    message: describe(kind, status, {
+      name: said?.status,
+      said: redactSecrets(said?.message || text, call.secrets),
+      advice: (call.advice ?? ADVICE)[kind],
+    }),
     status,
     ...(shouldRetry === 'true' && { retryable: true }),
     ...(shouldRetry === 'false' && { retryable: false }),
@@ -118,6 +126,7 @@ function kindOf(error: unknown, { call, status, text }: Failure): ModelErrorKind
   if (isNamed(error, 'AbortError')) return abortSignal ? 'timeout' : 'aborted';
   if (status !== undefined)
     return isNamed(error, 'GaxiosError') ? signInKind(status) : statusKind(status, text);
+  if (call.kind !== undefined) return call.kind;
   if (isNetworkFailure(error)) return 'network';
   if (call.progress === 'answering') return 'network';
   // google-auth-library throws plain errors where it finds no usable credentials.
@@ -218,13 +227,12 @@ const LONGEST_QUOTE_BYTES = 2048;
 function describe(
   kind: ModelErrorKind,
   status: number | undefined,
-  name: string | undefined,
-  said: string,
+  { name, said, advice: told }: { name: string | undefined; said: string; advice: string | undefined },
 ): string {
   const label = [status, name].filter(Boolean).join(' ');
   const opening = label ? `${MEANING[kind]} (${label})` : MEANING[kind];
   const quote = said.trim() === '' ? '' : `: ${cut(said.trim())}`;
-  const advice = ADVICE[kind] ? ` — ${ADVICE[kind]}` : '';
+  const advice = told ? ` — ${told}` : '';
   return `${opening}${quote}${advice}`;
 }
 

@@ -46,6 +46,7 @@ const SECRET_SHAPES: Array<[RegExp, string]> = [
   [/\b(Bearer|Basic)\s+[\w.~+/=-]{8,}/gi, `$1 ${REDACTED}`],
   [/\bAIza[\w-]{20,}/g, REDACTED],
   [/\bya29\.[\w.-]+/g, REDACTED],
+  [/\b(?:sk|gsk|xai)-[\w-]{16,}/g, REDACTED],
 ];
 
 /**

@@ -2,6 +2,7 @@ import { llmAgentsOf } from '../agents/agents-of-tree.ts';
 import type { BaseAgent } from '../agents/base-agent.ts';
 import { variable } from '../environment.ts';
 import { isGemini } from '../models/gemini.ts';
+import { answeringModels } from '../models/routed-llm.ts';
 import { demoScript } from './gemini-demo-script.ts';
 import { type GeminiScript, type MockGemini, startMockGemini } from './mock-gemini.ts';
 
@@ -22,7 +23,7 @@ function isOn(value: string | undefined): boolean {
 /** Whether an agent of these trees asks Gemini, and no variable says how it is reached. */
 export function lacksGeminiKey(agents: readonly BaseAgent[], env: NodeJS.ProcessEnv): boolean {
   if (KEYS.some((name) => isOn(variable(name, env)))) return false;
-  return llmAgentsOf(agents).some((agent) => isGemini(agent.canonicalModel));
+  return llmAgentsOf(agents).some((agent) => answeringModels(agent.canonicalModel).some(isGemini));
 }
 
 /**

@@ -12,7 +12,7 @@ const listed = new Map<string, Variable>(
 );
 
 const LOOKED_UP =
-  /\benv\.([A-Z][A-Z0-9_]+)\b|\bvariable\('([A-Z0-9_]+)'(?:, env)?\)|'((?:TEMPORAL|GOOGLE)_[A-Z0-9_]+|GEMINI_API_KEY)'/g;
+  /\benv\.([A-Z][A-Z0-9_]+)\b|\bvariable\('([A-Z0-9_]+)'(?:, env)?\)|'((?:TEMPORAL|GOOGLE)_[A-Z0-9_]+|[A-Z_]+_API_KEY|AWS_BEARER_TOKEN_BEDROCK)'/g;
 
 /** What the code looks up in an environment: as `env.NAME`, by a name in a list, or for an option of a command. */
 function readByCode(): Set<string> {

@@ -17,6 +17,11 @@ export const AGENTS: Rows = {
   'agentTool.skip': ['agent_tool.go: skipSummarization', 'An agent tool can skip the summary.'],
   'agentTool.errors': ['adk-go: agenttool', "An error of the child is told with ADK's text."],
   'agentTool.gates': ['adk-python: #7245', 'A request inside an agent tool waits and is not swallowed.'],
+  'agent.routed': [
+    'adk-js: RoutedAgent',
+    'A routed agent falls back where an agent failed before it said anything; each choice is recorded first.',
+  ],
+  'agent.routed.definition': ['adk-js: RoutedAgent', 'Routes are named by their keys, checked, and cloned.'],
   'flow.sequential': [
     'adk-js: SequentialAgent',
     'Agents run one after another and see the state of those before.',

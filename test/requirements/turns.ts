@@ -203,6 +203,63 @@ export const TURNS: Rows = {
     'adk-js: LLMRegistry',
     'A model is found by its name; own models are registered by class.',
   ],
+  'model.aiSdk': [
+    'holdfast',
+    'Any model of the AI SDK answers as Gemini does: text, parallel calls, reasoning, usage, streamed or at once.',
+  ],
+  'model.aiSdk.request': ['holdfast', 'A request in the words of Gemini reaches a provider whole.'],
+  'model.aiSdk.unfit': [
+    'holdfast',
+    'A setting that a provider does not have is refused by its name, or logged once.',
+  ],
+  'model.aiSdk.verbatim': [
+    'holdfast',
+    'Metadata, signatures and parts of a provider go back to the same model as they came.',
+  ],
+  'model.aiSdk.ids': ['holdfast', 'Each result has the id of its call, whichever ids the transcript has.'],
+  'model.aiSdk.names': ['holdfast', 'Names of tools that a provider refuses are changed, and come back.'],
+  'model.aiSdk.arguments': [
+    'holdfast',
+    'Arguments that are no JSON are told to the model, which can call again.',
+  ],
+  'model.aiSdk.finish': [
+    'holdfast',
+    'Finish reasons have the names of Gemini; a failed answer is tried again.',
+  ],
+  'model.aiSdk.stream': [
+    'holdfast',
+    'A stream gives the parts of an answer in their order, whole at its end.',
+  ],
+  'model.aiSdk.bounds': ['holdfast', 'An answer that never ends fills no memory.'],
+  'model.aiSdk.failures': ['holdfast', 'Failures of providers are classed as those of Gemini are.'],
+  'model.aiSdk.secrets': ['holdfast', 'Keys of providers are in no error, log or inspection.'],
+  'model.aiSdk.schema': ['holdfast', "An answer by a schema is asked for in the provider's way."],
+  'model.aiSdk.schemas': [
+    'holdfast',
+    'A schema that its provider refuses is named with its path, before the first turn.',
+  ],
+  'model.aiSdk.v3': ['holdfast', 'Models of the third version of the AI SDK work too.'],
+  'model.aiSdk.definition': ['holdfast', 'A wrong option of an AiSdkModel is named.'],
+  'model.aiSdk.named': ['holdfast', 'A model named by its provider and its id is asked through its package.'],
+  'model.aiSdk.package': ['holdfast', 'A model whose package is missing says what to install.'],
+  'model.aiSdk.change': [
+    'holdfast',
+    'A session may change its model: no model gets reasoning or signatures of another one.',
+  ],
+  'model.providers': [
+    'holdfast',
+    'Turns are the same on each provider: calls, ids, streams, gates, stopped workers.',
+  ],
+  'model.providers.kill': [
+    'holdfast',
+    'A killed worker costs time and no effect twice, on each provider.',
+    'deep',
+  ],
+  'model.routed': [
+    'adk-js: RoutedLlm',
+    'A routed model falls back on a classed failure; the event tells the route.',
+  ],
+  'model.routed.price': ['holdfast', "A routed model's answer costs what the model costs that gave it."],
 
   // Requests
   'request.build': [

@@ -13,7 +13,7 @@ export interface CrashFiles {
   gate: string;
 }
 
-export function crashAgents({ effects, gate }: CrashFiles): LlmAgent[] {
+export function crashAgents({ effects, gate }: CrashFiles, model = 'gemini-2.5-flash'): LlmAgent[] {
   const effect = tool({
     name: 'effect',
     description: 'has an effect outside of the process',
@@ -124,7 +124,7 @@ export function crashAgents({ effects, gate }: CrashFiles): LlmAgent[] {
   return [
     new LlmAgent({
       name: 'crash',
-      model: 'gemini-2.5-flash',
+      model,
       tools: [
         effect,
         hold('hold', true),

@@ -81,12 +81,19 @@ export class CrashScene {
     }
   }
 
-  async startWorker(hangAt?: WorkerProcessOptions['hang']): Promise<WorkerProcess> {
+  /** @param other another model than Gemini's, and the variables that its provider is found by. */
+  async startWorker(
+    hangAt?: WorkerProcessOptions['hang'],
+    { model, variables = {} }: { model?: string; variables?: Record<string, string> } = {},
+  ): Promise<WorkerProcess> {
     const { folder, files, gemini } = this;
     const hang = hangAt === undefined ? {} : { hang: hangAt };
     const { url } = this.#database;
-    const options = { place: this.#server.place, taskQueue: folder, url, files, ...hang };
-    const env = { ...gemini.env, HOLDFAST_ARTIFACTS: this.bucket };
+    const options = {
+      ...{ place: this.#server.place, taskQueue: folder, url, files, ...hang },
+      ...(model !== undefined && { model }),
+    };
+    const env = { ...gemini.env, ...variables, HOLDFAST_ARTIFACTS: this.bucket };
     this.worker = await WorkerProcess.start(options, env);
     return this.worker;
   }

@@ -14,6 +14,8 @@ export interface WorkerProcessOptions {
   /** Of the store. */
   url: string;
   files: CrashFiles;
+  /** Of its agents. */
+  model?: string;
   /** Never returns from this call of the store, and says so. */
   hang?: { when: 'before' | 'after'; operation: StoreOperation; call: number };
 }
@@ -22,7 +24,7 @@ const options: WorkerProcessOptions = JSON.parse(process.argv[2] ?? '{}');
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 const store = await openStore({ url: options.url });
 const worker = await createWorker({
-  agents: crashAgents(options.files),
+  agents: crashAgents(options.files, options.model),
   store: options.hang === undefined ? store : hanging(store, options.hang),
   taskQueue: options.taskQueue,
   connection: await NativeConnection.connect({ address: options.place.address }),

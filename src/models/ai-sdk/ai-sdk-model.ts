@@ -1,0 +1,256 @@
+import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import { getLogger } from '../../logger.ts';
+import { isRecord } from '../../protocol/json.ts';
+import { visibleExcerpt } from '../../protocol/visible-text.ts';
+import { DefinitionError } from '../../schema/definition-error.ts';
+import { kindOf } from '../../schema/kind-of.ts';
+import { assertKnownFields } from '../../schema/known-fields.ts';
+import { BaseLlm, type DefinedRequest } from '../base-llm.ts';
+import { secretHeaders } from '../gemini-connection.ts';
+import type { ModelRequest } from '../llm-request.ts';
+import type { LlmResponse } from '../llm-response.ts';
+import { type FailedCall, ModelError } from '../model-errors.ts';
+import { patientFetch } from '../patient-fetch.ts';
+import { Answer } from './answer.ts';
+import { callOptions, parametersOf, schemaProblem } from './call-options.ts';
+import { failureOf } from './failures.ts';
+import { type AiSdkLanguageModel, type AiSdkModelParams, assertModel } from './language-model.ts';
+import {
+  assertInstalled,
+  loadPackage,
+  type NamedModel,
+  namedModel,
+  PROVIDER_PACKAGES,
+  providerKeys,
+} from './provider-packages.ts';
+import { refusedBy } from './provider-schemas.ts';
+import { forV3 } from './third-version.ts';
+
+const FIELDS: Record<keyof AiSdkModelParams, 'string' | 'object' | undefined> = {
+  model: undefined,
+  name: 'string',
+  limitKey: 'string',
+  providerOptions: 'object',
+  providerTools: 'object',
+  headers: 'object',
+};
+
+/** Different warnings of one model that are logged, at most. */
+const MOST_WARNINGS = 50;
+
+/**
+ * Any model of the AI SDK: OpenAI, Anthropic, Bedrock, Mistral, OpenRouter, local servers. Each call is one request: retries are
+ * Temporal's. The provider's metadata (signatures, encrypted reasoning) is kept with the part that it came with, and given back to
+ * the same model verbatim; another model doesn't get it.
+ *
+ * OpenAI is told to keep no responses (`store: false`), because a session may live longer than they do.
+ *
+ * @throws DefinitionError from the constructor, naming the wrong parameter or the package to install.
+ * @example
+ * import { openai } from '@ai-sdk/openai';
+ * const agent = new LlmAgent({ name: 'clerk', model: new AiSdkModel({ model: openai('gpt-5') }) });
+ * const other = new LlmAgent({ name: 'other', model: 'anthropic/claude-sonnet-4-5' });
+ */
+export class AiSdkModel extends BaseLlm {
+  static override readonly supportedModels: Array<string | RegExp> = Object.keys(PROVIDER_PACKAGES).map(
+    (prefix) => new RegExp(`${prefix}/.+`),
+  );
+
+  // Private to the runtime, so that a logged agent shows no key.
+  readonly #params: AiSdkModelParams;
+  readonly #named: NamedModel | undefined;
+  readonly #warned = new Set<string>();
+  /** Values of headers that the provider package has sent. */
+  readonly #secrets = new Set<string>();
+  #loaded: AiSdkLanguageModel | undefined;
+
+  constructor(params: AiSdkModelParams) {
+    assertParams(params);
+    const { model, name } = params;
+    super({ model: name ?? (typeof model === 'string' ? model : nameOf(model)) });
+    this.#params = params;
+    if (typeof model !== 'string') {
+      this.#loaded = model;
+      return;
+    }
+    this.#named = namedModel(model);
+    if (this.#named === undefined) {
+      const known = Object.keys(PROVIDER_PACKAGES).join(', ');
+      const problem = `expected a provider, a slash and a model, such as "openai/gpt-5"; providers are ${known}`;
+      throw new DefinitionError({ owner: 'AiSdkModel', field: 'model', problem });
+    }
+    assertInstalled(model, this.#named);
+  }
+
+  override get limitKey(): string {
+    return this.#params.limitKey ?? this.model;
+  }
+
+  /** @throws DefinitionError for a schema that the provider would refuse, with its tool and the path in it. */
+  override assertTakes({ owner, declarations, outputSchema }: DefinedRequest): void {
+    const provider = this.#providerName();
+    for (const declaration of declarations) {
+      this.#assertSchema(
+        provider,
+        parametersOf(declaration),
+        `${owner}, tool ${JSON.stringify(declaration.name)}`,
+      );
+    }
+    if (outputSchema !== undefined) this.#assertSchema(provider, outputSchema, `${owner}, outputSchema`);
+  }
+
+  #assertSchema(provider: string, schema: unknown, owner: string): void {
+    const refused = refusedBy(provider, schema);
+    if (refused !== undefined)
+      throw new DefinitionError({ owner, problem: schemaProblem(`the schema`, refused) });
+  }
+
+  /** @throws ModelError where the model gave no answer, or a stream broke: then nothing final was yielded. */
+  override async *generateContentAsync(
+    llmRequest: ModelRequest,
+    stream = false,
+    abortSignal?: AbortSignal,
+  ): AsyncGenerator<LlmResponse, void> {
+    const abandoned = new AbortController();
+    const { timeout } = llmRequest.config?.httpOptions ?? {};
+    const signals = [
+      abortSignal,
+      llmRequest.config?.abortSignal,
+      timeout === undefined ? undefined : AbortSignal.timeout(timeout),
+    ];
+    const aborted = AbortSignal.any(signals.filter((signal) => signal !== undefined));
+    let progress: NonNullable<FailedCall['progress']> = 'preparing';
+    let model = this.#loaded;
+    try {
+      aborted.throwIfAborted();
+      this.#assertSame(llmRequest);
+      model ??= await this.#load();
+      const request = { ...llmRequest, contents: [...llmRequest.contents] };
+      this.maybeAppendUserContent(request);
+      const isV3 = model.specificationVersion === 'v3';
+      const { provider, modelId } = model;
+      const warn = (feature: string) => this.#warn(feature);
+      const { providerOptions = {}, providerTools = {}, headers = {} } = this.#params;
+      const built = callOptions(request, {
+        ...{ provider, model: modelId, isV3, urls: await model.supportedUrls, warn },
+        ...{ providerOptions, providerTools, headers },
+        abortSignal: AbortSignal.any([aborted, abandoned.signal]),
+      });
+      const { names } = built;
+      const answer = new Answer({ provider, model: modelId, names, warn });
+      const options = isV3 ? (forV3(built.options, warn) as LanguageModelV4CallOptions) : built.options;
+      const asked = model as unknown as LanguageModelV4;
+      progress = 'sent';
+      if (stream) {
+        const { stream: parts } = await asked.doStream(options);
+        progress = 'answering';
+        for await (const part of parts) {
+          const partial = answer.take(part);
+          if (partial !== undefined) yield partial;
+        }
+        yield answer.whole();
+      } else {
+        yield answer.all(await asked.doGenerate(options), options.responseFormat?.type === 'json');
+      }
+    } catch (error) {
+      throw failureOf(error, {
+        abortSignal: aborted,
+        secrets: [...this.#secretsOf(model), ...secretHeaders(llmRequest.config?.httpOptions?.headers)],
+        progress,
+        provider: this.#providerName(),
+        keyVariable: this.#named?.provider.keyVariable,
+      });
+    } finally {
+      // A package may let go of a stream that isn't read to its end without closing the connection.
+      abandoned.abort();
+    }
+  }
+
+  /** Callbacks may name another model, which only a model of that name could ask. */
+  #assertSame({ model = this.model }: ModelRequest): void {
+    if (model === this.model) return;
+    throw new ModelError({
+      kind: 'bad_request',
+      message: `The request names the model ${JSON.stringify(model)}, and this AiSdkModel asks ${JSON.stringify(this.model)} only.`,
+    });
+  }
+
+  async #load(): Promise<AiSdkLanguageModel> {
+    const named = this.#named as NamedModel;
+    const { provider, id } = named;
+    const loaded = await loadPackage(this.model, named);
+    const create = loaded[provider.create];
+    if (typeof create !== 'function') {
+      const problem = `the package ${provider.package} has no ${provider.create}: npm install ${provider.package}@latest`;
+      throw new DefinitionError({ owner: `model ${JSON.stringify(this.model)}`, problem });
+    }
+    const made: unknown = create({ ...provider.options?.(), fetch: this.#fetch });
+    const model: unknown = typeof made === 'function' ? made(id) : undefined;
+    assertModel(model, `the package ${provider.package}`);
+    this.#loaded = model;
+    return model;
+  }
+
+  /** Models think longer than Node's fetch waits, and only here the key is seen that the package has found. */
+  readonly #fetch: typeof fetch = async (input, init) => {
+    const headers = Object.fromEntries(new Headers(init?.headers));
+    for (const secret of secretHeaders(headers)) this.#secrets.add(secret);
+    return await patientFetch(input as string, init);
+  };
+
+  #providerName(): string {
+    if (this.#loaded !== undefined) return this.#loaded.provider;
+    const { prefix = '' } = this.#named ?? {};
+    return prefix === 'openai' ? 'openai.responses' : `${prefix}.`;
+  }
+
+  #secretsOf(model: AiSdkLanguageModel | undefined): string[] {
+    return [
+      ...this.#secrets,
+      ...secretHeaders(this.#params.headers),
+      ...providerKeys(),
+      ...configuredSecrets(model),
+    ];
+  }
+
+  /** Once for each model and feature: a request is made many times. */
+  #warn(feature: string): void {
+    const shown = visibleExcerpt(feature, 200);
+    if (this.#warned.has(shown) || this.#warned.size >= MOST_WARNINGS) return;
+    this.#warned.add(shown);
+    getLogger().warn(`the model ${this.model} is asked without ${shown}, which its provider does not take`);
+  }
+}
+
+function nameOf({ provider, modelId }: AiSdkLanguageModel): string {
+  const [root = provider] = provider.split('.');
+  return `${root}/${modelId}`;
+}
+
+/** Provider packages make their headers, with the key, by a function of their models. */
+function configuredSecrets(model: AiSdkLanguageModel | undefined): string[] {
+  try {
+    const config: unknown = model === undefined ? undefined : Reflect.get(model, 'config');
+    const headers: unknown =
+      isRecord(config) && typeof config.headers === 'function' ? config.headers() : undefined;
+    if (!isRecord(headers) || headers instanceof Promise) return [];
+    const texts = Object.entries(headers).filter(
+      (entry): entry is [string, string] => typeof entry[1] === 'string',
+    );
+    return secretHeaders(Object.fromEntries(texts));
+  } catch {
+    // Without a key there is none to hide.
+    return [];
+  }
+}
+
+function assertParams(params: unknown): asserts params is AiSdkModelParams {
+  assertKnownFields('AiSdkModel', params, Object.keys(FIELDS));
+  for (const [field, expected] of Object.entries(FIELDS)) {
+    const value = params[field];
+    const actual = kindOf(value);
+    if (expected === undefined || value === undefined || actual === expected) continue;
+    throw new DefinitionError({ owner: 'AiSdkModel', field, problem: `expected ${expected}, got ${actual}` });
+  }
+  if (typeof params.model !== 'string') assertModel(params.model, 'model');
+}

@@ -1,0 +1,23 @@
+import type { Fetch } from '@google/genai';
+
+interface Dispatcher {
+  dispatch(options: object, handler: unknown): boolean;
+}
+
+const GLOBAL_DISPATCHER = Symbol.for('undici.globalDispatcher.1');
+
+/**
+ * Node's fetch without its limit of 300 s for headers and between pieces of the body, as `@google/genai` has it
+ * when it isn't given a `fetch`: models think longer. `httpOptions.timeout` and the abort signal still hold.
+ */
+export const patientFetch: Fetch = (input, init) => {
+  const dispatcher: Dispatcher = {
+    dispatch: (options, handler) =>
+      globalDispatcher().dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler),
+  };
+  return fetch(input, { ...init, dispatcher } as RequestInit);
+};
+
+function globalDispatcher(): Dispatcher {
+  return Reflect.get(globalThis, GLOBAL_DISPATCHER) as Dispatcher;
+}

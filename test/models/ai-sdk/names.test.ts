@@ -1,0 +1,119 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { LlmAgent } from '../../../src/agents/llm-agent.ts';
+import { AiSdkModel } from '../../../src/models/ai-sdk/ai-sdk-model.ts';
+import { LLMRegistry, UnknownModelError } from '../../../src/models/llm-registry.ts';
+import { DefinitionError } from '../../../src/schema/definition-error.ts';
+import { tool } from '../../../src/tools/function-tool.ts';
+import { deploy } from '../../../worker/deploy.ts';
+import { ANTHROPIC_MESSAGES } from '../../setup/wire/anthropic-messages.ts';
+import { OPENAI_RESPONSES } from '../../setup/wire/openai-responses.ts';
+import { WireServer } from '../../setup/wire/wire-server.ts';
+import { ask, failure } from '../ask.ts';
+
+const servers: WireServer[] = [];
+const folders: string[] = [];
+const home = process.cwd();
+const before = { ...process.env };
+
+beforeAll(async () => {
+  servers.push(await WireServer.start(OPENAI_RESPONSES), await WireServer.start(ANTHROPIC_MESSAGES));
+});
+afterEach(() => {
+  process.chdir(home);
+  for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
+  Object.assign(process.env, before);
+});
+afterAll(async () => {
+  for (const server of servers) await server[Symbol.asyncDispose]();
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+describe('a model that is named', () => {
+  test.each<[string, string, number]>([
+    ['openai/gpt-5', 'OPENAI', 0],
+    ['anthropic/claude-sonnet-4-5', 'ANTHROPIC', 1],
+  ])(
+    '%s is asked through its package, found by the environment [model.aiSdk.named]',
+    async (name, prefix, index) => {
+      const server = servers[index] as WireServer;
+      server.reset(({ model }) => ({ text: `I am ${model}` }));
+      process.env[`${prefix}_BASE_URL`] = server.url;
+      process.env[`${prefix}_API_KEY`] = `test-key-of-${prefix.toLowerCase()}`;
+      const model = LLMRegistry.newLlm(name);
+      expect(model).toBeInstanceOf(AiSdkModel);
+      expect(model.model).toBe(name);
+      const [response] = await ask(model);
+      expect(response?.content?.parts).toMatchObject([{ text: `I am ${name.split('/')[1]}` }]);
+      expect(server.refusals).toEqual([]);
+    },
+  );
+
+  test('without a key is told so, and a wrong key is not shown [model.aiSdk.secrets]', async () => {
+    delete process.env.OPENAI_API_KEY;
+    const { error } = await failure(LLMRegistry.newLlm('openai/gpt-5'));
+    expect(error).toMatchObject({
+      kind: 'authentication',
+      retryable: false,
+      message: expect.stringContaining('OPENAI_API_KEY'),
+    });
+    process.env.OPENAI_BASE_URL = servers[0]?.url;
+    process.env.OPENAI_API_KEY = 'a-wrong-key-that-nobody-sees';
+    const refused = await failure(LLMRegistry.newLlm('openai/gpt-5'));
+    expect(refused.error).toMatchObject({ kind: 'authentication', status: 401 });
+    expect(refused.error.message).toContain('[redacted]');
+    expect(refused.error.message).not.toContain('a-wrong-key');
+  });
+
+  test.each([
+    'mistral/mistral-large',
+    'openrouter/meta/llama',
+    'amazon-bedrock/x',
+    'bedrock/x',
+    'openai-compatible/x',
+  ])('%s without its package: the error says what to install [model.aiSdk.package]', (name) => {
+    expect(() => LLMRegistry.newLlm(name)).toThrow(DefinitionError);
+    expect(() => LLMRegistry.newLlm(name)).toThrow(/which is not installed: npm install @[\w-]+\/[\w-]+$/);
+  });
+
+  test('of no known provider is unknown [model.aiSdk.package]', () => {
+    for (const name of ['nobody/gpt-5', 'openai/', '/gpt-5', 'constructor/x', '__proto__/x']) {
+      expect(() => LLMRegistry.newLlm(name)).toThrow(UnknownModelError);
+    }
+  });
+
+  test("its package is found in the program's folder as well [model.aiSdk.package]", async () => {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), 'models-')));
+    folders.push(folder);
+    const place = join(folder, 'node_modules/@ai-sdk/cohere');
+    mkdirSync(place, { recursive: true });
+    writeFileSync(
+      join(place, 'package.json'),
+      '{"name":"@ai-sdk/cohere","type":"module","exports":"./index.js"}',
+    );
+    writeFileSync(join(place, 'index.js'), 'export const other = 1;');
+    process.chdir(folder);
+    const model = LLMRegistry.newLlm('cohere/command-a');
+    const { error } = await failure(model);
+    expect(error.message).toMatch(/has no createCohere: npm install @ai-sdk\/cohere@latest/);
+  });
+});
+
+test('a worker with a schema that the provider refuses does not start [model.aiSdk.schemas]', () => {
+  const parameters = { type: 'object', properties: { list: { type: 'array' } } };
+  const look = tool({ name: 'look', description: 'looks', parameters, execute: () => ({}) });
+  const agent = (model: string) => new LlmAgent({ name: 'clerk', model, tools: [look] });
+  expect(() => deploy({ agents: [agent('openai/gpt-5')] })).toThrow(
+    /agent "clerk", tool "look".*at properties\.list: OpenAI takes no list without "items"/,
+  );
+  expect(() => deploy({ agents: [agent('anthropic/claude-sonnet-4-5')] })).not.toThrow();
+  expect(() => deploy({ agents: [agent('mistral/mistral-large')] })).toThrow(/npm install @ai-sdk\/mistral/);
+  const answering = new LlmAgent({
+    name: 'lister',
+    model: 'openai/gpt-5',
+    outputSchema: { type: 'array', items: {} },
+  });
+  expect(() => deploy({ agents: [answering] })).toThrow(/agent "lister", outputSchema.*type "object"/);
+});
