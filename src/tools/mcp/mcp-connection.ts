@@ -1,8 +1,9 @@
 import type { Client, JsonSchemaValidator, Tool, Transport } from '@modelcontextprotocol/client';
 import { ownVersion } from '../../own-version.ts';
 import { defined } from '../../protocol/json.ts';
+import { messageOf } from '../../protocol/message-of.ts';
 import { headersOf, type MCPConnectionParams, timeoutOf } from './connection-params.ts';
-import { isGone, loadMcpClient, serverFailed } from './mcp-errors.ts';
+import { isGone, McpRefused, serverFailed } from './mcp-errors.ts';
 
 /** Milliseconds for which a list counts where the server tells of changes, and where it doesn't. */
 const LIST_LASTS = { told: 600_000, untold: 60_000 };
@@ -329,4 +330,16 @@ async function inTime(work: Promise<void>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   late.addEventListener('abort', () => resolve());
   await Promise.race([work.catch(() => undefined), promise]);
+}
+
+/** @throws McpRefused where the package is not installed. */
+async function loadMcpClient(): Promise<typeof import('@modelcontextprotocol/client')> {
+  try {
+    return await import('@modelcontextprotocol/client');
+  } catch (cause) {
+    throw new McpRefused(
+      `servers of MCP need a package: npm install @modelcontextprotocol/client (${messageOf(cause)})`,
+      { cause },
+    );
+  }
 }

@@ -110,15 +110,3 @@ function secretsIn(params: MCPConnectionParams): string[] {
   const { searchParams, password } = new URL(params.url);
   return [...Object.values(headersOf(params)), ...searchParams.values(), password];
 }
-
-/** @throws McpRefused where the package is not installed. */
-export async function loadMcpClient(): Promise<typeof import('@modelcontextprotocol/client')> {
-  try {
-    return await import('@modelcontextprotocol/client');
-  } catch (cause) {
-    throw new McpRefused(
-      `servers of MCP need a package: npm install @modelcontextprotocol/client (${messageOf(cause)})`,
-      { cause },
-    );
-  }
-}
