@@ -46,6 +46,7 @@ import {
   describeFailure,
   hasNotRun,
   isToolTimeout,
+  isUnknownOutcome,
   recordedFailure,
   retryUnlessSpent,
   type StartedCall,
@@ -279,7 +280,7 @@ class Call {
         return finished(tool, await jobOutcomes.outOfTime(job, before));
       }
       report.failed(isLate ? 'timeout' : TOOL_FAILED);
-      if (isLate && run.onUnknown !== 'retry') return { is: 'unknown', run };
+      if (isUnknownOutcome(thrown) && run.onUnknown !== 'retry') return { is: 'unknown', run };
       if (!run.isForOneStart) await retryUnlessSpent(this.#dependencies, run.tried, thrown);
     }
     const ended = await job?.end({ response: { error: describeFailure(thrown).message }, failed: true });

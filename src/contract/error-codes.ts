@@ -62,6 +62,8 @@ export const ERROR_CODES = {
   HOLDFAST_INPUT_PENDING: { name: 'InputPending', ...RETRYABLE },
   HOLDFAST_INPUT_MISMATCH: { name: 'ToolError' },
   HOLDFAST_TOO_MANY_CHUNKS: { name: 'TooManyChunks' },
+  HOLDFAST_HTTP_STATUS: { name: 'ToolError' },
+  HOLDFAST_NO_CREDENTIALS: { name: 'ToolError' },
 
   // Models
   HOLDFAST_MODEL_RATE_LIMITED: { name: 'ModelError', ...RETRYABLE },
