@@ -23,6 +23,7 @@ import type { NewEvent } from '../../src/store/turns/step-store.ts';
 import { InvalidResultError } from '../../src/tools/tool-error.ts';
 import { askingTool, isConfirmAgent } from '../approvals/confirm-agent.ts';
 import { mayWait, prepareCalls } from '../approvals/gate-calls.ts';
+import { callLogger } from '../logging.ts';
 import { AnswerLost, type ModelAnswer, ModelCallbacks, ModelExchange } from './ask-model.ts';
 import { checkRateLimit, hasAnswered, ModelRateLimited, rateLimitedStep, sharedLimit } from './limits.ts';
 import { failureOf, logFailed, retriedUnlessLast, turnErrorOf } from './step-failures.ts';
@@ -64,6 +65,7 @@ function exchangeOf(step: ModelStepParts, callbacks: ModelCallbacks): ModelExcha
       toolFactories: settings.toolFactories,
       toolEdits,
       markUntrusted: settings.markUntrusted,
+      warn: (message) => callLogger(step.dependencies, { ...step.place, agent: agent.name }).warn(message),
     },
     callbacks,
     time,

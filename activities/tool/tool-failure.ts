@@ -82,8 +82,7 @@ export function describeFailure(thrown: unknown): ToolFailure {
     message: thrownMessage(thrown),
     stack: typeof stack === 'string' && stack !== '' ? stack : undefined,
     retryable: thrownField(thrown, 'retryable') !== false,
-    retryAfter:
-      typeof retryAfter === 'number' && retryAfter > 0 ? Math.min(retryAfter, LONGEST_PUT_OFF) : 0,
+    retryAfter: typeof retryAfter === 'number' && retryAfter > 0 ? Math.min(retryAfter, LONGEST_PUT_OFF) : 0,
   };
 }
 

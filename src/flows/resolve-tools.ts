@@ -59,13 +59,9 @@ export async function findTool(site: ToolSite, name: string): Promise<BaseTool |
   let failure: ToolsetFailed | undefined;
   for (const [index, toolset] of agent.tools.entries()) {
     if (!isBaseToolset(toolset)) continue;
-    const tools = await toolsUnless(
-      agent,
-      { toolset, index, context },
-      (failed) => {
-        failure ??= failed;
-      },
-    );
+    const tools = await toolsUnless(agent, { toolset, index, context }, (failed) => {
+      failure ??= failed;
+    });
     const found = tools.find((tool) => tool.name === name);
     if (found !== undefined) return found;
     spooling.push(...tools);

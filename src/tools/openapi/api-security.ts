@@ -14,7 +14,9 @@ export type SchemeCredential =
   | AuthCredential
   | string
   | { env: string }
-  | ((context: Context) => AuthCredential | string | undefined | Promise<AuthCredential | string | undefined>);
+  | ((
+      context: Context,
+    ) => AuthCredential | string | undefined | Promise<AuthCredential | string | undefined>);
 
 /** The security of one operation, and where its secrets come from. */
 export interface OperationSecurity {
@@ -99,7 +101,10 @@ export class ToolAuthHandler {
  * @returns `pending` where a person was asked: the run's result doesn't count.
  * @throws ToolError (not retryable) that names what is missing.
  */
-export async function securityOf(security: OperationSecurity, context: Context): Promise<AppliedSecurity | 'pending'> {
+export async function securityOf(
+  security: OperationSecurity,
+  context: Context,
+): Promise<AppliedSecurity | 'pending'> {
   const { requirements, schemes } = security;
   if (requirements.length === 0) return nothing();
   const found = new Map<string, AuthCredential | string | undefined>();
@@ -120,9 +125,16 @@ export async function securityOf(security: OperationSecurity, context: Context):
     const missing: string[] = [];
     for (const name of names) if ((await credentialOf(name)) === undefined) missing.push(name);
     const [first] = missing;
-    if (first === undefined || !names.every((name) => isUsable(schemes, name)) || !missing.every((name) => isAskable(security, name))) continue;
+    if (
+      first === undefined ||
+      !names.every((name) => isUsable(schemes, name)) ||
+      !missing.every((name) => isAskable(security, name))
+    )
+      continue;
     const scheme = Object.hasOwn(schemes, first) ? schemes[first] : undefined;
-    const handler = ToolAuthHandler.fromToolContext(context, scheme, undefined, { credentialKey: security.keyOf(first) });
+    const handler = ToolAuthHandler.fromToolContext(context, scheme, undefined, {
+      credentialKey: security.keyOf(first),
+    });
     await handler.prepareAuthCredentials();
     return 'pending';
   }
@@ -132,7 +144,10 @@ export async function securityOf(security: OperationSecurity, context: Context):
   });
 }
 
-function alternatives({ requirements, schemes }: OperationSecurity, found: ReadonlyMap<string, unknown>): string {
+function alternatives(
+  { requirements, schemes }: OperationSecurity,
+  found: ReadonlyMap<string, unknown>,
+): string {
   const told = requirements.slice(0, 5).map((requirement) =>
     Object.keys(requirement)
       .slice(0, 5)
@@ -155,8 +170,10 @@ function nothing(): AppliedSecurity {
 function isUsable(schemes: OperationSecurity['schemes'], name: string): boolean {
   const scheme = Object.hasOwn(schemes, name) ? schemes[name] : undefined;
   if (scheme === undefined) return false;
-  if (scheme.type === 'apiKey') return typeof scheme.name === 'string' && ['header', 'query', 'cookie'].includes(scheme.in ?? '');
-  if (scheme.type === 'http') return typeof scheme.scheme === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(scheme.scheme);
+  if (scheme.type === 'apiKey')
+    return typeof scheme.name === 'string' && ['header', 'query', 'cookie'].includes(scheme.in ?? '');
+  if (scheme.type === 'http')
+    return typeof scheme.scheme === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(scheme.scheme);
   return scheme.type === 'oauth2' || scheme.type === 'openIdConnect';
 }
 
@@ -189,7 +206,8 @@ function applied(
   given: readonly [string, AuthCredential | string][],
 ): AppliedSecurity {
   const result = nothing();
-  for (const [name, credential] of given) apply(result, name, schemes[name] as SecuritySchemeObject, credential);
+  for (const [name, credential] of given)
+    apply(result, name, schemes[name] as SecuritySchemeObject, credential);
   return result;
 }
 

@@ -47,7 +47,9 @@ async function read(data: DocumentThreadData): Promise<DocumentThreadMessage> {
       const { operationId, tags = [] } = operation;
       return { method, path, tags, ...defined({ operationId, problem }), text: JSON.stringify(operation) };
     });
-    const definitions = new Map([...found].map(([reference, value]) => [reference, JSON.stringify(value) ?? 'null']));
+    const definitions = new Map(
+      [...found].map(([reference, value]) => [reference, JSON.stringify(value) ?? 'null']),
+    );
     return { title, operations: texts, definitions, securitySchemes };
   } catch (error) {
     const problem = messageOf(error).slice(0, LONGEST_PROBLEM).toWellFormed();
@@ -76,6 +78,8 @@ async function parser(of: string) {
   try {
     return await import('@scalar/openapi-parser');
   } catch {
-    throw new DocumentProblem(`${of} needs a package that is not installed: npm install @scalar/openapi-parser`);
+    throw new DocumentProblem(
+      `${of} needs a package that is not installed: npm install @scalar/openapi-parser`,
+    );
   }
 }

@@ -5,7 +5,12 @@ import { guardedFetch } from '../../net/guarded-fetch.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
 import type { DocumentThreadData, DocumentThreadMessage } from './document-thread.ts';
-import { DocumentProblem, type OperationObject, resolved, type SecuritySchemeObject } from './openapi-document.ts';
+import {
+  DocumentProblem,
+  type OperationObject,
+  resolved,
+  type SecuritySchemeObject,
+} from './openapi-document.ts';
 import { type Definitions, definitionsOf } from './operation-schema.ts';
 import { readOperations } from './read-operations.ts';
 
@@ -50,7 +55,8 @@ export async function loadDocument(source: DocumentSource): Promise<LoadedDocume
   if ('document' in source) {
     const { document } = source;
     // To convert it takes long.
-    if (isRecord(document) && document.swagger !== undefined) return await parsedInThread({ text: jsonOf(document), type: 'json' });
+    if (isRecord(document) && document.swagger !== undefined)
+      return await parsedInThread({ text: jsonOf(document), type: 'json' });
     return ofObject(document);
   }
   if ('text' in source) return await parsedInThread(source);
@@ -112,7 +118,9 @@ async function answerOfThread(workerData: DocumentThreadData): Promise<DocumentT
     READ_TIME,
   );
   thread.once('message', resolve);
-  thread.once('error', (error) => reject(new DocumentProblem(`it can't be read: ${messageOf(error).slice(0, 200)}`)));
+  thread.once('error', (error) =>
+    reject(new DocumentProblem(`it can't be read: ${messageOf(error).slice(0, 200)}`)),
+  );
   thread.once('exit', () => reject(new DocumentProblem('its reader ended without an answer')));
   try {
     return await promise;

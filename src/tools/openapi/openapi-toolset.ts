@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import type { AuthCredential } from '../../events/auth-credential.ts';
 import { hasCode } from '../../contract/error.ts';
+import type { AuthCredential } from '../../events/auth-credential.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { didYouMean } from '../../schema/known-fields.ts';
@@ -9,7 +9,12 @@ import type { BaseTool } from '../base-tool.ts';
 import { BaseToolset } from '../base-toolset.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import type { OperationSecurity, SchemeCredential } from './api-security.ts';
-import { type DocumentSource, type LoadedDocument, type LoadedOperation, loadDocument } from './load-document.ts';
+import {
+  type DocumentSource,
+  type LoadedDocument,
+  type LoadedOperation,
+  loadDocument,
+} from './load-document.ts';
 import {
   DocumentProblem,
   type OperationObject,
@@ -111,7 +116,10 @@ export class OpenAPIToolset extends BaseToolset {
         hasCode(error, 'HOLDFAST_FETCH_FAILED') ||
         hasCode(error, 'HOLDFAST_ADDRESS_REFUSED');
       if (!isKnown) throw error;
-      throw new DefinitionError({ owner, field: sourceField(this.#options), problem: thrownMessage(error) }, { cause: error });
+      throw new DefinitionError(
+        { owner, field: sourceField(this.#options), problem: thrownMessage(error) },
+        { cause: error },
+      );
     }
     const operations = this.#chosen(document);
     const tools: RestApiTool[] = [];
@@ -176,9 +184,13 @@ export class OpenAPIToolset extends BaseToolset {
       tool._getDeclaration();
       return tool;
     } catch (error) {
-      if (error instanceof DocumentProblem) throw new DefinitionError({ owner, problem: error.message }, { cause: error });
+      if (error instanceof DocumentProblem)
+        throw new DefinitionError({ owner, problem: error.message }, { cause: error });
       if (error instanceof DefinitionError) {
-        throw new DefinitionError({ owner, ...defined({ field: error.field }), problem: error.problem }, { cause: error });
+        throw new DefinitionError(
+          { owner, ...defined({ field: error.field }), problem: error.problem },
+          { cause: error },
+        );
       }
       throw error;
     }
@@ -193,18 +205,25 @@ export class OpenAPIToolset extends BaseToolset {
     return {
       ...defined({ preservePropertyNames, headerProvider, credentialKey, allow }),
       ...toolOptions,
-      ...(asks === undefined || asks === false ? {} : { requireConfirmation: asks, ...defined({ approval }) }),
+      ...(asks === undefined || asks === false
+        ? {}
+        : { requireConfirmation: asks, ...defined({ approval }) }),
       ...own,
     };
   }
 
-  #security({ securitySchemes, title }: LoadedDocument, { security = [] }: OperationObject, baseUrl: string): OperationSecurity {
+  #security(
+    { securitySchemes, title }: LoadedDocument,
+    { security = [] }: OperationObject,
+    baseUrl: string,
+  ): OperationSecurity {
     const { credentials = {}, askForCredentials = true, credentialKey, authCredential } = this.#options;
     const given = new Map<string, SchemeCredential>(Object.entries(credentials));
     const schemes = Object.keys(securitySchemes);
     const [only] = schemes;
     // ADK's one credential is that of the one scheme.
-    if (authCredential !== undefined && schemes.length === 1 && only !== undefined && !given.has(only)) given.set(only, authCredential);
+    if (authCredential !== undefined && schemes.length === 1 && only !== undefined && !given.has(only))
+      given.set(only, authCredential);
     return {
       requirements: security as readonly SecurityRequirement[],
       schemes: securitySchemes,
@@ -236,11 +255,17 @@ function assertNamesExist(
   toolFilter: BaseToolset['toolFilter'],
 ): void {
   const names = new Set(all.map(([name]) => name));
-  const known = new Set(all.flatMap(([name, { operationId }]) => (operationId === undefined ? [name] : [name, operationId])));
+  const known = new Set(
+    all.flatMap(([name, { operationId }]) => (operationId === undefined ? [name] : [name, operationId])),
+  );
   const assertAll = (field: string, given: readonly string[], among: ReadonlySet<string>, what: string) => {
     for (const name of given) {
       if (among.has(name)) continue;
-      throw new DefinitionError({ owner, field, problem: `no ${what} ${quoted(name)}${didYouMean(name, [...among])}` });
+      throw new DefinitionError({
+        owner,
+        field,
+        problem: `no ${what} ${quoted(name)}${didYouMean(name, [...among])}`,
+      });
     }
   };
   if (isRecord(options)) assertAll('options', Object.keys(options), known, 'operation');
@@ -252,16 +277,14 @@ function assertNamesExist(
   }
 }
 
-function descriptionOf(
-  { description, summary }: OperationObject,
-  { method, path }: LoadedOperation,
-): string {
+function descriptionOf({ description, summary }: OperationObject, { method, path }: LoadedOperation): string {
   const text = (description || summary || `${method.toUpperCase()} ${path}`).trim();
-  return text.length <= LONGEST_DESCRIPTION ? text : `${text.slice(0, LONGEST_DESCRIPTION - 1).toWellFormed()}…`;
+  return text.length <= LONGEST_DESCRIPTION
+    ? text
+    : `${text.slice(0, LONGEST_DESCRIPTION - 1).toWellFormed()}…`;
 }
 
 function sourceField({ specDict, specStr }: OpenAPIToolsetOptions): string {
   if (specDict !== undefined) return 'specDict';
   return specStr === undefined ? 'specUrl' : 'specStr';
 }
-

@@ -28,7 +28,9 @@ interface NamedOperation {
 /** Name of a tool: of its operation's id, or of method and path; at most 60 characters, as in ADK. */
 export function functionName({ method, path, operationId }: NamedOperation): string {
   const ofId = snakeCase(operationId ?? '');
-  const name = (ofId === '' ? snakeCase(`${method}_${path}`) : ofId).slice(0, LONGEST_NAME).replace(/_+$/, '');
+  const name = (ofId === '' ? snakeCase(`${method}_${path}`) : ofId)
+    .slice(0, LONGEST_NAME)
+    .replace(/_+$/, '');
   const isTaken = /^\d/.test(name) || name.startsWith(RESERVED_PREFIX) || name.startsWith('adk_request_');
   return name === '' || isTaken ? `call_${name}`.slice(0, LONGEST_NAME) : name;
 }

@@ -68,7 +68,16 @@ const STYLES: Readonly<Record<string, { styles: readonly string[]; default: stri
 /** Described by other means (OpenAPI), or by the connection alone. */
 const IGNORED_HEADERS = new Set([
   ...['accept', 'content-type', 'authorization', 'host', 'content-length', 'transfer-encoding', 'connection'],
-  ...['keep-alive', 'upgrade', 'te', 'trailer', 'expect', 'proxy-authorization', 'proxy-connection', 'cookie'],
+  ...[
+    'keep-alive',
+    'upgrade',
+    'te',
+    'trailer',
+    'expect',
+    'proxy-authorization',
+    'proxy-connection',
+    'cookie',
+  ],
 ]);
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/;
@@ -91,7 +100,12 @@ export class OperationParser {
   #schema: Json | undefined;
 
   constructor(operation: OperationObject, options: OperationParserOptions = {}) {
-    const { document, definitions, withoutHeaders = new Set(), preservePropertyNames = false }: ParserInit = options;
+    const {
+      document,
+      definitions,
+      withoutHeaders = new Set(),
+      preservePropertyNames = false,
+    }: ParserInit = options;
     this.#operation = operation;
     this.#definitions = definitions ?? ((reference) => resolved(document ?? operation, { $ref: reference }));
     const names = new ArgumentNames(preservePropertyNames);
@@ -118,7 +132,11 @@ export class OperationParser {
   getFunctionName(): string {
     const { operationId } = this.#operation;
     if (typeof operationId !== 'string' || operationId === '') {
-      throw new DefinitionError({ owner: 'OperationParser', field: 'operationId', problem: 'required for a name' });
+      throw new DefinitionError({
+        owner: 'OperationParser',
+        field: 'operationId',
+        problem: 'required for a name',
+      });
     }
     return functionName({ method: '', path: '', operationId });
   }
@@ -162,21 +180,31 @@ export class OperationParser {
     } catch (error) {
       if (!(error instanceof DocumentProblem)) throw error;
       const { operationId = 'without an id' } = this.#operation;
-      throw new DefinitionError({ owner: `operation ${String(operationId).slice(0, 100)}`, problem: error.message }, { cause: error });
+      throw new DefinitionError(
+        { owner: `operation ${String(operationId).slice(0, 100)}`, problem: error.message },
+        { cause: error },
+      );
     }
   }
 
-  #readParameters(names: ArgumentNames, withoutHeaders: ReadonlySet<string>, document: object | undefined): void {
+  #readParameters(
+    names: ArgumentNames,
+    withoutHeaders: ReadonlySet<string>,
+    document: object | undefined,
+  ): void {
     for (const [index, given] of (this.#operation.parameters ?? []).entries()) {
       const parameter = document === undefined ? given : resolved(document, given);
       if (!isRecord(parameter) || typeof parameter.name !== 'string' || typeof parameter.in !== 'string') {
-        throw new DocumentProblem(`parameters[${index}]: expected an object with name and in, got ${kindOf(given)}`);
+        throw new DocumentProblem(
+          `parameters[${index}]: expected an object with name and in, got ${kindOf(given)}`,
+        );
       }
       const place = parameter.in;
       const lower = parameter.name.toLowerCase();
       if (place === 'header' && (IGNORED_HEADERS.has(lower) || withoutHeaders.has(lower))) continue;
       const known = Object.hasOwn(STYLES, place) ? STYLES[place] : undefined;
-      if (known === undefined) throw new DocumentProblem(`parameters[${index}]: an unknown place of a parameter`);
+      if (known === undefined)
+        throw new DocumentProblem(`parameters[${index}]: an unknown place of a parameter`);
       const isHeaderLike = place === 'header' || place === 'cookie';
       if (isHeaderLike && !HEADER_NAME.test(parameter.name)) {
         throw new DocumentProblem(`parameters[${index}]: no name of a ${place}`);
@@ -219,7 +247,9 @@ export class OperationParser {
         name: names.next(originalName),
       });
     }
-    const requiredProperties = this.#ofBody.filter((each) => wanted.has(each.originalName)).map(({ name }) => name);
+    const requiredProperties = this.#ofBody
+      .filter((each) => wanted.has(each.originalName))
+      .map(({ name }) => name);
     this.#body = { ...this.#body, requiredProperties };
   }
 
@@ -230,7 +260,14 @@ export class OperationParser {
     if (this.#body === undefined) return;
     const name = names.next('body');
     const paramSchema = this.#body.kind === 'bytes' ? FILE_SCHEMA : given;
-    this.#ofBody.push({ originalName: 'body', paramLocation: 'body', paramSchema, description, required, name });
+    this.#ofBody.push({
+      originalName: 'body',
+      paramLocation: 'body',
+      paramSchema,
+      description,
+      required,
+      name,
+    });
     this.#body = { ...this.#body, whole: name };
   }
 
@@ -252,7 +289,10 @@ export class OperationParser {
         parameters.map(({ name, paramSchema, description }) => {
           const isFile = name === whole && kind === 'bytes';
           const schema = isFile ? { ...FILE_SCHEMA } : read(paramSchema);
-          const told = description === undefined || description === '' ? schema.description : read({ description }).description;
+          const told =
+            description === undefined || description === ''
+              ? schema.description
+              : read({ description }).description;
           return [name, { ...schema, ...defined({ description: told }) }];
         }),
       ),
@@ -323,7 +363,8 @@ export function isJson(mediaType: string): boolean {
 
 /** Whether its properties are all that it has to say. */
 function isPlainObject({ type, anyOf, oneOf, allOf, additionalProperties }: Json): boolean {
-  const isObject = type === undefined || type === 'object' || (Array.isArray(type) && type.includes('object'));
+  const isObject =
+    type === undefined || type === 'object' || (Array.isArray(type) && type.includes('object'));
   const isOpen = isRecord(additionalProperties) || additionalProperties === true;
   return isObject && !isOpen && [anyOf, oneOf, allOf].every((each) => each === undefined);
 }

@@ -40,7 +40,20 @@ const CYCLES_FROM = 12;
 
 const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
 const COUNTS = ['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties'];
-const OBJECT_KEYWORDS = new Set(['type', 'properties', 'required', 'description', 'title', 'example', 'examples', 'xml', 'externalDocs', 'additionalProperties', 'nullable', 'deprecated']);
+const OBJECT_KEYWORDS = new Set([
+  'type',
+  'properties',
+  'required',
+  'description',
+  'title',
+  'example',
+  'examples',
+  'xml',
+  'externalDocs',
+  'additionalProperties',
+  'nullable',
+  'deprecated',
+]);
 
 /**
  * The marker of bytes: in a file field of a form, and in a body that is no text. A tool's arguments have {@link FILE_SCHEMA} there.
@@ -140,7 +153,8 @@ class SchemaReader {
 
   flat(given: unknown, within: readonly string[]): Schema {
     this.#parts += 1;
-    if (this.#parts > MOST_PARTS) throw new DocumentProblem(`its schemas have more than ${MOST_PARTS} parts of allOf`);
+    if (this.#parts > MOST_PARTS)
+      throw new DocumentProblem(`its schemas have more than ${MOST_PARTS} parts of allOf`);
     const { schema } = this.#resolved(given, within);
     return this.#merged(schema, within);
   }
@@ -163,7 +177,9 @@ class SchemaReader {
   #file({ description }: Schema): Schema {
     this.#schemas += Object.keys(FILE_SCHEMA.properties as object).length;
     const text = this.#text(description);
-    return text === undefined ? { ...FILE_SCHEMA } : { ...FILE_SCHEMA, description: `${text} (${FILE_SCHEMA.description})` };
+    return text === undefined
+      ? { ...FILE_SCHEMA }
+      : { ...FILE_SCHEMA, description: `${text} (${FILE_SCHEMA.description})` };
   }
 
   #cyclic(reference: string): Schema {
@@ -208,20 +224,30 @@ class SchemaReader {
       const isCycle = isRecord(part) && typeof part.$ref === 'string' && within.includes(part.$ref);
       return isCycle ? undefined : this.flat(part, within);
     });
-    if (allOf.length === 1 && Object.keys(rest).every((key) => ['description', 'title', 'nullable', 'readOnly', 'writeOnly', 'default', 'deprecated'].includes(key))) {
+    if (
+      allOf.length === 1 &&
+      Object.keys(rest).every((key) =>
+        ['description', 'title', 'nullable', 'readOnly', 'writeOnly', 'default', 'deprecated'].includes(key),
+      )
+    ) {
       return parts[0] === undefined ? schema : { ...parts[0], ...rest };
     }
     const properties = new Map<string, unknown>();
     const required = new Set<unknown>();
     for (const part of parts) {
-      if (part === undefined || !Object.keys(part).every((key) => OBJECT_KEYWORDS.has(key) || key.startsWith('x-'))) return schema;
+      if (
+        part === undefined ||
+        !Object.keys(part).every((key) => OBJECT_KEYWORDS.has(key) || key.startsWith('x-'))
+      )
+        return schema;
       if (part.type !== undefined && part.type !== 'object') return schema;
       for (const [name, property] of Object.entries(isRecord(part.properties) ? part.properties : {})) {
         if (!properties.has(name)) properties.set(name, property);
       }
       for (const name of Array.isArray(part.required) ? part.required : []) required.add(name);
     }
-    const description = schema.description ?? parts.find((part) => part?.description !== undefined)?.description;
+    const description =
+      schema.description ?? parts.find((part) => part?.description !== undefined)?.description;
     return {
       type: 'object',
       ...(description === undefined ? {} : { description }),
@@ -260,7 +286,12 @@ class SchemaReader {
     return clean;
   }
 
-  #addProperties(schema: Schema, clean: Schema, path: readonly string[], inner: (subschema: unknown) => Schema): void {
+  #addProperties(
+    schema: Schema,
+    clean: Schema,
+    path: readonly string[],
+    inner: (subschema: unknown) => Schema,
+  ): void {
     const { properties, additionalProperties, required } = schema;
     if (isRecord(properties)) {
       const told = Object.entries(properties).filter(([, member]) => !this.#isOfOtherSide(member, path));
@@ -278,7 +309,11 @@ class SchemaReader {
   #addChoices(
     { oneOf, anyOf, allOf }: Schema,
     clean: Schema,
-    { inner, isNullable, hasType }: { inner: (schema: unknown) => Schema; isNullable: boolean; hasType: boolean },
+    {
+      inner,
+      isNullable,
+      hasType,
+    }: { inner: (schema: unknown) => Schema; isNullable: boolean; hasType: boolean },
   ): void {
     // With parts left open, a value may match several of `oneOf`.
     for (const choices of [anyOf, oneOf]) {
@@ -299,7 +334,9 @@ class SchemaReader {
   }
 
   #hasHidden({ properties }: Schema, path: readonly string[]): boolean {
-    return isRecord(properties) && Object.values(properties).some((member) => this.#isOfOtherSide(member, path));
+    return (
+      isRecord(properties) && Object.values(properties).some((member) => this.#isOfOtherSide(member, path))
+    );
   }
 
   #text(value: unknown): string | undefined {
@@ -330,7 +367,8 @@ function valuesOf({ enum: given }: Schema, isNullable: boolean): unknown[] | und
 
 function isSmall(value: unknown): boolean {
   if (value === undefined) return false;
-  if (typeof value !== 'object' || value === null) return typeof value !== 'string' || value.length <= MOST_DEFAULT;
+  if (typeof value !== 'object' || value === null)
+    return typeof value !== 'string' || value.length <= MOST_DEFAULT;
   return (JSON.stringify(value)?.length ?? Number.POSITIVE_INFINITY) <= MOST_DEFAULT;
 }
 
@@ -362,7 +400,8 @@ export function definitionsOf(texts: ReadonlyMap<string, string>): Definitions {
   return (reference) => {
     if (parsed.has(reference)) return parsed.get(reference);
     const text = texts.get(reference);
-    if (text === undefined) throw new DocumentProblem(`$ref ${quoted(reference)} leads to nothing in the document`);
+    if (text === undefined)
+      throw new DocumentProblem(`$ref ${quoted(reference)} leads to nothing in the document`);
     const value: unknown = JSON.parse(text);
     parsed.set(reference, value);
     return value;

@@ -203,10 +203,7 @@ function requirementsOf(given: unknown): SecurityRequirement[] {
   });
 }
 
-function schemesOf({
-  components,
-  ...rest
-}: Record<string, unknown>): Record<string, SecuritySchemeObject> {
+function schemesOf({ components, ...rest }: Record<string, unknown>): Record<string, SecuritySchemeObject> {
   const given = isRecord(components) ? components.securitySchemes : undefined;
   if (!isRecord(given)) return {};
   const schemes: [string, SecuritySchemeObject][] = [];
@@ -229,7 +226,11 @@ function schemesOf({
  *
  * @returns by reference; without those that lead to nothing.
  */
-export function referencedIn(document: unknown, value: unknown, found = new Map<string, unknown>()): Map<string, unknown> {
+export function referencedIn(
+  document: unknown,
+  value: unknown,
+  found = new Map<string, unknown>(),
+): Map<string, unknown> {
   const rest: unknown[] = [value];
   while (rest.length > 0) {
     const next = rest.pop();

@@ -55,11 +55,18 @@ function ownOf(encoding: Readonly<Record<string, Json>>, name: string): Json {
 /** A form with files: `isFile` says which properties are some. */
 export async function multipartBody(
   value: Json,
-  { encoding, isFile, context }: { encoding: Readonly<Record<string, Json>>; isFile: (name: string) => boolean; context: Context },
+  {
+    encoding,
+    isFile,
+    context,
+  }: { encoding: Readonly<Record<string, Json>>; isFile: (name: string) => boolean; context: Context },
 ): Promise<WrittenBody> {
   const boundary = `holdfast-${randomUUID()}`;
   const chunks: Uint8Array[] = [];
-  const add = (name: string, { type, filename, body }: { type?: string; filename?: string; body: Uint8Array }) => {
+  const add = (
+    name: string,
+    { type, filename, body }: { type?: string; filename?: string; body: Uint8Array },
+  ) => {
     const head = [
       `--${boundary}`,
       `Content-Disposition: form-data; name="${dispositionText(name)}"${filename === undefined ? '' : `; filename="${dispositionText(filename)}"`}`,
@@ -91,7 +98,12 @@ export async function multipartBody(
 
 /** As forms of HTML escape names. */
 function dispositionText(text: string): string {
-  return text.toWellFormed().replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A').replaceAll('\0', '%00');
+  return text
+    .toWellFormed()
+    .replaceAll('"', '%22')
+    .replaceAll('\r', '%0D')
+    .replaceAll('\n', '%0A')
+    .replaceAll('\0', '%00');
 }
 
 interface FileBytes {
@@ -114,7 +126,8 @@ export async function fileOf(value: unknown, context: Context, most = MOST_BYTES
   const mimeType = typeof type === 'string' && type !== '' ? type : undefined;
   if (typeof artifact === 'string') {
     const opened = await context.openArtifact(artifact);
-    if (opened?.bytes === undefined) throw refused(`a file: the session has no artifact ${JSON.stringify(artifact.slice(0, 100))}`);
+    if (opened?.bytes === undefined)
+      throw refused(`a file: the session has no artifact ${JSON.stringify(artifact.slice(0, 100))}`);
     const chunks: Uint8Array[] = [];
     let size = 0;
     for await (const chunk of opened.bytes) {

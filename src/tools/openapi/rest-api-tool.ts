@@ -1,6 +1,6 @@
+import { hasCode } from '../../contract/error.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { FunctionDeclaration } from '../../events/content.ts';
-import { hasCode } from '../../contract/error.ts';
 import { guardedStream } from '../../net/guarded-fetch.ts';
 import { checkedUrl } from '../../net/public-address.ts';
 import { isRecord } from '../../protocol/json.ts';
@@ -9,13 +9,24 @@ import type { CompiledSchema } from '../../schema/compiled-schema.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import type { Duration } from '../../schema/duration.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
-import { BaseTool, type BaseToolParams, type RunAsyncToolRequest, TOOL_FIELDS, toolOwner } from '../base-tool.ts';
+import {
+  BaseTool,
+  type BaseToolParams,
+  type RunAsyncToolRequest,
+  TOOL_FIELDS,
+  toolOwner,
+} from '../base-tool.ts';
 import type { Context } from '../context.ts';
 import { responseSchema } from '../function-response.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
-import { keptFromRunning } from '../tool-gate.ts';
 import { InvalidArgumentsError, ToolError } from '../tool-error.ts';
-import { type OperationSecurity, type SchemeCredential, securityOf, withoutSecretsIn } from './api-security.ts';
+import { keptFromRunning } from '../tool-gate.ts';
+import {
+  type OperationSecurity,
+  type SchemeCredential,
+  securityOf,
+  withoutSecretsIn,
+} from './api-security.ts';
 import { type OperationObject, resolved, type SecuritySchemeObject } from './openapi-document.ts';
 import { OperationParser, type ParserInit } from './operation-parser.ts';
 import type { Definitions } from './operation-schema.ts';
@@ -101,9 +112,18 @@ export class RestApiTool extends BaseTool {
   readonly #parser: OperationParser;
   readonly #definitions: Definitions;
   readonly #headerProvider: RestApiToolOptions['headerProvider'];
-  readonly #request: { allow: readonly string[]; timeout: number; maxBytes: number; idempotencyHeader: string };
+  readonly #request: {
+    allow: readonly string[];
+    timeout: number;
+    maxBytes: number;
+    idempotencyHeader: string;
+  };
   readonly #security: OperationSecurity | undefined;
-  #own: { scheme?: SecuritySchemeObject | undefined; credential?: AuthCredential | undefined; key?: string | undefined };
+  #own: {
+    scheme?: SecuritySchemeObject | undefined;
+    credential?: AuthCredential | undefined;
+    key?: string | undefined;
+  };
   #declaration: FunctionDeclaration | undefined;
   #arguments: CompiledSchema | undefined;
 
@@ -130,7 +150,8 @@ export class RestApiTool extends BaseTool {
       ...(init.definitions === undefined ? {} : { definitions: init.definitions }),
     };
     const parser = new OperationParser(operation, parserOptions);
-    const isKept = own.sensitive === true || (Array.isArray(own.sensitive) && own.sensitive.includes('result'));
+    const isKept =
+      own.sensitive === true || (Array.isArray(own.sensitive) && own.sensitive.includes('result'));
     super({
       isReadOnly: SAFE.has(method),
       idempotent: IDEMPOTENT.has(method),
@@ -204,7 +225,8 @@ export class RestApiTool extends BaseTool {
     if (kept !== undefined) return kept;
     const security = await securityOf(this.#securityOfCalls(), context);
     // Text of ADK.
-    if (security === 'pending') return { pending: true, message: 'Needs your authorization to access your data.' };
+    if (security === 'pending')
+      return { pending: true, message: 'Needs your authorization to access your data.' };
     const { url, method, headers, body } = await restRequest({
       endpoint: this.endpoint,
       parser: this.#parser,
@@ -223,7 +245,12 @@ export class RestApiTool extends BaseTool {
     try {
       const answer = await guardedStream(
         url,
-        { method, headers: { ...headers, ...provided }, ...(body === undefined ? {} : { body }), signal: context.abortSignal },
+        {
+          method,
+          headers: { ...headers, ...provided },
+          ...(body === undefined ? {} : { body }),
+          signal: context.abortSignal,
+        },
         { allow, timeout, leavesHost: true },
       );
       return await resultOfResponse(answer, { tool: this.name, context, secrets, maxBytes, isRepeatable });
@@ -270,7 +297,13 @@ export class RestApiTool extends BaseTool {
   }
 }
 
-const OPEN: OperationSecurity = { requirements: [], schemes: {}, credentials: new Map(), asks: false, keyOf: String };
+const OPEN: OperationSecurity = {
+  requirements: [],
+  schemes: {},
+  credentials: new Map(),
+  asks: false,
+  keyOf: String,
+};
 
 function definitionsIn(document: object): Definitions {
   return (reference) => resolved(document, { $ref: reference });

@@ -35,21 +35,25 @@ const LONGEST_URL = 16 * 1024;
 /** The request of a call. @throws ToolError (not retryable) naming the argument that no request can carry. */
 export async function restRequest(parts: RequestParts): Promise<RestRequest> {
   const { endpoint, parser, args, security } = parts;
-  const valueOf = ({ name }: SentParameter): unknown => (Object.hasOwn(args, name) ? args[name] : undefined);
+  const argumentOf = ({ name }: SentParameter): unknown => (Object.hasOwn(args, name) ? args[name] : undefined);
   const at = (place: string) => parser.sent.filter(({ paramLocation }) => paramLocation === place);
-  const query = at('query').flatMap((parameter) => queryPairs(parameter, valueOf(parameter)));
-  query.push(...at('querystring').flatMap((parameter) => wholeQuery(parameter, valueOf(parameter))));
-  const headers: Record<string, string> = { accept: 'application/json, */*;q=0.8', 'accept-encoding': 'identity' };
+  const query = at('query').flatMap((parameter) => queryPairs(parameter, argumentOf(parameter)));
+  query.push(...at('querystring').flatMap((parameter) => wholeQuery(parameter, argumentOf(parameter))));
+  const headers: Record<string, string> = {
+    accept: 'application/json, */*;q=0.8',
+    'accept-encoding': 'identity',
+  };
   for (const parameter of at('header')) {
-    const value = valueOf(parameter);
-    if (value !== undefined && value !== null) headers[parameter.originalName.toLowerCase()] = headerText(parameter, value);
+    const value = argumentOf(parameter);
+    if (value !== undefined && value !== null)
+      headers[parameter.originalName.toLowerCase()] = headerText(parameter, value);
   }
-  const cookies = at('cookie').flatMap((parameter) => cookiePairs(parameter, valueOf(parameter)));
+  const cookies = at('cookie').flatMap((parameter) => cookiePairs(parameter, argumentOf(parameter)));
   const allCookies = [...cookies, ...security.cookies];
   if (allCookies.length > 0) headers.cookie = asHeader('cookie', allCookies.join('; '));
   const written = await bodyOf(parts);
   if (written !== undefined) headers['content-type'] = written.contentType;
-  const path = pathOf(endpoint.path, at('path'), valueOf);
+  const path = pathOf(endpoint.path, at('path'), argumentOf);
   return {
     url: addressOf(endpoint.baseUrl, path, [...query, ...security.query]),
     method: endpoint.method.toUpperCase(),
@@ -65,13 +69,15 @@ function refused(problem: string): ToolError {
 function pathOf(
   template: string,
   parameters: readonly SentParameter[],
-  valueOf: (parameter: SentParameter) => unknown,
+  argumentOf: (parameter: SentParameter) => unknown,
 ): string {
   const path = template.replaceAll(/\{([^{}]+)\}/g, (_, name: string) => {
     const parameter = parameters.find(({ originalName }) => originalName === name);
-    const value = parameter === undefined ? undefined : valueOf(parameter);
-    if (parameter === undefined) throw refused(`the path has {${name.slice(0, 60)}}, and no parameter has that name`);
-    if (value === undefined || value === null || value === '') throw refused(`${parameter.name}: required: it is a part of the path`);
+    const value = parameter === undefined ? undefined : argumentOf(parameter);
+    if (parameter === undefined)
+      throw refused(`the path has {${name.slice(0, 60)}}, and no parameter has that name`);
+    if (value === undefined || value === null || value === '')
+      throw refused(`${parameter.name}: required: it is a part of the path`);
     const text = pathText(parameter, value);
     if (text === '') throw refused(`${parameter.name}: it is a part of the path, and must not be empty`);
     return text;
@@ -90,18 +96,25 @@ function addressOf(baseUrl: string, path: string, query: readonly string[]): str
   const url = `${base.replace(/\/+$/, '')}${bare}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
   if (url.length > LONGEST_URL) throw refused(`its address would have more than ${LONGEST_URL} characters`);
   // An argument can't choose another server.
-  if (URL.parse(url)?.origin !== URL.parse(base)?.origin) throw refused('its address leads to another server');
+  if (URL.parse(url)?.origin !== URL.parse(base)?.origin)
+    throw refused('its address leads to another server');
   return url;
 }
 
 /** OpenAPI 3.2: one parameter that is all of the query. */
 function wholeQuery(parameter: SentParameter, value: unknown): string[] {
   if (value === undefined || value === null) return [];
-  if (parameter.contentType?.startsWith('application/x-www-form-urlencoded') === true) return [formBody(value, {})];
+  if (parameter.contentType?.startsWith('application/x-www-form-urlencoded') === true)
+    return [formBody(value, {})];
   return [encodeURIComponent(typeof value === 'string' ? value : JSON.stringify(value))];
 }
 
-async function bodyOf({ parser, args, definitions, context }: RequestParts): Promise<WrittenBody | undefined> {
+async function bodyOf({
+  parser,
+  args,
+  definitions,
+  context,
+}: RequestParts): Promise<WrittenBody | undefined> {
   const { body } = parser;
   if (body === undefined) return undefined;
   const { mediaType: contentType, kind, whole, encoding } = body;
@@ -118,7 +131,9 @@ async function bodyOf({ parser, args, definitions, context }: RequestParts): Pro
     case 'multipart': {
       const fields = isRecord(value) ? value : { body: value };
       const files = new Set(
-        parser.ofBody.filter(({ paramSchema }) => isFileProperty(paramSchema, definitions)).map((each) => each.originalName),
+        parser.ofBody
+          .filter(({ paramSchema }) => isFileProperty(paramSchema, definitions))
+          .map((each) => each.originalName),
       );
       return await multipartBody(fields, { encoding, isFile: (name) => files.has(name), context });
     }
@@ -126,16 +141,24 @@ async function bodyOf({ parser, args, definitions, context }: RequestParts): Pro
       return { contentType, body: typeof value === 'string' ? value : JSON.stringify(value) };
     case 'bytes': {
       const { bytes, mimeType } = await fileOf(value, context);
-      return { contentType: contentType === 'application/octet-stream' ? asHeader('mime_type', mimeType) : contentType, body: bytes };
+      return {
+        contentType:
+          contentType === 'application/octet-stream' ? asHeader('mime_type', mimeType) : contentType,
+        body: bytes,
+      };
     }
   }
 }
 
 /** The body's properties, where any is given. */
-function objectOf(parser: OperationParser, args: Readonly<Record<string, unknown>>): Record<string, unknown> | undefined {
+function objectOf(
+  parser: OperationParser,
+  args: Readonly<Record<string, unknown>>,
+): Record<string, unknown> | undefined {
   const given = parser.ofBody.filter(({ name }) => Object.hasOwn(args, name) && args[name] !== undefined);
   if (given.length === 0) return undefined;
-  const missing = parser.body?.requiredProperties.filter((name) => !given.some((each) => each.name === name)) ?? [];
+  const missing =
+    parser.body?.requiredProperties.filter((name) => !given.some((each) => each.name === name)) ?? [];
   if (missing.length > 0) throw refused(`${missing.join(', ')}: required where there is a body`);
   return Object.fromEntries(given.map(({ name, originalName }) => [originalName, args[name]]));
 }

@@ -55,7 +55,10 @@ export async function resultOfResponse(answer: GuardedStream, site: ResponseSite
 }
 
 /** An answer without a body: of HEAD the headers are the answer. */
-function emptyResult({ status, headers }: GuardedStream, secrets: readonly string[]): Record<string, unknown> {
+function emptyResult(
+  { status, headers }: GuardedStream,
+  secrets: readonly string[],
+): Record<string, unknown> {
   const told = TOLD_HEADERS.flatMap((name) => {
     const value = headers[name];
     return value === undefined ? [] : [[name, withoutSecretsIn(value.slice(0, LONGEST_HEADER), secrets)]];
@@ -115,7 +118,9 @@ async function artifactOf(
   { head, type, site }: { head: Head; type: string; site: ResponseSite },
 ): Promise<Record<string, unknown>> {
   const { context, tool, maxBytes } = site;
-  const mimeType = /^[a-z0-9][\w.+-]*\/[a-z0-9][\w.+-]*$/i.exec(type.split(';', 1)[0]?.trim() ?? '')?.[0] ?? 'application/octet-stream';
+  const mimeType =
+    /^[a-z0-9][\w.+-]*\/[a-z0-9][\w.+-]*$/i.exec(type.split(';', 1)[0]?.trim() ?? '')?.[0] ??
+    'application/octet-stream';
   const key = context.functionCallId === undefined ? `${Date.now()}` : context.idempotencyKey;
   const digest = createHash('sha256').update(key).digest('hex').slice(0, DIGEST);
   const artifact = `${SPOOLED_FOLDER}${tool}/${digest}`;
@@ -126,10 +131,13 @@ async function artifactOf(
     for await (const chunk of withoutSecretsInStream(chunksOf(answer, head), isTextual ? site.secrets : [])) {
       bytes += chunk.length;
       if (bytes > maxBytes) {
-        throw new ToolError(`Error in tool '${tool}': the answer has more than ${maxBytes} bytes (maxResponseBytes); it has run`, {
-          code: 'HOLDFAST_HTTP_STATUS',
-          retryable: false,
-        });
+        throw new ToolError(
+          `Error in tool '${tool}': the answer has more than ${maxBytes} bytes (maxResponseBytes); it has run`,
+          {
+            code: 'HOLDFAST_HTTP_STATUS',
+            retryable: false,
+          },
+        );
       }
       if (first.length < PREVIEW && isTextual) first += chunk.subarray(0, PREVIEW).toString('utf8');
       yield chunk;
@@ -155,7 +163,10 @@ async function* chunksOf({ body }: GuardedStream, { bytes, isWhole, rest }: Head
 }
 
 /** A secret may be cut by chunks: as much as one has is held back. */
-async function* withoutSecretsInStream(chunks: AsyncIterable<Buffer>, secrets: readonly string[]): AsyncGenerator<Buffer> {
+async function* withoutSecretsInStream(
+  chunks: AsyncIterable<Buffer>,
+  secrets: readonly string[],
+): AsyncGenerator<Buffer> {
   const known = secrets.filter((secret) => secret.length > 3);
   if (known.length === 0) {
     yield* chunks;
@@ -174,7 +185,10 @@ async function* withoutSecretsInStream(chunks: AsyncIterable<Buffer>, secrets: r
   if (held !== '') yield Buffer.from(held, 'latin1');
 }
 
-async function errorOf(answer: GuardedStream, { tool, secrets, isRepeatable, context }: ResponseSite): Promise<ToolError> {
+async function errorOf(
+  answer: GuardedStream,
+  { tool, secrets, isRepeatable, context }: ResponseSite,
+): Promise<ToolError> {
   const { status, headers } = answer;
   const { bytes } = await headOf(answer.body, MOST_TEXT).catch((error: unknown) => {
     if (hasCode(error, 'HOLDFAST_FETCH_FAILED')) return emptyHead();
@@ -189,9 +203,12 @@ async function errorOf(answer: GuardedStream, { tool, secrets, isRepeatable, con
   const isPassing = PASSING.has(status) && (isRepeatable || hasNotBegun);
   const retryable = isPassing && (wait ?? 0) <= LONGEST_WAIT && !context.abortSignal.aborted;
   const later = wait === undefined ? '' : `; the server asks to wait ${Math.ceil(wait / 1000)} s`;
-  return new ToolError(`Error in tool '${tool}': the server answered ${status}${later}${body === '' ? '' : `: ${body}`}`, {
-    code: 'HOLDFAST_HTTP_STATUS',
-    retryable,
-    ...(retryable && wait !== undefined ? { retryAfter: wait } : {}),
-  });
+  return new ToolError(
+    `Error in tool '${tool}': the server answered ${status}${later}${body === '' ? '' : `: ${body}`}`,
+    {
+      code: 'HOLDFAST_HTTP_STATUS',
+      retryable,
+      ...(retryable && wait !== undefined ? { retryAfter: wait } : {}),
+    },
+  );
 }

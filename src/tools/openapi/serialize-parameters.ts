@@ -97,11 +97,17 @@ export function cookiePairs(parameter: ParameterStyle, value: unknown): string[]
     return [plain(originalName, text)];
   }
   if (Array.isArray(value)) return value.filter(isThere).map((item) => plain(originalName, item));
-  return Object.entries(value as object).map(([field, member]) => plain(asCookie(originalName, field), member));
+  return Object.entries(value as object).map(([field, member]) =>
+    plain(asCookie(originalName, field), member),
+  );
 }
 
 function simpleText(value: unknown, explode: boolean, encode: Encode, delimiter: string): string {
-  if (Array.isArray(value)) return value.filter(isThere).map((item) => encode(textOf(item))).join(delimiter);
+  if (Array.isArray(value))
+    return value
+      .filter(isThere)
+      .map((item) => encode(textOf(item)))
+      .join(delimiter);
   if (!isRecord(value)) return encode(textOf(value));
   const fields = fieldsOf(value, encode);
   return explode

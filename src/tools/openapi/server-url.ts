@@ -8,10 +8,16 @@ import type { OpenAPIToolsetOptions } from './toolset-options.ts';
  */
 export function baseUrlOf(
   servers: readonly ServerObject[],
-  { server, serverVariables = {}, specUrl }: Pick<OpenAPIToolsetOptions, 'server' | 'serverVariables' | 'specUrl'>,
+  {
+    server,
+    serverVariables = {},
+    specUrl,
+  }: Pick<OpenAPIToolsetOptions, 'server' | 'serverVariables' | 'specUrl'>,
 ): string {
   const chosen = chosenServer(servers, server);
-  const url = chosen.url.replaceAll(/\{([^{}]+)\}/g, (_, name: string) => variable(chosen, name, serverVariables));
+  const url = chosen.url.replaceAll(/\{([^{}]+)\}/g, (_, name: string) =>
+    variable(chosen, name, serverVariables),
+  );
   const base = specUrl !== undefined && /^https?:/i.test(String(specUrl)) ? String(specUrl) : undefined;
   const absolute = URL.parse(url, base);
   if (absolute === null) {
@@ -31,7 +37,10 @@ function chosenServer(servers: readonly ServerObject[], wanted: string | number 
       ? all.find(({ name, description }: ServerObject) => name === wanted || description === wanted)
       : all[wanted ?? 0];
   if (found !== undefined) return found;
-  const known = all.map(({ url }) => quoted(url)).slice(0, 10).join(', ');
+  const known = all
+    .map(({ url }) => quoted(url))
+    .slice(0, 10)
+    .join(', ');
   throw new DocumentProblem(`it has no server ${quoted(wanted)}, only ${known}`);
 }
 
@@ -43,9 +52,13 @@ function variable(
   const known = Object.hasOwn(variables, name) ? variables[name] : undefined;
   const value = Object.hasOwn(given, name) ? given[name] : (known?.default ?? known?.enum?.[0]);
   if (value === undefined) {
-    throw new DocumentProblem(`its server ${quoted(url)} needs a value of ${quoted(name)}: set serverVariables`);
+    throw new DocumentProblem(
+      `its server ${quoted(url)} needs a value of ${quoted(name)}: set serverVariables`,
+    );
   }
   const values = Array.isArray(known?.enum) ? known.enum.map(String) : [];
   if (values.length === 0 || values.includes(String(value))) return String(value);
-  throw new DocumentProblem(`serverVariables: ${quoted(name)} must be one of ${values.slice(0, 20).map(quoted).join(', ')}`);
+  throw new DocumentProblem(
+    `serverVariables: ${quoted(name)} must be one of ${values.slice(0, 20).map(quoted).join(', ')}`,
+  );
 }

@@ -102,9 +102,35 @@ export interface OpenAPIToolsetOptions {
 }
 
 const FIELDS = [
-  ...['specDict', 'specStr', 'specType', 'specUrl', 'toolFilter', 'prefix', 'preservePropertyNames', 'authScheme'],
-  ...['authCredential', 'credentialKey', 'headerProvider', 'name', 'optional', 'include', 'exclude', 'maxOperations'],
-  ...['credentials', 'askForCredentials', 'server', 'serverVariables', 'requireConfirmation', 'approval', 'allow'],
+  ...[
+    'specDict',
+    'specStr',
+    'specType',
+    'specUrl',
+    'toolFilter',
+    'prefix',
+    'preservePropertyNames',
+    'authScheme',
+  ],
+  ...[
+    'authCredential',
+    'credentialKey',
+    'headerProvider',
+    'name',
+    'optional',
+    'include',
+    'exclude',
+    'maxOperations',
+  ],
+  ...[
+    'credentials',
+    'askForCredentials',
+    'server',
+    'serverVariables',
+    'requireConfirmation',
+    'approval',
+    'allow',
+  ],
   ...['toolOptions', 'options'],
 ];
 
@@ -143,9 +169,11 @@ export function checkedToolsetOptions(owner: string, given: unknown): DocumentSo
   if (options.approval !== undefined && (requireConfirmation ?? false) === false) {
     read.fail('approval', "nobody is asked: set requireConfirmation, for example to 'writes'");
   }
-  if (options.toolOptions !== undefined) assertKnownFields(owner, options.toolOptions, REST_TOOL_FIELDS, { field: 'toolOptions' });
+  if (options.toolOptions !== undefined)
+    assertKnownFields(owner, options.toolOptions, REST_TOOL_FIELDS, { field: 'toolOptions' });
   if (options.options !== undefined && typeof options.options !== 'function') {
-    if (!isRecord(options.options)) read.fail('options', `expected an object or a function, got ${kindOf(options.options)}`);
+    if (!isRecord(options.options))
+      read.fail('options', `expected an object or a function, got ${kindOf(options.options)}`);
     for (const [name, own] of Object.entries(options.options)) {
       assertKnownFields(owner, own, REST_TOOL_FIELDS, { field: `options.${name}` });
     }
@@ -180,7 +208,8 @@ function assertRecord(
   if (value === undefined) return;
   if (!isRecord(value)) read.fail(name, `expected an object, got ${kindOf(value)}`);
   for (const [key, member] of Object.entries(value)) {
-    if (!isFine(member)) read.fail(`${name}.${key}`, `expected ${wanted}, got ${member === '' ? "''" : kindOf(member)}`);
+    if (!isFine(member))
+      read.fail(`${name}.${key}`, `expected ${wanted}, got ${member === '' ? "''" : kindOf(member)}`);
   }
 }
 
@@ -201,7 +230,8 @@ export function isChosen(
 ): boolean {
   if (someTags !== undefined && !someTags.some((tag) => tags.includes(tag))) return false;
   if (methods !== undefined && !methods.some((each) => each.toLowerCase() === method)) return false;
-  if (operations !== undefined && !operations.some((each) => each === name || each === operationId)) return false;
+  if (operations !== undefined && !operations.some((each) => each === name || each === operationId))
+    return false;
   return paths === undefined || paths.some((each) => isPathOf(each, path));
 }
 
