@@ -1,5 +1,6 @@
 import { ADK } from './requirements/adk.ts';
 import { AGENTS } from './requirements/agents.ts';
+import { APIS } from './requirements/apis.ts';
 import { APPROVALS } from './requirements/approvals.ts';
 import { ARTIFACTS } from './requirements/artifacts.ts';
 import { CHANNELS } from './requirements/channels.ts';
@@ -27,7 +28,7 @@ export interface Requirement {
 
 /** What Holdfast promises. */
 export const REQUIREMENTS: readonly Requirement[] = [
-  ...[TURNS, DURABILITY, OPERATIONS, ADK, APPROVALS, ARTIFACTS, MEMORY, JOBS, AGENTS, CHANNELS].flatMap(
+  ...[TURNS, DURABILITY, OPERATIONS, ADK, APPROVALS, ARTIFACTS, MEMORY, JOBS, AGENTS, APIS, CHANNELS].flatMap(
     (rows) => requirementsOf(rows, false),
   ),
   ...requirementsOf(PLANNED, true),

@@ -513,7 +513,10 @@ test('arguments cannot leave their place: no other path, header, cookie or host 
   });
   const [tool] = await toolset.getTools();
   expect(
-    Object.keys((tool?._getDeclaration() as { parametersJsonSchema: { properties: Json } }).parametersJsonSchema.properties),
+    Object.keys(
+      (tool?._getDeclaration() as { parametersJsonSchema: { properties: Json } }).parametersJsonSchema
+        .properties,
+    ),
   ).toEqual(['id', 'b', 'h', 'c', 'q']);
   await call(toolset, { id: '../..//?#@', b: 'x/y', c: 'a; d=e\r\n', q: '#&a=b+c/d' });
   expect(api.heard[0]?.url).toBe('/v1/pets/..%2F..%2F%2F%3F%23%40/.x%2Fy?q=%23%26a%3Db%2Bc/d');

@@ -6,7 +6,6 @@ export const PLANNED: Rows = {
     'adk-go: mcptoolset',
     'Tools of MCP servers are a toolset, connected when needed, gated by name and arguments.',
   ],
-  'openapi.tools': ['adk-rs: Where tools come from', 'Each operation of an OpenAPI document is a tool.'],
   'tools.search': ['hector: searchtool', 'A tool searches documents.'],
   'tools.command': ['hector: commandtool', 'Commands run within a policy, streamed and cancellable.'],
   'skills.toolset': ['adk-js: SkillToolset', 'Skills are listed and loaded by tools.'],

@@ -1,6 +1,7 @@
 import { isRecord } from '../../protocol/json.ts';
 import { linearPattern } from '../../schema/linear-pattern.ts';
 import { DocumentProblem, quoted } from './openapi-document.ts';
+import { addNumbers, isSmall, typesOf, valuesOf } from './schema-keywords.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -30,16 +31,12 @@ const DETAILS: readonly Detail[] = [
 /** Subschemas and bytes of one operation's arguments. A request of a model has those of all its tools. */
 const MOST_SCHEMAS = 300;
 const MOST_BYTES = 16 * 1024;
-const MOST_VALUES = 100;
-const MOST_DEFAULT = 200;
 const MOST_REFERENCES = 50;
 /** Parts of `allOf` that are looked at, of one operation. */
 const MOST_PARTS = 5_000;
 /** With less depth than this, cyclic references are left open. */
 const CYCLES_FROM = 12;
 
-const TYPES = ['array', 'boolean', 'integer', 'null', 'number', 'object', 'string'];
-const COUNTS = ['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties'];
 const OBJECT_KEYWORDS = new Set([
   'type',
   'properties',
@@ -345,53 +342,6 @@ class SchemaReader {
     const text = value.trim();
     return text.length <= most ? text : `${text.slice(0, Math.max(most - 1, 0)).toWellFormed()}…`;
   }
-}
-
-/** Types of JSON Schema; some documents write them in upper case. */
-function typesOf({ type, properties }: Schema): string[] {
-  if (type === 'file') return ['string'];
-  const given = Array.isArray(type) ? type : [type];
-  const known = given.filter((each) => typeof each === 'string').map((each) => each.toLowerCase());
-  const types = [...new Set(known.filter((each) => TYPES.includes(each)))];
-  return types.length === 0 && isRecord(properties) ? ['object'] : types;
-}
-
-function valuesOf({ enum: given }: Schema, isNullable: boolean): unknown[] | undefined {
-  if (!Array.isArray(given) || given.length > MOST_VALUES) return undefined;
-  // An empty text can't be told to Gemini.
-  const values = given.filter((value) => value !== '' && isSmall(value));
-  const unique = [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
-  if (unique.length === 0) return undefined;
-  return isNullable && !unique.includes(null) ? [...unique, null] : unique;
-}
-
-function isSmall(value: unknown): boolean {
-  if (value === undefined) return false;
-  if (typeof value !== 'object' || value === null)
-    return typeof value !== 'string' || value.length <= MOST_DEFAULT;
-  return (JSON.stringify(value)?.length ?? Number.POSITIVE_INFINITY) <= MOST_DEFAULT;
-}
-
-function addNumbers(schema: Schema, clean: Schema): void {
-  for (const [bound, exclusive] of [
-    ['minimum', 'exclusiveMinimum'],
-    ['maximum', 'exclusiveMaximum'],
-  ] as const) {
-    const { [bound]: limit, [exclusive]: without } = schema;
-    // In 3.0 it says how the other one is meant.
-    if (without === true && isNumber(limit)) clean[exclusive] = limit;
-    else if (isNumber(limit)) clean[bound] = limit;
-    if (isNumber(without)) clean[exclusive] = without;
-  }
-  if (isNumber(schema.multipleOf) && schema.multipleOf > 0) clean.multipleOf = schema.multipleOf;
-  for (const name of COUNTS) {
-    const count = schema[name];
-    if (isNumber(count) && Number.isSafeInteger(count) && count >= 0) clean[name] = count;
-  }
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value);
 }
 
 /** The definitions of a document's schemas, as JSON texts by reference. */

@@ -35,7 +35,8 @@ const LONGEST_URL = 16 * 1024;
 /** The request of a call. @throws ToolError (not retryable) naming the argument that no request can carry. */
 export async function restRequest(parts: RequestParts): Promise<RestRequest> {
   const { endpoint, parser, args, security } = parts;
-  const argumentOf = ({ name }: SentParameter): unknown => (Object.hasOwn(args, name) ? args[name] : undefined);
+  const argumentOf = ({ name }: SentParameter): unknown =>
+    Object.hasOwn(args, name) ? args[name] : undefined;
   const at = (place: string) => parser.sent.filter(({ paramLocation }) => paramLocation === place);
   const query = at('query').flatMap((parameter) => queryPairs(parameter, argumentOf(parameter)));
   query.push(...at('querystring').flatMap((parameter) => wholeQuery(parameter, argumentOf(parameter))));
