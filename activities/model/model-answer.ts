@@ -65,7 +65,11 @@ function exchangeOf(step: ModelStepParts, callbacks: ModelCallbacks): ModelExcha
       toolFactories: settings.toolFactories,
       toolEdits,
       markUntrusted: settings.markUntrusted,
-      warn: (message) => callLogger(step.dependencies, { ...step.place, agent: agent.name }).warn(message),
+      warn: (message) => {
+        const { dependencies, place } = step;
+        const text = dependencies.conceal ? 'an optional toolset has failed' : message;
+        callLogger(dependencies, { ...place, agent: agent.name }).warn(text);
+      },
     },
     callbacks,
     time,

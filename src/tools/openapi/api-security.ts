@@ -4,7 +4,7 @@ import { isRecord } from '../../protocol/json.ts';
 import type { Context } from '../context.ts';
 import { ToolError } from '../tool-error.ts';
 import type { SecurityRequirement, SecuritySchemeObject } from './openapi-document.ts';
-import { asHeader } from './serialize-parameters.ts';
+import { asHeader, isFieldName } from './serialize-parameters.ts';
 
 /**
  * Where the secret of one security scheme comes from: a credential, its text (an API key, a bearer token, or `name:password` of basic
@@ -170,8 +170,11 @@ function nothing(): AppliedSecurity {
 function isUsable(schemes: OperationSecurity['schemes'], name: string): boolean {
   const scheme = Object.hasOwn(schemes, name) ? schemes[name] : undefined;
   if (scheme === undefined) return false;
-  if (scheme.type === 'apiKey')
-    return typeof scheme.name === 'string' && ['header', 'query', 'cookie'].includes(scheme.in ?? '');
+  if (scheme.type === 'apiKey') {
+    const { name: field, in: place } = scheme;
+    if (typeof field !== 'string') return false;
+    return place === 'query' || ((place === 'header' || place === 'cookie') && isFieldName(field));
+  }
   if (scheme.type === 'http')
     return typeof scheme.scheme === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(scheme.scheme);
   return scheme.type === 'oauth2' || scheme.type === 'openIdConnect';
@@ -270,6 +273,18 @@ function unfit(name: string, wanted: string): ToolError {
 const REMOVED = '[removed]';
 /** Shorter texts are in any answer by chance. */
 const SHORTEST_SECRET = 4;
+
+/** Names of headers whose values are secrets. */
+const SECRET_HEADER = /auth|key|token|secret|cookie|session|signature|password/i;
+
+/** The values among an app's own headers that must not be told. */
+export function secretsIn(headers: Readonly<Record<string, string>>): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => {
+    if (!SECRET_HEADER.test(name)) return [];
+    // A server may tell the part after `Bearer` alone.
+    return [value, ...value.split(' ').slice(1)];
+  });
+}
 
 /** A text without secrets: as they are, in JSON, and in addresses. */
 export function withoutSecretsIn(text: string, secrets: readonly string[]): string {

@@ -186,6 +186,9 @@ export class OpenAPIToolset extends BaseToolset {
     } catch (error) {
       if (error instanceof DocumentProblem)
         throw new DefinitionError({ owner, problem: error.message }, { cause: error });
+      if (error instanceof RangeError) {
+        throw new DefinitionError({ owner, problem: 'it is nested too deeply' }, { cause: error });
+      }
       if (error instanceof DefinitionError) {
         throw new DefinitionError(
           { owner, ...defined({ field: error.field }), problem: error.problem },

@@ -4,6 +4,7 @@ import { kindOf } from '../../schema/kind-of.ts';
 import { DocumentProblem, type OperationObject, resolved } from './openapi-document.ts';
 import { ArgumentNames, functionName } from './operation-names.ts';
 import { boundedSchema, type Definitions, FILE_SCHEMA, flattened, isBytes } from './operation-schema.ts';
+import { isFieldName, isOfTheConnection, type ParameterStyle } from './serialize-parameters.ts';
 
 type Json = Record<string, unknown>;
 
@@ -36,13 +37,7 @@ export interface ParserInit extends OperationParserOptions {
 }
 
 /** A parameter that is sent outside of the body. */
-export interface SentParameter extends ApiParameter {
-  style: string;
-  explode: boolean;
-  allowReserved: boolean;
-  /** Media type of a parameter that is written as one. */
-  contentType?: string;
-}
+export interface SentParameter extends ApiParameter, ParameterStyle {}
 
 /** The body of an operation's requests. */
 export interface SentBody {
@@ -65,22 +60,6 @@ const STYLES: Readonly<Record<string, { styles: readonly string[]; default: stri
   querystring: { styles: ['form'], default: 'form' },
 };
 
-/** Described by other means (OpenAPI), or by the connection alone. */
-const IGNORED_HEADERS = new Set([
-  ...['accept', 'content-type', 'authorization', 'host', 'content-length', 'transfer-encoding', 'connection'],
-  ...[
-    'keep-alive',
-    'upgrade',
-    'te',
-    'trailer',
-    'expect',
-    'proxy-authorization',
-    'proxy-connection',
-    'cookie',
-  ],
-]);
-
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/;
 const MOST_ARGUMENTS = 250;
 /** Of the schema of a response, which is only told. */
 const MOST_RESPONSE_BYTES = 4 * 1024;
@@ -201,12 +180,12 @@ export class OperationParser {
       }
       const place = parameter.in;
       const lower = parameter.name.toLowerCase();
-      if (place === 'header' && (IGNORED_HEADERS.has(lower) || withoutHeaders.has(lower))) continue;
+      if (place === 'header' && (isOwnHeader(lower) || withoutHeaders.has(lower))) continue;
       const known = Object.hasOwn(STYLES, place) ? STYLES[place] : undefined;
       if (known === undefined)
         throw new DocumentProblem(`parameters[${index}]: an unknown place of a parameter`);
       const isHeaderLike = place === 'header' || place === 'cookie';
-      if (isHeaderLike && !HEADER_NAME.test(parameter.name)) {
+      if (isHeaderLike && !isFieldName(parameter.name)) {
         throw new DocumentProblem(`parameters[${index}]: no name of a ${place}`);
       }
       this.#sent.push(sentParameter(parameter, known, names));
@@ -286,18 +265,27 @@ export class OperationParser {
     return boundedSchema(this.#definitions, 'request', (read) => ({
       type: 'object',
       properties: Object.fromEntries(
-        parameters.map(({ name, paramSchema, description }) => {
+        parameters.map(({ name, paramLocation, paramSchema, description }) => {
           const isFile = name === whole && kind === 'bytes';
-          const schema = isFile ? { ...FILE_SCHEMA } : read(paramSchema);
-          const told =
-            description === undefined || description === ''
-              ? schema.description
-              : read({ description }).description;
-          return [name, { ...schema, ...defined({ description: told }) }];
+          const isPart = paramLocation === 'body' && kind === 'multipart' && name !== whole;
+          const schema = isFile
+            ? { ...FILE_SCHEMA }
+            : isPart
+              ? this.#part(paramSchema, read)
+              : read(paramSchema);
+          const own = description === undefined || description === '' ? undefined : read({ description });
+          return [name, { ...schema, ...defined({ description: own?.description ?? schema.description }) }];
         }),
       ),
       ...(required.length === 0 ? {} : { required }),
     }));
+  }
+
+  /** A property of a multipart form: some are files. */
+  #part(paramSchema: object, read: (schema: unknown) => Json): Json {
+    if (!isFileProperty(paramSchema, this.#definitions)) return read(paramSchema);
+    const isList = flattened(this.#definitions, paramSchema).type === 'array';
+    return isList ? { type: 'array', items: FILE_SCHEMA } : { ...FILE_SCHEMA };
   }
 }
 
@@ -359,6 +347,11 @@ function kindOfBody(mediaType: string): SentBody['kind'] {
 export function isJson(mediaType: string): boolean {
   const type = mediaType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   return type === 'application/json' || type.endsWith('+json') || type === '*/*' || type === 'text/json';
+}
+
+/** Described by other means of OpenAPI, or by the connection alone. */
+function isOwnHeader(name: string): boolean {
+  return ['accept', 'content-type', 'authorization', 'cookie'].includes(name) || isOfTheConnection(name);
 }
 
 /** Whether its properties are all that it has to say. */

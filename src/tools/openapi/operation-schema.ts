@@ -152,8 +152,8 @@ class SchemaReader {
     this.#parts += 1;
     if (this.#parts > MOST_PARTS)
       throw new DocumentProblem(`its schemas have more than ${MOST_PARTS} parts of allOf`);
-    const { schema } = this.#resolved(given, within);
-    return this.#merged(schema, within);
+    const { schema, path } = this.#resolved(given, within);
+    return this.#merged(schema, path);
   }
 
   /** @param within references that lead here. */
@@ -167,16 +167,7 @@ class SchemaReader {
     }
     const { schema: own, path } = this.#resolved(given, within);
     const schema = this.#merged(own, path);
-    if (isBytes(schema) && this.#side === 'request') return this.#file(schema);
     return this.#cleaned(schema, path, depth);
-  }
-
-  #file({ description }: Schema): Schema {
-    this.#schemas += Object.keys(FILE_SCHEMA.properties as object).length;
-    const text = this.#text(description);
-    return text === undefined
-      ? { ...FILE_SCHEMA }
-      : { ...FILE_SCHEMA, description: `${text} (${FILE_SCHEMA.description})` };
   }
 
   #cyclic(reference: string): Schema {

@@ -24,6 +24,7 @@ import { keptFromRunning } from '../tool-gate.ts';
 import {
   type OperationSecurity,
   type SchemeCredential,
+  secretsIn,
   securityOf,
   withoutSecretsIn,
 } from './api-security.ts';
@@ -236,7 +237,7 @@ export class RestApiTool extends BaseTool {
       context,
     });
     const provided = this.#provided(context);
-    const secrets = [...security.secrets, ...Object.values(provided)];
+    const secrets = [...security.secrets, ...secretsIn(provided)];
     const { idempotencyHeader, allow, timeout, maxBytes } = this.#request;
     const isRepeatable = this.durable.onUnknownOutcome === 'retry';
     if (!IDEMPOTENT.has(this.endpoint.method) && context.functionCallId !== undefined) {

@@ -1,12 +1,16 @@
 import { isRecord } from '../../protocol/json.ts';
 import { ToolError } from '../tool-error.ts';
-import type { SentParameter } from './operation-parser.ts';
 
-/** The part of a parameter that says how it is written. */
-export type ParameterStyle = Pick<
-  SentParameter,
-  'originalName' | 'style' | 'explode' | 'allowReserved' | 'contentType'
->;
+/** How a parameter is written. */
+export interface ParameterStyle {
+  /** Name in the document. */
+  originalName: string;
+  style: string;
+  explode: boolean;
+  allowReserved: boolean;
+  /** Media type of a parameter that is written as one. */
+  contentType?: string;
+}
 
 type Encode = (text: string) => string;
 
@@ -155,4 +159,19 @@ function asCookie(name: string, text: string): string {
     code: 'HOLDFAST_INVALID_ARGUMENTS',
     retryable: false,
   });
+}
+
+/** Headers of the connection: they say where a request ends, and where it goes. */
+const OF_THE_CONNECTION = new Set([
+  ...['host', 'content-length', 'transfer-encoding', 'connection', 'keep-alive', 'upgrade', 'te', 'trailer'],
+  ...['expect', 'proxy-authorization', 'proxy-connection'],
+]);
+
+export function isOfTheConnection(name: string): boolean {
+  return OF_THE_CONNECTION.has(name.toLowerCase());
+}
+
+/** Whether a document may name a header, or a cookie, like this. */
+export function isFieldName(name: string): boolean {
+  return /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}$/.test(name) && !isOfTheConnection(name);
 }
