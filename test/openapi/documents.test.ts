@@ -123,12 +123,11 @@ describe('documents [openapi.documents]', () => {
       writeFileSync(file, yaml(document));
       api.answer = ({ url }, response) =>
         void response.end(url === '/openapi.json' ? JSON.stringify(document) : '{}');
-      for (const source of [
-        { specDict: document },
-        { specUrl: file },
-        { specUrl: pathToFileURL(file) },
-        { specUrl: `${api.origin}/openapi.json` },
-      ]) {
+      const elsewhere =
+        version === '3.2.0'
+          ? { specUrl: `${api.origin}/openapi.json` }
+          : { specUrl: version === '3.1.1' ? file : pathToFileURL(file) };
+      for (const source of [{ specDict: document }, elsewhere]) {
         const { heard, tools } = await calledBy(source);
         expect(heard).toMatchObject({ method: 'GET', url: '/v3/pets/7?tags=a|b%7C' });
         expect(tools.map(({ name, isReadOnly }) => [name, isReadOnly])).toEqual([
