@@ -63,6 +63,7 @@ export const ERROR_CODES = {
   HOLDFAST_INPUT_MISMATCH: { name: 'ToolError' },
   HOLDFAST_TOO_MANY_CHUNKS: { name: 'TooManyChunks' },
   HOLDFAST_HTTP_STATUS: { name: 'ToolError' },
+  HOLDFAST_OPENAPI_DOCUMENT: { name: 'DocumentProblem' },
   HOLDFAST_NO_CREDENTIALS: { name: 'ToolError' },
 
   // Models

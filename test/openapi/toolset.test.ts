@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CallQuestions } from '../../src/tools/call-questions.ts';
 import { CallQuestions as Questions } from '../../src/tools/call-questions.ts';
@@ -542,6 +543,9 @@ describe('answers', () => {
     expect(await call(get())).toEqual({ url: '/v1/a' });
     api.answer = (_, response) => response.setHeader('content-type', 'text/plain').end('hello');
     expect(await call(get())).toBe('hello');
+    api.answer = (_, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"zipped":true}'));
+    expect(await call(get())).toEqual({ zipped: true });
     api.answer = (_, response) => response.writeHead(204, { etag: 'x' }).end();
     expect(await call(get())).toEqual({ status: 204, headers: { etag: 'x' } });
     api.answer = (_, response) =>

@@ -1,3 +1,4 @@
+import { codedError } from '../../contract/error.ts';
 import { isRecord } from '../../protocol/json.ts';
 
 /** An operation of OpenAPI 3.0, 3.1 or 3.2. Fields that Holdfast reads; the types of other packages fit. */
@@ -44,7 +45,7 @@ const LONGEST_CHAIN = 20;
 const QUOTED = 120;
 
 /** The reason why a part of a document can't be used: told with the operation that it belongs to. */
-export class DocumentProblem extends Error {}
+export class DocumentProblem extends codedError('HOLDFAST_OPENAPI_DOCUMENT') {}
 
 /** A text of the document, for messages. */
 export function quoted(text: unknown): string {

@@ -15,7 +15,7 @@ export function snakeCase(name: string): string {
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1_$2')
     .replaceAll(/[^A-Za-z0-9]+/g, '_')
-    .replaceAll(/^_+|_+$/g, '')
+    .replaceAll(/^_|_$/g, '')
     .toLowerCase();
 }
 
@@ -28,9 +28,7 @@ interface NamedOperation {
 /** Name of a tool: of its operation's id, or of method and path; at most 60 characters, as in ADK. */
 export function functionName({ method, path, operationId }: NamedOperation): string {
   const ofId = snakeCase(operationId ?? '');
-  const name = (ofId === '' ? snakeCase(`${method}_${path}`) : ofId)
-    .slice(0, LONGEST_NAME)
-    .replace(/_+$/, '');
+  const name = (ofId === '' ? snakeCase(`${method}_${path}`) : ofId).slice(0, LONGEST_NAME).replace(/_$/, '');
   const isTaken = /^\d/.test(name) || name.startsWith(RESERVED_PREFIX) || name.startsWith('adk_request_');
   return name === '' || isTaken ? `call_${name}`.slice(0, LONGEST_NAME) : name;
 }

@@ -82,8 +82,6 @@ export const FILE_SCHEMA: Schema = Object.freeze({
   additionalProperties: false,
 });
 
-class TooMuch extends Error {}
-
 /**
  * A JSON Schema of its own for schemas of OpenAPI 3.0 to 3.2: references are written out, or `$defs` where they are cyclic; keywords
  * that are wrong or only annotate are left out; where it is too large, its inner parts are left open. So it refuses no value that the
@@ -106,7 +104,8 @@ export function boundedSchema(
       const schema = defs === undefined ? whole : { ...whole, $defs: defs };
       if (Buffer.byteLength(JSON.stringify(schema)) <= mostBytes) return schema;
     } catch (error) {
-      if (!(error instanceof TooMuch)) throw error;
+      // Or the stack has no room for more.
+      if (!(error instanceof RangeError)) throw error;
     }
   }
   throw new DocumentProblem(
@@ -159,7 +158,7 @@ class SchemaReader {
   /** @param within references that lead here. */
   #read(given: unknown, within: readonly string[], depth: number): Schema {
     this.#schemas += 1;
-    if (this.#schemas > MOST_SCHEMAS) throw new TooMuch();
+    if (this.#schemas > MOST_SCHEMAS) throw new RangeError('too much to tell');
     if (given === true || given === undefined || given === null) return {};
     if (given === false) return {};
     if (isRecord(given) && typeof given.$ref === 'string' && within.includes(given.$ref)) {
@@ -172,7 +171,7 @@ class SchemaReader {
 
   #cyclic(reference: string): Schema {
     this.#references += 1;
-    if (this.#references > MOST_REFERENCES) throw new TooMuch();
+    if (this.#references > MOST_REFERENCES) throw new RangeError('too much to tell');
     let name = this.#names.get(reference);
     if (name === undefined) {
       const last = reference.split('/').at(-1)?.replaceAll(/\W/g, '_').slice(0, 60) ?? '';

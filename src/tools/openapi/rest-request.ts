@@ -94,7 +94,7 @@ function addressOf(baseUrl: string, path: string, query: readonly string[]): str
   const [base = '', baseQuery] = baseUrl.split('#', 1)[0]?.split('?', 2) ?? [];
   const [bare = '', pathQuery] = path.split('#', 1)[0]?.split('?', 2) ?? [];
   const pairs = [baseQuery, pathQuery, ...query].filter((pair) => pair !== undefined && pair !== '');
-  const url = `${base.replace(/\/+$/, '')}${bare}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
+  const url = `${base.endsWith('/') ? base.slice(0, -1) : base}${bare}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
   if (url.length > LONGEST_URL) throw refused(`its address would have more than ${LONGEST_URL} characters`);
   // An argument can't choose another server.
   if (URL.parse(url)?.origin !== URL.parse(base)?.origin)

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { pipeline, Readable, type Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { hasCode } from '../../contract/error.ts';
 import { type GuardedStream, retryAfterOf } from '../../net/guarded-fetch.ts';
 import { defined, parsedJson } from '../../protocol/json.ts';
@@ -37,7 +39,8 @@ export interface ResponseSite {
  *
  * @throws ToolError for any answer but one of success; it has status and body.
  */
-export async function resultOfResponse(answer: GuardedStream, site: ResponseSite): Promise<unknown> {
+export async function resultOfResponse(given: GuardedStream, site: ResponseSite): Promise<unknown> {
+  const answer = decoded(given);
   const { status, headers } = answer;
   if (status < 200 || status > 299) throw await errorOf(answer, site);
   const type = (headers['content-type'] ?? '').slice(0, 200);
@@ -52,6 +55,27 @@ export async function resultOfResponse(answer: GuardedStream, site: ResponseSite
     }
   }
   return await artifactOf(answer, { head, type: type || 'application/octet-stream', site });
+}
+
+const DECODERS: Readonly<Record<string, () => Transform>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+};
+
+/** Some servers compress what they are asked not to. Limits count for what comes out. */
+function decoded(answer: GuardedStream): GuardedStream {
+  const encoding = answer.headers['content-encoding']?.trim().toLowerCase() ?? '';
+  const decoder = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding]?.() : undefined;
+  if (decoder === undefined) return answer;
+  // A failure comes out where it is read.
+  pipeline(Readable.from(answer.body), decoder, () => undefined);
+  const drop = () => {
+    decoder.destroy();
+    answer.drop();
+  };
+  return { ...answer, body: decoder as AsyncIterable<Buffer>, drop };
 }
 
 /** An answer without a body: of HEAD the headers are the answer. */
