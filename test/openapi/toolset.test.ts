@@ -558,6 +558,20 @@ describe('answers', () => {
     expect(failure.message.length).toBeLessThan(5_000);
   });
 
+  test('that can not be kept are errors, and a write is not sent again for that [openapi.keys]', async () => {
+    api.answer = (_, response) => response.setHeader('content-type', 'image/png').end('x');
+    const artifacts = { save: () => Promise.reject(new Error('the bucket is full')) };
+    const context = contextWith({ call: callOf(), artifacts } as never);
+    const failed = (method: string) =>
+      call(toolsetOf({ '/a': { [method]: {} } }), {}, { context }).catch((error: unknown) => error);
+    expect(await failed('post')).toMatchObject({
+      retryable: false,
+      message: expect.stringContaining('; it has run'),
+    });
+    expect(await failed('get')).toMatchObject({ message: 'the bucket is full' });
+    await expect(call(get())).rejects.toMatchObject({ code: 'HOLDFAST_SERVICE_MISSING' });
+  });
+
   test('that are large or no text become artifacts, within a limit [openapi.artifacts]', async () => {
     const saved = new Map<string, { bytes: Buffer; mimeType: string }>();
     const artifacts = {

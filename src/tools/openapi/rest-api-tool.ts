@@ -9,6 +9,7 @@ import type { CompiledSchema } from '../../schema/compiled-schema.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import type { Duration } from '../../schema/duration.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
+import { thrownMessage } from '../../schema/thrown-message.ts';
 import {
   BaseTool,
   type BaseToolParams,
@@ -19,7 +20,7 @@ import {
 import type { Context } from '../context.ts';
 import { responseSchema } from '../function-response.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
-import { InvalidArgumentsError, ToolError } from '../tool-error.ts';
+import { InvalidArgumentsError, isToolError, ToolError } from '../tool-error.ts';
 import { keptFromRunning } from '../tool-gate.ts';
 import {
   type OperationSecurity,
@@ -254,7 +255,14 @@ export class RestApiTool extends BaseTool {
         },
         { allow, timeout, leavesHost: true },
       );
-      return await resultOfResponse(answer, { tool: this.name, context, secrets, maxBytes, isRepeatable });
+      return await resultOfResponse(answer, {
+        tool: this.name,
+        method,
+        context,
+        secrets,
+        maxBytes,
+        isRepeatable,
+      });
     } catch (error) {
       throw this.#failure(error, secrets);
     }
@@ -267,7 +275,13 @@ export class RestApiTool extends BaseTool {
         retryable: false,
       });
     }
-    if (!hasCode(error, 'HOLDFAST_FETCH_FAILED')) return error;
+    if (!hasCode(error, 'HOLDFAST_FETCH_FAILED')) {
+      const isDecided = isToolError(error) && (error.code === 'HOLDFAST_HTTP_STATUS' || !error.retryable);
+      if (isDecided || this.isReadOnly || this.durable.onUnknownOutcome === 'retry') return error;
+      // Another attempt would do it again.
+      const text = `Error in tool '${this.name}': its answer can't be told: ${thrownMessage(error)}; it has run`;
+      return new ToolError(withoutSecretsIn(text, secrets), { retryable: false, cause: error });
+    }
     const wasSent = (error as { details?: { sent?: unknown } }).details?.sent !== false;
     const text = `Error in tool '${this.name}': ${withoutSecretsIn(error.message, secrets)}`;
     if (!wasSent || this.isReadOnly) return new ToolError(text, { code: 'HOLDFAST_FETCH_FAILED' });

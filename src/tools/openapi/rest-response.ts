@@ -24,8 +24,12 @@ const LONGEST_WAIT = 300_000;
 /** Answers that may be another one later. */
 const PASSING = new Set([408, 425, 429, 500, 502, 503, 504]);
 
+/** They have headers of a body, and none. */
+const BODILESS = new Set([204, 205, 304]);
+
 export interface ResponseSite {
   tool: string;
+  method: string;
   context: Context;
   secrets: readonly string[];
   /** Bytes of an answer. */
@@ -40,7 +44,7 @@ export interface ResponseSite {
  * @throws ToolError for any answer but one of success; it has status and body.
  */
 export async function resultOfResponse(given: GuardedStream, site: ResponseSite): Promise<unknown> {
-  const answer = decoded(given);
+  const answer = site.method === 'HEAD' || BODILESS.has(given.status) ? given : decoded(given);
   const { status, headers } = answer;
   if (status < 200 || status > 299) throw await errorOf(answer, site);
   const type = (headers['content-type'] ?? '').slice(0, 200);
