@@ -1,5 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { findTool, resolveTools } from '../../src/flows/resolve-tools.ts';
+import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import type { CallQuestions } from '../../src/tools/call-questions.ts';
 import { CallQuestions as Questions } from '../../src/tools/call-questions.ts';
 import { OpenAPIToolset } from '../../src/tools/openapi/openapi-toolset.ts';
@@ -600,4 +603,48 @@ describe('answers', () => {
     const small = toolsetOf({ '/a': { get: {} } }, { toolOptions: { maxResponseBytes: 1_000 } });
     await expect(call(small, {}, { context: context() })).rejects.toThrow('more than 1000 bytes');
   });
+});
+
+test('an optional toolset that fails is told once, until it works again [openapi.optional]', async () => {
+  let fails = true;
+  class Flaky extends BaseToolset {
+    constructor(optional: boolean) {
+      super([], undefined, { optional });
+    }
+    override async getTools() {
+      if (fails) throw new Error('away');
+      return [];
+    }
+    override async close() {}
+  }
+  const told: string[] = [];
+  const agent = new LlmAgent({
+    name: 'keeper',
+    model: 'gemini-2.5-flash',
+    tools: [new Flaky(true), new Flaky(true)],
+  });
+  const resolve = async (of = agent) =>
+    await resolveTools(
+      of,
+      () => new ReadonlyContext(INIT),
+      (line) => told.push(line),
+    );
+  expect((await resolve()).map(({ tools }) => tools)).toEqual([[], []]);
+  await resolve();
+  expect(told).toHaveLength(2);
+  expect(told[0]).toContain('toolset Flaky (tools[0] of agent "keeper") failed: away; it is optional');
+  const site = { agent, context: new ReadonlyContext(INIT), toolFactories: new Map(), toolEdits: [] };
+  // It may have the tool: the call is tried again.
+  await expect(findTool(site, 'lost')).rejects.toMatchObject({
+    code: 'HOLDFAST_TOOLSET_FAILED',
+    retryable: true,
+  });
+  fails = false;
+  await resolve();
+  expect(await findTool(site, 'lost')).toBeUndefined();
+  fails = true;
+  await resolve();
+  expect(told).toHaveLength(4);
+  const strict = new LlmAgent({ name: 'strict', model: 'gemini-2.5-flash', tools: [new Flaky(false)] });
+  await expect(resolve(strict)).rejects.toMatchObject({ code: 'HOLDFAST_TOOLSET_FAILED' });
 });

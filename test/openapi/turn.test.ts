@@ -1,5 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { HoldfastClient } from '../../src/client/holdfast-client.ts';
+import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
+import type { AuthCredential } from '../../src/events/auth-credential.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
 import { call, text } from '../../src/testing/gemini-reply.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
@@ -110,6 +114,48 @@ describe('a turn with operations of an API', () => {
     const failed = await turn([pets()], 'add_pet', { name: 'Rex' });
     expect(failed.response.error).toBe(`Error in tool 'add_pet': the server answered 500: {"why":"x"}`);
     expect(api.heard).toHaveLength(1);
+  });
+
+  test('takes credentials that people have stored, all of a requirement [openapi.ask]', async () => {
+    const credentialKeys = `k1:${randomBytes(32).toString('base64')}`;
+    const secured = {
+      ...document,
+      security: [{ basic: [], key: [] }],
+      components: {
+        securitySchemes: {
+          basic: { type: 'http', scheme: 'basic' },
+          key: { type: 'apiKey', in: 'header', name: 'X-Key' },
+        },
+      },
+    };
+    const toolset = new OpenAPIToolset({ specDict: secured, allow: [api.host], credentialKey: 'pets' });
+    const agent = new LlmAgent({ name: 'keeper', model: 'gemini-2.5-flash', tools: [toolset] });
+    const environment = await open({
+      agents: [agent],
+      script: [call('list_pets', {}), text('done')],
+      workerOptions: { credentialKeys },
+    });
+    const { temporal, store } = environment;
+    const client = new HoldfastClient({
+      temporal,
+      store,
+      credentialKeys: parseCredentialKeys(credentialKeys),
+    });
+    const put = (credentialKey: string, credential: AuthCredential) =>
+      client.credentials.put({ app: 'test', userId: 'ada', credentialKey, credential });
+    await put('pets:key', { authType: 'apiKey', apiKey: 'key-of-ada' });
+    await put('pets:basic', {
+      authType: 'http',
+      http: { scheme: 'basic', credentials: { username: 'ada', password: 'word-of-ada' } },
+    });
+    const { result, history, events } = await environment.run({ message: 'go' });
+    expect(result.status).toBe('completed');
+    expect(api.heard).toHaveLength(1);
+    expect(api.heard[0]?.headers).toMatchObject({
+      'x-key': 'key-of-ada',
+      authorization: `Basic ${btoa('ada:word-of-ada')}`,
+    });
+    expect(JSON.stringify([history, events])).not.toMatch(/(?:key|word)-of-ada/);
   });
 
   test('asks before writes with requireConfirmation: writes [openapi.writes]', async () => {
