@@ -241,7 +241,8 @@ export class RestApiTool extends BaseTool {
     const secrets = [...security.secrets, ...secretsIn(provided)];
     const { idempotencyHeader, allow, timeout, maxBytes } = this.#request;
     const isRepeatable = this.durable.onUnknownOutcome === 'retry';
-    if (!IDEMPOTENT.has(this.endpoint.method) && context.functionCallId !== undefined) {
+    const isIdempotent = IDEMPOTENT.has(this.endpoint.method) && this.durable.idempotent;
+    if (!isIdempotent && context.functionCallId !== undefined) {
       headers[idempotencyHeader.toLowerCase()] = context.idempotencyKey;
     }
     try {
