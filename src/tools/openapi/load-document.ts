@@ -118,7 +118,7 @@ async function answerOfThread(workerData: DocumentThreadData): Promise<DocumentT
     READ_TIME,
   );
   thread.once('message', resolve);
-  thread.once('error', (error) =>
+  thread.on('error', (error) =>
     reject(new DocumentProblem(`it can't be read: ${messageOf(error).slice(0, 200)}`)),
   );
   thread.once('exit', () => reject(new DocumentProblem('its reader ended without an answer')));
