@@ -19,6 +19,8 @@ const FAILURE_MARGIN = 1_000;
 
 const LONGEST_MESSAGE = 1_000;
 const REFUSALS = 7;
+/** About seven seconds. */
+const SEARCHES = 4;
 const RETRIES = new WeakSet<object>();
 
 export interface Attempt {
@@ -112,6 +114,11 @@ export function endable(attempt: Attempt): { current: Attempt; end: (reason: Err
  */
 export function isLastRefusal(attempt = activityInfo().attempt): boolean {
   return attempt >= REFUSALS;
+}
+
+/** {@link isLastRefusal} for a tool that the toolsets of its agent, which were asked, do not have any more. */
+export function isLastSearch(): boolean {
+  return activityInfo().attempt >= SEARCHES;
 }
 
 export function retryLater(

@@ -482,6 +482,32 @@ export {
 export { MCPTool, type McpToolOptions } from './tools/mcp/mcp-tool.ts';
 export { MCPToolset, type MCPToolsetOptions } from './tools/mcp/mcp-toolset.ts';
 export { isMedia, Media, type MediaParams } from './tools/media.ts';
+export type { AuthPreparationResult, SchemeCredential } from './tools/openapi/api-security.ts';
+export { ToolAuthHandler } from './tools/openapi/api-security.ts';
+export type {
+  OperationObject,
+  SecuritySchemeObject,
+  ServerObject,
+} from './tools/openapi/openapi-document.ts';
+export { OpenApiSpecParser, type ParsedOperation } from './tools/openapi/openapi-spec-parser.ts';
+export { OpenAPIToolset } from './tools/openapi/openapi-toolset.ts';
+export {
+  type ApiParameter,
+  OperationParser,
+  type OperationParserOptions,
+} from './tools/openapi/operation-parser.ts';
+export {
+  createRestApiTool,
+  RestApiTool,
+  type RestApiToolOptions,
+  type RestApiToolParts,
+} from './tools/openapi/rest-api-tool.ts';
+export type { OperationEndpoint } from './tools/openapi/rest-request.ts';
+export type {
+  OpenAPIToolsetOptions,
+  OperationFilter,
+  OperationView,
+} from './tools/openapi/toolset-options.ts';
 export { ReadonlyContext } from './tools/readonly-context.ts';
 export type { RetryOptions } from './tools/retry-options.ts';
 export type { GrepOptions, TextAnswer } from './tools/spooled/query-tools.ts';

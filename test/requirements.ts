@@ -1,5 +1,6 @@
 import { ADK } from './requirements/adk.ts';
 import { AGENTS } from './requirements/agents.ts';
+import { APIS } from './requirements/apis.ts';
 import { APPROVALS } from './requirements/approvals.ts';
 import { ARTIFACTS } from './requirements/artifacts.ts';
 import { CHANNELS } from './requirements/channels.ts';
@@ -39,6 +40,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
     OUTSIDE_TOOLS,
     JOBS,
     AGENTS,
+    APIS,
     CHANNELS,
   ].flatMap((rows) => requirementsOf(rows, false)),
   ...requirementsOf(PLANNED, true),

@@ -23,6 +23,7 @@ import type { NewEvent } from '../../src/store/turns/step-store.ts';
 import { InvalidResultError } from '../../src/tools/tool-error.ts';
 import { askingTool, isConfirmAgent } from '../approvals/confirm-agent.ts';
 import { mayWait, prepareCalls } from '../approvals/gate-calls.ts';
+import { callLogger } from '../logging.ts';
 import { AnswerLost, type ModelAnswer, ModelCallbacks, ModelExchange } from './ask-model.ts';
 import { checkRateLimit, hasAnswered, ModelRateLimited, rateLimitedStep, sharedLimit } from './limits.ts';
 import { failureOf, logFailed, outageIn, retriedUnlessLast, turnErrorOf } from './step-failures.ts';
@@ -64,6 +65,11 @@ function exchangeOf(step: ModelStepParts, callbacks: ModelCallbacks): ModelExcha
       toolFactories: settings.toolFactories,
       toolEdits,
       markUntrusted: settings.markUntrusted,
+      warn: (message) => {
+        const { dependencies, place } = step;
+        const text = dependencies.conceal ? 'an optional toolset has failed' : message;
+        callLogger(dependencies, { ...place, agent: agent.name }).warn(text);
+      },
     },
     callbacks,
     time,

@@ -20,7 +20,7 @@ import { callerOf, NotDeployedHere } from '../agents.ts';
 import { askOfUnknown, RecordedAnswers } from '../approvals/call-answers.ts';
 import { recordClaims } from '../approvals/claimed-entries.ts';
 import { suspendCall } from '../approvals/suspend-call.ts';
-import { type Attempt, isLastRefusal, isRetryLater } from '../attempt.ts';
+import { type Attempt, isLastRefusal, isLastSearch, isRetryLater } from '../attempt.ts';
 import { resultOfAgent } from '../children/agent-of-call.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { assertOwnJob, awaitJob } from '../jobs/await-job.ts';
@@ -30,7 +30,7 @@ import type { ParkedRun } from '../jobs/job-outcomes.ts';
 import type { CallReport } from '../telemetry/reports.ts';
 import { beginCall, plannedArguments, trustedInput } from './begin-call.ts';
 import { contextInitOf, contextParts } from './call-context.ts';
-import { deployedTool, searchTime, searchTool } from './find-tool.ts';
+import { deployedTool, searchTime, searchTool, wasSearched } from './find-tool.ts';
 import {
   type CallOutcome,
   callResult,
@@ -46,6 +46,7 @@ import {
   describeFailure,
   hasNotRun,
   isToolTimeout,
+  isUnknownOutcome,
   recordedFailure,
   retryUnlessSpent,
   type StartedCall,
@@ -279,7 +280,7 @@ class Call {
         return finished(tool, await jobOutcomes.outOfTime(job, before));
       }
       report.failed(isLate ? 'timeout' : TOOL_FAILED);
-      if (isLate && run.onUnknown !== 'retry') return { is: 'unknown', run };
+      if (isUnknownOutcome(thrown) && run.onUnknown !== 'retry') return { is: 'unknown', run };
       if (!run.isForOneStart) await retryUnlessSpent(this.#dependencies, run.tried, thrown);
     }
     const ended = await job?.end({ response: { error: describeFailure(thrown).message }, failed: true });
@@ -330,7 +331,8 @@ class Call {
 
   /** This worker has no such agent or tool; on the last attempt nobody is taken to have it. */
   async #refusedHere(error: unknown): Next<'finished'> {
-    if (!(error instanceof NotDeployedHere) || !isLastRefusal()) throw error;
+    if (!(error instanceof NotDeployedHere)) throw error;
+    if (!isLastRefusal() && !(wasSearched(error) && isLastSearch())) throw error;
     const { session, answered } = this.#input;
     if (answered !== undefined) {
       await recordClaims(this.#dependencies, { session, entries: answered.entries });

@@ -80,8 +80,18 @@ export async function searchTool(search: ToolSearch, called: CalledName): Promis
   const site = { agent, context: new ReadonlyContext(init), toolFactories, toolEdits: edits };
   const late = () => tooLate(agent, name, time);
   const found = (await inTime(() => findTool(site, name), { time, late, current })) ?? own;
-  if (found === undefined) throw notDeployed(agent, name);
-  return found;
+  if (found !== undefined) return found;
+  const missing = notDeployed(agent, name);
+  if (agent.tools.some(isBaseToolset)) searched.add(missing);
+  throw missing;
+}
+
+/** Those that toolsets were asked for, and don't have: tools may vanish from them while turns run. */
+const searched = new WeakSet<NotDeployedHere>();
+
+/** Whether the toolsets of the agent were asked for the tool. */
+export function wasSearched(error: NotDeployedHere): boolean {
+  return searched.has(error);
 }
 
 function notDeployed({ tools }: LlmAgent, name: string): NotDeployedHere {

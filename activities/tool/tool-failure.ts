@@ -65,17 +65,24 @@ interface ToolFailure {
   message: string;
   stack: string | undefined;
   retryable: boolean;
+  /** Milliseconds. */
+  retryAfter: number;
 }
+
+/** Milliseconds that a tool may put off its next attempt. */
+const LONGEST_PUT_OFF = 3_600_000;
 
 const DEEPEST_CAUSE = 8;
 
 /** A value that a tool threw: it may be of any type, with getters that throw. */
 export function describeFailure(thrown: unknown): ToolFailure {
   const stack = thrownField(thrownField(thrown, 'cause'), 'stack') ?? thrownField(thrown, 'stack');
+  const retryAfter = thrownField(thrown, 'retryAfter');
   return {
     message: thrownMessage(thrown),
     stack: typeof stack === 'string' && stack !== '' ? stack : undefined,
     retryable: thrownField(thrown, 'retryable') !== false,
+    retryAfter: typeof retryAfter === 'number' && retryAfter > 0 ? Math.min(retryAfter, LONGEST_PUT_OFF) : 0,
   };
 }
 
@@ -96,6 +103,11 @@ export function storeErrorIn(thrown: unknown): StoreError | undefined {
 
 export function isToolTimeout(thrown: unknown): boolean {
   return isA(HoldfastError, thrown) && thrown.code === 'HOLDFAST_TOOL_TIMEOUT';
+}
+
+/** Whether the tool itself may have had its effect, and doesn't know. */
+export function isUnknownOutcome(thrown: unknown): boolean {
+  return isToolTimeout(thrown) || (isA(HoldfastError, thrown) && thrown.code === 'HOLDFAST_UNKNOWN_OUTCOME');
 }
 
 /** `instanceof` throws for some values that can be thrown, a revoked proxy for one. */
@@ -127,7 +139,7 @@ export async function retryUnlessSpent(
   call: TriedCall,
   thrown: unknown,
 ): Promise<void> {
-  const { message, stack, retryable } = describeFailure(thrown);
+  const { message, stack, retryable, retryAfter } = describeFailure(thrown);
   if (!retryable) return;
   const { input, begun, tool, durable } = call;
   const { session, callKey } = input;
@@ -144,7 +156,7 @@ export async function retryUnlessSpent(
   });
   if (failures >= durable.retry.maximumAttempts) return;
   throw retryLater(TOOL_FAILED, isHidden ? `Error in tool '${tool}'` : message, {
-    delay: delayOf(durable, begun.failures),
+    delay: Math.max(delayOf(durable, begun.failures), retryAfter),
   });
 }
 

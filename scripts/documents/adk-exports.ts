@@ -58,6 +58,12 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
+    how: 'Styles, all security schemes, status codes and retries count; requests are guarded. `OpenApiSpecParser` keeps references of schemas: give the document to `createRestApiTool`. Names of arguments have acronyms in one piece. No secret is kept in the state.',
+    names: `OpenAPIToolset OpenApiSpecParser OperationParser ParsedOperation RestApiTool createRestApiTool
+      ToolAuthHandler AuthPreparationResult ApiParameter OperationEndpoint`,
+  },
+  {
+    kind: 'ours',
     how: 'A call runs its agent as a child workflow in a session of its own, with `timeout`, `attempts`, `budget`, `taskQueue` and gates; its failure is told.',
     names: 'AgentTool AgentToolConfig',
   },
@@ -198,12 +204,6 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
     kind: 'not yet',
     what: 'Tasks of sub-agents (later)',
     names: 'FinishTaskTool FINISH_TASK_TOOL_NAME FINISH_TASK_SUCCESS_RESULT',
-  },
-  {
-    kind: 'not yet',
-    what: 'OpenAPI (later)',
-    names: `OpenAPIToolset OpenApiSpecParser OperationParser OperationEndpoint ParsedOperation ApiParameter RestApiTool
-      createRestApiTool ToolAuthHandler AuthPreparationResult`,
   },
   {
     kind: 'not yet',

@@ -64,6 +64,9 @@ export const ERROR_CODES = {
   HOLDFAST_TOO_MANY_CHUNKS: { name: 'TooManyChunks' },
   HOLDFAST_MCP_UNAVAILABLE: { name: 'McpUnavailable', ...RETRYABLE },
   HOLDFAST_MCP_REFUSED: { name: 'McpRefused' },
+  HOLDFAST_HTTP_STATUS: { name: 'ToolError' },
+  HOLDFAST_OPENAPI_DOCUMENT: { name: 'DocumentProblem' },
+  HOLDFAST_NO_CREDENTIALS: { name: 'ToolError' },
 
   // Models
   HOLDFAST_MODEL_RATE_LIMITED: { name: 'ModelError', ...RETRYABLE },

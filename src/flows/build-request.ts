@@ -41,6 +41,8 @@ export interface RequestSite {
   toolEdits: readonly ToolEdit[];
   /** Results of tools that are not trusted are marked as data. */
   markUntrusted: boolean;
+  /** Is told once of an optional toolset that fails. */
+  warn?: (message: string) => void;
 }
 
 export interface BuiltRequest {
@@ -72,7 +74,7 @@ export async function buildRequest(site: RequestSite): Promise<BuiltRequest> {
   const { agent, plugins, toolFactories: factories } = site;
   const invocation = site.init.invocation ?? new InvocationContext(site.init);
   const init = site.init.invocation === undefined ? { ...site.init, invocation } : site.init;
-  const resolved = resolveTools(agent, () => new ReadonlyContext(init));
+  const resolved = resolveTools(agent, () => new ReadonlyContext(init), site.warn);
   const groups = resolved instanceof Promise ? await resolved : resolved;
   const addsTools = site.toolEdits.some((edit) => 'add' in edit);
   const answering = responseTools(agent, addsTools);

@@ -56,14 +56,20 @@ export async function findTool(site: ToolSite, name: string): Promise<BaseTool |
   const { codeExecutor } = agent;
   if (codeExecutor?.name === name && !isBuiltInCodeExecutor(codeExecutor)) return codeTool(codeExecutor);
   const spooling = agent.tools.filter(isBaseTool);
+  let failure: ToolsetFailed | undefined;
   for (const [index, toolset] of agent.tools.entries()) {
     if (!isBaseToolset(toolset)) continue;
-    const tools = await toolsOf(agent, toolset, index, context);
+    const tools = await toolsUnless(agent, { toolset, index, context }, (failed) => {
+      failure ??= failed;
+    });
     const found = tools.find((tool) => tool.name === name);
     if (found !== undefined) return found;
     spooling.push(...tools);
   }
-  return queryNamed([...spooling, ...addedTools(toolEdits, toolFactories)], name);
+  const query = queryNamed([...spooling, ...addedTools(toolEdits, toolFactories)], name);
+  // The one that failed may have it.
+  if (query === undefined && failure !== undefined) throw failure;
+  return query;
 }
 
 /** `transfer_to_agent` where the name is that, and the agent has somebody to hand a turn on to: a processor offers it. */
@@ -75,14 +81,16 @@ export function transferToolOf(agent: LlmAgent, name: string): BaseTool | undefi
 /**
  * The agent's tools for one request, its toolsets asked; no promise where it has none of these.
  *
+ * @param warn is told once of each optional toolset that fails, until it works again.
  * @throws ToolsetFailed
  * @throws DefinitionError for two tools of one name, and for a tool of a toolset without a proper one.
  */
 export function resolveTools(
   agent: LlmAgent,
   context: () => ReadonlyContext,
+  warn: (message: string) => void = () => undefined,
 ): readonly ToolGroup[] | Promise<readonly ToolGroup[]> {
-  if (agent.tools.some(isBaseToolset)) return resolveToolsets(agent, context());
+  if (agent.tools.some(isBaseToolset)) return resolveToolsets(agent, context(), warn);
   // These don't depend on the request.
   const known = plainGroups.get(agent);
   if (known !== undefined) return known;
@@ -93,16 +101,48 @@ export function resolveTools(
 
 const plainGroups = new WeakMap<LlmAgent, readonly ToolGroup[]>();
 
-async function resolveToolsets(agent: LlmAgent, context: ReadonlyContext): Promise<readonly ToolGroup[]> {
+async function resolveToolsets(
+  agent: LlmAgent,
+  context: ReadonlyContext,
+  warn: (message: string) => void,
+): Promise<readonly ToolGroup[]> {
   const groups = await Promise.all(
     agent.tools.map(async (tool, index): Promise<ToolGroup> => {
       const field = `tools[${index}]`;
       if (!isBaseToolset(tool)) return { field, tools: [tool] };
-      return { field, toolset: tool, tools: await toolsOf(agent, tool, index, context) };
+      const tools = await toolsUnless(agent, { toolset: tool, index, context }, ({ message }) => {
+        if (!failing.has(tool)) warn(`${message}; it is optional: the agent goes on without its tools`);
+        failing.add(tool);
+      });
+      return { field, toolset: tool, tools };
     }),
   );
   assertNames(agent, groups);
   return groups;
+}
+
+/** Optional toolsets whose failure was told. */
+const failing = new WeakSet<BaseToolset>();
+
+/**
+ * The tools of a toolset; none of an optional one that fails.
+ *
+ * @throws ToolsetFailed
+ */
+async function toolsUnless(
+  agent: LlmAgent,
+  { toolset, index, context }: { toolset: BaseToolset; index: number; context: ReadonlyContext },
+  onFailure: (failure: ToolsetFailed) => void,
+): Promise<readonly BaseTool[]> {
+  try {
+    const tools = await toolsOf(agent, toolset, index, context);
+    failing.delete(toolset);
+    return tools;
+  } catch (error) {
+    if (!(error instanceof ToolsetFailed) || toolset.optional !== true) throw error;
+    onFailure(error);
+    return [];
+  }
 }
 
 /**

@@ -14,7 +14,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 export interface GuardedRequest {
   /** @default 'GET' */
-  method?: 'GET' | 'POST';
+  method?: string;
   headers?: Readonly<Record<string, string>>;
   body?: string | Uint8Array;
   signal?: AbortSignal;
@@ -39,6 +39,12 @@ export interface GuardedOptions {
    * @default 64 KiB
    */
   maxBytes?: number;
+  /**
+   * Whether a redirect of a GET or HEAD may lead to another host. Headers of the request don't go there, but `accept`.
+   *
+   * @default false
+   */
+  leavesHost?: boolean;
   /** All addresses of a name. Defaults to the system's. */
   resolve?: (host: string) => Promise<readonly string[]>;
 }
@@ -52,6 +58,13 @@ export interface GuardedAnswer {
   cut: boolean;
 }
 
+/** An answer whose body is read as it comes. A body that is not read is to be given up, by {@link GuardedStream.drop}. */
+export interface GuardedStream extends Pick<GuardedAnswer, 'status' | 'headers'> {
+  /** @throws HOLDFAST_FETCH_FAILED where it ends early, while it is read. */
+  body: AsyncIterable<Buffer>;
+  drop(): void;
+}
+
 /**
  * Asks a server of the public internet whose address somebody else has chosen: over TLS, at an address that was looked at before the
  * connection is made and is the one it is made to, through no proxy, and to no other host by a redirect.
@@ -63,53 +76,105 @@ export async function guardedFetch(
   init: GuardedRequest = {},
   options: GuardedOptions = {},
 ): Promise<GuardedAnswer> {
+  const { maxBytes = DEFAULT_MOST_BYTES } = options;
+  const { status, headers, body, drop } = await guardedStream(url, init, options);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk.subarray(0, maxBytes - size));
+    size += chunk.length;
+    if (size <= maxBytes) continue;
+    drop();
+    return { status, headers, body: Buffer.concat(chunks), cut: true };
+  }
+  return { status, headers, body: Buffer.concat(chunks), cut: false };
+}
+
+/**
+ * {@link guardedFetch} without a limit of bytes: the caller has one.
+ *
+ * @throws HOLDFAST_ADDRESS_REFUSED, HOLDFAST_FETCH_FAILED; `details.sent` is false where no connection was made, so that nothing has run.
+ */
+export async function guardedStream(
+  url: string | URL,
+  init: GuardedRequest = {},
+  options: GuardedOptions = {},
+): Promise<GuardedStream> {
   const { timeout = DEFAULT_TIMEOUT } = options;
   const late = AbortSignal.timeout(timeout);
   const signal = init.signal === undefined ? late : AbortSignal.any([init.signal, late]);
+  const { method = 'GET' } = init;
+  const isSafe = method === 'GET' || method === 'HEAD';
   let destination = checkedUrl(url, options.allow);
+  let request = init;
   for (let hop = 0; ; hop += 1) {
-    const answer = await ask(destination, init, options, signal);
+    const answer = await ask(destination, request, options, signal);
     const next = REDIRECTS.has(answer.status) ? answer.headers.location : undefined;
-    if (next === undefined) return answer;
+    if (next === undefined || (!isSafe && !SAME_REQUEST.has(answer.status))) return answer;
+    answer.drop();
     if (hop === MOST_HOPS)
       throw new HoldfastError(
         'HOLDFAST_FETCH_FAILED',
         `${destination.host} redirects more than ${MOST_HOPS} times`,
       );
-    if (init.method === 'POST' && !SAME_REQUEST.has(answer.status)) return answer;
-    destination = sameOrigin(destination, next, options);
+    const from = destination;
+    destination = redirected(from, next, options, isSafe);
+    if (destination.url.origin !== from.url.origin) request = withoutHeaders(request);
   }
 }
 
-function sameOrigin({ url, host }: Destination, location: string, { allow }: GuardedOptions): Destination {
+function redirected(
+  { url, host }: Destination,
+  location: string,
+  { allow, leavesHost = false }: GuardedOptions,
+  isSafe: boolean,
+): Destination {
   const next = URL.parse(location, url.href);
   if (next === null)
     throw new HoldfastError('HOLDFAST_FETCH_FAILED', `${host} redirects to an invalid address`);
   const checked = checkedUrl(next, allow);
-  if (next.origin !== url.origin)
+  if (next.origin !== url.origin && !(leavesHost && isSafe))
     throw new HoldfastError('HOLDFAST_ADDRESS_REFUSED', `${host} redirects to another host`);
   return checked;
+}
+
+/** Any header of the app may be a credential. */
+function withoutHeaders({ headers = {}, ...request }: GuardedRequest): GuardedRequest {
+  const kept = Object.entries(headers).filter(([name]) => name.toLowerCase() === 'accept');
+  return { ...request, headers: Object.fromEntries(kept) };
 }
 
 async function ask(
   destination: Destination,
   init: GuardedRequest,
-  { resolve = systemAddresses, maxBytes = DEFAULT_MOST_BYTES }: GuardedOptions,
+  { resolve = systemAddresses }: GuardedOptions,
   signal: AbortSignal,
-): Promise<GuardedAnswer> {
+): Promise<GuardedStream> {
   const { host, allowed } = destination;
+  const sending = { isConnected: false };
   try {
     const addresses = isIP(host) === 0 ? await aborting(resolve(host), signal) : [host];
     checkAddresses(host, addresses, allowed);
-    const response = await send(destination, addresses, init, signal);
+    const response = await send(destination, addresses, init, signal, sending);
     return {
-      ...(await read(response, maxBytes)),
       status: response.statusCode ?? 0,
       headers: headersOf(response),
+      body: read(response, host, signal),
+      drop: () => void response.destroy(),
     };
   } catch (error) {
     if (hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')) throw error;
-    throw new HoldfastError('HOLDFAST_FETCH_FAILED', `${host}: ${reasonOf(error, signal)}`);
+    const details = { sent: sending.isConnected };
+    throw new HoldfastError('HOLDFAST_FETCH_FAILED', `${host}: ${reasonOf(error, signal)}`, { details });
+  }
+}
+
+async function* read(response: IncomingMessage, host: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+  try {
+    yield* response as AsyncIterable<Buffer>;
+  } catch (error) {
+    const details = { sent: true };
+    throw new HoldfastError('HOLDFAST_FETCH_FAILED', `${host}: ${reasonOf(error, signal)}`, { details });
   }
 }
 
@@ -118,6 +183,7 @@ function send(
   addresses: readonly string[],
   { method = 'GET', headers = {}, body }: GuardedRequest,
   signal: AbortSignal,
+  sending: { isConnected: boolean },
 ): Promise<IncomingMessage> {
   const isTls = url.protocol === 'https:';
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
@@ -135,6 +201,11 @@ function send(
   // It may tell more than one error, and end without any: a server that answers 101 for one.
   request.on('error', reject).once('response', resolve);
   request.once('close', () => reject(new Error('closed without an answer')));
+  request.once('socket', (socket) =>
+    socket.once(isTls ? 'secureConnect' : 'connect', () => {
+      sending.isConnected = true;
+    }),
+  );
   request.end(body);
   return promise;
 }
@@ -152,23 +223,6 @@ function pinned(addresses: readonly string[]): LookupFunction {
       else callback(null, first.address, first.family);
     });
   };
-}
-
-async function read(
-  response: IncomingMessage,
-  maxBytes: number,
-): Promise<Pick<GuardedAnswer, 'body' | 'cut'>> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    chunks.push(chunk.subarray(0, maxBytes - size));
-    size += chunk.length;
-    if (size > maxBytes) {
-      response.destroy();
-      return { body: Buffer.concat(chunks), cut: true };
-    }
-  }
-  return { body: Buffer.concat(chunks), cut: false };
 }
 
 function headersOf({ headers }: IncomingMessage): Record<string, string> {
@@ -205,4 +259,20 @@ function reasonOf(error: unknown, signal: AbortSignal): string {
   }
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : 'the connection failed';
+}
+
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/**
+ * The header `Retry-After`: seconds, or a date.
+ *
+ * @param now milliseconds since the epoch.
+ * @returns milliseconds; undefined where it says neither.
+ */
+export function retryAfterOf(header: string | undefined, now: number): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1_000;
+  // Other texts are dates to the platform, too: `-7` is one of the year 2001.
+  const date = HTTP_DATE.test(header) ? Date.parse(header) : Number.NaN;
+  return Number.isNaN(date) ? undefined : Math.max(date - now, 0);
 }

@@ -26,13 +26,20 @@ export abstract class BaseToolset {
   readonly [BASE_TOOLSET] = true;
   readonly toolFilter: ToolPredicate | string[];
   readonly prefix?: string;
+  /** Whether the agent goes on without its tools while it fails. That is logged once, and the next request asks it again. */
+  readonly optional: boolean;
 
   /**
    * @param toolFilter a predicate, or the names of the tools to offer; an empty list offers all. Defaults to `[]`.
    * @param prefix for the names of its tools; what it means is the toolset's affair.
+   * @param options `optional`: see {@link BaseToolset.optional}; false by default.
    * @throws DefinitionError naming the argument.
    */
-  constructor(toolFilter: ToolPredicate | readonly string[] = [], prefix?: string) {
+  constructor(
+    toolFilter: ToolPredicate | readonly string[] = [],
+    prefix?: string,
+    { optional = false }: { optional?: boolean } = {},
+  ) {
     const owner = new.target.name || 'BaseToolset';
     if (typeof toolFilter !== 'function') assertToolNames(owner, 'toolFilter', toolFilter);
     if (prefix !== undefined && typeof prefix !== 'string') {
@@ -44,6 +51,7 @@ export abstract class BaseToolset {
     }
     this.toolFilter = typeof toolFilter === 'function' ? toolFilter : [...toolFilter];
     if (prefix !== undefined) this.prefix = prefix;
+    this.optional = optional;
   }
 
   /** For messages. Defaults to the class's name. */

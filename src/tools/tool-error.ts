@@ -1,4 +1,5 @@
 import { HoldfastError } from '../contract/error.ts';
+import { defined } from '../protocol/json.ts';
 
 const TOOL_ERROR = Symbol.for('holdfast.toolError');
 
@@ -7,6 +8,8 @@ export interface ToolErrorOptions extends ErrorOptions {
   code?: string;
   /** Whether another attempt may succeed. Defaults to true. */
   retryable?: boolean;
+  /** Milliseconds before which another attempt makes no sense. Defaults to the tool's own `retry`. */
+  retryAfter?: number;
 }
 
 /**
@@ -18,9 +21,14 @@ export interface ToolErrorOptions extends ErrorOptions {
 export class ToolError extends HoldfastError {
   readonly [TOOL_ERROR] = true;
   override readonly name: string = 'ToolError';
+  declare readonly retryAfter?: number;
 
-  constructor(message: string, { code = 'TOOL_ERROR', retryable = true, ...options }: ToolErrorOptions = {}) {
+  constructor(
+    message: string,
+    { code = 'TOOL_ERROR', retryable = true, retryAfter, ...options }: ToolErrorOptions = {},
+  ) {
     super(code, message, { ...options, retryable });
+    if (retryAfter !== undefined) this.retryAfter = retryAfter;
   }
 }
 
@@ -57,7 +65,7 @@ export class ToolExecutionError extends ToolError {
   override readonly name = 'ToolExecutionError';
 
   constructor(message: string, cause: unknown) {
-    const { code = 'HOLDFAST_TOOL_FAILED', retryable = true } = isToolError(cause) ? cause : {};
-    super(message, { code, retryable, cause });
+    const { code = 'HOLDFAST_TOOL_FAILED', retryable = true, retryAfter } = isToolError(cause) ? cause : {};
+    super(message, { code, retryable, cause, ...defined({ retryAfter }) });
   }
 }

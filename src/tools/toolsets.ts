@@ -75,7 +75,7 @@ export class WrappedToolset extends BaseToolset {
       const problem = `expected a toolset, got ${kindOf(inner)}`;
       throw new DefinitionError({ owner, field: 'toolset', problem });
     }
-    super([], inner.prefix);
+    super([], inner.prefix, { optional: inner.optional === true });
     this.#inner = inner;
     this.#change = change;
   }

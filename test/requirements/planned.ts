@@ -2,7 +2,6 @@ import type { Rows } from './row.ts';
 
 /** What later releases bring: no test shows it yet. */
 export const PLANNED: Rows = {
-  'openapi.tools': ['adk-rs: Where tools come from', 'Each operation of an OpenAPI document is a tool.'],
   'tools.search': ['hector: searchtool', 'A tool searches documents.'],
   'tools.command': ['hector: commandtool', 'Commands run within a policy, streamed and cancellable.'],
   'skills.toolset': ['adk-js: SkillToolset', 'Skills are listed and loaded by tools.'],

@@ -222,3 +222,15 @@ expectTypeOf<keyof ours.ResumabilityConfig>().toEqualTypeOf<keyof adk.Resumabili
 
 // A context's agent can be handed to whatever takes an agent, as in ADK.
 expectTypeOf<ours.InvocationContext['agent']>().toEqualTypeOf<ours.BaseAgent | undefined>();
+
+// OpenAPI. Documents and operations of ADK's programs fit.
+expectTypeOf<adk.ParsedOperation>().toExtend<ours.ParsedOperation>();
+expectTypeOf<adk.ApiParameter>().toExtend<ours.ApiParameter>();
+expectTypeOf<adk.OperationEndpoint>().toEqualTypeOf<ours.OperationEndpoint>();
+expectTypeOf<Parameters<adk.OpenApiSpecParser['parse']>>().toExtend<
+  Parameters<ours.OpenApiSpecParser['parse']>
+>();
+type OfAdk<Options> = Omit<NonNullable<Options>, 'toolFilter' | 'headerProvider' | 'authCredential'>;
+expectTypeOf<
+  OfAdk<ConstructorParameters<typeof adk.OpenAPIToolset>[0]>
+>().toExtend<ours.OpenAPIToolsetOptions>();

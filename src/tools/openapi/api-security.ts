@@ -1,0 +1,307 @@
+import type { AuthCredential } from '../../events/auth-credential.ts';
+import type { AuthConfig } from '../../events/event-actions.ts';
+import { isRecord } from '../../protocol/json.ts';
+import type { Context } from '../context.ts';
+import { ToolError } from '../tool-error.ts';
+import type { SecurityRequirement, SecuritySchemeObject } from './openapi-document.ts';
+import { asHeader, isFieldName } from './serialize-parameters.ts';
+
+/**
+ * Where the secret of one security scheme comes from: a credential, its text (an API key, a bearer token, or `name:password` of basic
+ * authentication), a variable of the worker's environment, or a function that is asked at each call.
+ */
+export type SchemeCredential =
+  | AuthCredential
+  | string
+  | { env: string }
+  | ((
+      context: Context,
+    ) => AuthCredential | string | undefined | Promise<AuthCredential | string | undefined>);
+
+/** The security of one operation, and where its secrets come from. */
+export interface OperationSecurity {
+  /** Alternatives, in order. None: the operation is open. */
+  requirements: readonly SecurityRequirement[];
+  schemes: Readonly<Record<string, SecuritySchemeObject>>;
+  /** By name of the scheme. */
+  credentials: ReadonlyMap<string, SchemeCredential>;
+  /** Whether people are asked for what is missing. */
+  asks: boolean;
+  /** The name under which the vault keeps the credential of a scheme. */
+  keyOf: (scheme: string) => string;
+}
+
+/** How a request proves for whom it is made. */
+export interface AppliedSecurity {
+  headers: Record<string, string>;
+  /** Encoded pairs. */
+  query: string[];
+  /** Pairs of a cookie. */
+  cookies: string[];
+  /** Texts that must not be told. */
+  secrets: string[];
+}
+
+/** Result of {@link ToolAuthHandler.prepareAuthCredentials}. Fields: `AuthPreparationResult` of `@google/adk` 2.0.0. */
+export interface AuthPreparationResult {
+  state: 'pending' | 'done';
+  authCredential?: AuthCredential;
+}
+
+/**
+ * Finds the credential of one scheme for a call, or asks for it. Semantics: `ToolAuthHandler` of `@google/adk` 2.0.0, but no secret is
+ * kept in the session's state, and each scheme of an API has a credential of its own.
+ */
+export class ToolAuthHandler {
+  readonly #context: Context;
+  readonly #scheme: SecuritySchemeObject | undefined;
+  readonly #credential: AuthCredential | undefined;
+  readonly #key: string;
+
+  /** @param credentialKey name under which a person's answer is kept. Defaults to `openapi_credential`. */
+  constructor(
+    context: Context,
+    authScheme?: SecuritySchemeObject,
+    authCredential?: AuthCredential,
+    credentialKey = 'openapi_credential',
+  ) {
+    this.#context = context;
+    this.#scheme = authScheme;
+    this.#credential = authCredential;
+    this.#key = credentialKey;
+  }
+
+  static fromToolContext(
+    context: Context,
+    authScheme?: SecuritySchemeObject,
+    authCredential?: AuthCredential,
+    options: { credentialKey?: string } = {},
+  ): ToolAuthHandler {
+    return new ToolAuthHandler(context, authScheme, authCredential, options.credentialKey);
+  }
+
+  /** With `pending` a person was asked: the tool returns, and runs again with the answer. */
+  async prepareAuthCredentials(): Promise<AuthPreparationResult> {
+    if (this.#scheme === undefined) return { state: 'done' };
+    const authConfig = this.authConfig(this.#scheme);
+    const found = this.#credential ?? this.#context.getAuthResponse(authConfig);
+    if (found !== undefined) return { state: 'done', authCredential: found };
+    this.#context.requestCredential(authConfig);
+    return { state: 'pending' };
+  }
+
+  authConfig(scheme: SecuritySchemeObject): AuthConfig {
+    return { authScheme: { ...scheme }, credentialKey: this.#key } as AuthConfig;
+  }
+}
+
+/**
+ * Chooses the first alternative whose credentials are all there. Where there is none, people are asked for the first that they can give.
+ *
+ * @returns `pending` where a person was asked: the run's result doesn't count.
+ * @throws ToolError (not retryable) that names what is missing.
+ */
+export async function securityOf(
+  security: OperationSecurity,
+  context: Context,
+): Promise<AppliedSecurity | 'pending'> {
+  const { requirements, schemes } = security;
+  if (requirements.length === 0) return nothing();
+  const found = new Map<string, AuthCredential | string | undefined>();
+  const credentialOf = async (name: string) => {
+    if (!found.has(name)) found.set(name, await configured(security, name, context));
+    return found.get(name);
+  };
+  for (const requirement of requirements) {
+    const names = Object.keys(requirement);
+    const given = await Promise.all(names.map(async (name) => [name, await credentialOf(name)] as const));
+    if (given.every(([name, credential]) => credential !== undefined && isUsable(schemes, name))) {
+      return applied(schemes, given as [string, AuthCredential | string][]);
+    }
+  }
+  for (const requirement of requirements) {
+    if (!security.asks) break;
+    const names = Object.keys(requirement);
+    const missing: string[] = [];
+    for (const name of names) if ((await credentialOf(name)) === undefined) missing.push(name);
+    const [first] = missing;
+    if (
+      first === undefined ||
+      !names.every((name) => isUsable(schemes, name)) ||
+      !missing.every((name) => isAskable(security, name))
+    )
+      continue;
+    const scheme = Object.hasOwn(schemes, first) ? schemes[first] : undefined;
+    const handler = ToolAuthHandler.fromToolContext(context, scheme, undefined, {
+      credentialKey: security.keyOf(first),
+    });
+    await handler.prepareAuthCredentials();
+    return 'pending';
+  }
+  throw new ToolError(`no credentials: it needs ${alternatives(security, found)}`, {
+    code: 'HOLDFAST_NO_CREDENTIALS',
+    retryable: false,
+  });
+}
+
+function alternatives(
+  { requirements, schemes }: OperationSecurity,
+  found: ReadonlyMap<string, unknown>,
+): string {
+  const told = requirements.slice(0, 5).map((requirement) =>
+    Object.keys(requirement)
+      .slice(0, 5)
+      .map((name) => {
+        const scheme = Object.hasOwn(schemes, name) ? schemes[name] : undefined;
+        const short = name.slice(0, 60);
+        if (scheme === undefined) return `${short} (the document does not define it)`;
+        if (!isUsable(schemes, name)) return `${short} (${scheme.type.slice(0, 30)}: not supported)`;
+        return found.get(name) === undefined ? `${short} (missing)` : `${short} (given)`;
+      })
+      .join(' and '),
+  );
+  return told.join(', or ');
+}
+
+function nothing(): AppliedSecurity {
+  return { headers: {}, query: [], cookies: [], secrets: [] };
+}
+
+function isUsable(schemes: OperationSecurity['schemes'], name: string): boolean {
+  const scheme = Object.hasOwn(schemes, name) ? schemes[name] : undefined;
+  if (scheme === undefined) return false;
+  if (scheme.type === 'apiKey') {
+    const { name: field, in: place } = scheme;
+    if (typeof field !== 'string') return false;
+    return place === 'query' || ((place === 'header' || place === 'cookie') && isFieldName(field));
+  }
+  if (scheme.type === 'http')
+    return typeof scheme.scheme === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(scheme.scheme);
+  return scheme.type === 'oauth2' || scheme.type === 'openIdConnect';
+}
+
+/** The vault keeps API keys, bearer tokens and passwords. */
+function isAskable({ credentials }: OperationSecurity, name: string): boolean {
+  return !credentials.has(name);
+}
+
+/** The developer's, or what a person has given for this scheme of this API. */
+async function configured(
+  { credentials, schemes, asks, keyOf }: OperationSecurity,
+  name: string,
+  context: Context,
+): Promise<AuthCredential | string | undefined> {
+  const source = credentials.get(name);
+  const scheme = Object.hasOwn(schemes, name) ? schemes[name] : undefined;
+  if (source === undefined) {
+    return asks && scheme !== undefined
+      ? context.getAuthResponse({ authScheme: { ...scheme }, credentialKey: keyOf(name) } as AuthConfig)
+      : undefined;
+  }
+  if (typeof source === 'function') return await source(context);
+  if (typeof source === 'string') return source;
+  if ('env' in source) return process.env[source.env] || undefined;
+  return source;
+}
+
+function applied(
+  schemes: OperationSecurity['schemes'],
+  given: readonly [string, AuthCredential | string][],
+): AppliedSecurity {
+  const result = nothing();
+  for (const [name, credential] of given)
+    apply(result, name, schemes[name] as SecuritySchemeObject, credential);
+  return result;
+}
+
+function apply(
+  result: AppliedSecurity,
+  name: string,
+  scheme: SecuritySchemeObject,
+  credential: AuthCredential | string,
+): void {
+  if (scheme.type === 'apiKey') {
+    const key = typeof credential === 'string' ? credential : (credential.apiKey ?? tokenOf(credential));
+    if (key === undefined) throw unfit(name, 'an API key');
+    result.secrets.push(key);
+    const field = scheme.name as string;
+    if (scheme.in === 'query') result.query.push(`${encodeURIComponent(field)}=${encodeURIComponent(key)}`);
+    else if (scheme.in === 'cookie') result.cookies.push(`${field}=${encodeURIComponent(key)}`);
+    else result.headers[field.toLowerCase()] = secretHeader(name, key);
+    return;
+  }
+  if (scheme.type === 'http' && scheme.scheme?.toLowerCase() === 'basic') {
+    const pair = typeof credential === 'string' ? credential : pairOf(credential);
+    if (pair?.includes(':') !== true) throw unfit(name, 'a user name and a password');
+    const encoded = Buffer.from(pair).toString('base64');
+    result.secrets.push(encoded, pair.slice(pair.indexOf(':') + 1));
+    result.headers.authorization = `Basic ${encoded}`;
+    return;
+  }
+  const token = typeof credential === 'string' ? credential : (tokenOf(credential) ?? credential.apiKey);
+  if (token === undefined) throw unfit(name, 'a token');
+  result.secrets.push(token);
+  const kind = scheme.type === 'http' && scheme.scheme?.toLowerCase() !== 'bearer' ? scheme.scheme : 'Bearer';
+  result.headers.authorization = secretHeader(name, `${kind} ${token}`);
+}
+
+function pairOf({ http }: AuthCredential): string | undefined {
+  const { username, password } = http?.credentials ?? {};
+  return username === undefined ? undefined : `${username}:${password ?? ''}`;
+}
+
+function tokenOf({ http, oauth2 }: AuthCredential): string | undefined {
+  return http?.credentials.token ?? oauth2?.accessToken;
+}
+
+/** Says nothing of the value. */
+function secretHeader(name: string, value: string): string {
+  try {
+    return asHeader(name, value);
+  } catch {
+    throw unfit(name, 'a text that a header can hold');
+  }
+}
+
+function unfit(name: string, wanted: string): ToolError {
+  return new ToolError(`the credential of the security scheme ${name.slice(0, 60)} is not ${wanted}`, {
+    code: 'HOLDFAST_NO_CREDENTIALS',
+    retryable: false,
+  });
+}
+
+const REMOVED = '[removed]';
+/** Shorter texts are in any answer by chance. */
+const SHORTEST_SECRET = 4;
+
+/** Names of headers whose values are secrets. */
+const SECRET_HEADER = /auth|key|token|secret|cookie|session|signature|password/i;
+
+/** The values among an app's own headers that must not be told. */
+export function secretsIn(headers: Readonly<Record<string, string>>): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => {
+    if (!SECRET_HEADER.test(name)) return [];
+    // A server may tell the part after `Bearer` alone.
+    return [value, ...value.split(' ').slice(1)];
+  });
+}
+
+/** A text without secrets: as they are, in JSON, and in addresses. */
+export function withoutSecretsIn(text: string, secrets: readonly string[]): string {
+  let clean = text;
+  for (const secret of secrets) {
+    if (secret.length < SHORTEST_SECRET) continue;
+    for (const form of new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])) {
+      clean = clean.replaceAll(form, REMOVED);
+    }
+  }
+  return clean;
+}
+
+/** @returns whether a value can be a {@link SchemeCredential}. */
+export function isSchemeCredential(value: unknown): value is SchemeCredential {
+  if (typeof value === 'function') return true;
+  if (typeof value === 'string') return value !== '';
+  if (!isRecord(value)) return false;
+  return typeof value.env === 'string' ? value.env !== '' : typeof value.authType === 'string';
+}

@@ -1,0 +1,155 @@
+import { readFile, stat } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { guardedFetch } from '../../net/guarded-fetch.ts';
+import { isRecord } from '../../protocol/json.ts';
+import { messageOf } from '../../protocol/message-of.ts';
+import type { DocumentThreadData, DocumentThreadMessage } from './document-thread.ts';
+import {
+  DocumentProblem,
+  type OperationObject,
+  resolved,
+  type SecuritySchemeObject,
+} from './openapi-document.ts';
+import { type Definitions, definitionsOf } from './operation-schema.ts';
+import { readOperations } from './read-operations.ts';
+
+/** Where a document is: in memory, or at an address. */
+export type DocumentSource =
+  | { document: object }
+  | { text: string; type?: 'json' | 'yaml' }
+  | { url: string | URL; allow: readonly string[] };
+
+/** An operation of a loaded document. */
+export interface LoadedOperation {
+  method: string;
+  path: string;
+  operationId?: string;
+  tags: readonly string[];
+  problem?: string;
+  /** Read when it is asked for. */
+  operation: () => OperationObject;
+}
+
+export interface LoadedDocument {
+  title: string;
+  operations: readonly LoadedOperation[];
+  securitySchemes: Readonly<Record<string, SecuritySchemeObject>>;
+  definitions: Definitions;
+}
+
+const MOST_BYTES = 64 * 1024 * 1024;
+/** Milliseconds. */
+const FETCH_TIME = 30_000;
+const READ_TIME = 60_000;
+/** Mebibytes of a thread's heap: documents of 64 MiB need less. */
+const MOST_HEAP = 2_048;
+
+/**
+ * Reads a document. A text is parsed in a thread, so that the worker goes on meanwhile.
+ *
+ * @throws DocumentProblem
+ * @throws HOLDFAST_FETCH_FAILED, HOLDFAST_ADDRESS_REFUSED
+ */
+export async function loadDocument(source: DocumentSource): Promise<LoadedDocument> {
+  if ('document' in source) {
+    const { document } = source;
+    // To convert it takes long.
+    if (isRecord(document) && document.swagger !== undefined)
+      return await parsedInThread({ text: jsonOf(document), type: 'json' });
+    return ofObject(document);
+  }
+  if ('text' in source) return await parsedInThread(source);
+  return await parsedInThread({ text: await textAt(source) });
+}
+
+function jsonOf(document: object): string {
+  try {
+    return JSON.stringify(document);
+  } catch (error) {
+    throw new DocumentProblem(`it is no JSON: ${messageOf(error).slice(0, 200)}`);
+  }
+}
+
+function ofObject(document: object): LoadedDocument {
+  const { title, operations, securitySchemes } = readOperations(document);
+  return {
+    title,
+    securitySchemes,
+    operations: operations.map(({ operation, ...rest }) => ({
+      ...rest,
+      ...(operation.operationId === undefined ? {} : { operationId: operation.operationId }),
+      tags: operation.tags ?? [],
+      operation: () => operation,
+    })),
+    definitions: (reference) => resolved(document, { $ref: reference }),
+  };
+}
+
+async function parsedInThread(data: DocumentThreadData): Promise<LoadedDocument> {
+  if (data.text.length > MOST_BYTES) throw tooLarge();
+  const message = await answerOfThread(data);
+  if ('problem' in message) throw new DocumentProblem(message.problem);
+  const { title, operations, definitions, securitySchemes } = message;
+  return {
+    title,
+    securitySchemes,
+    operations: operations.map(({ text, ...rest }) => ({
+      ...rest,
+      operation: () => JSON.parse(text) as OperationObject,
+    })),
+    definitions: definitionsOf(definitions),
+  };
+}
+
+async function answerOfThread(workerData: DocumentThreadData): Promise<DocumentThreadMessage> {
+  const file = import.meta.url.endsWith('.ts') ? './document-thread.ts' : './document-thread.js';
+  const thread = new Worker(new URL(file, import.meta.url), {
+    workerData,
+    // Type stripping is experimental in Node 22, and says so on stderr.
+    execArgv: ['--disable-warning=ExperimentalWarning'],
+    resourceLimits: { maxOldGenerationSizeMb: MOST_HEAP },
+    name: 'holdfast openapi',
+  });
+  thread.unref();
+  const { promise, resolve, reject } = Promise.withResolvers<DocumentThreadMessage>();
+  const late = setTimeout(
+    () => reject(new DocumentProblem(`it was not read within ${READ_TIME / 1000} seconds`)),
+    READ_TIME,
+  );
+  thread.once('message', resolve);
+  thread.on('error', (error) =>
+    reject(new DocumentProblem(`it can't be read: ${messageOf(error).slice(0, 200)}`)),
+  );
+  thread.once('exit', () => reject(new DocumentProblem('its reader ended without an answer')));
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(late);
+    await thread.terminate();
+  }
+}
+
+async function textAt({ url, allow }: { url: string | URL; allow: readonly string[] }): Promise<string> {
+  const address = String(url);
+  if (/^https?:/i.test(address)) {
+    const options = { allow, timeout: FETCH_TIME, maxBytes: MOST_BYTES, leavesHost: true };
+    const { status, body, cut } = await guardedFetch(address, {}, options);
+    if (status !== 200) throw new DocumentProblem(`the server answered ${status}`);
+    if (cut) throw tooLarge();
+    return body.toString('utf8');
+  }
+  const path = address.startsWith('file:') ? fileURLToPath(address) : address;
+  try {
+    const { size } = await stat(path);
+    if (size > MOST_BYTES) throw tooLarge();
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (error instanceof DocumentProblem) throw error;
+    throw new DocumentProblem(`the file can't be read: ${messageOf(error)}`);
+  }
+}
+
+function tooLarge(): DocumentProblem {
+  return new DocumentProblem(`it has more than ${MOST_BYTES / 1024 / 1024} MiB`);
+}

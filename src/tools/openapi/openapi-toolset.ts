@@ -1,0 +1,293 @@
+import { setImmediate } from 'node:timers/promises';
+import { hasCode } from '../../contract/error.ts';
+import type { AuthCredential } from '../../events/auth-credential.ts';
+import { defined, isRecord } from '../../protocol/json.ts';
+import { DefinitionError } from '../../schema/definition-error.ts';
+import { didYouMean } from '../../schema/known-fields.ts';
+import { thrownMessage } from '../../schema/thrown-message.ts';
+import type { BaseTool } from '../base-tool.ts';
+import { BaseToolset } from '../base-toolset.ts';
+import type { ReadonlyContext } from '../readonly-context.ts';
+import type { OperationSecurity, SchemeCredential } from './api-security.ts';
+import {
+  type DocumentSource,
+  type LoadedDocument,
+  type LoadedOperation,
+  loadDocument,
+} from './load-document.ts';
+import {
+  DocumentProblem,
+  type OperationObject,
+  quoted,
+  type SecurityRequirement,
+  type ServerObject,
+} from './openapi-document.ts';
+import { uniqueNames } from './operation-names.ts';
+import { isSafeMethod, RestApiTool, type RestApiToolOptions, withOperation } from './rest-api-tool.ts';
+import { baseUrlOf } from './server-url.ts';
+import {
+  checkedToolsetOptions,
+  isChosen,
+  type OpenAPIToolsetOptions,
+  type OperationView,
+} from './toolset-options.ts';
+
+/** Milliseconds for which a document that could not be loaded is not asked for again. */
+const FAILURE_LASTS = 10_000;
+/** Milliseconds of one slice of work: the worker goes on between two. */
+const SLICE = 15;
+const LONGEST_DESCRIPTION = 1_024;
+
+/**
+ * The operations of an OpenAPI document as tools. The document is loaded once, when it is first asked for; {@link OpenAPIToolset.load}
+ * does that earlier. Semantics: `OpenAPIToolset` of `@google/adk` 2.0.0; options of ours are beside those.
+ *
+ * @throws DefinitionError from the constructor, naming the option.
+ * @example
+ * new OpenAPIToolset({
+ *   specUrl: new URL('./pets.yaml', import.meta.url),
+ *   include: { tags: ['pets'] },
+ *   credentials: { petKey: { env: 'PETS_API_KEY' } },
+ *   requireConfirmation: 'writes',
+ * });
+ */
+export class OpenAPIToolset extends BaseToolset {
+  readonly #options: OpenAPIToolsetOptions;
+  readonly #source: DocumentSource;
+  #loading: Promise<readonly RestApiTool[]> | undefined;
+
+  constructor(options: OpenAPIToolsetOptions = {}) {
+    const owner = new.target.name || 'OpenAPIToolset';
+    const source = checkedToolsetOptions(owner, options);
+    super(options.toolFilter, options.prefix, defined({ optional: options.optional }));
+    this.#options = options;
+    this.#source = source;
+  }
+
+  override get name(): string {
+    return this.#options.name ?? super.name;
+  }
+
+  override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
+    const tools = await this.#tools();
+    if (context !== undefined) return tools.filter((tool) => this.isToolSelected(tool, context));
+    const { toolFilter } = this;
+    if (typeof toolFilter === 'function' || toolFilter.length === 0) return [...tools];
+    return tools.filter(({ name }) => toolFilter.includes(name));
+  }
+
+  /**
+   * Loads the document and makes its tools, so that what is wrong with them is told before a turn needs them.
+   *
+   * @throws DefinitionError naming the operation, or saying why there is no document.
+   */
+  async load(): Promise<void> {
+    await this.#tools();
+  }
+
+  override async close(): Promise<void> {
+    this.#loading = undefined;
+  }
+
+  async #tools(): Promise<readonly RestApiTool[]> {
+    this.#loading ??= this.#load();
+    return await this.#loading;
+  }
+
+  #load(): Promise<readonly RestApiTool[]> {
+    const loading = this.#made();
+    loading.catch(() => {
+      const forget = setTimeout(() => {
+        if (this.#loading === loading) this.#loading = undefined;
+      }, FAILURE_LASTS);
+      forget.unref();
+    });
+    return loading;
+  }
+
+  async #made(): Promise<readonly RestApiTool[]> {
+    const owner = this.name;
+    let document: LoadedDocument;
+    try {
+      document = await loadDocument(this.#source);
+    } catch (error) {
+      const isKnown =
+        error instanceof DocumentProblem ||
+        hasCode(error, 'HOLDFAST_FETCH_FAILED') ||
+        hasCode(error, 'HOLDFAST_ADDRESS_REFUSED');
+      if (!isKnown) throw error;
+      throw new DefinitionError(
+        { owner, field: sourceField(this.#options), problem: thrownMessage(error) },
+        { cause: error },
+      );
+    }
+    const operations = this.#chosen(document);
+    const tools: RestApiTool[] = [];
+    let began = performance.now();
+    for (const [name, operation] of operations) {
+      tools.push(this.#tool(document, name, operation));
+      if (performance.now() - began < SLICE) continue;
+      await setImmediate();
+      began = performance.now();
+    }
+    return tools;
+  }
+
+  #chosen({ operations }: LoadedDocument): [string, LoadedOperation][] {
+    const { prefix, toolFilter } = this;
+    const { include, exclude, maxOperations = 128, options } = this.#options;
+    const names = uniqueNames(operations, prefix);
+    const all = operations.map((operation, index) => [names[index], operation] as [string, LoadedOperation]);
+    assertNamesExist(this.name, all, this.#options, toolFilter);
+    const chosen = all.filter(([name, operation]) => {
+      const view = viewOf(name, operation);
+      if (include !== undefined && !isChosen(view, include)) return false;
+      if (exclude !== undefined && isChosen(view, exclude)) return false;
+      return typeof toolFilter === 'function' || toolFilter.length === 0 || toolFilter.includes(name);
+    });
+    if (chosen.length > maxOperations) {
+      const tags = [...new Set(all.flatMap(([, { tags }]) => tags))].slice(0, 20).map(quoted).join(', ');
+      throw new DefinitionError({
+        owner: this.name,
+        field: 'include',
+        problem:
+          `${chosen.length} operations are chosen, and each request to a model would have all of them: choose some by include ` +
+          `(tags: ${tags || 'none'}), or set maxOperations, which is ${maxOperations}`,
+      });
+    }
+    if (chosen.length === 0 && options === undefined) {
+      throw new DefinitionError({ owner: this.name, field: 'include', problem: 'no operation is chosen' });
+    }
+    return chosen;
+  }
+
+  #tool(document: LoadedDocument, name: string, operation: LoadedOperation): RestApiTool {
+    const { method, path, operationId, problem } = operation;
+    const owner = `${this.name}: operation ${quoted(operationId ?? `${method} ${path}`)}`;
+    if (problem !== undefined) throw new DefinitionError({ owner, problem });
+    try {
+      const read = operation.operation();
+      const baseUrl = baseUrlOf((read.servers ?? []) as ServerObject[], this.#options);
+      const tool = new RestApiTool(
+        name,
+        descriptionOf(read, operation),
+        { baseUrl, path, method },
+        read,
+        this.#options.authScheme,
+        this.#options.authCredential as AuthCredential | undefined,
+        withOperation(this.#optionsOf(name, operation), {
+          definitions: document.definitions,
+          security: this.#security(document, read, baseUrl),
+        }),
+      );
+      // What is wrong with a schema is told now.
+      tool._getDeclaration();
+      return tool;
+    } catch (error) {
+      if (error instanceof DocumentProblem)
+        throw new DefinitionError({ owner, problem: error.message }, { cause: error });
+      if (error instanceof RangeError) {
+        throw new DefinitionError({ owner, problem: 'it is nested too deeply' }, { cause: error });
+      }
+      if (error instanceof DefinitionError) {
+        throw new DefinitionError(
+          { owner, ...defined({ field: error.field }), problem: error.problem },
+          { cause: error },
+        );
+      }
+      throw error;
+    }
+  }
+
+  #optionsOf(name: string, operation: LoadedOperation): RestApiToolOptions {
+    const { toolOptions = {}, options, requireConfirmation, approval } = this.#options;
+    const { preservePropertyNames, headerProvider, credentialKey, allow } = this.#options;
+    const view = viewOf(name, operation);
+    const own = typeof options === 'function' ? options(view) : ownOptions(options, view);
+    const asks = requireConfirmation === 'writes' ? !isSafeMethod(operation.method) : requireConfirmation;
+    return {
+      ...defined({ preservePropertyNames, headerProvider, credentialKey, allow }),
+      ...toolOptions,
+      ...(asks === undefined || asks === false
+        ? {}
+        : { requireConfirmation: asks, ...defined({ approval }) }),
+      ...own,
+    };
+  }
+
+  #security(
+    { securitySchemes, title }: LoadedDocument,
+    { security = [] }: OperationObject,
+    baseUrl: string,
+  ): OperationSecurity {
+    const { credentials = {}, askForCredentials = true, credentialKey, authCredential } = this.#options;
+    const given = new Map<string, SchemeCredential>(Object.entries(credentials));
+    const schemes = Object.keys(securitySchemes);
+    const [only] = schemes;
+    // ADK's one credential is that of the one scheme.
+    if (authCredential !== undefined && schemes.length === 1 && only !== undefined && !given.has(only))
+      given.set(only, authCredential);
+    return {
+      requirements: security as readonly SecurityRequirement[],
+      schemes: securitySchemes,
+      credentials: given,
+      asks: askForCredentials,
+      keyOf: (scheme) => `${credentialKey ?? `openapi:${title.slice(0, 60)}:${baseUrl}`}:${scheme}`,
+    };
+  }
+}
+
+function viewOf(name: string, { method, path, operationId, tags }: LoadedOperation): OperationView {
+  return { name, method, path, tags, ...defined({ operationId }) };
+}
+
+function ownOptions(
+  options: Readonly<Record<string, RestApiToolOptions>> | undefined,
+  { name, operationId }: OperationView,
+): RestApiToolOptions {
+  if (options === undefined) return {};
+  if (operationId !== undefined && Object.hasOwn(options, operationId)) return options[operationId] ?? {};
+  return Object.hasOwn(options, name) ? (options[name] ?? {}) : {};
+}
+
+/** A mistyped name would leave a tool out, or without its approval. */
+function assertNamesExist(
+  owner: string,
+  all: readonly [string, LoadedOperation][],
+  { options, include, exclude }: OpenAPIToolsetOptions,
+  toolFilter: BaseToolset['toolFilter'],
+): void {
+  const names = new Set(all.map(([name]) => name));
+  const known = new Set(
+    all.flatMap(([name, { operationId }]) => (operationId === undefined ? [name] : [name, operationId])),
+  );
+  const assertAll = (field: string, given: readonly string[], among: ReadonlySet<string>, what: string) => {
+    for (const name of given) {
+      if (among.has(name)) continue;
+      throw new DefinitionError({
+        owner,
+        field,
+        problem: `no ${what} ${quoted(name)}${didYouMean(name, [...among])}`,
+      });
+    }
+  };
+  if (isRecord(options)) assertAll('options', Object.keys(options), known, 'operation');
+  if (typeof toolFilter !== 'function') assertAll('toolFilter', toolFilter, names, 'tool');
+  const tags = new Set(all.flatMap(([, each]) => each.tags));
+  for (const [field, filter] of Object.entries({ include, exclude })) {
+    assertAll(`${field}.operations`, filter?.operations ?? [], known, 'operation');
+    assertAll(`${field}.tags`, filter?.tags ?? [], tags, 'tag');
+  }
+}
+
+function descriptionOf({ description, summary }: OperationObject, { method, path }: LoadedOperation): string {
+  const text = (description || summary || `${method.toUpperCase()} ${path}`).trim();
+  return text.length <= LONGEST_DESCRIPTION
+    ? text
+    : `${text.slice(0, LONGEST_DESCRIPTION - 1).toWellFormed()}…`;
+}
+
+function sourceField({ specDict, specStr }: OpenAPIToolsetOptions): string {
+  if (specDict !== undefined) return 'specDict';
+  return specStr === undefined ? 'specUrl' : 'specStr';
+}

@@ -1,0 +1,367 @@
+import { hasCode } from '../../contract/error.ts';
+import type { AuthCredential } from '../../events/auth-credential.ts';
+import type { FunctionDeclaration } from '../../events/content.ts';
+import { guardedStream } from '../../net/guarded-fetch.ts';
+import { checkedUrl } from '../../net/public-address.ts';
+import { isRecord } from '../../protocol/json.ts';
+import { compileObjectSchema } from '../../schema/compile-schema.ts';
+import type { CompiledSchema } from '../../schema/compiled-schema.ts';
+import { DefinitionError } from '../../schema/definition-error.ts';
+import type { Duration } from '../../schema/duration.ts';
+import { OptionReader } from '../../schema/option-reader.ts';
+import { thrownMessage } from '../../schema/thrown-message.ts';
+import {
+  BaseTool,
+  type BaseToolParams,
+  type RunAsyncToolRequest,
+  TOOL_FIELDS,
+  toolOwner,
+} from '../base-tool.ts';
+import type { Context } from '../context.ts';
+import { responseSchema } from '../function-response.ts';
+import type { ReadonlyContext } from '../readonly-context.ts';
+import { InvalidArgumentsError, isToolError, ToolError } from '../tool-error.ts';
+import { keptFromRunning } from '../tool-gate.ts';
+import {
+  type OperationSecurity,
+  type SchemeCredential,
+  secretsIn,
+  securityOf,
+  withoutSecretsIn,
+} from './api-security.ts';
+import { type OperationObject, resolved, type SecuritySchemeObject } from './openapi-document.ts';
+import { OperationParser, type ParserInit } from './operation-parser.ts';
+import type { Definitions } from './operation-schema.ts';
+import { type OperationEndpoint, restRequest } from './rest-request.ts';
+import { resultOfResponse } from './rest-response.ts';
+import { asHeader } from './serialize-parameters.ts';
+
+/** Options of the tools of operations: those of all tools, and of requests. */
+export interface RestApiToolOptions extends Omit<BaseToolParams, 'name' | 'description' | 'authConfig'> {
+  /** Keeps names of arguments as the document has them. @default false */
+  preservePropertyNames?: boolean;
+  /** Headers that are sent with each request of a call. */
+  headerProvider?: (context: ReadonlyContext) => Record<string, string>;
+  /** Name under which a person's credential is kept. @default one of the server and the security scheme */
+  credentialKey?: string;
+  /** The document, to which references of the operation lead. */
+  document?: object;
+  /**
+   * Hosts that may be asked without TLS, at any port and in a private network: `name` or `name:port`.
+   *
+   * @default none
+   */
+  allow?: readonly string[];
+  /**
+   * Longest time of one request, its answer among it.
+   *
+   * @default 60 seconds
+   * @format milliseconds, or text like `'90s'`
+   */
+  requestTimeout?: Duration;
+  /** Bytes of an answer. @default 50 MiB */
+  maxResponseBytes?: number;
+  /** Header that has the key of a call, where its method is neither safe nor idempotent. @default 'Idempotency-Key' */
+  idempotencyHeader?: string;
+}
+
+export const REQUEST_FIELDS: readonly string[] = [
+  'preservePropertyNames',
+  'headerProvider',
+  'credentialKey',
+  'document',
+  'allow',
+  'requestTimeout',
+  'maxResponseBytes',
+  'idempotencyHeader',
+];
+
+/** What a toolset knows about an operation, beyond what a program of ADK gives. */
+interface OperationInit {
+  definitions?: Definitions;
+  security?: OperationSecurity;
+}
+
+const INIT = Symbol('holdfast.operationInit');
+
+/** Options with what a toolset knows. */
+export function withOperation(options: RestApiToolOptions, init: OperationInit): RestApiToolOptions {
+  return Object.assign({ ...options }, { [INIT]: init });
+}
+
+/** RFC 9110, 9.2.1, and QUERY. */
+const SAFE = new Set(['get', 'head', 'options', 'trace', 'query']);
+/** RFC 9110, 9.2.2. */
+const IDEMPOTENT = new Set([...SAFE, 'put', 'delete']);
+
+/** Whether requests of a method only read. */
+export function isSafeMethod(method: string): boolean {
+  return SAFE.has(method.toLowerCase());
+}
+
+/**
+ * One operation of an HTTP API as a tool. Semantics: `RestApiTool` of `@google/adk` 2.0.0, except that styles, security and status
+ * codes count, and that requests are guarded and tried again by what their method allows.
+ *
+ * @throws DefinitionError from the constructor, naming the field.
+ * @example
+ * new RestApiTool('get_pet', 'Finds a pet.', { baseUrl: 'https://pets.example.com', path: '/pets/{id}', method: 'get' }, {
+ *   parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
+ * });
+ */
+export class RestApiTool extends BaseTool {
+  readonly endpoint: OperationEndpoint;
+  readonly #parser: OperationParser;
+  readonly #definitions: Definitions;
+  readonly #headerProvider: RestApiToolOptions['headerProvider'];
+  readonly #request: {
+    allow: readonly string[];
+    timeout: number;
+    maxBytes: number;
+    idempotencyHeader: string;
+  };
+  readonly #security: OperationSecurity | undefined;
+  #own: {
+    scheme?: SecuritySchemeObject | undefined;
+    credential?: AuthCredential | undefined;
+    key?: string | undefined;
+  };
+  #declaration: FunctionDeclaration | undefined;
+  #arguments: CompiledSchema | undefined;
+
+  constructor(
+    name: string,
+    description: string,
+    endpoint: OperationEndpoint,
+    operation: OperationObject,
+    authScheme?: SecuritySchemeObject,
+    authCredential?: AuthCredential,
+    options: RestApiToolOptions = {},
+  ) {
+    const init = (options as { [INIT]?: OperationInit })[INIT] ?? {};
+    const owner = toolOwner('RestApiTool', name);
+    const read = new OptionReader(owner, options);
+    const own: Record<string, unknown> = { ...options };
+    for (const field of REQUEST_FIELDS) delete own[field];
+    const method = methodOf(owner, endpoint);
+    const idempotencyHeader = options.idempotencyHeader ?? 'Idempotency-Key';
+    const parserOptions: ParserInit = {
+      preservePropertyNames: read.boolean('preservePropertyNames', false),
+      withoutHeaders: new Set([idempotencyHeader.toLowerCase()]),
+      ...(options.document === undefined ? {} : { document: options.document }),
+      ...(init.definitions === undefined ? {} : { definitions: init.definitions }),
+    };
+    const parser = new OperationParser(operation, parserOptions);
+    const isKept =
+      own.sensitive === true || (Array.isArray(own.sensitive) && own.sensitive.includes('result'));
+    super({
+      isReadOnly: SAFE.has(method),
+      idempotent: IDEMPOTENT.has(method),
+      ...(isKept ? {} : { spool: true }),
+      ...Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined)),
+      name,
+      description,
+    });
+    this.endpoint = Object.freeze({ ...endpoint, method });
+    this.#parser = parser;
+    this.#definitions = init.definitions ?? definitionsIn(options.document ?? operation);
+    this.#headerProvider = options.headerProvider;
+    this.#request = {
+      allow: options.allow ?? [],
+      timeout: read.duration('requestTimeout', 60_000),
+      maxBytes: read.count('maxResponseBytes', 50 * 1024 * 1024),
+      idempotencyHeader,
+    };
+    assertServer(read, endpoint.baseUrl, this.#request.allow);
+    this.#security = init.security;
+    this.#own = { scheme: authScheme, credential: authCredential, key: options.credentialKey };
+  }
+
+  /** The scheme by which all requests are authenticated, in place of those of the operation. */
+  configureAuthScheme(authScheme: SecuritySchemeObject): void {
+    this.#own = { ...this.#own, scheme: authScheme };
+  }
+
+  configureAuthCredential(authCredential: AuthCredential): void {
+    this.#own = { ...this.#own, credential: authCredential };
+  }
+
+  configureCredentialKey(credentialKey: string): void {
+    this.#own = { ...this.#own, key: credentialKey };
+  }
+
+  override _getDeclaration(): FunctionDeclaration {
+    if (this.#declaration !== undefined) return this.#declaration;
+    const response = this.#parser.responseSchema();
+    this.#declaration = Object.freeze({
+      name: this.name,
+      description: this.description,
+      parametersJsonSchema: this.#parser.getJsonSchema(),
+      ...(response === undefined ? {} : { responseJsonSchema: responseSchema(response) }),
+    });
+    return this.#declaration;
+  }
+
+  override async readArguments(args: Record<string, unknown>): Promise<unknown> {
+    this.#arguments ??= compileObjectSchema(this.#parser.getJsonSchema(), {
+      owner: toolOwner('RestApiTool', this.name),
+      field: 'parameters',
+      side: 'input',
+      isOutside: true,
+    });
+    const validation = await this.#arguments.validate(args);
+    if (validation.ok) return validation.value;
+    throw new InvalidArgumentsError(`Error in tool '${this.name}': invalid arguments: ${validation.message}`);
+  }
+
+  /**
+   * Makes the request of a call.
+   *
+   * @returns JSON, a text, or the handle of an artifact; `{ status }` for an answer without a body.
+   * @throws ToolError with status and body of any answer but one of success, HOLDFAST_UNKNOWN_OUTCOME where none came.
+   */
+  override async runAsync(request: RunAsyncToolRequest): Promise<unknown> {
+    const { toolContext: context } = request;
+    const args = (await this.readArguments(request.args)) as Record<string, unknown>;
+    const kept = await keptFromRunning(this, request);
+    if (kept !== undefined) return kept;
+    const security = await securityOf(this.#securityOfCalls(), context);
+    // Text of ADK.
+    if (security === 'pending')
+      return { pending: true, message: 'Needs your authorization to access your data.' };
+    const { url, method, headers, body } = await restRequest({
+      endpoint: this.endpoint,
+      parser: this.#parser,
+      definitions: this.#definitions,
+      args,
+      security,
+      context,
+    });
+    const provided = this.#provided(context);
+    const secrets = [...security.secrets, ...secretsIn(provided)];
+    const { idempotencyHeader, allow, timeout, maxBytes } = this.#request;
+    const isRepeatable = this.durable.onUnknownOutcome === 'retry';
+    const isIdempotent = IDEMPOTENT.has(this.endpoint.method) && this.durable.idempotent;
+    if (!isIdempotent && context.functionCallId !== undefined) {
+      headers[idempotencyHeader.toLowerCase()] = context.idempotencyKey;
+    }
+    try {
+      const answer = await guardedStream(
+        url,
+        {
+          method,
+          headers: { ...headers, ...provided },
+          ...(body === undefined ? {} : { body }),
+          signal: context.abortSignal,
+        },
+        { allow, timeout, leavesHost: true },
+      );
+      return await resultOfResponse(answer, {
+        tool: this.name,
+        method,
+        context,
+        secrets,
+        maxBytes,
+        isRepeatable,
+      });
+    } catch (error) {
+      throw this.#failure(error, secrets);
+    }
+  }
+
+  #failure(error: unknown, secrets: readonly string[]): unknown {
+    if (hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')) {
+      return new ToolError(`Error in tool '${this.name}': ${withoutSecretsIn(error.message, secrets)}`, {
+        code: 'HOLDFAST_ADDRESS_REFUSED',
+        retryable: false,
+      });
+    }
+    if (!hasCode(error, 'HOLDFAST_FETCH_FAILED')) {
+      const isDecided = isToolError(error) && (error.code === 'HOLDFAST_HTTP_STATUS' || !error.retryable);
+      if (isDecided || this.isReadOnly || this.durable.onUnknownOutcome === 'retry') return error;
+      // Another attempt would do it again.
+      const text = `Error in tool '${this.name}': its answer can't be told: ${thrownMessage(error)}; it has run`;
+      return new ToolError(withoutSecretsIn(text, secrets), { retryable: false, cause: error });
+    }
+    const wasSent = (error as { details?: { sent?: unknown } }).details?.sent !== false;
+    const text = `Error in tool '${this.name}': ${withoutSecretsIn(error.message, secrets)}`;
+    if (!wasSent || this.isReadOnly) return new ToolError(text, { code: 'HOLDFAST_FETCH_FAILED' });
+    // The server may have done it: `onUnknownOutcome` decides.
+    return new ToolError(`${text}; it may have run`, { code: 'HOLDFAST_UNKNOWN_OUTCOME' });
+  }
+
+  #provided(context: Context): Record<string, string> {
+    const headers = this.#headerProvider?.(context) ?? {};
+    return Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name.toLowerCase(), asHeader(name, String(value))]),
+    );
+  }
+
+  #securityOfCalls(): OperationSecurity {
+    const { scheme, credential, key } = this.#own;
+    if (scheme === undefined) return this.#security ?? OPEN;
+    const credentials = new Map<string, SchemeCredential>();
+    if (credential !== undefined) credentials.set('authScheme', credential);
+    const { origin } = new URL(this.endpoint.baseUrl);
+    return {
+      requirements: [{ authScheme: [] }],
+      schemes: { authScheme: scheme },
+      credentials,
+      asks: true,
+      keyOf: () => key ?? `openapi:${origin}:${scheme.type}`,
+    };
+  }
+}
+
+const OPEN: OperationSecurity = {
+  requirements: [],
+  schemes: {},
+  credentials: new Map(),
+  asks: false,
+  keyOf: String,
+};
+
+function definitionsIn(document: object): Definitions {
+  return (reference) => resolved(document, { $ref: reference });
+}
+
+function methodOf(owner: string, endpoint: OperationEndpoint): string {
+  const { baseUrl, path, method }: Partial<OperationEndpoint> = isRecord(endpoint) ? endpoint : {};
+  for (const [field, value] of Object.entries({ baseUrl, path, method })) {
+    if (typeof value === 'string' && value !== '') continue;
+    throw new DefinitionError({ owner, field: `endpoint.${field}`, problem: 'expected a text' });
+  }
+  return String(method).toLowerCase();
+}
+
+/** A server that no request may go to is told before the first one. */
+function assertServer(read: OptionReader, baseUrl: string, allow: readonly string[]): void {
+  try {
+    checkedUrl(baseUrl, allow);
+  } catch (error) {
+    if (!hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')) throw error;
+    read.fail('endpoint.baseUrl', `${error.message}; name a host that you trust in allow`);
+  }
+}
+
+/** A parsed operation as a tool's parts. Fields: those of `ParsedOperation` that `createRestApiTool` of `@google/adk` 2.0.0 reads. */
+export interface RestApiToolParts {
+  name: string;
+  description: string;
+  endpoint: OperationEndpoint;
+  operation: OperationObject;
+  authScheme?: SecuritySchemeObject;
+}
+
+/**
+ * The tool of a parsed operation. Semantics: the function of `@google/adk` 2.0.0.
+ *
+ * @throws DefinitionError
+ * @example const tools = new OpenApiSpecParser().parse(document).map((parsed) => createRestApiTool(parsed, { document }));
+ */
+export function createRestApiTool(parsed: RestApiToolParts, options: RestApiToolOptions = {}): RestApiTool {
+  const { name, description, endpoint, operation, authScheme } = parsed;
+  return new RestApiTool(name, description, endpoint, operation, authScheme, undefined, options);
+}
+
+export const REST_TOOL_FIELDS = [...TOOL_FIELDS, ...REQUEST_FIELDS];

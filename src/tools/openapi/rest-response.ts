@@ -1,0 +1,242 @@
+import { createHash } from 'node:crypto';
+import { pipeline, Readable, type Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { hasCode } from '../../contract/error.ts';
+import { type GuardedStream, retryAfterOf } from '../../net/guarded-fetch.ts';
+import { defined, parsedJson } from '../../protocol/json.ts';
+import type { Context } from '../context.ts';
+import { formOf } from '../spooled/spool-options.ts';
+import { SPOOLED_FOLDER } from '../spooled/spooled-artifact.ts';
+import { ToolError } from '../tool-error.ts';
+import { withoutSecretsIn } from './api-security.ts';
+import { isJson } from './operation-parser.ts';
+
+/** Bytes of a text that is told as it is; longer ones become artifacts. The tool's `spool` may keep shorter ones, too. */
+const MOST_TEXT = 256 * 1024;
+/** Characters of the body of an error. */
+const MOST_ERROR = 4_000;
+const PREVIEW = 600;
+const DIGEST = 16;
+const LONGEST_HEADER = 1_000;
+const TOLD_HEADERS = ['location', 'etag', 'last-modified', 'content-length', 'content-type', 'allow'];
+/** Milliseconds that a server may ask to wait for. A longer time is told to the model. */
+const LONGEST_WAIT = 300_000;
+/** Answers that may be another one later. */
+const PASSING = new Set([408, 425, 429, 500, 502, 503, 504]);
+
+/** They have headers of a body, and none. */
+const BODILESS = new Set([204, 205, 304]);
+
+export interface ResponseSite {
+  tool: string;
+  method: string;
+  context: Context;
+  secrets: readonly string[];
+  /** Bytes of an answer. */
+  maxBytes: number;
+  /** Whether the same request may be sent again without a second effect. */
+  isRepeatable: boolean;
+}
+
+/**
+ * The result of a call: JSON as it is, texts, and a handle of the artifact that a large or binary answer became.
+ *
+ * @throws ToolError for any answer but one of success; it has status and body.
+ */
+export async function resultOfResponse(given: GuardedStream, site: ResponseSite): Promise<unknown> {
+  const answer = site.method === 'HEAD' || BODILESS.has(given.status) ? given : decoded(given);
+  const { status, headers } = answer;
+  if (status < 200 || status > 299) throw await errorOf(answer, site);
+  const type = (headers['content-type'] ?? '').slice(0, 200);
+  const isBinary = type === '' ? undefined : !isText(type);
+  const head = isBinary === true ? emptyHead() : await headOf(answer.body, MOST_TEXT);
+  if (isBinary !== true && head.isWhole) {
+    if (head.bytes.length === 0) return emptyResult(answer, site.secrets);
+    // Without a type, or with a wrong one, the bytes tell.
+    if (isUtf8Text(head.bytes)) {
+      const text = withoutSecretsIn(new TextDecoder().decode(head.bytes), site.secrets);
+      return isJson(type) || type === '' ? (parsedJson(text) ?? text) : text;
+    }
+  }
+  return await artifactOf(answer, { head, type: type || 'application/octet-stream', site });
+}
+
+const DECODERS: Readonly<Record<string, () => Transform>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+};
+
+/** Some servers compress what they are asked not to. Limits count for what comes out. */
+function decoded(answer: GuardedStream): GuardedStream {
+  const encoding = answer.headers['content-encoding']?.trim().toLowerCase() ?? '';
+  const decoder = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding]?.() : undefined;
+  if (decoder === undefined) return answer;
+  // A failure comes out where it is read.
+  pipeline(Readable.from(answer.body), decoder, () => undefined);
+  const drop = () => {
+    decoder.destroy();
+    answer.drop();
+  };
+  return { ...answer, body: decoder as AsyncIterable<Buffer>, drop };
+}
+
+/** An answer without a body: of HEAD the headers are the answer. */
+function emptyResult(
+  { status, headers }: GuardedStream,
+  secrets: readonly string[],
+): Record<string, unknown> {
+  const told = TOLD_HEADERS.flatMap((name) => {
+    const value = headers[name];
+    return value === undefined ? [] : [[name, withoutSecretsIn(value.slice(0, LONGEST_HEADER), secrets)]];
+  });
+  return told.length === 0 ? { status } : { status, headers: Object.fromEntries(told) };
+}
+
+function isText(type: string): boolean {
+  const bare = type.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (isJson(bare) || bare.startsWith('text/') || bare.endsWith('+xml')) return true;
+  return [
+    'application/xml',
+    'application/javascript',
+    'application/x-www-form-urlencoded',
+    'application/yaml',
+    'application/x-yaml',
+    'application/x-ndjson',
+    'application/graphql',
+  ].includes(bare);
+}
+
+function isUtf8Text(bytes: Buffer): boolean {
+  if (bytes.includes(0)) return false;
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface Head {
+  bytes: Buffer;
+  isWhole: boolean;
+  rest: AsyncIterator<Buffer> | undefined;
+}
+
+function emptyHead(): Head {
+  return { bytes: Buffer.alloc(0), isWhole: false, rest: undefined };
+}
+
+async function headOf(body: AsyncIterable<Buffer>, most: number): Promise<Head> {
+  const rest = body[Symbol.asyncIterator]();
+  const chunks: Buffer[] = [];
+  let size = 0;
+  while (size <= most) {
+    const next = await rest.next();
+    if (next.done === true) return { bytes: Buffer.concat(chunks), isWhole: true, rest: undefined };
+    chunks.push(next.value);
+    size += next.value.length;
+  }
+  return { bytes: Buffer.concat(chunks), isWhole: false, rest };
+}
+
+async function artifactOf(
+  answer: GuardedStream,
+  { head, type, site }: { head: Head; type: string; site: ResponseSite },
+): Promise<Record<string, unknown>> {
+  const { context, tool, maxBytes } = site;
+  const mimeType =
+    /^[a-z0-9][\w.+-]*\/[a-z0-9][\w.+-]*$/i.exec(type.split(';', 1)[0]?.trim() ?? '')?.[0] ??
+    'application/octet-stream';
+  const key = context.functionCallId === undefined ? `${Date.now()}` : context.idempotencyKey;
+  const digest = createHash('sha256').update(key).digest('hex').slice(0, DIGEST);
+  const artifact = `${SPOOLED_FOLDER}${tool}/${digest}`;
+  let bytes = 0;
+  let first = '';
+  const isTextual = formOf(mimeType) !== 'binary';
+  async function* counted(): AsyncGenerator<Buffer> {
+    for await (const chunk of withoutSecretsInStream(chunksOf(answer, head), isTextual ? site.secrets : [])) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) {
+        throw new ToolError(
+          `Error in tool '${tool}': the answer has more than ${maxBytes} bytes (maxResponseBytes); it has run`,
+          {
+            code: 'HOLDFAST_HTTP_STATUS',
+            retryable: false,
+          },
+        );
+      }
+      if (first.length < PREVIEW && isTextual) first += chunk.subarray(0, PREVIEW).toString('utf8');
+      yield chunk;
+    }
+  }
+  try {
+    const version = await context.saveArtifact(artifact, { stream: counted(), mimeType });
+    const preview = isTextual ? `${first.slice(0, PREVIEW).toWellFormed()}…` : undefined;
+    const note = isTextual
+      ? 'The answer is too large to be told, and kept as an artifact. Query it by the artifact_… tools, which take its name.'
+      : 'The answer is no text, and kept as an artifact.';
+    return { artifact, version, mimeType, bytes, ...defined({ preview }), note };
+  } finally {
+    answer.drop();
+  }
+}
+
+async function* chunksOf({ body }: GuardedStream, { bytes, isWhole, rest }: Head): AsyncGenerator<Buffer> {
+  if (bytes.length > 0) yield bytes;
+  if (isWhole) return;
+  const left = rest ?? body[Symbol.asyncIterator]();
+  for (let next = await left.next(); next.done !== true; next = await left.next()) yield next.value;
+}
+
+/** A secret may be cut by chunks: as much as one has is held back. */
+async function* withoutSecretsInStream(
+  chunks: AsyncIterable<Buffer>,
+  secrets: readonly string[],
+): AsyncGenerator<Buffer> {
+  const known = secrets.filter((secret) => secret.length > 3);
+  if (known.length === 0) {
+    yield* chunks;
+    return;
+  }
+  // Bytes as characters: a chunk may end within one of UTF-8.
+  const forms = known.map((secret) => Buffer.from(secret).toString('latin1'));
+  const longest = Math.max(...forms.map((form) => form.length));
+  let held = '';
+  for await (const chunk of chunks) {
+    held = withoutSecretsIn(held + chunk.toString('latin1'), forms);
+    const told = held.slice(0, Math.max(held.length - longest + 1, 0));
+    held = held.slice(told.length);
+    if (told !== '') yield Buffer.from(told, 'latin1');
+  }
+  if (held !== '') yield Buffer.from(held, 'latin1');
+}
+
+async function errorOf(
+  answer: GuardedStream,
+  { tool, secrets, isRepeatable, context }: ResponseSite,
+): Promise<ToolError> {
+  const { status, headers } = answer;
+  const { bytes } = await headOf(answer.body, MOST_TEXT).catch((error: unknown) => {
+    if (hasCode(error, 'HOLDFAST_FETCH_FAILED')) return emptyHead();
+    throw error;
+  });
+  answer.drop();
+  const text = isUtf8Text(bytes) ? withoutSecretsIn(new TextDecoder().decode(bytes), secrets).trim() : '';
+  const body = text.length <= MOST_ERROR ? text : `${text.slice(0, MOST_ERROR).toWellFormed()}… (cut)`;
+  const wait = retryAfterOf(headers['retry-after'], Date.now());
+  // What was refused before it began may be sent again, whatever it is.
+  const hasNotBegun = status === 429 || (status === 503 && wait !== undefined);
+  const isPassing = PASSING.has(status) && (isRepeatable || hasNotBegun);
+  const retryable = isPassing && (wait ?? 0) <= LONGEST_WAIT && !context.abortSignal.aborted;
+  const later = wait === undefined ? '' : `; the server asks to wait ${Math.ceil(wait / 1000)} s`;
+  return new ToolError(
+    `Error in tool '${tool}': the server answered ${status}${later}${body === '' ? '' : `: ${body}`}`,
+    {
+      code: 'HOLDFAST_HTTP_STATUS',
+      retryable,
+      ...(retryable && wait !== undefined ? { retryAfter: wait } : {}),
+    },
+  );
+}

@@ -1,0 +1,240 @@
+import type { AuthCredential } from '../../events/auth-credential.ts';
+import { isRecord } from '../../protocol/json.ts';
+import { DefinitionError } from '../../schema/definition-error.ts';
+import { kindOf } from '../../schema/kind-of.ts';
+import { assertKnownFields } from '../../schema/known-fields.ts';
+import { OptionReader } from '../../schema/option-reader.ts';
+import type { ApprovalOptions } from '../approval-options.ts';
+import type { ToolPredicate } from '../base-toolset.ts';
+import type { GateOptions } from '../gate-options.ts';
+import type { ReadonlyContext } from '../readonly-context.ts';
+import { isSchemeCredential, type SchemeCredential } from './api-security.ts';
+import type { DocumentSource } from './load-document.ts';
+import type { SecuritySchemeObject } from './openapi-document.ts';
+import { REST_TOOL_FIELDS, type RestApiToolOptions } from './rest-api-tool.ts';
+
+/** An operation as filters and options see it. */
+export interface OperationView {
+  /** Name of its tool. */
+  name: string;
+  /** In lower case. */
+  method: string;
+  path: string;
+  operationId?: string;
+  tags: readonly string[];
+}
+
+/** Operations that match each field that is given, and of that any entry. */
+export interface OperationFilter {
+  tags?: readonly string[];
+  /** A path, or with `*` at its end all that begin like it: `/pets/*`. */
+  paths?: readonly string[];
+  /** Ids, or names of tools. */
+  operations?: readonly string[];
+  methods?: readonly string[];
+}
+
+/** Options of {@link OpenAPIToolset}: those of ADK first. One of `specDict`, `specStr` and `specUrl` is required. */
+export interface OpenAPIToolsetOptions {
+  /** The document itself. It is not changed, and must not be. */
+  specDict?: object;
+  /** The document as JSON or YAML. */
+  specStr?: string;
+  /** @default told from the text */
+  specType?: 'json' | 'yaml';
+  /** The document's address: `https:`, `file:`, or a path. */
+  specUrl?: string | URL;
+  /** A predicate, or the names of the tools to offer; an empty list offers all. */
+  toolFilter?: ToolPredicate | string[];
+  /** Before the name of each tool, with `_` between. */
+  prefix?: string;
+  /** Keeps names of arguments as the document has them. @default false */
+  preservePropertyNames?: boolean;
+  /** In place of the security of all operations. */
+  authScheme?: SecuritySchemeObject;
+  /** The credential of `authScheme`, or of the document's one scheme. */
+  authCredential?: AuthCredential;
+  /** Before the names under which credentials of people are kept. @default the document's title and server */
+  credentialKey?: string;
+  /** Headers that are sent with each request. */
+  headerProvider?: (context: ReadonlyContext) => Record<string, string>;
+  /** For messages. @default 'OpenAPIToolset' */
+  name?: string;
+  /**
+   * Whether the agent goes on without these tools while the document can't be loaded. It is logged once, and tried again.
+   *
+   * @default false: the turn waits, and fails in the end
+   */
+  optional?: boolean;
+  /** The operations that become tools. @default all */
+  include?: OperationFilter;
+  /** Operations that don't. @default none */
+  exclude?: OperationFilter;
+  /** More operations than this are an error: each request to a model has all of them. @default 128 */
+  maxOperations?: number;
+  /** Secrets by name of the security scheme. They go to the operation's server only. */
+  credentials?: Readonly<Record<string, SchemeCredential>>;
+  /** Whether people are asked for credentials that are missing. @default true */
+  askForCredentials?: boolean;
+  /**
+   * The server of all operations: an address, the name or description of one of the document's, or its index.
+   *
+   * @default the first one of the operation, its path or the document
+   */
+  server?: string | number;
+  serverVariables?: Readonly<Record<string, string>>;
+  /** Calls that wait for a person's approval: `'writes'` are those whose method is not safe. @default false */
+  requireConfirmation?: 'writes' | GateOptions['requireConfirmation'];
+  /** The people who may decide about these, and the rules of their decision. */
+  approval?: ApprovalOptions;
+  /**
+   * Hosts that may be asked without TLS, at any port and in a private network: `name` or `name:port`. Counts for the document, too.
+   *
+   * @default none
+   */
+  allow?: readonly string[];
+  /** Options of all tools. */
+  toolOptions?: RestApiToolOptions;
+  /** Options of single tools, by operation id or name of the tool, or a function of the operation. */
+  options?:
+    | Readonly<Record<string, RestApiToolOptions>>
+    | ((operation: OperationView) => RestApiToolOptions | undefined);
+}
+
+const FIELDS = [
+  ...[
+    'specDict',
+    'specStr',
+    'specType',
+    'specUrl',
+    'toolFilter',
+    'prefix',
+    'preservePropertyNames',
+    'authScheme',
+  ],
+  ...[
+    'authCredential',
+    'credentialKey',
+    'headerProvider',
+    'name',
+    'optional',
+    'include',
+    'exclude',
+    'maxOperations',
+  ],
+  ...[
+    'credentials',
+    'askForCredentials',
+    'server',
+    'serverVariables',
+    'requireConfirmation',
+    'approval',
+    'allow',
+  ],
+  ...['toolOptions', 'options'],
+];
+
+/** @throws DefinitionError naming the option. @returns the place of the document. */
+export function checkedToolsetOptions(owner: string, given: unknown): DocumentSource {
+  assertKnownFields(owner, given, FIELDS);
+  const options = given as OpenAPIToolsetOptions;
+  const read = new OptionReader(owner, options);
+  for (const name of ['preservePropertyNames', 'optional', 'askForCredentials']) read.boolean(name, false);
+  for (const name of ['name', 'credentialKey']) if (read.given(name)) read.text(name);
+  read.count('maxOperations', 1);
+  const { credentials, server, serverVariables, requireConfirmation, headerProvider, allow = [] } = options;
+  if (headerProvider !== undefined && typeof headerProvider !== 'function') {
+    read.fail('headerProvider', `expected a function of the context, got ${kindOf(headerProvider)}`);
+  }
+  if (server !== undefined && typeof server !== 'string' && !Number.isSafeInteger(server)) {
+    read.fail('server', `expected an address, a name or an index, got ${kindOf(server)}`);
+  }
+  if (!Array.isArray(allow) || !allow.every((each) => typeof each === 'string')) {
+    read.fail('allow', 'expected a list of hosts');
+  }
+  assertRecord(read, 'serverVariables', serverVariables, (value) => typeof value === 'string', 'a text');
+  assertRecord(
+    read,
+    'credentials',
+    credentials,
+    isSchemeCredential,
+    "a credential, its text, { env: 'NAME' } or a function of the context",
+  );
+  for (const field of ['include', 'exclude'] as const) assertFilter(owner, read, field, options[field]);
+  if (requireConfirmation !== undefined && requireConfirmation !== 'writes') {
+    if (typeof requireConfirmation !== 'boolean' && typeof requireConfirmation !== 'function') {
+      read.fail('requireConfirmation', "expected 'writes', true, false or a function of the arguments");
+    }
+  }
+  if (options.approval !== undefined && (requireConfirmation ?? false) === false) {
+    read.fail('approval', "nobody is asked: set requireConfirmation, for example to 'writes'");
+  }
+  if (options.toolOptions !== undefined)
+    assertKnownFields(owner, options.toolOptions, REST_TOOL_FIELDS, { field: 'toolOptions' });
+  if (options.options !== undefined && typeof options.options !== 'function') {
+    if (!isRecord(options.options))
+      read.fail('options', `expected an object or a function, got ${kindOf(options.options)}`);
+    for (const [name, own] of Object.entries(options.options)) {
+      assertKnownFields(owner, own, REST_TOOL_FIELDS, { field: `options.${name}` });
+    }
+  }
+  return sourceOf(owner, read, options);
+}
+
+function sourceOf(owner: string, read: OptionReader, options: OpenAPIToolsetOptions): DocumentSource {
+  const { specDict, specStr, specUrl, allow = [] } = options;
+  const type = options.specType === undefined ? undefined : read.choice('specType', ['json', 'yaml'], 'json');
+  const count = [specDict, specStr, specUrl].filter((each) => each !== undefined).length;
+  if (count !== 1) {
+    throw new DefinitionError({ owner, problem: 'give one of specDict, specStr and specUrl' });
+  }
+  if (specDict !== undefined) {
+    if (!isRecord(specDict)) read.fail('specDict', `expected an object, got ${kindOf(specDict)}`);
+    return { document: specDict };
+  }
+  if (specStr !== undefined) return { text: read.text('specStr'), ...(type === undefined ? {} : { type }) };
+  if (typeof specUrl === 'string' && specUrl !== '') return { url: specUrl, allow };
+  if (specUrl instanceof URL) return { url: specUrl, allow };
+  return read.fail('specUrl', `expected an address or a path, got ${kindOf(specUrl)}`);
+}
+
+function assertRecord(
+  read: OptionReader,
+  name: string,
+  value: unknown,
+  isFine: (member: unknown) => boolean,
+  wanted: string,
+): void {
+  if (value === undefined) return;
+  if (!isRecord(value)) read.fail(name, `expected an object, got ${kindOf(value)}`);
+  for (const [key, member] of Object.entries(value)) {
+    if (!isFine(member))
+      read.fail(`${name}.${key}`, `expected ${wanted}, got ${member === '' ? "''" : kindOf(member)}`);
+  }
+}
+
+function assertFilter(owner: string, read: OptionReader, field: string, filter: unknown): void {
+  if (filter === undefined) return;
+  assertKnownFields(owner, filter, ['tags', 'paths', 'operations', 'methods'], { field });
+  for (const [name, list] of Object.entries(filter)) {
+    if (list === undefined) continue;
+    const isFine = Array.isArray(list) && list.every((each) => typeof each === 'string' && each !== '');
+    if (!isFine) read.fail(`${field}.${name}`, 'expected a list of texts');
+  }
+}
+
+/** Whether a filter matches an operation. */
+export function isChosen(
+  { name, method, path, operationId, tags }: OperationView,
+  { tags: someTags, paths, operations, methods }: OperationFilter,
+): boolean {
+  if (someTags !== undefined && !someTags.some((tag) => tags.includes(tag))) return false;
+  if (methods !== undefined && !methods.some((each) => each.toLowerCase() === method)) return false;
+  if (operations !== undefined && !operations.some((each) => each === name || each === operationId))
+    return false;
+  return paths === undefined || paths.some((each) => isPathOf(each, path));
+}
+
+function isPathOf(pattern: string, path: string): boolean {
+  return pattern.endsWith('*') ? path.startsWith(pattern.slice(0, -1)) : path === pattern;
+}

@@ -1,0 +1,220 @@
+import { writeFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { OpenApiSpecParser } from '../../src/tools/openapi/openapi-spec-parser.ts';
+import { OpenAPIToolset } from '../../src/tools/openapi/openapi-toolset.ts';
+import { createRestApiTool } from '../../src/tools/openapi/rest-api-tool.ts';
+import type { OpenAPIToolsetOptions } from '../../src/tools/openapi/toolset-options.ts';
+import { callOf, contextWith } from '../definitions/tool-context.ts';
+import { serveApi } from './api-server.ts';
+
+const api = await serveApi();
+const folder = await mkdtemp(join(tmpdir(), 'openapi-'));
+
+const swagger = {
+  swagger: '2.0',
+  info: { title: 'Pets', version: '1' },
+  host: api.host,
+  basePath: '/v2',
+  schemes: ['http'],
+  securityDefinitions: { key: { type: 'apiKey', in: 'header', name: 'X-Key' } },
+  security: [{ key: [] }],
+  paths: {
+    '/pets/{id}': {
+      get: {
+        operationId: 'getPet',
+        parameters: [
+          { name: 'id', in: 'path', required: true, type: 'integer' },
+          { name: 'tags', in: 'query', type: 'array', items: { type: 'string' }, collectionFormat: 'pipes' },
+        ],
+        responses: { 200: { description: 'ok', schema: { $ref: '#/definitions/Pet' } } },
+      },
+    },
+  },
+  definitions: { Pet: { type: 'object', properties: { name: { type: 'string' } } } },
+};
+
+const three = (openapi: string) => ({
+  openapi,
+  info: { title: 'Pets', version: '1' },
+  servers: [{ url: `${api.origin}/v3` }],
+  paths: {
+    '/pets/{id}': {
+      get: {
+        operationId: 'getPet',
+        parameters: [
+          {
+            name: 'id',
+            in: 'path',
+            required: true,
+            schema:
+              openapi === '3.0.4'
+                ? { type: 'integer', nullable: true, minimum: 0, exclusiveMinimum: true }
+                : { type: ['integer', 'null'], exclusiveMinimum: 0 },
+          },
+          {
+            name: 'tags',
+            in: 'query',
+            style: 'pipeDelimited',
+            explode: false,
+            schema: { type: 'array', items: { type: 'string' } },
+          },
+        ],
+        responses: {
+          200: {
+            description: 'ok',
+            content: { 'application/json': { schema: { $ref: '#/components/schemas/Pet' } } },
+          },
+        },
+      },
+      ...(openapi === '3.2.0'
+        ? { query: { operationId: 'findPet' }, additionalOperations: { LOCK: { operationId: 'lockPet' } } }
+        : {}),
+    },
+  },
+  components: {
+    schemas: {
+      Pet: {
+        type: 'object',
+        properties: { name: { type: 'string' }, secret: { type: 'string', writeOnly: true } },
+      },
+    },
+  },
+});
+
+const yaml = (document: object) => `# a pet shop\n${JSON.stringify(document, null, 2)}`;
+
+async function calledBy(options: OpenAPIToolsetOptions) {
+  const toolset = new OpenAPIToolset({
+    allow: [api.host],
+    credentials: options.specDict === swagger ? { key: 'k' } : {},
+    ...options,
+  });
+  const tools = await toolset.getTools();
+  await tools[0]?.runAsync({
+    args: { id: 7, tags: ['a', 'b|'] },
+    toolContext: contextWith({ call: callOf() }),
+  });
+  return { tools, heard: api.heard.at(-1) };
+}
+
+describe('documents [openapi.documents]', () => {
+  test('of Swagger 2 are converted, as object, JSON and YAML [openapi.documents]', async () => {
+    for (const source of [
+      { specDict: swagger },
+      { specStr: JSON.stringify(swagger) },
+      { specStr: yaml(swagger), specType: 'yaml' as const },
+    ]) {
+      const { heard, tools } = await calledBy({ credentials: { key: 'k-2' }, ...source });
+      expect(heard).toMatchObject({ url: '/v2/pets/7?tags=a|b%7C', headers: { 'x-key': 'k-2' } });
+      expect(tools[0]?._getDeclaration()?.responseJsonSchema).toMatchObject({
+        properties: { name: { type: 'string' } },
+      });
+    }
+  });
+
+  test('of 3.0, 3.1 and 3.2 are read from files and servers too [openapi.documents] [openapi.tools]', async () => {
+    for (const version of ['3.0.4', '3.1.1', '3.2.0']) {
+      const document = three(version);
+      const file = join(folder, `${version}.yaml`);
+      writeFileSync(file, yaml(document));
+      api.answer = ({ url }, response) =>
+        void response.end(url === '/openapi.json' ? JSON.stringify(document) : '{}');
+      const elsewhere =
+        version === '3.2.0'
+          ? { specUrl: `${api.origin}/openapi.json` }
+          : { specUrl: version === '3.1.1' ? file : pathToFileURL(file) };
+      for (const source of [{ specDict: document }, elsewhere]) {
+        const { heard, tools } = await calledBy(source);
+        expect(heard).toMatchObject({ method: 'GET', url: '/v3/pets/7?tags=a|b%7C' });
+        expect(tools.map(({ name, isReadOnly }) => [name, isReadOnly])).toEqual([
+          ['get_pet', true],
+          ...(version === '3.2.0'
+            ? [
+                ['find_pet', true],
+                ['lock_pet', false],
+              ]
+            : []),
+        ]);
+        const declaration = tools[0]?._getDeclaration();
+        expect(declaration?.parametersJsonSchema).toMatchObject({
+          properties: { id: { type: ['integer', 'null'], exclusiveMinimum: 0 } },
+          required: ['id'],
+        });
+        expect(declaration?.responseJsonSchema).toEqual({
+          type: 'object',
+          properties: { name: { type: 'string' } },
+        });
+      }
+    }
+  });
+
+  test('that are no JSON, too large in their aliases or not there say so [openapi.bad]', async () => {
+    let bomb = 'a0: &a0 [x, x, x, x, x, x, x, x, x]\n';
+    for (let n = 1; n < 9; n += 1)
+      bomb += `a${n}: &a${n} [${Array(9)
+        .fill(`*a${n - 1}`)
+        .join(', ')}]\n`;
+    api.answer = (_, response) => void response.writeHead(503).end('x');
+    for (const [options, reason] of [
+      [{ specStr: '{"openapi":' }, 'JSON'],
+      [{ specStr: bomb }, 'xcessive alias'],
+      [{ specStr: 'just a text' }, 'expected an object'],
+      [{ specStr: `${'['.repeat(200_000)}` }, ''],
+      [{ specUrl: `${api.origin}/openapi.json` }, 'the server answered 503'],
+      [{ specUrl: 'https://169.254.169.254/openapi.json' }, 'not of the public internet'],
+      [{ specUrl: 'http://example.com/openapi.json' }, 'over https only'],
+    ] as const) {
+      await expect(new OpenAPIToolset({ ...options, allow: [api.host] }).load()).rejects.toMatchObject({
+        code: 'HOLDFAST_DEFINITION',
+        message: expect.stringContaining(reason),
+      });
+    }
+    for (const options of [
+      {},
+      { specDict: {}, specStr: '' },
+      { specStr: '{}', optoinal: true },
+      { specDict: [] },
+      { specStr: '{}', credentials: { a: 1 } },
+      { specStr: '{}', include: { tags: 'a' } },
+      { specStr: '{}', requireConfirmation: 'reads' },
+      { specStr: '{}', approval: {} },
+      { specStr: '{}', options: { a: { retires: 1 } } },
+    ]) {
+      expect(() => new OpenAPIToolset(options as never)).toThrow(/^OpenAPIToolset: /);
+    }
+  });
+});
+
+test("ADK's parser and tools work by hand [openapi.tools]", async () => {
+  api.answer = (_, response) => void response.end('{"name":"Rex"}');
+  const document = { ...three('3.1.0'), security: [{ key: [] }] };
+  Object.assign(document.components, { securitySchemes: { key: { type: 'http', scheme: 'bearer' } } });
+  const [parsed] = new OpenApiSpecParser().parse(document);
+  expect(parsed).toMatchObject({
+    name: 'get_pet',
+    endpoint: { path: '/pets/{id}', method: 'get' },
+    authScheme: { type: 'http' },
+  });
+  expect(
+    parsed?.parameters.map(({ name, paramLocation, required }) => [name, paramLocation, required]),
+  ).toEqual([
+    ['id', 'path', true],
+    ['tags', 'query', false],
+  ]);
+  if (parsed === undefined) throw new Error('no operation');
+  const tool = createRestApiTool(parsed, { document, allow: [api.host] });
+  tool.configureAuthCredential({
+    authType: 'http',
+    http: { scheme: 'bearer', credentials: { token: 't-1234' } },
+  });
+  expect(await tool.runAsync({ args: { id: 7 }, toolContext: contextWith() })).toEqual({ name: 'Rex' });
+  expect(api.heard.at(-1)).toMatchObject({ url: '/v3/pets/7', headers: { authorization: 'Bearer t-1234' } });
+  await expect(tool.runAsync({ args: { id: 'x' }, toolContext: contextWith() })).rejects.toThrow(
+    'invalid arguments: id',
+  );
+  expect(() => new OpenApiSpecParser().parse(swagger)).toThrow('give it to OpenAPIToolset');
+});

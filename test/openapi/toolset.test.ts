@@ -1,0 +1,650 @@
+import { gzipSync } from 'node:zlib';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { findTool, resolveTools } from '../../src/flows/resolve-tools.ts';
+import { BaseToolset } from '../../src/tools/base-toolset.ts';
+import type { CallQuestions } from '../../src/tools/call-questions.ts';
+import { CallQuestions as Questions } from '../../src/tools/call-questions.ts';
+import { OpenAPIToolset } from '../../src/tools/openapi/openapi-toolset.ts';
+import type { OpenAPIToolsetOptions } from '../../src/tools/openapi/toolset-options.ts';
+import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
+import { callOf, contextWith, INIT } from '../definitions/tool-context.ts';
+import { serveApi } from './api-server.ts';
+
+const api = await serveApi();
+const usual = api.answer;
+beforeEach(() => {
+  api.heard.length = 0;
+  api.answer = usual;
+});
+
+type Json = Record<string, unknown>;
+
+const info = { title: 'Pets', version: '1' };
+const documentOf = (paths: object, more: object = {}) => ({
+  openapi: '3.1.0',
+  info,
+  servers: [{ url: `${api.origin}/v1` }],
+  paths,
+  ...more,
+});
+
+const toolsetOf = (paths: object, options: OpenAPIToolsetOptions = {}, more: object = {}) =>
+  new OpenAPIToolset({ specDict: documentOf(paths, more), allow: [api.host], ...options });
+
+const inCall = (questions?: CallQuestions) =>
+  contextWith({ call: callOf(questions === undefined ? {} : { questions }) });
+
+async function call(
+  toolset: OpenAPIToolset,
+  args: Json = {},
+  { name, context = inCall() }: { name?: string; context?: ReturnType<typeof inCall> } = {},
+) {
+  const tools = await toolset.getTools();
+  const tool = name === undefined ? tools[0] : tools.find((each) => each.name === name);
+  if (tool === undefined) throw new Error(`no tool ${name}`);
+  return await tool.runAsync({ args, toolContext: context });
+}
+
+const str = { type: 'string' };
+
+async function bytesOf(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+describe('operations', () => {
+  test('become tools with unique names; ids, methods and paths name them [openapi.names]', async () => {
+    const op = { responses: {} };
+    const toolset = toolsetOf({
+      '/pets/{petId}': { get: { ...op, operationId: 'getPetById' }, delete: op },
+      '/a': { get: { ...op, operationId: 'list-all' } },
+      '/b': { get: { ...op, operationId: 'list_all' } },
+      '/c': {
+        get: { ...op, operationId: `x${'A'.repeat(10_000)}` },
+        post: { ...op, operationId: '__proto__' },
+      },
+      '/d': { get: { ...op, operationId: '1st' }, post: { ...op, operationId: 'holdfast_ü' } },
+    });
+    const names = (await toolset.getTools()).map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names[0]).toBe('get_pet_by_id');
+    expect(names[1]).toBe('delete_pets_pet_id');
+    expect(names.slice(2, 4)).toEqual([
+      expect.stringMatching(/^list_all_[0-9a-f]{6}$/),
+      expect.stringMatching(/^list_all_[0-9a-f]{6}$/),
+    ]);
+    for (const name of names) expect(name).toMatch(/^[a-z_][a-z0-9_]{0,59}$/);
+    // Another worker, which has the operations in another order, finds the same ones.
+    const again = await toolsetOf({
+      '/b': { get: { operationId: 'list_all' } },
+      '/a': { get: { operationId: 'list-all' } },
+    }).getTools();
+    expect(again.map(({ name }) => name).sort()).toEqual(names.slice(2, 4).sort());
+  });
+
+  test('have arguments that can all be reached, also those of one name [openapi.arguments]', async () => {
+    const toolset = toolsetOf(
+      {
+        '/pets/{id}': {
+          parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'integer' } }],
+          put: {
+            parameters: [
+              { name: 'id', in: 'query', schema: str },
+              { name: 'X-Request-ID', in: 'header', schema: str },
+              { name: 'petName', in: 'cookie', schema: str },
+            ],
+            requestBody: {
+              required: true,
+              content: {
+                'application/json': {
+                  schema: {
+                    allOf: [
+                      { $ref: '#/components/schemas/Base' },
+                      {
+                        type: 'object',
+                        properties: { petName: { type: 'string', nullable: true } },
+                        required: ['petName'],
+                      },
+                    ],
+                  },
+                },
+              },
+            },
+          },
+        },
+      },
+      {},
+      {
+        components: {
+          schemas: {
+            Base: {
+              type: 'object',
+              properties: {
+                id: str,
+                made: { type: 'string', readOnly: true },
+                parent: { $ref: '#/components/schemas/Base' },
+              },
+              required: ['id', 'made'],
+            },
+          },
+        },
+      },
+    );
+    const [tool] = await toolset.getTools();
+    const schema = tool?._getDeclaration()?.parametersJsonSchema as Json;
+    expect(Object.keys(schema.properties as Json)).toEqual([
+      'id',
+      'x_request_id',
+      'pet_name',
+      'id_1',
+      'id_2',
+      'parent',
+      'pet_name_1',
+    ]);
+    expect(schema.required).toEqual(['id_1', 'id_2', 'pet_name_1']);
+    expect(schema).toMatchObject({
+      $defs: { Base: { properties: { id: { type: 'string' } }, required: ['id'] } },
+    });
+    await call(toolset, {
+      id_1: 7,
+      id: 'q&=',
+      x_request_id: 'r',
+      pet_name: 'c',
+      id_2: 'b',
+      pet_name_1: null,
+      parent: { id: 'p' },
+    });
+    expect(api.heard[0]).toMatchObject({
+      method: 'PUT',
+      url: '/v1/pets/7?id=q%26%3D',
+      headers: { 'x-request-id': 'r', cookie: 'petName=c' },
+    });
+    expect(JSON.parse(String(api.heard[0]?.body))).toEqual({ id: 'b', petName: null, parent: { id: 'p' } });
+  });
+
+  test('are chosen by tag, path, operation and method; too many are an error [openapi.filters]', async () => {
+    const paths = {
+      '/pets': {
+        get: { operationId: 'listPets', tags: ['pets'] },
+        post: { operationId: 'addPet', tags: ['pets'] },
+      },
+      '/shops/{id}': {
+        parameters: [{ name: 'id', in: 'path', schema: str }],
+        get: { operationId: 'getShop', tags: ['shops'] },
+      },
+    };
+    const names = async (options: OpenAPIToolsetOptions, context?: ReadonlyContext) =>
+      (await toolsetOf(paths, options).getTools(context)).map(({ name }) => name);
+    expect(await names({ include: { tags: ['pets'] } })).toEqual(['list_pets', 'add_pet']);
+    expect(await names({ include: { paths: ['/shops/*'] } })).toEqual(['get_shop']);
+    expect(await names({ include: { methods: ['GET'] }, exclude: { operations: ['getShop'] } })).toEqual([
+      'list_pets',
+    ]);
+    expect(
+      await names({ toolFilter: ['add_pet'], prefix: 'x' }).catch((error: Error) => error.message),
+    ).toContain('no tool "add_pet"; did you mean "x_add_pet"?');
+    expect(await names({ toolFilter: (tool) => tool.isReadOnly }, new ReadonlyContext(INIT))).toEqual([
+      'list_pets',
+      'get_shop',
+    ]);
+    await expect(names({ include: { tags: ['pet'] } })).rejects.toThrow(
+      'include.tags: no tag "pet"; did you mean "pets"?',
+    );
+    await expect(names({ options: { adPet: {} } })).rejects.toThrow('options: no operation "adPet"');
+    await expect(names({ maxOperations: 2 })).rejects.toThrow('3 operations are chosen');
+  });
+
+  test('go to the chosen server, with its variables [openapi.servers]', async () => {
+    const servers = [
+      {
+        url: 'https://{region}.example.com',
+        description: 'live',
+        variables: { region: { default: 'eu', enum: ['eu', 'us'] } },
+      },
+      { url: `${api.origin}/test`, description: 'test' },
+    ];
+    const made = (options: OpenAPIToolsetOptions) => toolsetOf({ '/a': { get: {} } }, options, { servers });
+    const urlOf = async (options: OpenAPIToolsetOptions) =>
+      ((await made(options).getTools())[0] as unknown as { endpoint: { baseUrl: string } }).endpoint.baseUrl;
+    expect(await urlOf({})).toBe('https://eu.example.com/');
+    expect(await urlOf({ serverVariables: { region: 'us' } })).toBe('https://us.example.com/');
+    expect(await urlOf({ server: 'test' })).toBe(`${api.origin}/test`);
+    expect(await urlOf({ server: 1 })).toBe(`${api.origin}/test`);
+    await expect(urlOf({ serverVariables: { region: 'mars' } })).rejects.toThrow('must be one of "eu", "us"');
+    await expect(urlOf({ server: 'http://plain.example.com' })).rejects.toThrow('over https only');
+    await expect(urlOf({ server: 'https://10.0.0.1' })).rejects.toThrow('not of the public internet');
+  });
+});
+
+describe('bodies', () => {
+  const body = (type: string, schema: object, more: object = {}) => ({
+    '/up': { post: { requestBody: { required: true, content: { [type]: { schema, ...more } } } } },
+  });
+
+  test('are forms, multipart, texts and bytes [openapi.bodies]', async () => {
+    const file = { type: 'string', format: 'binary' };
+    await call(
+      toolsetOf(
+        body(
+          'application/x-www-form-urlencoded',
+          {
+            type: 'object',
+            properties: {
+              a: str,
+              list: { type: 'array', items: str },
+              o: { type: 'object', properties: { x: str } },
+            },
+          },
+          { encoding: { o: { style: 'deepObject', explode: true } } },
+        ),
+      ),
+      { a: 'x y&z', list: ['1', '2'], o: { x: 'é' } },
+    );
+    expect(api.heard.at(-1)).toMatchObject({
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    });
+    expect(String(api.heard.at(-1)?.body)).toBe('a=x+y%26z&list=1&list=2&o[x]=%C3%A9');
+    await call(
+      toolsetOf(
+        body('multipart/form-data', {
+          type: 'object',
+          properties: { meta: { type: 'object', properties: { a: str } }, file, name: str },
+        }),
+      ),
+      { meta: { a: 'b' }, file: { text: 'hello', filename: 'a"\r\nX: y.txt' }, name: 'n' },
+    );
+    const form = await new Response(Uint8Array.from(api.heard.at(-1)?.body ?? []), {
+      headers: { 'content-type': String(api.heard.at(-1)?.headers['content-type']) },
+    }).formData();
+    expect(form.get('name')).toBe('n');
+    expect(await (form.get('file') as File).text()).toBe('hello');
+    expect(form.get('meta')).toBe('{"a":"b"}');
+    await call(toolsetOf(body('text/plain', str)), { body: 'plain' });
+    expect(String(api.heard.at(-1)?.body)).toBe('plain');
+    await call(toolsetOf(body('application/octet-stream', file)), { body: { base64: 'AAEC' } });
+    expect([...(api.heard.at(-1)?.body ?? [])]).toEqual([0, 1, 2]);
+    // In JSON there are no files.
+    await call(toolsetOf(body('application/json', { type: 'object', properties: { file } })), {
+      file: 'AAEC',
+    });
+    expect(String(api.heard.at(-1)?.body)).toBe('{"file":"AAEC"}');
+    await expect(
+      call(toolsetOf(body('application/octet-stream', file)), { body: { base64: 'AA', text: 'x' } }),
+    ).rejects.toThrow('one of artifact, text and base64');
+  });
+});
+
+describe('security', () => {
+  const components = {
+    securitySchemes: {
+      key: { type: 'apiKey', in: 'header', name: 'X-Key' },
+      query: { type: 'apiKey', in: 'query', name: 'k' },
+      cookie: { type: 'apiKey', in: 'cookie', name: 'sid' },
+      basic: { type: 'http', scheme: 'basic' },
+      bearer: { type: 'http', scheme: 'bearer' },
+      oauth: { type: 'oauth2', flows: {} },
+      oidc: { type: 'openIdConnect', openIdConnectUrl: 'https://id.example.com' },
+      tls: { type: 'mutualTLS' },
+    },
+  };
+  const secured = (security: unknown, options: OpenAPIToolsetOptions = {}) =>
+    toolsetOf({ '/a': { get: { security } } }, options, { components, security: [{ key: [] }] });
+
+  test('of every kind is sent where it belongs, all of an alternative at once [openapi.security]', async () => {
+    const credentials = {
+      key: 'k-1',
+      query: 'k&2',
+      cookie: 'k;3',
+      basic: 'ada:p:w',
+      bearer: 'b-1',
+      oauth: async () => 'o-1',
+      oidc: { authType: 'http', http: { scheme: 'bearer', credentials: { token: 'i-1' } } },
+    } as const;
+    await call(secured([{ key: [], query: [], cookie: [], basic: [] }], { credentials }));
+    expect(api.heard[0]).toMatchObject({
+      url: '/v1/a?k=k%262',
+      headers: { 'x-key': 'k-1', cookie: 'sid=k%3B3', authorization: `Basic ${btoa('ada:p:w')}` },
+    });
+    for (const [scheme, token] of [
+      ['bearer', 'b-1'],
+      ['oauth', 'o-1'],
+      ['oidc', 'i-1'],
+    ] as const) {
+      await call(secured([{ [scheme]: ['read'] }], { credentials }));
+      expect(api.heard.at(-1)?.headers.authorization).toBe(`Bearer ${token}`);
+    }
+  });
+
+  test('takes the first alternative that is all there; an empty one opens the operation [openapi.security]', async () => {
+    await call(
+      secured([{ key: [], basic: [] }, { tls: [] }, { bearer: [] }], {
+        credentials: { key: 'k', bearer: 'b-2' },
+      }),
+    );
+    expect(api.heard[0]?.headers).toMatchObject({ authorization: 'Bearer b-2' });
+    expect(api.heard[0]?.headers).not.toHaveProperty('x-key');
+    await call(secured([], { credentials: { key: 'k-1' } }));
+    await call(secured([{ bearer: [] }, {}], { credentials: {} }));
+    expect(
+      api.heard
+        .slice(1)
+        .every(({ headers }) => headers['x-key'] === undefined && headers.authorization === undefined),
+    ).toBe(true);
+    // The document's own counts where the operation says nothing.
+    await call(secured(undefined, { credentials: { key: 'k-1' } }));
+    expect(api.heard.at(-1)?.headers['x-key']).toBe('k-1');
+    await expect(
+      call(
+        secured([{ key: [], basic: [] }, { tls: [] }, { gone: [] }], {
+          credentials: { key: 'k-1' },
+          askForCredentials: false,
+        }),
+      ),
+    ).rejects.toThrow(
+      'no credentials: it needs key (given) and basic (missing), or tls (mutualTLS: not supported), or gone (the document does not define it)',
+    );
+    expect(api.heard).toHaveLength(4);
+  });
+
+  test('that is missing is asked of people, one credential for a scheme of one API [openapi.ask]', async () => {
+    const questions = new Questions();
+    const context = inCall(questions);
+    const toolset = secured([{ basic: [], key: [] }], { credentials: { key: 'k-1' } });
+    expect(await call(toolset, {}, { context })).toMatchObject({ pending: true });
+    expect(questions.asked).toMatchObject({
+      kind: 'credential',
+      authConfig: {
+        authScheme: components.securitySchemes.basic,
+        credentialKey: `openapi:Pets:${api.origin}/v1:basic`,
+      },
+    });
+    const credentialOf = (key: string) =>
+      key.endsWith(':basic')
+        ? ({
+            authType: 'http',
+            http: { scheme: 'basic', credentials: { username: 'u', password: 'secret-p' } },
+          } as const)
+        : undefined;
+    await call(toolset, {}, { context: inCall(new Questions({ credentialOf })) });
+    expect(api.heard[0]?.headers.authorization).toBe(`Basic ${btoa('u:secret-p')}`);
+  });
+
+  test('leaves no secret in results and errors, and does not follow to another host [openapi.secrets]', async () => {
+    const credentials = { key: 'sec"ret-1', query: 'sec/ret 2' };
+    const toolset = secured([{ key: [], query: [] }], { credentials });
+    api.answer = ({ url, headers }, response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ url, headers }));
+    expect(JSON.stringify(await call(toolset))).not.toMatch(/ret-1|ret 2|ret%202/);
+    api.answer = ({ url, headers }, response) => response.writeHead(400).end(`${url} ${headers['x-key']}`);
+    const failure = await call(toolset).catch((error: Error) => error.message);
+    expect(failure).toMatch(/the server answered 400: .*\[removed\]/);
+    expect(failure).not.toMatch(/ret-1|ret%202/);
+    const other = await serveApi();
+    api.answer = (_, response) => response.writeHead(302, { location: `${other.origin}/b` }).end();
+    await call(secured([{ key: [], query: [] }], { credentials, allow: [api.host, other.host] }));
+    expect(other.heard).toMatchObject([{ method: 'GET', url: '/b' }]);
+    expect(JSON.stringify(other.heard[0]?.headers)).not.toContain('ret-1');
+    await expect(call(toolset)).rejects.toThrow('over https only');
+  });
+});
+
+describe('hostile and half-valid documents', () => {
+  test.each([
+    [{ openapi: '3.1.0', info }, 'it has no operations'],
+    [{ openapi: '2.9', info, paths: {} }, 'it has openapi: "2.9"'],
+    [{ asyncapi: '2.0' }, 'it has no field openapi'],
+    [
+      {
+        openapi: '3.0.0',
+        paths: { '/a': { get: { parameters: [{ $ref: '#/components/parameters/None' }] } } },
+      },
+      '"$ref"',
+    ],
+    [
+      {
+        openapi: '3.0.0',
+        paths: { '/a': { get: { parameters: [{ $ref: 'https://evil.example.com/x' }] } } },
+      },
+      'another document',
+    ],
+    [
+      {
+        openapi: '3.0.0',
+        paths: { '/a': { get: { parameters: [{ $ref: '#/paths/~1a/get/parameters/0' }] } } },
+      },
+      'leads back to itself',
+    ],
+    [{ openapi: '3.0.0', paths: { '/a': { get: { parameters: [null] } } } }, 'parameters[0]'],
+    [{ openapi: '3.0.0', paths: { '/a': { get: { security: ['key'] } } } }, 'security[0]'],
+    [
+      { openapi: '3.0.0', paths: { '/a': { get: { parameters: [{ name: 'x\r\ny', in: 'header' }] } } } },
+      'no name of a header',
+    ],
+    [
+      {
+        openapi: '3.0.0',
+        paths: {
+          '/a': { get: { requestBody: { content: { 'application/json': { schema: { $ref: '#/x' } } } } } },
+        },
+      },
+      '#/x',
+    ],
+    [{ swagger: '2.0', paths: { '/a': { get: null } } }, ''],
+    [{ swagger: '1.2' }, 'Swagger before 2.0'],
+  ] as const)('%# are refused with the reason, and the operation [openapi.bad]', async (document, reason) => {
+    const toolset = new OpenAPIToolset({ specDict: document, server: api.origin, allow: [api.host] });
+    const error = await toolset.load().then(
+      () => undefined,
+      (thrown: Error) => thrown,
+    );
+    expect(error).toMatchObject({ code: 'HOLDFAST_DEFINITION' });
+    if (reason !== '"$ref"') expect(error?.message).toContain(reason);
+    else
+      expect(error?.message).toContain(
+        'operation "get /a": $ref "#/components/parameters/None" leads to nothing',
+      );
+  });
+
+  test('cost little, however they nest [openapi.bad]', async () => {
+    const schemas: Json = {};
+    for (let n = 0; n < 60; n += 1) {
+      const next = { $ref: `#/components/schemas/s${(n + 1) % 60}` };
+      schemas[`s${n}`] = {
+        type: 'object',
+        properties: { a: next, b: next, __proto__x: next, ['__proto__']: str },
+        allOf: [],
+      };
+      schemas[`w${n}`] = {
+        allOf: [
+          { $ref: `#/components/schemas/w${(n + 1) % 60}` },
+          { $ref: `#/components/schemas/w${(n + 1) % 60}` },
+        ],
+      };
+    }
+    let deep: Json = str;
+    for (let n = 0; n < 5_000; n += 1) deep = { type: 'array', items: deep };
+    const body = (schema: object) => ({
+      post: { requestBody: { content: { 'application/json': { schema } } } },
+    });
+    const toolset = toolsetOf(
+      {
+        '/a': body({ $ref: '#/components/schemas/s0' }),
+        '/b': body(deep),
+        '/c': body({
+          type: 'string',
+          pattern: '^(a+)+$',
+          default: 'x'.repeat(100_000),
+          description: 'd'.repeat(1_000_000),
+        }),
+        '/d': body({
+          type: 'object',
+          properties: Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`p${n}`, str])),
+        }),
+      },
+      {},
+      { components: { schemas } },
+    );
+    const tools = await toolset.getTools();
+    for (const tool of tools) expect(JSON.stringify(tool._getDeclaration()).length).toBeLessThan(40_000);
+    const wide = toolsetOf(
+      { '/a': body({ $ref: '#/components/schemas/w0' }) },
+      {},
+      { components: { schemas } },
+    );
+    await expect(wide.load()).rejects.toThrow('more than 5000 parts of allOf');
+    const pattern = tools[2];
+    await expect(pattern?.readArguments({ body: `${'a'.repeat(50_000)}!` })).rejects.toThrow(
+      'invalid arguments',
+    );
+    expect(({} as Json).a).toBeUndefined();
+  });
+});
+
+test('arguments cannot leave their place: no other path, header, cookie or host [openapi.injection]', async () => {
+  const at = (name: string, place: string, more: object = {}) => ({ name, in: place, schema: str, ...more });
+  const toolset = toolsetOf({
+    '/pets/{id}/{b}': {
+      get: {
+        parameters: [
+          at('id', 'path'),
+          at('b', 'path', { style: 'label' }),
+          at('h', 'header'),
+          at('c', 'cookie'),
+          at('q', 'query', { allowReserved: true }),
+          at('Host', 'header'),
+          at('Content-Length', 'header'),
+          at('Authorization', 'header'),
+        ],
+      },
+    },
+  });
+  const [tool] = await toolset.getTools();
+  const declared = tool?._getDeclaration()?.parametersJsonSchema as { properties: Json } | undefined;
+  expect(Object.keys(declared?.properties ?? {})).toEqual(['id', 'b', 'h', 'c', 'q']);
+  await call(toolset, { id: '../..//?#@', b: 'x/y', c: 'a; d=e\r\n', q: '#&a=b+c/d' });
+  expect(api.heard[0]?.url).toBe('/v1/pets/..%2F..%2F%2F%3F%23%40/.x%2Fy?q=%23%26a%3Db%2Bc/d');
+  expect(api.heard[0]?.headers.cookie).toBe('c=a%3B%20d%3De%0D%0A');
+  for (const args of [
+    { id: '..', b: 'x' },
+    { id: '.', b: 'x' },
+    { id: '', b: 'x' },
+    { id: 'x', b: '.' },
+    { id: 'x', b: 'x', h: 'a\r\nX: y' },
+    { id: 'x', b: 'x', h: '\u0000' },
+  ]) {
+    await expect(call(toolset, args)).rejects.toMatchObject({ code: 'HOLDFAST_INVALID_ARGUMENTS' });
+  }
+  await expect(call(toolset, { b: 'x' })).rejects.toThrow('invalid arguments');
+  expect(api.heard).toHaveLength(1);
+});
+
+describe('answers', () => {
+  const get = () => toolsetOf({ '/a': { get: {} } });
+  test('are JSON, texts, or a status; any but success is an error with status and body [openapi.answers]', async () => {
+    expect(await call(get())).toEqual({ url: '/v1/a' });
+    api.answer = (_, response) => response.setHeader('content-type', 'text/plain').end('hello');
+    expect(await call(get())).toBe('hello');
+    api.answer = (_, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"zipped":true}'));
+    expect(await call(get())).toEqual({ zipped: true });
+    api.answer = (_, response) => response.writeHead(204, { etag: 'x' }).end();
+    expect(await call(get())).toEqual({ status: 204, headers: { etag: 'x' } });
+    api.answer = (_, response) =>
+      response
+        .writeHead(404, { 'content-type': 'application/json' })
+        .end(`{"error":"${'x'.repeat(100_000)}"}`);
+    const failure = (await call(get()).catch((error: unknown) => error)) as Error;
+    expect(failure).toMatchObject({ code: 'HOLDFAST_HTTP_STATUS', retryable: false });
+    expect(failure.message).toMatch(/^Error in tool 'get_a': the server answered 404: \{"error":"xxx/);
+    expect(failure.message.length).toBeLessThan(5_000);
+  });
+
+  test('that can not be kept are errors, and a write is not sent again for that [openapi.keys]', async () => {
+    api.answer = (_, response) => response.setHeader('content-type', 'image/png').end('x');
+    const artifacts = { save: () => Promise.reject(new Error('the bucket is full')) };
+    const context = contextWith({ call: callOf(), artifacts } as never);
+    const failed = (method: string) =>
+      call(toolsetOf({ '/a': { [method]: {} } }), {}, { context }).catch((error: unknown) => error);
+    expect(await failed('post')).toMatchObject({
+      retryable: false,
+      message: expect.stringContaining('; it has run'),
+    });
+    expect(await failed('get')).toMatchObject({ message: 'the bucket is full' });
+    await expect(call(get())).rejects.toMatchObject({ code: 'HOLDFAST_SERVICE_MISSING' });
+  });
+
+  test('that are large or no text become artifacts, within a limit [openapi.artifacts]', async () => {
+    const saved = new Map<string, { bytes: Buffer; mimeType: string }>();
+    const artifacts = {
+      save: async (
+        name: string,
+        { stream, mimeType }: { stream: AsyncIterable<Buffer>; mimeType: string },
+      ) => {
+        saved.set(name, { bytes: await bytesOf(stream), mimeType });
+        return 0;
+      },
+    };
+    const context = () => contextWith({ call: callOf(), artifacts } as never);
+    api.answer = (_, response) => response.setHeader('content-type', 'image/png').end(Buffer.from([1, 0, 2]));
+    expect(await call(get(), {}, { context: context() })).toMatchObject({
+      artifact: expect.stringMatching(/^results\/get_a\/[0-9a-f]{16}$/),
+      mimeType: 'image/png',
+      bytes: 3,
+    });
+    const large = JSON.stringify(Array.from({ length: 60_000 }, (_, n) => `row ${n}`));
+    api.answer = (_, response) =>
+      response.setHeader('content-type', 'application/json; charset=utf-8').end(large);
+    const handle = (await call(get(), {}, { context: context() })) as { artifact: string; preview: string };
+    expect(handle.preview).toMatch(/^\["row 0"/);
+    expect(saved.get(handle.artifact)).toMatchObject({ mimeType: 'application/json' });
+    expect(String(saved.get(handle.artifact)?.bytes)).toBe(large);
+    const small = toolsetOf({ '/a': { get: {} } }, { toolOptions: { maxResponseBytes: 1_000 } });
+    await expect(call(small, {}, { context: context() })).rejects.toThrow('more than 1000 bytes');
+  });
+});
+
+test('an optional toolset that fails is told once, until it works again [openapi.optional]', async () => {
+  let fails = true;
+  class Flaky extends BaseToolset {
+    constructor(optional: boolean) {
+      super([], undefined, { optional });
+    }
+    override async getTools() {
+      if (fails) throw new Error('away');
+      return [];
+    }
+    override async close() {}
+  }
+  const told: string[] = [];
+  const agent = new LlmAgent({
+    name: 'keeper',
+    model: 'gemini-2.5-flash',
+    tools: [new Flaky(true), new Flaky(true)],
+  });
+  const resolve = async (of = agent) =>
+    await resolveTools(
+      of,
+      () => new ReadonlyContext(INIT),
+      (line) => told.push(line),
+    );
+  expect((await resolve()).map(({ tools }) => tools)).toEqual([[], []]);
+  await resolve();
+  expect(told).toHaveLength(2);
+  expect(told[0]).toContain('toolset Flaky (tools[0] of agent "keeper") failed: away; it is optional');
+  const site = { agent, context: new ReadonlyContext(INIT), toolFactories: new Map(), toolEdits: [] };
+  // It may have the tool: the call is tried again.
+  await expect(findTool(site, 'lost')).rejects.toMatchObject({
+    code: 'HOLDFAST_TOOLSET_FAILED',
+    retryable: true,
+  });
+  fails = false;
+  await resolve();
+  expect(await findTool(site, 'lost')).toBeUndefined();
+  fails = true;
+  await resolve();
+  expect(told).toHaveLength(4);
+  const strict = new LlmAgent({ name: 'strict', model: 'gemini-2.5-flash', tools: [new Flaky(false)] });
+  await expect(resolve(strict)).rejects.toMatchObject({ code: 'HOLDFAST_TOOLSET_FAILED' });
+});
