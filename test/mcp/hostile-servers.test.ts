@@ -76,8 +76,7 @@ describe('a server that', () => {
     );
     const [flood] = await toolset.getTools();
     await expect(flood?.runAsync({ args: {}, toolContext: contextWith() })).rejects.toMatchObject({
-      code: 'HOLDFAST_MCP_UNAVAILABLE',
-      retryable: false,
+      code: 'HOLDFAST_UNKNOWN_OUTCOME',
       message: expect.stringContaining('the call may have run'),
     });
   });
@@ -153,7 +152,7 @@ describe('a server that', () => {
     [400, 'HOLDFAST_MCP_REFUSED', false, 'refused the request (400)'],
     [429, 'HOLDFAST_MCP_UNAVAILABLE', true, "can't be reached"],
     [503, 'HOLDFAST_MCP_UNAVAILABLE', true, "can't be reached"],
-    [500, 'HOLDFAST_MCP_UNAVAILABLE', false, 'the call may have run'],
+    [500, 'HOLDFAST_UNKNOWN_OUTCOME', true, 'the call may have run'],
   ])('answers a call with %s is told apart [mcp.failures]', async (status, code, retryable, message) => {
     const { toolset } = await open({
       ...listed({ name: 'pay', inputSchema: plain }),
@@ -174,16 +173,14 @@ describe('a server that', () => {
       ...listed({ name: 'pay', inputSchema: plain, annotations: { idempotentHint: true } }),
       'tools/call': (response: { destroy(): void }) => void response.destroy(),
     };
-    for (const [options, retryable] of [
-      [{}, false],
-      [{ trustAnnotations: true }, true],
-      [{ tools: { pay: { idempotent: true } } }, true],
+    for (const [options, code] of [
+      [{}, 'HOLDFAST_UNKNOWN_OUTCOME'],
+      [{ trustAnnotations: true }, 'HOLDFAST_MCP_UNAVAILABLE'],
+      [{ tools: { pay: { idempotent: true } } }, 'HOLDFAST_MCP_UNAVAILABLE'],
     ] as const) {
       const { toolset } = await open(answers, options);
       const [pay] = await toolset.getTools();
-      await expect(pay?.runAsync({ args: {}, toolContext: contextWith() })).rejects.toMatchObject({
-        retryable,
-      });
+      await expect(pay?.runAsync({ args: {}, toolContext: contextWith() })).rejects.toMatchObject({ code });
     }
   });
 });

@@ -10,11 +10,11 @@ const LONGEST_REASON = 2_000;
 /** A server can't be reached, or the connection to it broke. */
 export class McpUnavailable extends ToolError {
   override readonly name = 'McpUnavailable';
-  /** The server may have done what it was asked. */
+  /** The server may have done what it was asked: the tool's `onUnknownOutcome` decides. */
   readonly maybeDone: boolean;
 
-  constructor(message: string, { maybeDone, cause }: { maybeDone: boolean; cause: unknown }) {
-    super(message, { code: 'HOLDFAST_MCP_UNAVAILABLE', retryable: !maybeDone, cause });
+  constructor(message: string, { maybeDone }: { maybeDone: boolean }) {
+    super(message, { code: maybeDone ? 'HOLDFAST_UNKNOWN_OUTCOME' : 'HOLDFAST_MCP_UNAVAILABLE' });
     this.maybeDone = maybeDone;
   }
 }
@@ -59,7 +59,7 @@ export function serverFailed(
   }
   const maybeDone = isSent && !isUnsent(error, status);
   const after = maybeDone ? '; the call may have run' : '';
-  return new McpUnavailable(`${server} can't be reached: ${why}${after}`, { maybeDone, cause: undefined });
+  return new McpUnavailable(`${server} can't be reached: ${why}${after}`, { maybeDone });
 }
 
 /** Whether the connection is of no use any more. */

@@ -30,6 +30,12 @@ export interface MCPToolsetOptions extends MCPSessionOptions {
   /** Options of single tools, by the server's names. They go before `defaults` and hints. */
   tools?: Readonly<Record<string, McpToolOptions>>;
   /**
+   * Whether the agent goes on without the tools while the server is away. That is logged once, and the next request asks again.
+   *
+   * @default false
+   */
+  optional?: boolean;
+  /**
    * Whether hints of the server about its tools may loosen a policy: with `readOnlyHint` a tool only reads, with `idempotentHint` a second
    * run does no more than the first. Without it hints can only tighten one: they come from outside.
    *
@@ -42,6 +48,7 @@ const FIELDS: readonly (keyof MCPToolsetOptions)[] = [
   'name',
   'defaults',
   'tools',
+  'optional',
   'trustAnnotations',
   'principal',
   'headers',
@@ -76,7 +83,7 @@ export class MCPToolset extends BaseToolset {
     prefix?: string,
     options: MCPToolsetOptions = {},
   ) {
-    super(toolFilter, prefix);
+    super(toolFilter, prefix, { optional: options?.optional === true });
     const owner = new.target.name || 'MCPToolset';
     assertInstalled(owner);
     const params = checkedConnectionParams(owner, connectionParams);
@@ -202,6 +209,7 @@ function checkOptions(owner: string, options: MCPToolsetOptions): void {
   const read = new OptionReader(owner, options, 'options');
   if (read.given('name')) read.text('name');
   read.boolean('trustAnnotations', false);
+  read.boolean('optional', false);
   read.count('maxConnections', 1);
   read.count('idleTimeout', 1);
   read.count('maxResponseBytes', 1);
