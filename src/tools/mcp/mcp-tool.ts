@@ -82,6 +82,11 @@ export class MCPTool extends BaseTool {
     this.#digest = digestOf(this.#definition);
   }
 
+  /** As the server describes it. Name: `raw_mcp_tool` of adk-python. */
+  get rawMcpTool(): Readonly<McpToolDefinition> {
+    return this.#definition;
+  }
+
   /** An approval is for the tool that its server described then. */
   override get definitionDigest(): string {
     return this.#digest;
@@ -104,8 +109,14 @@ export class MCPTool extends BaseTool {
     };
   }
 
+  /** Models send null for a parameter that they leave out: where the schema takes no null, it counts as left out. */
   override async readArguments(args: Record<string, unknown>): Promise<Record<string, unknown>> {
-    const validation = await this.#parameters.validate(args);
+    const { validate } = this.#parameters;
+    let validation = await validate(args);
+    if (!validation.ok && Object.values(args).includes(null)) {
+      const given = Object.entries(args).filter(([, value]) => value !== null);
+      validation = await validate(Object.fromEntries(given));
+    }
     if (validation.ok && isRecord(validation.value)) return validation.value;
     const problem = validation.ok ? 'expected object' : validation.message;
     throw new InvalidArgumentsError(`Error in tool '${this.name}': invalid arguments: ${problem}`);
