@@ -90,6 +90,8 @@ const DISPENSABLE = [
   /^HOLDFAST_(CACHE|TEMPORAL_CLI)$/,
   // Other names of the key, another address, Vertex AI.
   /^GOOGLE_/,
+  // Of models of the AI SDK, whose packages come with the agents that name them.
+  /^OPENAI_COMPATIBLE_/,
   // Of programs with a runner of their own.
   /^HOLDFAST_QUIET$/,
   // Options with a default; links to where people read transcripts.

@@ -1,3 +1,4 @@
+import { variable } from '../../environment.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { AuthConfig } from '../../events/event-actions.ts';
 import { isRecord } from '../../protocol/json.ts';
@@ -200,7 +201,7 @@ async function configured(
   }
   if (typeof source === 'function') return await source(context);
   if (typeof source === 'string') return source;
-  if ('env' in source) return process.env[source.env] || undefined;
+  if ('env' in source) return variable(source.env);
   return source;
 }
 
