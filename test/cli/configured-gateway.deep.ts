@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { freePort } from '../setup/free-port.ts';
 import { emptyDatabase } from '../setup/own-database.ts';
 import { HoldfastProcess, holdfast } from './holdfast-process.ts';
 import { UserProject } from './user-project.ts';
@@ -30,15 +30,6 @@ function statusOf(
     })
       .on('error', reject)
       .end();
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
   });
 }
 

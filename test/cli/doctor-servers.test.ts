@@ -16,8 +16,9 @@ import { SEARCH_ATTRIBUTES } from '../../src/protocol/names.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { answers } from '../../worker/temporal/probe.ts';
 import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
+import { freePort } from '../setup/free-port.ts';
 import { findPgBouncer, startPgBouncer } from '../setup/pgbouncer.ts';
-import { freePort, type PostgresServer, startPostgresServer } from '../setup/postgres-server.ts';
+import { type PostgresServer, startPostgresServer } from '../setup/postgres-server.ts';
 import { capturedOutput } from './captured-output.ts';
 import { surroundings, told } from './doctor-surroundings.ts';
 

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import { findLocalGateway } from '../../worker/local-gateway.ts';
+import { freePort } from '../setup/free-port.ts';
 import { isDeep } from '../setup/tier.ts';
 import { isWritten } from '../setup/written.ts';
 import { HoldfastProcess, holdfast } from './holdfast-process.ts';
@@ -39,15 +39,6 @@ interface Line {
   level: string;
   message: string;
   [attribute: string]: unknown;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((found) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => found(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }
 
 describe('holdfast worker', () => {

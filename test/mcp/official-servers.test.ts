@@ -10,6 +10,7 @@ import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { MCPConnectionParams } from '../../src/tools/mcp/connection-params.ts';
 import { MCPToolset } from '../../src/tools/mcp/mcp-toolset.ts';
 import { contextWith } from '../definitions/tool-context.ts';
+import { freePort } from '../setup/free-port.ts';
 import { until } from '../setup/until.ts';
 
 const programOf = (name: string) =>
@@ -139,15 +140,4 @@ describe('servers of the revision 2025-11-25', () => {
 
 async function killAll(marker: string): Promise<void> {
   for (const pid of await pidsOf(marker)) process.kill(pid, 'SIGKILL');
-}
-
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net');
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

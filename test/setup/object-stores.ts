@@ -7,7 +7,7 @@ import { Storage } from '@google-cloud/storage';
 import type { Bucket } from '../../src/artifacts/bucket.ts';
 import { gcsBucket } from '../../src/artifacts/gcs-bucket.ts';
 import { s3Bucket } from '../../src/artifacts/s3-bucket.ts';
-import { freePort } from './postgres-server.ts';
+import { freePort } from './free-port.ts';
 
 /** Programs that tests need, installed once. */
 const TOOLS = join(homedir(), '.cache', 'holdfast', 'test-tools');

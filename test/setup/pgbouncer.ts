@@ -2,7 +2,8 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { folderOf, freePort, type PostgresServer, unprivileged } from './postgres-server.ts';
+import { freePort } from './free-port.ts';
+import { folderOf, type PostgresServer, unprivileged } from './postgres-server.ts';
 
 /** Installed where an ordinary user's PATH doesn't lead. */
 const FOLDERS = ['/usr/sbin', '/usr/local/sbin'];

@@ -2,6 +2,7 @@ import { createServer } from 'node:net';
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
+import { freePort } from '../setup/free-port.ts';
 
 const SECRET = 's3cret-of-ada';
 
@@ -43,11 +44,3 @@ test('something that is not PostgreSQL is unavailable', async () => {
   expect(error).toMatchObject({ code: 'HOLDFAST_STORE_UNAVAILABLE' });
   await new Promise((closed) => server.close(closed));
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-  const { port } = server.address() as { port: number };
-  await new Promise((closed) => server.close(closed));
-  return port;
-}

@@ -6,7 +6,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { error, reply, text } from '../../src/testing/gemini-reply.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
-import { freePort } from '../setup/postgres-server.ts';
+import { freePort } from '../setup/free-port.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { AsyncContext } from './async-context.ts';

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { AgentTool } from '../../src/agents/agent-tool.ts';
 import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { tool } from '../../src/tools/function-tool.ts';
-import { freePort } from '../setup/postgres-server.ts';
+import { freePort } from '../setup/free-port.ts';
 import { isDeep } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { calling, Speaking } from '../tree/speaking.ts';
