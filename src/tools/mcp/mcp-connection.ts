@@ -287,6 +287,7 @@ async function transportOf({ params, headers, maxResponseBytes }: OpenMcpConnect
       ...defined({ cwd, maxBufferSize }),
     });
     let tail = '';
+    transport.stderr?.on('error', () => undefined);
     // Read to its end: a program whose pipe is full stands still.
     transport.stderr?.on('data', (chunk: Buffer) => {
       tail = `${tail}${chunk.toString()}`.slice(-MOST_SAID);

@@ -101,7 +101,7 @@ function reasonOf(
   const text = cause instanceof Error ? `${messageOf(error)}: ${messageOf(cause)}` : messageOf(error);
   const whole =
     said === '' ? text.slice(0, LONGEST_REASON) : `${text.slice(0, LONGEST_REASON)}; it said: ${said}`;
-  return redactSecrets(visibleLines(whole.toWellFormed()), [...secrets, ...secretsIn(params)]);
+  return visibleLines(redactSecrets(whole.toWellFormed(), [...secrets, ...secretsIn(params)]));
 }
 
 /** Values of the params that nobody needs to read: variables, headers, the query and the password of an address. */
