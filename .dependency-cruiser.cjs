@@ -23,6 +23,7 @@ const ORDER = [
   'slack',
   'workflow',
   'client',
+  'mcp',
   'gateway',
   'activities',
   'worker',

@@ -38,6 +38,7 @@ export {
   type LlmAgentConfig,
 } from './agents/llm-agent.ts';
 export { SchemaMismatch } from './agents/llm-agent-parts.ts';
+export { isToolAgent } from './agents/llm-agent-view.ts';
 export { BaseLlmRequestProcessor, BaseLlmResponseProcessor } from './agents/processors/base-llm-processor.ts';
 export { ContextCompactorRequestProcessor } from './agents/processors/context-compactor-request-processor.ts';
 export {
@@ -63,6 +64,7 @@ export {
   RoutedAgent,
   type RoutedAgentConfig,
 } from './agents/routed-agent.ts';
+export { type CallMessage, ToolAgent, type ToolAgentConfig } from './agents/tool-agent.ts';
 export {
   isLoopAgent,
   isParallelAgent,

@@ -35,6 +35,14 @@ export function asksModel(value: unknown): value is LlmAgentView {
   return typeof value === 'object' && value !== null && LLM_AGENT in value && value[LLM_AGENT] === true;
 }
 
+/** Marks a `ToolAgent`. */
+export const TOOL_AGENT = Symbol.for('holdfast.toolAgent');
+
+/** Whether `value` is a `ToolAgent`, of this or of another copy of the package. */
+export function isToolAgent(value: unknown): value is LlmAgentView {
+  return asksModel(value) && TOOL_AGENT in value && value[TOOL_AGENT] === true;
+}
+
 type WithModel = LlmAgentView & { readonly model: string | BaseLlm };
 
 /** The agent itself, or the nearest one above it that has a model. Semantics: `LlmAgent.canonicalModel` of `@google/adk` 2.0.0. */

@@ -14,6 +14,7 @@ import { emptyApp, type GatewayHono, type GatewayMiddleware } from './gateway-ap
 import type { GatewayOptions } from './gateway-options.ts';
 import { healthRoutes } from './health/health-routes.ts';
 import { jobRoutes } from './jobs/job-routes.ts';
+import { mcpRoute } from './mcp/mcp-route.ts';
 import { memoryRoutes } from './memories/memory-routes.ts';
 import { inboxRoutes } from './pages/inbox-routes.ts';
 import { linkRoutes } from './pages/link-routes.ts';
@@ -94,6 +95,7 @@ export function createGateway(given: GatewayOptions): Gateway {
   linkRoutes(app, setting);
   inboxRoutes(app, setting);
   slackRoutes(app, setting);
+  mcpRoute(app, setting);
   documentRoutes(app, setting);
   app.notFound(unknownRoute(app, { access: options.access, limits: setting.limits }));
   app.onError((error, context) => {

@@ -1,9 +1,12 @@
+import { assertMcpServerInstalled } from '../mcp/mcp-server.ts';
+import { offeredTools } from '../mcp/offered-tools.ts';
 import { PUBLIC_URL_FORM, publicUrlOf } from '../net/public-url.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import type { SlackApp } from '../slack/slack-app.ts';
 import type { AccessSettings } from './access/access-settings.ts';
 import { checkAccess } from './access/check-access.ts';
+import { MCP_OPTIONS, type McpServerOptions } from './mcp/options.ts';
 import { INBOX_OPTIONS, type InboxOptions } from './pages/options.ts';
 import { checkSources } from './webhooks/check-sources.ts';
 import type { WebhookSources } from './webhooks/options.ts';
@@ -25,6 +28,8 @@ export interface GatewaySettings {
   webhooks?: WebhookSources;
   /** Pages on which people sign in by an API key, see their requests, and decide them. */
   inbox?: InboxOptions;
+  /** Offers agents and tools to clients of MCP at `/mcp`. It needs the package `@modelcontextprotocol/server`. */
+  mcp?: McpServerOptions;
 }
 
 const SETTINGS: readonly string[] = [
@@ -33,6 +38,7 @@ const SETTINGS: readonly string[] = [
   'slack',
   'webhooks',
   'inbox',
+  'mcp',
 ] satisfies (keyof GatewaySettings)[];
 
 /** The result of {@link defineGateway}. */
@@ -65,7 +71,18 @@ export function defineGateway(settings: GatewaySettings): GatewayDefinition {
     assertKnownFields(owner, settings.inbox, INBOX_OPTIONS, { field: 'inbox' });
     new OptionReader(owner, settings.inbox, 'inbox').boolean('enabled', true);
   }
+  if (read.given('mcp')) checkMcp(owner, settings.mcp);
   return Object.freeze({ ...settings, [GATEWAY]: true as const });
+}
+
+function checkMcp(owner: string, mcp: unknown): void {
+  assertKnownFields(owner, mcp, MCP_OPTIONS, { field: 'mcp' });
+  const read = new OptionReader(owner, mcp, 'mcp');
+  const agents: unknown[] = Array.isArray(mcp.agents) ? mcp.agents : [];
+  if (agents.length === 0) read.fail('agents', 'expected a list of agents');
+  offeredTools(owner, 'mcp.agents', agents);
+  if (read.given('app')) read.text('app');
+  assertMcpServerInstalled(owner);
 }
 
 export function isGatewayDefinition(value: unknown): value is GatewayDefinition {

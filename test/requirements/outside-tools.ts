@@ -1,6 +1,6 @@
 import type { Rows } from './row.ts';
 
-/** Tools of other parties: servers of MCP. */
+/** Tools of other parties, and ours for them: servers and clients of MCP. */
 export const OUTSIDE_TOOLS: Rows = {
   'mcp.tools': [
     'adk-go: mcptoolset',
@@ -25,4 +25,11 @@ export const OUTSIDE_TOOLS: Rows = {
   'mcp.failures': ['holdfast', 'A call that may have run is repeated only where that does no harm.'],
   'mcp.conformance': ['holdfast', 'The client passes the conformance suite of MCP, but for OAuth.', 'deep'],
   'mcp.hostile': ['holdfast', 'A server that hangs, floods or lies loses its own tools, and nothing else.'],
+  'mcp.serve': ['holdfast', 'Agents and tools are tools of an MCP server; a repeated call is one turn.'],
+  'mcp.resources': ['holdfast', 'Sessions and artifacts of a caller are resources.'],
+  'mcp.people': ['holdfast', 'A gate asks the person of the MCP client, or names where it is decided.'],
+  'mcp.task': ['holdfast', 'A long turn is a task, which is asked for, answered and cancelled.'],
+  'mcp.access': ['holdfast', 'A caller by MCP may do what its key may do, for its own user.'],
+  'mcp.stdio': ['holdfast', 'holdfast mcp serves a file of agents over standard input and output.'],
+  'toolagent.calls': ['holdfast', 'An agent without a model runs the call that its message names.'],
 };

@@ -5,6 +5,7 @@ import { doctor } from './doctor.ts';
 import { gateway } from './gateway.ts';
 import { graph } from './graph.ts';
 import { init } from './init.ts';
+import { mcp } from './mcp.ts';
 import { replay } from './replay.ts';
 import { run } from './run.ts';
 import { stop } from './stop.ts';
@@ -68,6 +69,7 @@ export const COMMANDS: readonly (AddCommand | CommandGroup)[] = [
   replay,
   worker,
   gateway,
+  mcp,
   stop,
   temporal,
   completion,

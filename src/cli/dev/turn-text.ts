@@ -1,9 +1,9 @@
+import { askedLine, askedRequests } from '../../client/approvals/asked-requests.ts';
 import type { StreamItem } from '../../client/stream/stream-item.ts';
 import { isCompactedEvent } from '../../events/compacted-event.ts';
 import type { Part } from '../../events/content.ts';
 import { shortCallKey } from '../../protocol/identity.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
-import { askedLine, askedRequests } from '../gates/asked-requests.ts';
 import { JobLines } from '../jobs/job-lines.ts';
 import { ChunkLines } from '../run/chunk-lines.ts';
 import { LiveLine } from '../run/live-line.ts';

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { ApproverKey } from '../../approvals/approver-key.ts';
 import type { Decided } from '../../client/approvals/approvals.ts';
+import { askedRequests } from '../../client/approvals/asked-requests.ts';
 import { NoAnswer } from '../../client/client-errors.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { StreamItem } from '../../client/stream/stream-item.ts';
@@ -13,7 +14,6 @@ import { describeError } from '../cli-error.ts';
 import { ownerHasEnded } from '../environment/folder-access.ts';
 import { childLines, waitingChildren } from '../run/child-lines.ts';
 import { askPerson, type Person } from './ask-person.ts';
-import { askedRequests } from './asked-requests.ts';
 
 /** Answers of a turn's worker may be this far apart, milliseconds. */
 const POLL = 500;

@@ -1,3 +1,4 @@
+import { askedLine, askedRequests } from '../../client/approvals/asked-requests.ts';
 import type { FollowedEvent, StreamItem } from '../../client/stream/stream-item.ts';
 import type { TurnUsage } from '../../contract/sessions.ts';
 import { isCompactedEvent } from '../../events/compacted-event.ts';
@@ -6,7 +7,6 @@ import { shortCallKey } from '../../protocol/identity.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
-import { askedLine, askedRequests } from '../gates/asked-requests.ts';
 import { JobLines } from '../jobs/job-lines.ts';
 import { showJobCommand } from '../jobs/next-job-commands.ts';
 import { codeLines, costWords, messageAuthor, responseLine } from '../sessions/shown-values.ts';

@@ -1,10 +1,10 @@
+import { askedLine, askedRequests } from '../../client/approvals/asked-requests.ts';
 import type { StoredEvent } from '../../contract/events.ts';
 import type { Part } from '../../events/content.ts';
 import { visibleEvents } from '../../flows/event-visibility.ts';
 import { callKeyOf } from '../../protocol/identity.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import type { CommandOutput } from '../command-output.ts';
-import { askedLine, askedRequests } from '../gates/asked-requests.ts';
 import { clockTime, codeLines, cutJson, messageAuthor, responseLine } from './shown-values.ts';
 
 /** An event, and whether a rewind or a retry hides it. */

@@ -1,0 +1,21 @@
+import type { McpCommandOptions } from '../mcp/mcp-command.ts';
+import { type AddCommand, FOLDER_OPTION } from './command.ts';
+
+export const mcp: AddCommand = (holdfast, exit) => {
+  holdfast
+    .command('mcp')
+    .description('offer agents and tools to an MCP client over standard input and output')
+    .argument('<agents.ts>', 'file that exports the agents')
+    .option('--user <id>', 'user whose sessions these are', 'user')
+    .option('--app <name>', "app of the sessions (default: the file's name)")
+    .option(...FOLDER_OPTION)
+    .addHelpText(
+      'after',
+      '\nIt is for the settings of an MCP client: { "command": "npx", "args": ["holdfast", "mcp", "/path/to/agents.ts"] }. What it has ' +
+        'to say goes to standard error. Over HTTP: defineGateway({ mcp }).',
+    )
+    .action(async (file: string, options: McpCommandOptions) => {
+      const { mcpCommand } = await import('../mcp/mcp-command.ts');
+      exit(await mcpCommand(file, options));
+    });
+};

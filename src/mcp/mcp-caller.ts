@@ -1,0 +1,13 @@
+import type { HoldfastApi } from '../client/holdfast-api.ts';
+
+/** Who calls an MCP server: one user of one app. */
+export interface McpCaller {
+  /** With the caller's own rights. */
+  api: HoldfastApi;
+  app: string;
+  userId: string;
+  /** Whether the caller may answer requests to people. */
+  decides: boolean;
+  /** Where a browser shows a request; undefined where no page is known. */
+  pageOf(requestId: string): string | undefined;
+}

@@ -1,0 +1,137 @@
+import type { ArtifactRow } from '../contract/artifacts.ts';
+import { textOf } from '../events/content.ts';
+import type { Event } from '../events/event.ts';
+import { defined } from '../protocol/json.ts';
+import type { McpCaller } from './mcp-caller.ts';
+
+/** Sessions of a page. */
+const PAGE = 100;
+/** Latest events of a session that are read. */
+const MOST_EVENTS = 500;
+/** Bytes of an artifact that an answer has. */
+const MOST_BYTES = 8 * 1024 * 1024;
+
+const SESSIONS = 'holdfast://sessions/';
+const JSON_TYPE = 'application/json';
+/** Types whose bytes are text in UTF-8. */
+const TEXT_TYPE = /^(text\/|application\/(json|xml|yaml|javascript)\b|[\w.+-]+\/[\w.+-]+\+(json|xml)\b)/i;
+
+/** A resource that a caller asks for and can't have. The message is for the caller. */
+export class NoSuchResource extends Error {
+  override readonly name = 'NoSuchResource';
+}
+
+export function sessionUri(sessionId: string): string {
+  return SESSIONS + encodeURIComponent(sessionId);
+}
+
+export function artifactUri(sessionId: string, name: string): string {
+  return `${sessionUri(sessionId)}/artifacts/${encodeURIComponent(name)}`;
+}
+
+export const RESOURCE_TEMPLATES = [
+  {
+    uriTemplate: `${SESSIONS}{session}`,
+    name: 'session',
+    description: 'A conversation: what was said, and its artifacts.',
+    mimeType: JSON_TYPE,
+  },
+  {
+    uriTemplate: `${SESSIONS}{session}/artifacts/{name}`,
+    name: 'artifact',
+    description: 'The newest version of an artifact of a session.',
+  },
+];
+
+/** The caller's sessions, the latest first. @param cursor as an earlier page has given it. */
+export async function listedSessions({ api, app, userId }: McpCaller, cursor: string | undefined) {
+  const offset = /^\d{1,9}$/.test(cursor ?? '') ? Number(cursor) : 0;
+  const { sessions, totalItems } = await api.sessions.list({ app, userId, limit: PAGE, offset });
+  const next = offset + sessions.length;
+  return {
+    resources: sessions.map(({ sessionId, updatedAt }) => ({
+      uri: sessionUri(sessionId),
+      name: sessionId,
+      title: `Session ${sessionId}`,
+      mimeType: JSON_TYPE,
+      annotations: { lastModified: new Date(updatedAt).toISOString() },
+    })),
+    ...(sessions.length > 0 && next < totalItems ? { nextCursor: String(next) } : {}),
+  };
+}
+
+/** @throws NoSuchResource */
+export async function readResource(caller: McpCaller, uri: string) {
+  const [sessionPart, word, namePart, ...more] = uri.startsWith(SESSIONS)
+    ? uri.slice(SESSIONS.length).split('/')
+    : [];
+  const [sessionId, name] = [decoded(sessionPart), decoded(namePart)];
+  if (sessionId !== undefined && word === undefined)
+    return { contents: [await sessionOf(caller, sessionId)] };
+  if (sessionId !== undefined && name !== undefined && word === 'artifacts' && more.length === 0) {
+    return { contents: [await artifactOf(caller, sessionId, name)] };
+  }
+  throw new NoSuchResource(
+    `${uri.slice(0, 200)}: expected ${SESSIONS}{session} or ${SESSIONS}{session}/artifacts/{name}`,
+  );
+}
+
+function decoded(part: string | undefined): string | undefined {
+  if (part === undefined || part === '') return undefined;
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}
+
+async function sessionOf({ api, app, userId }: McpCaller, sessionId: string) {
+  const names = { app, userId, sessionId };
+  const session = await api.sessions.get({ ...names, numRecentEvents: MOST_EVENTS });
+  if (session === undefined) throw new NoSuchResource(`there is no session ${sessionId}`);
+  const { artifacts, next } = await api.artifacts.list(names);
+  const text = JSON.stringify({
+    session: sessionId,
+    events: session.events.flatMap(({ event }) => shownEvent(event)),
+    artifacts: artifacts.map((row) => shownArtifact(sessionId, row)),
+    ...(next === undefined ? {} : { moreArtifacts: true }),
+  });
+  return { uri: sessionUri(sessionId), mimeType: JSON_TYPE, text };
+}
+
+function shownEvent({ author, content, timestamp, errorMessage }: Event) {
+  const text = textOf(content, '\n') || undefined;
+  if (text === undefined && errorMessage === undefined) return [];
+  return [{ at: new Date(timestamp).toISOString(), ...defined({ author, text, error: errorMessage }) }];
+}
+
+function shownArtifact(sessionId: string, { name, version, mimeType, size }: ArtifactRow) {
+  return { uri: artifactUri(sessionId, name), name, version, ...defined({ mimeType, size }) };
+}
+
+async function artifactOf({ api, app, userId }: McpCaller, sessionId: string, name: string) {
+  const file = await api.artifacts.get({ app, userId, sessionId, name });
+  const { size, mimeType = 'application/octet-stream' } = file;
+  if (size > MOST_BYTES) {
+    throw new NoSuchResource(
+      `${name} has ${size} bytes, and an answer at most ${MOST_BYTES}: download it through the HTTP gateway`,
+    );
+  }
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of file.bytes) chunks.push(chunk);
+  const bytes = Buffer.concat(chunks);
+  const body = TEXT_TYPE.test(mimeType)
+    ? { text: bytes.toString('utf8') }
+    : { blob: bytes.toString('base64') };
+  return { uri: artifactUri(sessionId, name), mimeType, ...body };
+}
+
+/** Links to the artifacts that events have saved, each once. */
+export function artifactLinks(sessionId: string, events: readonly Event[]) {
+  const names = new Set(events.flatMap(({ actions }) => Object.keys(actions.artifactDelta ?? {})));
+  return [...names].map((name) => ({
+    type: 'resource_link' as const,
+    uri: artifactUri(sessionId, name),
+    name,
+  }));
+}

@@ -1,0 +1,116 @@
+import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
+import type { ApprovalRow } from '../contract/requests.ts';
+import { type Part, textOf } from '../events/content.ts';
+import type { Event } from '../events/event.ts';
+import { isRecord } from '../protocol/json.ts';
+import type { TurnResult } from '../protocol/turn.ts';
+import { questionOf } from './asked-people.ts';
+import type { OfferedTool } from './offered-tools.ts';
+import { AWAIT_TURN } from './offered-tools.ts';
+import { artifactLinks } from './session-resources.ts';
+
+/** A turn that a call of a tool has begun. */
+export interface TurnOfCall {
+  sessionId: string;
+  messageId: string;
+}
+
+/** The name of a turn for clients: `<session>/<message>`, both URI-encoded. */
+export function turnIdOf({ sessionId, messageId }: TurnOfCall): string {
+  return `${encodeURIComponent(sessionId)}/${encodeURIComponent(messageId)}`;
+}
+
+/** Characters of a turn's name. */
+const LONGEST_TURN_ID = 2_000;
+
+/** Undefined for a text that names no turn. */
+export function turnOfId(id: unknown): TurnOfCall | undefined {
+  if (typeof id !== 'string' || id.length > LONGEST_TURN_ID) return undefined;
+  try {
+    const [sessionId = '', messageId = '', ...more] = id.split('/').map(decodeURIComponent);
+    return sessionId === '' || messageId === '' || more.length > 0 ? undefined : { sessionId, messageId };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The result of a call whose turn has ended: the response of a tool, or the answer of an agent. */
+export function endedResult(
+  { sessionId }: TurnOfCall,
+  { tool }: Pick<OfferedTool, 'tool'>,
+  { status, error, text, output }: TurnResult,
+  events: readonly Event[],
+): CallToolResult {
+  if (status !== 'completed') {
+    const { code, message } = error ?? { code: status, message: `the turn is ${status}` };
+    return errorResult(`${code}: ${message}`);
+  }
+  const links = artifactLinks(sessionId, events);
+  if (tool !== undefined) return toolResult(tool, events, links);
+  const last = events.findLast(({ author, content }) => author !== 'user' && textOf(content) !== '');
+  const answer = typeof text === 'string' ? text : textOf(last?.content, '\n');
+  const value = output !== undefined && 'value' in output ? { output: output.value } : {};
+  return {
+    content: [
+      { type: 'text', text: answer },
+      ...links,
+      { type: 'text', text: `To go on with this conversation, give session: ${sessionId}` },
+    ],
+    structuredContent: { status: 'completed', session: sessionId, answer, ...value },
+  };
+}
+
+/** Of a tool that was called by name: its own response, with its media. */
+function toolResult(tool: string, events: readonly Event[], links: readonly ContentBlock[]): CallToolResult {
+  const parts = events.flatMap(({ content }) => content?.parts ?? []);
+  const at = parts.findLastIndex(({ functionResponse }) => functionResponse?.name === tool);
+  const response = parts[at]?.functionResponse;
+  const value: unknown = response?.response ?? {};
+  if (isRecord(value) && typeof value.error === 'string') return errorResult(value.error);
+  const media = [...(response?.parts ?? []), ...parts.slice(at + 1)].flatMap((part) => mediaOf(part as Part));
+  return {
+    content: [{ type: 'text', text: JSON.stringify(value) }, ...media, ...links],
+    ...(isRecord(value) ? { structuredContent: value } : {}),
+  };
+}
+
+function mediaOf({ inlineData }: Part): ContentBlock[] {
+  const { data, mimeType = 'application/octet-stream' } = inlineData ?? {};
+  if (data === undefined) return [];
+  if (mimeType.startsWith('image/')) return [{ type: 'image', data, mimeType }];
+  if (mimeType.startsWith('audio/')) return [{ type: 'audio', data, mimeType }];
+  return [{ type: 'resource', resource: { uri: `data:${mimeType}`, mimeType, blob: data } }];
+}
+
+/** The result of a call whose turn goes on: how to come back to it. */
+export function openResult(
+  turn: TurnOfCall,
+  requests: readonly ApprovalRow[],
+  pageOf: (requestId: string) => string | undefined,
+): CallToolResult {
+  const id = turnIdOf(turn);
+  const waits = requests.map((row) => {
+    const page = pageOf(row.requestId);
+    return { request: row.requestId, question: questionOf(row), ...(page === undefined ? {} : { page }) };
+  });
+  const status = waits.length === 0 ? 'working' : 'waiting';
+  const lines = waits.map(({ request, question, page }) => `- ${question} (${page ?? request})`);
+  const text = [
+    status === 'working' ? 'The turn is still under way.' : 'The turn waits for a person:',
+    ...lines,
+    `Call ${AWAIT_TURN} with turn: ${id} for its answer.`,
+  ].join('\n');
+  return {
+    content: [{ type: 'text', text }],
+    structuredContent: {
+      status,
+      session: turn.sessionId,
+      turn: id,
+      ...(waits.length === 0 ? {} : { waits }),
+    },
+  };
+}
+
+export function errorResult(text: string): CallToolResult {
+  return { content: [{ type: 'text', text }], isError: true };
+}

@@ -1,0 +1,77 @@
+import { setTimeout } from 'node:timers/promises';
+import { askedRequests } from '../client/approvals/asked-requests.ts';
+import type { HoldfastApi } from '../client/holdfast-api.ts';
+import type { TurnHandle } from '../client/turns/turn-handle.ts';
+import type { ApprovalRow } from '../contract/requests.ts';
+import type { Event } from '../events/event.ts';
+import type { TurnResult } from '../protocol/turn.ts';
+import type { SessionNames } from '../store/sessions/session-names.ts';
+
+/** How a turn stands when nobody waits for it any longer. */
+export type TurnStanding = { events: readonly Event[] } & (
+  | { is: 'ended'; result: TurnResult }
+  | { is: 'waiting'; requests: readonly ApprovalRow[] }
+  | { is: 'working' }
+);
+
+/** A turn that has ended. */
+export type EndedTurn = Extract<TurnStanding, { is: 'ended' }>;
+
+export interface FollowTurn {
+  /** Milliseconds to wait. */
+  time: number;
+  /** Ends the waiting; the turn goes on. */
+  signal: AbortSignal;
+  /** Requests that were answered just now, and may be pending for another moment. */
+  answered?: ReadonlySet<string>;
+  /** Hears of each event, those of the agents below included. */
+  onEvent?: (event: Event) => void;
+}
+
+/**
+ * Follows a turn until it has ended, waits for people, or the time is over.
+ *
+ * @throws the signal's reason; what `result` of the turn throws.
+ */
+export async function standingOf(
+  api: HoldfastApi,
+  { app, userId }: SessionNames,
+  turn: TurnHandle,
+  { time, signal, answered = new Set(), onEvent }: FollowTurn,
+): Promise<TurnStanding> {
+  const until = new AbortController();
+  const stop = AbortSignal.any([signal, until.signal]);
+  const late = setTimeout(time, undefined, { signal: stop, ref: false }).then(
+    () => until.abort(),
+    () => undefined,
+  );
+  const events: Event[] = [];
+  try {
+    for await (const item of turn.events({ signal: stop })) {
+      if (item.holdfast === undefined) events.push(item.event);
+      onEvent?.(item.event);
+      if (askedRequests(item).length === 0) continue;
+      const requests = (await pendingRequests(api, { app, userId }, turn)).filter(
+        ({ requestId }) => !answered.has(requestId),
+      );
+      if (requests.length > 0) return { is: 'waiting', requests, events };
+    }
+    return { is: 'ended', result: await turn.result({ signal: stop }), events };
+  } catch (error) {
+    signal.throwIfAborted();
+    if (until.signal.aborted) return { is: 'working', events };
+    throw error;
+  } finally {
+    until.abort();
+    await late;
+  }
+}
+
+/** Requests that a turn and the agents below it wait for. */
+export async function pendingRequests(
+  { approvals }: Pick<HoldfastApi, 'approvals'>,
+  { app, userId }: Pick<SessionNames, 'app' | 'userId'>,
+  { workflowId: rootWorkflowId }: TurnHandle,
+): Promise<readonly ApprovalRow[]> {
+  return await approvals.list({ app, userId, rootWorkflowId });
+}

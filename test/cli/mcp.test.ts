@@ -1,0 +1,66 @@
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterAll, expect, test } from 'vitest';
+import { inTier } from '../setup/tier.ts';
+import { binary } from './holdfast-process.ts';
+import { UserProject } from './user-project.ts';
+
+const project = new UserProject();
+afterAll(() => project.remove());
+
+test(
+  'holdfast mcp serves agents and tools over standard input and output, whatever tools print [mcp.stdio]',
+  async () => {
+    const file = project.write(
+      'agents.ts',
+      `import { LlmAgent, ToolAgent, tool } from 'holdfast';
+     import { z } from 'zod';
+     const add = tool({
+       name: 'add',
+       description: 'Adds two numbers.',
+       parameters: z.object({ a: z.number(), b: z.number() }),
+       execute: ({ a, b }) => {
+         console.log('adding');
+         return { sum: a + b };
+       },
+     });
+     export const rootAgent = new LlmAgent({ name: 'support', description: 'Answers.', model: 'gemini-2.5-flash' });
+     export const desk = new ToolAgent({ name: 'desk', tools: [add] });`,
+    );
+    const { GEMINI_API_KEY: _gemini, GOOGLE_API_KEY: _google, ...env } = process.env;
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [binary, 'mcp', file, '--folder', project.folder],
+      env: { ...(env as Record<string, string>), TEMPORAL_DEBUG: '1', NO_COLOR: '1' },
+      stderr: 'pipe',
+    });
+    let told = '';
+    transport.stderr?.on('data', (chunk: Buffer) => {
+      told += chunk.toString();
+    });
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(transport, { timeout: 120_000 });
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(['support', 'add', 'await_turn']);
+    expect(await client.callTool({ name: 'add', arguments: { a: 2, b: 3 } })).toMatchObject({
+      structuredContent: { sum: 5 },
+    });
+    const { structuredContent } = await client.callTool({ name: 'support', arguments: { message: 'Hi' } });
+    expect(structuredContent).toMatchObject({ status: 'completed', answer: expect.any(String) });
+    const { pid } = transport;
+    await client.close();
+    await expect.poll(() => isAlive(pid)).toBe(false);
+    expect(told).toMatch(/adding/);
+    expect(told).toMatch(/offers support, add to MCP clients/);
+  },
+  inTier(180_000, 300_000),
+);
+
+function isAlive(pid: number | null): boolean {
+  try {
+    process.kill(pid ?? 0, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
