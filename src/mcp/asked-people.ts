@@ -1,12 +1,15 @@
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/server';
+import { ownQuestion } from '../approvals/own-question.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 import type { ApprovalRow } from '../contract/requests.ts';
 import { shortDigest } from '../protocol/identity.ts';
 import { defined, isRecord, parsedJson } from '../protocol/json.ts';
-import { visibleText } from '../protocol/visible-text.ts';
+import { visibleJson, visibleText } from '../protocol/visible-text.ts';
 
 /** Requests of one answer. */
 const MOST_ASKED = 10;
+/** Characters of a question in a form. A longer one is read on its page. */
+const LONGEST_QUESTION = 8_000;
 
 const REASON = { type: 'string', title: 'Reason', maxLength: 2_000 } as const;
 const CONFIRMATION_FORM = {
@@ -43,22 +46,26 @@ export function questionsOf(
   const hasForms = 'form' in elicitation || !('url' in elicitation);
   const hasPages = 'url' in elicitation;
   const asked = requests.flatMap((row): [ApprovalRow, InputRequest][] => {
+    const message = questionText(row);
+    const isForm = row.kind !== 'credential' && hasForms && message.length <= LONGEST_QUESTION;
     const url = row.kind === 'credential' && hasPages ? pageOf(row.requestId) : undefined;
-    const params = row.kind === 'credential' ? url && { mode: 'url', url } : hasForms && formOf(row);
-    if (!params) return [];
-    const request = { method: 'elicitation/create', params: { ...params, message: questionOf(row) } };
-    return [[row, request as InputRequest]];
+    const params = url === undefined ? isForm && formOf(row) : { mode: 'url', url };
+    return params
+      ? [[row, { method: 'elicitation/create', params: { ...params, message } } as InputRequest]]
+      : [];
   });
   if (asked.length === 0) return undefined;
   return Object.fromEntries(asked.slice(0, MOST_ASKED).map(([row, request]) => [keyOf(row), request]));
 }
 
 /** A request in words: who asks, for which call, with which arguments. */
-export function questionOf({ kind, agent, tool, hint, args }: ApprovalRow): string {
-  const shownArgs = visibleText(JSON.stringify(args));
-  if (kind === 'confirmation') return `${agent} asks to run ${tool} with ${shownArgs}. ${visibleText(hint)}`;
-  if (kind === 'credential') return `${tool} needs a credential. Give it on the page, and go on.`;
-  return visibleText(hint);
+export function questionText(row: ApprovalRow): string {
+  const { kind, agent, tool, args } = row;
+  if (kind === 'credential')
+    return `${agent} asks for a credential for ${tool}. Give it on the page, and go on.`;
+  const question = visibleText(ownQuestion(row));
+  if (kind === 'input') return question;
+  return `${agent} asks to run ${tool} with ${visibleJson(args)}. ${question}`.trim();
 }
 
 /**

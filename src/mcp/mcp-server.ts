@@ -54,17 +54,17 @@ export function mcpServerFactory(
   };
   return ({ authInfo }) => {
     const caller = callerOf(authInfo);
-    const calls = new TurnCalls(caller, tools);
     const server: Server = new Server(
       { name: 'holdfast', title: `Holdfast: ${caller.app}`, version: ownVersion() },
       { capabilities: { tools: {}, resources: {}, extensions: { [TASKS_EXTENSION]: {} } } },
     );
+    const calls = new TurnCalls(caller, tools, server);
     server.setRequestHandler('tools/list', () => ({
       tools: [...tools.map(({ definition }) => definition), AWAIT_TURN_TOOL],
     }));
     server.setRequestHandler('tools/call', async ({ params }, context) => {
       try {
-        return await calls.call(params, server, context);
+        return await calls.call(params, context);
       } catch (error) {
         if (isTold(error)) return errorResult(messageOf(error));
         throw failed(error);

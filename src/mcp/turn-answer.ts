@@ -4,7 +4,8 @@ import { type Part, textOf } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import { isRecord } from '../protocol/json.ts';
 import type { TurnResult } from '../protocol/turn.ts';
-import { questionOf } from './asked-people.ts';
+import { visibleExcerpt } from '../protocol/visible-text.ts';
+import { questionText } from './asked-people.ts';
 import type { OfferedTool } from './offered-tools.ts';
 import { AWAIT_TURN } from './offered-tools.ts';
 import { artifactLinks } from './session-resources.ts';
@@ -20,6 +21,8 @@ export function turnIdOf({ sessionId, messageId }: TurnOfCall): string {
   return `${encodeURIComponent(sessionId)}/${encodeURIComponent(messageId)}`;
 }
 
+/** Characters of a question in a text. */
+const LONGEST_LINE = 2_000;
 /** Characters of a turn's name. */
 const LONGEST_TURN_ID = 2_000;
 
@@ -69,9 +72,15 @@ function toolResult(tool: string, events: readonly Event[], links: readonly Cont
   if (isRecord(value) && typeof value.error === 'string') return errorResult(value.error);
   const media = [...(response?.parts ?? []), ...parts.slice(at + 1)].flatMap((part) => mediaOf(part as Part));
   return {
-    content: [{ type: 'text', text: JSON.stringify(value) }, ...media, ...links],
+    content: [{ type: 'text', text: shownValue(value) }, ...media, ...links],
     ...(isRecord(value) ? { structuredContent: value } : {}),
   };
+}
+
+/** A text that is the whole response stands alone. */
+function shownValue(value: unknown): string {
+  const [first, ...more] = isRecord(value) ? Object.values(value) : [];
+  return typeof first === 'string' && more.length === 0 ? first : JSON.stringify(value);
 }
 
 function mediaOf({ inlineData }: Part): ContentBlock[] {
@@ -91,10 +100,12 @@ export function openResult(
   const id = turnIdOf(turn);
   const waits = requests.map((row) => {
     const page = pageOf(row.requestId);
-    return { request: row.requestId, question: questionOf(row), ...(page === undefined ? {} : { page }) };
+    return { request: row.requestId, question: questionText(row), ...(page === undefined ? {} : { page }) };
   });
   const status = waits.length === 0 ? 'working' : 'waiting';
-  const lines = waits.map(({ request, question, page }) => `- ${question} (${page ?? request})`);
+  const lines = waits.map(({ request, question, page }) => {
+    return `- ${visibleExcerpt(question, LONGEST_LINE)} (${page ?? request})`;
+  });
   const text = [
     status === 'working' ? 'The turn is still under way.' : 'The turn waits for a person:',
     ...lines,

@@ -7,15 +7,23 @@ import type {
   ServerContext,
 } from '@modelcontextprotocol/server';
 import type { TurnHandle } from '../client/turns/turn-handle.ts';
+import type { ApprovalRow } from '../contract/requests.ts';
 import type { Event } from '../events/event.ts';
 import { shortDigest } from '../protocol/identity.ts';
 import { defined, isRecord, parsedJson } from '../protocol/json.ts';
 import { visibleExcerpt } from '../protocol/visible-text.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { answerRequests, type Questions, questionsOf } from './asked-people.ts';
 import type { McpCaller } from './mcp-caller.ts';
 import { AWAIT_TURN, type OfferedTool } from './offered-tools.ts';
 import { endedResult, errorResult, openResult, type TurnOfCall, turnIdOf, turnOfId } from './turn-answer.ts';
-import { type EndedTurn, pendingRequests, standingOf, type TurnStanding } from './turn-standing.ts';
+import {
+  type EndedTurn,
+  type FollowTurn,
+  pendingRequests,
+  standingOf,
+  type TurnStanding,
+} from './turn-standing.ts';
 import { type CallBecomesTask, TASK_AFTER, takesTasks, taskOfCall } from './turn-task.ts';
 
 /** `_meta` of a call that may be sent twice: one key is one turn of its user, for ever. */
@@ -32,46 +40,46 @@ type Answer = CallToolResult | InputRequiredResult | CallBecomesTask;
 export class TurnCalls {
   readonly #caller: McpCaller;
   readonly #tools: readonly OfferedTool[];
+  readonly #server: Server;
 
-  constructor(caller: McpCaller, tools: readonly OfferedTool[]) {
+  constructor(caller: McpCaller, tools: readonly OfferedTool[], server: Server) {
     this.#caller = caller;
     this.#tools = tools;
+    this.#server = server;
   }
 
   /** Answers `tools/call`: with the turn's answer, with questions to the client's person, or with how to come back. */
-  async call(params: CallToolRequestParams, server: Server, context: ServerContext): Promise<Answer> {
+  async call(params: CallToolRequestParams, context: ServerContext): Promise<Answer> {
     const { mcpReq } = context;
     const before = turnOfId(mcpReq.requestState());
     if (before !== undefined) {
-      const answered = await this.answer(await this.find(before), mcpReq.inputResponses ?? {});
-      return await this.#answerOf(before, server, context, answered);
+      const handle = await this.find(before);
+      if (handle === undefined) return noTurn(before);
+      const answered = await this.answer(handle, mcpReq.inputResponses ?? {});
+      const isNew = ({ requestId }: ApprovalRow) => !answered.has(requestId);
+      return await this.#answerOf(before, handle, context, (requests) => requests.some(isNew));
     }
     const { name, arguments: args = {}, _meta } = params;
     if (name === AWAIT_TURN) {
       const turn = turnOfId(args.turn);
       if (turn === undefined) return errorResult('turn: expected the turn as an earlier answer has named it');
-      return await this.#answerOf(turn, server, context);
+      const handle = await this.find(turn);
+      if (handle === undefined) return noTurn(turn);
+      const isAnswerable = (requests: readonly ApprovalRow[]) => this.questions(requests) !== undefined;
+      return await this.#answerOf(turn, handle, context, isAnswerable);
     }
     const tool = this.#tools.find(({ definition }) => definition.name === name);
     if (tool === undefined) return errorResult(`there is no tool ${visibleExcerpt(name, LONGEST_MESSAGE)}`);
-    return await this.#answerOf(await this.begin(tool, args, _meta), server, context);
-  }
-
-  /** Sends the message of a call. The same key finds the same turn. @throws what `sendMessage` throws. */
-  async begin(
-    { agent, tool }: OfferedTool,
-    { message, session, ...args }: Record<string, unknown>,
-    meta: Record<string, unknown> | undefined,
-  ): Promise<TurnOfCall> {
-    const key = meta?.[IDEMPOTENCY_KEY];
+    const message = tool.tool === undefined ? args.message : JSON.stringify({ tool: tool.tool, args });
+    if (typeof message !== 'string') return errorResult(`message: expected text, got ${kindOf(message)}`);
+    const key = _meta?.[IDEMPOTENCY_KEY];
     const id = typeof key === 'string' && key !== '' ? shortDigest(key.slice(0, LONGEST_KEY)) : randomUUID();
-    const isOpen = tool === undefined && typeof session === 'string' && session !== '';
-    const turn = { sessionId: isOpen ? session : `mcp-${id}`, messageId: `mcp-${id}` };
+    const { session } = tool.tool === undefined ? args : {};
+    const sessionId = typeof session === 'string' && session !== '' ? session : `mcp-${id}`;
+    const turn = { sessionId, messageId: `mcp-${id}` };
     const { api, app, userId } = this.#caller;
-    const call = { tool, args: { ...args, ...defined({ message, session }) } };
-    const text = tool === undefined ? String(message ?? '') : JSON.stringify(call);
-    await api.sendMessage({ app, userId, ...turn, rootAgent: agent, message: text });
-    return turn;
+    const handle = await api.sendMessage({ app, userId, ...turn, rootAgent: tool.agent, message });
+    return await this.#answerOf(turn, handle, context);
   }
 
   /** Undefined where the caller has no such turn. */
@@ -80,29 +88,25 @@ export class TurnCalls {
     return await api.turn({ app, userId, ...turn });
   }
 
-  async standing(
-    turn: TurnOfCall,
-    handle: TurnHandle,
-    options: Parameters<typeof standingOf>[3],
-  ): Promise<TurnStanding> {
+  async standing(turn: TurnOfCall, handle: TurnHandle, options: FollowTurn): Promise<TurnStanding> {
     const { api, app, userId } = this.#caller;
     return await standingOf(api, { app, userId, ...turn }, handle, options);
   }
 
   /** Gives answers of the client's person. @returns ids of the answered requests. */
   async answer(
-    handle: TurnHandle | undefined,
+    handle: TurnHandle,
     responses: Readonly<Record<string, unknown>>,
   ): Promise<ReadonlySet<string>> {
     const { api, decides } = this.#caller;
-    if (handle === undefined || !decides) return new Set();
+    if (!decides) return new Set();
     return await answerRequests(api, await pendingRequests(api, this.#caller, handle), responses);
   }
 
-  /** Questions of a waiting turn that this client's person can answer. */
-  questions(standing: TurnStanding, server: Server): Questions | undefined {
-    if (standing.is !== 'waiting' || !this.#caller.decides) return undefined;
-    return questionsOf(standing.requests, server.getClientCapabilities(), this.#caller.pageOf);
+  /** Questions of a turn's requests that this client's person can answer. */
+  questions(requests: readonly ApprovalRow[]): Questions | undefined {
+    const { decides, pageOf } = this.#caller;
+    return decides ? questionsOf(requests, this.#server.getClientCapabilities(), pageOf) : undefined;
   }
 
   /** The result of a turn that has ended. */
@@ -113,29 +117,27 @@ export class TurnCalls {
 
   async #answerOf(
     turn: TurnOfCall,
-    server: Server,
+    handle: TurnHandle,
     context: ServerContext,
-    answered?: ReadonlySet<string>,
+    stopsAt?: FollowTurn['stopsAt'],
   ): Promise<Answer> {
-    const handle = await this.find(turn);
-    if (handle === undefined) return errorResult(`there is no turn ${turnIdOf(turn)}`);
     const { signal } = context.mcpReq;
     const onEvent = progressOf(context);
-    const asTask = takesTasks(server);
+    const asTask = takesTasks(this.#server);
     const standing = await this.standing(turn, handle, {
       time: asTask ? TASK_AFTER : HOLD,
       signal,
       onEvent,
-      ...defined({ answered }),
+      ...defined({ stopsAt }),
     });
     if (standing.is === 'ended') return this.result(turn, standing);
-    const inputRequests = this.questions(standing, server);
+    if (asTask) return taskOfCall(turn, standing);
+    const requests = standing.is === 'waiting' ? standing.requests : [];
+    const inputRequests = this.questions(requests);
     if (inputRequests !== undefined) {
       // It names the turn and gives no right: the caller's own rights count for the turn, and for each answer.
       return { resultType: 'input_required', inputRequests, requestState: turnIdOf(turn) };
     }
-    if (asTask) return taskOfCall(turn, standing);
-    const requests = standing.is === 'waiting' ? standing.requests : [];
     return openResult(turn, requests, this.#caller.pageOf);
   }
 
@@ -148,6 +150,10 @@ export class TurnCalls {
       ({ tool, agent }) => tool !== undefined && tool === message.tool && authors.has(agent),
     )?.tool;
   }
+}
+
+function noTurn(turn: TurnOfCall): CallToolResult {
+  return errorResult(`there is no turn ${turnIdOf(turn)}`);
 }
 
 /** Tells the client of each event, where it has asked for progress. */

@@ -22,8 +22,8 @@ export interface FollowTurn {
   time: number;
   /** Ends the waiting; the turn goes on. */
   signal: AbortSignal;
-  /** Requests that were answered just now, and may be pending for another moment. */
-  answered?: ReadonlySet<string>;
+  /** Whether these requests end the waiting, while it lasts. All do by default. */
+  stopsAt?: (requests: readonly ApprovalRow[]) => boolean;
   /** Hears of each event, those of the agents below included. */
   onEvent?: (event: Event) => void;
 }
@@ -37,7 +37,7 @@ export async function standingOf(
   api: HoldfastApi,
   { app, userId }: SessionNames,
   turn: TurnHandle,
-  { time, signal, answered = new Set(), onEvent }: FollowTurn,
+  { time, signal, stopsAt = () => true, onEvent }: FollowTurn,
 ): Promise<TurnStanding> {
   const until = new AbortController();
   const stop = AbortSignal.any([signal, until.signal]);
@@ -51,16 +51,15 @@ export async function standingOf(
       if (item.holdfast === undefined) events.push(item.event);
       onEvent?.(item.event);
       if (askedRequests(item).length === 0) continue;
-      const requests = (await pendingRequests(api, { app, userId }, turn)).filter(
-        ({ requestId }) => !answered.has(requestId),
-      );
-      if (requests.length > 0) return { is: 'waiting', requests, events };
+      const requests = await pendingRequests(api, { app, userId }, turn);
+      if (requests.length > 0 && stopsAt(requests)) return { is: 'waiting', requests, events };
     }
     return { is: 'ended', result: await turn.result({ signal: stop }), events };
   } catch (error) {
     signal.throwIfAborted();
-    if (until.signal.aborted) return { is: 'working', events };
-    throw error;
+    if (!until.signal.aborted) throw error;
+    const requests = await pendingRequests(api, { app, userId }, turn);
+    return requests.length > 0 ? { is: 'waiting', requests, events } : { is: 'working', events };
   } finally {
     until.abort();
     await late;

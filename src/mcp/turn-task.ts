@@ -7,7 +7,7 @@ import type { TurnStanding } from './turn-standing.ts';
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
 /** Milliseconds that a call may take before it becomes a task. */
-export const TASK_AFTER = 2_000;
+export const TASK_AFTER = 750;
 /** Milliseconds after which a client should ask again. */
 const POLL_INTERVAL = 2_000;
 

@@ -26,7 +26,7 @@ export function serveTasks(
   server.setRequestHandler('tasks/get', { params: TASK }, async ({ taskId }, { mcpReq }) => {
     const { turn, handle } = await find(taskId);
     const standing = await calls.standing(turn, handle, { time: LOOK, signal: mcpReq.signal });
-    return detailOf(turn, standing, calls, server);
+    return detailOf(turn, standing, calls);
   });
   server.setRequestHandler('tasks/update', { params: TASK }, async ({ taskId }, { mcpReq }) => {
     const { handle } = await find(taskId);
@@ -46,7 +46,7 @@ export function serveTasks(
   });
 }
 
-function detailOf(turn: TurnOfCall, standing: TurnStanding, calls: TurnCalls, server: Server) {
+function detailOf(turn: TurnOfCall, standing: TurnStanding, calls: TurnCalls) {
   const as = (status: string, more: object = {}) => ({
     ...taskOf(turn, standing, status),
     ...more,
@@ -57,7 +57,7 @@ function detailOf(turn: TurnOfCall, standing: TurnStanding, calls: TurnCalls, se
     if (standing.result.status === 'interrupted') return as('cancelled');
     return as('completed', { result: { ...calls.result(turn, standing), resultType: 'complete' } });
   }
-  const inputRequests = calls.questions(standing, server);
+  const inputRequests = calls.questions(standing.requests);
   if (inputRequests !== undefined) return as('input_required', { inputRequests });
   return as('working', { statusMessage: 'it waits for a person' });
 }

@@ -231,7 +231,7 @@ describe('a call by MCP', () => {
       requestState: string;
     };
     const [[key = '', request] = []] = Object.entries(inputRequests);
-    expect(request?.params.message).toContain('pay with {"amount":7}');
+    expect(request?.params.message).toMatch(/desk asks to run pay with \{\s*"amount": 7\s*\}/);
     const inputResponses = { [key]: { action: 'accept', content: { approve: true } } };
     const goOn = { ...call, inputResponses, requestState };
     expect(await client.callTool(goOn as never)).toMatchObject({ structuredContent: { paid: 7 } });

@@ -1,10 +1,11 @@
 import { html } from 'hono/html';
+import { ownQuestion } from '../../approvals/own-question.ts';
 import type { GatewayAbout } from '../../contract/about.ts';
 import type { JobRow } from '../../contract/jobs.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import type { Page } from './inbox-lists.ts';
 import type { PageSite } from './page-site.ts';
-import { countOf, questionOf, statusChip } from './request-view.ts';
+import { countOf, statusChip } from './request-view.ts';
 import { pageOf } from './shell.ts';
 import { type Html, shown } from './shown-text.ts';
 import { distance, shownTime } from './shown-time.ts';
@@ -77,7 +78,7 @@ export function requestList(
     (
       row,
     ) => html`<li><a class="row" href="${site.base}/inbox/requests/${encodeURIComponent(row.requestId)}">${headOf(row)}</a>
-${questionOf(row) === '' ? '' : html`<p>${shown(cut(questionOf(row)))}</p>`}
+${ownQuestion(row) === '' ? '' : html`<p>${shown(cut(ownQuestion(row)))}</p>`}
 <p>${shown(row.app)} · ${shown(row.userId)}${row.requester === undefined ? '' : html` · asked for by ${shown(row.requester)}`}</p>
 <div class="aside">${statusChip(row)}<span>${tab === 'pending' ? timing(row, now) : shownTime(row.decidedAt ?? row.since, now)}</span>${linkOfRequest(frame.about, row)}</div></li>`,
   );

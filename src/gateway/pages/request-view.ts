@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import { argumentsToRun } from '../../approvals/edited-arguments.ts';
+import { ownQuestion } from '../../approvals/own-question.ts';
 import type { ListedArtifacts } from '../../contract/artifacts.ts';
 import type { ApprovalRow, GateKind, RequestStatus } from '../../contract/requests.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
@@ -28,10 +29,6 @@ const ENDED: Record<Exclude<RequestStatus, 'pending'>, readonly [word: string, l
   cancelled: ['Cancelled', ''],
 };
 
-/** ADK’s own hint of a tool without a hint: it is for programs. */
-const NO_HINT =
-  /^Please approve or reject the tool call .*\(\) by responding with a FunctionResponse with an expected ToolConfirmation payload\.$/s;
-
 const PLACES: ReadonlyMap<string, string> = new Map([['cli', 'in a terminal'], ...Object.entries(CHANNELS)]);
 
 export function statusChip({ status, kind }: Pick<ApprovalRow, 'status' | 'kind'>): Html {
@@ -49,7 +46,7 @@ export function requestTitle({ kind, tool, status }: Pick<ApprovalRow, 'kind' | 
 /** The question, its requester and its deadline, drawn for the decider. */
 export function requestCard(row: ApprovalRow, now: number): Html {
   const { kind, args, sensitive, payload, authConfig } = row;
-  const question = questionOf(row);
+  const question = ownQuestion(row);
   return html`<article class="card">
 ${statusChip(row)}
 <h1>${headline(row)}</h1>
@@ -98,11 +95,6 @@ export function voterName({ principal, verified, channel }: ApprovalRow['votes']
   if (!verified) return html`an unverified person`;
   const where = channel === undefined ? '' : (PLACES.get(channel) ?? '');
   return html`<b>${shown(principal)}</b>${where === '' ? '' : ` ${where}`}`;
-}
-
-/** The tool's own question to people; empty without one. */
-export function questionOf({ hint }: Pick<ApprovalRow, 'hint'>): string {
-  return NO_HINT.test(hint) ? '' : hint;
 }
 
 /** The count of approvals of several voters; empty where one is enough. */
