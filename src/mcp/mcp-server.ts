@@ -1,22 +1,26 @@
 import { createRequire } from 'node:module';
 import type { McpServerFactory, Server } from '@modelcontextprotocol/server';
+import { z } from 'zod';
 import { HoldfastError } from '../contract/error.ts';
 import { ownVersion } from '../own-version.ts';
 import { messageOf } from '../protocol/message-of.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
-import type { McpCaller } from './mcp-caller.ts';
+import { type McpCaller, McpRequestRefused } from './mcp-caller.ts';
 import { AWAIT_TURN_TOOL, type OfferedTool } from './offered-tools.ts';
-import { listedSessions, NoSuchResource, RESOURCE_TEMPLATES, readResource } from './session-resources.ts';
+import { listedSessions, RESOURCE_TEMPLATES, readResource } from './session-resources.ts';
 import { errorResult } from './turn-answer.ts';
 import { TurnCalls } from './turn-calls.ts';
-import { TASKS_EXTENSION } from './turn-task.ts';
-import { serveTasks } from './turn-tasks.ts';
+import { TASKS_EXTENSION, takesTasks } from './turn-task.ts';
+import { taskMethods } from './turn-tasks.ts';
 
 export interface McpServing {
   tools: readonly OfferedTool[];
   /** Gets what callers aren't told. */
   onError: (error: unknown) => void;
 }
+
+const TASK = z.looseObject({ taskId: z.string() });
+const NEEDS_TASKS = { extensions: { [TASKS_EXTENSION]: {} } };
 
 type ServerPackage = typeof import('@modelcontextprotocol/server');
 
@@ -40,18 +44,25 @@ export async function mcpServerPackage(): Promise<ServerPackage> {
  * 2025-06-18 to 2026-07-28.
  */
 export function mcpServerFactory(
-  { Server, ProtocolError, ProtocolErrorCode }: ServerPackage,
+  { Server, ProtocolError, ProtocolErrorCode, MissingRequiredClientCapabilityError }: ServerPackage,
   { tools, onError }: McpServing,
   callerOf: (authInfo: object | undefined) => McpCaller,
 ): McpServerFactory {
-  const refuse = (text: string) => new ProtocolError(ProtocolErrorCode.InvalidParams, text);
   const failed = (error: unknown): Error => {
-    if (error instanceof NoSuchResource) return refuse(error.message);
-    if (isTold(error)) return refuse(messageOf(error));
+    if (isTold(error)) return new ProtocolError(ProtocolErrorCode.InvalidParams, messageOf(error));
     if (error instanceof ProtocolError) return error;
     onError(error);
     return new ProtocolError(ProtocolErrorCode.InternalError, 'the request has failed');
   };
+  const answering =
+    <Given extends unknown[], Answer>(answer: (...given: Given) => Promise<Answer>) =>
+    async (...given: Given) => {
+      try {
+        return await answer(...given);
+      } catch (error) {
+        throw failed(error);
+      }
+    };
   return ({ authInfo }) => {
     const caller = callerOf(authInfo);
     const server: Server = new Server(
@@ -62,35 +73,42 @@ export function mcpServerFactory(
     server.setRequestHandler('tools/list', () => ({
       tools: [...tools.map(({ definition }) => definition), AWAIT_TURN_TOOL],
     }));
-    server.setRequestHandler('tools/call', async ({ params }, context) => {
-      try {
-        return await calls.call(params, context);
-      } catch (error) {
-        if (isTold(error)) return errorResult(messageOf(error));
-        throw failed(error);
-      }
-    });
-    server.setRequestHandler('resources/list', async ({ params }) => {
-      try {
-        return await listedSessions(caller, params?.cursor);
-      } catch (error) {
-        throw failed(error);
-      }
-    });
+    server.setRequestHandler(
+      'tools/call',
+      answering(async ({ params }, context) => {
+        try {
+          return await calls.call(params, context);
+        } catch (error) {
+          // The model hears of its own mistakes; a state is the client's.
+          if (isTold(error) && context.mcpReq.requestState() === undefined)
+            return errorResult(messageOf(error));
+          throw error;
+        }
+      }),
+    );
+    server.setRequestHandler(
+      'resources/list',
+      answering(async ({ params }) => listedSessions(caller, params?.cursor)),
+    );
     server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: RESOURCE_TEMPLATES }));
-    server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
-      try {
-        return await readResource(caller, uri);
-      } catch (error) {
-        throw failed(error);
-      }
-    });
-    serveTasks(server, calls, caller, refuse);
+    server.setRequestHandler(
+      'resources/read',
+      answering(async ({ params: { uri } }) => readResource(caller, uri)),
+    );
+    for (const [method, answer] of Object.entries(taskMethods(calls, caller))) {
+      const handle = answering(answer);
+      server.setRequestHandler(method, { params: TASK }, async ({ taskId }, context) => {
+        if (!takesTasks(server))
+          throw new MissingRequiredClientCapabilityError({ requiredCapabilities: NEEDS_TASKS });
+        return await handle(taskId, context);
+      });
+    }
     return server;
   };
 }
 
 /** Errors whose words are for callers. */
-function isTold(error: unknown): error is HoldfastError {
+function isTold(error: unknown): error is HoldfastError | McpRequestRefused {
+  if (error instanceof McpRequestRefused) return true;
   return error instanceof HoldfastError && (error.status ?? 500) < 500;
 }

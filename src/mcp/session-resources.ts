@@ -2,7 +2,7 @@ import type { ArtifactRow } from '../contract/artifacts.ts';
 import { textOf } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import { defined } from '../protocol/json.ts';
-import type { McpCaller } from './mcp-caller.ts';
+import { type McpCaller, McpRequestRefused } from './mcp-caller.ts';
 
 /** Sessions of a page. */
 const PAGE = 100;
@@ -15,11 +15,6 @@ const SESSIONS = 'holdfast://sessions/';
 const JSON_TYPE = 'application/json';
 /** Types whose bytes are text in UTF-8. */
 const TEXT_TYPE = /^(text\/|application\/(json|xml|yaml|javascript)\b|[\w.+-]+\/[\w.+-]+\+(json|xml)\b)/i;
-
-/** A resource that a caller asks for and can't have. The message is for the caller. */
-export class NoSuchResource extends Error {
-  override readonly name = 'NoSuchResource';
-}
 
 export function sessionUri(sessionId: string): string {
   return SESSIONS + encodeURIComponent(sessionId);
@@ -60,7 +55,7 @@ export async function listedSessions({ api, app, userId }: McpCaller, cursor: st
   };
 }
 
-/** @throws NoSuchResource */
+/** @throws McpRequestRefused */
 export async function readResource(caller: McpCaller, uri: string) {
   const [sessionPart, word, namePart, ...more] = uri.startsWith(SESSIONS)
     ? uri.slice(SESSIONS.length).split('/')
@@ -71,7 +66,7 @@ export async function readResource(caller: McpCaller, uri: string) {
   if (sessionId !== undefined && name !== undefined && word === 'artifacts' && more.length === 0) {
     return { contents: [await artifactOf(caller, sessionId, name)] };
   }
-  throw new NoSuchResource(
+  throw new McpRequestRefused(
     `${uri.slice(0, 200)}: expected ${SESSIONS}{session} or ${SESSIONS}{session}/artifacts/{name}`,
   );
 }
@@ -88,7 +83,7 @@ function decoded(part: string | undefined): string | undefined {
 async function sessionOf({ api, app, userId }: McpCaller, sessionId: string) {
   const names = { app, userId, sessionId };
   const session = await api.sessions.get({ ...names, numRecentEvents: MOST_EVENTS });
-  if (session === undefined) throw new NoSuchResource(`there is no session ${sessionId}`);
+  if (session === undefined) throw new McpRequestRefused(`there is no session ${sessionId}`);
   const { artifacts, next } = await api.artifacts.list(names);
   const text = JSON.stringify({
     session: sessionId,
@@ -113,17 +108,21 @@ async function artifactOf({ api, app, userId }: McpCaller, sessionId: string, na
   const file = await api.artifacts.get({ app, userId, sessionId, name });
   const { size, mimeType = 'application/octet-stream' } = file;
   if (size > MOST_BYTES) {
-    throw new NoSuchResource(
+    throw new McpRequestRefused(
       `${name} has ${size} bytes, and an answer at most ${MOST_BYTES}: download it through the HTTP gateway`,
     );
   }
   const chunks: Uint8Array[] = [];
   for await (const chunk of file.bytes) chunks.push(chunk);
   const bytes = Buffer.concat(chunks);
-  const body = TEXT_TYPE.test(mimeType)
-    ? { text: bytes.toString('utf8') }
-    : { blob: bytes.toString('base64') };
-  return { uri: artifactUri(sessionId, name), mimeType, ...body };
+  return { uri: artifactUri(sessionId, name), mimeType, ...resourceBody(mimeType, bytes.toString('base64')) };
+}
+
+/** The bytes of a resource as MCP has them: text, or base64. */
+export function resourceBody(mimeType: string, base64: string): { text: string } | { blob: string } {
+  return TEXT_TYPE.test(mimeType)
+    ? { text: Buffer.from(base64, 'base64').toString('utf8') }
+    : { blob: base64 };
 }
 
 /** Links to the artifacts that events have saved, each once. */

@@ -8,7 +8,7 @@ import { visibleExcerpt } from '../protocol/visible-text.ts';
 import { questionText } from './asked-people.ts';
 import type { OfferedTool } from './offered-tools.ts';
 import { AWAIT_TURN } from './offered-tools.ts';
-import { artifactLinks } from './session-resources.ts';
+import { artifactLinks, resourceBody } from './session-resources.ts';
 
 /** A turn that a call of a tool has begun. */
 export interface TurnOfCall {
@@ -88,7 +88,9 @@ function mediaOf({ inlineData }: Part): ContentBlock[] {
   if (data === undefined) return [];
   if (mimeType.startsWith('image/')) return [{ type: 'image', data, mimeType }];
   if (mimeType.startsWith('audio/')) return [{ type: 'audio', data, mimeType }];
-  return [{ type: 'resource', resource: { uri: `data:${mimeType}`, mimeType, blob: data } }];
+  return [
+    { type: 'resource', resource: { uri: 'holdfast://result', mimeType, ...resourceBody(mimeType, data) } },
+  ];
 }
 
 /** The result of a call whose turn goes on: how to come back to it. */

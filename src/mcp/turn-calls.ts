@@ -14,7 +14,7 @@ import { defined, isRecord, parsedJson } from '../protocol/json.ts';
 import { visibleExcerpt } from '../protocol/visible-text.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { answerRequests, type Questions, questionsOf } from './asked-people.ts';
-import type { McpCaller } from './mcp-caller.ts';
+import { type McpCaller, McpRequestRefused } from './mcp-caller.ts';
 import { AWAIT_TURN, type OfferedTool } from './offered-tools.ts';
 import { endedResult, errorResult, openResult, type TurnOfCall, turnIdOf, turnOfId } from './turn-answer.ts';
 import {
@@ -51,20 +51,16 @@ export class TurnCalls {
   /** Answers `tools/call`: with the turn's answer, with questions to the client's person, or with how to come back. */
   async call(params: CallToolRequestParams, context: ServerContext): Promise<Answer> {
     const { mcpReq } = context;
-    const before = turnOfId(mcpReq.requestState());
-    if (before !== undefined) {
-      const handle = await this.find(before);
-      if (handle === undefined) return noTurn(before);
+    const state = mcpReq.requestState();
+    if (state !== undefined) {
+      const { turn, handle } = await this.named(state);
       const answered = await this.answer(handle, mcpReq.inputResponses ?? {});
       const isNew = ({ requestId }: ApprovalRow) => !answered.has(requestId);
-      return await this.#answerOf(before, handle, context, (requests) => requests.some(isNew));
+      return await this.#answerOf(turn, handle, context, (requests) => requests.some(isNew));
     }
     const { name, arguments: args = {}, _meta } = params;
     if (name === AWAIT_TURN) {
-      const turn = turnOfId(args.turn);
-      if (turn === undefined) return errorResult('turn: expected the turn as an earlier answer has named it');
-      const handle = await this.find(turn);
-      if (handle === undefined) return noTurn(turn);
+      const { turn, handle } = await this.named(args.turn);
       const isAnswerable = (requests: readonly ApprovalRow[]) => this.questions(requests) !== undefined;
       return await this.#answerOf(turn, handle, context, isAnswerable);
     }
@@ -82,10 +78,15 @@ export class TurnCalls {
     return await this.#answerOf(turn, handle, context);
   }
 
-  /** Undefined where the caller has no such turn. */
-  async find(turn: TurnOfCall): Promise<TurnHandle | undefined> {
+  /** The caller's turn of this name. @throws McpRequestRefused */
+  async named(id: unknown): Promise<{ turn: TurnOfCall; handle: TurnHandle }> {
     const { api, app, userId } = this.#caller;
-    return await api.turn({ app, userId, ...turn });
+    const turn = turnOfId(id);
+    const handle = turn && (await api.turn({ app, userId, ...turn }));
+    if (turn !== undefined && handle !== undefined) return { turn, handle };
+    throw new McpRequestRefused(
+      `there is no turn ${typeof id === 'string' ? visibleExcerpt(id, LONGEST_MESSAGE) : kindOf(id)}`,
+    );
   }
 
   async standing(turn: TurnOfCall, handle: TurnHandle, options: FollowTurn): Promise<TurnStanding> {
@@ -150,10 +151,6 @@ export class TurnCalls {
       ({ tool, agent }) => tool !== undefined && tool === message.tool && authors.has(agent),
     )?.tool;
   }
-}
-
-function noTurn(turn: TurnOfCall): CallToolResult {
-  return errorResult(`there is no turn ${turnIdOf(turn)}`);
 }
 
 /** Tells the client of each event, where it has asked for progress. */

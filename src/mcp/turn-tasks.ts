@@ -1,7 +1,6 @@
-import type { Server } from '@modelcontextprotocol/server';
-import { z } from 'zod';
+import type { ServerContext } from '@modelcontextprotocol/server';
 import type { McpCaller } from './mcp-caller.ts';
-import { type TurnOfCall, turnOfId } from './turn-answer.ts';
+import type { TurnOfCall } from './turn-answer.ts';
 import type { TurnCalls } from './turn-calls.ts';
 import type { TurnStanding } from './turn-standing.ts';
 import { taskOf } from './turn-task.ts';
@@ -9,41 +8,36 @@ import { taskOf } from './turn-task.ts';
 /** Milliseconds for which `tasks/get` waits for news of the turn. */
 const LOOK = 1_000;
 
-const TASK = z.looseObject({ taskId: z.string() });
-/** Answers the methods of the extension: a task is a turn, by its name. */
-export function serveTasks(
-  server: Server,
-  calls: TurnCalls,
-  caller: McpCaller,
-  refuse: (text: string) => Error,
-): void {
-  const find = async (taskId: string) => {
-    const turn = turnOfId(taskId);
-    const handle = turn && (await calls.find(turn));
-    if (turn === undefined || handle === undefined) throw refuse(`there is no task ${taskId.slice(0, 200)}`);
-    return { turn, handle };
+/** Methods of the extension, by their names. */
+export type TaskMethods = Record<
+  'tasks/get' | 'tasks/update' | 'tasks/cancel',
+  (taskId: string, context: ServerContext) => Promise<Record<string, unknown>>
+>;
+
+/** A task is a turn, by its name. */
+export function taskMethods(calls: TurnCalls, { api, app, userId }: McpCaller): TaskMethods {
+  return {
+    async 'tasks/get'(taskId, { mcpReq }) {
+      const { turn, handle } = await calls.named(taskId);
+      const standing = await calls.standing(turn, handle, { time: LOOK, signal: mcpReq.signal });
+      return detailOf(turn, standing, calls);
+    },
+    async 'tasks/update'(taskId, { mcpReq }) {
+      const { handle } = await calls.named(taskId);
+      // The package takes the answers out of the parameters.
+      await calls.answer(handle, mcpReq.inputResponses ?? {});
+      return { resultType: 'complete' };
+    },
+    async 'tasks/cancel'(taskId) {
+      const { turn, handle } = await calls.named(taskId);
+      const { invocationId } = handle;
+      await api.interrupt(
+        { app, userId, sessionId: turn.sessionId },
+        { invocationId, reason: 'its task was cancelled' },
+      );
+      return { resultType: 'complete' };
+    },
   };
-  server.setRequestHandler('tasks/get', { params: TASK }, async ({ taskId }, { mcpReq }) => {
-    const { turn, handle } = await find(taskId);
-    const standing = await calls.standing(turn, handle, { time: LOOK, signal: mcpReq.signal });
-    return detailOf(turn, standing, calls);
-  });
-  server.setRequestHandler('tasks/update', { params: TASK }, async ({ taskId }, { mcpReq }) => {
-    const { handle } = await find(taskId);
-    // The package takes the answers out of the parameters.
-    await calls.answer(handle, mcpReq.inputResponses ?? {});
-    return { resultType: 'complete' };
-  });
-  server.setRequestHandler('tasks/cancel', { params: TASK }, async ({ taskId }) => {
-    const { turn, handle } = await find(taskId);
-    const { api, app, userId } = caller;
-    const { invocationId } = handle;
-    await api.interrupt(
-      { app, userId, sessionId: turn.sessionId },
-      { invocationId, reason: 'its task was cancelled' },
-    );
-    return { resultType: 'complete' };
-  });
 }
 
 function detailOf(turn: TurnOfCall, standing: TurnStanding, calls: TurnCalls) {

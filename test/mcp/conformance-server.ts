@@ -44,6 +44,14 @@ const TOOLS = [
       new ResponseWithMedia({ result: 'Silence.' }, [new Media({ mimeType: 'audio/wav', data: SILENCE })]),
   }),
   new FunctionTool({
+    name: 'test_embedded_resource',
+    description: 'Gives a text.',
+    execute: () =>
+      new ResponseWithMedia({ result: 'A text.' }, [
+        new Media({ mimeType: 'text/plain', data: Buffer.from('This is an embedded resource content.') }),
+      ]),
+  }),
+  new FunctionTool({
     name: 'test_error_handling',
     description: 'Fails.',
     retry: { maximumAttempts: 1 },
@@ -108,7 +116,7 @@ export async function openConformanceServer() {
   const desk = new ToolAgent({ name: 'desk', tools: TOOLS });
   const environment = await openTurnEnvironment({ apps: [new App({ name: 'shop', rootAgent: desk })] });
   const { client, store } = environment;
-  const local = localAccess({ token: 'x' });
+  const local = localAccess({ token: 'a-token-that-nobody-ever-shows' });
   const served = await serveGateway({
     gateway: createGateway({
       client,

@@ -31,5 +31,10 @@ export const OUTSIDE_TOOLS: Rows = {
   'mcp.task': ['holdfast', 'A long turn is a task, which is asked for, answered and cancelled.'],
   'mcp.access': ['holdfast', 'A caller by MCP may do what its key may do, for its own user.'],
   'mcp.stdio': ['holdfast', 'holdfast mcp serves a file of agents over standard input and output.'],
+  'mcp.server.conformance': [
+    'holdfast',
+    'The server passes the conformance suite of MCP, for what it offers.',
+    'deep',
+  ],
   'toolagent.calls': ['holdfast', 'An agent without a model runs the call that its message names.'],
 };
