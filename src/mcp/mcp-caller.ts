@@ -11,8 +11,3 @@ export interface McpCaller {
   /** Where a browser shows a request; undefined where no page is known. */
   pageOf(requestId: string): string | undefined;
 }
-
-/** A request of a caller that can't be answered. The message is for the caller. */
-export class McpRequestRefused extends Error {
-  override readonly name = 'McpRequestRefused';
-}

@@ -5,7 +5,7 @@ import { HoldfastError } from '../contract/error.ts';
 import { ownVersion } from '../own-version.ts';
 import { messageOf } from '../protocol/message-of.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
-import { type McpCaller, McpRequestRefused } from './mcp-caller.ts';
+import type { McpCaller } from './mcp-caller.ts';
 import { AWAIT_TURN_TOOL, type OfferedTool } from './offered-tools.ts';
 import { listedSessions, RESOURCE_TEMPLATES, readResource } from './session-resources.ts';
 import { errorResult } from './turn-answer.ts';
@@ -108,7 +108,6 @@ export function mcpServerFactory(
 }
 
 /** Errors whose words are for callers. */
-function isTold(error: unknown): error is HoldfastError | McpRequestRefused {
-  if (error instanceof McpRequestRefused) return true;
+function isTold(error: unknown): error is HoldfastError {
   return error instanceof HoldfastError && (error.status ?? 500) < 500;
 }

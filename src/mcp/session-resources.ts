@@ -1,8 +1,10 @@
+import { InvalidTurn } from '../client/client-errors.ts';
 import type { ArtifactRow } from '../contract/artifacts.ts';
 import { textOf } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import { defined } from '../protocol/json.ts';
-import { type McpCaller, McpRequestRefused } from './mcp-caller.ts';
+import { SessionNotFound } from '../store/store-errors.ts';
+import type { McpCaller } from './mcp-caller.ts';
 
 /** Sessions of a page. */
 const PAGE = 100;
@@ -55,7 +57,7 @@ export async function listedSessions({ api, app, userId }: McpCaller, cursor: st
   };
 }
 
-/** @throws McpRequestRefused */
+/** @throws InvalidTurn, SessionNotFound, NoSuchArtifact */
 export async function readResource(caller: McpCaller, uri: string) {
   const [sessionPart, word, namePart, ...more] = uri.startsWith(SESSIONS)
     ? uri.slice(SESSIONS.length).split('/')
@@ -66,7 +68,7 @@ export async function readResource(caller: McpCaller, uri: string) {
   if (sessionId !== undefined && name !== undefined && word === 'artifacts' && more.length === 0) {
     return { contents: [await artifactOf(caller, sessionId, name)] };
   }
-  throw new McpRequestRefused(
+  throw new InvalidTurn(
     `${uri.slice(0, 200)}: expected ${SESSIONS}{session} or ${SESSIONS}{session}/artifacts/{name}`,
   );
 }
@@ -83,7 +85,7 @@ function decoded(part: string | undefined): string | undefined {
 async function sessionOf({ api, app, userId }: McpCaller, sessionId: string) {
   const names = { app, userId, sessionId };
   const session = await api.sessions.get({ ...names, numRecentEvents: MOST_EVENTS });
-  if (session === undefined) throw new McpRequestRefused(`there is no session ${sessionId}`);
+  if (session === undefined) throw new SessionNotFound(`there is no session ${sessionId}`);
   const { artifacts, next } = await api.artifacts.list(names);
   const text = JSON.stringify({
     session: sessionId,
@@ -108,7 +110,7 @@ async function artifactOf({ api, app, userId }: McpCaller, sessionId: string, na
   const file = await api.artifacts.get({ app, userId, sessionId, name });
   const { size, mimeType = 'application/octet-stream' } = file;
   if (size > MOST_BYTES) {
-    throw new McpRequestRefused(
+    throw new InvalidTurn(
       `${name} has ${size} bytes, and an answer at most ${MOST_BYTES}: download it through the HTTP gateway`,
     );
   }

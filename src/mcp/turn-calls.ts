@@ -7,6 +7,7 @@ import type {
   ServerContext,
 } from '@modelcontextprotocol/server';
 import type { TurnHandle } from '../client/turns/turn-handle.ts';
+import { HoldfastError } from '../contract/error.ts';
 import type { ApprovalRow } from '../contract/requests.ts';
 import type { Event } from '../events/event.ts';
 import { shortDigest } from '../protocol/identity.ts';
@@ -14,7 +15,7 @@ import { defined, isRecord, parsedJson } from '../protocol/json.ts';
 import { visibleExcerpt } from '../protocol/visible-text.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { answerRequests, type Questions, questionsOf } from './asked-people.ts';
-import { type McpCaller, McpRequestRefused } from './mcp-caller.ts';
+import type { McpCaller } from './mcp-caller.ts';
 import { AWAIT_TURN, type OfferedTool } from './offered-tools.ts';
 import { endedResult, errorResult, openResult, type TurnOfCall, turnIdOf, turnOfId } from './turn-answer.ts';
 import {
@@ -78,13 +79,14 @@ export class TurnCalls {
     return await this.#answerOf(turn, handle, context);
   }
 
-  /** The caller's turn of this name. @throws McpRequestRefused */
+  /** The caller's turn of this name. @throws HoldfastError where there is none */
   async named(id: unknown): Promise<{ turn: TurnOfCall; handle: TurnHandle }> {
     const { api, app, userId } = this.#caller;
     const turn = turnOfId(id);
     const handle = turn && (await api.turn({ app, userId, ...turn }));
     if (turn !== undefined && handle !== undefined) return { turn, handle };
-    throw new McpRequestRefused(
+    throw new HoldfastError(
+      'HOLDFAST_GATEWAY_NO_SUCH_TURN',
       `there is no turn ${typeof id === 'string' ? visibleExcerpt(id, LONGEST_MESSAGE) : kindOf(id)}`,
     );
   }
