@@ -9,6 +9,7 @@ import type {
 import type { TurnHandle } from '../client/turns/turn-handle.ts';
 import { HoldfastError } from '../contract/error.ts';
 import type { ApprovalRow } from '../contract/requests.ts';
+import type { Part } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import { shortDigest } from '../protocol/identity.ts';
 import { defined, isRecord, parsedJson } from '../protocol/json.ts';
@@ -161,14 +162,18 @@ function progressOf({ mcpReq }: ServerContext): (event: Event) => void {
   let progress = 0;
   return ({ author = '', content }) => {
     if (progressToken === undefined || author === 'user') return;
-    const calls = (content?.parts ?? []).flatMap(({ functionCall }) => functionCall?.name ?? []);
-    const message = visibleExcerpt(
-      calls.length > 0 ? `${author} calls ${calls.join(', ')}` : `${author} has answered`,
-      LONGEST_MESSAGE,
-    );
+    const message = visibleExcerpt(newsOf(author, content?.parts ?? []), LONGEST_MESSAGE);
     progress += 1;
     const params = { progressToken, progress, message };
     // A client that has gone away hears nothing, and the turn goes on.
     mcpReq.notify({ method: 'notifications/progress', params }).catch(() => undefined);
   };
+}
+
+function newsOf(author: string, parts: readonly Part[]): string {
+  const named = (field: 'functionCall' | 'functionResponse') =>
+    parts.flatMap((part) => part[field]?.name ?? []);
+  const [calls, responses] = [named('functionCall'), named('functionResponse')];
+  if (calls.length > 0) return `${author} calls ${calls.join(', ')}`;
+  return responses.length > 0 ? `${responses.join(', ')} answered` : `${author} answers`;
 }
