@@ -8,9 +8,8 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import type { McpCaller } from './mcp-caller.ts';
 import { AWAIT_TURN_TOOL, type OfferedTool } from './offered-tools.ts';
 import { listedSessions, RESOURCE_TEMPLATES, readResource } from './session-resources.ts';
-import { errorResult } from './turn-answer.ts';
+import { errorResult, TASKS_EXTENSION, takesTasks } from './turn-answer.ts';
 import { TurnCalls } from './turn-calls.ts';
-import { TASKS_EXTENSION, takesTasks } from './turn-task.ts';
 import { taskMethods } from './turn-tasks.ts';
 
 export interface McpServing {

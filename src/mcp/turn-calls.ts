@@ -18,7 +18,18 @@ import { kindOf } from '../schema/kind-of.ts';
 import { answerRequests, type Questions, questionsOf } from './asked-people.ts';
 import type { McpCaller } from './mcp-caller.ts';
 import { AWAIT_TURN, type OfferedTool } from './offered-tools.ts';
-import { endedResult, errorResult, openResult, type TurnOfCall, turnIdOf, turnOfId } from './turn-answer.ts';
+import {
+  type CallBecomesTask,
+  endedResult,
+  errorResult,
+  openResult,
+  TASK_AFTER,
+  type TurnOfCall,
+  takesTasks,
+  taskOfCall,
+  turnIdOf,
+  turnOfId,
+} from './turn-answer.ts';
 import {
   type EndedTurn,
   type FollowTurn,
@@ -26,7 +37,6 @@ import {
   standingOf,
   type TurnStanding,
 } from './turn-standing.ts';
-import { type CallBecomesTask, TASK_AFTER, takesTasks, taskOfCall } from './turn-task.ts';
 
 /** `_meta` of a call that may be sent twice: one key is one turn of its user, for ever. */
 export const IDEMPOTENCY_KEY = 'holdfast/idempotency-key';

@@ -1,9 +1,9 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
 import type { McpCaller } from './mcp-caller.ts';
 import type { TurnOfCall } from './turn-answer.ts';
+import { taskOf } from './turn-answer.ts';
 import type { TurnCalls } from './turn-calls.ts';
 import type { TurnStanding } from './turn-standing.ts';
-import { taskOf } from './turn-task.ts';
 
 /** Milliseconds for which `tasks/get` waits for news of the turn. */
 const LOOK = 1_000;
