@@ -479,6 +479,31 @@ describe('a definition', () => {
     },
   );
 
+  test('a sign-in that fails is a failure of the call, and a token is in no message [model.aiSdk.secrets]', async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => void unhandled.push(error);
+    process.on('unhandledRejection', note);
+    const withHeaders = (headers: () => Promise<Record<string, string>>) =>
+      Object.assign(
+        mocked([], {
+          doGenerate: async () => {
+            throw new Error(`refused ${(await headers()).authorization}`);
+          },
+        }),
+        { config: { headers } },
+      );
+    const refused = withHeaders(async () => {
+      throw new Error('Could not load the default credentials');
+    });
+    expect((await failure(on(refused))).error.message).toContain('Could not load the default credentials');
+    const signed = withHeaders(async () => ({ authorization: 'Bearer ya29.token-1' }));
+    expect((await failure(on(signed))).error.message).not.toContain('token-1');
+    // Node tells of rejections after the callbacks of the moment.
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('unhandledRejection', note);
+    expect(unhandled).toEqual([]);
+  });
+
   test('a logged model shows no options, and has a name of its own [model.aiSdk.secrets]', () => {
     const model = on(mocked([]), {
       headers: { authorization: 'Bearer 1234567890' },
