@@ -159,7 +159,10 @@ export class AiSdkModel extends BaseLlm {
     } catch (error) {
       throw failureOf(error, {
         abortSignal: aborted,
-        secrets: [...(await this.#secretsOf(model)), ...secretHeaders(llmRequest.config?.httpOptions?.headers)],
+        secrets: [
+          ...(await this.#secretsOf(model)),
+          ...secretHeaders(llmRequest.config?.httpOptions?.headers),
+        ],
         progress,
         provider: this.#providerName(),
         keyVariable: this.#named?.provider.keyVariable,

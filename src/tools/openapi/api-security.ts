@@ -271,34 +271,6 @@ function unfit(name: string, wanted: string): ToolError {
   });
 }
 
-const REMOVED = '[removed]';
-/** Shorter texts are in any answer by chance. */
-const SHORTEST_SECRET = 4;
-
-/** Names of headers whose values are secrets. */
-const SECRET_HEADER = /auth|key|token|secret|cookie|session|signature|password/i;
-
-/** The values among an app's own headers that must not be told. */
-export function secretsIn(headers: Readonly<Record<string, string>>): string[] {
-  return Object.entries(headers).flatMap(([name, value]) => {
-    if (!SECRET_HEADER.test(name)) return [];
-    // A server may tell the part after `Bearer` alone.
-    return [value, ...value.split(' ').slice(1)];
-  });
-}
-
-/** A text without secrets: as they are, in JSON, and in addresses. */
-export function withoutSecretsIn(text: string, secrets: readonly string[]): string {
-  let clean = text;
-  for (const secret of secrets) {
-    if (secret.length < SHORTEST_SECRET) continue;
-    for (const form of new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])) {
-      clean = clean.replaceAll(form, REMOVED);
-    }
-  }
-  return clean;
-}
-
 /** @returns whether a value can be a {@link SchemeCredential}. */
 export function isSchemeCredential(value: unknown): value is SchemeCredential {
   if (typeof value === 'function') return true;

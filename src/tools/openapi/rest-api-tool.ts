@@ -22,16 +22,11 @@ import { responseSchema } from '../function-response.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import { InvalidArgumentsError, isToolError, ToolError } from '../tool-error.ts';
 import { keptFromRunning } from '../tool-gate.ts';
-import {
-  type OperationSecurity,
-  type SchemeCredential,
-  secretsIn,
-  securityOf,
-  withoutSecretsIn,
-} from './api-security.ts';
+import { type OperationSecurity, type SchemeCredential, securityOf } from './api-security.ts';
 import { type OperationObject, resolved, type SecuritySchemeObject } from './openapi-document.ts';
 import { OperationParser, type ParserInit } from './operation-parser.ts';
 import type { Definitions } from './operation-schema.ts';
+import { secretsIn, withoutSecretsIn } from './removed-secrets.ts';
 import { type OperationEndpoint, restRequest } from './rest-request.ts';
 import { resultOfResponse } from './rest-response.ts';
 import { asHeader } from './serialize-parameters.ts';

@@ -8,8 +8,8 @@ import type { Context } from '../context.ts';
 import { formOf } from '../spooled/spool-options.ts';
 import { SPOOLED_FOLDER } from '../spooled/spooled-artifact.ts';
 import { ToolError } from '../tool-error.ts';
-import { withoutSecretsIn } from './api-security.ts';
 import { isJson } from './operation-parser.ts';
+import { withoutSecretsIn, withoutSecretsInJson, withoutSecretsInStream } from './removed-secrets.ts';
 
 /** Bytes of a text that is told as it is; longer ones become artifacts. The tool's `spool` may keep shorter ones, too. */
 const MOST_TEXT = 256 * 1024;
@@ -54,8 +54,11 @@ export async function resultOfResponse(given: GuardedStream, site: ResponseSite)
     if (head.bytes.length === 0) return emptyResult(answer, site.secrets);
     // Without a type, or with a wrong one, the bytes tell.
     if (isUtf8Text(head.bytes)) {
-      const text = withoutSecretsIn(new TextDecoder().decode(head.bytes), site.secrets);
-      return isJson(type) || type === '' ? (parsedJson(text) ?? text) : text;
+      const text = new TextDecoder().decode(head.bytes);
+      const json = isJson(type) || type === '' ? parsedJson(text) : undefined;
+      return json === undefined
+        ? withoutSecretsIn(text, site.secrets)
+        : withoutSecretsInJson(json, site.secrets);
     }
   }
   return await artifactOf(answer, { head, type: type || 'application/octet-stream', site });
@@ -156,7 +159,7 @@ async function artifactOf(
   let first = '';
   const isTextual = formOf(mimeType) !== 'binary';
   async function* counted(): AsyncGenerator<Buffer> {
-    for await (const chunk of withoutSecretsInStream(chunksOf(answer, head), isTextual ? site.secrets : [])) {
+    for await (const chunk of withoutSecretsInStream(chunksOf(answer, head), site.secrets, isTextual)) {
       bytes += chunk.length;
       if (bytes > maxBytes) {
         throw new ToolError(
@@ -188,29 +191,6 @@ async function* chunksOf({ body }: GuardedStream, { bytes, isWhole, rest }: Head
   if (isWhole) return;
   const left = rest ?? body[Symbol.asyncIterator]();
   for (let next = await left.next(); next.done !== true; next = await left.next()) yield next.value;
-}
-
-/** A secret may be cut by chunks: as much as one has is held back. */
-async function* withoutSecretsInStream(
-  chunks: AsyncIterable<Buffer>,
-  secrets: readonly string[],
-): AsyncGenerator<Buffer> {
-  const known = secrets.filter((secret) => secret.length > 3);
-  if (known.length === 0) {
-    yield* chunks;
-    return;
-  }
-  // Bytes as characters: a chunk may end within one of UTF-8.
-  const forms = known.map((secret) => Buffer.from(secret).toString('latin1'));
-  const longest = Math.max(...forms.map((form) => form.length));
-  let held = '';
-  for await (const chunk of chunks) {
-    held = withoutSecretsIn(held + chunk.toString('latin1'), forms);
-    const told = held.slice(0, Math.max(held.length - longest + 1, 0));
-    held = held.slice(told.length);
-    if (told !== '') yield Buffer.from(told, 'latin1');
-  }
-  if (held !== '') yield Buffer.from(held, 'latin1');
 }
 
 async function errorOf(
