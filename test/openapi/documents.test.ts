@@ -189,6 +189,29 @@ describe('documents [openapi.documents]', () => {
   });
 });
 
+test('documents whose references multiply them are refused [openapi.bad]', async () => {
+  const schema = { type: 'object', description: 'x'.repeat(70_000) };
+  const shared = (paths: object) =>
+    JSON.stringify({
+      ...three('3.1.0'),
+      paths,
+      components: { schemas: { [spelled(0)]: schema }, requestBodies: { B: { content: { 'text/x': { schema } } } } },
+    });
+  const of = (count: number, operation: (n: number) => object) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`/p${n}`, { post: operation(n) }]));
+  const bodies = of(1_000, () => ({ requestBody: { $ref: '#/components/requestBodies/B' } }));
+  // Each is another text for the same place.
+  const spelled = (n: number) => n.toString(2).padStart(10, '0').replaceAll('0', 'a').replaceAll('1', '%61');
+  const definitions = of(1_000, (n) => ({
+    requestBody: { content: { 'text/x': { schema: { $ref: `#/components/schemas/${spelled(n)}` } } } },
+  }));
+  for (const paths of [bodies, definitions]) {
+    await expect(new OpenAPIToolset({ specStr: shared(paths) }).load()).rejects.toThrow(
+      'with its references written out it has more than 64 MiB',
+    );
+  }
+});
+
 test("ADK's parser and tools work by hand [openapi.tools]", async () => {
   api.answer = (_, response) => void response.end('{"name":"Rex"}');
   const document = { ...three('3.1.0'), security: [{ key: [] }] };
