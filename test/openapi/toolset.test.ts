@@ -6,6 +6,8 @@ import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import type { CallQuestions } from '../../src/tools/call-questions.ts';
 import { CallQuestions as Questions } from '../../src/tools/call-questions.ts';
 import { OpenAPIToolset } from '../../src/tools/openapi/openapi-toolset.ts';
+import { ArgumentNames } from '../../src/tools/openapi/operation-names.ts';
+import { boundedSchema } from '../../src/tools/openapi/operation-schema.ts';
 import type { OpenAPIToolsetOptions } from '../../src/tools/openapi/toolset-options.ts';
 import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import { callOf, contextWith, INIT } from '../definitions/tool-context.ts';
@@ -515,6 +517,18 @@ describe('hostile and half-valid documents', () => {
       { components: { schemas } },
     );
     await expect(wide.load()).rejects.toThrow('more than 5000 parts of allOf');
+    // Names that are one word in snake case, and a value that each of many schemas names.
+    const names = new ArgumentNames(false);
+    const began = performance.now();
+    for (let n = 0; n < 40_000; n += 1) names.next(`a${n.toString(2).replaceAll('0', '-').replaceAll('1', '!')}`);
+    const value = Array.from({ length: 100_000 }, (_, n) => `abcd${n % 10}`);
+    const schema = { type: 'string', default: value, const: { value }, enum: [value, 'a'] };
+    const told = boundedSchema(() => schema, 'request', (read) => ({
+      anyOf: Array.from({ length: 250 }, () => read({ $ref: '#/x' })),
+    }));
+    expect(told).toEqual({ anyOf: Array.from({ length: 250 }, () => ({ type: 'string', enum: ['a'] })) });
+    // Quadratic work takes a minute.
+    expect(performance.now() - began).toBeLessThan(5_000);
     const pattern = tools[2];
     await expect(pattern?.readArguments({ body: `${'a'.repeat(50_000)}!` })).rejects.toThrow(
       'invalid arguments',

@@ -61,6 +61,10 @@ const STYLES: Readonly<Record<string, { styles: readonly string[]; default: stri
 };
 
 const MOST_ARGUMENTS = 250;
+/** More can't be told, whatever their schemas are. */
+const MOST_PARAMETERS = 300;
+/** Properties of a body that are looked at one by one. */
+const MOST_PROPERTIES = 1_000;
 /** Of the schema of a response, which is only told. */
 const MOST_RESPONSE_BYTES = 4 * 1024;
 
@@ -188,6 +192,8 @@ export class OperationParser {
       if (isHeaderLike && !isFieldName(parameter.name)) {
         throw new DocumentProblem(`parameters[${index}]: no name of a ${place}`);
       }
+      if (this.#sent.length === MOST_PARAMETERS)
+        throw new DocumentProblem(`it has more than ${MOST_PARAMETERS} parameters`);
       this.#sent.push(sentParameter(parameter, known, names));
     }
   }
@@ -207,7 +213,9 @@ export class OperationParser {
     const encoding = isRecord(media.encoding) ? (media.encoding as Record<string, Json>) : {};
     this.#body = { mediaType, kind, required, requiredProperties: [], encoding };
     const { properties } = schema;
-    const isObject = isRecord(properties) && Object.keys(properties).length > 0 && isPlainObject(schema);
+    const count = isRecord(properties) ? Object.keys(properties).length : 0;
+    // Some may be left out yet, but not so many.
+    const isObject = count > 0 && count <= MOST_PROPERTIES && isRecord(properties) && isPlainObject(schema);
     const isSpread = isObject && (kind === 'json' || kind === 'form' || kind === 'multipart');
     if (!isSpread) {
       this.#addWhole(names, { given, description, required });
