@@ -109,11 +109,52 @@ describe('documents [openapi.documents]', () => {
       { specStr: yaml(swagger), specType: 'yaml' as const },
     ]) {
       const { heard, tools } = await calledBy({ credentials: { key: 'k-2' }, ...source });
-      expect(heard).toMatchObject({ url: '/v2/pets/7?tags=a|b%7C', headers: { 'x-key': 'k-2' } });
+      expect(heard).toMatchObject({ url: '/v2/pets/7?tags=a%7Cb%7C', headers: { 'x-key': 'k-2' } });
       expect(tools[0]?._getDeclaration()?.responseJsonSchema).toMatchObject({
         properties: { name: { type: 'string' } },
       });
     }
+  });
+
+  test('of Swagger 2 may share bodies, and separate by tabs [openapi.documents] [openapi.bodies]', async () => {
+    const shared = (name: string) => ({ $ref: `#/parameters/${name}` });
+    const operation = (operationId: string, ...parameters: object[]) => ({ operationId, parameters, responses: {} });
+    const tabbed = { in: 'query', type: 'array', items: { type: 'string' }, collectionFormat: 'tsv' };
+    const specDict = {
+      ...swagger,
+      security: [],
+      consumes: ['application/json'],
+      parameters: {
+        pet: { name: 'pet', in: 'body', required: true, schema: { $ref: '#/definitions/Pet' } },
+        age: { name: 'age', in: 'formData', type: 'integer', required: true },
+        kind: { name: 'kind', in: 'formData', type: 'string' },
+        tags: { ...tabbed, name: 'tags' },
+      },
+      paths: {
+        '/a': { post: operation('ofBody', shared('pet'), shared('tags'), { ...tabbed, name: 'more' }) },
+        '/b': {
+          parameters: [shared('pet')],
+          put: operation('ofPath'),
+          post: {
+            ...operation('ofForm', shared('age'), shared('kind')),
+            consumes: ['application/x-www-form-urlencoded'],
+          },
+        },
+      },
+    };
+    const toolset = new OpenAPIToolset({ specDict, allow: [api.host] });
+    const called = async (name: string, args: Record<string, unknown>) => {
+      const tool = (await toolset.getTools()).find((each) => each.name === name);
+      await tool?.runAsync({ args, toolContext: contextWith({ call: callOf() }) });
+      const { url = '', body = '' } = api.heard.at(-1) ?? {};
+      return [url, String(body)];
+    };
+    expect(await called('of_body', { name: 'Rex', tags: ['a', 'b'], more: ['c', 'd'] })).toEqual([
+      '/v2/a?tags=a%09b&more=c%09d',
+      '{"name":"Rex"}',
+    ]);
+    expect(await called('of_path', { name: 'Rex' })).toEqual(['/v2/b', '{"name":"Rex"}']);
+    expect(await called('of_form', { age: 7, kind: 'cat' })).toEqual(['/v2/b', 'age=7&kind=cat']);
   });
 
   test('of 3.0, 3.1 and 3.2 are read from files and servers too [openapi.documents] [openapi.tools]', async () => {
@@ -129,7 +170,7 @@ describe('documents [openapi.documents]', () => {
           : { specUrl: version === '3.1.1' ? file : pathToFileURL(file) };
       for (const source of [{ specDict: document }, elsewhere]) {
         const { heard, tools } = await calledBy(source);
-        expect(heard).toMatchObject({ method: 'GET', url: '/v3/pets/7?tags=a|b%7C' });
+        expect(heard).toMatchObject({ method: 'GET', url: '/v3/pets/7?tags=a%7Cb%7C' });
         expect(tools.map(({ name, isReadOnly }) => [name, isReadOnly])).toEqual([
           ['get_pet', true],
           ...(version === '3.2.0'

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
-import { DocumentProblem, type SecuritySchemeObject } from './openapi-document.ts';
+import { DocumentProblem, resolved, type SecuritySchemeObject } from './openapi-document.ts';
 import { readOperations, referencedIn } from './read-operations.ts';
 
 /** Start argument of the thread. */
@@ -42,7 +42,7 @@ parentPort?.postMessage(await read(workerData as DocumentThreadData));
 async function read(data: DocumentThreadData): Promise<DocumentThreadMessage> {
   try {
     const room = new Room(data.text);
-    const document = await inThree(await parsed(data));
+    const document = await inThree(await parsed(data), room);
     const { title, operations, securitySchemes } = readOperations(document);
     const found = new Map<string, unknown>();
     const texts = operations.map(({ method, path, operation, problem }): OperationText => {
@@ -89,13 +89,47 @@ async function parsed({ text, type }: DocumentThreadData): Promise<unknown> {
 }
 
 /** OpenAPI 3 is read as it is: to write 10 MB of 3.0 as 3.1 takes longer than all the rest. */
-async function inThree(document: unknown): Promise<unknown> {
+async function inThree(document: unknown, room: Room): Promise<unknown> {
   if (!isRecord(document) || document.swagger === undefined) return document;
   if (!/^2(?:\.|$)/.test(String(document.swagger))) {
     throw new DocumentProblem('it is of a Swagger before 2.0; convert it to OpenAPI 3');
   }
   const { upgrade } = await parser('Swagger 2');
+  prepareParameters(document, room);
   return upgrade(document).specification;
+}
+
+/**
+ * Bodies are parameters of Swagger 2, and shared ones would stay references among the parameters, where OpenAPI 3 has none: they are
+ * written out. It has no separation by tabs either.
+ */
+function prepareParameters(document: Record<string, unknown>, room: Room): void {
+  const { paths } = document;
+  const prepared = (given: unknown): unknown => {
+    const parameter = targetOr(document, given);
+    if (!isRecord(parameter)) return given;
+    if (parameter.in === 'query' && parameter.collectionFormat === 'tsv')
+      Object.assign(parameter, { style: 'tabDelimited', explode: false });
+    const isBody = parameter.in === 'body' || parameter.in === 'formData';
+    return isBody && parameter !== given ? JSON.parse(room.written(parameter)) : given;
+  };
+  for (const item of Object.values(isRecord(paths) ? paths : {})) {
+    if (!isRecord(item)) continue;
+    for (const holder of [item, ...Object.values(item)]) {
+      if (isRecord(holder) && Array.isArray(holder.parameters))
+        holder.parameters = holder.parameters.map(prepared);
+    }
+  }
+}
+
+function targetOr(document: object, given: unknown): unknown {
+  try {
+    return resolved(document, given);
+  } catch (error) {
+    // The operation says so.
+    if (error instanceof DocumentProblem) return undefined;
+    throw error;
+  }
 }
 
 async function parser(of: string) {

@@ -54,7 +54,7 @@ export interface SentBody {
 
 const STYLES: Readonly<Record<string, { styles: readonly string[]; default: string }>> = {
   path: { styles: ['simple', 'label', 'matrix'], default: 'simple' },
-  query: { styles: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'], default: 'form' },
+  query: { styles: ['form', 'spaceDelimited', 'pipeDelimited', 'tabDelimited', 'deepObject'], default: 'form' },
   header: { styles: ['simple'], default: 'simple' },
   cookie: { styles: ['form', 'cookie'], default: 'form' },
   querystring: { styles: ['form'], default: 'form' },
