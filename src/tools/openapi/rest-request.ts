@@ -81,6 +81,8 @@ function pathOf(
       throw refused(`${parameter.name}: required: it is a part of the path`);
     const text = pathText(parameter, value);
     if (text === '') throw refused(`${parameter.name}: it is a part of the path, and must not be empty`);
+    // Many servers decode a path before they follow its steps.
+    if (hasSteps(text)) throw refused(`${parameter.name}: no part between slashes may be '.' or '..'`);
     return text;
   });
   // Clients and servers read these as steps upwards.
@@ -88,6 +90,10 @@ function pathOf(
     throw refused("a path argument must not be '.' or '..'");
   }
   return path;
+}
+
+function hasSteps(text: string): boolean {
+  return text.split(/[/\\]|%2f|%5c/i).some((part) => /^(?:\.|%2e){1,2}$/i.test(part));
 }
 
 function addressOf(baseUrl: string, path: string, query: readonly string[]): string {
