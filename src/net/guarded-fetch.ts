@@ -40,7 +40,8 @@ export interface GuardedOptions {
    */
   maxBytes?: number;
   /**
-   * Whether a redirect of a GET or HEAD may lead to another host. Headers of the request don't go there, but `accept`.
+   * Whether a redirect of a GET or HEAD may lead to another host of the public internet, whatever `allow` has. Headers of the request
+   * don't go there, but `accept`.
    *
    * @default false
    */
@@ -132,10 +133,12 @@ function redirected(
   const next = URL.parse(location, url.href);
   if (next === null)
     throw new HoldfastError('HOLDFAST_FETCH_FAILED', `${host} redirects to an invalid address`);
-  const checked = checkedUrl(next, allow);
-  if (next.origin !== url.origin && !(leavesHost && isSafe))
-    throw new HoldfastError('HOLDFAST_ADDRESS_REFUSED', `${host} redirects to another host`);
-  return checked;
+  if (next.origin === url.origin) return checkedUrl(next, allow);
+  // A host is allowed for requests of the app, which the one that redirects may not make.
+  const isSameHost = next.hostname === url.hostname && next.port === '' && url.port === '';
+  const checked = checkedUrl(next, isSameHost ? allow : []);
+  if (leavesHost && isSafe) return checked;
+  throw new HoldfastError('HOLDFAST_ADDRESS_REFUSED', `${host} redirects to another host`);
 }
 
 /** Any header of the app may be a credential. */
