@@ -210,6 +210,24 @@ describe('a routed model', () => {
     expect(ran).toEqual([7]);
   });
 
+  test('is asked although all of its routes have refused one step [model.routed]', async () => {
+    route = (errors) => (errors === undefined ? 'openai' : 'anthropic');
+    const limited = () => ({ fault: { status: 429, headers: { 'retry-after': '600' } } });
+    const both = ['openai.responses', 'anthropic.messages'];
+    for (const provider of both) serverOf(provider).reset(limited);
+    const waiting = await environment.client.sendMessage({
+      ...{ app: 'test', userId: 'ada', sessionId: 'limited routes', message: 'go', agent: 'routing' },
+    });
+    await expect.poll(() => serverOf('anthropic.messages').requests.length).toBe(1);
+    // The step's failure is recorded by now or soon: other turns ask in the meantime, and after it.
+    for (const provider of both) serverOf(provider).reset(() => ({ text: 'free' }));
+    for (let turn = 0; turn < 3; turn += 1) {
+      const { result } = await environment.run({ message: 'go', agent: 'routing' });
+      expect(result).toMatchObject({ status: 'completed', text: 'free' });
+    }
+    await waiting.cancel();
+  });
+
   test('fails with the last error where its router knows no other, and costs what its routes cost [model.routed.price]', async () => {
     route = () => undefined;
     const lost = await environment.run({ message: 'go', agent: 'routing' });
