@@ -350,6 +350,19 @@ describe('security', () => {
     expect(api.heard).toHaveLength(4);
   });
 
+  test('comes before arguments of its name, which are left out [openapi.security] [openapi.injection]', async () => {
+    const open = (place: string) => ({ name: place, in: place, schema: { type: 'object' } });
+    const toolset = toolsetOf(
+      {
+        '/a': { get: { security: [{ query: [], cookie: [] }], parameters: [open('query'), open('cookie')] } },
+      },
+      { credentials: { query: 'real-1', cookie: 'real-2' } },
+      { components },
+    );
+    await call(toolset, { query: { k: 'mine', K: 'mine', a: 'b' }, cookie: { sid: 'mine', c: 'd' } });
+    expect(api.heard[0]).toMatchObject({ url: '/v1/a?a=b&k=real-1', headers: { cookie: 'c=d; sid=real-2' } });
+  });
+
   test('that is missing is asked of people, one credential for a scheme of one API [openapi.ask]', async () => {
     const questions = new Questions();
     const context = inCall(questions);
