@@ -109,6 +109,17 @@ export function checkedUrl(given: string | URL, allow: readonly string[] = []): 
   return { url, host, allowed };
 }
 
+/** The entry of `allow` with which a refused address would be asked; undefined where none would help. */
+export function allowEntryOf(given: string | URL): string | undefined {
+  const entry = URL.parse(String(given))?.host ?? '';
+  try {
+    return checkedUrl(given, [entry]).allowed ? entry : undefined;
+  } catch {
+    // Not even an allowed host may be asked like this.
+    return undefined;
+  }
+}
+
 /** @throws HOLDFAST_ADDRESS_REFUSED where one of them, for there may be several, leads where no request may go. */
 export function checkAddresses(host: string, addresses: readonly string[], allowed: boolean): void {
   if (addresses.length === 0) throw new HoldfastError('HOLDFAST_ADDRESS_REFUSED', `${host} has no address`);

@@ -215,7 +215,23 @@ describe('operations', () => {
     expect(await urlOf({ server: 'test' })).toBe(`${api.origin}/test`);
     expect(await urlOf({ server: 1 })).toBe(`${api.origin}/test`);
     await expect(urlOf({ serverVariables: { region: 'mars' } })).rejects.toThrow('must be one of "eu", "us"');
-    await expect(urlOf({ server: 'http://plain.example.com' })).rejects.toThrow('over https only');
+    await expect(urlOf({ server: 'http://plain.example.com' })).rejects.toThrow(
+      /plain.example.com is asked over https only: choose another by server, or add "plain.example.com" to allow/,
+    );
+    await expect(urlOf({ server: 'http://localhost:8080' })).rejects.toThrow('add "localhost:8080" to allow');
+    await expect(urlOf({ server: 'http://169.254.169.254' })).rejects.toThrow(/choose another by server$/);
+    const plain = { url: 'http://pets.example.com/v1' };
+    const twins = { servers: [plain, { url: 'https://pets.example.com/v1' }] };
+    const twin = async (allow: string[]) =>
+      (
+        (await toolsetOf({ '/a': { get: {} } }, { allow }, twins).getTools())[0] as unknown as {
+          endpoint: { baseUrl: string };
+        }
+      ).endpoint.baseUrl;
+    expect(await twin([])).toBe('https://pets.example.com/v1');
+    expect(await twin(['pets.example.com'])).toBe(plain.url);
+    const elsewhere = new OpenAPIToolset({ specUrl: 'http://localhost:8080/openapi.json' });
+    await expect(elsewhere.load()).rejects.toThrow('add "localhost:8080" to allow');
     await expect(urlOf({ server: 'https://10.0.0.1' })).rejects.toThrow('not of the public internet');
   });
 });

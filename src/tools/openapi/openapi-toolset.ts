@@ -23,7 +23,13 @@ import {
   type ServerObject,
 } from './openapi-document.ts';
 import { uniqueNames } from './operation-names.ts';
-import { isSafeMethod, RestApiTool, type RestApiToolOptions, withOperation } from './rest-api-tool.ts';
+import {
+  allowAdvice,
+  isSafeMethod,
+  RestApiTool,
+  type RestApiToolOptions,
+  withOperation,
+} from './rest-api-tool.ts';
 import { baseUrlOf } from './server-url.ts';
 import {
   checkedToolsetOptions,
@@ -116,8 +122,10 @@ export class OpenAPIToolset extends BaseToolset {
         hasCode(error, 'HOLDFAST_FETCH_FAILED') ||
         hasCode(error, 'HOLDFAST_ADDRESS_REFUSED');
       if (!isKnown) throw error;
+      const advice =
+        'url' in this.#source && hasCode(error, 'HOLDFAST_ADDRESS_REFUSED') ? allowAdvice(this.#source.url) : '';
       throw new DefinitionError(
-        { owner, field: sourceField(this.#options), problem: thrownMessage(error) },
+        { owner, field: sourceField(this.#options), problem: `${thrownMessage(error)}${advice}` },
         { cause: error },
       );
     }

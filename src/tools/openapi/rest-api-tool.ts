@@ -2,7 +2,7 @@ import { hasCode } from '../../contract/error.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { FunctionDeclaration } from '../../events/content.ts';
 import { guardedStream } from '../../net/guarded-fetch.ts';
-import { checkedUrl } from '../../net/public-address.ts';
+import { allowEntryOf, checkedUrl } from '../../net/public-address.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { compileObjectSchema } from '../../schema/compile-schema.ts';
 import type { CompiledSchema } from '../../schema/compiled-schema.ts';
@@ -42,7 +42,7 @@ export interface RestApiToolOptions extends Omit<BaseToolParams, 'name' | 'descr
   /** The document, to which references of the operation lead. */
   document?: object;
   /**
-   * Hosts that may be asked without TLS, at any port and in a private network: `name` or `name:port`.
+   * Hosts that may be asked without TLS and in a private network: `name` at the usual ports, or `name:port`.
    *
    * @default none
    */
@@ -335,8 +335,14 @@ function assertServer(read: OptionReader, baseUrl: string, allow: readonly strin
     checkedUrl(baseUrl, allow);
   } catch (error) {
     if (!hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')) throw error;
-    read.fail('endpoint.baseUrl', `${error.message}; name a host that you trust in allow`);
+    read.fail('endpoint.baseUrl', `${error.message}: choose another by server${allowAdvice(baseUrl)}`);
   }
+}
+
+/** Advice for an address that was refused. */
+export function allowAdvice(address: string | URL): string {
+  const entry = allowEntryOf(address);
+  return entry === undefined ? '' : `, or add ${JSON.stringify(entry)} to allow if you trust it without TLS or in your network`;
 }
 
 /** A parsed operation as a tool's parts. Fields: those of `ParsedOperation` that `createRestApiTool` of `@google/adk` 2.0.0 reads. */

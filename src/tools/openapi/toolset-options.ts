@@ -79,7 +79,7 @@ export interface OpenAPIToolsetOptions {
   /**
    * The server of all operations: an address, the name or description of one of the document's, or its index.
    *
-   * @default the first one of the operation, its path or the document
+   * @default the first one of the operation, its path or the document; over TLS where the document has it with TLS, too
    */
   server?: string | number;
   serverVariables?: Readonly<Record<string, string>>;
@@ -88,7 +88,7 @@ export interface OpenAPIToolsetOptions {
   /** The people who may decide about these, and the rules of their decision. */
   approval?: ApprovalOptions;
   /**
-   * Hosts that may be asked without TLS, at any port and in a private network: `name` or `name:port`. Counts for the document, too.
+   * Hosts that may be asked without TLS and in a private network: `name` at the usual ports, or `name:port`. Counts for the document, too.
    *
    * @default none
    */
