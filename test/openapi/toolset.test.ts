@@ -624,6 +624,26 @@ describe('answers', () => {
         .writeHead(404, { 'content-type': 'application/json' })
         .end(`{"error":"${'x'.repeat(100_000)}"}`);
     const failure = (await call(get()).catch((error: unknown) => error)) as Error;
+    // An answer without a body has headers of one.
+    api.answer = ({ method }, response) =>
+      response
+        .writeHead(method === 'HEAD' ? 200 : 204, { 'content-type': 'application/pdf', etag: 'y' })
+        .end();
+    const headers = { etag: 'y', 'content-type': 'application/pdf' };
+    expect(await call(toolsetOf({ '/a': { head: {} } }))).toEqual({ status: 200, headers });
+    expect(await call(toolsetOf({ '/a': { delete: {} } }))).toEqual({ status: 204, headers });
+    // The status counts, also where the body is not what its headers say.
+    let status = 404;
+    api.answer = (_, response) => response.writeHead(status, { 'content-encoding': 'gzip' }).end('no gzip');
+    for (const method of ['get', 'post']) {
+      await expect(call(toolsetOf({ '/a': { [method]: {} } }))).rejects.toMatchObject({
+        code: 'HOLDFAST_HTTP_STATUS',
+        message: expect.stringMatching(/the server answered 404: \(its body can't be read\)$/),
+      });
+    }
+    status = 200;
+    await expect(call(get())).rejects.toThrow("the answer can't be decoded as gzip");
+    await expect(call(toolsetOf({ '/a': { post: {} } }))).rejects.toThrow('; it has run');
     expect(failure).toMatchObject({ code: 'HOLDFAST_HTTP_STATUS', retryable: false });
     expect(failure.message).toMatch(/^Error in tool 'get_a': the server answered 404: \{"error":"xxx/);
     expect(failure.message.length).toBeLessThan(5_000);

@@ -24,6 +24,9 @@ const LONGEST_WAIT = 300_000;
 /** Answers that may be another one later. */
 const PASSING = new Set([408, 425, 429, 500, 502, 503, 504]);
 
+/** In place of the body of an error. */
+const UNREADABLE = { bytes: Buffer.from('(its body can\'t be read)') };
+
 /** They have headers of a body, and none. */
 const BODILESS = new Set([204, 205, 304]);
 
@@ -44,9 +47,14 @@ export interface ResponseSite {
  * @throws ToolError for any answer but one of success; it has status and body.
  */
 export async function resultOfResponse(given: GuardedStream, site: ResponseSite): Promise<unknown> {
-  const answer = site.method === 'HEAD' || BODILESS.has(given.status) ? given : decoded(given);
+  const isBodiless = site.method === 'HEAD' || BODILESS.has(given.status);
+  const answer = isBodiless ? given : decoded(given, site);
   const { status, headers } = answer;
   if (status < 200 || status > 299) throw await errorOf(answer, site);
+  if (isBodiless) {
+    answer.drop();
+    return emptyResult(answer, site.secrets);
+  }
   const type = (headers['content-type'] ?? '').slice(0, 200);
   const isBinary = type === '' ? undefined : !isText(type);
   const head = isBinary === true ? emptyHead() : await headOf(answer.body, MOST_TEXT);
@@ -72,7 +80,7 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
 };
 
 /** Some servers compress what they are asked not to. Limits count for what comes out. */
-function decoded(answer: GuardedStream): GuardedStream {
+function decoded(answer: GuardedStream, { tool }: ResponseSite): GuardedStream {
   const encoding = answer.headers['content-encoding']?.trim().toLowerCase() ?? '';
   const decoder = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding]?.() : undefined;
   if (decoder === undefined) return answer;
@@ -82,7 +90,15 @@ function decoded(answer: GuardedStream): GuardedStream {
     decoder.destroy();
     answer.drop();
   };
-  return { ...answer, body: decoder as AsyncIterable<Buffer>, drop };
+  async function* read(): AsyncGenerator<Buffer> {
+    try {
+      yield* decoder as AsyncIterable<Buffer>;
+    } catch (error) {
+      if (hasCode(error, 'HOLDFAST_FETCH_FAILED')) throw error;
+      throw new ToolError(`Error in tool '${tool}': the answer can't be decoded as ${encoding}`, { cause: error });
+    }
+  }
+  return { ...answer, body: read(), drop };
 }
 
 /** An answer without a body: of HEAD the headers are the answer. */
@@ -198,10 +214,8 @@ async function errorOf(
   { tool, secrets, isRepeatable, context }: ResponseSite,
 ): Promise<ToolError> {
   const { status, headers } = answer;
-  const { bytes } = await headOf(answer.body, MOST_TEXT).catch((error: unknown) => {
-    if (hasCode(error, 'HOLDFAST_FETCH_FAILED')) return emptyHead();
-    throw error;
-  });
+  // The status says more than why its body can't be read.
+  const { bytes } = await headOf(answer.body, MOST_TEXT).catch(() => UNREADABLE);
   answer.drop();
   const text = isUtf8Text(bytes) ? withoutSecretsIn(new TextDecoder().decode(bytes), secrets).trim() : '';
   const body = text.length <= MOST_ERROR ? text : `${text.slice(0, MOST_ERROR).toWellFormed()}… (cut)`;
