@@ -283,6 +283,20 @@ describe('bodies', () => {
     expect(String(api.heard.at(-1)?.body)).toBe('plain');
     await call(toolsetOf(body('application/octet-stream', file)), { body: { base64: 'AAEC' } });
     expect([...(api.heard.at(-1)?.body ?? [])]).toEqual([0, 1, 2]);
+    // A model writes XML itself.
+    const xml = toolsetOf(
+      body('application/xml', { type: 'object', description: 'A pet.', properties: { name: str } }),
+    );
+    const [of] = await xml.getTools();
+    expect(of?._getDeclaration()?.parametersJsonSchema).toMatchObject({
+      properties: {
+        body: { type: 'string', description: 'A pet. A text of the type application/xml.' },
+      },
+    });
+    await call(xml, { body: '<pet><name>Rex</name></pet>' });
+    expect(api.heard.at(-1)).toMatchObject({ headers: { 'content-type': 'application/xml' } });
+    expect(String(api.heard.at(-1)?.body)).toBe('<pet><name>Rex</name></pet>');
+    await expect(call(xml, { body: { name: 'Rex' } })).rejects.toThrow('invalid arguments');
     // In JSON there are no files.
     await call(toolsetOf(body('application/json', { type: 'object', properties: { file } })), {
       file: 'AAEC',

@@ -246,7 +246,9 @@ export class OperationParser {
   ): void {
     if (this.#body === undefined) return;
     const name = names.next('body');
-    const paramSchema = this.#body.kind === 'bytes' ? FILE_SCHEMA : given;
+    const { kind, mediaType } = this.#body;
+    const paramSchema =
+      kind === 'bytes' ? FILE_SCHEMA : kind === 'text' ? textSchema(this.#definitions, given, mediaType) : given;
     this.#ofBody.push({
       originalName: 'body',
       paramLocation: 'body',
@@ -319,6 +321,15 @@ function sentParameter(
     allowReserved: allowReserved === true,
     ...(media === undefined ? {} : { contentType: media[0] }),
   };
+}
+
+/** XML and other texts of objects are the model's to write: JSON would be sent otherwise. */
+function textSchema(definitions: Definitions, given: Json, mediaType: string): Json {
+  const { type, description } = flattened(definitions, given);
+  const isValue = [type].flat().every((each) => each !== undefined && each !== 'object' && each !== 'array');
+  if (isValue) return given;
+  const told = typeof description === 'string' && description !== '' ? `${description} ` : '';
+  return { type: 'string', description: `${told}A text of the type ${mediaType.slice(0, 100)}.` };
 }
 
 /** Swagger 2 has the schema's keywords in the parameter. */
