@@ -392,13 +392,25 @@ describe('what it answers', () => {
     },
   );
 
-  test('an answer without end is cut off [model.aiSdk.bounds]', async () => {
-    const delta = 'x'.repeat(1024 * 1024);
-    const chunks = Array.from({ length: 40 }, () => ({ type: 'text-delta', id: '0', delta }));
-    const { error } = await failure(on(streaming([{ type: 'text-start', id: '0' }, ...chunks])), request(), {
-      stream: true,
-    });
+  const large = 'x'.repeat(1024 * 1024);
+  test.each<[string, (n: number) => object[]]>([
+    ['text', () => [{ type: 'text-delta', id: '0', delta: large }]],
+    ['sources', (n) => [{ type: 'source', sourceType: 'url', id: `${n}`, url: `https://x.test/${large}` }]],
+    ['results', (n) => [{ type: 'tool-result', toolCallId: `${n}`, toolName: 'w', result: large }]],
+    ['metadata', (n) => [{ type: 'text-start', id: `${n}`, ...metadata(large) }]],
+    ['calls', (n) => [{ type: 'tool-call', toolCallId: `${n}`, toolName: 'w', input: '{}', ...metadata(large) }]],
+    ['parts', (n) => Array.from({ length: 10_000 }, (_, m) => ({ type: 'text-start', id: `${n} ${m}` }))],
+  ])('an answer of %s without end is cut off [model.aiSdk.bounds]', async (_name, chunk) => {
+    const chunks = Array.from({ length: 40 }, (_, n) => chunk(n)).flat();
+    const { error } = await failure(on(streaming(chunks)), request(), { stream: true });
     expect(error.message).toMatch(/more than \d+ characters/);
+  });
+
+  test('metadata that come again with each piece count once [model.aiSdk.bounds]', async () => {
+    const deltas = Array.from({ length: 40 }, () => ({ type: 'text-delta', id: '0', delta: 'a', ...metadata(large) }));
+    const chunks = [...deltas, { type: 'finish', finishReason: FINISH, usage: tokens }];
+    const responses = await ask(on(streaming(chunks)), request(), { stream: true });
+    expect(responses.at(-1)?.content?.parts).toMatchObject([{ text: 'a'.repeat(40) }]);
   });
 
   test('JSON that the provider points out is the answer [model.aiSdk.schema]', async () => {
