@@ -414,6 +414,16 @@ describe('security', () => {
         : undefined;
     await call(toolset, {}, { context: inCall(new Questions({ credentialOf })) });
     expect(api.heard[0]?.headers.authorization).toBe(`Basic ${btoa('u:secret-p')}`);
+    // Of authScheme, too: each key of an API is one of its own, and askForCredentials counts.
+    const authScheme = { type: 'apiKey', in: 'header', name: 'X-Team' };
+    const own = new Questions();
+    await call(toolsetOf({ '/a': { get: {} } }, { authScheme }), {}, { context: inCall(own) });
+    expect(own.asked).toMatchObject({
+      authConfig: { credentialKey: `openapi:${api.origin}:apiKey:header:X-Team` },
+    });
+    await expect(
+      call(toolsetOf({ '/a': { get: {} } }, { authScheme, askForCredentials: false })),
+    ).rejects.toThrow('no credentials');
   });
 
   test('leaves no secret in results and errors, and does not follow to another host [openapi.secrets]', async () => {

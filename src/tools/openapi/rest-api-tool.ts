@@ -302,10 +302,15 @@ export class RestApiTool extends BaseTool {
       requirements: [{ authScheme: [] }],
       schemes: { authScheme: scheme },
       credentials,
-      asks: true,
-      keyOf: () => key ?? `openapi:${origin}:${scheme.type}`,
+      asks: this.#security?.asks ?? true,
+      keyOf: () => key ?? `openapi:${origin}:${kindOfScheme(scheme)}`,
     };
   }
+}
+
+/** An API may have several keys. */
+function kindOfScheme({ type, in: place, name }: SecuritySchemeObject): string {
+  return type === 'apiKey' ? `${type}:${place}:${String(name).slice(0, 100)}` : type;
 }
 
 const OPEN: OperationSecurity = {
