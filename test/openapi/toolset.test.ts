@@ -414,6 +414,16 @@ describe('security', () => {
         : undefined;
     await call(toolset, {}, { context: inCall(new Questions({ credentialOf })) });
     expect(api.heard[0]?.headers.authorization).toBe(`Basic ${btoa('u:secret-p')}`);
+    const large = 'd'.repeat(1_000_000);
+    const scopes = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`s${n}`, large]));
+    const flow = { authorizationUrl: 'https://id.example.com/a', scopes, 'x-large': large };
+    const hostile = { type: 'oauth2', description: large, 'x-large': large, flows: { implicit: flow } };
+    const asked = new Questions();
+    await call(toolsetOf({ '/a': { get: {} } }, { authScheme: hostile }), {}, { context: inCall(asked) });
+    expect(asked.asked).toMatchObject({
+      authConfig: { authScheme: { type: 'oauth2', flows: { implicit: { scopes: { s0: 'd'.repeat(500) } } } } },
+    });
+    expect(JSON.stringify(asked.asked).length).toBeLessThan(40_000);
     // Of authScheme, too: each key of an API is one of its own, and askForCredentials counts.
     const authScheme = { type: 'apiKey', in: 'header', name: 'X-Team' };
     const own = new Questions();

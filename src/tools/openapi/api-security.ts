@@ -92,8 +92,42 @@ export class ToolAuthHandler {
   }
 
   authConfig(scheme: SecuritySchemeObject): AuthConfig {
-    return { authScheme: { ...scheme }, credentialKey: this.#key } as AuthConfig;
+    return { authScheme: toldScheme(scheme), credentialKey: this.#key } as AuthConfig;
   }
+}
+
+/** Characters of a text of a scheme that people are told. */
+const LONGEST_TEXT = 500;
+const MOST_SCOPES = 50;
+const FLOWS = ['implicit', 'password', 'clientCredentials', 'authorizationCode', 'deviceAuthorization'];
+const FLOW_URLS = ['authorizationUrl', 'deviceAuthorizationUrl', 'tokenUrl', 'refreshUrl'];
+
+/** The fields of a scheme that OpenAPI knows, cut: it stands in the history with each question. */
+function toldScheme(scheme: SecuritySchemeObject): object {
+  const { flows } = scheme;
+  const told = isRecord(flows) ? FLOWS.filter((name) => isRecord(flows[name])) : [];
+  return {
+    ...textsOf(scheme, ['type', 'description', 'name', 'in', 'scheme', 'bearerFormat', 'openIdConnectUrl']),
+    ...(isRecord(flows) && {
+      flows: Object.fromEntries(told.map((name) => [name, toldFlow(flows[name] as Record<string, unknown>)])),
+    }),
+  };
+}
+
+function toldFlow(flow: Record<string, unknown>): object {
+  const { scopes } = flow;
+  const names = isRecord(scopes) ? Object.keys(scopes).slice(0, MOST_SCOPES) : [];
+  return { ...textsOf(flow, FLOW_URLS), ...(isRecord(scopes) && { scopes: textsOf(scopes, names) }) };
+}
+
+function textsOf(given: object, names: readonly string[]): object {
+  const texts = names.flatMap((name) => {
+    const text: unknown = Reflect.get(given, name);
+    return typeof text === 'string'
+      ? [[name.slice(0, LONGEST_TEXT), text.slice(0, LONGEST_TEXT).toWellFormed()]]
+      : [];
+  });
+  return Object.fromEntries(texts);
 }
 
 /**
