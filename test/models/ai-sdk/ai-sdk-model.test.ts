@@ -406,6 +406,14 @@ describe('what it answers', () => {
     expect(error.message).toMatch(/more than \d+ characters/);
   });
 
+  test('a stream that tells of a used-up account is not tried again [model.aiSdk.failures]', async () => {
+    const inner = { type: 'insufficient_quota', code: 'insufficient_quota', message: 'no money' };
+    for (const error of [inner, { type: 'error', error: inner }]) {
+      const told = await failure(on(streaming([{ type: 'error', error }])), request(), { stream: true });
+      expect(told.error).toMatchObject({ kind: 'rate_limited', retryable: false });
+    }
+  });
+
   test('metadata that come again with each piece count once [model.aiSdk.bounds]', async () => {
     const deltas = Array.from({ length: 40 }, () => ({ type: 'text-delta', id: '0', delta: 'a', ...metadata(large) }));
     const chunks = [...deltas, { type: 'finish', finishReason: FINISH, usage: tokens }];
