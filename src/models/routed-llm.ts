@@ -100,13 +100,10 @@ export class RoutedLlm extends BaseLlm {
       tried.add(key);
       let hasSaid = false;
       try {
-        const request = {
-          ...llmRequest,
-          contents: [...llmRequest.contents],
-          model: this.#nameFor(llmRequest, model),
-        };
+        const asked = this.#nameFor(llmRequest, model);
+        const request = { ...llmRequest, contents: [...llmRequest.contents], model: asked };
         for await (const response of model.generateContentAsync(request, stream, abortSignal)) {
-          const route = { key, model: model.model, ...(failed.length > 0 && { failed }) };
+          const route = { key, model: asked, ...(failed.length > 0 && { failed }) };
           yield response.partial ? response : withRoute(response, route);
           hasSaid = true;
         }
