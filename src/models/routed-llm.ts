@@ -156,6 +156,13 @@ export function answeredBy(model: BaseLlm, { customMetadata }: LlmResponse): str
   return isRecord(route) && typeof route.model === 'string' ? route.model : undefined;
 }
 
+/** Another response in a routed model's place, with the route of the one that it replaces: the model was asked, and has its price. */
+export function withRouteOf(model: BaseLlm, replaced: LlmResponse, response: LlmResponse): LlmResponse {
+  const route = isRoutedLlm(model) ? replaced.customMetadata?.route : undefined;
+  if (route === undefined || response.customMetadata?.route !== undefined) return response;
+  return { ...response, customMetadata: { ...response.customMetadata, route } };
+}
+
 /** A routed model may be a route itself: the model that answered is the innermost one's. */
 function withRoute(response: LlmResponse, route: Route): LlmResponse {
   const inner = response.customMetadata?.route;

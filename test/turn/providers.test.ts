@@ -68,7 +68,13 @@ beforeAll(async () => {
   const routing = new LlmAgent({ name: 'routing', model: spare, tools, modelRetry: once });
   const priced = new App({
     name: 'priced',
-    rootAgent: new LlmAgent({ name: 'paying', model: spare, tools, modelRetry: once }),
+    rootAgent: new LlmAgent({
+      ...{ name: 'paying', model: spare, tools, modelRetry: once },
+      afterModelCallback: ({ context, response: { usageMetadata } }) =>
+        context.userContent?.parts?.[0]?.text === 'edit' && usageMetadata !== undefined
+          ? { content: { role: 'model', parts: [{ text: 'edited' }] }, usageMetadata }
+          : undefined,
+    }),
     durable: {
       budgets: { turn: { cost: 100 } },
       prices: {
@@ -238,6 +244,10 @@ describe('a routed model', () => {
     }));
     const { result } = await environment.run({ message: 'go', app: 'priced', agent: 'paying' });
     expect(result.usage?.cost).toBeCloseTo((600 * 2 + 400 * 1 + 100 * 10) / 1e6);
+    // A callback's new response has the tokens, and no route of its own.
+    const edited = await environment.run({ message: 'edit', app: 'priced', agent: 'paying' });
+    expect(edited.result).toMatchObject({ status: 'completed', text: 'edited' });
+    expect(edited.result.usage?.cost).toBeCloseTo((600 * 2 + 400 * 1 + 100 * 10) / 1e6);
   });
 });
 
