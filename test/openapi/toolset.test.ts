@@ -380,6 +380,14 @@ describe('security', () => {
     expect(api.heard).toHaveLength(4);
   });
 
+  test('that a function has none of is missing [openapi.security]', async () => {
+    for (const none of [null, '', undefined]) {
+      const toolset = secured([{ key: [] }], { credentials: { key: () => none as undefined } });
+      await expect(call(toolset)).rejects.toThrow('no credentials: it needs key (missing)');
+    }
+    expect(api.heard).toEqual([]);
+  });
+
   test('comes before arguments of its name, which are left out [openapi.security] [openapi.injection]', async () => {
     const open = (place: string) => ({ name: place, in: place, schema: { type: 'object' } });
     const toolset = toolsetOf(
@@ -640,6 +648,26 @@ test('arguments cannot leave their place: no other path, header, cookie or host 
   }
   await expect(call(toolset, { b: 'x' })).rejects.toThrow('invalid arguments');
   expect(api.heard).toHaveLength(1);
+});
+
+test('options that no request can follow are refused, and headers may be a promise [openapi.bad]', async () => {
+  for (const toolOptions of [
+    { idempotencyHeader: 5 },
+    { idempotencyHeader: 'Idempotency Key' },
+    { allow: '127.0.0.1' },
+    { allow: [5] },
+    { headerProvider: {} },
+  ] as unknown as Required<OpenAPIToolsetOptions>['toolOptions'][]) {
+    const [name] = Object.keys(toolOptions) as [string];
+    await expect(toolsetOf({ '/a': { post: {} } }, { toolOptions }).load()).rejects.toMatchObject({
+      code: 'HOLDFAST_DEFINITION',
+      message: expect.stringContaining(`${name}: expected`),
+    });
+  }
+  await call(toolsetOf({ '/a': { get: {} } }, { headerProvider: async () => ({ 'x-team': 'a' }) }));
+  expect(api.heard[0]?.headers['x-team']).toBe('a');
+  const wrong = { headerProvider: () => 'x' } as unknown as OpenAPIToolsetOptions;
+  await expect(call(toolsetOf({ '/a': { get: {} } }, wrong))).rejects.toThrow('expected headers by name');
 });
 
 describe('answers', () => {

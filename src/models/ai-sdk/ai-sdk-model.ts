@@ -39,6 +39,9 @@ const FIELDS: Record<keyof AiSdkModelParams, 'string' | 'object' | undefined> = 
 /** Different warnings of one model that are logged, at most. */
 const MOST_WARNINGS = 50;
 
+/** Milliseconds: with more a timer ends at once. */
+const LONGEST_TIMEOUT = 2 ** 31 - 1;
+
 /** Milliseconds that a failure waits for headers, whose secrets it must not tell. */
 const LONGEST_SIGN_IN = 1_000;
 
@@ -116,12 +119,8 @@ export class AiSdkModel extends BaseLlm {
     abortSignal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void> {
     const abandoned = new AbortController();
-    const { timeout } = llmRequest.config?.httpOptions ?? {};
-    const signals = [
-      abortSignal,
-      llmRequest.config?.abortSignal,
-      timeout === undefined ? undefined : AbortSignal.timeout(timeout),
-    ];
+    const late = timeoutOf(llmRequest.config?.httpOptions?.timeout);
+    const signals = [abortSignal, llmRequest.config?.abortSignal, late];
     const aborted = AbortSignal.any(signals.filter((signal) => signal !== undefined));
     let progress: NonNullable<FailedCall['progress']> = 'preparing';
     let model = this.#loaded;
@@ -227,6 +226,16 @@ export class AiSdkModel extends BaseLlm {
     this.#warned.add(shown);
     getLogger().warn(`the model ${this.model} is asked without ${shown}, which its provider does not take`);
   }
+}
+
+/** @throws ModelError for a time that is none. */
+function timeoutOf(timeout: number | undefined): AbortSignal | undefined {
+  if (timeout === undefined) return undefined;
+  if (Number.isSafeInteger(timeout) && timeout > 0) return AbortSignal.timeout(Math.min(timeout, LONGEST_TIMEOUT));
+  throw new ModelError({
+    kind: 'bad_request',
+    message: `generateContentConfig.httpOptions.timeout: expected whole milliseconds, 1 or more, got ${timeout}.`,
+  });
 }
 
 function nameOf({ provider, modelId }: AiSdkLanguageModel): string {

@@ -233,7 +233,10 @@ async function configured(
       ? context.getAuthResponse({ authScheme: { ...scheme }, credentialKey: keyOf(name) } as AuthConfig)
       : undefined;
   }
-  if (typeof source === 'function') return await source(context);
+  if (typeof source === 'function') {
+    const given: unknown = await source(context);
+    return given === null || given === '' ? undefined : (given as AuthCredential | string | undefined);
+  }
   if (typeof source === 'string') return source;
   if ('env' in source) return variable(source.env);
   return source;

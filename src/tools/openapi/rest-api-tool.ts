@@ -8,6 +8,7 @@ import { compileObjectSchema } from '../../schema/compile-schema.ts';
 import type { CompiledSchema } from '../../schema/compiled-schema.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import type { Duration } from '../../schema/duration.ts';
+import { kindOf } from '../../schema/kind-of.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
 import {
@@ -29,14 +30,19 @@ import type { Definitions } from './operation-schema.ts';
 import { secretsIn, withoutSecretsIn } from './removed-secrets.ts';
 import { type OperationEndpoint, restRequest } from './rest-request.ts';
 import { resultOfResponse } from './rest-response.ts';
-import { asHeader } from './serialize-parameters.ts';
+import { asHeader, isFieldName } from './serialize-parameters.ts';
+
+/** Gives headers of the requests of a call. */
+export type HeaderProvider = (
+  context: ReadonlyContext,
+) => Record<string, string> | Promise<Record<string, string>>;
 
 /** Options of the tools of operations: those of all tools, and of requests. */
 export interface RestApiToolOptions extends Omit<BaseToolParams, 'name' | 'description' | 'authConfig'> {
   /** Keeps names of arguments as the document has them. @default false */
   preservePropertyNames?: boolean;
   /** Headers that are sent with each request of a call. */
-  headerProvider?: (context: ReadonlyContext) => Record<string, string>;
+  headerProvider?: HeaderProvider;
   /** Name under which a person's credential is kept. @default one of the server and the security scheme */
   credentialKey?: string;
   /** The document, to which references of the operation lead. */
@@ -139,7 +145,13 @@ export class RestApiTool extends BaseTool {
     const own: Record<string, unknown> = { ...options };
     for (const field of REQUEST_FIELDS) delete own[field];
     const method = methodOf(owner, endpoint);
-    const idempotencyHeader = options.idempotencyHeader ?? 'Idempotency-Key';
+    const { allow = [] } = options;
+    const idempotencyHeader = read.given('idempotencyHeader') ? read.text('idempotencyHeader') : 'Idempotency-Key';
+    if (!isFieldName(idempotencyHeader)) read.fail('idempotencyHeader', 'expected the name of a header');
+    if (!Array.isArray(allow) || !allow.every((each) => typeof each === 'string'))
+      read.fail('allow', 'expected a list of hosts');
+    if (options.headerProvider !== undefined && typeof options.headerProvider !== 'function')
+      read.fail('headerProvider', `expected a function of the context, got ${kindOf(options.headerProvider)}`);
     const parserOptions: ParserInit = {
       preservePropertyNames: read.boolean('preservePropertyNames', false),
       withoutHeaders: new Set([idempotencyHeader.toLowerCase()]),
@@ -162,7 +174,7 @@ export class RestApiTool extends BaseTool {
     this.#definitions = init.definitions ?? definitionsIn(options.document ?? operation);
     this.#headerProvider = options.headerProvider;
     this.#request = {
-      allow: options.allow ?? [],
+      allow,
       timeout: read.duration('requestTimeout', 60_000),
       maxBytes: read.count('maxResponseBytes', 50 * 1024 * 1024),
       idempotencyHeader,
@@ -232,7 +244,7 @@ export class RestApiTool extends BaseTool {
       security,
       context,
     });
-    const provided = this.#provided(context);
+    const provided = await this.#provided(context);
     const secrets = [...security.secrets, ...secretsIn(provided)];
     const { idempotencyHeader, allow, timeout, maxBytes } = this.#request;
     const isRepeatable = this.durable.onUnknownOutcome === 'retry';
@@ -285,8 +297,12 @@ export class RestApiTool extends BaseTool {
     return new ToolError(`${text}; it may have run`, { code: 'HOLDFAST_UNKNOWN_OUTCOME' });
   }
 
-  #provided(context: Context): Record<string, string> {
-    const headers = this.#headerProvider?.(context) ?? {};
+  async #provided(context: Context): Promise<Record<string, string>> {
+    const headers: unknown = (await this.#headerProvider?.(context)) ?? {};
+    if (!isRecord(headers)) {
+      const problem = `headerProvider: expected headers by name, got ${kindOf(headers)}`;
+      throw new ToolError(`Error in tool '${this.name}': ${problem}`, { retryable: false });
+    }
     return Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name.toLowerCase(), asHeader(name, String(value))]),
     );

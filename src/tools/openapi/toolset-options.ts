@@ -7,11 +7,10 @@ import { OptionReader } from '../../schema/option-reader.ts';
 import type { ApprovalOptions } from '../approval-options.ts';
 import type { ToolPredicate } from '../base-toolset.ts';
 import type { GateOptions } from '../gate-options.ts';
-import type { ReadonlyContext } from '../readonly-context.ts';
 import { isSchemeCredential, type SchemeCredential } from './api-security.ts';
 import type { DocumentSource } from './load-document.ts';
 import type { SecuritySchemeObject } from './openapi-document.ts';
-import { REST_TOOL_FIELDS, type RestApiToolOptions } from './rest-api-tool.ts';
+import { type HeaderProvider, REST_TOOL_FIELDS, type RestApiToolOptions } from './rest-api-tool.ts';
 
 /** An operation as filters and options see it. */
 export interface OperationView {
@@ -57,7 +56,7 @@ export interface OpenAPIToolsetOptions {
   /** Before the names under which credentials of people are kept. @default the document's title and server */
   credentialKey?: string;
   /** Headers that are sent with each request. */
-  headerProvider?: (context: ReadonlyContext) => Record<string, string>;
+  headerProvider?: HeaderProvider;
   /** For messages. @default 'OpenAPIToolset' */
   name?: string;
   /**

@@ -406,6 +406,15 @@ describe('what it answers', () => {
     expect(error.message).toMatch(/more than \d+ characters/);
   });
 
+  test('a timeout that is none is refused, a long one is kept [model.aiSdk.failures]', async () => {
+    for (const timeout of [-5, 0, 1.5, Number.NaN]) {
+      const { error } = await failure(on(mocked([])), request({ config: { httpOptions: { timeout } } }));
+      expect(error).toMatchObject({ kind: 'bad_request', message: expect.stringContaining('httpOptions.timeout') });
+    }
+    const long = request({ config: { httpOptions: { timeout: 10 ** 12 } } });
+    expect(await ask(on(mocked([{ type: 'text', text: 'ok' }])), long)).toHaveLength(1);
+  });
+
   test('a stream that tells of a used-up account is not tried again [model.aiSdk.failures]', async () => {
     const inner = { type: 'insufficient_quota', code: 'insufficient_quota', message: 'no money' };
     for (const error of [inner, { type: 'error', error: inner }]) {
