@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { getLogger, type Logger, setLogger } from '../../src/logger.ts';
 import { findTool, resolveTools } from '../../src/flows/resolve-tools.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import type { CallQuestions } from '../../src/tools/call-questions.ts';
@@ -215,6 +216,9 @@ describe('operations', () => {
     expect(await urlOf({ server: 'test' })).toBe(`${api.origin}/test`);
     expect(await urlOf({ server: 1 })).toBe(`${api.origin}/test`);
     await expect(urlOf({ serverVariables: { region: 'mars' } })).rejects.toThrow('must be one of "eu", "us"');
+    await expect(urlOf({ serverVariables: { regoin: 'us' } })).rejects.toThrow(
+      'serverVariables.regoin: no server of its operations has {regoin}; did you mean "region"?',
+    );
     await expect(urlOf({ server: 'http://plain.example.com' })).rejects.toThrow(
       /plain.example.com is asked over https only: choose another by server, or add "plain.example.com" to allow/,
     );
@@ -388,6 +392,27 @@ describe('security', () => {
     expect(api.heard).toEqual([]);
   });
 
+  test('of a mistyped scheme is an error; one that no operation asks for is told once [openapi.security]', async () => {
+    await expect(secured([{ key: [] }], { credentials: { keyy: 'k-1' } }).load()).rejects.toThrow(
+      /credentials\.keyy: the document has no such security scheme, only "key", .*; did you mean "key"\?/,
+    );
+    const told: string[] = [];
+    const known = getLogger();
+    setLogger({ warn: (text: string) => void told.push(text) } as Logger);
+    try {
+      const open = (options: OpenAPIToolsetOptions) => toolsetOf({ '/a': { get: {} } }, options, { components });
+      const toolset = open({ credentials: { key: 'k-1' } });
+      await toolset.load();
+      await toolset.close();
+      await toolset.load();
+      await open({}).load();
+      await secured([{ key: [] }], { credentials: { key: 'k-1' } }).load();
+    } finally {
+      setLogger(known);
+    }
+    expect(told).toEqual([expect.stringContaining('credentials are given, and sent with no operation')]);
+  });
+
   test('comes before arguments of its name, which are left out [openapi.security] [openapi.injection]', async () => {
     const open = (place: string) => ({ name: place, in: place, schema: { type: 'object' } });
     const toolset = toolsetOf(
@@ -537,7 +562,7 @@ describe('hostile and half-valid documents', () => {
     if (reason !== '"$ref"') expect(error?.message).toContain(reason);
     else
       expect(error?.message).toContain(
-        'operation "get /a": $ref "#/components/parameters/None" leads to nothing',
+        'operation "get /a": $ref "#/components/parameters/None" leads to nothing; leave it out by exclude: { operations: ["get_a"] }',
       );
   });
 
