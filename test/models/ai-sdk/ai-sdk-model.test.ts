@@ -161,6 +161,25 @@ describe('what a model of the AI SDK is asked', () => {
     expect(told).toEqual([expect.stringContaining('gs: URLs')]);
   });
 
+  test('Mistral gets words between results and what the user says next [model.aiSdk.request]', async () => {
+    const contents: Content[] = [
+      userText('Hi'),
+      { role: 'model', parts: [{ functionCall: { id: 'abcdefghi', name: 'look' } }] },
+      { role: 'user', parts: [{ functionResponse: { id: 'abcdefghi', name: 'look', response: { a: 1 } } }] },
+      userText('And?'),
+    ];
+    for (const [provider, modelId, isOfMistral] of [
+      ['mistral.chat', 'large', true],
+      ['openrouter.chat', 'mistralai/devstral-small', true],
+      ['openai.chat', 'gpt-5', false],
+    ] as const) {
+      const model = mocked([{ type: 'text', text: 'ok' }], { provider, modelId });
+      await ask(on(model), request({ contents }));
+      const roles = ['user', 'assistant', 'tool', ...(isOfMistral ? ['assistant'] : []), 'user'];
+      expect(sent(model).prompt.map(({ role }) => role)).toEqual(roles);
+    }
+  });
+
   test('tools that the provider runs are offered beside ours [model.aiSdk.request]', async () => {
     const model = mocked([{ type: 'text', text: 'ok' }]);
     const providerTools = { web_search: createOpenAI({ apiKey: 'key' }).tools.webSearch({}) };
