@@ -246,7 +246,9 @@ export class ModelCallbacks {
       agent.canonicalAfterModelCallbacks,
       { context, response },
     );
-    return await this.process(answer === undefined ? response : withRouteOf(agent.canonicalModel, response, answer));
+    return await this.process(
+      answer === undefined ? response : withRouteOf(agent.canonicalModel, response, answer),
+    );
   }
 
   /** The response in the error's place, if there is one. */

@@ -110,7 +110,8 @@ export async function sharedLimit(
   failure: StepFailure,
 ): Promise<StepFailure> {
   const { dependencies, rateLimited } = step;
-  if (key === undefined || failure.code !== RATE_LIMITED || failure.modelCalls === 0 || !failure.retryable) return failure;
+  if (key === undefined || failure.code !== RATE_LIMITED || failure.modelCalls === 0 || !failure.retryable)
+    return failure;
   const { retryAfterMs } = failure;
   const wait = await dependencies.store.turns.limitModel({ key, retryAfterMs });
   rateLimited.learn({ [key]: wait });

@@ -118,7 +118,11 @@ describe('documents [openapi.documents]', () => {
 
   test('of Swagger 2 may share bodies, and separate by tabs [openapi.documents] [openapi.bodies]', async () => {
     const shared = (name: string) => ({ $ref: `#/parameters/${name}` });
-    const operation = (operationId: string, ...parameters: object[]) => ({ operationId, parameters, responses: {} });
+    const operation = (operationId: string, ...parameters: object[]) => ({
+      operationId,
+      parameters,
+      responses: {},
+    });
     const tabbed = { in: 'query', type: 'array', items: { type: 'string' }, collectionFormat: 'tsv' };
     const specDict = {
       ...swagger,
@@ -236,7 +240,10 @@ test('documents whose references multiply them are refused [openapi.bad]', async
     JSON.stringify({
       ...three('3.1.0'),
       paths,
-      components: { schemas: { [spelled(0)]: schema }, requestBodies: { B: { content: { 'text/x': { schema } } } } },
+      components: {
+        schemas: { [spelled(0)]: schema },
+        requestBodies: { B: { content: { 'text/x': { schema } } } },
+      },
     });
   const of = (count: number, operation: (n: number) => object) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`/p${n}`, { post: operation(n) }]));

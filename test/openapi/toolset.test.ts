@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { getLogger, type Logger, setLogger } from '../../src/logger.ts';
 import { findTool, resolveTools } from '../../src/flows/resolve-tools.ts';
+import { getLogger, type Logger, setLogger } from '../../src/logger.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import type { CallQuestions } from '../../src/tools/call-questions.ts';
 import { CallQuestions as Questions } from '../../src/tools/call-questions.ts';
@@ -400,7 +400,8 @@ describe('security', () => {
     const known = getLogger();
     setLogger({ warn: (text: string) => void told.push(text) } as Logger);
     try {
-      const open = (options: OpenAPIToolsetOptions) => toolsetOf({ '/a': { get: {} } }, options, { components });
+      const open = (options: OpenAPIToolsetOptions) =>
+        toolsetOf({ '/a': { get: {} } }, options, { components });
       const toolset = open({ credentials: { key: 'k-1' } });
       await toolset.load();
       await toolset.close();
@@ -454,7 +455,9 @@ describe('security', () => {
     const asked = new Questions();
     await call(toolsetOf({ '/a': { get: {} } }, { authScheme: hostile }), {}, { context: inCall(asked) });
     expect(asked.asked).toMatchObject({
-      authConfig: { authScheme: { type: 'oauth2', flows: { implicit: { scopes: { s0: 'd'.repeat(500) } } } } },
+      authConfig: {
+        authScheme: { type: 'oauth2', flows: { implicit: { scopes: { s0: 'd'.repeat(500) } } } },
+      },
     });
     expect(JSON.stringify(asked.asked).length).toBeLessThan(40_000);
     // Of authScheme, too: each key of an API is one of its own, and askForCredentials counts.
@@ -616,12 +619,17 @@ describe('hostile and half-valid documents', () => {
     // Names that are one word in snake case, and a value that each of many schemas names.
     const names = new ArgumentNames(false);
     const began = performance.now();
-    for (let n = 0; n < 40_000; n += 1) names.next(`a${n.toString(2).replaceAll('0', '-').replaceAll('1', '!')}`);
+    for (let n = 0; n < 40_000; n += 1)
+      names.next(`a${n.toString(2).replaceAll('0', '-').replaceAll('1', '!')}`);
     const value = Array.from({ length: 100_000 }, (_, n) => `abcd${n % 10}`);
     const schema = { type: 'string', default: value, const: { value }, enum: [value, 'a'] };
-    const told = boundedSchema(() => schema, 'request', (read) => ({
-      anyOf: Array.from({ length: 250 }, () => read({ $ref: '#/x' })),
-    }));
+    const told = boundedSchema(
+      () => schema,
+      'request',
+      (read) => ({
+        anyOf: Array.from({ length: 250 }, () => read({ $ref: '#/x' })),
+      }),
+    );
     expect(told).toEqual({ anyOf: Array.from({ length: 250 }, () => ({ type: 'string', enum: ['a'] })) });
     // Quadratic work takes a minute.
     expect(performance.now() - began).toBeLessThan(5_000);
@@ -775,7 +783,7 @@ describe('answers', () => {
     expect(handle.preview).toMatch(/^\["row 0"/);
     expect(saved.get(handle.artifact)).toMatchObject({ mimeType: 'application/json' });
     expect(String(saved.get(handle.artifact)?.bytes)).toBe(large);
-    const key = `${'s/'.repeat(200)}+é%25`;
+    const key = `${'s/'.repeat(200)}+é%&`;
     const keyed = toolsetOf(
       { '/a': { get: { security: [{ key: [] }] } } },
       { credentials: { key } },

@@ -231,7 +231,8 @@ export class AiSdkModel extends BaseLlm {
 /** @throws ModelError for a time that is none. */
 function timeoutOf(timeout: number | undefined): AbortSignal | undefined {
   if (timeout === undefined) return undefined;
-  if (Number.isSafeInteger(timeout) && timeout > 0) return AbortSignal.timeout(Math.min(timeout, LONGEST_TIMEOUT));
+  if (Number.isSafeInteger(timeout) && timeout > 0)
+    return AbortSignal.timeout(Math.min(timeout, LONGEST_TIMEOUT));
   throw new ModelError({
     kind: 'bad_request',
     message: `generateContentConfig.httpOptions.timeout: expected whole milliseconds, 1 or more, got ${timeout}.`,

@@ -1,8 +1,8 @@
 import type {
+  LanguageModelV4Citation,
   LanguageModelV4Content,
   LanguageModelV4FinishReason,
   LanguageModelV4GenerateResult,
-  LanguageModelV4Source,
   LanguageModelV4StreamPart,
   LanguageModelV4Usage,
   SharedV4Warning,
@@ -82,8 +82,7 @@ export class Answer {
     for (const content of result.content) this.#add(content);
     this.#respond(result.response ?? {});
     this.#end(result.finishReason, result.usage, result.providerMetadata);
-    const { structuredOutputText: text } = result;
-    if (isJson && text !== undefined) this.#replaceTexts(text);
+    if (isJson && result.structuredOutputText !== undefined) this.#replaceTexts(result.structuredOutputText);
     return this.whole();
   }
 
@@ -105,10 +104,11 @@ export class Answer {
         return this.#grow(part.type === 'text-delta' ? 'text' : 'reasoning', part);
       case 'text-end':
       case 'reasoning-end': {
-        const block = this.#open.get(keyOf(part.type === 'text-end' ? 'text' : 'reasoning', part.id));
+        const key = keyOf(part.type === 'text-end' ? 'text' : 'reasoning', part.id);
+        const block = this.#open.get(key);
         if (block !== undefined) this.#describe(block, part.providerMetadata);
         if (part.type === 'text-end') this.#cite(part.citations);
-        this.#open.delete(keyOf(part.type === 'text-end' ? 'text' : 'reasoning', part.id));
+        this.#open.delete(key);
         return undefined;
       }
       case 'tool-input-start': {
@@ -191,7 +191,7 @@ export class Answer {
         this.#file(content);
         return;
       case 'source':
-        this.#source(content);
+        this.#cite([{ source: content }]);
         return;
       case 'tool-approval-request':
         throw new ModelError({
@@ -233,15 +233,17 @@ export class Answer {
     this.#parts.push(part);
   }
 
-  #source(source: LanguageModelV4Source, { startIndex, endIndex }: { startIndex?: number; endIndex?: number } = {}): void {
-    const citation = {
-      ...(source.sourceType === 'url' && { uri: source.url }),
-      ...(source.title !== undefined && { title: source.title }),
-      ...(startIndex !== undefined && { startIndex }),
-      ...(endIndex !== undefined && { endIndex }),
-    };
-    this.#count(OF_A_PART + lengthOf(citation));
-    this.#citations.push(citation);
+  #cite(citations: readonly LanguageModelV4Citation[] = []): void {
+    for (const { source, startIndex, endIndex } of citations) {
+      const citation = {
+        ...(source.sourceType === 'url' && { uri: source.url }),
+        ...(source.title !== undefined && { title: source.title }),
+        ...(startIndex !== undefined && { startIndex }),
+        ...(endIndex !== undefined && { endIndex }),
+      };
+      this.#count(OF_A_PART + lengthOf(citation));
+      this.#citations.push(citation);
+    }
   }
 
   #grow(
@@ -315,10 +317,6 @@ export class Answer {
   #replaceTexts(text: string): void {
     const kept = this.#parts.filter((part) => !('kind' in part) || part.kind !== 'text');
     this.#parts.splice(0, this.#parts.length, ...kept, { text });
-  }
-
-  #cite(citations: Extract<LanguageModelV4Content, { type: 'text' }>['citations']): void {
-    for (const { source, ...range } of citations ?? []) this.#source(source, range);
   }
 
   #respond({ id, modelId }: { id?: string; modelId?: string }): void {

@@ -249,12 +249,13 @@ function reasoningOf(
     );
   }
   const effort = site.isV3 ? undefined : asked;
-  const asking = THINKING.filter(([name, field]) => {
+  const typeOf = ([name, field]: (typeof THINKING)[number]) => {
     const given = options[name]?.[field];
-    return isRecord(given) && given.type !== 'disabled';
-  });
+    return isRecord(given) ? given.type : 'disabled';
+  };
+  const asking = THINKING.filter((option) => typeOf(option) !== 'disabled');
   if (asking.length === 0 && (effort === undefined || effort === 'none')) return effort;
-  const isEnabled = asking.some(([name, field]) => (options[name]?.[field] as { type?: unknown }).type === 'enabled');
+  const isEnabled = asking.some((option) => typeOf(option) === 'enabled');
   if (!isClaude(site) || mayThink(contents, site, isEnabled)) return effort;
   // Anthropic refuses to think on about calls that have none of its own thoughts before them.
   site.warn('thinking, in a turn whose calls were made without it');
@@ -270,7 +271,9 @@ const THINKING = [
 ] as const;
 
 function isClaude({ provider, model }: CallSite): boolean {
-  return provider.includes('anthropic') || (provider.startsWith('amazon-bedrock') && model.includes('anthropic'));
+  return (
+    provider.includes('anthropic') || (provider.startsWith('amazon-bedrock') && model.includes('anthropic'))
+  );
 }
 
 /** Tokens of a budget that an effort stands for, at most. */
@@ -293,7 +296,11 @@ function effortOf({ thinkingLevel, thinkingBudget }: ThinkingConfig): Reasoning 
  *
  * @param needsThought thinking that a model may leave out needs none.
  */
-function mayThink(contents: ModelRequest['contents'], { provider, model }: CallSite, needsThought: boolean): boolean {
+function mayThink(
+  contents: ModelRequest['contents'],
+  { provider, model }: CallSite,
+  needsThought: boolean,
+): boolean {
   const isOwn = (part: Part) => {
     const origin = originOf(part);
     return origin?.provider === provider && origin.model === model;

@@ -37,28 +37,6 @@ const LONGEST_PROBLEM = 300;
 /** Characters. */
 const LEAST_ROOM = 64 * 1024 * 1024;
 
-parentPort?.postMessage(await read(workerData as DocumentThreadData));
-
-async function read(data: DocumentThreadData): Promise<DocumentThreadMessage> {
-  try {
-    const room = new Room(data.text);
-    const document = await inThree(await parsed(data), room);
-    const { title, operations, securitySchemes } = readOperations(document);
-    const found = new Map<string, unknown>();
-    const texts = operations.map(({ method, path, operation, problem }): OperationText => {
-      referencedIn(document, operation, found);
-      const { operationId, tags = [] } = operation;
-      const text = room.written(operation);
-      return { method, path, tags, ...defined({ operationId, problem }), text };
-    });
-    const definitions = new Map([...found].map(([reference, value]) => [reference, room.written(value)]));
-    return { title, operations: texts, definitions, securitySchemes };
-  } catch (error) {
-    const problem = messageOf(error).slice(0, LONGEST_PROBLEM).toWellFormed();
-    return { problem: error instanceof DocumentProblem ? problem : `it can't be read: ${problem}` };
-  }
-}
-
 /** References multiply what a document has: the room for what is written of it. */
 class Room {
   readonly #most: number;
@@ -78,6 +56,28 @@ class Room {
     throw new DocumentProblem(
       `with its references written out it has more than ${most} MiB: take a document of fewer operations`,
     );
+  }
+}
+
+parentPort?.postMessage(await read(workerData as DocumentThreadData));
+
+async function read(data: DocumentThreadData): Promise<DocumentThreadMessage> {
+  try {
+    const room = new Room(data.text);
+    const document = await inThree(await parsed(data), room);
+    const { title, operations, securitySchemes } = readOperations(document);
+    const found = new Map<string, unknown>();
+    const texts = operations.map(({ method, path, operation, problem }): OperationText => {
+      referencedIn(document, operation, found);
+      const { operationId, tags = [] } = operation;
+      const text = room.written(operation);
+      return { method, path, tags, ...defined({ operationId, problem }), text };
+    });
+    const definitions = new Map([...found].map(([reference, value]) => [reference, room.written(value)]));
+    return { title, operations: texts, definitions, securitySchemes };
+  } catch (error) {
+    const problem = messageOf(error).slice(0, LONGEST_PROBLEM).toWellFormed();
+    return { problem: error instanceof DocumentProblem ? problem : `it can't be read: ${problem}` };
   }
 }
 

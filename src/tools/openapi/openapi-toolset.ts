@@ -133,7 +133,9 @@ export class OpenAPIToolset extends BaseToolset {
         hasCode(error, 'HOLDFAST_ADDRESS_REFUSED');
       if (!isKnown) throw error;
       const advice =
-        'url' in this.#source && hasCode(error, 'HOLDFAST_ADDRESS_REFUSED') ? allowAdvice(this.#source.url) : '';
+        'url' in this.#source && hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')
+          ? allowAdvice(this.#source.url)
+          : '';
       throw new DefinitionError(
         { owner, field: sourceField(this.#options), problem: `${thrownMessage(error)}${advice}` },
         { cause: error },
@@ -223,7 +225,8 @@ export class OpenAPIToolset extends BaseToolset {
     if (problem !== undefined) throw new DefinitionError({ owner, problem: `${problem}${wayOut}` });
     const read = operation.operation();
     const baseUrl = this.#baseUrl(owner, read, seen);
-    if ((read.security ?? []).some((requirement) => Object.keys(requirement).length > 0)) seen.isSecured = true;
+    if ((read.security ?? []).some((requirement) => Object.keys(requirement).length > 0))
+      seen.isSecured = true;
     try {
       const tool = new RestApiTool(
         name,

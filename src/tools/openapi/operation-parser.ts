@@ -54,7 +54,10 @@ export interface SentBody {
 
 const STYLES: Readonly<Record<string, { styles: readonly string[]; default: string }>> = {
   path: { styles: ['simple', 'label', 'matrix'], default: 'simple' },
-  query: { styles: ['form', 'spaceDelimited', 'pipeDelimited', 'tabDelimited', 'deepObject'], default: 'form' },
+  query: {
+    styles: ['form', 'spaceDelimited', 'pipeDelimited', 'tabDelimited', 'deepObject'],
+    default: 'form',
+  },
   header: { styles: ['simple'], default: 'simple' },
   cookie: { styles: ['form', 'cookie'], default: 'form' },
   querystring: { styles: ['form'], default: 'form' },
@@ -248,7 +251,11 @@ export class OperationParser {
     const name = names.next('body');
     const { kind, mediaType } = this.#body;
     const paramSchema =
-      kind === 'bytes' ? FILE_SCHEMA : kind === 'text' ? textSchema(this.#definitions, given, mediaType) : given;
+      kind === 'bytes'
+        ? FILE_SCHEMA
+        : kind === 'text'
+          ? textSchema(this.#definitions, given, mediaType)
+          : given;
     this.#ofBody.push({
       originalName: 'body',
       paramLocation: 'body',

@@ -146,12 +146,17 @@ export class RestApiTool extends BaseTool {
     for (const field of REQUEST_FIELDS) delete own[field];
     const method = methodOf(owner, endpoint);
     const { allow = [] } = options;
-    const idempotencyHeader = read.given('idempotencyHeader') ? read.text('idempotencyHeader') : 'Idempotency-Key';
+    const idempotencyHeader = read.given('idempotencyHeader')
+      ? read.text('idempotencyHeader')
+      : 'Idempotency-Key';
     if (!isFieldName(idempotencyHeader)) read.fail('idempotencyHeader', 'expected the name of a header');
     if (!Array.isArray(allow) || !allow.every((each) => typeof each === 'string'))
       read.fail('allow', 'expected a list of hosts');
     if (options.headerProvider !== undefined && typeof options.headerProvider !== 'function')
-      read.fail('headerProvider', `expected a function of the context, got ${kindOf(options.headerProvider)}`);
+      read.fail(
+        'headerProvider',
+        `expected a function of the context, got ${kindOf(options.headerProvider)}`,
+      );
     const parserOptions: ParserInit = {
       preservePropertyNames: read.boolean('preservePropertyNames', false),
       withoutHeaders: new Set([idempotencyHeader.toLowerCase()]),
@@ -363,7 +368,9 @@ function assertServer(read: OptionReader, baseUrl: string, allow: readonly strin
 /** Advice for an address that was refused. */
 export function allowAdvice(address: string | URL): string {
   const entry = allowEntryOf(address);
-  return entry === undefined ? '' : `, or add ${JSON.stringify(entry)} to allow if you trust it without TLS or in your network`;
+  return entry === undefined
+    ? ''
+    : `, or add ${JSON.stringify(entry)} to allow if you trust it without TLS or in your network`;
 }
 
 /** A parsed operation as a tool's parts. Fields: those of `ParsedOperation` that `createRestApiTool` of `@google/adk` 2.0.0 reads. */

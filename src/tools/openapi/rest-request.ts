@@ -56,7 +56,10 @@ export async function restRequest(parts: RequestParts): Promise<RestRequest> {
   if (written !== undefined) headers['content-type'] = written.contentType;
   const path = pathOf(endpoint.path, at('path'), argumentOf);
   return {
-    url: addressOf(endpoint.baseUrl, path, [...without(security.query, query.join('&').split('&')), ...security.query]),
+    url: addressOf(endpoint.baseUrl, path, [
+      ...without(security.query, query.join('&').split('&')),
+      ...security.query,
+    ]),
     method: endpoint.method.toUpperCase(),
     headers: { ...headers, ...security.headers },
     ...(written === undefined ? {} : { body: written.body }),

@@ -25,7 +25,7 @@ const LONGEST_WAIT = 300_000;
 const PASSING = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 /** In place of the body of an error. */
-const UNREADABLE = { bytes: Buffer.from('(its body can\'t be read)') };
+const UNREADABLE = { bytes: Buffer.from("(its body can't be read)") };
 
 /** They have headers of a body, and none. */
 const BODILESS = new Set([204, 205, 304]);
@@ -95,10 +95,13 @@ function decoded(answer: GuardedStream, { tool }: ResponseSite): GuardedStream {
       yield* decoder as AsyncIterable<Buffer>;
     } catch (error) {
       if (hasCode(error, 'HOLDFAST_FETCH_FAILED')) throw error;
-      throw new ToolError(`Error in tool '${tool}': the answer can't be decoded as ${encoding}`, { cause: error });
+      throw new ToolError(`Error in tool '${tool}': the answer can't be decoded as ${encoding}`, {
+        cause: error,
+      });
     }
   }
-  return { ...answer, body: read(), drop };
+  const body = read();
+  return { ...answer, body, drop };
 }
 
 /** An answer without a body: of HEAD the headers are the answer. */

@@ -48,7 +48,11 @@ function chosenServer(servers: readonly ServerObject[], wanted: string | number 
 }
 
 /** Many documents name a server without TLS first, and the same one with it after that. */
-function overTls(first: ServerObject, servers: readonly ServerObject[], allow: readonly string[]): ServerObject {
+function overTls(
+  first: ServerObject,
+  servers: readonly ServerObject[],
+  allow: readonly string[],
+): ServerObject {
   if (!/^http:\/\//i.test(first.url)) return first;
   const entry = allowEntryOf(first.url);
   if (entry !== undefined && allow.includes(entry)) return first;

@@ -417,7 +417,10 @@ describe('what it answers', () => {
     ['sources', (n) => [{ type: 'source', sourceType: 'url', id: `${n}`, url: `https://x.test/${large}` }]],
     ['results', (n) => [{ type: 'tool-result', toolCallId: `${n}`, toolName: 'w', result: large }]],
     ['metadata', (n) => [{ type: 'text-start', id: `${n}`, ...metadata(large) }]],
-    ['calls', (n) => [{ type: 'tool-call', toolCallId: `${n}`, toolName: 'w', input: '{}', ...metadata(large) }]],
+    [
+      'calls',
+      (n) => [{ type: 'tool-call', toolCallId: `${n}`, toolName: 'w', input: '{}', ...metadata(large) }],
+    ],
     ['parts', (n) => Array.from({ length: 10_000 }, (_, m) => ({ type: 'text-start', id: `${n} ${m}` }))],
   ])('an answer of %s without end is cut off [model.aiSdk.bounds]', async (_name, chunk) => {
     const chunks = Array.from({ length: 40 }, (_, n) => chunk(n)).flat();
@@ -428,7 +431,10 @@ describe('what it answers', () => {
   test('a timeout that is none is refused, a long one is kept [model.aiSdk.failures]', async () => {
     for (const timeout of [-5, 0, 1.5, Number.NaN]) {
       const { error } = await failure(on(mocked([])), request({ config: { httpOptions: { timeout } } }));
-      expect(error).toMatchObject({ kind: 'bad_request', message: expect.stringContaining('httpOptions.timeout') });
+      expect(error).toMatchObject({
+        kind: 'bad_request',
+        message: expect.stringContaining('httpOptions.timeout'),
+      });
     }
     const long = request({ config: { httpOptions: { timeout: 10 ** 12 } } });
     expect(await ask(on(mocked([{ type: 'text', text: 'ok' }])), long)).toHaveLength(1);
@@ -443,7 +449,12 @@ describe('what it answers', () => {
   });
 
   test('metadata that come again with each piece count once [model.aiSdk.bounds]', async () => {
-    const deltas = Array.from({ length: 40 }, () => ({ type: 'text-delta', id: '0', delta: 'a', ...metadata(large) }));
+    const deltas = Array.from({ length: 40 }, () => ({
+      type: 'text-delta',
+      id: '0',
+      delta: 'a',
+      ...metadata(large),
+    }));
     const chunks = [...deltas, { type: 'finish', finishReason: FINISH, usage: tokens }];
     const responses = await ask(on(streaming(chunks)), request(), { stream: true });
     expect(responses.at(-1)?.content?.parts).toMatchObject([{ text: 'a'.repeat(40) }]);

@@ -79,7 +79,7 @@ describe('a model that is named', () => {
     expect(() => LLMRegistry.newLlm(name)).toThrow(/which is not installed: npm install @[\w-]+\/[\w-]+$/);
   });
 
-  test('on a server of one\'s own is sent the schema of its answer [model.aiSdk.schema]', () => {
+  test("on a server of one's own is sent the schema of its answer [model.aiSdk.schema]", () => {
     process.env.OPENAI_COMPATIBLE_BASE_URL = 'http://127.0.0.1:11434/v1';
     expect(PROVIDER_PACKAGES['openai-compatible']?.options?.()).toMatchObject({
       baseURL: 'http://127.0.0.1:11434/v1',
