@@ -448,8 +448,8 @@ describe('security', () => {
         : undefined;
     await call(toolset, {}, { context: inCall(new Questions({ credentialOf })) });
     expect(api.heard[0]?.headers.authorization).toBe(`Basic ${btoa('u:secret-p')}`);
-    const large = 'd'.repeat(1_000_000);
-    const scopes = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`s${n}`, large]));
+    const large = 'd'.repeat(10_000);
+    const scopes = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`s${n}`, large]));
     const flow = { authorizationUrl: 'https://id.example.com/a', scopes, 'x-large': large };
     const hostile = { type: 'oauth2', description: large, 'x-large': large, flows: { implicit: flow } };
     const asked = new Questions();
