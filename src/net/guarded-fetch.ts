@@ -134,11 +134,19 @@ function redirected(
   if (next === null)
     throw new HoldfastError('HOLDFAST_FETCH_FAILED', `${host} redirects to an invalid address`);
   if (next.origin === url.origin) return checkedUrl(next, allow);
-  // A host is allowed for requests of the app, which the one that redirects may not make.
-  const isSameHost = next.hostname === url.hostname && next.port === '' && url.port === '';
-  const checked = checkedUrl(next, isSameHost ? allow : []);
-  if (leavesHost && isSafe) return checked;
-  throw new HoldfastError('HOLDFAST_ADDRESS_REFUSED', `${host} redirects to another host`);
+  if (!leavesHost || !isSafe)
+    throw new HoldfastError('HOLDFAST_ADDRESS_REFUSED', `${host} redirects to another host`);
+  if (next.hostname === url.hostname && next.port === '' && url.port === '') return checkedUrl(next, allow);
+  try {
+    // Hosts are allowed for requests of the app, which the one that redirects may not make.
+    return checkedUrl(next);
+  } catch (error) {
+    if (!hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')) throw error;
+    throw new HoldfastError(
+      'HOLDFAST_ADDRESS_REFUSED',
+      `${host} redirects to another host: ${error.message}`,
+    );
+  }
 }
 
 /** Any header of the app may be a credential. */

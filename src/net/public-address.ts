@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { HoldfastError } from '../contract/error.ts';
+import { HoldfastError, hasCode } from '../contract/error.ts';
 
 /** The routed part of the internet; other parts of IPv6 don't belong to it. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
@@ -109,14 +109,14 @@ export function checkedUrl(given: string | URL, allow: readonly string[] = []): 
   return { url, host, allowed };
 }
 
-/** The entry of `allow` with which a refused address would be asked; undefined where none would help. */
-export function allowEntryOf(given: string | URL): string | undefined {
-  const entry = URL.parse(String(given))?.host ?? '';
+/** Whether a request may go to an address, as far as that is known without resolving it. */
+export function mayAsk(given: string | URL, allow: readonly string[] = []): boolean {
   try {
-    return checkedUrl(given, [entry]).allowed ? entry : undefined;
-  } catch {
-    // Not even an allowed host may be asked like this.
-    return undefined;
+    checkedUrl(given, allow);
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')) return false;
+    throw error;
   }
 }
 

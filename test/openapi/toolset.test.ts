@@ -506,7 +506,9 @@ describe('security', () => {
     const other = await serveApi();
     api.answer = (_, response) => response.writeHead(302, { location: `${other.origin}/b` }).end();
     const both = secured([{ key: [], query: [] }], { credentials, allow: [api.host, other.host] });
-    await expect(call(both)).rejects.toThrow('over https only');
+    await expect(call(both)).rejects.toThrow(
+      '127.0.0.1 redirects to another host: 127.0.0.1 is asked over https only',
+    );
     expect(other.heard).toEqual([]);
     await expect(call(toolset)).rejects.toThrow('over https only');
   });

@@ -156,6 +156,7 @@ export class AiSdkModel extends BaseLlm {
         yield answer.all(await asked.doGenerate(options), options.responseFormat?.type === 'json');
       }
     } catch (error) {
+      if (error instanceof ModelError) throw error;
       throw failureOf(error, {
         abortSignal: aborted,
         secrets: [

@@ -134,7 +134,7 @@ export class OpenAPIToolset extends BaseToolset {
       if (!isKnown) throw error;
       const advice =
         'url' in this.#source && hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')
-          ? allowAdvice(this.#source.url)
+          ? allowAdvice(this.#source.url, this.#source.allow)
           : '';
       throw new DefinitionError(
         { owner, field: sourceField(this.#options), problem: `${thrownMessage(error)}${advice}` },
@@ -185,7 +185,7 @@ export class OpenAPIToolset extends BaseToolset {
     if (!isGiven || isSecured || authScheme !== undefined || this.#isTold) return;
     this.#isTold = true;
     getLogger().warn(
-      `${this.name}: credentials are given, and sent with no operation: the document names its schemes in no security. ` +
+      `${this.name}: credentials are given, and sent with no operation: none that is chosen has security. ` +
         'Give the scheme as authScheme, and its credential as authCredential.',
     );
   }

@@ -2,7 +2,7 @@ import { hasCode } from '../../contract/error.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { FunctionDeclaration } from '../../events/content.ts';
 import { guardedStream } from '../../net/guarded-fetch.ts';
-import { allowEntryOf, checkedUrl } from '../../net/public-address.ts';
+import { checkedUrl, mayAsk } from '../../net/public-address.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { compileObjectSchema } from '../../schema/compile-schema.ts';
 import type { CompiledSchema } from '../../schema/compiled-schema.ts';
@@ -361,16 +361,15 @@ function assertServer(read: OptionReader, baseUrl: string, allow: readonly strin
     checkedUrl(baseUrl, allow);
   } catch (error) {
     if (!hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')) throw error;
-    read.fail('endpoint.baseUrl', `${error.message}: choose another by server${allowAdvice(baseUrl)}`);
+    read.fail('endpoint.baseUrl', `${error.message}: choose another by server${allowAdvice(baseUrl, allow)}`);
   }
 }
 
-/** Advice for an address that was refused. */
-export function allowAdvice(address: string | URL): string {
-  const entry = allowEntryOf(address);
-  return entry === undefined
-    ? ''
-    : `, or add ${JSON.stringify(entry)} to allow if you trust it without TLS or in your network`;
+/** Advice for an address that was refused, where any helps. */
+export function allowAdvice(address: string | URL, allow: readonly string[]): string {
+  const entry = URL.parse(String(address))?.host ?? '';
+  if (mayAsk(address, allow) || !mayAsk(address, [entry])) return '';
+  return `, or add ${JSON.stringify(entry)} to allow if you trust it without TLS or in your network`;
 }
 
 /** A parsed operation as a tool's parts. Fields: those of `ParsedOperation` that `createRestApiTool` of `@google/adk` 2.0.0 reads. */

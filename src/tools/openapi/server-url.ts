@@ -1,4 +1,4 @@
-import { allowEntryOf } from '../../net/public-address.ts';
+import { mayAsk } from '../../net/public-address.ts';
 import { DocumentProblem, quoted, type ServerObject } from './openapi-document.ts';
 import type { OpenAPIToolsetOptions } from './toolset-options.ts';
 
@@ -54,8 +54,7 @@ function overTls(
   allow: readonly string[],
 ): ServerObject {
   if (!/^http:\/\//i.test(first.url)) return first;
-  const entry = allowEntryOf(first.url);
-  if (entry !== undefined && allow.includes(entry)) return first;
+  if (mayAsk(first.url, allow)) return first;
   const secure = first.url.replace(/^http:/i, 'https:');
   return servers.find(({ url }) => url === secure) ?? first;
 }
