@@ -672,6 +672,7 @@ test('arguments cannot leave their place: no other path, header, cookie or host 
     { id: '.', b: 'x' },
     { id: '../../admin', b: 'x' },
     { id: 'a/..', b: 'x' },
+    { id: '..;/admin', b: 'x' },
     { id: 'a\\..\\b', b: 'x' },
     { id: 'x', b: 'a/./b' },
     { id: '', b: 'x' },

@@ -112,8 +112,9 @@ function pathOf(
   return path;
 }
 
+/** Servers that know parameters of segments read `..;` as `..`. */
 function hasSteps(text: string): boolean {
-  return text.split(/[/\\]|%2f|%5c/i).some((part) => /^(?:\.|%2e){1,2}$/i.test(part));
+  return text.split(/[/\\]|%2f|%5c/i).some((part) => /^(?:\.|%2e){1,2}(?:;|%3b|$)/i.test(part));
 }
 
 function addressOf(baseUrl: string, path: string, query: readonly string[]): string {
