@@ -501,8 +501,8 @@ describe('security', () => {
     }
     const numeric = secured([{ key: [] }], { credentials: { key: '12345678' } });
     api.answer = (_, response) =>
-      response.setHeader('content-type', 'application/json').end('{"a":12345678,"b":1}');
-    expect(await call(numeric)).toEqual({ a: '[removed]', b: 1 });
+      response.setHeader('content-type', 'application/json').end('{"a":12345678,"b":123456789}');
+    expect(await call(numeric)).toEqual({ a: '[removed]', b: 123456789 });
     const other = await serveApi();
     api.answer = (_, response) => response.writeHead(302, { location: `${other.origin}/b` }).end();
     const both = secured([{ key: [], query: [] }], { credentials, allow: [api.host, other.host] });

@@ -27,10 +27,10 @@ export function withoutSecretsIn(text: string, secrets: readonly string[]): stri
 export function withoutSecretsInJson(value: unknown, secrets: readonly string[]): unknown {
   const patterns = patternsOf(secrets, SHORTEST_SECRET);
   if (patterns.length === 0) return value;
+  const known = new Set(secrets.filter(({ length }) => length >= SHORTEST_SECRET));
   const clean = (member: unknown): unknown => {
-    if (typeof member !== 'string' && typeof member !== 'number') return member;
-    const text = replaced(String(member), patterns);
-    return text === String(member) ? member : text;
+    if (typeof member === 'string') return replaced(member, patterns);
+    return typeof member === 'number' && known.has(String(member)) ? REMOVED : member;
   };
   const root = { value };
   // It may be nested deeper than the stack is.
