@@ -7,6 +7,7 @@ import { withoutDeepArguments } from '../../src/flows/left-out-arguments.ts';
 import { thawRequest } from '../../src/models/llm-request.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import { ModelError } from '../../src/models/model-errors.ts';
+import { withRouteOf } from '../../src/models/routed-llm.ts';
 import type { OwnCall } from '../../src/protocol/turn.ts';
 import type { DraftEvent } from '../../src/store/sessions/session-store.ts';
 import type { LlmRequest } from '../../src/tools/base-tool.ts';
@@ -245,7 +246,9 @@ export class ModelCallbacks {
       agent.canonicalAfterModelCallbacks,
       { context, response },
     );
-    return await this.process(answer ?? response);
+    return await this.process(
+      answer === undefined ? response : withRouteOf(agent.canonicalModel, response, answer),
+    );
   }
 
   /** The response in the error's place, if there is one. */

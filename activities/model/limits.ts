@@ -1,7 +1,8 @@
 import { activityInfo } from '@temporalio/activity';
 import { isLlmAgent } from '../../src/agents/llm-agent.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
-import { limitKeyOf } from '../../src/models/base-llm.ts';
+import { type BaseLlm, limitKeyOf } from '../../src/models/base-llm.ts';
+import { isRoutedLlm } from '../../src/models/routed-llm.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
 import type { TurnSlot } from '../../src/store/turns/turn-store.ts';
 import { retryLater } from '../attempt.ts';
@@ -38,8 +39,17 @@ export class ModelRateLimited extends HoldfastError {
   }
 }
 
+/**
+ * The key under which workers share a model's rate limit. A routed model shares none: the limit is that of one of its routes, and another
+ * one may be asked.
+ */
+export function sharedKeyOf(model: BaseLlm, requested?: string): string | undefined {
+  return isRoutedLlm(model) ? undefined : limitKeyOf(model, requested);
+}
+
 /** @throws ModelRateLimited */
-export function checkRateLimit(rateLimited: RateLimitedModels, key: string): void {
+export function checkRateLimit(rateLimited: RateLimitedModels, key: string | undefined): void {
+  if (key === undefined) return;
   const wait = rateLimited.waitOf(key);
   if (wait > 0) throw new ModelRateLimited(key, wait);
 }
@@ -61,7 +71,8 @@ export function limitBeforeOpening(
   if (!isLlmAgent(agent) || agent.canonicalBeforeModelCallbacks.length > 0) return undefined;
   // Only the store knows the app.
   if ([...plugins.values()].some((ofApp) => ofApp.has('beforeModelCallback'))) return undefined;
-  const key = limitKeyOf(agent.canonicalModel);
+  const key = sharedKeyOf(agent.canonicalModel);
+  if (key === undefined) return undefined;
   const wait = rateLimited.waitOf(key);
   return wait === 0 || wait > LONGEST_UNOPENED ? undefined : new ModelRateLimited(key, wait);
 }
@@ -93,9 +104,14 @@ export function retryAfterLimit(
 }
 
 /** A provider's refusal is told to all workers, which then wait as this step does. */
-export async function sharedLimit(step: StepParts, key: string, failure: StepFailure): Promise<StepFailure> {
+export async function sharedLimit(
+  step: StepParts,
+  key: string | undefined,
+  failure: StepFailure,
+): Promise<StepFailure> {
   const { dependencies, rateLimited } = step;
-  if (failure.code !== RATE_LIMITED || failure.modelCalls === 0 || !failure.retryable) return failure;
+  if (key === undefined || failure.code !== RATE_LIMITED || failure.modelCalls === 0 || !failure.retryable)
+    return failure;
   const { retryAfterMs } = failure;
   const wait = await dependencies.store.turns.limitModel({ key, retryAfterMs });
   rateLimited.learn({ [key]: wait });
@@ -103,8 +119,8 @@ export async function sharedLimit(step: StepParts, key: string, failure: StepFai
 }
 
 /** The first answer after a limit: the next refusal is the first in a row again. The step doesn't wait for this. */
-export function hasAnswered({ dependencies, rateLimited, place }: StepParts, key: string): void {
-  if (!rateLimited.answered(key)) return;
+export function hasAnswered({ dependencies, rateLimited, place }: StepParts, key: string | undefined): void {
+  if (key === undefined || !rateLimited.answered(key)) return;
   dependencies.store.turns.modelAnswered(key).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
     callLogger(dependencies, place).warn('the answer of a rate-limited model was not recorded', { reason });

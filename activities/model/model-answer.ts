@@ -9,7 +9,6 @@ import { eventActionsOf } from '../../src/flows/call-actions.ts';
 import { draftFromError, draftOfEnd, type StepDraft } from '../../src/flows/step-draft.ts';
 import { draftFromResponse, type GivenResponse } from '../../src/flows/step-response.ts';
 import { addUsage, NO_USAGE, ONE_CALL, usageOf } from '../../src/flows/step-usage.ts';
-import { limitKeyOf } from '../../src/models/base-llm.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import { answeredBy } from '../../src/models/routed-llm.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
@@ -25,7 +24,14 @@ import { askingTool, isConfirmAgent } from '../approvals/confirm-agent.ts';
 import { mayWait, prepareCalls } from '../approvals/gate-calls.ts';
 import { callLogger } from '../logging.ts';
 import { AnswerLost, type ModelAnswer, ModelCallbacks, ModelExchange } from './ask-model.ts';
-import { checkRateLimit, hasAnswered, ModelRateLimited, rateLimitedStep, sharedLimit } from './limits.ts';
+import {
+  checkRateLimit,
+  hasAnswered,
+  ModelRateLimited,
+  rateLimitedStep,
+  sharedKeyOf,
+  sharedLimit,
+} from './limits.ts';
 import { failureOf, logFailed, outageIn, retriedUnlessLast, turnErrorOf } from './step-failures.ts';
 import type { ModelStepParts } from './step-parts.ts';
 
@@ -41,7 +47,7 @@ export async function draftFromModel(step: ModelStepParts, before: NewEvent[]): 
   try {
     // Readers of requests may answer them in the model's place.
     if (!callbacks.seeRequests && step.input.ownCall === undefined)
-      checkRateLimit(step.rateLimited, limitKeyOf(step.agent.canonicalModel));
+      checkRateLimit(step.rateLimited, sharedKeyOf(step.agent.canonicalModel));
     return await draftFromAnswer(step, before, await exchange.answer(), { isAsked: exchange.asked });
   } catch (error) {
     if (step.current.signal.aborted) throw step.current.aborted();
@@ -77,7 +83,7 @@ function exchangeOf(step: ModelStepParts, callbacks: ModelCallbacks): ModelExcha
     ownCall: step.input.ownCall,
     onPartial: followed ? (response) => live.add(agent.name, response) : undefined,
     async asking(request, ask) {
-      const key = limitKeyOf(agent.canonicalModel, request.model);
+      const key = sharedKeyOf(agent.canonicalModel, request.model);
       checkRateLimit(rateLimited, key);
       const response = await report.asking(agent, opened, step.transcript, ask);
       hasAnswered(step, key);
@@ -180,7 +186,7 @@ async function draftFromFailure(
   const failure = failureOf(error, exchange.asked);
   const usage = addUsage({ ...ONE_CALL, modelCalls: failure.modelCalls }, summaries);
   report.failed(opened, asked, failure.code);
-  const key = limitKeyOf(step.agent.canonicalModel, exchange.request?.model);
+  const key = sharedKeyOf(step.agent.canonicalModel, exchange.request?.model);
   await retriedUnlessLast(step, await sharedLimit(step, key, failure));
   if (failure.error !== undefined) {
     // Text that one model has begun is no part of another one's answer.

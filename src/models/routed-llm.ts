@@ -100,13 +100,10 @@ export class RoutedLlm extends BaseLlm {
       tried.add(key);
       let hasSaid = false;
       try {
-        const request = {
-          ...llmRequest,
-          contents: [...llmRequest.contents],
-          model: this.#nameFor(llmRequest, model),
-        };
+        const asked = this.#nameFor(llmRequest, model);
+        const request = { ...llmRequest, contents: [...llmRequest.contents], model: asked };
         for await (const response of model.generateContentAsync(request, stream, abortSignal)) {
-          const route = { key, model: model.model, ...(failed.length > 0 && { failed }) };
+          const route = { key, model: asked, ...(failed.length > 0 && { failed }) };
           yield response.partial ? response : withRoute(response, route);
           hasSaid = true;
         }
@@ -157,6 +154,13 @@ export function answeringModels(model: BaseLlm): BaseLlm[] {
 export function answeredBy(model: BaseLlm, { customMetadata }: LlmResponse): string | undefined {
   const route = isRoutedLlm(model) ? customMetadata?.route : undefined;
   return isRecord(route) && typeof route.model === 'string' ? route.model : undefined;
+}
+
+/** Another response in a routed model's place, with the route of the one that it replaces: the model was asked, and has its price. */
+export function withRouteOf(model: BaseLlm, replaced: LlmResponse, response: LlmResponse): LlmResponse {
+  const route = isRoutedLlm(model) ? replaced.customMetadata?.route : undefined;
+  if (route === undefined || response.customMetadata?.route !== undefined) return response;
+  return { ...response, customMetadata: { ...response.customMetadata, route } };
 }
 
 /** A routed model may be a route itself: the model that answered is the innermost one's. */

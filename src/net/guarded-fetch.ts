@@ -40,7 +40,8 @@ export interface GuardedOptions {
    */
   maxBytes?: number;
   /**
-   * Whether a redirect of a GET or HEAD may lead to another host. Headers of the request don't go there, but `accept`.
+   * Whether a redirect of a GET or HEAD may lead to another host of the public internet, whatever `allow` has. Headers of the request
+   * don't go there, but `accept`.
    *
    * @default false
    */
@@ -132,10 +133,20 @@ function redirected(
   const next = URL.parse(location, url.href);
   if (next === null)
     throw new HoldfastError('HOLDFAST_FETCH_FAILED', `${host} redirects to an invalid address`);
-  const checked = checkedUrl(next, allow);
-  if (next.origin !== url.origin && !(leavesHost && isSafe))
+  if (next.origin === url.origin) return checkedUrl(next, allow);
+  if (!leavesHost || !isSafe)
     throw new HoldfastError('HOLDFAST_ADDRESS_REFUSED', `${host} redirects to another host`);
-  return checked;
+  if (next.hostname === url.hostname && next.port === '' && url.port === '') return checkedUrl(next, allow);
+  try {
+    // Hosts are allowed for requests of the app, which the one that redirects may not make.
+    return checkedUrl(next);
+  } catch (error) {
+    if (!hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')) throw error;
+    throw new HoldfastError(
+      'HOLDFAST_ADDRESS_REFUSED',
+      `${host} redirects to another host: ${error.message}`,
+    );
+  }
 }
 
 /** Any header of the app may be a credential. */

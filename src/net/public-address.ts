@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { HoldfastError } from '../contract/error.ts';
+import { HoldfastError, hasCode } from '../contract/error.ts';
 
 /** The routed part of the internet; other parts of IPv6 don't belong to it. */
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');
@@ -107,6 +107,17 @@ export function checkedUrl(given: string | URL, allow: readonly string[] = []): 
   }
   if (isIP(host) !== 0) checkAddresses(host, [host], allowed);
   return { url, host, allowed };
+}
+
+/** Whether a request may go to an address, as far as that is known without resolving it. */
+export function mayAsk(given: string | URL, allow: readonly string[] = []): boolean {
+  try {
+    checkedUrl(given, allow);
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')) return false;
+    throw error;
+  }
 }
 
 /** @throws HOLDFAST_ADDRESS_REFUSED where one of them, for there may be several, leads where no request may go. */

@@ -14,7 +14,7 @@ import {
   type RoutedLlmParams,
 } from '../../src/models/routed-llm.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
-import { ask, failure } from '../models/ask.ts';
+import { ask, failure, request } from '../models/ask.ts';
 
 const agent = (name: string) => new LlmAgent({ name, model: 'gemini-2.5-flash' });
 const router = () => 'one';
@@ -116,6 +116,14 @@ describe('a routed model', () => {
       model: 'm-good',
       within: { key: 'good', failed: [{ key: 'bad', code: 'HOLDFAST_MODEL_UNAVAILABLE' }] },
     });
+  });
+
+  test('asks for the model that a callback names, whose the route and the price are [model.routed] [model.routed.price]', async () => {
+    const one = new Scripted('m-one', said('hi'));
+    const routed = new RoutedLlm({ models: { one }, router });
+    const [response] = await ask(routed, request({ model: 'm-other' }));
+    expect(one.asked).toEqual(['m-other']);
+    expect(response?.customMetadata?.route).toEqual({ key: 'one', model: 'm-other' });
   });
 
   test('does not fall back where something was said, or the call was aborted [model.routed]', async () => {

@@ -359,9 +359,11 @@ describe('requests to addresses of others [webhook.ssrf]', () => {
     const outer = await serve((_request, response) =>
       response.writeHead(307, { location: `http://${inner}/inner` }).end(),
     );
-    const asked = guardedFetch(`http://${outer}/`, {}, { allow: [outer, inner] });
-    await expect(asked).rejects.toMatchObject({ code: 'HOLDFAST_ADDRESS_REFUSED' });
-    expect(heard).toEqual(['GET /']);
+    for (const leavesHost of [false, true]) {
+      const asked = guardedFetch(`http://${outer}/`, {}, { allow: [outer, inner], leavesHost });
+      await expect(asked).rejects.toMatchObject({ code: 'HOLDFAST_ADDRESS_REFUSED' });
+    }
+    expect(heard).toEqual(['GET /', 'GET /']);
   });
 
   test('follows three within its host', async () => {

@@ -109,11 +109,56 @@ describe('documents [openapi.documents]', () => {
       { specStr: yaml(swagger), specType: 'yaml' as const },
     ]) {
       const { heard, tools } = await calledBy({ credentials: { key: 'k-2' }, ...source });
-      expect(heard).toMatchObject({ url: '/v2/pets/7?tags=a|b%7C', headers: { 'x-key': 'k-2' } });
+      expect(heard).toMatchObject({ url: '/v2/pets/7?tags=a%7Cb%7C', headers: { 'x-key': 'k-2' } });
       expect(tools[0]?._getDeclaration()?.responseJsonSchema).toMatchObject({
         properties: { name: { type: 'string' } },
       });
     }
+  });
+
+  test('of Swagger 2 may share bodies, and separate by tabs [openapi.documents] [openapi.bodies]', async () => {
+    const shared = (name: string) => ({ $ref: `#/parameters/${name}` });
+    const operation = (operationId: string, ...parameters: object[]) => ({
+      operationId,
+      parameters,
+      responses: {},
+    });
+    const tabbed = { in: 'query', type: 'array', items: { type: 'string' }, collectionFormat: 'tsv' };
+    const specDict = {
+      ...swagger,
+      security: [],
+      consumes: ['application/json'],
+      parameters: {
+        pet: { name: 'pet', in: 'body', required: true, schema: { $ref: '#/definitions/Pet' } },
+        age: { name: 'age', in: 'formData', type: 'integer', required: true },
+        kind: { name: 'kind', in: 'formData', type: 'string' },
+        tags: { ...tabbed, name: 'tags' },
+      },
+      paths: {
+        '/a': { post: operation('ofBody', shared('pet'), shared('tags'), { ...tabbed, name: 'more' }) },
+        '/b': {
+          parameters: [shared('pet')],
+          put: operation('ofPath'),
+          post: {
+            ...operation('ofForm', shared('age'), shared('kind')),
+            consumes: ['application/x-www-form-urlencoded'],
+          },
+        },
+      },
+    };
+    const toolset = new OpenAPIToolset({ specDict, allow: [api.host] });
+    const called = async (name: string, args: Record<string, unknown>) => {
+      const tool = (await toolset.getTools()).find((each) => each.name === name);
+      await tool?.runAsync({ args, toolContext: contextWith({ call: callOf() }) });
+      const { url = '', body = '' } = api.heard.at(-1) ?? {};
+      return [url, String(body)];
+    };
+    expect(await called('of_body', { name: 'Rex', tags: ['a', 'b'], more: ['c', 'd'] })).toEqual([
+      '/v2/a?tags=a%09b&more=c%09d',
+      '{"name":"Rex"}',
+    ]);
+    expect(await called('of_path', { name: 'Rex' })).toEqual(['/v2/b', '{"name":"Rex"}']);
+    expect(await called('of_form', { age: 7, kind: 'cat' })).toEqual(['/v2/b', 'age=7&kind=cat']);
   });
 
   test('of 3.0, 3.1 and 3.2 are read from files and servers too [openapi.documents] [openapi.tools]', async () => {
@@ -129,7 +174,7 @@ describe('documents [openapi.documents]', () => {
           : { specUrl: version === '3.1.1' ? file : pathToFileURL(file) };
       for (const source of [{ specDict: document }, elsewhere]) {
         const { heard, tools } = await calledBy(source);
-        expect(heard).toMatchObject({ method: 'GET', url: '/v3/pets/7?tags=a|b%7C' });
+        expect(heard).toMatchObject({ method: 'GET', url: '/v3/pets/7?tags=a%7Cb%7C' });
         expect(tools.map(({ name, isReadOnly }) => [name, isReadOnly])).toEqual([
           ['get_pet', true],
           ...(version === '3.2.0'
@@ -187,6 +232,32 @@ describe('documents [openapi.documents]', () => {
       expect(() => new OpenAPIToolset(options as never)).toThrow(/^OpenAPIToolset: /);
     }
   });
+});
+
+test('documents whose references multiply them are refused [openapi.bad]', async () => {
+  const schema = { type: 'object', description: 'x'.repeat(70_000) };
+  const shared = (paths: object) =>
+    JSON.stringify({
+      ...three('3.1.0'),
+      paths,
+      components: {
+        schemas: { [spelled(0)]: schema },
+        requestBodies: { B: { content: { 'text/x': { schema } } } },
+      },
+    });
+  const of = (count: number, operation: (n: number) => object) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`/p${n}`, { post: operation(n) }]));
+  const bodies = of(1_000, () => ({ requestBody: { $ref: '#/components/requestBodies/B' } }));
+  // Each is another text for the same place.
+  const spelled = (n: number) => n.toString(2).padStart(10, '0').replaceAll('0', 'a').replaceAll('1', '%61');
+  const definitions = of(1_000, (n) => ({
+    requestBody: { content: { 'text/x': { schema: { $ref: `#/components/schemas/${spelled(n)}` } } } },
+  }));
+  for (const paths of [bodies, definitions]) {
+    await expect(new OpenAPIToolset({ specStr: shared(paths) }).load()).rejects.toThrow(
+      'with its references written out it has more than 64 MiB',
+    );
+  }
 });
 
 test("ADK's parser and tools work by hand [openapi.tools]", async () => {

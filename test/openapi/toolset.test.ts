@@ -2,10 +2,13 @@ import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { findTool, resolveTools } from '../../src/flows/resolve-tools.ts';
+import { getLogger, type Logger, setLogger } from '../../src/logger.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import type { CallQuestions } from '../../src/tools/call-questions.ts';
 import { CallQuestions as Questions } from '../../src/tools/call-questions.ts';
 import { OpenAPIToolset } from '../../src/tools/openapi/openapi-toolset.ts';
+import { ArgumentNames } from '../../src/tools/openapi/operation-names.ts';
+import { boundedSchema } from '../../src/tools/openapi/operation-schema.ts';
 import type { OpenAPIToolsetOptions } from '../../src/tools/openapi/toolset-options.ts';
 import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import { callOf, contextWith, INIT } from '../definitions/tool-context.ts';
@@ -213,7 +216,26 @@ describe('operations', () => {
     expect(await urlOf({ server: 'test' })).toBe(`${api.origin}/test`);
     expect(await urlOf({ server: 1 })).toBe(`${api.origin}/test`);
     await expect(urlOf({ serverVariables: { region: 'mars' } })).rejects.toThrow('must be one of "eu", "us"');
-    await expect(urlOf({ server: 'http://plain.example.com' })).rejects.toThrow('over https only');
+    await expect(urlOf({ serverVariables: { regoin: 'us' } })).rejects.toThrow(
+      'serverVariables.regoin: no server of its operations has {regoin}; did you mean "region"?',
+    );
+    await expect(urlOf({ server: 'http://plain.example.com' })).rejects.toThrow(
+      /plain.example.com is asked over https only: choose another by server, or add "plain.example.com" to allow/,
+    );
+    await expect(urlOf({ server: 'http://localhost:8080' })).rejects.toThrow('add "localhost:8080" to allow');
+    await expect(urlOf({ server: 'http://169.254.169.254' })).rejects.toThrow(/choose another by server$/);
+    const plain = { url: 'http://pets.example.com/v1' };
+    const twins = { servers: [plain, { url: 'https://pets.example.com/v1' }] };
+    const twin = async (allow: string[]) =>
+      (
+        (await toolsetOf({ '/a': { get: {} } }, { allow }, twins).getTools())[0] as unknown as {
+          endpoint: { baseUrl: string };
+        }
+      ).endpoint.baseUrl;
+    expect(await twin([])).toBe('https://pets.example.com/v1');
+    expect(await twin(['pets.example.com'])).toBe(plain.url);
+    const elsewhere = new OpenAPIToolset({ specUrl: 'http://localhost:8080/openapi.json' });
+    await expect(elsewhere.load()).rejects.toThrow('add "localhost:8080" to allow');
     await expect(urlOf({ server: 'https://10.0.0.1' })).rejects.toThrow('not of the public internet');
   });
 });
@@ -265,6 +287,20 @@ describe('bodies', () => {
     expect(String(api.heard.at(-1)?.body)).toBe('plain');
     await call(toolsetOf(body('application/octet-stream', file)), { body: { base64: 'AAEC' } });
     expect([...(api.heard.at(-1)?.body ?? [])]).toEqual([0, 1, 2]);
+    // A model writes XML itself.
+    const xml = toolsetOf(
+      body('application/xml', { type: 'object', description: 'A pet.', properties: { name: str } }),
+    );
+    const [of] = await xml.getTools();
+    expect(of?._getDeclaration()?.parametersJsonSchema).toMatchObject({
+      properties: {
+        body: { type: 'string', description: 'A pet. A text of the type application/xml.' },
+      },
+    });
+    await call(xml, { body: '<pet><name>Rex</name></pet>' });
+    expect(api.heard.at(-1)).toMatchObject({ headers: { 'content-type': 'application/xml' } });
+    expect(String(api.heard.at(-1)?.body)).toBe('<pet><name>Rex</name></pet>');
+    await expect(call(xml, { body: { name: 'Rex' } })).rejects.toThrow('invalid arguments');
     // In JSON there are no files.
     await call(toolsetOf(body('application/json', { type: 'object', properties: { file } })), {
       file: 'AAEC',
@@ -348,6 +384,49 @@ describe('security', () => {
     expect(api.heard).toHaveLength(4);
   });
 
+  test('that a function has none of is missing [openapi.security]', async () => {
+    for (const none of [null, '', undefined]) {
+      const toolset = secured([{ key: [] }], { credentials: { key: () => none as undefined } });
+      await expect(call(toolset)).rejects.toThrow('no credentials: it needs key (missing)');
+    }
+    expect(api.heard).toEqual([]);
+  });
+
+  test('of a mistyped scheme is an error; one that no operation asks for is told once [openapi.security]', async () => {
+    await expect(secured([{ key: [] }], { credentials: { keyy: 'k-1' } }).load()).rejects.toThrow(
+      /credentials\.keyy: the document has no such security scheme, only "key", .*; did you mean "key"\?/,
+    );
+    const told: string[] = [];
+    const known = getLogger();
+    setLogger({ warn: (text: string) => void told.push(text) } as Logger);
+    try {
+      const open = (options: OpenAPIToolsetOptions) =>
+        toolsetOf({ '/a': { get: {} } }, options, { components });
+      const toolset = open({ credentials: { key: 'k-1' } });
+      await toolset.load();
+      await toolset.close();
+      await toolset.load();
+      await open({}).load();
+      await secured([{ key: [] }], { credentials: { key: 'k-1' } }).load();
+    } finally {
+      setLogger(known);
+    }
+    expect(told).toEqual([expect.stringContaining('credentials are given, and sent with no operation')]);
+  });
+
+  test('comes before arguments of its name, which are left out [openapi.security] [openapi.injection]', async () => {
+    const open = (place: string) => ({ name: place, in: place, schema: { type: 'object' } });
+    const toolset = toolsetOf(
+      {
+        '/a': { get: { security: [{ query: [], cookie: [] }], parameters: [open('query'), open('cookie')] } },
+      },
+      { credentials: { query: 'real-1', cookie: 'real-2' } },
+      { components },
+    );
+    await call(toolset, { query: { k: 'mine', K: 'mine', a: 'b' }, cookie: { sid: 'mine', c: 'd' } });
+    expect(api.heard[0]).toMatchObject({ url: '/v1/a?a=b&k=real-1', headers: { cookie: 'c=d; sid=real-2' } });
+  });
+
   test('that is missing is asked of people, one credential for a scheme of one API [openapi.ask]', async () => {
     const questions = new Questions();
     const context = inCall(questions);
@@ -369,6 +448,28 @@ describe('security', () => {
         : undefined;
     await call(toolset, {}, { context: inCall(new Questions({ credentialOf })) });
     expect(api.heard[0]?.headers.authorization).toBe(`Basic ${btoa('u:secret-p')}`);
+    const large = 'd'.repeat(10_000);
+    const scopes = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`s${n}`, large]));
+    const flow = { authorizationUrl: 'https://id.example.com/a', scopes, 'x-large': large };
+    const hostile = { type: 'oauth2', description: large, 'x-large': large, flows: { implicit: flow } };
+    const asked = new Questions();
+    await call(toolsetOf({ '/a': { get: {} } }, { authScheme: hostile }), {}, { context: inCall(asked) });
+    expect(asked.asked).toMatchObject({
+      authConfig: {
+        authScheme: { type: 'oauth2', flows: { implicit: { scopes: { s0: 'd'.repeat(500) } } } },
+      },
+    });
+    expect(JSON.stringify(asked.asked).length).toBeLessThan(40_000);
+    // Of authScheme, too: each key of an API is one of its own, and askForCredentials counts.
+    const authScheme = { type: 'apiKey', in: 'header', name: 'X-Team' };
+    const own = new Questions();
+    await call(toolsetOf({ '/a': { get: {} } }, { authScheme }), {}, { context: inCall(own) });
+    expect(own.asked).toMatchObject({
+      authConfig: { credentialKey: `openapi:${api.origin}:apiKey:header:X-Team` },
+    });
+    await expect(
+      call(toolsetOf({ '/a': { get: {} } }, { authScheme, askForCredentials: false })),
+    ).rejects.toThrow('no credentials');
   });
 
   test('leaves no secret in results and errors, and does not follow to another host [openapi.secrets]', async () => {
@@ -381,11 +482,34 @@ describe('security', () => {
     const failure = await call(toolset).catch((error: Error) => error.message);
     expect(failure).toMatch(/the server answered 400: .*\[removed\]/);
     expect(failure).not.toMatch(/ret-1|ret%202/);
+    // As PHP, ASP.NET, Python and pages write them.
+    const key = 'ab+cd/EF=="ü&';
+    const forms: [string, string][] = [
+      ['application/json', JSON.stringify({ [key]: [key, { deep: key }] }).replaceAll('/', '\\/')],
+      ['application/json', JSON.stringify({ key }).replaceAll('+', '\\u002B').replaceAll('ü', '\\u00fc')],
+      ['text/plain', JSON.stringify({ key }).replaceAll('/', '\\/').replaceAll('+', '\\u002b')],
+      [
+        'text/html',
+        `<a href="/?k=${encodeURIComponent(key).replaceAll(/%../g, (each) => each.toLowerCase())}">${key.replace('&', '&amp;')}</a>`,
+      ],
+    ];
+    for (const [type, body] of forms) {
+      api.answer = (_, response) => response.setHeader('content-type', type).end(body);
+      const told = JSON.stringify(await call(secured([{ query: [] }], { credentials: { query: key } })));
+      expect(told).toContain('[removed]');
+      expect(told).not.toMatch(/ab.{1,6}cd/i);
+    }
+    const numeric = secured([{ key: [] }], { credentials: { key: '12345678' } });
+    api.answer = (_, response) =>
+      response.setHeader('content-type', 'application/json').end('{"a":12345678,"b":123456789}');
+    expect(await call(numeric)).toEqual({ a: '[removed]', b: 123456789 });
     const other = await serveApi();
     api.answer = (_, response) => response.writeHead(302, { location: `${other.origin}/b` }).end();
-    await call(secured([{ key: [], query: [] }], { credentials, allow: [api.host, other.host] }));
-    expect(other.heard).toMatchObject([{ method: 'GET', url: '/b' }]);
-    expect(JSON.stringify(other.heard[0]?.headers)).not.toContain('ret-1');
+    const both = secured([{ key: [], query: [] }], { credentials, allow: [api.host, other.host] });
+    await expect(call(both)).rejects.toThrow(
+      '127.0.0.1 redirects to another host: 127.0.0.1 is asked over https only',
+    );
+    expect(other.heard).toEqual([]);
     await expect(call(toolset)).rejects.toThrow('over https only');
   });
 });
@@ -443,7 +567,7 @@ describe('hostile and half-valid documents', () => {
     if (reason !== '"$ref"') expect(error?.message).toContain(reason);
     else
       expect(error?.message).toContain(
-        'operation "get /a": $ref "#/components/parameters/None" leads to nothing',
+        'operation "get /a": $ref "#/components/parameters/None" leads to nothing; leave it out by exclude: { operations: ["get_a"] }',
       );
   });
 
@@ -494,6 +618,23 @@ describe('hostile and half-valid documents', () => {
       { components: { schemas } },
     );
     await expect(wide.load()).rejects.toThrow('more than 5000 parts of allOf');
+    // Names that are one word in snake case, and a value that each of many schemas names.
+    const names = new ArgumentNames(false);
+    const began = performance.now();
+    for (let n = 0; n < 40_000; n += 1)
+      names.next(`a${n.toString(2).replaceAll('0', '-').replaceAll('1', '!')}`);
+    const value = Array.from({ length: 100_000 }, (_, n) => `abcd${n % 10}`);
+    const schema = { type: 'string', default: value, const: { value }, enum: [value, 'a'] };
+    const told = boundedSchema(
+      () => schema,
+      'request',
+      (read) => ({
+        anyOf: Array.from({ length: 250 }, () => read({ $ref: '#/x' })),
+      }),
+    );
+    expect(told).toEqual({ anyOf: Array.from({ length: 250 }, () => ({ type: 'string', enum: ['a'] })) });
+    // Quadratic work takes a minute.
+    expect(performance.now() - began).toBeLessThan(5_000);
     const pattern = tools[2];
     await expect(pattern?.readArguments({ body: `${'a'.repeat(50_000)}!` })).rejects.toThrow(
       'invalid arguments',
@@ -523,12 +664,17 @@ test('arguments cannot leave their place: no other path, header, cookie or host 
   const [tool] = await toolset.getTools();
   const declared = tool?._getDeclaration()?.parametersJsonSchema as { properties: Json } | undefined;
   expect(Object.keys(declared?.properties ?? {})).toEqual(['id', 'b', 'h', 'c', 'q']);
-  await call(toolset, { id: '../..//?#@', b: 'x/y', c: 'a; d=e\r\n', q: '#&a=b+c/d' });
-  expect(api.heard[0]?.url).toBe('/v1/pets/..%2F..%2F%2F%3F%23%40/.x%2Fy?q=%23%26a%3Db%2Bc/d');
+  await call(toolset, { id: '..x//?#@', b: 'x/y', c: 'a; d=e\r\n', q: '#&a=b+c/d' });
+  expect(api.heard[0]?.url).toBe('/v1/pets/..x%2F%2F%3F%23%40/.x%2Fy?q=%23%26a%3Db%2Bc/d');
   expect(api.heard[0]?.headers.cookie).toBe('c=a%3B%20d%3De%0D%0A');
   for (const args of [
     { id: '..', b: 'x' },
     { id: '.', b: 'x' },
+    { id: '../../admin', b: 'x' },
+    { id: 'a/..', b: 'x' },
+    { id: '..;/admin', b: 'x' },
+    { id: 'a\\..\\b', b: 'x' },
+    { id: 'x', b: 'a/./b' },
     { id: '', b: 'x' },
     { id: 'x', b: '.' },
     { id: 'x', b: 'x', h: 'a\r\nX: y' },
@@ -538,6 +684,26 @@ test('arguments cannot leave their place: no other path, header, cookie or host 
   }
   await expect(call(toolset, { b: 'x' })).rejects.toThrow('invalid arguments');
   expect(api.heard).toHaveLength(1);
+});
+
+test('options that no request can follow are refused, and headers may be a promise [openapi.bad]', async () => {
+  for (const toolOptions of [
+    { idempotencyHeader: 5 },
+    { idempotencyHeader: 'Idempotency Key' },
+    { allow: '127.0.0.1' },
+    { allow: [5] },
+    { headerProvider: {} },
+  ] as unknown as Required<OpenAPIToolsetOptions>['toolOptions'][]) {
+    const [name] = Object.keys(toolOptions) as [string];
+    await expect(toolsetOf({ '/a': { post: {} } }, { toolOptions }).load()).rejects.toMatchObject({
+      code: 'HOLDFAST_DEFINITION',
+      message: expect.stringContaining(`${name}: expected`),
+    });
+  }
+  await call(toolsetOf({ '/a': { get: {} } }, { headerProvider: async () => ({ 'x-team': 'a' }) }));
+  expect(api.heard[0]?.headers['x-team']).toBe('a');
+  const wrong = { headerProvider: () => 'x' } as unknown as OpenAPIToolsetOptions;
+  await expect(call(toolsetOf({ '/a': { get: {} } }, wrong))).rejects.toThrow('expected headers by name');
 });
 
 describe('answers', () => {
@@ -556,6 +722,26 @@ describe('answers', () => {
         .writeHead(404, { 'content-type': 'application/json' })
         .end(`{"error":"${'x'.repeat(100_000)}"}`);
     const failure = (await call(get()).catch((error: unknown) => error)) as Error;
+    // An answer without a body has headers of one.
+    api.answer = ({ method }, response) =>
+      response
+        .writeHead(method === 'HEAD' ? 200 : 204, { 'content-type': 'application/pdf', etag: 'y' })
+        .end();
+    const headers = { etag: 'y', 'content-type': 'application/pdf' };
+    expect(await call(toolsetOf({ '/a': { head: {} } }))).toEqual({ status: 200, headers });
+    expect(await call(toolsetOf({ '/a': { delete: {} } }))).toEqual({ status: 204, headers });
+    // The status counts, also where the body is not what its headers say.
+    let status = 404;
+    api.answer = (_, response) => response.writeHead(status, { 'content-encoding': 'gzip' }).end('no gzip');
+    for (const method of ['get', 'post']) {
+      await expect(call(toolsetOf({ '/a': { [method]: {} } }))).rejects.toMatchObject({
+        code: 'HOLDFAST_HTTP_STATUS',
+        message: expect.stringMatching(/the server answered 404: \(its body can't be read\)$/),
+      });
+    }
+    status = 200;
+    await expect(call(get())).rejects.toThrow("the answer can't be decoded as gzip");
+    await expect(call(toolsetOf({ '/a': { post: {} } }))).rejects.toThrow('; it has run');
     expect(failure).toMatchObject({ code: 'HOLDFAST_HTTP_STATUS', retryable: false });
     expect(failure.message).toMatch(/^Error in tool 'get_a': the server answered 404: \{"error":"xxx/);
     expect(failure.message.length).toBeLessThan(5_000);
@@ -600,6 +786,29 @@ describe('answers', () => {
     expect(handle.preview).toMatch(/^\["row 0"/);
     expect(saved.get(handle.artifact)).toMatchObject({ mimeType: 'application/json' });
     expect(String(saved.get(handle.artifact)?.bytes)).toBe(large);
+    const key = `${'s/'.repeat(200)}+é%&`;
+    const keyed = toolsetOf(
+      { '/a': { get: { security: [{ key: [] }] } } },
+      { credentials: { key } },
+      { components: { securitySchemes: { key: { type: 'apiKey', in: 'query', name: 'k' } } } },
+    );
+    const forms = [key, encodeURIComponent(key), JSON.stringify(key).replaceAll('/', '\\u002F').slice(1, -1)];
+    for (const type of ['text/plain', 'application/pdf']) {
+      for (const form of forms) {
+        const body = Buffer.from(`${'x'.repeat(300_000)}${form}${'y'.repeat(100_000)}${form}`);
+        api.answer = (_, response) => {
+          response.setHeader('content-type', type);
+          // Cut within each secret.
+          for (const at of [300_150, 300_000 + 100_000 + Buffer.byteLength(form) + 150])
+            response.write(body.subarray(at === 300_150 ? 0 : 300_150, at));
+          response.end(body.subarray(400_150 + Buffer.byteLength(form)));
+        };
+        const { artifact } = (await call(keyed, {}, { context: context() })) as { artifact: string };
+        expect(String(saved.get(artifact)?.bytes).replaceAll(/x{300000}|y{100000}/g, '-')).toBe(
+          '-[removed]-[removed]',
+        );
+      }
+    }
     const small = toolsetOf({ '/a': { get: {} } }, { toolOptions: { maxResponseBytes: 1_000 } });
     await expect(call(small, {}, { context: context() })).rejects.toThrow('more than 1000 bytes');
   });

@@ -68,7 +68,13 @@ beforeAll(async () => {
   const routing = new LlmAgent({ name: 'routing', model: spare, tools, modelRetry: once });
   const priced = new App({
     name: 'priced',
-    rootAgent: new LlmAgent({ name: 'paying', model: spare, tools, modelRetry: once }),
+    rootAgent: new LlmAgent({
+      ...{ name: 'paying', model: spare, tools, modelRetry: once },
+      afterModelCallback: ({ context, response: { usageMetadata } }) =>
+        context.userContent?.parts?.[0]?.text === 'edit' && usageMetadata !== undefined
+          ? { content: { role: 'model', parts: [{ text: 'edited' }] }, usageMetadata }
+          : undefined,
+    }),
     durable: {
       budgets: { turn: { cost: 100 } },
       prices: {
@@ -210,6 +216,23 @@ describe('a routed model', () => {
     expect(ran).toEqual([7]);
   });
 
+  test('is asked although all of its routes have refused one step [model.routed]', async () => {
+    route = (errors) => (errors === undefined ? 'openai' : 'anthropic');
+    const limited = () => ({ fault: { status: 429, headers: { 'retry-after': '600' } } });
+    const both = ['openai.responses', 'anthropic.messages'];
+    for (const provider of both) serverOf(provider).reset(limited);
+    await environment.client.sendMessage({
+      ...{ app: 'test', userId: 'ada', sessionId: 'limited routes', message: 'go', agent: 'routing' },
+    });
+    await expect.poll(() => serverOf('anthropic.messages').requests.length).toBe(1);
+    // The step's failure is recorded by now or soon: other turns ask in the meantime, and after it.
+    for (const provider of both) serverOf(provider).reset(() => ({ text: 'free' }));
+    for (let turn = 0; turn < 3; turn += 1) {
+      const { result } = await environment.run({ message: 'go', agent: 'routing' });
+      expect(result).toMatchObject({ status: 'completed', text: 'free' });
+    }
+  });
+
   test('fails with the last error where its router knows no other, and costs what its routes cost [model.routed.price]', async () => {
     route = () => undefined;
     const lost = await environment.run({ message: 'go', agent: 'routing' });
@@ -221,6 +244,10 @@ describe('a routed model', () => {
     }));
     const { result } = await environment.run({ message: 'go', app: 'priced', agent: 'paying' });
     expect(result.usage?.cost).toBeCloseTo((600 * 2 + 400 * 1 + 100 * 10) / 1e6);
+    // A callback's new response has the tokens, and no route of its own.
+    const edited = await environment.run({ message: 'edit', app: 'priced', agent: 'paying' });
+    expect(edited.result).toMatchObject({ status: 'completed', text: 'edited' });
+    expect(edited.result.usage?.cost).toBeCloseTo((600 * 2 + 400 * 1 + 100 * 10) / 1e6);
   });
 });
 

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { getLogger } from '../../logger.ts';
 import { isRecord } from '../../protocol/json.ts';
@@ -37,6 +38,12 @@ const FIELDS: Record<keyof AiSdkModelParams, 'string' | 'object' | undefined> = 
 
 /** Different warnings of one model that are logged, at most. */
 const MOST_WARNINGS = 50;
+
+/** Milliseconds: with more a timer ends at once. */
+const LONGEST_TIMEOUT = 2 ** 31 - 1;
+
+/** Milliseconds that a failure waits for headers, whose secrets it must not tell. */
+const LONGEST_SIGN_IN = 1_000;
 
 /**
  * Any model of the AI SDK: OpenAI, Anthropic, Bedrock, Mistral, OpenRouter, local servers. Each call is one request: retries are
@@ -112,12 +119,8 @@ export class AiSdkModel extends BaseLlm {
     abortSignal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void> {
     const abandoned = new AbortController();
-    const { timeout } = llmRequest.config?.httpOptions ?? {};
-    const signals = [
-      abortSignal,
-      llmRequest.config?.abortSignal,
-      timeout === undefined ? undefined : AbortSignal.timeout(timeout),
-    ];
+    const late = timeoutOf(llmRequest.config?.httpOptions?.timeout);
+    const signals = [abortSignal, llmRequest.config?.abortSignal, late];
     const aborted = AbortSignal.any(signals.filter((signal) => signal !== undefined));
     let progress: NonNullable<FailedCall['progress']> = 'preparing';
     let model = this.#loaded;
@@ -153,9 +156,13 @@ export class AiSdkModel extends BaseLlm {
         yield answer.all(await asked.doGenerate(options), options.responseFormat?.type === 'json');
       }
     } catch (error) {
+      if (error instanceof ModelError) throw error;
       throw failureOf(error, {
         abortSignal: aborted,
-        secrets: [...this.#secretsOf(model), ...secretHeaders(llmRequest.config?.httpOptions?.headers)],
+        secrets: [
+          ...(await this.#secretsOf(model)),
+          ...secretHeaders(llmRequest.config?.httpOptions?.headers),
+        ],
         progress,
         provider: this.#providerName(),
         keyVariable: this.#named?.provider.keyVariable,
@@ -204,12 +211,12 @@ export class AiSdkModel extends BaseLlm {
     return prefix === 'openai' ? 'openai.responses' : `${prefix}.`;
   }
 
-  #secretsOf(model: AiSdkLanguageModel | undefined): string[] {
+  async #secretsOf(model: AiSdkLanguageModel | undefined): Promise<string[]> {
     return [
       ...this.#secrets,
       ...secretHeaders(this.#params.headers),
       ...providerKeys(),
-      ...configuredSecrets(model),
+      ...(await configuredSecrets(model)),
     ];
   }
 
@@ -222,18 +229,30 @@ export class AiSdkModel extends BaseLlm {
   }
 }
 
+/** @throws ModelError for a time that is none. */
+function timeoutOf(timeout: number | undefined): AbortSignal | undefined {
+  if (timeout === undefined) return undefined;
+  if (Number.isSafeInteger(timeout) && timeout > 0)
+    return AbortSignal.timeout(Math.min(timeout, LONGEST_TIMEOUT));
+  throw new ModelError({
+    kind: 'bad_request',
+    message: `generateContentConfig.httpOptions.timeout: expected whole milliseconds, 1 or more, got ${timeout}.`,
+  });
+}
+
 function nameOf({ provider, modelId }: AiSdkLanguageModel): string {
   const [root = provider] = provider.split('.');
   return `${root}/${modelId}`;
 }
 
-/** Provider packages make their headers, with the key, by a function of their models. */
-function configuredSecrets(model: AiSdkLanguageModel | undefined): string[] {
+/** Provider packages make their headers, with the key, by a function of their models; some sign in first. */
+async function configuredSecrets(model: AiSdkLanguageModel | undefined): Promise<string[]> {
   try {
     const config: unknown = model === undefined ? undefined : Reflect.get(model, 'config');
-    const headers: unknown =
-      isRecord(config) && typeof config.headers === 'function' ? config.headers() : undefined;
-    if (!isRecord(headers) || headers instanceof Promise) return [];
+    if (!isRecord(config) || typeof config.headers !== 'function') return [];
+    const late = setTimeout(LONGEST_SIGN_IN, undefined, { ref: false });
+    const headers: unknown = await Promise.race([config.headers(), late]);
+    if (!isRecord(headers)) return [];
     const texts = Object.entries(headers).filter(
       (entry): entry is [string, string] => typeof entry[1] === 'string',
     );

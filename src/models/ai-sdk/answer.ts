@@ -1,4 +1,5 @@
 import type {
+  LanguageModelV4Citation,
   LanguageModelV4Content,
   LanguageModelV4FinishReason,
   LanguageModelV4GenerateResult,
@@ -42,6 +43,9 @@ interface OpenInput {
 /** Characters of one answer, at most: a server that never stops writing fills no worker's memory. */
 const MOST_CHARACTERS = 32 * 1024 * 1024;
 
+/** Characters that each part, and each source, counts beside its own: it has its origin with it. */
+const OF_A_PART = 100;
+
 /** JSON bytes of what an answer's provider tells beside its parts, at most. */
 const MOST_METADATA = 32 * 1024;
 
@@ -78,8 +82,7 @@ export class Answer {
     for (const content of result.content) this.#add(content);
     this.#respond(result.response ?? {});
     this.#end(result.finishReason, result.usage, result.providerMetadata);
-    const { structuredOutputText: text } = result;
-    if (isJson && text !== undefined) this.#replaceTexts(text);
+    if (isJson && result.structuredOutputText !== undefined) this.#replaceTexts(result.structuredOutputText);
     return this.whole();
   }
 
@@ -101,20 +104,19 @@ export class Answer {
         return this.#grow(part.type === 'text-delta' ? 'text' : 'reasoning', part);
       case 'text-end':
       case 'reasoning-end': {
-        const block = this.#open.get(keyOf(part.type === 'text-end' ? 'text' : 'reasoning', part.id));
-        if (block !== undefined) block.metadata = metadataOf(part.providerMetadata) ?? block.metadata;
+        const key = keyOf(part.type === 'text-end' ? 'text' : 'reasoning', part.id);
+        const block = this.#open.get(key);
+        if (block !== undefined) this.#describe(block, part.providerMetadata);
         if (part.type === 'text-end') this.#cite(part.citations);
-        this.#open.delete(keyOf(part.type === 'text-end' ? 'text' : 'reasoning', part.id));
+        this.#open.delete(key);
         return undefined;
       }
-      case 'tool-input-start':
-        this.#inputs.set(part.id, {
-          name: part.toolName,
-          text: '',
-          ended: false,
-          providerExecuted: part.providerExecuted === true,
-        });
+      case 'tool-input-start': {
+        const { id, toolName: name, providerExecuted = false } = part;
+        this.#count(OF_A_PART + name.length);
+        this.#inputs.set(id, { name, text: '', ended: false, providerExecuted });
         return undefined;
+      }
       case 'tool-input-delta':
         return this.#input(part.id, part.delta);
       case 'tool-input-end': {
@@ -177,27 +179,19 @@ export class Answer {
       case 'text':
       case 'reasoning':
         this.#count(content.text.length);
-        this.#parts.push({
-          kind: content.type,
-          text: content.text,
-          metadata: metadataOf(content.providerMetadata),
-        });
+        this.#block(content.type, content.text, content.providerMetadata);
         if (content.type === 'text') this.#cite(content.citations);
         return;
       case 'tool-call':
         this.#inputs.delete(content.toolCallId);
         this.#count(content.input.length);
-        this.#parts.push(content.providerExecuted ? this.#verbatim(content) : this.#call(content));
+        this.#push(content.providerExecuted ? this.#verbatim(content) : this.#call(content));
         return;
       case 'file':
         this.#file(content);
         return;
       case 'source':
-        this.#citations.push(
-          content.sourceType === 'url'
-            ? { uri: content.url, ...(content.title !== undefined && { title: content.title }) }
-            : { title: content.title },
-        );
+        this.#cite([{ source: content }]);
         return;
       case 'tool-approval-request':
         throw new ModelError({
@@ -208,15 +202,48 @@ export class Answer {
       default:
         // A preliminary result is followed by the result itself.
         if (content.type !== 'tool-result' || content.preliminary !== true)
-          this.#parts.push(this.#verbatim(content));
+          this.#push(this.#verbatim(content));
     }
   }
 
   #begin(kind: Block['kind'], id: string, metadata: unknown): Block {
-    const block: Block = { kind, text: '', metadata: metadataOf(metadata) };
-    this.#parts.push(block);
+    const block = this.#block(kind, '', metadata);
     this.#open.set(keyOf(kind, id), block);
     return block;
+  }
+
+  #block(kind: Block['kind'], text: string, metadata: unknown): Block {
+    const block: Block = { kind, text, metadata: undefined };
+    this.#count(OF_A_PART);
+    this.#describe(block, metadata);
+    this.#parts.push(block);
+    return block;
+  }
+
+  /** Later metadata of a block replace earlier ones. */
+  #describe(block: Block, given: unknown): void {
+    const metadata = metadataOf(given);
+    if (metadata === undefined) return;
+    this.#count(lengthOf(metadata) - lengthOf(block.metadata));
+    block.metadata = metadata;
+  }
+
+  #push(part: Part): void {
+    this.#count(OF_A_PART + lengthOf(part.partMetadata));
+    this.#parts.push(part);
+  }
+
+  #cite(citations: readonly LanguageModelV4Citation[] = []): void {
+    for (const { source, startIndex, endIndex } of citations) {
+      const citation = {
+        ...(source.sourceType === 'url' && { uri: source.url }),
+        ...(source.title !== undefined && { title: source.title }),
+        ...(startIndex !== undefined && { startIndex }),
+        ...(endIndex !== undefined && { endIndex }),
+      };
+      this.#count(OF_A_PART + lengthOf(citation));
+      this.#citations.push(citation);
+    }
   }
 
   #grow(
@@ -226,7 +253,7 @@ export class Answer {
     const block = this.#open.get(keyOf(kind, id)) ?? this.#begin(kind, id, undefined);
     this.#count(delta.length);
     block.text += delta;
-    block.metadata = metadataOf(providerMetadata) ?? block.metadata;
+    this.#describe(block, providerMetadata);
     if (delta === '') return undefined;
     return partial(kind === 'text' ? { text: delta } : { text: delta, thought: true });
   }
@@ -244,7 +271,7 @@ export class Answer {
   /** The packages send each call whole at its end. One that doesn't has sent all of its arguments by then. */
   #callsWithoutEnd(): void {
     for (const [toolCallId, { name: toolName, text: input, ended, providerExecuted }] of this.#inputs) {
-      if (ended && !providerExecuted) this.#parts.push(this.#call({ toolCallId, toolName, input }));
+      if (ended && !providerExecuted) this.#push(this.#call({ toolCallId, toolName, input }));
     }
     this.#inputs.clear();
   }
@@ -268,12 +295,12 @@ export class Answer {
     const origin = this.#origin(metadataOf(providerMetadata));
     const data = isRecord(given) && 'type' in given ? (given.data ?? given.url) : given;
     if (data instanceof URL) {
-      this.#parts.push(withOrigin({ fileData: { fileUri: data.href, mimeType } }, origin));
+      this.#push(withOrigin({ fileData: { fileUri: data.href, mimeType } }, origin));
       return;
     }
     const base64 = data instanceof Uint8Array ? Buffer.from(data).toString('base64') : String(data);
     this.#count(base64.length);
-    this.#parts.push(withOrigin({ inlineData: { data: base64, mimeType } }, origin));
+    this.#push(withOrigin({ inlineData: { data: base64, mimeType } }, origin));
   }
 
   #blockPart({ kind, text, metadata }: Block): Part[] {
@@ -290,17 +317,6 @@ export class Answer {
   #replaceTexts(text: string): void {
     const kept = this.#parts.filter((part) => !('kind' in part) || part.kind !== 'text');
     this.#parts.splice(0, this.#parts.length, ...kept, { text });
-  }
-
-  #cite(citations: Extract<LanguageModelV4Content, { type: 'text' }>['citations']): void {
-    for (const { source, startIndex, endIndex } of citations ?? []) {
-      this.#citations.push({
-        ...(source.sourceType === 'url' && { uri: source.url }),
-        ...(source.title !== undefined && { title: source.title }),
-        ...(startIndex !== undefined && { startIndex }),
-        ...(endIndex !== undefined && { endIndex }),
-      });
-    }
   }
 
   #respond({ id, modelId }: { id?: string; modelId?: string }): void {
@@ -347,6 +363,10 @@ function metadataOf(given: unknown): Metadata | undefined {
   return isRecord(given) && Object.keys(given).length > 0
     ? (plainJson(given) as Metadata | undefined)
     : undefined;
+}
+
+function lengthOf(value: object | undefined): number {
+  return value === undefined ? 0 : JSON.stringify(value).length;
 }
 
 /** As the store will have it. */

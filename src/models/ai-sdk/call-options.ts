@@ -7,6 +7,7 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
 import type { ContentUnion, FunctionDeclaration, GenerateContentConfig, ThinkingConfig } from '@google/genai';
+import type { Part } from '../../events/content.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { isProviderSchema, providerToJsonSchema } from '../../schema/provider-schema.ts';
 import { withObjectRoot } from '../../schema/subschemas.ts';
@@ -248,14 +249,31 @@ function reasoningOf(
     );
   }
   const effort = site.isV3 ? undefined : asked;
-  if (!site.provider.includes('anthropic') || !endsInForeignCall(contents, site)) return effort;
-  const { anthropic } = options;
-  const thinks = isRecord(anthropic?.thinking) && anthropic.thinking.type !== 'disabled';
-  if (!thinks && (effort === undefined || effort === 'none')) return effort;
-  // Anthropic refuses to think on about a call that has none of its own thoughts before it.
-  site.warn("thinking, in a step that answers another model's calls");
-  if (thinks) options.anthropic = { ...anthropic, thinking: { type: 'disabled' } };
+  const typeOf = ([name, field]: (typeof THINKING)[number]) => {
+    const given = options[name]?.[field];
+    return isRecord(given) ? given.type : 'disabled';
+  };
+  const asking = THINKING.filter((option) => typeOf(option) !== 'disabled');
+  if (asking.length === 0 && (effort === undefined || effort === 'none')) return effort;
+  const isEnabled = asking.some((option) => typeOf(option) === 'enabled');
+  if (!isClaude(site) || mayThink(contents, site, isEnabled)) return effort;
+  // Anthropic refuses to think on about calls that have none of its own thoughts before them.
+  site.warn('thinking, in a turn whose calls were made without it');
+  for (const [name, field] of asking) options[name] = { ...options[name], [field]: { type: 'disabled' } };
   return 'none';
+}
+
+/** Options of providers that let Claude think. */
+const THINKING = [
+  ['anthropic', 'thinking'],
+  ['bedrock', 'reasoningConfig'],
+  ['amazonBedrock', 'reasoningConfig'],
+] as const;
+
+function isClaude({ provider, model }: CallSite): boolean {
+  return (
+    provider.includes('anthropic') || (provider.startsWith('amazon-bedrock') && model.includes('anthropic'))
+  );
 }
 
 /** Tokens of a budget that an effort stands for, at most. */
@@ -273,14 +291,25 @@ function effortOf({ thinkingLevel, thinkingBudget }: ThinkingConfig): Reasoning 
   return EFFORTS.find(([most]) => thinkingBudget <= most)?.[1] ?? 'high';
 }
 
-function endsInForeignCall(contents: ModelRequest['contents'], { provider, model }: CallSite): boolean {
-  const answers = contents.at(-1)?.parts?.some(({ functionResponse }) => functionResponse !== undefined);
-  const calls = contents.findLast(({ role }) => role === 'model')?.parts ?? [];
-  return (
-    answers === true &&
-    calls.some((part) => {
-      const origin = originOf(part);
-      return part.functionCall !== undefined && (origin?.provider !== provider || origin.model !== model);
-    })
-  );
+/**
+ * Whether the calls that the request ends in, and those right before them, are this model's own, and thoughts of its own come first.
+ *
+ * @param needsThought thinking that a model may leave out needs none.
+ */
+function mayThink(
+  contents: ModelRequest['contents'],
+  { provider, model }: CallSite,
+  needsThought: boolean,
+): boolean {
+  const isOwn = (part: Part) => {
+    const origin = originOf(part);
+    return origin?.provider === provider && origin.model === model;
+  };
+  const said = contents.filter(({ role }) => role === 'model').map(({ parts = [] }) => parts);
+  const isCall = ({ functionCall }: Part) => functionCall !== undefined;
+  const calling = said.slice(said.findLastIndex((parts) => !parts.some(isCall)) + 1);
+  if (!calling.flat().filter(isCall).every(isOwn)) return false;
+  const [begun = []] = calling;
+  const thoughts = begun.slice(0, begun.findIndex(isCall)).filter((part) => part.thought && isOwn(part));
+  return !needsThought || calling.length === 0 || thoughts.length > 0;
 }

@@ -93,7 +93,10 @@ function statusOf(error: unknown): number | undefined {
 
 /** Waiting doesn't fill an account: without this the turn would wait for a limit that never ends. */
 function isUsedUp(error: unknown): boolean {
-  const told = [thrownField(error, 'code'), thrownField(error, 'type'), thrownField(error, 'responseBody')];
+  const inner = thrownField(error, 'error');
+  const told = [error, isRecord(inner) ? inner : {}].flatMap((each) =>
+    ['code', 'type', 'responseBody'].map((field) => thrownField(each, field)),
+  );
   return told.some((each) => typeof each === 'string' && each.includes('insufficient_quota'));
 }
 

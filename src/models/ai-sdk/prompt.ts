@@ -32,6 +32,9 @@ type UserPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
 /** The result of a call that the transcript has none for: providers refuse a call without one. */
 const UNANSWERED = 'the call has no response';
 
+/** Words between results and the user's next message, which models of Mistral want. */
+const NOTHING_SAID = '…';
+
 /** Characters of an address that a model is told instead of its file: one may hold the file itself. */
 const LONGEST_URL = 500;
 
@@ -104,8 +107,15 @@ class Prompt {
     const content = parts.flatMap((part) => this.#userParts(part));
     if (content.length === 0) return;
     const last = this.#messages.at(-1);
-    if (last?.role === 'user') last.content.push(...content);
-    else this.#messages.push({ role: 'user', content });
+    if (last?.role === 'user') {
+      last.content.push(...content);
+      return;
+    }
+    const isOfMistral = /[sx]tral/i.test(`${this.#site.provider} ${this.#site.model}`);
+    // "Unexpected role 'user' after role 'tool'"
+    if (last?.role === 'tool' && isOfMistral)
+      this.#messages.push({ role: 'assistant', content: [textPart(NOTHING_SAID)] });
+    this.#messages.push({ role: 'user', content });
   }
 
   #userParts(part: Part): UserPart[] {

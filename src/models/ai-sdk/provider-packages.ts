@@ -65,7 +65,14 @@ function openAiCompatible(): Record<string, unknown> {
     });
   }
   const apiKey = variable('OPENAI_COMPATIBLE_API_KEY');
-  return { name: 'openai-compatible', baseURL, includeUsage: true, ...(apiKey !== undefined && { apiKey }) };
+  return {
+    name: 'openai-compatible',
+    baseURL,
+    includeUsage: true,
+    // Without it the schema of an answer is not sent. Ollama, vLLM, llama.cpp and LM Studio take it.
+    supportsStructuredOutputs: true,
+    ...(apiKey !== undefined && { apiKey }),
+  };
 }
 
 /** Keys of providers that the environment has: no message may show one. */

@@ -92,8 +92,42 @@ export class ToolAuthHandler {
   }
 
   authConfig(scheme: SecuritySchemeObject): AuthConfig {
-    return { authScheme: { ...scheme }, credentialKey: this.#key } as AuthConfig;
+    return { authScheme: toldScheme(scheme), credentialKey: this.#key } as AuthConfig;
   }
+}
+
+/** Characters of a text of a scheme that people are told. */
+const LONGEST_TEXT = 500;
+const MOST_SCOPES = 50;
+const FLOWS = ['implicit', 'password', 'clientCredentials', 'authorizationCode', 'deviceAuthorization'];
+const FLOW_URLS = ['authorizationUrl', 'deviceAuthorizationUrl', 'tokenUrl', 'refreshUrl'];
+
+/** The fields of a scheme that OpenAPI knows, cut: it stands in the history with each question. */
+function toldScheme(scheme: SecuritySchemeObject): object {
+  const { flows } = scheme;
+  const told = isRecord(flows) ? FLOWS.filter((name) => isRecord(flows[name])) : [];
+  return {
+    ...textsOf(scheme, ['type', 'description', 'name', 'in', 'scheme', 'bearerFormat', 'openIdConnectUrl']),
+    ...(isRecord(flows) && {
+      flows: Object.fromEntries(told.map((name) => [name, toldFlow(flows[name] as Record<string, unknown>)])),
+    }),
+  };
+}
+
+function toldFlow(flow: Record<string, unknown>): object {
+  const { scopes } = flow;
+  const names = isRecord(scopes) ? Object.keys(scopes).slice(0, MOST_SCOPES) : [];
+  return { ...textsOf(flow, FLOW_URLS), ...(isRecord(scopes) && { scopes: textsOf(scopes, names) }) };
+}
+
+function textsOf(given: object, names: readonly string[]): object {
+  const texts = names.flatMap((name) => {
+    const text: unknown = Reflect.get(given, name);
+    return typeof text === 'string'
+      ? [[name.slice(0, LONGEST_TEXT), text.slice(0, LONGEST_TEXT).toWellFormed()]]
+      : [];
+  });
+  return Object.fromEntries(texts);
 }
 
 /**
@@ -199,7 +233,10 @@ async function configured(
       ? context.getAuthResponse({ authScheme: { ...scheme }, credentialKey: keyOf(name) } as AuthConfig)
       : undefined;
   }
-  if (typeof source === 'function') return await source(context);
+  if (typeof source === 'function') {
+    const given: unknown = await source(context);
+    return given === null || given === '' ? undefined : (given as AuthCredential | string | undefined);
+  }
   if (typeof source === 'string') return source;
   if ('env' in source) return variable(source.env);
   return source;
@@ -269,34 +306,6 @@ function unfit(name: string, wanted: string): ToolError {
     code: 'HOLDFAST_NO_CREDENTIALS',
     retryable: false,
   });
-}
-
-const REMOVED = '[removed]';
-/** Shorter texts are in any answer by chance. */
-const SHORTEST_SECRET = 4;
-
-/** Names of headers whose values are secrets. */
-const SECRET_HEADER = /auth|key|token|secret|cookie|session|signature|password/i;
-
-/** The values among an app's own headers that must not be told. */
-export function secretsIn(headers: Readonly<Record<string, string>>): string[] {
-  return Object.entries(headers).flatMap(([name, value]) => {
-    if (!SECRET_HEADER.test(name)) return [];
-    // A server may tell the part after `Bearer` alone.
-    return [value, ...value.split(' ').slice(1)];
-  });
-}
-
-/** A text without secrets: as they are, in JSON, and in addresses. */
-export function withoutSecretsIn(text: string, secrets: readonly string[]): string {
-  let clean = text;
-  for (const secret of secrets) {
-    if (secret.length < SHORTEST_SECRET) continue;
-    for (const form of new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret)])) {
-      clean = clean.replaceAll(form, REMOVED);
-    }
-  }
-  return clean;
 }
 
 /** @returns whether a value can be a {@link SchemeCredential}. */

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { hasCode } from '../../contract/error.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
+import { getLogger } from '../../logger.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { didYouMean } from '../../schema/known-fields.ts';
@@ -23,7 +24,13 @@ import {
   type ServerObject,
 } from './openapi-document.ts';
 import { uniqueNames } from './operation-names.ts';
-import { isSafeMethod, RestApiTool, type RestApiToolOptions, withOperation } from './rest-api-tool.ts';
+import {
+  allowAdvice,
+  isSafeMethod,
+  RestApiTool,
+  type RestApiToolOptions,
+  withOperation,
+} from './rest-api-tool.ts';
 import { baseUrlOf } from './server-url.ts';
 import {
   checkedToolsetOptions,
@@ -37,6 +44,14 @@ const FAILURE_LASTS = 10_000;
 /** Milliseconds of one slice of work: the worker goes on between two. */
 const SLICE = 15;
 const LONGEST_DESCRIPTION = 1_024;
+
+/** Things of the chosen operations that options name. */
+interface Seen {
+  /** Of their servers. */
+  variables: Set<string>;
+  /** Whether any of them has security. */
+  isSecured: boolean;
+}
 
 /**
  * The operations of an OpenAPI document as tools. The document is loaded once, when it is first asked for; {@link OpenAPIToolset.load}
@@ -55,6 +70,7 @@ export class OpenAPIToolset extends BaseToolset {
   readonly #options: OpenAPIToolsetOptions;
   readonly #source: DocumentSource;
   #loading: Promise<readonly RestApiTool[]> | undefined;
+  #isTold = false;
 
   constructor(options: OpenAPIToolsetOptions = {}) {
     const owner = new.target.name || 'OpenAPIToolset';
@@ -116,21 +132,62 @@ export class OpenAPIToolset extends BaseToolset {
         hasCode(error, 'HOLDFAST_FETCH_FAILED') ||
         hasCode(error, 'HOLDFAST_ADDRESS_REFUSED');
       if (!isKnown) throw error;
+      const advice =
+        'url' in this.#source && hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')
+          ? allowAdvice(this.#source.url, this.#source.allow)
+          : '';
       throw new DefinitionError(
-        { owner, field: sourceField(this.#options), problem: thrownMessage(error) },
+        { owner, field: sourceField(this.#options), problem: `${thrownMessage(error)}${advice}` },
         { cause: error },
       );
     }
     const operations = this.#chosen(document);
+    this.#assertSchemes(document);
     const tools: RestApiTool[] = [];
+    const seen: Seen = { variables: new Set(), isSecured: false };
     let began = performance.now();
     for (const [name, operation] of operations) {
-      tools.push(this.#tool(document, name, operation));
+      tools.push(this.#tool(document, name, operation, seen));
       if (performance.now() - began < SLICE) continue;
       await setImmediate();
       began = performance.now();
     }
+    if (operations.length > 0) this.#compareWith(seen);
     return tools;
+  }
+
+  /** A mistyped name would send a request without its credential. */
+  #assertSchemes({ securitySchemes }: LoadedDocument): void {
+    const known = Object.keys(securitySchemes);
+    for (const name of Object.keys(this.#options.credentials ?? {})) {
+      if (known.includes(name)) continue;
+      const listed = known.slice(0, 10).map(quoted).join(', ') || 'none';
+      throw new DefinitionError({
+        owner: this.name,
+        field: `credentials.${name}`,
+        problem: `the document has no such security scheme, only ${listed}${didYouMean(name, known)}`,
+      });
+    }
+  }
+
+  /** Options that no operation has read. */
+  #compareWith({ variables, isSecured }: Seen): void {
+    const { authCredential, authScheme, credentials = {}, serverVariables = {} } = this.#options;
+    for (const name of Object.keys(serverVariables)) {
+      if (variables.has(name)) continue;
+      throw new DefinitionError({
+        owner: this.name,
+        field: `serverVariables.${name}`,
+        problem: `no server of its operations has {${name}}${didYouMean(name, [...variables])}`,
+      });
+    }
+    const isGiven = authCredential !== undefined || Object.keys(credentials).length > 0;
+    if (!isGiven || isSecured || authScheme !== undefined || this.#isTold) return;
+    this.#isTold = true;
+    getLogger().warn(
+      `${this.name}: credentials are given, and sent with no operation: none that is chosen has security. ` +
+        'Give the scheme as authScheme, and its credential as authCredential.',
+    );
   }
 
   #chosen({ operations }: LoadedDocument): [string, LoadedOperation][] {
@@ -161,13 +218,16 @@ export class OpenAPIToolset extends BaseToolset {
     return chosen;
   }
 
-  #tool(document: LoadedDocument, name: string, operation: LoadedOperation): RestApiTool {
+  #tool(document: LoadedDocument, name: string, operation: LoadedOperation, seen: Seen): RestApiTool {
     const { method, path, operationId, problem } = operation;
     const owner = `${this.name}: operation ${quoted(operationId ?? `${method} ${path}`)}`;
-    if (problem !== undefined) throw new DefinitionError({ owner, problem });
+    const wayOut = `; leave it out by exclude: { operations: [${quoted(name)}] }`;
+    if (problem !== undefined) throw new DefinitionError({ owner, problem: `${problem}${wayOut}` });
+    const read = operation.operation();
+    const baseUrl = this.#baseUrl(owner, read, seen);
+    if ((read.security ?? []).some((requirement) => Object.keys(requirement).length > 0))
+      seen.isSecured = true;
     try {
-      const read = operation.operation();
-      const baseUrl = baseUrlOf((read.servers ?? []) as ServerObject[], this.#options);
       const tool = new RestApiTool(
         name,
         descriptionOf(read, operation),
@@ -185,17 +245,30 @@ export class OpenAPIToolset extends BaseToolset {
       return tool;
     } catch (error) {
       if (error instanceof DocumentProblem)
-        throw new DefinitionError({ owner, problem: error.message }, { cause: error });
+        throw new DefinitionError({ owner, problem: `${error.message}${wayOut}` }, { cause: error });
       if (error instanceof RangeError) {
-        throw new DefinitionError({ owner, problem: 'it is nested too deeply' }, { cause: error });
+        throw new DefinitionError({ owner, problem: `it is nested too deeply${wayOut}` }, { cause: error });
       }
       if (error instanceof DefinitionError) {
+        const advice = error.cause instanceof DocumentProblem ? wayOut : '';
         throw new DefinitionError(
-          { owner, ...defined({ field: error.field }), problem: error.problem },
+          { owner, ...defined({ field: error.field }), problem: `${error.problem}${advice}` },
           { cause: error },
         );
       }
       throw error;
+    }
+  }
+
+  #baseUrl(owner: string, { servers = [] }: OperationObject, { variables }: Seen): string {
+    const { server } = this.#options;
+    const urls = [...(servers as ServerObject[]).map(({ url }) => url), String(server ?? '')];
+    for (const url of urls) for (const [, name = ''] of url.matchAll(/\{([^{}]+)\}/g)) variables.add(name);
+    try {
+      return baseUrlOf(servers as ServerObject[], this.#options);
+    } catch (error) {
+      if (!(error instanceof DocumentProblem)) throw error;
+      throw new DefinitionError({ owner, problem: error.message }, { cause: error });
     }
   }
 

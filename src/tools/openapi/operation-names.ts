@@ -53,6 +53,8 @@ export function uniqueNames(operations: readonly NamedOperation[], prefix?: stri
 /** Names of arguments, each its own: a later one of the same name gets a number. */
 export class ArgumentNames {
   readonly #taken = new Set<string>();
+  /** Numbers from which those of a name may be free. */
+  readonly #next = new Map<string, number>();
   readonly #preserved: boolean;
 
   constructor(preserved: boolean) {
@@ -64,7 +66,9 @@ export class ArgumentNames {
     const snake = isKept ? original : snakeCase(original).slice(0, LONGEST_ARGUMENT);
     const wanted = snake === '' ? 'value' : /^\d/.test(snake) ? `n${snake}` : snake;
     let name = wanted;
-    for (let count = 1; this.#taken.has(name); count += 1) name = `${wanted}_${count}`;
+    let count = this.#next.get(wanted) ?? 1;
+    for (; this.#taken.has(name); count += 1) name = `${wanted}_${count}`;
+    this.#next.set(wanted, count);
     this.#taken.add(name);
     return name;
   }

@@ -54,13 +54,20 @@ export interface SentBody {
 
 const STYLES: Readonly<Record<string, { styles: readonly string[]; default: string }>> = {
   path: { styles: ['simple', 'label', 'matrix'], default: 'simple' },
-  query: { styles: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'], default: 'form' },
+  query: {
+    styles: ['form', 'spaceDelimited', 'pipeDelimited', 'tabDelimited', 'deepObject'],
+    default: 'form',
+  },
   header: { styles: ['simple'], default: 'simple' },
   cookie: { styles: ['form', 'cookie'], default: 'form' },
   querystring: { styles: ['form'], default: 'form' },
 };
 
 const MOST_ARGUMENTS = 250;
+/** More can't be told, whatever their schemas are. */
+const MOST_PARAMETERS = 300;
+/** Properties of a body that are looked at one by one. */
+const MOST_PROPERTIES = 1_000;
 /** Of the schema of a response, which is only told. */
 const MOST_RESPONSE_BYTES = 4 * 1024;
 
@@ -188,6 +195,8 @@ export class OperationParser {
       if (isHeaderLike && !isFieldName(parameter.name)) {
         throw new DocumentProblem(`parameters[${index}]: no name of a ${place}`);
       }
+      if (this.#sent.length === MOST_PARAMETERS)
+        throw new DocumentProblem(`it has more than ${MOST_PARAMETERS} parameters`);
       this.#sent.push(sentParameter(parameter, known, names));
     }
   }
@@ -207,7 +216,9 @@ export class OperationParser {
     const encoding = isRecord(media.encoding) ? (media.encoding as Record<string, Json>) : {};
     this.#body = { mediaType, kind, required, requiredProperties: [], encoding };
     const { properties } = schema;
-    const isObject = isRecord(properties) && Object.keys(properties).length > 0 && isPlainObject(schema);
+    const count = isRecord(properties) ? Object.keys(properties).length : 0;
+    // Some may be left out yet, but not so many.
+    const isObject = count > 0 && count <= MOST_PROPERTIES && isRecord(properties) && isPlainObject(schema);
     const isSpread = isObject && (kind === 'json' || kind === 'form' || kind === 'multipart');
     if (!isSpread) {
       this.#addWhole(names, { given, description, required });
@@ -238,7 +249,13 @@ export class OperationParser {
   ): void {
     if (this.#body === undefined) return;
     const name = names.next('body');
-    const paramSchema = this.#body.kind === 'bytes' ? FILE_SCHEMA : given;
+    const { kind, mediaType } = this.#body;
+    const paramSchema =
+      kind === 'bytes'
+        ? FILE_SCHEMA
+        : kind === 'text'
+          ? textSchema(this.#definitions, given, mediaType)
+          : given;
     this.#ofBody.push({
       originalName: 'body',
       paramLocation: 'body',
@@ -311,6 +328,15 @@ function sentParameter(
     allowReserved: allowReserved === true,
     ...(media === undefined ? {} : { contentType: media[0] }),
   };
+}
+
+/** XML and other texts of objects are the model's to write: JSON would be sent otherwise. */
+function textSchema(definitions: Definitions, given: Json, mediaType: string): Json {
+  const { type, description } = flattened(definitions, given);
+  const isValue = [type].flat().every((each) => each !== undefined && each !== 'object' && each !== 'array');
+  if (isValue) return given;
+  const told = typeof description === 'string' && description !== '' ? `${description} ` : '';
+  return { type: 'string', description: `${told}A text of the type ${mediaType.slice(0, 100)}.` };
 }
 
 /** Swagger 2 has the schema's keywords in the parameter. */

@@ -2,12 +2,13 @@ import { hasCode } from '../../contract/error.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { FunctionDeclaration } from '../../events/content.ts';
 import { guardedStream } from '../../net/guarded-fetch.ts';
-import { checkedUrl } from '../../net/public-address.ts';
+import { checkedUrl, mayAsk } from '../../net/public-address.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { compileObjectSchema } from '../../schema/compile-schema.ts';
 import type { CompiledSchema } from '../../schema/compiled-schema.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import type { Duration } from '../../schema/duration.ts';
+import { kindOf } from '../../schema/kind-of.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
 import {
@@ -22,32 +23,32 @@ import { responseSchema } from '../function-response.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import { InvalidArgumentsError, isToolError, ToolError } from '../tool-error.ts';
 import { keptFromRunning } from '../tool-gate.ts';
-import {
-  type OperationSecurity,
-  type SchemeCredential,
-  secretsIn,
-  securityOf,
-  withoutSecretsIn,
-} from './api-security.ts';
+import { type OperationSecurity, type SchemeCredential, securityOf } from './api-security.ts';
 import { type OperationObject, resolved, type SecuritySchemeObject } from './openapi-document.ts';
 import { OperationParser, type ParserInit } from './operation-parser.ts';
 import type { Definitions } from './operation-schema.ts';
+import { secretsIn, withoutSecretsIn } from './removed-secrets.ts';
 import { type OperationEndpoint, restRequest } from './rest-request.ts';
 import { resultOfResponse } from './rest-response.ts';
-import { asHeader } from './serialize-parameters.ts';
+import { asHeader, isFieldName } from './serialize-parameters.ts';
+
+/** Gives headers of the requests of a call. */
+export type HeaderProvider = (
+  context: ReadonlyContext,
+) => Record<string, string> | Promise<Record<string, string>>;
 
 /** Options of the tools of operations: those of all tools, and of requests. */
 export interface RestApiToolOptions extends Omit<BaseToolParams, 'name' | 'description' | 'authConfig'> {
   /** Keeps names of arguments as the document has them. @default false */
   preservePropertyNames?: boolean;
   /** Headers that are sent with each request of a call. */
-  headerProvider?: (context: ReadonlyContext) => Record<string, string>;
+  headerProvider?: HeaderProvider;
   /** Name under which a person's credential is kept. @default one of the server and the security scheme */
   credentialKey?: string;
   /** The document, to which references of the operation lead. */
   document?: object;
   /**
-   * Hosts that may be asked without TLS, at any port and in a private network: `name` or `name:port`.
+   * Hosts that may be asked without TLS and in a private network: `name` at the usual ports, or `name:port`.
    *
    * @default none
    */
@@ -144,7 +145,18 @@ export class RestApiTool extends BaseTool {
     const own: Record<string, unknown> = { ...options };
     for (const field of REQUEST_FIELDS) delete own[field];
     const method = methodOf(owner, endpoint);
-    const idempotencyHeader = options.idempotencyHeader ?? 'Idempotency-Key';
+    const { allow = [] } = options;
+    const idempotencyHeader = read.given('idempotencyHeader')
+      ? read.text('idempotencyHeader')
+      : 'Idempotency-Key';
+    if (!isFieldName(idempotencyHeader)) read.fail('idempotencyHeader', 'expected the name of a header');
+    if (!Array.isArray(allow) || !allow.every((each) => typeof each === 'string'))
+      read.fail('allow', 'expected a list of hosts');
+    if (options.headerProvider !== undefined && typeof options.headerProvider !== 'function')
+      read.fail(
+        'headerProvider',
+        `expected a function of the context, got ${kindOf(options.headerProvider)}`,
+      );
     const parserOptions: ParserInit = {
       preservePropertyNames: read.boolean('preservePropertyNames', false),
       withoutHeaders: new Set([idempotencyHeader.toLowerCase()]),
@@ -167,7 +179,7 @@ export class RestApiTool extends BaseTool {
     this.#definitions = init.definitions ?? definitionsIn(options.document ?? operation);
     this.#headerProvider = options.headerProvider;
     this.#request = {
-      allow: options.allow ?? [],
+      allow,
       timeout: read.duration('requestTimeout', 60_000),
       maxBytes: read.count('maxResponseBytes', 50 * 1024 * 1024),
       idempotencyHeader,
@@ -237,7 +249,7 @@ export class RestApiTool extends BaseTool {
       security,
       context,
     });
-    const provided = this.#provided(context);
+    const provided = await this.#provided(context);
     const secrets = [...security.secrets, ...secretsIn(provided)];
     const { idempotencyHeader, allow, timeout, maxBytes } = this.#request;
     const isRepeatable = this.durable.onUnknownOutcome === 'retry';
@@ -290,8 +302,12 @@ export class RestApiTool extends BaseTool {
     return new ToolError(`${text}; it may have run`, { code: 'HOLDFAST_UNKNOWN_OUTCOME' });
   }
 
-  #provided(context: Context): Record<string, string> {
-    const headers = this.#headerProvider?.(context) ?? {};
+  async #provided(context: Context): Promise<Record<string, string>> {
+    const headers: unknown = (await this.#headerProvider?.(context)) ?? {};
+    if (!isRecord(headers)) {
+      const problem = `headerProvider: expected headers by name, got ${kindOf(headers)}`;
+      throw new ToolError(`Error in tool '${this.name}': ${problem}`, { retryable: false });
+    }
     return Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name.toLowerCase(), asHeader(name, String(value))]),
     );
@@ -307,10 +323,15 @@ export class RestApiTool extends BaseTool {
       requirements: [{ authScheme: [] }],
       schemes: { authScheme: scheme },
       credentials,
-      asks: true,
-      keyOf: () => key ?? `openapi:${origin}:${scheme.type}`,
+      asks: this.#security?.asks ?? true,
+      keyOf: () => key ?? `openapi:${origin}:${kindOfScheme(scheme)}`,
     };
   }
+}
+
+/** An API may have several keys. */
+function kindOfScheme({ type, in: place, name }: SecuritySchemeObject): string {
+  return type === 'apiKey' ? `${type}:${place}:${String(name).slice(0, 100)}` : type;
 }
 
 const OPEN: OperationSecurity = {
@@ -340,8 +361,15 @@ function assertServer(read: OptionReader, baseUrl: string, allow: readonly strin
     checkedUrl(baseUrl, allow);
   } catch (error) {
     if (!hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')) throw error;
-    read.fail('endpoint.baseUrl', `${error.message}; name a host that you trust in allow`);
+    read.fail('endpoint.baseUrl', `${error.message}: choose another by server${allowAdvice(baseUrl, allow)}`);
   }
+}
+
+/** Advice for an address that was refused, where any helps. */
+export function allowAdvice(address: string | URL, allow: readonly string[]): string {
+  const entry = URL.parse(String(address))?.host ?? '';
+  if (mayAsk(address, allow) || !mayAsk(address, [entry])) return '';
+  return `, or add ${JSON.stringify(entry)} to allow if you trust it without TLS or in your network`;
 }
 
 /** A parsed operation as a tool's parts. Fields: those of `ParsedOperation` that `createRestApiTool` of `@google/adk` 2.0.0 reads. */

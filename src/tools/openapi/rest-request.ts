@@ -50,17 +50,37 @@ export async function restRequest(parts: RequestParts): Promise<RestRequest> {
       headers[parameter.originalName.toLowerCase()] = headerText(parameter, value);
   }
   const cookies = at('cookie').flatMap((parameter) => cookiePairs(parameter, argumentOf(parameter)));
-  const allCookies = [...cookies, ...security.cookies];
+  const allCookies = [...without(security.cookies, cookies), ...security.cookies];
   if (allCookies.length > 0) headers.cookie = asHeader('cookie', allCookies.join('; '));
   const written = await bodyOf(parts);
   if (written !== undefined) headers['content-type'] = written.contentType;
   const path = pathOf(endpoint.path, at('path'), argumentOf);
   return {
-    url: addressOf(endpoint.baseUrl, path, [...query, ...security.query]),
+    url: addressOf(endpoint.baseUrl, path, [
+      ...without(security.query, query.join('&').split('&')),
+      ...security.query,
+    ]),
     method: endpoint.method.toUpperCase(),
     headers: { ...headers, ...security.headers },
     ...(written === undefined ? {} : { body: written.body }),
   };
+}
+
+/** Pairs of arguments whose names are none of a credential's: an object names its pairs itself, and servers read the first one. */
+function without(security: readonly string[], pairs: readonly string[]): string[] {
+  if (security.length === 0) return [...pairs];
+  const taken = new Set(security.map(nameOf));
+  return pairs.filter((pair) => !taken.has(nameOf(pair)));
+}
+
+function nameOf(pair: string): string {
+  const [name = ''] = pair.split('=', 1);
+  try {
+    return decodeURIComponent(name.replaceAll('+', ' ')).trim().toLowerCase();
+  } catch {
+    // A cookie's value may have a percent sign that escapes nothing.
+    return name.trim().toLowerCase();
+  }
 }
 
 function refused(problem: string): ToolError {
@@ -81,6 +101,8 @@ function pathOf(
       throw refused(`${parameter.name}: required: it is a part of the path`);
     const text = pathText(parameter, value);
     if (text === '') throw refused(`${parameter.name}: it is a part of the path, and must not be empty`);
+    // Many servers decode a path before they follow its steps.
+    if (hasSteps(text)) throw refused(`${parameter.name}: no part between slashes may be '.' or '..'`);
     return text;
   });
   // Clients and servers read these as steps upwards.
@@ -88,6 +110,11 @@ function pathOf(
     throw refused("a path argument must not be '.' or '..'");
   }
   return path;
+}
+
+/** Servers that know parameters of segments read `..;` as `..`. */
+function hasSteps(text: string): boolean {
+  return text.split(/[/\\]|%2f|%5c/i).some((part) => /^(?:\.|%2e){1,2}(?:;|%3b|$)/i.test(part));
 }
 
 function addressOf(baseUrl: string, path: string, query: readonly string[]): string {

@@ -8,8 +8,8 @@ import type { Context } from '../context.ts';
 import { formOf } from '../spooled/spool-options.ts';
 import { SPOOLED_FOLDER } from '../spooled/spooled-artifact.ts';
 import { ToolError } from '../tool-error.ts';
-import { withoutSecretsIn } from './api-security.ts';
 import { isJson } from './operation-parser.ts';
+import { withoutSecretsIn, withoutSecretsInJson, withoutSecretsInStream } from './removed-secrets.ts';
 
 /** Bytes of a text that is told as it is; longer ones become artifacts. The tool's `spool` may keep shorter ones, too. */
 const MOST_TEXT = 256 * 1024;
@@ -23,6 +23,9 @@ const TOLD_HEADERS = ['location', 'etag', 'last-modified', 'content-length', 'co
 const LONGEST_WAIT = 300_000;
 /** Answers that may be another one later. */
 const PASSING = new Set([408, 425, 429, 500, 502, 503, 504]);
+
+/** In place of the body of an error. */
+const UNREADABLE = { bytes: Buffer.from("(its body can't be read)") };
 
 /** They have headers of a body, and none. */
 const BODILESS = new Set([204, 205, 304]);
@@ -44,9 +47,14 @@ export interface ResponseSite {
  * @throws ToolError for any answer but one of success; it has status and body.
  */
 export async function resultOfResponse(given: GuardedStream, site: ResponseSite): Promise<unknown> {
-  const answer = site.method === 'HEAD' || BODILESS.has(given.status) ? given : decoded(given);
+  const isBodiless = site.method === 'HEAD' || BODILESS.has(given.status);
+  const answer = isBodiless ? given : decoded(given, site);
   const { status, headers } = answer;
   if (status < 200 || status > 299) throw await errorOf(answer, site);
+  if (isBodiless) {
+    answer.drop();
+    return emptyResult(answer, site.secrets);
+  }
   const type = (headers['content-type'] ?? '').slice(0, 200);
   const isBinary = type === '' ? undefined : !isText(type);
   const head = isBinary === true ? emptyHead() : await headOf(answer.body, MOST_TEXT);
@@ -54,8 +62,11 @@ export async function resultOfResponse(given: GuardedStream, site: ResponseSite)
     if (head.bytes.length === 0) return emptyResult(answer, site.secrets);
     // Without a type, or with a wrong one, the bytes tell.
     if (isUtf8Text(head.bytes)) {
-      const text = withoutSecretsIn(new TextDecoder().decode(head.bytes), site.secrets);
-      return isJson(type) || type === '' ? (parsedJson(text) ?? text) : text;
+      const text = new TextDecoder().decode(head.bytes);
+      const json = isJson(type) || type === '' ? parsedJson(text) : undefined;
+      return json === undefined
+        ? withoutSecretsIn(text, site.secrets)
+        : withoutSecretsInJson(json, site.secrets);
     }
   }
   return await artifactOf(answer, { head, type: type || 'application/octet-stream', site });
@@ -69,7 +80,7 @@ const DECODERS: Readonly<Record<string, () => Transform>> = {
 };
 
 /** Some servers compress what they are asked not to. Limits count for what comes out. */
-function decoded(answer: GuardedStream): GuardedStream {
+function decoded(answer: GuardedStream, { tool }: ResponseSite): GuardedStream {
   const encoding = answer.headers['content-encoding']?.trim().toLowerCase() ?? '';
   const decoder = Object.hasOwn(DECODERS, encoding) ? DECODERS[encoding]?.() : undefined;
   if (decoder === undefined) return answer;
@@ -79,7 +90,18 @@ function decoded(answer: GuardedStream): GuardedStream {
     decoder.destroy();
     answer.drop();
   };
-  return { ...answer, body: decoder as AsyncIterable<Buffer>, drop };
+  async function* read(): AsyncGenerator<Buffer> {
+    try {
+      yield* decoder as AsyncIterable<Buffer>;
+    } catch (error) {
+      if (hasCode(error, 'HOLDFAST_FETCH_FAILED')) throw error;
+      throw new ToolError(`Error in tool '${tool}': the answer can't be decoded as ${encoding}`, {
+        cause: error,
+      });
+    }
+  }
+  const body = read();
+  return { ...answer, body, drop };
 }
 
 /** An answer without a body: of HEAD the headers are the answer. */
@@ -156,7 +178,7 @@ async function artifactOf(
   let first = '';
   const isTextual = formOf(mimeType) !== 'binary';
   async function* counted(): AsyncGenerator<Buffer> {
-    for await (const chunk of withoutSecretsInStream(chunksOf(answer, head), isTextual ? site.secrets : [])) {
+    for await (const chunk of withoutSecretsInStream(chunksOf(answer, head), site.secrets, isTextual)) {
       bytes += chunk.length;
       if (bytes > maxBytes) {
         throw new ToolError(
@@ -190,38 +212,13 @@ async function* chunksOf({ body }: GuardedStream, { bytes, isWhole, rest }: Head
   for (let next = await left.next(); next.done !== true; next = await left.next()) yield next.value;
 }
 
-/** A secret may be cut by chunks: as much as one has is held back. */
-async function* withoutSecretsInStream(
-  chunks: AsyncIterable<Buffer>,
-  secrets: readonly string[],
-): AsyncGenerator<Buffer> {
-  const known = secrets.filter((secret) => secret.length > 3);
-  if (known.length === 0) {
-    yield* chunks;
-    return;
-  }
-  // Bytes as characters: a chunk may end within one of UTF-8.
-  const forms = known.map((secret) => Buffer.from(secret).toString('latin1'));
-  const longest = Math.max(...forms.map((form) => form.length));
-  let held = '';
-  for await (const chunk of chunks) {
-    held = withoutSecretsIn(held + chunk.toString('latin1'), forms);
-    const told = held.slice(0, Math.max(held.length - longest + 1, 0));
-    held = held.slice(told.length);
-    if (told !== '') yield Buffer.from(told, 'latin1');
-  }
-  if (held !== '') yield Buffer.from(held, 'latin1');
-}
-
 async function errorOf(
   answer: GuardedStream,
   { tool, secrets, isRepeatable, context }: ResponseSite,
 ): Promise<ToolError> {
   const { status, headers } = answer;
-  const { bytes } = await headOf(answer.body, MOST_TEXT).catch((error: unknown) => {
-    if (hasCode(error, 'HOLDFAST_FETCH_FAILED')) return emptyHead();
-    throw error;
-  });
+  // The status says more than why its body can't be read.
+  const { bytes } = await headOf(answer.body, MOST_TEXT).catch(() => UNREADABLE);
   answer.drop();
   const text = isUtf8Text(bytes) ? withoutSecretsIn(new TextDecoder().decode(bytes), secrets).trim() : '';
   const body = text.length <= MOST_ERROR ? text : `${text.slice(0, MOST_ERROR).toWellFormed()}… (cut)`;

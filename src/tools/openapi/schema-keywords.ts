@@ -27,12 +27,34 @@ export function valuesOf({ enum: given }: Schema, isNullable: boolean): unknown[
   return isNullable && !unique.includes(null) ? [...unique, null] : unique;
 }
 
+/** Each schema that names a definition asks again about its values. */
+const small = new WeakMap<object, boolean>();
+
 /** Whether a value is short enough to be told with a schema. */
 export function isSmall(value: unknown): boolean {
   if (value === undefined) return false;
   if (typeof value !== 'object' || value === null)
     return typeof value !== 'string' || value.length <= MOST_DEFAULT;
-  return (JSON.stringify(value)?.length ?? Number.POSITIVE_INFINITY) <= MOST_DEFAULT;
+  const known = small.get(value);
+  if (known !== undefined) return known;
+  const isSo = leastLength(value) <= MOST_DEFAULT && (JSON.stringify(value)?.length ?? 0) <= MOST_DEFAULT;
+  small.set(value, isSo);
+  return isSo;
+}
+
+/** Characters that the JSON of a value has at least. Nothing is looked at beyond those that count. */
+function leastLength(value: unknown): number {
+  const rest = [value];
+  let length = 0;
+  while (rest.length > 0 && length <= MOST_DEFAULT) {
+    const next = rest.pop();
+    length += typeof next === 'string' ? next.length + 2 : 1;
+    if (typeof next !== 'object' || next === null) continue;
+    const members: unknown[] = Array.isArray(next) ? next : Object.entries(next).flat();
+    length += members.length;
+    if (length <= MOST_DEFAULT) rest.push(...members);
+  }
+  return length;
 }
 
 /** Copies bounds and counts that are right. */

@@ -17,7 +17,9 @@ type Encode = (text: string) => string;
 const DELIMITERS: Readonly<Record<string, string>> = {
   form: ',',
   spaceDelimited: '%20',
-  pipeDelimited: '|',
+  pipeDelimited: '%7C',
+  // Of Swagger 2.
+  tabDelimited: '%09',
 };
 const DEEPEST = 10;
 

@@ -1,3 +1,4 @@
+import { mayAsk } from '../../net/public-address.ts';
 import { DocumentProblem, quoted, type ServerObject } from './openapi-document.ts';
 import type { OpenAPIToolsetOptions } from './toolset-options.ts';
 
@@ -12,9 +13,11 @@ export function baseUrlOf(
     server,
     serverVariables = {},
     specUrl,
-  }: Pick<OpenAPIToolsetOptions, 'server' | 'serverVariables' | 'specUrl'>,
+    allow = [],
+  }: Pick<OpenAPIToolsetOptions, 'server' | 'serverVariables' | 'specUrl' | 'allow'>,
 ): string {
-  const chosen = chosenServer(servers, server);
+  const first = chosenServer(servers, server);
+  const chosen = server === undefined ? overTls(first, servers, allow) : first;
   const url = chosen.url.replaceAll(/\{([^{}]+)\}/g, (_, name: string) =>
     variable(chosen, name, serverVariables),
   );
@@ -42,6 +45,18 @@ function chosenServer(servers: readonly ServerObject[], wanted: string | number 
     .slice(0, 10)
     .join(', ');
   throw new DocumentProblem(`it has no server ${quoted(wanted)}, only ${known}`);
+}
+
+/** Many documents name a server without TLS first, and the same one with it after that. */
+function overTls(
+  first: ServerObject,
+  servers: readonly ServerObject[],
+  allow: readonly string[],
+): ServerObject {
+  if (!/^http:\/\//i.test(first.url)) return first;
+  if (mayAsk(first.url, allow)) return first;
+  const secure = first.url.replace(/^http:/i, 'https:');
+  return servers.find(({ url }) => url === secure) ?? first;
 }
 
 function variable(

@@ -7,11 +7,10 @@ import { OptionReader } from '../../schema/option-reader.ts';
 import type { ApprovalOptions } from '../approval-options.ts';
 import type { ToolPredicate } from '../base-toolset.ts';
 import type { GateOptions } from '../gate-options.ts';
-import type { ReadonlyContext } from '../readonly-context.ts';
 import { isSchemeCredential, type SchemeCredential } from './api-security.ts';
 import type { DocumentSource } from './load-document.ts';
 import type { SecuritySchemeObject } from './openapi-document.ts';
-import { REST_TOOL_FIELDS, type RestApiToolOptions } from './rest-api-tool.ts';
+import { type HeaderProvider, REST_TOOL_FIELDS, type RestApiToolOptions } from './rest-api-tool.ts';
 
 /** An operation as filters and options see it. */
 export interface OperationView {
@@ -57,7 +56,7 @@ export interface OpenAPIToolsetOptions {
   /** Before the names under which credentials of people are kept. @default the document's title and server */
   credentialKey?: string;
   /** Headers that are sent with each request. */
-  headerProvider?: (context: ReadonlyContext) => Record<string, string>;
+  headerProvider?: HeaderProvider;
   /** For messages. @default 'OpenAPIToolset' */
   name?: string;
   /**
@@ -79,7 +78,7 @@ export interface OpenAPIToolsetOptions {
   /**
    * The server of all operations: an address, the name or description of one of the document's, or its index.
    *
-   * @default the first one of the operation, its path or the document
+   * @default the first one of the operation, its path or the document; over TLS where the document has it with TLS, too
    */
   server?: string | number;
   serverVariables?: Readonly<Record<string, string>>;
@@ -88,7 +87,7 @@ export interface OpenAPIToolsetOptions {
   /** The people who may decide about these, and the rules of their decision. */
   approval?: ApprovalOptions;
   /**
-   * Hosts that may be asked without TLS, at any port and in a private network: `name` or `name:port`. Counts for the document, too.
+   * Hosts that may be asked without TLS and in a private network: `name` at the usual ports, or `name:port`. Counts for the document, too.
    *
    * @default none
    */

@@ -161,6 +161,25 @@ describe('what a model of the AI SDK is asked', () => {
     expect(told).toEqual([expect.stringContaining('gs: URLs')]);
   });
 
+  test('Mistral gets words between results and what the user says next [model.aiSdk.request]', async () => {
+    const contents: Content[] = [
+      userText('Hi'),
+      { role: 'model', parts: [{ functionCall: { id: 'abcdefghi', name: 'look' } }] },
+      { role: 'user', parts: [{ functionResponse: { id: 'abcdefghi', name: 'look', response: { a: 1 } } }] },
+      userText('And?'),
+    ];
+    for (const [provider, modelId, isOfMistral] of [
+      ['mistral.chat', 'large', true],
+      ['openrouter.chat', 'mistralai/devstral-small', true],
+      ['openai.chat', 'gpt-5', false],
+    ] as const) {
+      const model = mocked([{ type: 'text', text: 'ok' }], { provider, modelId });
+      await ask(on(model), request({ contents }));
+      const roles = ['user', 'assistant', 'tool', ...(isOfMistral ? ['assistant'] : []), 'user'];
+      expect(sent(model).prompt.map(({ role }) => role)).toEqual(roles);
+    }
+  });
+
   test('tools that the provider runs are offered beside ours [model.aiSdk.request]', async () => {
     const model = mocked([{ type: 'text', text: 'ok' }]);
     const providerTools = { web_search: createOpenAI({ apiKey: 'key' }).tools.webSearch({}) };
@@ -392,13 +411,53 @@ describe('what it answers', () => {
     },
   );
 
-  test('an answer without end is cut off [model.aiSdk.bounds]', async () => {
-    const delta = 'x'.repeat(1024 * 1024);
-    const chunks = Array.from({ length: 40 }, () => ({ type: 'text-delta', id: '0', delta }));
-    const { error } = await failure(on(streaming([{ type: 'text-start', id: '0' }, ...chunks])), request(), {
-      stream: true,
-    });
+  const large = 'x'.repeat(1024 * 1024);
+  test.each<[string, (n: number) => object[]]>([
+    ['text', () => [{ type: 'text-delta', id: '0', delta: large }]],
+    ['sources', (n) => [{ type: 'source', sourceType: 'url', id: `${n}`, url: `https://x.test/${large}` }]],
+    ['results', (n) => [{ type: 'tool-result', toolCallId: `${n}`, toolName: 'w', result: large }]],
+    ['metadata', (n) => [{ type: 'text-start', id: `${n}`, ...metadata(large) }]],
+    [
+      'calls',
+      (n) => [{ type: 'tool-call', toolCallId: `${n}`, toolName: 'w', input: '{}', ...metadata(large) }],
+    ],
+    ['parts', (n) => Array.from({ length: 10_000 }, (_, m) => ({ type: 'text-start', id: `${n} ${m}` }))],
+  ])('an answer of %s without end is cut off [model.aiSdk.bounds]', async (_name, chunk) => {
+    const chunks = Array.from({ length: 40 }, (_, n) => chunk(n)).flat();
+    const { error } = await failure(on(streaming(chunks)), request(), { stream: true });
     expect(error.message).toMatch(/more than \d+ characters/);
+  });
+
+  test('a timeout that is none is refused, a long one is kept [model.aiSdk.failures]', async () => {
+    for (const timeout of [-5, 0, 1.5, Number.NaN]) {
+      const { error } = await failure(on(mocked([])), request({ config: { httpOptions: { timeout } } }));
+      expect(error).toMatchObject({
+        kind: 'bad_request',
+        message: expect.stringContaining('httpOptions.timeout'),
+      });
+    }
+    const long = request({ config: { httpOptions: { timeout: 10 ** 12 } } });
+    expect(await ask(on(mocked([{ type: 'text', text: 'ok' }])), long)).toHaveLength(1);
+  });
+
+  test('a stream that tells of a used-up account is not tried again [model.aiSdk.failures]', async () => {
+    const inner = { type: 'insufficient_quota', code: 'insufficient_quota', message: 'no money' };
+    for (const error of [inner, { type: 'error', error: inner }]) {
+      const told = await failure(on(streaming([{ type: 'error', error }])), request(), { stream: true });
+      expect(told.error).toMatchObject({ kind: 'rate_limited', retryable: false });
+    }
+  });
+
+  test('metadata that come again with each piece count once [model.aiSdk.bounds]', async () => {
+    const deltas = Array.from({ length: 40 }, () => ({
+      type: 'text-delta',
+      id: '0',
+      delta: 'a',
+      ...metadata(large),
+    }));
+    const chunks = [...deltas, { type: 'finish', finishReason: FINISH, usage: tokens }];
+    const responses = await ask(on(streaming(chunks)), request(), { stream: true });
+    expect(responses.at(-1)?.content?.parts).toMatchObject([{ text: 'a'.repeat(40) }]);
   });
 
   test('JSON that the provider points out is the answer [model.aiSdk.schema]', async () => {
@@ -478,6 +537,31 @@ describe('a definition', () => {
       expect(() => on(mocked([])).assertTakes({ owner: 'agent "a"', declarations })).not.toThrow();
     },
   );
+
+  test('a sign-in that fails is a failure of the call, and a token is in no message [model.aiSdk.secrets]', async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => void unhandled.push(error);
+    process.on('unhandledRejection', note);
+    const withHeaders = (headers: () => Promise<Record<string, string>>) =>
+      Object.assign(
+        mocked([], {
+          doGenerate: async () => {
+            throw new Error(`refused ${(await headers()).authorization}`);
+          },
+        }),
+        { config: { headers } },
+      );
+    const refused = withHeaders(async () => {
+      throw new Error('Could not load the default credentials');
+    });
+    expect((await failure(on(refused))).error.message).toContain('Could not load the default credentials');
+    const signed = withHeaders(async () => ({ authorization: 'Bearer ya29.token-1' }));
+    expect((await failure(on(signed))).error.message).not.toContain('token-1');
+    // Node tells of rejections after the callbacks of the moment.
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('unhandledRejection', note);
+    expect(unhandled).toEqual([]);
+  });
 
   test('a logged model shows no options, and has a name of its own [model.aiSdk.secrets]', () => {
     const model = on(mocked([]), {

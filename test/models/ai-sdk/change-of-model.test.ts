@@ -1,5 +1,7 @@
+import { MockLanguageModelV4 } from 'ai/test';
 import { describe, expect, test } from 'vitest';
 import type { Content, Part } from '../../../src/events/content.ts';
+import { AiSdkModel } from '../../../src/models/ai-sdk/ai-sdk-model.ts';
 import { Gemini } from '../../../src/models/gemini.ts';
 import { startMockGemini, text } from '../../../src/testing/index.ts';
 import { WIRE_PROVIDERS } from '../../setup/wire/providers.ts';
@@ -72,4 +74,43 @@ describe('a turn goes on with another model', () => {
       expect(server.refusals).toEqual([]);
     }
   });
+
+  test.each([
+    ['anthropic.messages', 'claude-sonnet-4-5', 'anthropic', 'thinking'],
+    ['amazon-bedrock', 'us.anthropic.claude-sonnet-4-5-v1:0', 'bedrock', 'reasoningConfig'],
+  ])(
+    'Claude of %s does not think until the turn ends in which another model called [model.aiSdk.change]',
+    async (provider, modelId, name, field) => {
+      const own = (part: Part): Part => ({ ...part, partMetadata: { aiSdk: { provider, model: modelId } } });
+      const called = (id: string, ...parts: Part[]): Content[] => [
+        { role: 'model', parts: [...parts, own({ functionCall: { name: 'look', args: {}, id } })] },
+        { role: 'user', parts: [{ functionResponse: { name: 'look', id, response: { a: 1 } } }] },
+      ];
+      const thought = own({ text: 'hm', thought: true });
+      const answer: Content = { role: 'model', parts: [{ text: 'done' }] };
+      for (const [contents, thinks] of [
+        [[...begun, ...called('b')], false],
+        [[...begun, ...called('b', thought), ...called('c')], false],
+        [[...begun, answer, userText('And?')], true],
+        [[userText('Hi'), ...called('a', thought), ...called('b')], true],
+        [[userText('Hi'), ...called('a')], false],
+      ] as const) {
+        const model = new MockLanguageModelV4({
+          ...{ provider, modelId },
+          doGenerate: {
+            content: [],
+            finishReason: { unified: 'stop', raw: 'stop' },
+            usage: {},
+            warnings: [],
+          } as never,
+        });
+        const type = { type: 'enabled', budgetTokens: 2_000 };
+        const asked = new AiSdkModel({ model, providerOptions: { [name]: { [field]: type } } });
+        await ask(asked, request({ contents: [...contents], config }));
+        const { providerOptions, reasoning } = model.doGenerateCalls[0] ?? {};
+        expect(providerOptions?.[name]?.[field]).toEqual(thinks ? type : { type: 'disabled' });
+        expect(reasoning).toBe(thinks ? undefined : 'none');
+      }
+    },
+  );
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../../src/agents/llm-agent.ts';
 import { AiSdkModel } from '../../../src/models/ai-sdk/ai-sdk-model.ts';
+import { PROVIDER_PACKAGES } from '../../../src/models/ai-sdk/provider-packages.ts';
 import { LLMRegistry, UnknownModelError } from '../../../src/models/llm-registry.ts';
 import { DefinitionError } from '../../../src/schema/definition-error.ts';
 import { tool } from '../../../src/tools/function-tool.ts';
@@ -76,6 +77,14 @@ describe('a model that is named', () => {
   ])('%s without its package: the error says what to install [model.aiSdk.package]', (name) => {
     expect(() => LLMRegistry.newLlm(name)).toThrow(DefinitionError);
     expect(() => LLMRegistry.newLlm(name)).toThrow(/which is not installed: npm install @[\w-]+\/[\w-]+$/);
+  });
+
+  test("on a server of one's own is sent the schema of its answer [model.aiSdk.schema]", () => {
+    process.env.OPENAI_COMPATIBLE_BASE_URL = 'http://127.0.0.1:11434/v1';
+    expect(PROVIDER_PACKAGES['openai-compatible']?.options?.()).toMatchObject({
+      baseURL: 'http://127.0.0.1:11434/v1',
+      supportsStructuredOutputs: true,
+    });
   });
 
   test('of no known provider is unknown [model.aiSdk.package]', () => {
