@@ -4,7 +4,7 @@ import { MessageRejected, MessageTooLarge, NoAnswer } from '../../src/client/cli
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { MOST_QUEUED } from '../../src/protocol/message.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
-import { isDeep } from '../setup/tier.ts';
+import { isDeep, someOf } from '../setup/tier.ts';
 import { type ClientScene, newSession, openClientScene, PATIENT } from './client-scene.ts';
 
 let scene: ClientScene;
@@ -131,7 +131,7 @@ describe('a message while another one is answered', () => {
 });
 
 describe('an acknowledged message', () => {
-  test.each(['with a store', 'without a store'])(
+  test.each(someOf(['with a store', 'without a store']))(
     'is answered when the run that had it was terminated or cancelled, %s [message.acknowledged]',
     async (kind) => {
       const client = kind === 'with a store' ? scene.client : scene.plain;
@@ -160,7 +160,7 @@ describe('an acknowledged message', () => {
     },
   );
 
-  test.each(['with a store', 'without a store'])(
+  test.each(someOf(['with a store', 'without a store']))(
     'that was begun and cut off is not begun again by itself, %s [message.acknowledged]',
     async (kind) => {
       const client = kind === 'with a store' ? scene.client : scene.plain;

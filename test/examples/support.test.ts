@@ -22,7 +22,7 @@ import { Context } from '../../src/tools/context.ts';
 import { createWorker, jsonLogger } from '../../worker/index.ts';
 import { textOf } from '../setup/history-facts.ts';
 import { databaseWithStore } from '../setup/own-database.ts';
-import { isDeep } from '../setup/tier.ts';
+import { isDeep, someOf } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import type { DeskWorkerOptions } from './desk-worker-process.ts';
 import type { Paid, PayingOptions } from './paying-process.ts';
@@ -135,7 +135,7 @@ describe('orders', () => {
     expect((await pageOf(pages + 1)).orders).toEqual([]);
   });
 
-  test.each(['ragnhild.solbakken@example.com', 'Ragnhild Solbakken', 'SOLBAKKEN ragnhild'])(
+  test.each(someOf(['ragnhild.solbakken@example.com', 'Ragnhild Solbakken', 'SOLBAKKEN ragnhild']))(
     'a customer is found by %s [example.support]',
     async (customer) => {
       const { orders: listed } = (await callTool('find_orders', { customer })) as { orders: object[] };
@@ -165,14 +165,16 @@ describe('orders', () => {
   });
 });
 
-test.each([
-  ['Refund 12.50 of FH-12511', 1_250],
-  ['Please refund €12,50 of FH-12511', 1_250],
-  ['refund 20 of FH-12511', 2_000],
-  ['Refund 20 euros of FH-12511.', 2_000],
-  ['Refund FH-12511', undefined],
-  ['Refund FH-12511, placed on 2026-05-18', undefined],
-])('%s: the mock server refunds what was asked for [example.support]', (message, cents) => {
+test.each(
+  someOf([
+    ['Refund 12.50 of FH-12511', 1_250],
+    ['Please refund €12,50 of FH-12511', 1_250],
+    ['refund 20 of FH-12511', 2_000],
+    ['Refund 20 euros of FH-12511.', 2_000],
+    ['Refund FH-12511', undefined],
+    ['Refund FH-12511, placed on 2026-05-18', undefined],
+  ]),
+)('%s: the mock server refunds what was asked for [example.support]', (message, cents) => {
   const { wantsRefund, refund } = deskRequest([message]);
   expect({ wantsRefund, ...refund }).toEqual({
     wantsRefund: true,
@@ -210,7 +212,7 @@ describe('refunds', () => {
     await expect(refund(1)).rejects.toThrow(/: 0 cents can still be refunded/);
   });
 
-  test.each([0, -5, 12.5, 1_000_001, '1250'])(
+  test.each(someOf([0, -5, 12.5, 1_000_001, '1250']))(
     'an amount of %j is refused [example.support]',
     async (cents) => {
       await expect(callTool('refund', { orderId: 'FH-12923', cents, reason: 'late' })).rejects.toThrow(
@@ -294,10 +296,12 @@ describe.concurrent('the desk', () => {
     new HoldfastClient({ temporal: environment.temporal, store, taskQueue });
   const newSession = () => ({ app: 'support', userId: 'ada', sessionId: randomUUID() });
 
-  test.each([
-    ['PGlite', ['FH-12511', 'FH-12529', 'FH-12787']],
-    ['PostgreSQL', ['FH-12343', 'FH-12747', 'FH-12669']],
-  ] as const)(
+  test.each(
+    someOf([
+      ['PGlite', ['FH-12511', 'FH-12529', 'FH-12787']],
+      ['PostgreSQL', ['FH-12343', 'FH-12747', 'FH-12669']],
+    ] as const),
+  )(
     'on %s it looks up, compares and refunds in a turn, and refuses to pay twice [example.support]',
     async (kind, ids) => {
       const [kept, refunded, third] = ids;

@@ -16,6 +16,7 @@ import { AskingTurn } from '../setup/asking-turn.ts';
 import { textOf } from '../setup/history-facts.ts';
 import { filesBelow, leaksIn, plantedSecrets } from '../setup/planted-secrets.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { someOf } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const { DescribeWorkflowExecutionResponse } = proto.temporal.api.workflowservice.v1;
@@ -220,7 +221,7 @@ const WAYS: Record<
   },
 };
 
-test.each(Object.keys(WAYS) as (keyof typeof WAYS)[])(
+test.each(someOf(Object.keys(WAYS) as (keyof typeof WAYS)[]))(
   'a credential that is %s reaches its tool, and nothing else that anybody reads [credential.secret]',
   async (way) => {
     const [turn, request, waiting] = await asks('order');
@@ -314,7 +315,7 @@ const ANSWERS: Record<
   },
 };
 
-test.each(Object.keys(ANSWERS) as (keyof typeof ANSWERS)[])(
+test.each(someOf(Object.keys(ANSWERS) as (keyof typeof ANSWERS)[]))(
   'what a sensitive tool is told reaches it, and nothing of Temporal: %s [credential.secret] [input.request]',
   async (way) => {
     const [turn, request, waiting] = await asks('verify');

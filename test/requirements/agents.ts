@@ -39,6 +39,7 @@ export const AGENTS: Rows = {
   'flow.workflow.busy': [
     'holdfast',
     'A message of an own workflow waits for its turn in a busy session, and is withdrawn with its scope.',
+    'deep',
   ],
   'flow.workflow.cancel': [
     'holdfast',

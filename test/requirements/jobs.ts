@@ -19,6 +19,7 @@ export const JOBS: Rows = {
   'job.message.again': [
     'holdfast',
     'Sent again after its turn’s end, such a message gives that turn’s result and begins no other.',
+    'deep',
   ],
   'job.callback': ['holdfast', 'A callback finishes a job; late and doubled ones get the recorded outcome.'],
   'job.poll': ['hector: Async Tool', 'A job is polled for weeks without a growing history.'],

@@ -24,6 +24,7 @@ export const TURNS: Rows = {
   'package.light': [
     'holdfast',
     '`holdfast`, `holdfast/client` and `holdfast/testing` load without the Temporal worker.',
+    'deep',
   ],
   'package.types': [
     'holdfast',

@@ -18,6 +18,7 @@ import {
 } from '../../src/index.ts';
 import { StoreSessionService } from '../../src/runner/store-session-service.ts';
 import { call, error, type GeminiScript, hang, startMockGemini, text } from '../../src/testing/index.ts';
+import { someOf } from '../setup/tier.ts';
 
 const gemini = await startMockGemini({ script: [] });
 Object.assign(process.env, gemini.env);
@@ -372,14 +373,14 @@ describe('a run config', () => {
   const run = (runConfig: object) =>
     all(runner.runAsync({ userId, sessionId: 'none', newMessage, runConfig }));
 
-  test.each(['speechConfig', 'responseModalities', 'proactivity', 'contextWindowCompression'])(
+  test.each(someOf(['speechConfig', 'responseModalities', 'proactivity', 'contextWindowCompression']))(
     'refuses %s by its name [runner.config]',
     async (field) => {
       await expect(run({ [field]: {} })).rejects.toThrow(`runConfig: ${field}: is of the Live API`);
     },
   );
 
-  test.each(['supportCfc', 'saveInputBlobsAsArtifacts', 'plainTextToolConfirmation'])(
+  test.each(someOf(['supportCfc', 'saveInputBlobsAsArtifacts', 'plainTextToolConfirmation']))(
     'refuses %s where it is true [runner.config]',
     async (field) => {
       await expect(run({ [field]: true })).rejects.toThrow(`runConfig: ${field}: `);

@@ -13,6 +13,7 @@ import type { ToolCallRecord } from '../../src/tools/invocation-context.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { beating } from '../setup/beating.ts';
 import { contentsOf, stepCalls } from '../setup/scripts.ts';
+import { someOf } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 let onError: SingleOnToolErrorCallback | undefined;
@@ -219,54 +220,57 @@ const ENDS: Record<
   },
 };
 
-describe.each(Object.entries(ENDS))('a turn that waits for people and %s', (_name, { given, end, error }) => {
-  test('has closed its requests, in rows and audit; the next turn is told once of each call, and none runs [steer.interrupt] [turn.cancel] [confirm.answered]', async () => {
-    const turn = await asked(
-      given ?? { agent: 'unheard' },
-      called('pay', 1),
-      called('look', 7),
-      called('pay', 2),
-    );
-    const [first, second] = await turn.pending(2);
-    const { session = '' } = (await environment.store.sessions.find(turn.names)) ?? {};
-    const look = callKeyOf(first?.requestId).replace(/0$/, '1');
-    await expect
-      .poll(async () => (await environment.store.turns.findCall({ session, callKey: look }))?.settled)
-      .toBe(true);
-    environment.gemini.reset(stepCalls([]));
-    await end(turn);
-    await turn.result().catch((failure: unknown) => failure);
-    await turn.send({ message: 'still there?' });
-    await turn.result();
+describe.each(someOf(Object.entries(ENDS)))(
+  'a turn that waits for people and %s',
+  (_name, { given, end, error }) => {
+    test('has closed its requests, in rows and audit; the next turn is told once of each call, and none runs [steer.interrupt] [turn.cancel] [confirm.answered]', async () => {
+      const turn = await asked(
+        given ?? { agent: 'unheard' },
+        called('pay', 1),
+        called('look', 7),
+        called('pay', 2),
+      );
+      const [first, second] = await turn.pending(2);
+      const { session = '' } = (await environment.store.sessions.find(turn.names)) ?? {};
+      const look = callKeyOf(first?.requestId).replace(/0$/, '1');
+      await expect
+        .poll(async () => (await environment.store.turns.findCall({ session, callKey: look }))?.settled)
+        .toBe(true);
+      environment.gemini.reset(stepCalls([]));
+      await end(turn);
+      await turn.result().catch((failure: unknown) => failure);
+      await turn.send({ message: 'still there?' });
+      await turn.result();
 
-    const rows = await turn.requests();
-    expect(rows.map(({ requestId, status }) => [requestId, status])).toEqual([
-      [first?.requestId, 'cancelled'],
-      [second?.requestId, 'cancelled'],
-    ]);
-    const kinds = (await auditOf(turn)).filter((kind) => kind === 'requested' || kind === 'cancelled');
-    expect(kinds).toEqual(['requested', 'requested', 'cancelled', 'cancelled']);
-    const contents = contentsOf(environment.gemini.requests.at(-1));
-    const responses = contents.flatMap(({ parts = [] }) =>
-      parts.flatMap(({ functionResponse }) => functionResponse?.response ?? []),
-    );
-    expect(responses).toEqual([
-      { error: expect.stringMatching(error) },
-      { seen: true },
-      { error: expect.stringMatching(error) },
-    ]);
-    expect(JSON.stringify(contents)).not.toContain('adk_request');
-    expect(environment.gemini.refusals).toEqual([]);
-    expect(log).toEqual(
-      [
-        ['before', 1],
-        ['before', 7],
-        ['before', 2],
-      ].toSorted(),
-    );
-    expect(await stateOf(turn)).toMatchObject({ seen1: 1, seen2: 1 });
-  });
-});
+      const rows = await turn.requests();
+      expect(rows.map(({ requestId, status }) => [requestId, status])).toEqual([
+        [first?.requestId, 'cancelled'],
+        [second?.requestId, 'cancelled'],
+      ]);
+      const kinds = (await auditOf(turn)).filter((kind) => kind === 'requested' || kind === 'cancelled');
+      expect(kinds).toEqual(['requested', 'requested', 'cancelled', 'cancelled']);
+      const contents = contentsOf(environment.gemini.requests.at(-1));
+      const responses = contents.flatMap(({ parts = [] }) =>
+        parts.flatMap(({ functionResponse }) => functionResponse?.response ?? []),
+      );
+      expect(responses).toEqual([
+        { error: expect.stringMatching(error) },
+        { seen: true },
+        { error: expect.stringMatching(error) },
+      ]);
+      expect(JSON.stringify(contents)).not.toContain('adk_request');
+      expect(environment.gemini.refusals).toEqual([]);
+      expect(log).toEqual(
+        [
+          ['before', 1],
+          ['before', 7],
+          ['before', 2],
+        ].toSorted(),
+      );
+      expect(await stateOf(turn)).toMatchObject({ seen1: 1, seen2: 1 });
+    });
+  },
+);
 
 test('plugins are told of a gated call once, whatever became of it [plugin.hooks]', async () => {
   const turn = await asked({ agent: 'watched', app: 'watched' }, called('pay', 1), called('pay', 2));

@@ -10,6 +10,7 @@ import { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { type Callbacks, callingBack } from '../setup/called-back.ts';
 import { never, OwnModel, saying } from '../setup/own-model.ts';
+import { someOf } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const model = new OwnModel();
@@ -168,7 +169,7 @@ describe('user code that fails', () => {
     },
   );
 
-  test.each(['beforeAgent', 'beforeModel', 'afterModel', 'afterAgent'] as const)(
+  test.each(someOf(['beforeAgent', 'beforeModel', 'afterModel', 'afterAgent'] as const))(
     'a %s callback that never answers is waited for no longer than modelTimeout [callback.model]',
     async (callback) => {
       callbacks = { [callback]: () => never() };
@@ -273,7 +274,7 @@ describe('user code that fails', () => {
     expect(warnings).toContainEqual(expect.stringContaining("'onEventCallback' callback: Error: boom"));
   });
 
-  test.each(['count', 'last'])(
+  test.each(someOf(['count', 'last']))(
     'a plugin that fails on the responses of %s: they are stored, the turn fails [plugin.hooks]',
     async (name) => {
       model.respond = async () => calling(name);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { jobWorkflowIdOf } from '../../src/protocol/identity.ts';
 import type { ToolJobStatus } from '../../src/protocol/job.ts';
 import { type GatedTurn, GateEnvironment, type ScriptedCall } from '../setup/gate-environment.ts';
+import { someOf } from '../setup/tier.ts';
 
 let environment: GateEnvironment;
 
@@ -163,21 +164,23 @@ describe('a job that outlives its turn', () => {
 });
 
 describe('start arguments of a job', () => {
-  test.each([
-    ['arguments', () => 'go'],
-    ['v', () => ({ v: 99 })],
-    ['session', () => ({ session: '' })],
-    ['tool', () => ({ tool: 'holdfast.callModel' })],
-    ['tool', () => ({ tool: 'x'.repeat(1_001) })],
-    ['args', () => ({ args: { a: 1 } })],
-    ['job', () => ({ job: 'job-1' })],
-    ['job.timeLeft', () => ({ job: { timeLeft: 'long' } })],
-    ['job.look.startToClose', () => ({ job: { look: {} } })],
-    ['schedule', () => ({ schedule: undefined })],
-    ['schedule.startToClose', () => ({ schedule: {} })],
-    ['priority', () => ({ priority: 9 })],
-    ['workflowId', () => ({ callKey: 'another' })],
-  ])('that make no sense are refused, and name the field: %s [job.detach]', async (field, wrong) => {
+  test.each(
+    someOf([
+      ['arguments', () => 'go'],
+      ['v', () => ({ v: 99 })],
+      ['session', () => ({ session: '' })],
+      ['tool', () => ({ tool: 'holdfast.callModel' })],
+      ['tool', () => ({ tool: 'x'.repeat(1_001) })],
+      ['args', () => ({ args: { a: 1 } })],
+      ['job', () => ({ job: 'job-1' })],
+      ['job.timeLeft', () => ({ job: { timeLeft: 'long' } })],
+      ['job.look.startToClose', () => ({ job: { look: {} } })],
+      ['schedule', () => ({ schedule: undefined })],
+      ['schedule.startToClose', () => ({ schedule: {} })],
+      ['priority', () => ({ priority: 9 })],
+      ['workflowId', () => ({ callKey: 'another' })],
+    ]),
+  )('that make no sense are refused, and name the field: %s [job.detach]', async (field, wrong) => {
     const turn = environment.turn([[report]]);
     const given = wrong();
     const options = startOf(turn, typeof given === 'string' ? {} : given);

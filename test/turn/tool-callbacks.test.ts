@@ -16,7 +16,7 @@ import { tool } from '../../src/tools/function-tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { never } from '../setup/own-model.ts';
 import { stepCalls } from '../setup/scripts.ts';
-import { isDeep } from '../setup/tier.ts';
+import { isDeep, someOf } from '../setup/tier.ts';
 import { openTurnEnvironment, type RanTurn, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 interface Hooks {
@@ -164,7 +164,7 @@ describe('callbacks of a call', () => {
     expect(log).toEqual([]);
   });
 
-  test.each(['look', 'look_locally'])(
+  test.each(someOf(['look', 'look_locally']))(
     '%s: run before each attempt, and on the settled outcome once; the failed attempts’ writes are lost [callback.tool]',
     async (name) => {
       execute = (_args, { state, attempt }) => {

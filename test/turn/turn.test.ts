@@ -9,7 +9,7 @@ import { beating } from '../setup/beating.ts';
 import { scheduledActivities, textOf } from '../setup/history-facts.ts';
 import { contentsOf, stepCalls } from '../setup/scripts.ts';
 import { settledCalls } from '../setup/settled-calls.ts';
-import { isDeep } from '../setup/tier.ts';
+import { isDeep, someOf } from '../setup/tier.ts';
 import { openTurnEnvironment, type RanTurn, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const runs: Record<string, number> = {};
@@ -212,14 +212,16 @@ describe('a turn', () => {
     expect(environment.gemini.refusals).toEqual([]);
   });
 
-  test.each([
-    ['', {}],
-    ['"text"', { result: 'text' }],
-    ['null', { result: null }],
-    ['[1,2]', { result: [1, 2] }],
-    ['{"a":{"b":1}}', { a: { b: 1 } }],
-    ['0', { result: 0 }],
-  ])('a result %j reaches the model as %j [tool.result]', async (json, response) => {
+  test.each(
+    someOf([
+      ['', {}],
+      ['"text"', { result: 'text' }],
+      ['null', { result: null }],
+      ['[1,2]', { result: [1, 2] }],
+      ['{"a":{"b":1}}', { a: { b: 1 } }],
+      ['0', { result: 0 }],
+    ]),
+  )('a result %j reaches the model as %j [tool.result]', async (json, response) => {
     environment.gemini.reset(stepCalls([[{ name: 'returns', args: { json } }]]));
     expect(responses(await environment.run({ message: 'go' }))).toEqual([response]);
   });
@@ -236,7 +238,7 @@ describe('a turn', () => {
     expect(runs).toMatchObject({ fails: 3, fails_once: 2, refuses: 1 });
   });
 
-  test.each(['string', 'undefined', 'null', 'object'])(
+  test.each(someOf(['string', 'undefined', 'null', 'object']))(
     'a tool that throws %s answers with an error [tool.throws]',
     async (what) => {
       environment.gemini.reset(stepCalls([[{ name: 'throws_anything', args: { what } }]]));

@@ -17,6 +17,7 @@ import { createWorker, type WorkerOptions } from '../../worker/create-worker.ts'
 import { deploy } from '../../worker/deploy.ts';
 import { payloadSizes, scheduledActivities } from '../setup/history-facts.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { someOf } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const agent = (name: string, model = 'gemini-2.5-flash') => new LlmAgent({ name, model });
@@ -43,71 +44,77 @@ describe('createWorker refuses', () => {
   const shop = new App({ name: 'shop', rootAgent: agent('seller') });
   const budget = { budgets: { turn: { cost: 1 } } };
 
-  test.each([
-    ['no agents', { agents: [] }, 'createWorker: agents: expected at least one agent'],
-    ['neither agents nor apps', {}, 'createWorker: agents: expected at least one agent, here or'],
-    [
-      'two agents of one name',
-      { agents: [twin, agent('twin')] },
-      'createWorker: agents: two agents are named "twin"',
-    ],
-    [
-      'an unknown root agent',
-      { agents: [twin], rootAgent: 'twn' },
-      'createWorker: rootAgent: no agent is named "twn"',
-    ],
-    ['what is no agent', { agents: [{ name: 'x' } as LlmAgent] }, /createWorker: agents/],
-    ['agents that are no list', { agents: twin as unknown as LlmAgent[] }, /createWorker: agents/],
-  ])('%s [worker.agents]', refuses);
+  test.each(
+    someOf([
+      ['no agents', { agents: [] }, 'createWorker: agents: expected at least one agent'],
+      ['neither agents nor apps', {}, 'createWorker: agents: expected at least one agent, here or'],
+      [
+        'two agents of one name',
+        { agents: [twin, agent('twin')] },
+        'createWorker: agents: two agents are named "twin"',
+      ],
+      [
+        'an unknown root agent',
+        { agents: [twin], rootAgent: 'twn' },
+        'createWorker: rootAgent: no agent is named "twn"',
+      ],
+      ['what is no agent', { agents: [{ name: 'x' } as LlmAgent] }, /createWorker: agents/],
+      ['agents that are no list', { agents: twin as unknown as LlmAgent[] }, /createWorker: agents/],
+    ]),
+  )('%s [worker.agents]', refuses);
 
-  test.each([
-    [
-      'two apps of one name',
-      { apps: [shop, new App({ name: 'shop', rootAgent: agent('other') })] },
-      'createWorker: apps[1]: two apps are named "shop"',
-    ],
-    [
-      'a root agent named like another agent',
-      { apps: [shop], agents: [agent('seller')] },
-      'createWorker: apps[0].rootAgent: two agents are named "seller"',
-    ],
-    ['what is no App', { apps: [{} as App] }, 'createWorker: apps[0]: expected an App'],
-    ['apps that are no list', { apps: shop as unknown as App[] }, 'createWorker: apps: expected a list'],
-    [
-      'an App of ADK',
-      {
-        apps: [
-          new adk.App({
-            name: 'shop',
-            rootAgent: new adk.LlmAgent({ name: 'seller', model: 'gemini-2.5-flash' }),
-          }) as unknown as App,
-        ],
-      },
-      "createWorker: apps[0]: an App of @google/adk; import its class from 'holdfast' instead",
-    ],
-  ])('%s [app.settings]', refuses);
+  test.each(
+    someOf([
+      [
+        'two apps of one name',
+        { apps: [shop, new App({ name: 'shop', rootAgent: agent('other') })] },
+        'createWorker: apps[1]: two apps are named "shop"',
+      ],
+      [
+        'a root agent named like another agent',
+        { apps: [shop], agents: [agent('seller')] },
+        'createWorker: apps[0].rootAgent: two agents are named "seller"',
+      ],
+      ['what is no App', { apps: [{} as App] }, 'createWorker: apps[0]: expected an App'],
+      ['apps that are no list', { apps: shop as unknown as App[] }, 'createWorker: apps: expected a list'],
+      [
+        'an App of ADK',
+        {
+          apps: [
+            new adk.App({
+              name: 'shop',
+              rootAgent: new adk.LlmAgent({ name: 'seller', model: 'gemini-2.5-flash' }),
+            }) as unknown as App,
+          ],
+        },
+        "createWorker: apps[0]: an App of @google/adk; import its class from 'holdfast' instead",
+      ],
+    ]),
+  )('%s [app.settings]', refuses);
 
-  test.each([
-    [
-      "a cost budget without a price for the root agent's model",
-      { apps: [new App({ name: 'shop', rootAgent: agent('seller'), durable: budget })] },
-      'App "shop": durable.prices: no price for the model "gemini-2.5-flash" of the agent "seller"',
-    ],
-    [
-      "a cost budget without a price for a model of the worker's other agents",
-      {
-        agents: [agent('cheap', 'gemini-2.5-flash-lite')],
-        apps: [
-          new App({
-            name: 'shop',
-            rootAgent: agent('seller'),
-            durable: { ...budget, prices: { 'gemini-2.5-flash': { input: 1, output: 1 } } },
-          }),
-        ],
-      },
-      'no price for the model "gemini-2.5-flash-lite" of the agent "cheap"',
-    ],
-  ])('%s [budget.limits]', refuses);
+  test.each(
+    someOf([
+      [
+        "a cost budget without a price for the root agent's model",
+        { apps: [new App({ name: 'shop', rootAgent: agent('seller'), durable: budget })] },
+        'App "shop": durable.prices: no price for the model "gemini-2.5-flash" of the agent "seller"',
+      ],
+      [
+        "a cost budget without a price for a model of the worker's other agents",
+        {
+          agents: [agent('cheap', 'gemini-2.5-flash-lite')],
+          apps: [
+            new App({
+              name: 'shop',
+              rootAgent: agent('seller'),
+              durable: { ...budget, prices: { 'gemini-2.5-flash': { input: 1, output: 1 } } },
+            }),
+          ],
+        },
+        'no price for the model "gemini-2.5-flash-lite" of the agent "cheap"',
+      ],
+    ]),
+  )('%s [budget.limits]', refuses);
 
   async function refuses(
     _name: string,
@@ -228,10 +235,12 @@ describe('a worker', () => {
     expect(events[2]?.event.content?.parts?.[0]?.functionResponse?.response).toEqual({ attempt: 1 });
   });
 
-  test.each([
-    ['at most maxParallelCalls at a time', 'together', LIMIT],
-    ['one after another where they say so', 'alone', 1],
-  ])('runs calls %s [turn.parallel]', async (_how, name, limit) => {
+  test.each(
+    someOf([
+      ['at most maxParallelCalls at a time', 'together', LIMIT],
+      ['one after another where they say so', 'alone', 1],
+    ]),
+  )('runs calls %s [turn.parallel]', async (_how, name, limit) => {
     most = 0;
     expected = limit;
     allRun = Promise.withResolvers();
