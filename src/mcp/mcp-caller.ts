@@ -8,6 +8,8 @@ export interface McpCaller {
   userId: string;
   /** Whether the caller may answer requests to people. */
   decides: boolean;
+  /** Ends all waiting: the server closes, and turns go on. */
+  ending?: AbortSignal;
   /** Where a browser shows a request; undefined where no page is known. */
   pageOf(requestId: string): string | undefined;
 }

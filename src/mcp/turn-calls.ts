@@ -103,8 +103,8 @@ export class TurnCalls {
   }
 
   async standing(turn: TurnOfCall, handle: TurnHandle, options: FollowTurn): Promise<TurnStanding> {
-    const { api, app, userId } = this.#caller;
-    return await standingOf(api, { app, userId, ...turn }, handle, options);
+    const { api, app, userId, ending } = this.#caller;
+    return await standingOf(api, { app, userId, ...turn }, handle, { ending, ...options });
   }
 
   /** Gives answers of the client's person. @returns ids of the answered requests. */

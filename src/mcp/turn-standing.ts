@@ -20,8 +20,10 @@ export type EndedTurn = Extract<TurnStanding, { is: 'ended' }>;
 export interface FollowTurn {
   /** Milliseconds to wait. */
   time: number;
-  /** Ends the waiting; the turn goes on. */
+  /** Ends the waiting with its reason. */
   signal: AbortSignal;
+  /** Ends the waiting as the time does. */
+  ending?: AbortSignal | undefined;
   /** Whether these requests end the waiting, while it lasts. All do by default. */
   stopsAt?: (requests: readonly ApprovalRow[]) => boolean;
   /** Hears of each event, those of the agents below included. */
@@ -37,12 +39,13 @@ export async function standingOf(
   api: HoldfastApi,
   { app, userId }: SessionNames,
   turn: TurnHandle,
-  { time, signal, stopsAt = () => true, onEvent }: FollowTurn,
+  { time, signal, ending, stopsAt = () => true, onEvent }: FollowTurn,
 ): Promise<TurnStanding> {
-  const until = new AbortController();
-  const stop = AbortSignal.any([signal, until.signal]);
-  const late = setTimeout(time, undefined, { signal: stop, ref: false }).then(
-    () => until.abort(),
+  const late = new AbortController();
+  const until = ending === undefined ? late.signal : AbortSignal.any([late.signal, ending]);
+  const stop = AbortSignal.any([signal, until]);
+  const waited = setTimeout(time, undefined, { signal: stop, ref: false }).then(
+    () => late.abort(),
     () => undefined,
   );
   const events: Event[] = [];
@@ -57,12 +60,13 @@ export async function standingOf(
     return { is: 'ended', result: await turn.result({ signal: stop }), events };
   } catch (error) {
     signal.throwIfAborted();
-    if (!until.signal.aborted) throw error;
+    if (!until.aborted) throw error;
+    if (ending?.aborted) return { is: 'working', events };
     const requests = await pendingRequests(api, { app, userId }, turn);
     return requests.length > 0 ? { is: 'waiting', requests, events } : { is: 'working', events };
   } finally {
-    until.abort();
-    await late;
+    late.abort();
+    await waited;
   }
 }
 

@@ -10,6 +10,7 @@ import {
   type Access,
   createGateway,
   defineGateway,
+  type Gateway,
   type ServedGateway,
   serveGateway,
 } from '../../src/gateway/index.ts';
@@ -90,6 +91,7 @@ const access: Access = {
 
 let environment: TurnEnvironment;
 let served: ServedGateway;
+let newGateway: () => Gateway;
 
 beforeAll(async () => {
   const support = new LlmAgent({
@@ -107,17 +109,18 @@ beforeAll(async () => {
     script: stepCalls([], 'Hello.'),
   });
   const { client, store } = environment;
-  const gateway = createGateway({
-    client,
-    access,
-    about: () => ({ ...ABOUT, apps: ['shop'] }),
-    ready: async () => ({ temporal: true, store: true }),
-    records: store,
-    credentialKeys,
-    settings: defineGateway({ publicUrl: 'https://desk.example.com', mcp: { agents: [support, desk] } }),
-    logger: collecting(lines),
-  });
-  served = await serveGateway({ gateway });
+  newGateway = () =>
+    createGateway({
+      client,
+      access,
+      about: () => ({ ...ABOUT, apps: ['shop'] }),
+      ready: async () => ({ temporal: true, store: true }),
+      records: store,
+      credentialKeys,
+      settings: defineGateway({ publicUrl: 'https://desk.example.com', mcp: { agents: [support, desk] } }),
+      logger: collecting(lines),
+    });
+  served = await serveGateway({ gateway: newGateway() });
 });
 beforeEach(() => {
   paid.length = 0;
@@ -132,13 +135,18 @@ afterAll(async () => {
 const ALL = 'ada:run,read,approve,operate';
 type Capabilities = NonNullable<ConstructorParameters<typeof Client>[1]>['capabilities'];
 
-async function connected(token = ALL, mode: 'auto' | 'legacy' = 'auto', capabilities: Capabilities = {}) {
+async function connected(
+  token = ALL,
+  mode: 'auto' | 'legacy' = 'auto',
+  capabilities: Capabilities = {},
+  url = served.url,
+) {
   const client = new Client(
     { name: 'test', version: '1' },
     { capabilities, versionNegotiation: { mode }, inputRequired: { autoFulfill: false } },
   );
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
-  await client.connect(new StreamableHTTPClientTransport(new URL(`${served.url}/mcp`), { requestInit }));
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
   return { client, [Symbol.asyncDispose]: () => client.close() };
 }
 
@@ -326,6 +334,24 @@ describe('a call by MCP', () => {
         status: 'cancelled',
       });
     expect(await rpc('tasks/get', { taskId: 'mcp-x/mcp-x' })).toMatchObject({ code: -32_602 });
+  });
+
+  test('is answered by a gateway that closes, and goes on [mcp.serve]', async () => {
+    const gateway = newGateway();
+    const other = await serveGateway({ gateway });
+    await using connection = await connected(ALL, 'auto', {}, other.url);
+    const called = connection.client.callTool({ name: 'hold', arguments: {} });
+    await held.begun();
+    gateway.endStreams();
+    const { structuredContent } = await called;
+    expect(structuredContent).toMatchObject({ status: 'working' });
+    await other.close();
+    held.release();
+    await using next = await connected();
+    const { turn } = structuredContent as { turn: string };
+    expect(await next.client.callTool({ name: 'await_turn', arguments: { turn } })).toMatchObject({
+      structuredContent: { held: true },
+    });
   });
 
   test('begins nothing and shows nothing for others [mcp.access]', async () => {

@@ -9,6 +9,9 @@ import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import type { RouteSetting } from '../route-setting.ts';
 
+/** Milliseconds that waiting calls have for their answers when the gateway closes. */
+const LAST_ANSWERS = 1_000;
+
 /** Headers of a caller that its requests to the gateway's own routes have, too. */
 const CALLERS_OWN = [
   'authorization',
@@ -56,8 +59,10 @@ export function mcpRoute(app: GatewayHono, setting: RouteSetting): void {
     const factory = mcpServerFactory(server, { tools, onError }, callerIn);
     const made = server.createMcpHandler(factory);
     const close = () => void made.close().catch(onError);
-    if (setting.closing.aborted) close();
-    setting.closing.addEventListener('abort', close, { once: true });
+    // Calls that wait answer first, and open subscriptions end.
+    const end = () => void setTimeout(close, LAST_ANSWERS).unref();
+    if (setting.closing.aborted) end();
+    setting.closing.addEventListener('abort', end, { once: true });
     return made;
   }
 
@@ -80,6 +85,7 @@ export function mcpRoute(app: GatewayHono, setting: RouteSetting): void {
     return {
       ...names,
       api: new GatewayClient({ url: new URL(req.url).origin, token: '', fetch }),
+      ending: setting.closing,
       decides: principal.may({ permission: 'approve', ...names }) === 'allowed',
       pageOf: (requestId) =>
         publicUrl === undefined || setting.keys === undefined || settings?.inbox?.enabled === false
