@@ -107,7 +107,6 @@ describe('a call that a server makes a task', () => {
     modern.task = { status: 'input_required', inputRequests: { size: question('Which size?') } };
     const first = await asked(turn.names);
     expect(first).toMatchObject({ kind: 'input', hint: 'Which size?' });
-    await env.restartWorker();
     const answer = async (requestId: string, size: string) =>
       await env.client.approvals.provideInput({ ...turn.names, requestId }, { response: { size } });
     await answer(first.requestId, '4K');
