@@ -10,7 +10,8 @@ import { formatDuration } from '../../src/schema/duration.ts';
 import type { EndJob } from '../../src/store/jobs/job-store.ts';
 import { Unstorable } from '../../src/store/store-errors.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
-import type { JobOptions } from '../../src/tools/job-options.ts';
+import { type JobOptions, RUN_AGAIN } from '../../src/tools/job-options.ts';
+import { isToolError } from '../../src/tools/tool-error.ts';
 import { NotDeployedHere } from '../agents.ts';
 import { type Attempt, retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
@@ -42,12 +43,13 @@ export function assertOwnJob(
 
 /**
  * A job has a row before its tool runs, and a made-up activity can say that it is waited for: its hooks are asked, and its
- * outcome settles the call, only once its tool has run and left it.
+ * outcome settles the call, only once its tool has run and left it. A poll that has answered shows that, also where it had the tool run
+ * again.
  *
  * @throws HOLDFAST_JOB_LOST
  */
-export function assertLeft({ jobId, mode }: JobRow): void {
-  if (mode === 'started')
+export function assertLeft({ jobId, mode, polls }: JobRow): void {
+  if (mode === 'started' && polls.notYet === 0)
     throw new HoldfastError('HOLDFAST_JOB_LOST', `job ${jobId} is not waited for: its tool has not left it`);
 }
 
@@ -68,8 +70,9 @@ export async function awaitJob(
   if (row === undefined)
     throw new HoldfastError('HOLDFAST_JOB_LOST', `job ${jobId} is not in the store: its session was deleted`);
   assertLeft(row);
-  if (row.status === 'running') await new WaitAttempt(dependencies, input, row, current).wait();
-  return { v: PROTOCOL_VERSION, ended: jobId };
+  if (row.status !== 'running') return { v: PROTOCOL_VERSION, ended: jobId };
+  const resumes = row.mode === 'started' || (await new WaitAttempt(dependencies, input, row, current).wait());
+  return { v: PROTOCOL_VERSION, ended: jobId, ...(resumes ? { resumes } : {}) };
 }
 
 /** The time at which a job without heartbeats fails. */
@@ -91,8 +94,8 @@ class WaitAttempt {
     this.#current = current;
   }
 
-  /** Returns once the job has ended. */
-  async wait(): Promise<void> {
+  /** Whether the tool is to run again; returns once that is so, or the job has ended. */
+  async wait(): Promise<boolean> {
     let hookContext: JobHookContext | undefined;
     let tool: BaseTool | undefined;
     try {
@@ -106,11 +109,11 @@ class WaitAttempt {
     }
     tool ??= hookContext?.tool as BaseTool;
     const { poll } = tool.job;
-    if (poll !== undefined && hookContext !== undefined) await this.#poll(hookContext, poll);
-    else await this.#checkSilence(tool);
+    if (poll !== undefined && hookContext !== undefined) return await this.#poll(hookContext, poll);
+    return await this.#checkSilence(tool);
   }
 
-  async #checkSilence(tool: BaseTool): Promise<void> {
+  async #checkSilence(tool: BaseTool): Promise<false> {
     const now = await this.#dependencies.store.now();
     const check = checkOf(tool, this.#row);
     if (check !== undefined && check.at <= now) return await this.#timedOut(check.text);
@@ -120,30 +123,42 @@ class WaitAttempt {
     throw new CompleteAsyncError();
   }
 
-  async #poll(hookContext: JobHookContext, poll: NonNullable<JobOptions['poll']>): Promise<void> {
+  async #poll(hookContext: JobHookContext, poll: NonNullable<JobOptions['poll']>): Promise<boolean> {
     const { store } = this.#dependencies;
     const { session, jobId } = this.#row;
     let row: JobRow;
+    let { pollInterval } = hookContext.tool.job;
     try {
       const answer = await askHook(hookContext, 'poll', poll, this.#current);
+      pollInterval = answer.context.job.pollAfter ?? pollInterval;
+      if (answer.value === RUN_AGAIN) {
+        if (this.#row.mode !== 'parked')
+          throw new Error('its tool can’t ask people any more: its turn went on without it');
+        const { status } = await store.jobs.resume({ session, jobId });
+        return status === 'running';
+      }
       if (answer.value !== undefined && answer.value !== null) {
         const outcome = await outcomeOfHook(this.#dependencies, hookContext, answer);
-        return await this.#end({ status: 'completed', outcome, by: 'poll' });
+        await this.#end({ status: 'completed', outcome, by: 'poll' });
+        return false;
       }
       row = await store.jobs.recordPoll({ session, jobId });
     } catch (error) {
       if (this.#current.signal.aborted) throw this.#current.aborted();
       const storeError = storeErrorIn(error);
-      if (storeError instanceof Unstorable) return await this.#unstorable();
+      if (storeError instanceof Unstorable) {
+        await this.#unstorable();
+        return false;
+      }
       if (storeError !== undefined) throw storeError;
       row = await this.#failed(hookContext, error);
     }
-    if (row.status !== 'running') return;
+    if (row.status !== 'running') return false;
     const now = await store.now();
     const check = checkOf(hookContext.tool, row);
     if (check !== undefined && check.at <= now) return await this.#timedOut(check.text, hookContext);
     if (row.until <= now) return await this.#timedOut(outOfTime(row), hookContext);
-    const next = Math.min(now + hookContext.tool.job.pollInterval, row.until, check?.at ?? row.until);
+    const next = Math.min(now + pollInterval, row.until, check?.at ?? row.until);
     throw pending(Math.max(next - now, 1));
   }
 
@@ -154,9 +169,12 @@ class WaitAttempt {
     // Operators read it in lists of jobs.
     const error = isAnySensitive(sensitive) ? `Error in tool '${name}'` : describeFailure(thrown).message;
     const row = await this.#dependencies.store.jobs.recordPoll({ session, jobId, error });
-    if (row.status !== 'running' || row.polls.failedInARow < MOST_FAILED_POLLS) return row;
-    const text = `its job was polled in vain, ${row.polls.failedInARow} times in a row: ${error}`;
-    const outcome = { response: { error: `Error in tool '${name}': ${text}` }, failed: true };
+    if (row.status !== 'running') return row;
+    const isFinal = isToolError(thrown) && thrown.retryable === false;
+    if (!isFinal && row.polls.failedInARow < MOST_FAILED_POLLS) return row;
+    const inVain = `its job was polled in vain, ${row.polls.failedInARow} times in a row: ${error}`;
+    const text = isFinal ? error : `Error in tool '${name}': ${inVain}`;
+    const outcome = { response: { error: text }, failed: true };
     await this.#end({ status: 'failed', outcome, by: 'poll' });
     return { ...row, status: 'failed' };
   }
@@ -166,10 +184,11 @@ class WaitAttempt {
     await this.#end({ status: 'failed', outcome: { response: { error }, failed: true }, by: 'poll' });
   }
 
-  async #timedOut(text: string, known?: JobHookContext): Promise<void> {
+  async #timedOut(text: string, known?: JobHookContext): Promise<false> {
     const hookContext = known ?? (await this.#hookContext());
     const outcome = await outcomeOfTimeout(this.#dependencies, hookContext, text, this.#current);
     await this.#end({ status: 'timed_out', outcome, by: 'timeout', reason: text });
+    return false;
   }
 
   async #end(end: Omit<EndJob, 'jobId'>): Promise<void> {

@@ -155,7 +155,9 @@ export class ToolRun {
   }
 
   get onUnknown(): OnUnknownOutcome {
-    const { onUnknownOutcome } = this.call.tool.durable;
+    const { tool, begun } = this.call;
+    const { onUnknownOutcome } = tool.durable;
+    if (tool.goesOn(begun.once)) return 'retry';
     return this.isForOneStart && onUnknownOutcome === 'retry' ? 'fail' : onUnknownOutcome;
   }
 

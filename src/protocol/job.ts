@@ -36,6 +36,8 @@ export type JobTask =
 export interface JobEnded {
   v: number;
   ended: string;
+  /** The job goes on: first its tool runs again, because a person is to be asked. */
+  resumes?: true;
 }
 
 /** Result of `do: 'end'` for a job that no call waits for. */

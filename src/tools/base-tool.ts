@@ -342,6 +342,16 @@ export abstract class BaseTool {
   }
 
   /**
+   * Whether a run after one of unknown outcome repeats no effect, by the call's recorded results of `context.once`. Such a run is made,
+   * whatever `onUnknownOutcome` says.
+   *
+   * @param _once `{ value }` by key.
+   */
+  goesOn(_once: Readonly<Record<string, unknown>>): boolean {
+    return false;
+  }
+
+  /**
    * Runs the tool.
    *
    * @param request `args` are the model's, not validated.

@@ -3,6 +3,9 @@ import { kindOf } from '../schema/kind-of.ts';
 import type { JobInit } from './invocation-context.ts';
 import { ToolError } from './tool-error.ts';
 
+/** Milliseconds between polls that a service may ask for. */
+const POLL_AFTER = { least: 500, most: 3_600_000 };
+
 /** The job of the running call: data with which a service tells its outcome later. Name: the async tools of kadirpekel/hector. */
 export interface ContextJob {
   /** Opaque; the same in every attempt of the call, and in no other call. */
@@ -23,6 +26,13 @@ export interface ContextJob {
   readonly until: number;
   /** For a job in process: the last details that an earlier attempt gave to `heartbeat`. */
   readonly details: unknown;
+  /**
+   * Milliseconds until the next poll, in place of the tool's `pollInterval`: for a poll that its service has told so. From half a second
+   * to an hour; others are brought within that.
+   *
+   * @default undefined: the `pollInterval`
+   */
+  pollAfter: number | undefined;
   /**
    * Tells people how far the job has got: in the Temporal UI, in the turn's status, to followers.
    *
@@ -62,6 +72,17 @@ export class CallJob implements ContextJob {
 
   get details(): unknown {
     return this.#init.details;
+  }
+
+  get pollAfter(): number | undefined {
+    return this.#init.pollAfter;
+  }
+
+  set pollAfter(time: number | undefined) {
+    if (time === undefined) delete this.#init.pollAfter;
+    else if (typeof time === 'number' && !Number.isNaN(time)) {
+      this.#init.pollAfter = Math.min(Math.max(time, POLL_AFTER.least), POLL_AFTER.most);
+    } else throw new TypeError(`job.pollAfter: expected milliseconds, got ${kindOf(time)}`);
   }
 
   get callbackUrl(): string {

@@ -112,6 +112,8 @@ export interface JobInit {
   details?: unknown;
   /** Whether the call goes on after its run: at first what the tool is declared as, later what the tool has said while it ran. */
   longRunning: boolean;
+  /** Milliseconds until the next poll, if a poll has said it. */
+  pollAfter?: number;
   /** Undefined where the worker has no address of the gateway. */
   callbackUrl: () => string | undefined;
   /** Undefined where there is no key to sign it with. */

@@ -19,11 +19,15 @@ export interface JobView {
   readonly until: number;
 }
 
+/** Answer of a poll after which the tool runs again, to ask a person. Its turn waits for the job. */
+export const RUN_AGAIN = Symbol.for('holdfast.runAgain');
+
 /** How the job of a long-running tool is looked after. */
 export interface JobOptions {
   /**
    * Asks the tool's service about the job. The returned value is the outcome, as if the tool had returned it; undefined or
-   * null means *not yet*. Throwing counts as a failed look: ten in a row end the job. Polling adds nothing to the history, however long.
+   * null means *not yet*. Throwing counts as a failed look: ten in a row end the job, and one that says `retryable: false` ends it at once.
+   * Polling adds nothing to the history, however long.
    */
   poll?: (job: JobView, toolContext: Context) => unknown;
   /**

@@ -11,6 +11,10 @@ export const OUTSIDE_TOOLS: Rows = {
     'holdfast',
     'A server asks a person, and any worker goes on with the answer; wrong options are named.',
   ],
+  'mcp.tasks': [
+    'holdfast',
+    'A call that an MCP server makes a task is a job: called once, polled by any worker, answered by people, cancelled with its call.',
+  ],
   'mcp.gate': [
     'adk-go: mcptoolset',
     'A function of the tool’s name and arguments says which calls wait for an approval.',

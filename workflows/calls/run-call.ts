@@ -56,7 +56,12 @@ export async function runCall(call: PlannedCall, schedule: ToolSchedule, step: S
       running(call, schedule, step, () => attempt(given, schedule, { step, run }, answered)),
     );
     if ('error' in result) return result;
-    if ('parks' in result) return await parkedCall(given, schedule, result.parks, step);
+    if ('parks' in result) {
+      const ran = await parkedCall(given, schedule, result.parks, step);
+      if (ran !== 'resumes') return ran;
+      gate = undefined;
+      continue;
+    }
     if ('runs' in result && runs !== undefined) {
       return await running(call, schedule, step, () => callAgent(given, schedule, runs, step));
     }

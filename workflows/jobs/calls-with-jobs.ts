@@ -14,19 +14,23 @@ import { JobWait, scheduleJobEnd } from './job-wait.ts';
 
 /**
  * Waits for the job of a call whose tool has returned without an outcome, and settles the call. It holds no place of those that
- * run, and the tool doesn't run again.
+ * run. The tool doesn't run again, unless a look at the job says so (`resumes`).
  */
 export async function parkedCall(
   call: PlannedCall,
   schedule: ToolSchedule,
   job: AwaitedJob,
   { turn, state, context, isCutOff }: StepOfCall,
-): Promise<RanCall> {
+): Promise<RanCall | 'resumes'> {
   const priority = turnPriority(turn.start, state.priority);
   const waiting = { call, schedule, job, input: inputOf(call, context), priority };
   const wait = new JobWait(waiting);
   turn.jobs.parked(call, job, wait);
   const why = await wait.over();
+  if (why === 'resumes') {
+    turn.jobs.resumed(call);
+    return why;
+  }
   const text = why === 'cancelled' ? turn.steering.textOf(call.callKey) : undefined;
   turn.callStarted(call);
   turn.jobs.ending(call);

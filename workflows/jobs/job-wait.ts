@@ -54,8 +54,8 @@ export class JobWait {
     this.#scope.cancel();
   }
 
-  /** Why it is over. */
-  async over(): Promise<EndTask['why']> {
+  /** Why it is over. `resumes`: the job goes on once its tool has run again. */
+  async over(): Promise<EndTask['why'] | 'resumes'> {
     try {
       return await this.#scope.run(() => this.#wait());
     } catch (error) {
@@ -64,13 +64,13 @@ export class JobWait {
     }
   }
 
-  async #wait(): Promise<EndTask['why']> {
+  async #wait(): Promise<EndTask['why'] | 'resumes'> {
     const { jobId } = this.#of.job;
     for (;;) {
       const began = Date.now();
       try {
-        await this.#look(this.until + GRACE - began);
-        return 'ended';
+        const seen: Partial<JobEnded> | undefined = await this.#look(this.until + GRACE - began);
+        return seen?.resumes === true ? 'resumes' : 'ended';
       } catch (error) {
         if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
         if (!isOutOfTime(error)) return 'lost';

@@ -104,6 +104,14 @@ export class Jobs {
     this.#owner.changed();
   }
 
+  /** Its tool runs again, to ask a person, and its job goes on. */
+  resumed(call: Call): void {
+    const booked = this.#booked(call);
+    booked.phase = 'open';
+    delete booked.parked;
+    this.#owner.changed();
+  }
+
   /** Its job has ended, or is to: a message that tells of it now is answered with how it has ended. */
   ending(call: Call): void {
     this.#booked(call).phase = 'ending';

@@ -85,7 +85,9 @@ export async function toolJob(given: ToolJobStart): Promise<ToolJobStatus> {
   );
   tell({});
 
-  const why = await wait.over();
+  const over = await wait.over();
+  // Nobody asks people for a call that is over.
+  const why = over === 'resumes' ? 'lost' : over;
   isWaiting = false;
   const how = { why, ...(why === 'cancelled' ? { text: CANCELLED } : {}) };
   const ended = await scheduleJobEnd<EndedDetachedJob>(waiting, how);

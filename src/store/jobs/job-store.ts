@@ -58,6 +58,7 @@ export interface JobOfMessage {
  *
  *     (none) ──────────▶ running, started: `open`; `end` and `progress` by claims, where a caller comes before the call
  *     running, started ▶ running, parked: `park`
+ *     running, parked ▶ running, started: `resume`
  *     running, started or parked ▶ running, detached: `detach`
  *     running ─────────▶ completed | failed | cancelled | timed_out: `end`, or the settled outcome of its call
  *
@@ -78,6 +79,8 @@ export interface JobStore {
     attempt: number;
     intermediate?: Record<string, unknown>;
   }): Promise<JobRow | undefined>;
+  /** The tool of a parked job is to run again, because a person is to be asked. Gives the row, which may have ended meanwhile. */
+  resume(resume: { session: string; jobId: string }): Promise<JobRow>;
   /** The model is told `intermediate`, and the job goes on without the turn. */
   detach(detach: { session: string; jobId: string; intermediate: Record<string, unknown> }): Promise<JobRow>;
   /** Sets the activity that waits for a job from now on, and gives the job's state. Undefined if there is no such job. */

@@ -97,6 +97,25 @@ begin
   return json_build_object('changed', parks, 'of', holdfast.job(j));
 end $$;
 
+-- Its tool is to run again: a person is to be asked something. Whoever polls has seen it, so it counts as a poll that has answered.
+create or replace function holdfast.resume_job(session text, job text) returns json language plpgsql as $$
+#variable_conflict use_variable
+declare
+  j holdfast.jobs;
+  resumes boolean;
+begin
+  select * into j from holdfast.jobs t where t.job_id = job and t.session_id = session for update;
+  if not found then
+    perform holdfast.no_job(job);
+  end if;
+  resumes := j.status = 'running' and j.mode = 'parked';
+  if resumes then
+    update holdfast.jobs t set mode = 'started', not_yet = t.not_yet + 1, failed_in_a_row = 0, polled_at = holdfast.now_ms()
+      where t.job_id = job and t.session_id = session returning * into j;
+  end if;
+  return json_build_object('changed', resumes, 'of', holdfast.job(j));
+end $$;
+
 -- From now on the job has an end of its own: its call is settled by what is known meanwhile.
 create or replace function holdfast.detach_job(session text, job text, intermediate json) returns json language plpgsql as $$
 #variable_conflict use_variable

@@ -15,6 +15,7 @@ import { answeredJob, type JobColumns, type JobWithNames, jobRow } from './job-r
 import type { EndReceipt, JobClaims, JobStore } from './job-store.ts';
 
 const PARK = 'select holdfast.park_job($1, $2, $3, $4) as answer';
+const RESUME = 'select holdfast.resume_job($1, $2) as answer';
 const DETACH = 'select holdfast.detach_job($1, $2, $3) as answer';
 const AWAIT = 'select holdfast.await_job($1, $2, $3, $4, $5) as answer';
 const PROGRESS = 'select holdfast.progress_job($1, $2, $3, $4) as answer';
@@ -88,6 +89,10 @@ export function postgresJobs(database: Database, live: LiveNotices): JobStore {
         optionalJson(intermediate),
       ]);
       return row?.answer ? told(row.answer) : undefined;
+    },
+    async resume({ session, jobId }) {
+      const [row] = await database.query<{ answer: WriteAnswer }>(RESUME, [session, jobId]);
+      return told((row as { answer: WriteAnswer }).answer);
     },
     async detach({ session, jobId, intermediate }) {
       const [row] = await database.query<{ answer: WriteAnswer }>(DETACH, [

@@ -1,9 +1,18 @@
 import type { Client, JsonSchemaValidator, Tool, Transport } from '@modelcontextprotocol/client';
 import { ownVersion } from '../../own-version.ts';
-import { defined } from '../../protocol/json.ts';
+import { defined, isRecord } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
 import { headersOf, type MCPConnectionParams, timeoutOf } from './connection-params.ts';
-import { isGone, McpRefused, serverFailed } from './mcp-errors.ts';
+import { isGone, McpRefused, serverFailed, taskFailed } from './mcp-errors.ts';
+import {
+  begunTask,
+  type McpSession,
+  type McpTask,
+  type McpTaskReference,
+  TASKS_EXTENSION,
+  taskOf,
+  withTaskInMeta,
+} from './mcp-task.ts';
 
 /** Milliseconds for which a list counts where the server tells of changes, and where it doesn't. */
 const LIST_LASTS = { told: 600_000, untold: 60_000 };
@@ -22,6 +31,8 @@ export interface OpenMcpConnection {
   headers: () => Readonly<Record<string, string>>;
   /** The server is known for a revision of 2025: it isn't asked for newer ones, which would start a program twice. */
   isLegacy: boolean;
+  /** A session of a server of 2025 that goes on. */
+  session?: McpSession | undefined;
   /** The connection is over, whoever has ended it. */
   onClosed: () => void;
 }
@@ -41,6 +52,8 @@ export interface McpToolDefinition {
         idempotentHint?: boolean | undefined;
       }
     | undefined;
+  /** Whether a call of a tool of 2025-11-25 may be a task. */
+  execution?: { taskSupport?: 'forbidden' | 'optional' | 'required' | undefined } | undefined;
 }
 
 /** A resource as its server lists it. Fields: `Resource` of MCP 2026-07-28. */
@@ -59,7 +72,7 @@ export type McpResourceContents = { uri: string; mimeType?: string | undefined }
   | { blob: string }
 );
 
-/** The answer to a call: a result, or questions. Fields: `CallToolResult` and `InputRequiredResult` of MCP 2026-07-28. */
+/** The answer to a call: a result, questions, or a task. Fields: `CallToolResult` and `InputRequiredResult` of MCP 2026-07-28. */
 export interface McpAnswer {
   content?: readonly { readonly type: string }[];
   structuredContent?: unknown;
@@ -67,6 +80,8 @@ export interface McpAnswer {
   resultType?: unknown;
   inputRequests?: Readonly<Record<string, unknown>>;
   requestState?: string;
+  /** The call goes on as this task. */
+  task?: McpTaskReference;
 }
 
 /** A call of a server's tool. */
@@ -79,6 +94,8 @@ export interface McpCall {
   idempotencyKey: string | undefined;
   /** A second run would do no more than the first one. */
   isIdempotent: boolean;
+  /** Milliseconds for which a server of 2025 is to keep the call's task, if it makes one. */
+  ttl: number;
   signal: AbortSignal;
   /** Milliseconds. */
   timeout: number;
@@ -98,6 +115,8 @@ export class MCPConnection {
   readonly #open: OpenMcpConnection;
   #tools: Listed<McpToolDefinition> | undefined;
   #resources: Listed<McpResource> | undefined;
+  /** Tasks live in the session: it is not to be ended. */
+  #hasTasks = false;
 
   private constructor(client: Client, transport: Transport, open: OpenMcpConnection) {
     this.#client = client;
@@ -119,7 +138,7 @@ export class MCPConnection {
     const client = new Client(
       { name: 'holdfast', version: ownVersion() },
       {
-        capabilities: { elicitation: { form: {}, url: {} } },
+        capabilities: { elicitation: { form: {}, url: {} }, extensions: { [TASKS_EXTENSION]: {} } },
         versionNegotiation: { mode: 'auto' },
         inputRequired: { autoFulfill: false },
         jsonSchemaValidator: UNCHECKED,
@@ -147,12 +166,14 @@ export class MCPConnection {
       await connection.close();
       throw serverFailed(params, error, { isSent: false, headers: open.headers(), said: said() });
     }
+    const { onmessage } = transport;
+    transport.onmessage = (message, extra) => onmessage?.(withTaskInMeta(message), extra);
     return connection;
   }
 
   /** Whether the server speaks a revision of 2025. */
   get isLegacy(): boolean {
-    return this.#client.getProtocolEra() === 'legacy';
+    return this.#open.session !== undefined || this.#client.getProtocolEra() === 'legacy';
   }
 
   /** @throws McpUnavailable, McpRefused */
@@ -193,16 +214,18 @@ export class MCPConnection {
   }
 
   /**
-   * Calls a tool once. Where the server asks something first, the questions are the result.
+   * Calls a tool once. Where the server asks something first, the questions are the result; where it goes on by itself, its task.
    *
    * @throws McpUnavailable, McpRefused
    */
   async call(call: McpCall): Promise<McpAnswer> {
-    const { tool, args, answers, idempotencyKey, isIdempotent, signal, timeout, onProgress } = call;
+    const { tool, args, answers, idempotencyKey, isIdempotent, signal, timeout, onProgress, ttl } = call;
     const meta = idempotencyKey === undefined ? {} : { _meta: { [IDEMPOTENCY_KEY]: idempotencyKey } };
-    const params = { name: tool.name, arguments: args, ...answers, ...meta };
+    const task = this.#asksForTask(tool) ? { task: { ttl } } : {};
+    const params = { name: tool.name, arguments: args, ...answers, ...task, ...meta };
+    let answer: McpAnswer;
     try {
-      return await this.#client.callTool(params as Parameters<Client['callTool']>[0], {
+      answer = await this.#client.callTool(params as Parameters<Client['callTool']>[0], {
         allowInputRequired: true,
         toolDefinition: tool as Tool,
         signal,
@@ -213,13 +236,74 @@ export class MCPConnection {
       if (signal.aborted) throw signal.reason;
       throw this.#failed(error, !isIdempotent);
     }
+    const begun = begunTask(answer);
+    if (begun === undefined) return answer;
+    this.#hasTasks = true;
+    const session = this.#session();
+    return { task: { resultType: 'task', taskId: begun.taskId, ...defined({ session }) } };
+  }
+
+  /**
+   * Asks how far a task is. One of 2025 that has completed has its result beside it.
+   *
+   * @throws McpUnavailable
+   * @throws McpRefused where the server doesn't have the task any more.
+   */
+  async task({ taskId }: McpTaskReference): Promise<McpTask> {
+    const task = taskOf(await this.#ofTask('tasks/get', { taskId }));
+    if (task.taskId !== taskId)
+      throw new McpRefused('the MCP server tells of another task than it was asked for');
+    if (!this.isLegacy || task.status === 'working' || task.status === 'cancelled') return task;
+    if (task.status === 'failed') return { ...task, ...defined({ error: task.error ?? task.message }) };
+    // It asks once it is asked for the result: its questions are declined there.
+    const result = (await this.#ofTask('tasks/result', { taskId })) as McpAnswer;
+    return { ...task, status: 'completed', result };
+  }
+
+  /** Answers the questions of a task. @throws McpUnavailable, McpRefused */
+  async updateTask({ taskId }: McpTaskReference, inputResponses: object): Promise<void> {
+    await this.#ofTask('tasks/update', { taskId, inputResponses });
+  }
+
+  /** @throws McpUnavailable, McpRefused */
+  async cancelTask({ taskId }: McpTaskReference): Promise<void> {
+    await this.#ofTask('tasks/cancel', { taskId });
+  }
+
+  async #ofTask(method: string, params: Record<string, unknown>): Promise<unknown> {
+    this.#hasTasks = true;
+    const { params: connection } = this.#open;
+    try {
+      return await this.#client.request({ method, params }, ANYTHING, { timeout: timeoutOf(connection) });
+    } catch (error) {
+      if (isGone(error)) this.#open.onClosed();
+      throw taskFailed(connection, error, this.#open.headers());
+    }
+  }
+
+  /** A server of 2026 decides it by itself. A task of 2025 over a program's pipe would end with the program. */
+  #asksForTask({ execution }: McpToolDefinition): boolean {
+    if (!this.isLegacy) return false;
+    const { tasks } = (this.#client.getServerCapabilities() ?? {}) as { tasks?: unknown };
+    const requests = isRecord(tasks) ? tasks.requests : undefined;
+    const tools = isRecord(requests) ? requests.tools : undefined;
+    if (!isRecord(tools) || !isRecord(tools.call)) return false;
+    if (execution?.taskSupport === 'required') return true;
+    return execution?.taskSupport === 'optional' && this.#open.params.type !== 'StdioConnectionParams';
+  }
+
+  #session(): McpSession | undefined {
+    if (!this.isLegacy || !isSession(this.#transport)) return undefined;
+    const { sessionId: id = '', protocolVersion } = this.#transport;
+    return { id, ...defined({ protocolVersion }) };
   }
 
   /** Ends the connection, and the server's process with it. */
   async close(): Promise<void> {
     const { params } = this.#open;
     this.#client.onclose = undefined as never;
-    const keeps = params.type === 'StreamableHTTPConnectionParams' && params.terminateOnClose === false;
+    const isLeft = params.type === 'StreamableHTTPConnectionParams' && params.terminateOnClose === false;
+    const keeps = isLeft || this.#hasTasks || this.#open.session !== undefined;
     try {
       if (!keeps && isSession(this.#transport)) await inTime(this.#transport.terminateSession());
     } catch {
@@ -269,13 +353,23 @@ const UNCHECKED = {
   },
 };
 
+/** Results of tasks are read by `taskOf`. */
+const ANYTHING = {
+  '~standard': { version: 1, vendor: 'holdfast', validate: (value: unknown) => ({ value }) },
+} as const;
+
 interface OpenTransport {
   transport: Transport;
   /** The last lines of the standard error of a program. */
   said: () => string;
 }
 
-async function transportOf({ params, headers, maxResponseBytes }: OpenMcpConnection): Promise<OpenTransport> {
+async function transportOf({
+  params,
+  headers,
+  maxResponseBytes,
+  session,
+}: OpenMcpConnection): Promise<OpenTransport> {
   if (params.type === 'StdioConnectionParams') {
     const { StdioClientTransport, getDefaultEnvironment } = await import(
       '@modelcontextprotocol/client/stdio'
@@ -297,6 +391,9 @@ async function transportOf({ params, headers, maxResponseBytes }: OpenMcpConnect
   const { StreamableHTTPClientTransport } = await loadMcpClient();
   const fixed = headersOf(params);
   const transport = new StreamableHTTPClientTransport(new URL(params.url), {
+    ...(session === undefined
+      ? {}
+      : defined({ sessionId: session.id, protocolVersion: session.protocolVersion })),
     fetch: async (url, init) => {
       const all = new Headers({ ...fixed, ...headers() });
       for (const [name, value] of new Headers(init?.headers)) all.set(name, value);
@@ -322,7 +419,9 @@ function bounded(response: Response, maxBytes: number): Response {
   return new Response(response.body.pipeThrough(counted), { status, statusText, headers });
 }
 
-function isSession(transport: Transport): transport is Transport & { terminateSession(): Promise<void> } {
+function isSession(
+  transport: Transport,
+): transport is Transport & { protocolVersion?: string; terminateSession(): Promise<void> } {
   return 'terminateSession' in transport && transport.sessionId !== undefined;
 }
 

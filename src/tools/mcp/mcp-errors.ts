@@ -62,6 +62,24 @@ export function serverFailed(
   return new McpUnavailable(`${server} can't be reached: ${why}${after}`, { maybeDone });
 }
 
+/** Codes of JSON-RPC with which a server says that it has no such task, or no tasks. */
+const NO_TASK: readonly unknown[] = [-32_601, -32_602, -32_002];
+
+/** The error of a request about a task, which may be sent again. */
+export function taskFailed(
+  params: MCPConnectionParams,
+  error: unknown,
+  headers: Readonly<Record<string, string>>,
+): McpUnavailable | McpRefused {
+  const failed = serverFailed(params, error, { isSent: false, headers });
+  const code = thrownField(error, 'code');
+  if (NO_TASK.includes(code) || statusOf(error) === 404)
+    return new McpRefused(`the task is lost: ${failed.message}`);
+  // Of any other trouble a server may recover, and the task goes on.
+  if (typeof code === 'number') return new McpUnavailable(failed.message, { maybeDone: false });
+  return failed;
+}
+
 /** Whether the connection is of no use any more. */
 export function isGone(error: unknown): boolean {
   const code = thrownField(error, 'code');

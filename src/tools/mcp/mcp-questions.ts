@@ -11,6 +11,8 @@ export interface McpQuestions {
   requestState?: string;
 }
 
+/** Rounds of questions of one call, or of its task. */
+export const MOST_ROUNDS = 20;
 /** Questions of one round. */
 const MOST_QUESTIONS = 10;
 /** Characters of a server's state. */

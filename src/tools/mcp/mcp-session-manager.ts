@@ -1,8 +1,9 @@
 import { shortDigest } from '../../protocol/identity.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import { checkedConnectionParams, type MCPConnectionParams } from './connection-params.ts';
-import { MCPConnection } from './mcp-connection.ts';
+import { MCPConnection, type OpenMcpConnection } from './mcp-connection.ts';
 import { McpUnavailable, serverFailed } from './mcp-errors.ts';
+import type { McpSession } from './mcp-task.ts';
 
 /** Headers for a server, by the context that asks. Absent: outside of an invocation. */
 export type McpHeaderProvider = (
@@ -37,6 +38,12 @@ export interface MCPSessionOptions {
    * @default 16 MiB
    */
   maxResponseBytes?: number;
+}
+
+/** Beside the principal, by which a connection is found. */
+export interface McpUse {
+  credential?: Readonly<Record<string, string>>;
+  session?: McpSession | undefined;
 }
 
 /** A connection of a pool, and who uses it. */
@@ -78,18 +85,18 @@ export class MCPSessionManager {
    * Does work on the connection of the context's principal. A connection that the server has dropped is made anew, and the work is
    * done again, where nothing can have come of it.
    *
-   * @param credential headers of the credential that the call has.
+   * @param beside `credential`: headers of the credential that the call has. `session`: one of a server of 2025 that is to go on.
    * @throws McpUnavailable, McpRefused, and what the work throws.
    */
   async use<T>(
     context: ReadonlyContext | undefined,
     work: (connection: MCPConnection) => Promise<T>,
-    credential: Readonly<Record<string, string>> = {},
+    { credential = {}, session }: McpUse = {},
   ): Promise<T> {
     const headers = { ...(await this.#options.headers?.(context)), ...credential };
-    const key = shortDigest(JSON.stringify([this.#principalOf(context), credential]));
+    const key = shortDigest(JSON.stringify([this.#principalOf(context), credential, session?.id]));
     for (let attempt = 1; ; attempt += 1) {
-      const pooled = this.#pooled(key, headers);
+      const pooled = this.#pooled(key, headers, session);
       try {
         const connection = await pooled.opening;
         try {
@@ -118,7 +125,7 @@ export class MCPSessionManager {
     return context === undefined ? '' : JSON.stringify([context.appName, context.userId]);
   }
 
-  #pooled(key: string, headers: Readonly<Record<string, string>>): Pooled {
+  #pooled(key: string, headers: Readonly<Record<string, string>>, session: McpSession | undefined): Pooled {
     const known = this.#pool.get(key);
     if (known !== undefined) {
       clearTimeout(known.timer);
@@ -132,19 +139,23 @@ export class MCPSessionManager {
     const forget = () => {
       if (this.#pool.get(key) === pooled) this.#pool.delete(key);
     };
-    pooled.opening = this.#opened(pooled, forget);
+    pooled.opening = this.#opened(pooled, { onClosed: forget, session });
     this.#pool.set(key, pooled);
     pooled.opening.catch(forget);
     return pooled;
   }
 
-  async #opened(pooled: Pooled, onClosed: () => void): Promise<MCPConnection> {
+  async #opened(
+    pooled: Pooled,
+    { onClosed, session }: Pick<OpenMcpConnection, 'onClosed' | 'session'>,
+  ): Promise<MCPConnection> {
     const { maxResponseBytes = 16 * 1024 * 1024 } = this.#options;
     const connection = await MCPConnection.open({
       params: this.params,
       maxResponseBytes,
       headers: () => pooled.headers,
-      isLegacy: this.#legacyUntil > Date.now(),
+      isLegacy: session !== undefined || this.#legacyUntil > Date.now(),
+      session,
       onClosed,
     });
     if (connection.isLegacy && this.#legacyUntil < Date.now()) this.#legacyUntil = Date.now() + LEGACY_LASTS;

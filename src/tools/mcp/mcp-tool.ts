@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { FunctionDeclaration } from '../../events/content.ts';
 import { digestOf } from '../../protocol/canonical-json.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
@@ -5,21 +6,34 @@ import { visibleLines } from '../../protocol/visible-text.ts';
 import { compileObjectSchema, compileSchema } from '../../schema/compile-schema.ts';
 import type { CompiledSchema } from '../../schema/compiled-schema.ts';
 import { BaseTool, type BaseToolParams, type RunAsyncToolRequest } from '../base-tool.ts';
+import { NoJobError } from '../call-job.ts';
 import type { Context } from '../context.ts';
+import { NoCallError } from '../context-params.ts';
+import { type JobView, RUN_AGAIN } from '../job-options.ts';
 import { InvalidArgumentsError } from '../tool-error.ts';
 import { keptFromRunning } from '../tool-gate.ts';
 import type { ConfirmationProvider } from '../with-confirmation.ts';
 import { headersOfCredential } from './connection-params.ts';
 import type { McpAnswer, McpCall, McpProgress, McpToolDefinition } from './mcp-connection.ts';
 import { McpRefused } from './mcp-errors.ts';
-import { answersOf, askedIn, type McpQuestions } from './mcp-questions.ts';
+import { answersOf, askedIn, type McpQuestions, MOST_ROUNDS } from './mcp-questions.ts';
 import { resultOf } from './mcp-result.ts';
-import type { MCPSessionManager } from './mcp-session-manager.ts';
+import type { MCPSessionManager, McpUse } from './mcp-session-manager.ts';
+import type { McpTask, McpTaskReference } from './mcp-task.ts';
+import { recorded, recordedBefore, TaskOfCall } from './task-of-call.ts';
 
 /** Options of a tool of a server, as of any other tool. Its name and its parameters are the server's. */
 export type McpToolOptions = Omit<
   BaseToolParams,
-  'name' | 'description' | 'requireConfirmation' | 'isLongRunning' | 'poll' | 'inProcess' | 'execution'
+  | 'name'
+  | 'description'
+  | 'requireConfirmation'
+  | 'isLongRunning'
+  | 'poll'
+  | 'cancel'
+  | 'inProcess'
+  | 'pauseOnReturn'
+  | 'execution'
 > & {
   /**
    * Whether calls wait for a person's approval: all of them, or those for which a function of the server's name of the tool and the
@@ -32,12 +46,10 @@ export type McpToolOptions = Omit<
 
 /** Characters of a server's description that a model is told. */
 const LONGEST_DESCRIPTION = 4_000;
-/** Rounds of questions of one call. */
-const MOST_ROUNDS = 20;
 
 /**
  * A tool of an MCP server. A call is one request to the server. Where the server asks something first (`input_required`), the call waits
- * for a person, and any worker goes on with it. Semantics: `MCPTool` of `@google/adk` 2.0.0; results are those of adk-go.
+ * for a person, and any worker goes on with it. Where the server makes a task of the call, the task is a job of Holdfast. Semantics: `MCPTool` of `@google/adk` 2.0.0; results are those of adk-go.
  *
  * @throws DefinitionError from the constructor for a schema that can't be used.
  */
@@ -61,6 +73,8 @@ export class MCPTool extends BaseTool {
       // Nobody knows what a second run would do.
       idempotent: false,
       ...options,
+      poll: (job, context) => this.#poll(job, context),
+      cancel: (_job, context) => this.#cancel(context),
       name,
       description: visibleLines(description.slice(0, LONGEST_DESCRIPTION).toWellFormed()),
       ...(typeof requireConfirmation === 'function'
@@ -136,16 +150,96 @@ export class MCPTool extends BaseTool {
     const kept = await keptFromRunning(this, request);
     if (kept !== undefined) return kept;
     let answers: McpCall['answers'];
-    for (let round = 1; ; round += 1) {
+    for (let round = 1; round <= MOST_ROUNDS; round += 1) {
       const given = answers;
-      const result = await this.#asked(toolContext, `mcp/${round}`, () => this.#called(request, args, given));
-      const questions = askedIn(result);
-      if (questions === undefined) return await resultOf(this.name, result, this.#output);
-      if (round === MOST_ROUNDS) {
-        throw new McpRefused(`the MCP server asks for a call of ${this.name} more than ${MOST_ROUNDS} times`);
-      }
-      answers = await answersOf(questions, toolContext, this.name);
+      const called = await recorded(
+        toolContext,
+        callKey(round),
+        () => this.#called(request, args, given),
+        (answer) => answer.task ?? askedIn(answer),
+      );
+      if ('answer' in called) return await resultOf(this.name, called.answer, this.#output);
+      const { kept: asked } = called;
+      if (asked.resultType === 'task') return await this.#begun(asked, toolContext);
+      answers = await answersOf(asked, toolContext, this.name);
     }
+    throw new McpRefused(`the MCP server asks for a call of ${this.name} more than ${MOST_ROUNDS} times`);
+  }
+
+  /** A call that has become a task asks for the task, and nothing twice. */
+  override goesOn(once: Readonly<Record<string, unknown>>): boolean {
+    for (let round = 1; round <= MOST_ROUNDS; round += 1) {
+      const entry = once[callKey(round)];
+      const value = isRecord(entry) ? entry.value : undefined;
+      if (isRecord(value) && value.resultType === 'task') return true;
+    }
+    return false;
+  }
+
+  /** The task is a job from now on, unless it is over. A context without a call has no jobs: there it is waited for. */
+  async #begun(reference: McpTaskReference, context: Context): Promise<unknown> {
+    const task = this.#taskOf(reference, context);
+    const hasJob = canPark(context);
+    // Its job is there before people are asked: where its turn ends meanwhile, the server is told.
+    if (hasJob) await context.job.progress(0, 'the MCP server works on it as a task');
+    const until = performance.now() + this.durable.timeout;
+    for (;;) {
+      const seen = await task.asked();
+      if (isOver(seen)) return await this.#resultOf(seen);
+      if (hasJob) {
+        context.longRunning = true;
+        return undefined;
+      }
+      if (performance.now() + seen.pollAfter > until) {
+        await task.cancel();
+        throw new McpRefused(`the task of ${this.name} has taken more than ${this.durable.timeout} ms`);
+      }
+      await setTimeout(seen.pollAfter, undefined, { signal: context.abortSignal });
+    }
+  }
+
+  async #poll({ progress }: JobView, context: Context): Promise<unknown> {
+    const reference = await taskReference(context);
+    if (reference === undefined) throw new McpRefused(`the call of ${this.name} has recorded no task`);
+    const seen = await this.#taskOf(reference, context).polled();
+    if (seen === RUN_AGAIN) return seen;
+    if (isOver(seen)) return await this.#resultOf(seen);
+    const { job } = context;
+    const { message, pollAfter } = seen;
+    job.pollAfter = pollAfter;
+    if (message !== undefined && message !== progress?.message)
+      await job.progress(progress?.value ?? 0, message);
+    return undefined;
+  }
+
+  async #cancel(context: Context): Promise<void> {
+    const reference = await taskReference(context);
+    if (reference !== undefined) await this.#taskOf(reference, context).cancel();
+  }
+
+  #taskOf(reference: McpTaskReference, context: Context): TaskOfCall {
+    const { session } = reference;
+    return new TaskOfCall(reference, {
+      context,
+      tool: this.name,
+      use: (work) => this.#sessions.use(context, work, { ...this.#credentialOf(context), session }),
+    });
+  }
+
+  /** @throws McpRefused for a task that has no result. */
+  async #resultOf({ status, result, error }: McpTask): Promise<unknown> {
+    if (status === 'completed' && result !== undefined)
+      return await resultOf(this.name, result, this.#output);
+    const why =
+      status === 'completed' ? 'it has completed without a result' : `it has ${ENDED[status] ?? status}`;
+    throw new McpRefused(
+      `the task of ${this.name} has no result: ${why}${error === undefined ? '' : `: ${error}`}`,
+    );
+  }
+
+  #credentialOf({ credential }: Context): McpUse {
+    if (credential === undefined) return {};
+    return { credential: headersOfCredential(credential, this.gate?.authConfig?.authScheme ?? {}) };
   }
 
   async #called(
@@ -153,52 +247,59 @@ export class MCPTool extends BaseTool {
     args: Record<string, unknown>,
     answers: McpCall['answers'],
   ): Promise<McpAnswer> {
-    const { credential, abortSignal } = toolContext;
+    const { abortSignal } = toolContext;
     const isCall = toolContext.functionCallId !== undefined;
     const tell = ({ progress, total, message }: McpProgress) => {
       const text = message && visibleLines(message.slice(0, LONGEST_DESCRIPTION).toWellFormed());
       toolContext.heartbeat({ progress, ...defined({ total, message: text }) });
       if (text) onChunk?.({ content: `${text}\n`, streaming: true });
     };
-    const headers =
-      credential === undefined
-        ? {}
-        : headersOfCredential(credential, this.gate?.authConfig?.authScheme ?? {});
     const call: McpCall = {
       tool: this.#definition,
       args,
       ...defined({ answers }),
       idempotencyKey: isCall ? toolContext.idempotencyKey : undefined,
       isIdempotent: this.durable.idempotent,
+      ttl: this.job.deadline,
       signal: abortSignal,
       timeout: this.durable.timeout,
       onProgress: tell,
     };
-    return await this.#sessions.use(toolContext, (connection) => connection.call(call), headers);
-  }
-
-  /** The questions of a round are recorded, so that they are asked once, and any worker goes on with their answers. */
-  async #asked(
-    context: Context,
-    key: string,
-    call: () => Promise<McpAnswer>,
-  ): Promise<McpAnswer | McpQuestions> {
-    if (context.functionCallId === undefined) return await call();
-    let over: McpAnswer | undefined;
-    try {
-      return await context.once(key, async () => {
-        const answer = await call();
-        const questions = askedIn(answer);
-        if (questions !== undefined) return questions;
-        over = answer;
-        throw NOTHING_ASKED;
-      });
-    } catch (error) {
-      if (error === NOTHING_ASKED && over !== undefined) return over;
-      throw error;
-    }
+    return await this.#sessions.use(
+      toolContext,
+      (connection) => connection.call(call),
+      this.#credentialOf(toolContext),
+    );
   }
 }
 
-/** Thrown where a round is not to be recorded: its answer asks nothing. */
-const NOTHING_ASKED = Symbol('nothing asked');
+const ENDED: Readonly<Record<string, string>> = { failed: 'failed', cancelled: 'been cancelled' };
+
+function isOver({ status }: McpTask): boolean {
+  return status !== 'working' && status !== 'input_required';
+}
+
+function callKey(round: number): string {
+  return `mcp/${round}`;
+}
+
+/** The task that the call has become. */
+async function taskReference(context: Context): Promise<McpTaskReference | undefined> {
+  for (let round = 1; round <= MOST_ROUNDS; round += 1) {
+    const kept = await recordedBefore<McpTaskReference | McpQuestions>(context, callKey(round));
+    if (kept === undefined) return undefined;
+    if (kept.resultType === 'task') return kept;
+  }
+  return undefined;
+}
+
+/** Code that the model wrote, and a tool that runs outside of a turn, have no jobs. */
+function canPark(context: Context): boolean {
+  if (context.functionCallId === undefined) return false;
+  try {
+    return context.job.id !== '';
+  } catch (error) {
+    if (error instanceof NoJobError || error instanceof NoCallError) return false;
+    throw error;
+  }
+}

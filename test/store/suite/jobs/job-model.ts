@@ -36,6 +36,7 @@ const operation = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ type: 'open' as const }) },
   fc.constant({ type: 'park' as const }),
   fc.constant({ type: 'detach' as const }),
+  fc.constant({ type: 'resume' as const }),
   fc.constant({ type: 'await' as const }),
   fc.constant({ type: 'poll' as const }),
   fc.constant({ type: 'settle' as const }),
@@ -128,10 +129,11 @@ class Play {
     }
   }
 
-  async #performOpened(type: 'park' | 'detach' | 'await' | 'poll' | 'settle'): Promise<void> {
+  async #performOpened(type: 'park' | 'resume' | 'detach' | 'await' | 'poll' | 'settle'): Promise<void> {
     const { turn } = this;
     const job = turn.newJob(0);
     if (type === 'park') this.#hear(await turn.park(0));
+    else if (type === 'resume') this.#hear(await turn.store.jobs.resume(job));
     else if (type === 'detach') this.#hear(await turn.detach(0));
     else if (type === 'await') this.#hear(await turn.store.jobs.await(job));
     else if (type === 'poll') this.#hear(await turn.store.jobs.recordPoll(job));

@@ -71,6 +71,22 @@ export function jobSuite(store: () => PostgresStore): void {
     expect(await turn.begin(1, 0)).toMatchObject({ attempt: 4, unknown: true });
   });
 
+  test('a job whose tool is to run again is one that no attempt has left, and that was looked at [mcp.tasks]', async () => {
+    const turn = new JobTurn(store());
+    await turn.calling();
+    const opened = await turn.openJob(0);
+    const named = { session: turn.session, jobId: opened.jobId };
+    expect(await store().jobs.resume(named)).toEqual(opened);
+    await turn.park(0);
+    const resumed = await store().jobs.resume(named);
+    expect(resumed).toMatchObject({ mode: 'started', status: 'running', polls: { notYet: 1 } });
+    expect(await store().jobs.resume(named)).toEqual(resumed);
+    expect(await turn.begin(1, 0)).toMatchObject({ attempt: 2, unknown: false });
+    expect(await turn.park(0, 2)).toMatchObject({ mode: 'parked' });
+    const { job } = await turn.endJob(0);
+    expect(await store().jobs.resume(named)).toEqual(job);
+  });
+
   test('a job that was called back before its call could park says so at once [job.callback]', async () => {
     const turn = new JobTurn(store());
     await turn.calling();
