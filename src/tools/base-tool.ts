@@ -341,12 +341,7 @@ export abstract class BaseTool {
     await this.readArguments(structuredClone(args));
   }
 
-  /**
-   * Whether a run after one of unknown outcome repeats no effect, by the call's recorded results of `context.once`. Such a run is made,
-   * whatever `onUnknownOutcome` says.
-   *
-   * @param _once `{ value }` by key.
-   */
+  /** Whether a run after one of unknown outcome repeats no effect, by the call's results of `context.once`: then it is made in any case. */
   goesOn(_once: Readonly<Record<string, unknown>>): boolean {
     return false;
   }

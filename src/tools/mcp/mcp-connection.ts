@@ -1,8 +1,7 @@
 import type { Client, JsonSchemaValidator, Tool, Transport } from '@modelcontextprotocol/client';
 import { ownVersion } from '../../own-version.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
-import { messageOf } from '../../protocol/message-of.ts';
-import { headersOf, type MCPConnectionParams, timeoutOf } from './connection-params.ts';
+import { timeoutOf } from './connection-params.ts';
 import { isGone, McpRefused, serverFailed, taskFailed } from './mcp-errors.ts';
 import {
   begunTask,
@@ -13,29 +12,14 @@ import {
   taskOf,
   withTaskInMeta,
 } from './mcp-task.ts';
+import { isSession, loadMcpClient, type OpenMcpConnection, transportOf } from './mcp-transport.ts';
 
 /** Milliseconds for which a list counts where the server tells of changes, and where it doesn't. */
 const LIST_LASTS = { told: 600_000, untold: 60_000 };
 /** Milliseconds to take leave of a server. */
 const LEAVE_TIME = 2_000;
-/** Characters of a program's standard error that the error of its start has. */
-const MOST_SAID = 1_000;
 /** Tools or resources that are taken of one server. */
 const MOST_LISTED = 1_000;
-
-export interface OpenMcpConnection {
-  params: MCPConnectionParams;
-  /** Bytes of one answer over HTTP, at most. */
-  maxResponseBytes: number;
-  /** Headers of the next request, beside those of the params. */
-  headers: () => Readonly<Record<string, string>>;
-  /** The server is known for a revision of 2025: it isn't asked for newer ones, which would start a program twice. */
-  isLegacy: boolean;
-  /** A session of a server of 2025 that goes on. */
-  session?: McpSession | undefined;
-  /** The connection is over, whoever has ended it. */
-  onClosed: () => void;
-}
 
 /** A tool as its server describes it. Fields: `Tool` of MCP 2026-07-28. */
 export interface McpToolDefinition {
@@ -358,88 +342,9 @@ const ANYTHING = {
   '~standard': { version: 1, vendor: 'holdfast', validate: (value: unknown) => ({ value }) },
 } as const;
 
-interface OpenTransport {
-  transport: Transport;
-  /** The last lines of the standard error of a program. */
-  said: () => string;
-}
-
-async function transportOf({
-  params,
-  headers,
-  maxResponseBytes,
-  session,
-}: OpenMcpConnection): Promise<OpenTransport> {
-  if (params.type === 'StdioConnectionParams') {
-    const { StdioClientTransport, getDefaultEnvironment } = await import(
-      '@modelcontextprotocol/client/stdio'
-    );
-    const { command, args = [], env = {}, cwd, maxBufferSize } = params.serverParams;
-    const transport = new StdioClientTransport({
-      ...{ command, args, env: { ...getDefaultEnvironment(), ...env } },
-      stderr: 'pipe',
-      ...defined({ cwd, maxBufferSize }),
-    });
-    let tail = '';
-    transport.stderr?.on('error', () => undefined);
-    // Read to its end: a program whose pipe is full stands still.
-    transport.stderr?.on('data', (chunk: Buffer) => {
-      tail = `${tail}${chunk.toString()}`.slice(-MOST_SAID);
-    });
-    return { transport, said: () => tail.trim() };
-  }
-  const { StreamableHTTPClientTransport } = await loadMcpClient();
-  const fixed = headersOf(params);
-  const transport = new StreamableHTTPClientTransport(new URL(params.url), {
-    ...(session === undefined
-      ? {}
-      : defined({ sessionId: session.id, protocolVersion: session.protocolVersion })),
-    fetch: async (url, init) => {
-      const all = new Headers({ ...fixed, ...headers() });
-      for (const [name, value] of new Headers(init?.headers)) all.set(name, value);
-      return bounded(await fetch(url, { ...init, headers: all }), maxResponseBytes);
-    },
-  });
-  return { transport, said: () => '' };
-}
-
-/** An answer that breaks off after so many bytes. */
-function bounded(response: Response, maxBytes: number): Response {
-  if (response.body === null) return response;
-  let bytes = 0;
-  const counted = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      bytes += chunk.byteLength;
-      if (bytes > maxBytes)
-        controller.error(new Error(`the server's answer has more than ${maxBytes} bytes`));
-      else controller.enqueue(chunk);
-    },
-  });
-  const { status, statusText, headers } = response;
-  return new Response(response.body.pipeThrough(counted), { status, statusText, headers });
-}
-
-function isSession(
-  transport: Transport,
-): transport is Transport & { protocolVersion?: string; terminateSession(): Promise<void> } {
-  return 'terminateSession' in transport && transport.sessionId !== undefined;
-}
-
 async function inTime(work: Promise<void>): Promise<void> {
   const late = AbortSignal.timeout(LEAVE_TIME);
   const { promise, resolve } = Promise.withResolvers<void>();
   late.addEventListener('abort', () => resolve());
   await Promise.race([work.catch(() => undefined), promise]);
-}
-
-/** @throws McpRefused where the package is not installed. */
-async function loadMcpClient(): Promise<typeof import('@modelcontextprotocol/client')> {
-  try {
-    return await import('@modelcontextprotocol/client');
-  } catch (cause) {
-    throw new McpRefused(
-      `servers of MCP need a package: npm install @modelcontextprotocol/client (${messageOf(cause)})`,
-      { cause },
-    );
-  }
 }
