@@ -11,7 +11,7 @@ import type { EndJob } from '../../src/store/jobs/job-store.ts';
 import { Unstorable } from '../../src/store/store-errors.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { type JobOptions, RUN_AGAIN } from '../../src/tools/job-options.ts';
-import { isToolError } from '../../src/tools/tool-error.ts';
+import { isToolError, ToolError } from '../../src/tools/tool-error.ts';
 import { NotDeployedHere } from '../agents.ts';
 import { type Attempt, retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
@@ -133,7 +133,9 @@ class WaitAttempt {
       pollInterval = answer.context.job.pollAfter ?? pollInterval;
       if (answer.value === RUN_AGAIN) {
         if (this.#row.mode !== 'parked')
-          throw new Error('its tool can’t ask people any more: its turn went on without it');
+          throw new ToolError('its tool can’t ask people any more: its turn went on without it', {
+            retryable: false,
+          });
         const { status } = await store.jobs.resume({ session, jobId });
         return status === 'running';
       }

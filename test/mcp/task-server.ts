@@ -95,7 +95,10 @@ export async function startTaskServer(revision: '2025-11-25' | '2026-07-28'): Pr
     state.asked.push({ method: message.method, params: { ...message.params }, session });
     if (message.id === undefined) return void response.writeHead(202).end();
     const headers: Record<string, string> = { 'content-type': 'application/json' };
-    if (message.method === 'initialize' && !isModern) headers['mcp-session-id'] = `s${(sessions += 1)}`;
+    if (message.method === 'initialize' && !isModern) {
+      sessions += 1;
+      headers['mcp-session-id'] = `s${sessions}`;
+    }
     response.writeHead(200, headers);
     let said: object;
     try {

@@ -128,10 +128,9 @@ describe('a call that a server makes a task', () => {
     await answer(second.requestId, 'L');
     const { said } = await turn.ended();
     expect(said).toContain('"output":"rendered"');
-    expect(modern.of('tasks/update').map(({ params }) => Object.keys(params.inputResponses as object))).toEqual([
-      ['size'],
-      ['screen'],
-    ]);
+    expect(
+      modern.of('tasks/update').map(({ params }) => Object.keys(params.inputResponses as object)),
+    ).toEqual([['size'], ['screen']]);
     expect(modern.effects).toBe(1);
   });
 
@@ -164,7 +163,10 @@ describe('a call that a server makes a task', () => {
       [{ status: 'completed' }, /completed without a result/],
       [{ status: 'on fire' }, /a task with the status .*on fire/],
       [{ status: 'completed', taskId: 'task-2' }, /another task/],
-      [{ status: 'completed', result: { ...rendered, isError: true } }, /Tool execution failed. Details: rendered/],
+      [
+        { status: 'completed', result: { ...rendered, isError: true } },
+        /Tool execution failed. Details: rendered/,
+      ],
       [new Error('no such task'), /the task is lost: .*no such task/],
     ];
     for (const [task, words] of ends) {

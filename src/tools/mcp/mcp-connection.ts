@@ -1,17 +1,10 @@
 import type { Client, JsonSchemaValidator, Tool, Transport } from '@modelcontextprotocol/client';
 import { ownVersion } from '../../own-version.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
-import { timeoutOf } from './connection-params.ts';
+import { type MCPConnectionParams, timeoutOf } from './connection-params.ts';
+import type { McpAnswer, McpSession, McpTaskReference } from './mcp-answer.ts';
 import { isGone, McpRefused, serverFailed, taskFailed } from './mcp-errors.ts';
-import {
-  begunTask,
-  type McpSession,
-  type McpTask,
-  type McpTaskReference,
-  TASKS_EXTENSION,
-  taskOf,
-  withTaskInMeta,
-} from './mcp-task.ts';
+import { begunTask, type McpTask, TASKS_EXTENSION, taskOf, withTaskInMeta } from './mcp-task.ts';
 import { isSession, loadMcpClient, type OpenMcpConnection, transportOf } from './mcp-transport.ts';
 
 /** Milliseconds for which a list counts where the server tells of changes, and where it doesn't. */
@@ -55,18 +48,6 @@ export type McpResourceContents = { uri: string; mimeType?: string | undefined }
   | { text: string }
   | { blob: string }
 );
-
-/** The answer to a call: a result, questions, or a task. Fields: `CallToolResult` and `InputRequiredResult` of MCP 2026-07-28. */
-export interface McpAnswer {
-  content?: readonly { readonly type: string }[];
-  structuredContent?: unknown;
-  isError?: boolean | undefined;
-  resultType?: unknown;
-  inputRequests?: Readonly<Record<string, unknown>>;
-  requestState?: string;
-  /** The call goes on as this task. */
-  task?: McpTaskReference;
-}
 
 /** A call of a server's tool. */
 export interface McpCall {
@@ -122,7 +103,7 @@ export class MCPConnection {
     const client = new Client(
       { name: 'holdfast', version: ownVersion() },
       {
-        capabilities: { elicitation: { form: {}, url: {} }, extensions: { [TASKS_EXTENSION]: {} } },
+        capabilities: { elicitation: { form: {}, url: {} }, ...(isShared(params) ? TASKS : {}) },
         versionNegotiation: { mode: 'auto' },
         inputRequired: { autoFulfill: false },
         jsonSchemaValidator: UNCHECKED,
@@ -261,19 +242,18 @@ export class MCPConnection {
       return await this.#client.request({ method, params }, ANYTHING, { timeout: timeoutOf(connection) });
     } catch (error) {
       if (isGone(error)) this.#open.onClosed();
-      throw taskFailed(connection, error, this.#open.headers());
+      throw taskFailed(connection, error, { headers: this.#open.headers(), hasSession: this.isLegacy });
     }
   }
 
-  /** A server of 2026 decides it by itself. A task of 2025 over a program's pipe would end with the program. */
+  /** A server of 2026 decides it by itself. */
   #asksForTask({ execution }: McpToolDefinition): boolean {
     if (!this.isLegacy) return false;
     const { tasks } = (this.#client.getServerCapabilities() ?? {}) as { tasks?: unknown };
     const requests = isRecord(tasks) ? tasks.requests : undefined;
     const tools = isRecord(requests) ? requests.tools : undefined;
     if (!isRecord(tools) || !isRecord(tools.call)) return false;
-    if (execution?.taskSupport === 'required') return true;
-    return execution?.taskSupport === 'optional' && this.#open.params.type !== 'StdioConnectionParams';
+    return isShared(this.#open.params) && ['required', 'optional'].includes(execution?.taskSupport ?? '');
   }
 
   #session(): McpSession | undefined {
@@ -336,6 +316,13 @@ const UNCHECKED = {
     return (input) => ({ valid: true, data: input as T, errorMessage: undefined });
   },
 };
+
+const TASKS = { extensions: { [TASKS_EXTENSION]: {} } };
+
+/** Whether all workers speak to the same server. A task in a worker's own program ends with it, and no other worker finds it. */
+function isShared({ type }: MCPConnectionParams): boolean {
+  return type !== 'StdioConnectionParams';
+}
 
 /** Results of tasks are read by `taskOf`. */
 const ANYTHING = {

@@ -69,11 +69,12 @@ const NO_TASK: readonly unknown[] = [-32_601, -32_602, -32_002];
 export function taskFailed(
   params: MCPConnectionParams,
   error: unknown,
-  headers: Readonly<Record<string, string>>,
+  { headers, hasSession }: { headers: Readonly<Record<string, string>>; hasSession: boolean },
 ): McpUnavailable | McpRefused {
   const failed = serverFailed(params, error, { isSent: false, headers });
   const code = thrownField(error, 'code');
-  if (NO_TASK.includes(code) || statusOf(error) === 404)
+  // A server answers 404 for a session that is gone; for anybody else it is a proxy's.
+  if (NO_TASK.includes(code) || (hasSession && statusOf(error) === 404))
     return new McpRefused(`the task is lost: ${failed.message}`);
   // Of any other trouble a server may recover, and the task goes on.
   if (typeof code === 'number') return new McpUnavailable(failed.message, { maybeDone: false });

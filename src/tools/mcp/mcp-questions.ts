@@ -1,7 +1,8 @@
 import { isRecord } from '../../protocol/json.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import type { Context } from '../context.ts';
-import type { McpAnswer, McpCall } from './mcp-connection.ts';
+import type { McpAnswer } from './mcp-answer.ts';
+import type { McpCall } from './mcp-connection.ts';
 import { McpRefused } from './mcp-errors.ts';
 
 /** The questions of a server about a call, and its own state. JSON. */

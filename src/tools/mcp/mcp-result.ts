@@ -2,7 +2,7 @@ import type { ContentBlock } from '@modelcontextprotocol/client';
 import { defined } from '../../protocol/json.ts';
 import type { CompiledSchema } from '../../schema/compiled-schema.ts';
 import { Media, ResponseWithMedia } from '../media.ts';
-import type { McpAnswer } from './mcp-connection.ts';
+import type { McpAnswer } from './mcp-answer.ts';
 import { McpRefused } from './mcp-errors.ts';
 
 /** Characters of an error that a model is told. */

@@ -1,9 +1,9 @@
 import { shortDigest } from '../../protocol/identity.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import { checkedConnectionParams, type MCPConnectionParams } from './connection-params.ts';
+import type { McpSession } from './mcp-answer.ts';
 import { MCPConnection } from './mcp-connection.ts';
 import { McpUnavailable, serverFailed } from './mcp-errors.ts';
-import type { McpSession } from './mcp-task.ts';
 import type { OpenMcpConnection } from './mcp-transport.ts';
 
 /** Headers for a server, by the context that asks. Absent: outside of an invocation. */

@@ -1,25 +1,11 @@
 import { defined, isRecord } from '../../protocol/json.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import { kindOf } from '../../schema/kind-of.ts';
-import type { McpAnswer } from './mcp-connection.ts';
+import type { McpAnswer } from './mcp-answer.ts';
 import { McpRefused } from './mcp-errors.ts';
 
 /** The extension of MCP 2026-07-28 by which a long call is a task. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
-
-/** A server's task as a call records it: any worker can ask for it. JSON. */
-export interface McpTaskReference {
-  resultType: 'task';
-  taskId: string;
-  /** The session that a task of 2025-11-25 lives in. */
-  session?: McpSession;
-}
-
-/** A session over Streamable HTTP with a server of 2025. */
-export interface McpSession {
-  id: string;
-  protocolVersion?: string;
-}
 
 /** A task as its server tells of it. Fields: those that `Task` of 2025-11-25 and `DetailedTask` of the extension share. */
 export interface McpTask {

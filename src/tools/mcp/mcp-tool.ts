@@ -14,12 +14,13 @@ import { InvalidArgumentsError } from '../tool-error.ts';
 import { keptFromRunning } from '../tool-gate.ts';
 import type { ConfirmationProvider } from '../with-confirmation.ts';
 import { headersOfCredential } from './connection-params.ts';
-import type { McpAnswer, McpCall, McpProgress, McpToolDefinition } from './mcp-connection.ts';
+import type { McpAnswer, McpTaskReference } from './mcp-answer.ts';
+import type { McpCall, McpProgress, McpToolDefinition } from './mcp-connection.ts';
 import { McpRefused } from './mcp-errors.ts';
 import { answersOf, askedIn, type McpQuestions, MOST_ROUNDS } from './mcp-questions.ts';
 import { resultOf } from './mcp-result.ts';
 import type { MCPSessionManager, McpUse } from './mcp-session-manager.ts';
-import type { McpTask, McpTaskReference } from './mcp-task.ts';
+import type { McpTask } from './mcp-task.ts';
 import { recorded, recordedBefore, TaskOfCall } from './task-of-call.ts';
 
 /** Options of a tool of a server, as of any other tool. Its name and its parameters are the server's. */

@@ -2,8 +2,8 @@ import type { Transport } from '@modelcontextprotocol/client';
 import { defined } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
 import { headersOf, type MCPConnectionParams } from './connection-params.ts';
+import type { McpSession } from './mcp-answer.ts';
 import { McpRefused } from './mcp-errors.ts';
-import type { McpSession } from './mcp-task.ts';
 
 /** Characters of a program's standard error that the error of its start has. */
 const MOST_SAID = 1_000;

@@ -1,9 +1,10 @@
 import type { Context } from '../context.ts';
 import { RUN_AGAIN } from '../job-options.ts';
+import type { McpTaskReference } from './mcp-answer.ts';
 import type { MCPConnection } from './mcp-connection.ts';
 import { McpRefused } from './mcp-errors.ts';
 import { answersOf, askedIn, type McpQuestions, MOST_ROUNDS } from './mcp-questions.ts';
-import type { McpTask, McpTaskReference } from './mcp-task.ts';
+import type { McpTask } from './mcp-task.ts';
 
 /** A task, and what its server asks. */
 export interface SeenTask extends McpTask {

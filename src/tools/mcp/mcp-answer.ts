@@ -1,0 +1,25 @@
+/** The answer to a call: a result, questions, or a task. Fields: `CallToolResult` and `InputRequiredResult` of MCP 2026-07-28. */
+export interface McpAnswer {
+  content?: readonly { readonly type: string }[];
+  structuredContent?: unknown;
+  isError?: boolean | undefined;
+  resultType?: unknown;
+  inputRequests?: Readonly<Record<string, unknown>>;
+  requestState?: string;
+  /** The call goes on as this task. */
+  task?: McpTaskReference;
+}
+
+/** A server's task as a call records it: any worker can ask for it. JSON. */
+export interface McpTaskReference {
+  resultType: 'task';
+  taskId: string;
+  /** The session that a task of 2025-11-25 lives in. */
+  session?: McpSession;
+}
+
+/** A session over Streamable HTTP with a server of 2025. */
+export interface McpSession {
+  id: string;
+  protocolVersion?: string;
+}
