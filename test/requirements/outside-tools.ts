@@ -15,6 +15,11 @@ export const OUTSIDE_TOOLS: Rows = {
     'holdfast',
     'A call that an MCP server makes a task is a job: called once, polled by any worker, answered by people, cancelled with its call.',
   ],
+  'mcp.tasks.kill': [
+    'holdfast',
+    'A call of an MCP server that asks or is a task, begun by a worker that is killed, is finished by another one, and sent once.',
+    'deep',
+  ],
   'mcp.gate': [
     'adk-go: mcptoolset',
     'A function of the tool’s name and arguments says which calls wait for an approval.',

@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { tool } from '../../src/tools/function-tool.ts';
+import { MCPToolset } from '../../src/tools/mcp/mcp-toolset.ts';
 import type { ToolOptions } from '../../src/tools/tool-types.ts';
 
 /** Files through which the tools of a worker process are seen, and held, from outside. */
@@ -121,6 +122,15 @@ export function crashAgents({ effects, gate }: CrashFiles, model = 'gemini-2.5-f
       return { versions };
     },
   });
+  const { MCP_SERVER_OF_TEST: url } = process.env;
+  const served =
+    url === undefined
+      ? []
+      : [
+          new MCPToolset({ type: 'StreamableHTTPConnectionParams', url }, [], undefined, {
+            defaults: { heartbeatTimeout: '2s' },
+          }),
+        ];
   return [
     new LlmAgent({
       name: 'crash',
@@ -137,6 +147,7 @@ export function crashAgents({ effects, gate }: CrashFiles, model = 'gemini-2.5-f
         report,
         build,
         save,
+        ...served,
       ],
     }),
   ];

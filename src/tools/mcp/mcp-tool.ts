@@ -156,7 +156,12 @@ export class MCPTool extends BaseTool {
       const called = await recorded(
         toolContext,
         callKey(round),
-        () => this.#called(request, args, given),
+        async () => {
+          // A crash from here on leaves an unknown outcome, whatever was recorded before.
+          if (given !== undefined && toolContext.functionCallId !== undefined)
+            await toolContext.once(sentKey(round), () => true);
+          return await this.#called(request, args, given);
+        },
         (answer) => answer.task ?? askedIn(answer),
       );
       if ('answer' in called) return await resultOf(this.name, called.answer, this.#output);
@@ -167,12 +172,13 @@ export class MCPTool extends BaseTool {
     throw new McpRefused(`the MCP server asks for a call of ${this.name} more than ${MOST_ROUNDS} times`);
   }
 
-  /** A call that has become a task asks for the task, and nothing twice. */
+  /** A call that has become a task asks for the task. One whose questions nobody has answered yet asks them. */
   override goesOn(once: Readonly<Record<string, unknown>>): boolean {
     for (let round = 1; round <= MOST_ROUNDS; round += 1) {
       const entry = once[callKey(round)];
       const value = isRecord(entry) ? entry.value : undefined;
-      if (isRecord(value) && value.resultType === 'task') return true;
+      if (!isRecord(value)) return round > 1 && once[sentKey(round)] === undefined;
+      if (value.resultType === 'task') return true;
     }
     return false;
   }
@@ -282,6 +288,10 @@ function isOver({ status }: McpTask): boolean {
 
 function callKey(round: number): string {
   return `mcp/${round}`;
+}
+
+function sentKey(round: number): string {
+  return `${callKey(round)}/sent`;
 }
 
 /** The task that the call has become. */
