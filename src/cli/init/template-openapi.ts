@@ -55,8 +55,8 @@ export async function startService(): Promise<string> {
 import { calls, type GeminiScript, text } from 'holdfast/testing';
 import { startService } from './orders-service.ts';
 
-// With a service that runs elsewhere, this is its address.
-const server = process.env.ORDERS_URL || (await startService());
+// In its place, give the address of a service that runs elsewhere.
+const server = await startService();
 
 const orders = new OpenAPIToolset({
   specUrl: new URL('openapi.json', import.meta.url),
