@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -13,6 +14,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { initCommand, ownSource } from '../../src/cli/init/init-command.ts';
+import { TEMPLATES, templateFiles } from '../../src/cli/init/template.ts';
 import { ownVersion } from '../../src/own-version.ts';
 import { isDeep } from '../setup/tier.ts';
 import { capturedOutput } from './captured-output.ts';
@@ -26,12 +28,18 @@ function install(project: string): void {
   const modules = join(project, 'node_modules');
   mkdirSync(join(modules, '@types'), { recursive: true });
   symlinkSync(root, join(modules, 'holdfast'), 'junction');
-  for (const name of ['zod', '@types/node', 'typescript'])
+  for (const name of ['zod', '@types/node', 'typescript', '@modelcontextprotocol', '@ai-sdk'])
     symlinkSync(join(root, 'node_modules', name), join(modules, name), 'junction');
 }
 
 function run(project: string, args: readonly string[]) {
-  const { NODE_OPTIONS: _options, NODE_TEST_CONTEXT: _context, GEMINI_API_KEY: _key, ...env } = process.env;
+  const {
+    NODE_OPTIONS: _options,
+    NODE_TEST_CONTEXT: _context,
+    GEMINI_API_KEY: _key,
+    OPENAI_API_KEY: _other,
+    ...env
+  } = process.env;
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     cwd: project,
     env,
@@ -93,6 +101,20 @@ test.each([
 });
 
 if (isDeep) {
+  test.each(['mcp', 'openapi', 'openai'] as const)('the template %s runs [cli.init.template]', (template) => {
+    const project = join(work, `of-${template}`);
+    initCommand(project, { template }, capturedOutput());
+    install(project);
+    const tested = run(project, ['--test']);
+    expect(tested).toMatchObject({ status: 0, output: expect.stringMatching(/\bpass 2\b/) });
+    const types = run(project, ['node_modules/typescript/bin/tsc', '-p', '.']);
+    expect(types).toEqual({ status: 0, output: '' });
+    // It ends by itself: a service of the project keeps no process up.
+    const holdfast = join('node_modules', 'holdfast', 'bin', 'holdfast.js');
+    const asked = run(project, [holdfast, 'run', 'agents.ts', '--stop-server', '--message', 'Where is A-2?']);
+    expect(asked).toMatchObject({ status: 0, output: expect.stringContaining('Order A-2 is shipped.') });
+  });
+
   test('its script tells of a refund that was rejected [cli.init]', () => {
     const project = join(work, 'gated');
     initCommand(project, {}, capturedOutput());
@@ -125,6 +147,36 @@ test('rejected', async () => {
     expect(run(project, ['--test'])).toMatchObject({ status: 0 });
   });
 }
+
+test('templates bring the packages that they need, at versions that are tested here [cli.init.template]', async () => {
+  const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  for (const template of TEMPLATES) {
+    const { 'package.json': manifest = '', ...files } = templateFiles({
+      project: 'made',
+      holdfast: '1.0.0',
+      template,
+    });
+    const { dependencies } = JSON.parse(manifest);
+    const sources = Object.entries(files).filter(([name]) => name.endsWith('.ts'));
+    for (const [, source] of sources) {
+      for (const [, name = ''] of source.matchAll(/from '((?:@[^/']+\/)?[a-z][^/':]*)(?:\/[^']*)?'/g))
+        expect(dependencies).toHaveProperty([name]);
+    }
+    for (const [name, range] of Object.entries<string>(dependencies)) {
+      const tested: string = own.devDependencies[name] ?? own.dependencies[name] ?? '';
+      if (name !== 'holdfast')
+        expect(tested.replace(/^\^/, '').split('.')[0]).toBe(range.slice(1).split('.')[0]);
+    }
+  }
+});
+
+test('an unknown template is an error that lists the templates [cli.init.template]', () => {
+  const project = join(work, 'unknown');
+  const asked = run(work, [join(root, 'bin/holdfast.js'), 'init', '--template', 'langchain', project]);
+  expect(asked).toMatchObject({ output: expect.stringMatching(/basic, mcp, openapi, openai/) });
+  expect(asked.status).not.toBe(0);
+  expect(existsSync(project)).toBe(false);
+});
 
 test('files that are there are named, and left alone without --force [cli.init]', () => {
   const project = join(work, 'taken');

@@ -15,6 +15,10 @@ export const OPERATIONS: Rows = {
   ],
   'cli.init': ['holdfast', '`holdfast init` makes a project that runs, with a test.'],
   'cli.empty': ['holdfast', 'An empty variable counts as not set for every reader.'],
+  'cli.init.template': [
+    'holdfast',
+    '`holdfast init --template` makes a project with an MCP server, an API, or GPT, that runs at once.',
+  ],
   'cli.init.source': ['holdfast', 'The project of `holdfast init` requires what the command was run from.'],
   'cli.doctor': ['holdfast', '`holdfast doctor` finds what is missing and says what to do.'],
   'cli.replay': ['temporal: replay', '`holdfast replay` replays a history.'],

@@ -7,21 +7,23 @@ import { makeFolder } from '../../store/engine/make-folder.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput } from '../command-output.ts';
 import { shellWord } from '../shell-word.ts';
-import { templateFiles } from './template.ts';
+import { type Template, templateFiles } from './template.ts';
 
 export interface InitOptions {
   force?: boolean;
   json?: boolean;
+  /** @default 'basic' */
+  template?: Template;
 }
 
 /** `holdfast init`: a project that runs, with a test. */
 export function initCommand(
   folder: string,
-  { force = false, json }: InitOptions,
+  { force = false, json, template = 'basic' }: InitOptions,
   output: CommandOutput = processOutput(),
 ): void {
   const path = resolve(folder);
-  const files = templateFiles({ project: packageName(basename(path)), holdfast: ownSource() });
+  const files = templateFiles({ project: packageName(basename(path)), holdfast: ownSource(), template });
   const names = Object.keys(files);
   if (existsSync(path) && !statSync(path).isDirectory())
     throw new CliError(`${folder} is a file; name a folder`);

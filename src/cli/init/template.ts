@@ -1,20 +1,36 @@
+import type { TemplateAgent } from './template-agent.ts';
+import { mcpAgent } from './template-mcp.ts';
+import { openApiAgent } from './template-openapi.ts';
+
+/** Projects that `holdfast init` can make. */
+export const TEMPLATES = ['basic', 'mcp', 'openapi', 'openai'] as const;
+
+export type Template = (typeof TEMPLATES)[number];
+
 /**
  * The files that `holdfast init` writes, by path; `holdfast` is the version that the project requires. Sources are indented with two spaces
  * and take Node's type stripping.
  */
-export function templateFiles(names: { project: string; holdfast: string }): Record<string, string> {
+export function templateFiles(names: {
+  project: string;
+  holdfast: string;
+  template: Template;
+}): Record<string, string> {
+  const { files, dependencies, about } = AGENTS_OF[names.template];
   return {
-    'package.json': manifest(names),
+    'package.json': manifest(names, dependencies),
     'tsconfig.json': TSCONFIG,
-    'agents.ts': AGENTS,
-    'agents.test.ts': TEST,
-    '.env.example': ENVIRONMENT,
+    ...files,
+    '.env.example': environment(names.template),
     '.gitignore': GITIGNORE,
-    'README.md': readme(names.project),
+    'README.md': readme(names.project, about),
   };
 }
 
-function manifest({ project, holdfast }: { project: string; holdfast: string }): string {
+function manifest(
+  { project, holdfast }: { project: string; holdfast: string },
+  more: Record<string, string>,
+): string {
   const content = {
     name: project,
     version: '0.1.0',
@@ -26,7 +42,7 @@ function manifest({ project, holdfast }: { project: string; holdfast: string }):
       start: `${HOLDFAST} worker agents.ts`,
       test: 'node --test',
     },
-    dependencies: { holdfast, zod: '^4.0.0' },
+    dependencies: { ...more, holdfast, zod: '^4.2.0' },
     devDependencies: { '@types/node': '^24.0.0', typescript: '>=5.8' },
   };
   return `${JSON.stringify(content, null, 2)}\n`;
@@ -50,7 +66,7 @@ const TSCONFIG = `{
 }
 `;
 
-const AGENTS = `import { LlmAgent, tool } from 'holdfast';
+const orderAgents = (model: string) => `import { LlmAgent, tool } from 'holdfast';
 import { calls, type GeminiScript, text } from 'holdfast/testing';
 import { z } from 'zod';
 
@@ -90,7 +106,7 @@ async function pay(id: string, idempotencyKey: string): Promise<string> {
 export const rootAgent = new LlmAgent({
   name: 'support',
   description: 'Answers questions about orders, and refunds them.',
-  model: 'gemini-2.5-flash',
+  model: ${model},
   instruction: 'You help customers with their orders. Look an order up before you refund it.',
   tools: [findOrder, refund],
 });
@@ -108,10 +124,10 @@ export const geminiScript: GeminiScript = (_request, { userText, functionRespons
 };
 `;
 
-const TEST = `import assert from 'node:assert/strict';
+const orderTest = (load: string) => `import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createTestEnvironment } from 'holdfast/testing';
-import { geminiScript, rootAgent } from './agents.ts';
+${load}
 
 const env = await createTestEnvironment({ agents: [rootAgent], script: geminiScript });
 after(() => env.close());
@@ -132,11 +148,12 @@ test('a refund is paid after a look at the order', async () => {
 });
 `;
 
-const ENVIRONMENT = `# Copy this to .env, which \`npm run dev\` and \`npm start\` read. All are optional.
+function environment(template: Template): string {
+  return `# Copy this to .env, which \`npm run dev\` and \`npm start\` read. All are optional.
 
 # Without a key a local mock Gemini server answers, scripted by agents.ts. Keys: https://aistudio.google.com/apikey
 GEMINI_API_KEY=
-
+${template === 'openai' ? OPENAI_KEY : ''}
 # A Temporal server of yours. Without one, Holdfast starts a local one.
 TEMPORAL_ADDRESS=
 TEMPORAL_NAMESPACE=
@@ -144,13 +161,44 @@ TEMPORAL_NAMESPACE=
 # A PostgreSQL database for sessions, postgres://user:password@host:5432/database. Without one they are in .holdfast.
 HOLDFAST_STORE=
 `;
+}
+
+const OPENAI_KEY = `
+# With a key for OpenAI the agent asks GPT, else the model for Gemini.
+OPENAI_API_KEY=
+`;
+
+const ABOUT = 'The agents are in `agents.ts`: ask "Where is A-2?".';
+
+const AGENTS_OF: Readonly<Record<Template, TemplateAgent>> = {
+  basic: {
+    files: {
+      'agents.ts': orderAgents("'gemini-2.5-flash'"),
+      'agents.test.ts': orderTest("import { geminiScript, rootAgent } from './agents.ts';"),
+    },
+    dependencies: {},
+    about: ABOUT,
+  },
+  mcp: mcpAgent,
+  openapi: openApiAgent,
+  openai: {
+    files: {
+      'agents.ts': orderAgents("process.env.OPENAI_API_KEY ? 'openai/gpt-5-mini' : 'gemini-2.5-flash'"),
+      'agents.test.ts': orderTest(`// Tests ask no provider: the script answers.
+delete process.env.OPENAI_API_KEY;
+const { geminiScript, rootAgent } = await import('./agents.ts');`),
+    },
+    dependencies: { '@ai-sdk/openai': '^4.0.0' },
+    about: `${ABOUT} With \`OPENAI_API_KEY\` in \`.env\` they ask GPT.`,
+  },
+};
 
 const GITIGNORE = `node_modules/
 .holdfast/
 .env
 `;
 
-function readme(project: string): string {
+function readme(project: string, about: string): string {
   return `# ${project}
 
 A durable agent on [Temporal](https://temporal.io), made with Holdfast.
@@ -161,7 +209,7 @@ npm test
 npm run dev
 \`\`\`
 
-It needs Node 22.18 or newer. \`npm run dev\` starts all that is needed, and a chat: ask it "Where is A-2?". The agents are in
-\`agents.ts\`. Without a key for Gemini (\`.env.example\`) a local mock server answers. \`npx tsc\` checks the types.
+It needs Node 22.18 or newer. \`npm run dev\` starts all that is needed, and a chat. ${about}
+Without a key for Gemini (\`.env.example\`) a local mock server answers. \`npx tsc\` checks the types.
 `;
 }
