@@ -3,6 +3,7 @@ import { isRecord } from '../../protocol/json.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
+import type { McpSession } from './mcp-answer.ts';
 
 /** A server that is a process of this machine, told by its standard input and output. Fields: those of `@google/adk` 2.0.0. */
 export interface StdioConnectionParams {
@@ -155,4 +156,19 @@ export function shownServer(params: MCPConnectionParams): string {
   if (params.type === 'StdioConnectionParams') return params.serverParams.command;
   const { origin, pathname } = new URL(params.url);
   return `${origin}${pathname}`;
+}
+
+/** What a connection is opened with. */
+export interface OpenMcpConnection {
+  params: MCPConnectionParams;
+  /** Bytes of one answer over HTTP, at most. */
+  maxResponseBytes: number;
+  /** Headers of the next request, beside those of the params. */
+  headers: () => Readonly<Record<string, string>>;
+  /** The server is known for a revision of 2025: it isn't asked for newer ones, which would start a program twice. */
+  isLegacy: boolean;
+  /** A session of a server of 2025 that goes on. */
+  session?: McpSession | undefined;
+  /** The connection is over, whoever has ended it. */
+  onClosed: () => void;
 }

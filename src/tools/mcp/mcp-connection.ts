@@ -1,11 +1,11 @@
 import type { Client, JsonSchemaValidator, Tool, Transport } from '@modelcontextprotocol/client';
 import { ownVersion } from '../../own-version.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
-import { type MCPConnectionParams, timeoutOf } from './connection-params.ts';
+import { type MCPConnectionParams, type OpenMcpConnection, timeoutOf } from './connection-params.ts';
 import type { McpAnswer, McpSession, McpTaskReference } from './mcp-answer.ts';
 import { isGone, McpRefused, serverFailed, taskFailed } from './mcp-errors.ts';
 import { begunTask, type McpTask, TASKS_EXTENSION, taskOf, withTaskInMeta } from './mcp-task.ts';
-import { isSession, loadMcpClient, type OpenMcpConnection, transportOf } from './mcp-transport.ts';
+import { isSession, loadMcpClient, transportOf } from './mcp-transport.ts';
 
 /** Milliseconds for which a list counts where the server tells of changes, and where it doesn't. */
 const LIST_LASTS = { told: 600_000, untold: 60_000 };

@@ -1,10 +1,13 @@
 import { shortDigest } from '../../protocol/identity.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
-import { checkedConnectionParams, type MCPConnectionParams } from './connection-params.ts';
+import {
+  checkedConnectionParams,
+  type MCPConnectionParams,
+  type OpenMcpConnection,
+} from './connection-params.ts';
 import type { McpSession } from './mcp-answer.ts';
 import { MCPConnection } from './mcp-connection.ts';
 import { McpUnavailable, serverFailed } from './mcp-errors.ts';
-import type { OpenMcpConnection } from './mcp-transport.ts';
 
 /** Headers for a server, by the context that asks. Absent: outside of an invocation. */
 export type McpHeaderProvider = (

@@ -1,26 +1,11 @@
 import type { Transport } from '@modelcontextprotocol/client';
 import { defined } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
-import { headersOf, type MCPConnectionParams } from './connection-params.ts';
-import type { McpSession } from './mcp-answer.ts';
+import { headersOf, type OpenMcpConnection } from './connection-params.ts';
 import { McpRefused } from './mcp-errors.ts';
 
 /** Characters of a program's standard error that the error of its start has. */
 const MOST_SAID = 1_000;
-
-export interface OpenMcpConnection {
-  params: MCPConnectionParams;
-  /** Bytes of one answer over HTTP, at most. */
-  maxResponseBytes: number;
-  /** Headers of the next request, beside those of the params. */
-  headers: () => Readonly<Record<string, string>>;
-  /** The server is known for a revision of 2025: it isn't asked for newer ones, which would start a program twice. */
-  isLegacy: boolean;
-  /** A session of a server of 2025 that goes on. */
-  session?: McpSession | undefined;
-  /** The connection is over, whoever has ended it. */
-  onClosed: () => void;
-}
 
 export interface OpenTransport {
   transport: Transport;
