@@ -226,6 +226,33 @@ describe('connections', () => {
     }
     expect([...seen].sort()).toEqual(['Bearer ada', 'Bearer bob']);
   });
+
+  test('that principals share send each call with the headers of its own user [mcp.pool]', async () => {
+    const seen: string[] = [];
+    const { toolset } = await open(
+      {
+        ...listed({ name: 'fine', inputSchema: plain }),
+        'tools/call': (response) => {
+          const { authorization } = response.req.headers;
+          seen.push(String(authorization));
+          response.writeHead(400).end(`no: ${authorization}`);
+        },
+      },
+      {
+        principal: () => 'everybody',
+        headers: async (context) => ({ authorization: `Bearer token-of-${context?.userId}` }),
+      },
+    );
+    const [fine] = await toolset.getTools(contextWith({ userId: 'ada' }));
+    const users = ['ada', 'bob', 'eve'];
+    const ended = await Promise.allSettled(
+      users.map((userId) => fine?.runAsync({ args: {}, toolContext: contextWith({ userId }) })),
+    );
+    expect(seen.sort()).toEqual(users.map((userId) => `Bearer token-of-${userId}`));
+    for (const [index, { reason }] of (ended as PromiseRejectedResult[]).entries()) {
+      expect(String(reason)).not.toContain(`token-of-${users[index]}`);
+    }
+  });
 });
 
 describe('bad input', () => {
