@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test } from 'vitest';
 import { getLogger, setLogger } from '../../src/logger.ts';
 import { MCPToolset, type MCPToolsetOptions } from '../../src/tools/mcp/mcp-toolset.ts';
@@ -151,7 +152,8 @@ describe('a server that', () => {
     [401, 'HOLDFAST_MCP_REFUSED', false, 'refused the credential'],
     [400, 'HOLDFAST_MCP_REFUSED', false, 'refused the request (400)'],
     [429, 'HOLDFAST_MCP_UNAVAILABLE', true, "can't be reached"],
-    [503, 'HOLDFAST_MCP_UNAVAILABLE', true, "can't be reached"],
+    [503, 'HOLDFAST_UNKNOWN_OUTCOME', true, 'the call may have run'],
+    [404, 'HOLDFAST_UNKNOWN_OUTCOME', true, 'the call may have run'],
     [500, 'HOLDFAST_UNKNOWN_OUTCOME', true, 'the call may have run'],
   ])('answers a call with %s is told apart [mcp.failures]', async (status, code, retryable, message) => {
     const { toolset } = await open({
@@ -166,6 +168,31 @@ describe('a server that', () => {
       message: expect.stringContaining(message),
     });
     await expect(failed).rejects.not.toThrow(/s3cret/);
+  });
+
+  test('has lost its session is called again in another one [mcp.failures]', async () => {
+    let calls = 0;
+    const { toolset } = await open({
+      ...listed({ name: 'pay', inputSchema: plain }),
+      initialize: (response, id) => {
+        response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': randomUUID() });
+        const result = {
+          protocolVersion: '2025-11-25',
+          capabilities: { tools: {} },
+          serverInfo: { name: 'raw', version: '1' },
+        };
+        response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+      },
+      'tools/call': (response, id) => {
+        calls += 1;
+        if (calls === 1) return void response.writeHead(404).end();
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } }));
+      },
+    });
+    const [pay] = await toolset.getTools();
+    await pay?.runAsync({ args: {}, toolContext: contextWith() });
+    expect(calls).toBe(2);
   });
 
   test('breaks the connection in a call: it is tried again only where that does no harm [mcp.failures]', async () => {
@@ -295,5 +322,54 @@ describe('bad input', () => {
       },
     });
     await expect(loud.getTools()).rejects.toThrow(/it said: no key: (?!s3cret)/);
+  });
+});
+
+describe('a secret is in no error where a server', () => {
+  const token = 'hunter2/hunter2';
+  const basic = Buffer.from(`bobby:${token}`).toString('base64');
+
+  test.each([
+    ['the part after the scheme', `Bearer ${token}`, token],
+    ['the name and password of Basic', `Basic ${basic}`, `bobby ${token}`],
+    ['it escaped', `Bearer ${token}`, 'hunter2\\/hunter2'],
+  ])('tells %s [mcp.secrets]', async (_, authorization, said) => {
+    const refused = await open(
+      { 'tools/list': (response) => void response.writeHead(401).end(`no: ${said}`) },
+      { headers: () => ({ authorization }) },
+    );
+    const answers = await open(
+      {
+        ...listed({ name: 'fine', inputSchema: plain }),
+        'tools/call': { isError: true, content: [{ type: 'text', text: `no: ${said}` }] },
+      },
+      { headers: () => ({ authorization }) },
+    );
+    const [fine] = await answers.toolset.getTools();
+    for (const work of [
+      () => refused.toolset.getTools(),
+      () => fine?.runAsync({ args: {}, toolContext: contextWith() }),
+    ]) {
+      const message = await Promise.resolve(work()).then(String, String);
+      expect(message).toContain('no: [re');
+      expect(message).not.toMatch(/hunter2|bobby/);
+    }
+  });
+
+  test.each([
+    ['is cut', `'x '+process.env.KEY+'y'.repeat(980)`],
+    ['is an argument', `'x '+process.argv.at(-1)+process.argv.at(-2)`],
+  ])('%s on standard error [mcp.secrets]', async (_, said) => {
+    const toolset = new MCPToolset({
+      type: 'StdioConnectionParams',
+      serverParams: {
+        command: process.execPath,
+        args: ['-e', `console.error(${said}); process.exit(3)`, '--', 'S3CRETPLAIN', '--token=S3CRETNAMED'],
+        env: { KEY: 'S3CRETS3CRETS3CRET' },
+      },
+    });
+    const message = await toolset.getTools().then(String, String);
+    expect(message).toContain('it said: ');
+    expect(message).not.toMatch(/CRET/);
   });
 });

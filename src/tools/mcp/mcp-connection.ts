@@ -1,9 +1,10 @@
 import type { Client, JsonSchemaValidator, Tool, Transport } from '@modelcontextprotocol/client';
+import { withoutSecretsInJson } from '../../net/removed-secrets.ts';
 import { ownVersion } from '../../own-version.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { type MCPConnectionParams, timeoutOf } from './connection-params.ts';
 import type { McpAnswer, McpSession, McpTaskReference } from './mcp-answer.ts';
-import { isGone, McpRefused, serverFailed, taskFailed } from './mcp-errors.ts';
+import { isGone, McpRefused, secretsOf, serverFailed, taskFailed } from './mcp-errors.ts';
 import { begunTask, type McpTask, TASKS_EXTENSION, taskOf, withTaskInMeta } from './mcp-task.ts';
 import { isSession, loadMcpClient, type OpenMcpConnection, transportOf } from './mcp-transport.ts';
 
@@ -202,7 +203,7 @@ export class MCPConnection {
       throw this.#failed(error, !isIdempotent);
     }
     const begun = begunTask(answer);
-    if (begun === undefined) return answer;
+    if (begun === undefined) return this.#withoutSecrets(answer);
     this.#hasTasks = true;
     const session = this.#session();
     return { task: { resultType: 'task', taskId: begun.taskId, ...defined({ session }) } };
@@ -215,14 +216,14 @@ export class MCPConnection {
    * @throws McpRefused where the server doesn't have the task any more.
    */
   async task({ taskId }: McpTaskReference): Promise<McpTask> {
-    const task = taskOf(await this.#ofTask('tasks/get', { taskId }));
+    const task = this.#withoutSecrets(taskOf(await this.#ofTask('tasks/get', { taskId })));
     if (task.taskId !== taskId)
       throw new McpRefused('the MCP server tells of another task than it was asked for');
     if (!this.isLegacy || task.status === 'working' || task.status === 'cancelled') return task;
     if (task.status === 'failed') return { ...task, ...defined({ error: task.error ?? task.message }) };
     // It asks once it is asked for the result: its questions are declined there.
     const result = (await this.#ofTask('tasks/result', { taskId })) as McpAnswer;
-    return { ...task, status: 'completed', result };
+    return { ...task, status: 'completed', result: this.#withoutSecrets(result) };
   }
 
   /** Answers the questions of a task. @throws McpUnavailable, McpRefused */
@@ -295,9 +296,18 @@ export class MCPConnection {
     return items.slice(0, MOST_LISTED);
   }
 
+  /** Words of an error may repeat the credential of the request. */
+  #withoutSecrets<T extends McpAnswer | McpTask>(answer: T): T {
+    const isError =
+      'taskId' in answer ? answer.status === 'failed' || answer.result?.isError : answer.isError;
+    const { params, headers } = this.#open;
+    return isError ? (withoutSecretsInJson(answer, secretsOf(params, headers())) as T) : answer;
+  }
+
   #failed(error: unknown, isSent: boolean): Error {
     if (isGone(error)) this.#open.onClosed();
-    return serverFailed(this.#open.params, error, { isSent, headers: this.#open.headers() });
+    const hasSession = isSession(this.#transport);
+    return serverFailed(this.#open.params, error, { isSent, headers: this.#open.headers(), hasSession });
   }
 }
 

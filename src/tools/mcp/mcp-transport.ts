@@ -5,8 +5,8 @@ import { headersOf, type MCPConnectionParams } from './connection-params.ts';
 import type { McpSession } from './mcp-answer.ts';
 import { McpRefused } from './mcp-errors.ts';
 
-/** Characters of a program's standard error that the error of its start has. */
-const MOST_SAID = 1_000;
+/** Characters of a program's standard error that are kept: far more than an error tells, so that no secret there is cut. */
+const MOST_KEPT = 65_536;
 
 export interface OpenMcpConnection {
   params: MCPConnectionParams;
@@ -24,7 +24,7 @@ export interface OpenMcpConnection {
 
 export interface OpenTransport {
   transport: Transport;
-  /** The last lines of the standard error of a program. */
+  /** The end of the standard error of a program, with the secrets that it tells. */
   said: () => string;
 }
 
@@ -49,7 +49,7 @@ export async function transportOf({
     transport.stderr?.on('error', () => undefined);
     // Read to its end: a program whose pipe is full stands still.
     transport.stderr?.on('data', (chunk: Buffer) => {
-      tail = `${tail}${chunk.toString()}`.slice(-MOST_SAID);
+      tail = `${tail}${chunk.toString()}`.slice(-MOST_KEPT);
     });
     return { transport, said: () => tail.trim() };
   }
