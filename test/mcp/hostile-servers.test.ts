@@ -98,10 +98,47 @@ describe('a server that', () => {
     expect(lines.join()).not.toContain('s3cret');
   });
 
-  test('nests more deeply than anybody reads is of no use, and says so [mcp.hostile]', async () => {
-    const tools = `[{"name":"deep","inputSchema":${deepSchema(20_000)}}]`;
-    const { toolset } = await open({ 'tools/list': toolsAsText(tools) });
-    await expect(toolset.getTools()).rejects.toMatchObject({ code: 'HOLDFAST_MCP_UNAVAILABLE' });
+  test.each([
+    [
+      'nested too deeply',
+      `{"name":"bad","inputSchema":{"type":"object"},"x":${'['.repeat(5_000)}${']'.repeat(5_000)}}`,
+    ],
+    ['a schema of no object', '{"name":"bad","inputSchema":{"type":"string"}}'],
+    ['without a schema', '{"name":"bad"}'],
+    [
+      'with a hint that is text',
+      '{"name":"bad","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}}',
+    ],
+    [
+      'with an odd schema of its result',
+      '{"name":"bad","inputSchema":{"type":"object"},"outputSchema":{"type":5}}',
+    ],
+    ['a number', '7'],
+  ])('lists a tool %s loses that one, with a warning [mcp.hostile]', async (_, bad) => {
+    const { toolset } = await open({
+      'tools/list': toolsAsText(`[${bad},{"name":"good","inputSchema":{"type":"object"}}]`),
+    });
+    const lines = await lineOf(async () => {
+      expect((await toolset.getTools()).map(({ name }) => name)).toEqual(['good']);
+    });
+    expect(lines).toEqual([expect.stringContaining('is left out')]);
+  });
+
+  test('has pages without end is read to the thousandth tool [mcp.hostile]', async () => {
+    let page = 0;
+    const { toolset } = await open({
+      'tools/list': (response, id) => {
+        page += 1;
+        const tools = Array.from({ length: 400 }, (_, index) => ({
+          name: `t${page}_${index}`,
+          inputSchema: plain,
+        }));
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ jsonrpc: '2.0', id, result: { tools, nextCursor: `${page}` } }));
+      },
+    });
+    expect(await toolset.getTools()).toHaveLength(1_000);
+    expect(page).toBe(3);
   });
 
   test('has patterns that take for ever holds nobody up [mcp.hostile]', async () => {

@@ -2,7 +2,8 @@ import type { Client, JsonSchemaValidator, Tool, Transport } from '@modelcontext
 import { withoutSecretsInJson } from '../../net/removed-secrets.ts';
 import { ownVersion } from '../../own-version.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
-import { type MCPConnectionParams, timeoutOf } from './connection-params.ts';
+import { CheckedLists } from './checked-list.ts';
+import { type MCPConnectionParams, shownServer, timeoutOf } from './connection-params.ts';
 import type { McpAnswer, McpSession, McpTaskReference } from './mcp-answer.ts';
 import { isGone, McpRefused, secretsOf, serverFailed, taskFailed } from './mcp-errors.ts';
 import { begunTask, type McpTask, TASKS_EXTENSION, taskOf, withTaskInMeta } from './mcp-task.ts';
@@ -12,8 +13,6 @@ import { isSession, loadMcpClient, type OpenMcpConnection, transportOf } from '.
 const LIST_LASTS = { told: 600_000, untold: 60_000 };
 /** Milliseconds to take leave of a server. */
 const LEAVE_TIME = 2_000;
-/** Tools or resources that are taken of one server. */
-const MOST_LISTED = 1_000;
 
 /** A tool as its server describes it. Fields: `Tool` of MCP 2026-07-28. */
 export interface McpToolDefinition {
@@ -79,6 +78,7 @@ export class MCPConnection {
   readonly #client: Client;
   readonly #transport: Transport;
   readonly #open: OpenMcpConnection;
+  readonly #lists: CheckedLists;
   #tools: Listed<McpToolDefinition> | undefined;
   #resources: Listed<McpResource> | undefined;
   /** Tasks live in the session: it is not to be ended. */
@@ -88,6 +88,7 @@ export class MCPConnection {
     this.#client = client;
     this.#transport = transport;
     this.#open = open;
+    this.#lists = new CheckedLists(shownServer(open.params), open.maxResponseBytes);
     client.onclose = open.onClosed;
   }
 
@@ -133,7 +134,9 @@ export class MCPConnection {
       throw serverFailed(params, error, { isSent: false, headers: open.headers(), said: said() });
     }
     const { onmessage } = transport;
-    transport.onmessage = (message, extra) => onmessage?.(withTaskInMeta(message), extra);
+    const checked = await connection.#lists.checker();
+    transport.onmessage = (message, extra) =>
+      onmessage?.(checked(withTaskInMeta(message), connection.isLegacy), extra);
     return connection;
   }
 
@@ -145,7 +148,7 @@ export class MCPConnection {
   /** @throws McpUnavailable, McpRefused */
   async tools(): Promise<readonly McpToolDefinition[]> {
     if (this.#tools !== undefined && Date.now() < this.#tools.until) return await this.#tools.items;
-    const items = this.#asked(async (options) => (await this.#client.listTools({}, options)).tools);
+    const items = this.#asked('tools', async (options) => (await this.#client.listTools({}, options)).tools);
     const told = this.#client.getServerCapabilities()?.tools?.listChanged === true;
     const listed = { items, until: Date.now() + (told ? LIST_LASTS.told : LIST_LASTS.untold) };
     this.#tools = listed;
@@ -159,7 +162,10 @@ export class MCPConnection {
   async resources(): Promise<readonly McpResource[]> {
     if (this.#resources !== undefined && Date.now() < this.#resources.until)
       return await this.#resources.items;
-    const items = this.#asked(async (options) => (await this.#client.listResources({}, options)).resources);
+    const items = this.#asked(
+      'resources',
+      async (options) => (await this.#client.listResources({}, options)).resources,
+    );
     const told = this.#client.getServerCapabilities()?.resources?.listChanged === true;
     const listed = { items, until: Date.now() + (told ? LIST_LASTS.told : LIST_LASTS.untold) };
     this.#resources = listed;
@@ -284,16 +290,17 @@ export class MCPConnection {
   }
 
   async #asked<T>(
-    ask: (options: { timeout: number; cacheMode: 'refresh' }) => Promise<T[]>,
+    kind: 'tools' | 'resources',
+    ask: (options: { timeout: number; signal: AbortSignal; cacheMode: 'refresh' }) => Promise<T[]>,
   ): Promise<readonly T[]> {
     const timeout = timeoutOf(this.#open.params);
-    let items: T[];
+    this.#lists.begin(kind);
     try {
-      items = await ask({ timeout, cacheMode: 'refresh' });
+      // The time is for all pages.
+      return await ask({ timeout, signal: AbortSignal.timeout(timeout), cacheMode: 'refresh' });
     } catch (error) {
       throw this.#failed(error, false);
     }
-    return items.slice(0, MOST_LISTED);
   }
 
   /** Words of an error may repeat the credential of the request. */
