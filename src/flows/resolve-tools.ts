@@ -150,7 +150,7 @@ function withoutForeignDuplicates(
     const { field, toolset } = group;
     if (toolset === undefined || !isForeign(group)) return group;
     const tools = group.tools.filter(({ name }) => {
-      const other = taken.get(name);
+      const other = taken.get(name) ?? transferToolOf(agent, name)?.name;
       if (other === undefined) taken.set(name, originOf(field, toolset));
       else if (!told(toolset).has(name)) {
         told(toolset).add(name);

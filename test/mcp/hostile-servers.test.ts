@@ -144,6 +144,21 @@ describe('a server that', () => {
     expect(lines.filter((line) => line.includes('"pay"'))).toHaveLength(1);
   });
 
+  test('ends its stream and wants it opened at once is not asked without a pause [mcp.hostile]', async () => {
+    const opened: number[] = [];
+    const { toolset } = await open({
+      ...listed({ name: 'fine', inputSchema: plain }),
+      GET: (response) => {
+        opened.push(performance.now());
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).end('retry: 0\n\n');
+      },
+    });
+    await toolset.getTools();
+    await expect.poll(() => opened.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(3);
+    const [first = 0, , third = 0] = opened;
+    expect(third - first).toBeGreaterThan(900);
+  });
+
   test('has pages without end is read to the thousandth tool [mcp.hostile]', async () => {
     let page = 0;
     const { toolset } = await open({
