@@ -11,6 +11,7 @@ import { thrownMessage } from '../schema/thrown-message.ts';
 import type { ToolFactory } from '../tools/base-tool.ts';
 import { type BaseTool, isBaseTool } from '../tools/base-tool.ts';
 import { type BaseToolset, isBaseToolset } from '../tools/base-toolset.ts';
+import { MCPToolset } from '../tools/mcp/mcp-toolset.ts';
 import type { ReadonlyContext } from '../tools/readonly-context.ts';
 import { assertNameOf } from '../tools/tool-name.ts';
 import { addedTools, editedTool } from './request-tools.ts';
@@ -57,13 +58,13 @@ export async function findTool(site: ToolSite, name: string): Promise<BaseTool |
   if (codeExecutor?.name === name && !isBuiltInCodeExecutor(codeExecutor)) return codeTool(codeExecutor);
   const spooling = agent.tools.filter(isBaseTool);
   let failure: ToolsetFailed | undefined;
-  for (const [index, toolset] of agent.tools.entries()) {
-    if (!isBaseToolset(toolset)) continue;
+  const taken = namesTaken(agent);
+  for (const { toolset, index } of toolsetsOf(agent)) {
     const tools = await toolsUnless(agent, { toolset, index, context }, (failed) => {
       failure ??= failed;
     });
     const found = tools.find((tool) => tool.name === name);
-    if (found !== undefined) return found;
+    if (found !== undefined && !(isForeign({ toolset }) && taken.has(name))) return found;
     spooling.push(...tools);
   }
   const query = queryNamed([...spooling, ...addedTools(toolEdits, toolFactories)], name);
@@ -83,7 +84,7 @@ export function transferToolOf(agent: LlmAgent, name: string): BaseTool | undefi
  *
  * @param warn is told once of each optional toolset that fails, until it works again.
  * @throws ToolsetFailed
- * @throws DefinitionError for two tools of one name, and for a tool of a toolset without a proper one.
+ * @throws DefinitionError for two tools of one name that the app has, and for a tool of a toolset without a proper one.
  */
 export function resolveTools(
   agent: LlmAgent,
@@ -117,8 +118,57 @@ async function resolveToolsets(
       return { field, toolset: tool, tools };
     }),
   );
-  assertNames(agent, groups);
-  return groups;
+  return withoutForeignDuplicates(agent, groups, warn);
+}
+
+/** Toolsets in the order in which they may take names: servers from outside come last. */
+function toolsetsOf(agent: LlmAgent): { toolset: BaseToolset; index: number }[] {
+  const all = agent.tools.flatMap((toolset, index) => (isBaseToolset(toolset) ? [{ toolset, index }] : []));
+  return [...all.filter((each) => !isForeign(each)), ...all.filter(isForeign)];
+}
+
+/** Names of its tools are a server's, which may be hostile. */
+function isForeign({ toolset }: { toolset?: BaseToolset }): boolean {
+  return toolset instanceof MCPToolset;
+}
+
+/**
+ * A server can't take a name of the app's own tools, nor break the agent by it.
+ *
+ * @throws DefinitionError
+ */
+function withoutForeignDuplicates(
+  agent: LlmAgent,
+  groups: readonly ToolGroup[],
+  warn: (message: string) => void,
+): readonly ToolGroup[] {
+  const taken = assertNames(
+    agent,
+    groups.filter((group) => !isForeign(group)),
+  );
+  return groups.map((group) => {
+    const { field, toolset } = group;
+    if (toolset === undefined || !isForeign(group)) return group;
+    const tools = group.tools.filter(({ name }) => {
+      const other = taken.get(name) ?? transferToolOf(agent, name)?.name;
+      if (other === undefined) taken.set(name, originOf(field, toolset));
+      else if (!told(toolset).has(name)) {
+        told(toolset).add(name);
+        warn(`the tool "${name}" of ${originOf(field, toolset)} is left out: the name is in ${other}`);
+      }
+      return other === undefined;
+    });
+    return { ...group, tools };
+  });
+}
+
+/** Names of tools whose leaving out was told. */
+const toldNames = new WeakMap<BaseToolset, Set<string>>();
+
+function told(toolset: BaseToolset): Set<string> {
+  const known = toldNames.get(toolset) ?? new Set();
+  toldNames.set(toolset, known);
+  return known;
 }
 
 /** Optional toolsets whose failure was told. */
@@ -170,7 +220,7 @@ export async function toolsOf(
   throw new ToolsetFailed(`${owner} must return tools, [${wrong}] of its list is ${kindOf(tools[wrong])}`);
 }
 
-function assertNames(agent: LlmAgent, groups: readonly ToolGroup[]): void {
+function assertNames(agent: LlmAgent, groups: readonly ToolGroup[]): Map<string, string> {
   const origins = new Map(namesTaken(agent));
   for (const { field, toolset, tools } of groups) {
     const origin = originOf(field, toolset);
@@ -185,6 +235,7 @@ function assertNames(agent: LlmAgent, groups: readonly ToolGroup[]): void {
       origins.set(tool.name, origin);
     }
   }
+  return origins;
 }
 
 function originOf(field: string, toolset: BaseToolset | undefined): string {

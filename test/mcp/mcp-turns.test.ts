@@ -134,10 +134,11 @@ describe('tools of an MCP server', () => {
   });
 
   test('are tried again while their server is away, and a server that stays away fails the turn with its name [mcp.failures]', async () => {
-    server.refuses.push(503, 503);
+    server.refuses.push(429, 429);
     env.gemini.reset([call('add', { a: 1, b: 2 }), text('three')]);
     const turn = await env.run({ app: 'desk', message: 'go' });
-    expect(turn.status).toBe('completed');
+    expect(turn.calls[0]?.response).toEqual({ output: { sum: 3 } });
+    expect(server.refuses).toEqual([]);
   });
 });
 

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** An answer to a method: a result, or what writes to the response by itself. */
+/** An answer to a method of MCP, or of HTTP: a result, or what writes to the response by itself. */
 export type RawAnswer = object | ((response: ServerResponse, id: unknown) => void);
 
 export interface RawServer extends AsyncDisposable {
@@ -27,6 +27,8 @@ export async function startRawServer(answers: Record<string, RawAnswer>): Promis
     ...answers,
   };
   const server = createServer(async (request: IncomingMessage, response: ServerResponse) => {
+    const other = all[request.method ?? ''];
+    if (typeof other === 'function') return other(response, undefined);
     if (request.method !== 'POST') return void response.writeHead(405).end();
     const message = JSON.parse(await text(request)) as { id?: unknown; method: string };
     asked.push(message.method);

@@ -24,11 +24,15 @@ function ran(command: readonly string[]): { status: number | null; lines: string
   return { status, lines: stdout.trim().split('\n'), said: stderr };
 }
 
-/** Streams of files are read by `for await` or by `pipeline`; the pool is heard by `Database`; lines are read in a try block. */
+/**
+ * Streams of files are read by `for await` or by `pipeline`; the pool is heard by `Database`; lines are read in a try block. A template is
+ * the text of a user's program.
+ */
 const HEARD_ELSEWHERE = [
   'src/artifacts/folder-bucket.ts',
   'src/cli/artifacts/get-artifact.ts',
   'src/cli/artifacts/put-artifact.ts',
+  'src/cli/init/template-openapi.ts',
   'src/store/engine/open-pool.ts',
   'worker/embedded/ending-process.ts',
 ];

@@ -1,9 +1,16 @@
 import type { Client, JsonSchemaValidator, Tool, Transport } from '@modelcontextprotocol/client';
+import { withoutSecretsInJson } from '../../net/removed-secrets.ts';
 import { ownVersion } from '../../own-version.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
-import { type MCPConnectionParams, type OpenMcpConnection, timeoutOf } from './connection-params.ts';
+import { CheckedLists } from './checked-list.ts';
+import {
+  type MCPConnectionParams,
+  type OpenMcpConnection,
+  shownServer,
+  timeoutOf,
+} from './connection-params.ts';
 import type { McpAnswer, McpSession, McpTaskReference } from './mcp-answer.ts';
-import { isGone, McpRefused, serverFailed, taskFailed } from './mcp-errors.ts';
+import { isGone, McpRefused, secretsOf, serverFailed, taskFailed } from './mcp-errors.ts';
 import { begunTask, type McpTask, TASKS_EXTENSION, taskOf, withTaskInMeta } from './mcp-task.ts';
 import { isSession, loadMcpClient, transportOf } from './mcp-transport.ts';
 
@@ -11,8 +18,6 @@ import { isSession, loadMcpClient, transportOf } from './mcp-transport.ts';
 const LIST_LASTS = { told: 600_000, untold: 60_000 };
 /** Milliseconds to take leave of a server. */
 const LEAVE_TIME = 2_000;
-/** Tools or resources that are taken of one server. */
-const MOST_LISTED = 1_000;
 
 /** A tool as its server describes it. Fields: `Tool` of MCP 2026-07-28. */
 export interface McpToolDefinition {
@@ -78,6 +83,7 @@ export class MCPConnection {
   readonly #client: Client;
   readonly #transport: Transport;
   readonly #open: OpenMcpConnection;
+  readonly #lists: CheckedLists;
   #tools: Listed<McpToolDefinition> | undefined;
   #resources: Listed<McpResource> | undefined;
   /** Tasks live in the session: it is not to be ended. */
@@ -87,6 +93,7 @@ export class MCPConnection {
     this.#client = client;
     this.#transport = transport;
     this.#open = open;
+    this.#lists = new CheckedLists(shownServer(open.params), open.maxResponseBytes);
     client.onclose = open.onClosed;
   }
 
@@ -132,7 +139,9 @@ export class MCPConnection {
       throw serverFailed(params, error, { isSent: false, headers: open.headers(), said: said() });
     }
     const { onmessage } = transport;
-    transport.onmessage = (message, extra) => onmessage?.(withTaskInMeta(message), extra);
+    const checked = await connection.#lists.checker();
+    transport.onmessage = (message, extra) =>
+      onmessage?.(checked(withTaskInMeta(message), connection.isLegacy), extra);
     return connection;
   }
 
@@ -144,7 +153,7 @@ export class MCPConnection {
   /** @throws McpUnavailable, McpRefused */
   async tools(): Promise<readonly McpToolDefinition[]> {
     if (this.#tools !== undefined && Date.now() < this.#tools.until) return await this.#tools.items;
-    const items = this.#asked(async (options) => (await this.#client.listTools({}, options)).tools);
+    const items = this.#asked('tools', async (options) => (await this.#client.listTools({}, options)).tools);
     const told = this.#client.getServerCapabilities()?.tools?.listChanged === true;
     const listed = { items, until: Date.now() + (told ? LIST_LASTS.told : LIST_LASTS.untold) };
     this.#tools = listed;
@@ -158,7 +167,10 @@ export class MCPConnection {
   async resources(): Promise<readonly McpResource[]> {
     if (this.#resources !== undefined && Date.now() < this.#resources.until)
       return await this.#resources.items;
-    const items = this.#asked(async (options) => (await this.#client.listResources({}, options)).resources);
+    const items = this.#asked(
+      'resources',
+      async (options) => (await this.#client.listResources({}, options)).resources,
+    );
     const told = this.#client.getServerCapabilities()?.resources?.listChanged === true;
     const listed = { items, until: Date.now() + (told ? LIST_LASTS.told : LIST_LASTS.untold) };
     this.#resources = listed;
@@ -202,7 +214,7 @@ export class MCPConnection {
       throw this.#failed(error, !isIdempotent);
     }
     const begun = begunTask(answer);
-    if (begun === undefined) return answer;
+    if (begun === undefined) return this.#withoutSecrets(answer);
     this.#hasTasks = true;
     const session = this.#session();
     return { task: { resultType: 'task', taskId: begun.taskId, ...defined({ session }) } };
@@ -215,14 +227,14 @@ export class MCPConnection {
    * @throws McpRefused where the server doesn't have the task any more.
    */
   async task({ taskId }: McpTaskReference): Promise<McpTask> {
-    const task = taskOf(await this.#ofTask('tasks/get', { taskId }));
+    const task = this.#withoutSecrets(taskOf(await this.#ofTask('tasks/get', { taskId })));
     if (task.taskId !== taskId)
       throw new McpRefused('the MCP server tells of another task than it was asked for');
     if (!this.isLegacy || task.status === 'working' || task.status === 'cancelled') return task;
     if (task.status === 'failed') return { ...task, ...defined({ error: task.error ?? task.message }) };
     // It asks once it is asked for the result: its questions are declined there.
     const result = (await this.#ofTask('tasks/result', { taskId })) as McpAnswer;
-    return { ...task, status: 'completed', result };
+    return { ...task, status: 'completed', result: this.#withoutSecrets(result) };
   }
 
   /** Answers the questions of a task. @throws McpUnavailable, McpRefused */
@@ -283,21 +295,31 @@ export class MCPConnection {
   }
 
   async #asked<T>(
-    ask: (options: { timeout: number; cacheMode: 'refresh' }) => Promise<T[]>,
+    kind: 'tools' | 'resources',
+    ask: (options: { timeout: number; signal: AbortSignal; cacheMode: 'refresh' }) => Promise<T[]>,
   ): Promise<readonly T[]> {
     const timeout = timeoutOf(this.#open.params);
-    let items: T[];
+    this.#lists.begin(kind);
     try {
-      items = await ask({ timeout, cacheMode: 'refresh' });
+      // The time is for all pages.
+      return await ask({ timeout, signal: AbortSignal.timeout(timeout), cacheMode: 'refresh' });
     } catch (error) {
       throw this.#failed(error, false);
     }
-    return items.slice(0, MOST_LISTED);
+  }
+
+  /** Words of an error may repeat the credential of the request. */
+  #withoutSecrets<T extends McpAnswer | McpTask>(answer: T): T {
+    const isError =
+      'taskId' in answer ? answer.status === 'failed' || answer.result?.isError : answer.isError;
+    const { params, headers } = this.#open;
+    return isError ? (withoutSecretsInJson(answer, secretsOf(params, headers())) as T) : answer;
   }
 
   #failed(error: unknown, isSent: boolean): Error {
     if (isGone(error)) this.#open.onClosed();
-    return serverFailed(this.#open.params, error, { isSent, headers: this.#open.headers() });
+    const hasSession = isSession(this.#transport);
+    return serverFailed(this.#open.params, error, { isSent, headers: this.#open.headers(), hasSession });
   }
 }
 

@@ -1,11 +1,18 @@
 import { redactSecrets } from '../../models/provider-error.ts';
+import { isNameOfSecret, secretsIn, withoutSecretsIn } from '../../net/removed-secrets.ts';
 import { messageOf } from '../../protocol/message-of.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import { thrownField } from '../../schema/thrown-message.ts';
 import { ToolError } from '../tool-error.ts';
 import { headersOf, type MCPConnectionParams, shownServer } from './connection-params.ts';
 
+/** Characters of an error, and of a program's standard error. */
 const LONGEST_REASON = 2_000;
+const MOST_SAID = 1_000;
+/** Characters that are searched for secrets. */
+const MOST_SEARCHED = 65_536;
+/** Shorter values of variables and arguments are no secrets: `true`, `json`, … */
+const SHORTEST_SECRET = 8;
 
 /** A server can't be reached, or the connection to it broke. */
 export class McpUnavailable extends ToolError {
@@ -32,7 +39,7 @@ export class McpRefused extends ToolError {
  * The error of a request.
  *
  * @param how `isSent`: the request may have an effect that a second one would repeat. `headers` that it had are secrets. `said`: by the
- * server's program on its standard error.
+ * server's program on its standard error. `hasSession`: the request was one of a session.
  */
 export function serverFailed(
   params: MCPConnectionParams,
@@ -41,12 +48,18 @@ export function serverFailed(
     isSent,
     headers = {},
     said = '',
-  }: { isSent: boolean; headers?: Readonly<Record<string, string>>; said?: string },
+    hasSession = false,
+  }: {
+    isSent: boolean;
+    headers?: Readonly<Record<string, string>>;
+    said?: string;
+    hasSession?: boolean;
+  },
 ): McpUnavailable | McpRefused {
   if (error instanceof McpUnavailable || error instanceof McpRefused) return error;
   const server = `the MCP server ${shownServer(params)}`;
   const status = statusOf(error);
-  const why = reasonOf(params, error, { said, secrets: Object.values(headers) });
+  const why = reasonOf(error, { said, secrets: secretsOf(params, headers) });
   // Without a cause: a provider's own error object may hold headers.
   if (status === 401 || status === 403) {
     return new McpRefused(
@@ -57,7 +70,7 @@ export function serverFailed(
   if (status !== undefined && status < 500 && status !== 404 && status !== 429) {
     return new McpRefused(`${server} refused the request (${status}): ${why}`);
   }
-  const maybeDone = isSent && !isUnsent(error, status);
+  const maybeDone = isSent && !isUnsent(error, { status, hasSession });
   const after = maybeDone ? '; the call may have run' : '';
   return new McpUnavailable(`${server} can't be reached: ${why}${after}`, { maybeDone });
 }
@@ -94,8 +107,12 @@ export function isGone(error: unknown): boolean {
 }
 
 /** Whether the server has refused the request before it looked at it, or has never had it. */
-function isUnsent(error: unknown, status: number | undefined): boolean {
-  if (status === 404 || status === 429 || status === 503) return true;
+function isUnsent(
+  error: unknown,
+  { status, hasSession }: { status: number | undefined; hasSession: boolean },
+): boolean {
+  // A server answers 404 for a session that is gone. Else it is a proxy's, as 503 may be: after the server had the request.
+  if (status === 429 || (status === 404 && hasSession)) return true;
   if (thrownField(error, 'code') === 'NOT_CONNECTED') return true;
   const cause = thrownField(thrownField(error, 'cause'), 'code') ?? thrownField(error, 'code');
   return cause === 'ECONNREFUSED' || cause === 'ENOTFOUND' || cause === 'EAI_AGAIN';
@@ -111,21 +128,44 @@ function isProtocolError(error: unknown): boolean {
   return error instanceof Error && typeof thrownField(error, 'code') === 'number';
 }
 
-function reasonOf(
-  params: MCPConnectionParams,
-  error: unknown,
-  { said, secrets }: { said: string; secrets: readonly string[] },
-): string {
+function reasonOf(error: unknown, { said, secrets }: { said: string; secrets: readonly string[] }): string {
   const cause = thrownField(error, 'cause');
   const text = cause instanceof Error ? `${messageOf(error)}: ${messageOf(cause)}` : messageOf(error);
-  const whole =
-    said === '' ? text.slice(0, LONGEST_REASON) : `${text.slice(0, LONGEST_REASON)}; it said: ${said}`;
-  return visibleLines(redactSecrets(whole.toWellFormed(), [...secrets, ...secretsIn(params)]));
+  // Cut afterwards: half a secret is not found.
+  const clean = (part: string) => withoutSecretsIn(redactSecrets(part.toWellFormed(), secrets), secrets);
+  const reason = clean(text.slice(0, MOST_SEARCHED)).slice(0, LONGEST_REASON);
+  const whole = said === '' ? reason : `${reason}; it said: ${clean(said).slice(-MOST_SAID)}`;
+  return visibleLines(whole.toWellFormed());
 }
 
-/** Values of the params that nobody needs to read: variables, headers, the query and the password of an address. */
-function secretsIn(params: MCPConnectionParams): string[] {
-  if (params.type === 'StdioConnectionParams') return Object.values(params.serverParams.env ?? {});
+/**
+ * Values that nobody needs to read: headers, variables and arguments of a program, the query and the password of an address.
+ *
+ * @param headers of the request, beside those of the params.
+ */
+export function secretsOf(
+  params: MCPConnectionParams,
+  headers: Readonly<Record<string, string>> = {},
+): string[] {
+  if (params.type === 'StdioConnectionParams') {
+    const { args = [], env = {} } = params.serverParams;
+    return [...Object.values(env), ...args.flatMap(secretsInArgument)].filter(isLong);
+  }
   const { searchParams, password } = new URL(params.url);
-  return [...Object.values(headersOf(params)), ...searchParams.values(), password];
+  const all = { ...headersOf(params), ...headers };
+  const others = [...Object.values(all), ...searchParams.values(), password, decodeURIComponent(password)];
+  return [...secretsIn(all), ...others.filter(isLong)];
 }
+
+function isLong({ length }: string): boolean {
+  return length >= SHORTEST_SECRET;
+}
+
+/** Paths, addresses, packages and files have to be read in errors, unless the argument before calls them a secret. */
+function secretsInArgument(arg: string, index: number, all: readonly string[]): string[] {
+  const [, name = all[index - 1] ?? '', value = arg] = /^([\w-]+)=(.*)$/s.exec(arg) ?? [];
+  const isNamed = (name.startsWith('-') || value !== arg) && isNameOfSecret(name);
+  return isNamed || !IS_READ.test(value) ? [value] : [];
+}
+
+const IS_READ = /^[-@./~]|\s|:\/\/|\.\w{1,4}$/;

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { shortDigest } from '../../protocol/identity.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import {
@@ -53,7 +54,7 @@ export interface McpUse {
 /** A connection of a pool, and who uses it. */
 interface Pooled {
   opening: Promise<MCPConnection>;
-  /** Headers of the newest user: a token may have been renewed. */
+  /** Headers of the newest user, for requests that belong to no work: a token may have been renewed. */
   headers: Readonly<Record<string, string>>;
   users: number;
   idleSince: number;
@@ -71,6 +72,8 @@ export class MCPSessionManager {
   readonly params: MCPConnectionParams;
   readonly #options: MCPSessionOptions;
   readonly #pool = new Map<string, Pooled>();
+  /** Headers of the work that asks: work of several users may be done on one connection at once. */
+  readonly #headers = new AsyncLocalStorage<Readonly<Record<string, string>>>();
   /** Milliseconds since the epoch. */
   #legacyUntil = 0;
 
@@ -99,6 +102,14 @@ export class MCPSessionManager {
   ): Promise<T> {
     const headers = { ...(await this.#options.headers?.(context)), ...credential };
     const key = shortDigest(JSON.stringify([this.#principalOf(context), credential, session?.id]));
+    return await this.#headers.run(headers, () => this.#used(key, work, { headers, session }));
+  }
+
+  async #used<T>(
+    key: string,
+    work: (connection: MCPConnection) => Promise<T>,
+    { headers, session }: Pick<McpUse, 'session'> & Pick<Pooled, 'headers'>,
+  ): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       const pooled = this.#pooled(key, headers, session);
       try {
@@ -157,7 +168,7 @@ export class MCPSessionManager {
     const connection = await MCPConnection.open({
       params: this.params,
       maxResponseBytes,
-      headers: () => pooled.headers,
+      headers: () => this.#headers.getStore() ?? pooled.headers,
       isLegacy: session !== undefined || this.#legacyUntil > Date.now(),
       session,
       onClosed,

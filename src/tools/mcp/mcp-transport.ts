@@ -4,12 +4,12 @@ import { messageOf } from '../../protocol/message-of.ts';
 import { headersOf, type OpenMcpConnection } from './connection-params.ts';
 import { McpRefused } from './mcp-errors.ts';
 
-/** Characters of a program's standard error that the error of its start has. */
-const MOST_SAID = 1_000;
+/** Characters of a program's standard error that are kept: far more than an error tells, so that no secret there is cut. */
+const MOST_KEPT = 65_536;
 
 export interface OpenTransport {
   transport: Transport;
-  /** The last lines of the standard error of a program. */
+  /** The end of the standard error of a program, with the secrets that it tells. */
   said: () => string;
 }
 
@@ -34,7 +34,7 @@ export async function transportOf({
     transport.stderr?.on('error', () => undefined);
     // Read to its end: a program whose pipe is full stands still.
     transport.stderr?.on('data', (chunk: Buffer) => {
-      tail = `${tail}${chunk.toString()}`.slice(-MOST_SAID);
+      tail = `${tail}${chunk.toString()}`.slice(-MOST_KEPT);
     });
     return { transport, said: () => tail.trim() };
   }
@@ -44,6 +44,7 @@ export async function transportOf({
     ...(session === undefined
       ? {}
       : defined({ sessionId: session.id, protocolVersion: session.protocolVersion })),
+    reconnectionScheduler: slower(),
     fetch: async (url, init) => {
       const all = new Headers({ ...fixed, ...headers() });
       for (const [name, value] of new Headers(init?.headers)) all.set(name, value);
@@ -51,6 +52,26 @@ export async function transportOf({
     },
   });
   return { transport, said: () => '' };
+}
+
+/** Milliseconds before a stream that has ended is opened again. */
+const REOPEN_AFTER = { least: 500, most: 60_000 };
+/** Streams of one connection that may end soon after each other before they are opened more slowly. */
+const SOON_ENDED = 10;
+
+/** A server may say `retry: 0`, or a time that no timer has: its streams are opened again at a pace that harms nobody. */
+function slower(): (reopen: () => void, delay: number) => () => void {
+  let ended = 0;
+  let last = 0;
+  return (reopen, delay) => {
+    const now = performance.now();
+    ended = now - last > 2 * REOPEN_AFTER.most ? 1 : ended + 1;
+    last = now;
+    const least = REOPEN_AFTER.least * 2 ** Math.min(Math.max(ended - SOON_ENDED, 0), 10);
+    const timer = setTimeout(reopen, Math.min(Math.max(delay, least), REOPEN_AFTER.most));
+    timer.unref();
+    return () => clearTimeout(timer);
+  };
 }
 
 /** An answer that breaks off after so many bytes. */

@@ -3,6 +3,7 @@ import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { FunctionDeclaration } from '../../events/content.ts';
 import { guardedStream } from '../../net/guarded-fetch.ts';
 import { checkedUrl, mayAsk } from '../../net/public-address.ts';
+import { secretsIn, withoutSecretsIn } from '../../net/removed-secrets.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { compileObjectSchema } from '../../schema/compile-schema.ts';
 import type { CompiledSchema } from '../../schema/compiled-schema.ts';
@@ -27,7 +28,6 @@ import { type OperationSecurity, type SchemeCredential, securityOf } from './api
 import { type OperationObject, resolved, type SecuritySchemeObject } from './openapi-document.ts';
 import { OperationParser, type ParserInit } from './operation-parser.ts';
 import type { Definitions } from './operation-schema.ts';
-import { secretsIn, withoutSecretsIn } from './removed-secrets.ts';
 import { type OperationEndpoint, restRequest } from './rest-request.ts';
 import { resultOfResponse } from './rest-response.ts';
 import { asHeader, isFieldName } from './serialize-parameters.ts';

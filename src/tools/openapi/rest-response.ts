@@ -3,13 +3,13 @@ import { pipeline, Readable, type Transform } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { hasCode } from '../../contract/error.ts';
 import { type GuardedStream, retryAfterOf } from '../../net/guarded-fetch.ts';
+import { withoutSecretsIn, withoutSecretsInJson, withoutSecretsInStream } from '../../net/removed-secrets.ts';
 import { defined, parsedJson } from '../../protocol/json.ts';
 import type { Context } from '../context.ts';
 import { formOf } from '../spooled/spool-options.ts';
 import { SPOOLED_FOLDER } from '../spooled/spooled-artifact.ts';
 import { ToolError } from '../tool-error.ts';
 import { isJson } from './operation-parser.ts';
-import { withoutSecretsIn, withoutSecretsInJson, withoutSecretsInStream } from './removed-secrets.ts';
 
 /** Bytes of a text that is told as it is; longer ones become artifacts. The tool's `spool` may keep shorter ones, too. */
 const MOST_TEXT = 256 * 1024;

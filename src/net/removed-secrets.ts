@@ -12,10 +12,22 @@ const SECRET_HEADER = /auth|key|token|secret|cookie|session|signature|password/i
 /** The values among an app's own headers that must not be told. */
 export function secretsIn(headers: Readonly<Record<string, string>>): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
-    if (!SECRET_HEADER.test(name)) return [];
-    // A server may tell the part after `Bearer` alone.
-    return [value, ...value.split(' ').slice(1)];
+    return SECRET_HEADER.test(name) ? secretsInHeader(value) : [];
   });
+}
+
+/** A secret header's value, and its parts: a server may tell the part after `Bearer` alone, or the password of `Basic`. */
+function secretsInHeader(value: string): string[] {
+  const [scheme = '', ...parts] = value.split(' ');
+  if (scheme.toLowerCase() !== 'basic') return [value, ...parts];
+  const decoded = Buffer.from(parts.join(''), 'base64').toString();
+  const [user = '', ...password] = decoded.split(':');
+  return [value, ...parts, decoded, user, password.join(':')];
+}
+
+/** Whether a name is one of secrets: of a header, or of an argument of a program. */
+export function isNameOfSecret(name: string): boolean {
+  return SECRET_HEADER.test(name);
 }
 
 /** A text without secrets: as they are, and as JSON, addresses and HTML of other programs write them. */
