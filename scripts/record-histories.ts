@@ -37,6 +37,8 @@ for (const [serverConfig, kinds] of Map.groupBy(chosen, ([, kind]) => kind.serve
 }
 
 await stopDatabases();
+// The Temporal server that environments share ends with the process.
+process.exit();
 
 async function record(environment: TurnEnvironment, name: string, kind: TurnKind): Promise<void> {
   const { script, runConfig, drive, recorded, recordedWorkflow, app = 'histories' } = kind;

@@ -40,6 +40,11 @@ export function assertModels(roots: Iterable<BaseAgent>): void {
   for (const agent of llmAgentsOf(roots)) agentWithModel(agent);
 }
 
+/** Makes each agent's model. @throws DefinitionError for a name that no class of models takes, or whose package is not installed. */
+export function resolveModels(roots: Iterable<BaseAgent>): void {
+  for (const { canonicalModel } of llmAgentsOf(roots)) void canonicalModel;
+}
+
 function agentsOfTools(agent: BaseAgent): BaseAgent[] {
   if (!isLlmAgent(agent)) return [];
   return agent.tools.flatMap((tool) => {

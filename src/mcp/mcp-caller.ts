@@ -10,6 +10,6 @@ export interface McpCaller {
   decides: boolean;
   /** Ends all waiting: the server closes, and turns go on. */
   ending?: AbortSignal;
-  /** Where a browser shows a request; undefined where no page is known. */
+  /** The page that shows a request in a browser; undefined without one. */
   pageOf(requestId: string): string | undefined;
 }

@@ -64,7 +64,7 @@ export function endedResult(
   };
 }
 
-/** Of a tool that was called by name: its own response, with its media. */
+/** The response of a tool that was called by name, with its media. */
 function toolResult(tool: string, events: readonly Event[], links: readonly ContentBlock[]): CallToolResult {
   const parts = events.flatMap(({ content }) => content?.parts ?? []);
   const at = parts.findLastIndex(({ functionResponse }) => functionResponse?.name === tool);

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
-import { isDeep } from '../setup/tier.ts';
 import { holdfast } from './holdfast-process.ts';
 import { atTerminal, hasTerminals } from './terminal-process.ts';
 
@@ -35,59 +34,53 @@ describe.skipIf(!hasTerminals)(hasTerminals ? 'at a terminal' : 'at a terminal: 
     rmSync(work, { recursive: true, force: true });
   });
 
-  if (isDeep) {
-    test('run shows what a call would do and asks: an edit runs, once it is confirmed [run.noWait]', async () => {
-      const turn = run('edited', 'small');
-      await turn.prints(/approve\? y, n, n and the reason, e to edit, or nothing to leave it: /);
-      expect(turn.stdout).toMatch(
-        /hint {2,}Refund 102 EUR of A-1\?\r\n {2,}arguments {2,}amount: 102\r\n {2,}order: "A-1"/,
-      );
-      turn.type('maybe');
-      await turn.prints(/there is no answer "maybe" to this.*approve\?/s);
-      turn.type('e {"order":"A-1","amount":50}');
-      await turn.prints(/- amount: 102\r\n {2}\+ amount: 50.*approve it so\? y or n: /s);
-      turn.type('y');
-      const { code, stdout } = await turn.finished();
-      expect({ code, stdout }).toEqual({
-        code: 0,
-        stdout: expect.stringMatching(/rq-\S+ approved\r\n.*It came to/s),
-      });
-      expect(readFileSync(effects, 'utf8')).toBe('A-1 50\n');
+  test('run shows what a call would do and asks: an edit runs, once it is confirmed [run.noWait]', async () => {
+    const turn = run('edited', 'small');
+    await turn.prints(/approve\? y, n, n and the reason, e to edit, or nothing to leave it: /);
+    expect(turn.stdout).toMatch(
+      /hint {2,}Refund 102 EUR of A-1\?\r\n {2,}arguments {2,}amount: 102\r\n {2,}order: "A-1"/,
+    );
+    turn.type('maybe');
+    await turn.prints(/there is no answer "maybe" to this.*approve\?/s);
+    turn.type('e {"order":"A-1","amount":50}');
+    await turn.prints(/- amount: 102\r\n {2}\+ amount: 50.*approve it so\? y or n: /s);
+    turn.type('y');
+    const { code, stdout } = await turn.finished();
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/rq-\S+ approved\r\n.*It came to/s),
     });
-  }
+    expect(readFileSync(effects, 'utf8')).toBe('A-1 50\n');
+  });
 
-  if (isDeep) {
-    test('run takes a rejection with its reason, and leaves what it gets no answer to [run.noWait]', async () => {
-      const turn = run('rejected', 'small');
-      await turn.prints(/approve\?/);
-      turn.type('n too old');
-      expect(await turn.finished()).toMatchObject({
-        code: 0,
-        stdout: expect.stringMatching(/It came to .*too old/),
-      });
-      const left = run('left', 'small');
-      await left.prints(/approve\?/);
-      left.type('');
-      await left.prints(/it waits on; it is answered by/);
-      const request = /rq-\S+/.exec(left.stdout)?.[0] ?? '';
-      await holdfast(['approvals', 'reject', request, '--folder', folder], { cwd: work, env });
-      expect((await left.finished()).code).toBe(0);
+  test('run takes a rejection with its reason, and leaves what it gets no answer to [run.noWait]', async () => {
+    const turn = run('rejected', 'small');
+    await turn.prints(/approve\?/);
+    turn.type('n too old');
+    expect(await turn.finished()).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/It came to .*too old/),
     });
-  }
+    const left = run('left', 'small');
+    await left.prints(/approve\?/);
+    left.type('');
+    await left.prints(/it waits on; it is answered by/);
+    const request = /rq-\S+/.exec(left.stdout)?.[0] ?? '';
+    await holdfast(['approvals', 'reject', request, '--folder', folder], { cwd: work, env });
+    expect((await left.finished()).code).toBe(0);
+  });
 
-  if (isDeep) {
-    test('a question that somebody else answers is withdrawn, and the turn goes on [run.noWait]', async () => {
-      const turn = run('elsewhere', 'small');
-      await turn.prints(/approve\?/);
-      const request = /rq-\S+/.exec(turn.stdout)?.[0] ?? '';
-      const args = ['approvals', 'reject', request, '--reason', 'by phone', '--folder', folder];
-      expect(await holdfast(args, { cwd: work, env })).toMatchObject({ code: 0 });
-      expect(await turn.finished()).toMatchObject({
-        code: 0,
-        stdout: expect.stringMatching(/was answered by somebody else, or is over\r\n.*by phone/s),
-      });
+  test('a question that somebody else answers is withdrawn, and the turn goes on [run.noWait]', async () => {
+    const turn = run('elsewhere', 'small');
+    await turn.prints(/approve\?/);
+    const request = /rq-\S+/.exec(turn.stdout)?.[0] ?? '';
+    const args = ['approvals', 'reject', request, '--reason', 'by phone', '--folder', folder];
+    expect(await holdfast(args, { cwd: work, env })).toMatchObject({ code: 0 });
+    expect(await turn.finished()).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/was answered by somebody else, or is over\r\n.*by phone/s),
     });
-  }
+  });
 
   test('input is asked until it fits; a secret is not shown while it is typed [input.request] [credential.secret]', async () => {
     const asked = run('asked', 'ask');
@@ -107,18 +100,16 @@ describe.skipIf(!hasTerminals)(hasTerminals ? 'at a terminal' : 'at a terminal: 
     expect(stdout).not.toContain(SECRET);
   });
 
-  if (isDeep) {
-    test('the chat asks the same, and the next line answers [run.noWait]', async () => {
-      const dev = started(['dev', agents, '--folder', folder, '--session', 'chat']);
-      await dev.prints(/› /);
-      dev.type('small');
-      await dev.prints(/approve\? y, n/);
-      dev.type('n');
-      await dev.prints(/the reason, which the model is told, or nothing:/);
-      dev.type('not today');
-      await dev.prints(/It came to .*not today/);
-      dev.type('/quit');
-      expect((await dev.finished()).code).toBe(0);
-    });
-  }
+  test('the chat asks the same, and the next line answers [run.noWait]', async () => {
+    const dev = started(['dev', agents, '--folder', folder, '--session', 'chat']);
+    await dev.prints(/› /);
+    dev.type('small');
+    await dev.prints(/approve\? y, n/);
+    dev.type('n');
+    await dev.prints(/the reason, which the model is told, or nothing:/);
+    dev.type('not today');
+    await dev.prints(/It came to .*not today/);
+    dev.type('/quit');
+    expect((await dev.finished()).code).toBe(0);
+  });
 });

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import { findLocalGateway } from '../../worker/local-gateway.ts';
-import { isDeep } from '../setup/tier.ts';
 import { isWritten } from '../setup/written.ts';
 import { isAlive } from './alive.ts';
 import { HoldfastProcess, holdfast } from './holdfast-process.ts';
@@ -121,20 +120,18 @@ describe('holdfast dev, while its agents file changes', () => {
     expect(isAlive(first)).toBe(false);
   });
 
-  if (isDeep) {
-    test('a file that can’t be loaded is shown, and the worker before goes on [cli.dev]', async () => {
-      project.write('version.ts', 'export const VERSION = ;\n');
-      await tells('load-failed', 1);
-      expect(told('load-failed')[0]?.message).toMatch(/agents\.ts can't be loaded/);
-      expect(await answer()).toBe('v3');
-      project.write('version.ts', "import './missing.ts';\nexport const VERSION = 'v5';\n");
-      await tells('load-failed', 2);
-      expect(told('load-failed')[1]?.message).toMatch(/missing\.ts/);
-      // A file that it looked for is one that it waits for.
-      project.write('missing.ts', '');
-      await expect.poll(answer).toBe('v5');
-    });
-  }
+  test('a file that can’t be loaded is shown, and the worker before goes on [cli.dev]', async () => {
+    project.write('version.ts', 'export const VERSION = ;\n');
+    await tells('load-failed', 1);
+    expect(told('load-failed')[0]?.message).toMatch(/agents\.ts can't be loaded/);
+    expect(await answer()).toBe('v3');
+    project.write('version.ts', "import './missing.ts';\nexport const VERSION = 'v5';\n");
+    await tells('load-failed', 2);
+    expect(told('load-failed')[1]?.message).toMatch(/missing\.ts/);
+    // A file that it looked for is one that it waits for.
+    project.write('missing.ts', '');
+    await expect.poll(answer).toBe('v5');
+  });
 
   test('many saves at once: the newest wins, and no workers pile up [cli.dev]', async () => {
     const before = told('reloaded').length;
@@ -178,16 +175,14 @@ describe('holdfast dev, while its agents file changes', () => {
     });
   });
 
-  if (isDeep) {
-    test('a worker that dies is replaced, and its turn goes on [cli.dev]', async () => {
-      const worker = told('reloaded').at(-1)?.workerPid ?? 0;
-      const before = told('reloaded').length;
-      process.kill(worker, 'SIGKILL');
-      await tells('worker-ended', 1);
-      expect(await answer()).toBe('fast-19');
-      expect(told('reloaded')).toHaveLength(before + 1);
-    });
-  }
+  test('a worker that dies is replaced, and its turn goes on [cli.dev]', async () => {
+    const worker = told('reloaded').at(-1)?.workerPid ?? 0;
+    const before = told('reloaded').length;
+    process.kill(worker, 'SIGKILL');
+    await tells('worker-ended', 1);
+    expect(await answer()).toBe('fast-19');
+    expect(told('reloaded')).toHaveLength(before + 1);
+  });
 
   test('SIGTERM ends it, and no worker is left [cli.dev]', async () => {
     dev.kill('SIGTERM');
@@ -198,14 +193,12 @@ describe('holdfast dev, while its agents file changes', () => {
     expect(JSON.parse(readFileSync(join(project.folder, 'dev.json'), 'utf8'))).not.toHaveProperty('gateway');
   });
 
-  if (isDeep) {
-    test('killed, it leaves no worker behind, and nobody takes its gateway for one that answers [cli.dev]', async () => {
-      await start();
-      const { workerPid = 0 } = told('ready')[0] ?? {};
-      dev.kill('SIGKILL');
-      await dev.finished();
-      await expect.poll(() => isAlive(workerPid)).toBe(false);
-      expect(await findLocalGateway(project.folder)).toBe(undefined);
-    });
-  }
+  test('killed, it leaves no worker behind, and nobody takes its gateway for one that answers [cli.dev]', async () => {
+    await start();
+    const { workerPid = 0 } = told('ready')[0] ?? {};
+    dev.kill('SIGKILL');
+    await dev.finished();
+    await expect.poll(() => isAlive(workerPid)).toBe(false);
+    expect(await findLocalGateway(project.folder)).toBe(undefined);
+  });
 });

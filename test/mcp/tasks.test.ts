@@ -114,7 +114,7 @@ describe('a call that a server makes a task', () => {
     expect(modern.of('tasks/update').map(({ params }) => params)).toMatchObject([
       { taskId: 'task-1', inputResponses: { size: { action: 'accept', content: { size: '4K' } } } },
     ]);
-    // What it was told a moment ago isn't asked again.
+    // A question that was answered a moment ago isn't asked again.
     const looks = modern.of('tasks/get').length;
     await until(async () => expect(modern.of('tasks/get').length).toBeGreaterThan(looks + 1));
     expect(await env.client.approvals.list({ ...turn.names, status: ['pending'] })).toEqual([]);

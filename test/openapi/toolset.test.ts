@@ -460,7 +460,7 @@ describe('security', () => {
       },
     });
     expect(JSON.stringify(asked.asked).length).toBeLessThan(40_000);
-    // Of authScheme, too: each key of an API is one of its own, and askForCredentials counts.
+    // A key of authScheme is named by its header too, and askForCredentials counts.
     const authScheme = { type: 'apiKey', in: 'header', name: 'X-Team' };
     const own = new Questions();
     await call(toolsetOf({ '/a': { get: {} } }, { authScheme }), {}, { context: inCall(own) });

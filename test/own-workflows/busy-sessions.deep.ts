@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import { DEFAULT_TASK_QUEUE } from '../../src/protocol/names.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
-import { isDeep } from '../setup/tier.ts';
 import { calling, Speaking } from '../tree/speaking.ts';
 import { Held } from './held.ts';
 import { OwnWorker, replayed } from './own-worker.ts';
@@ -56,56 +55,50 @@ test('a message to a session that answers another one waits for its turn, over a
   await replayed(handle);
 });
 
-if (isDeep) {
-  test('by its policy a message is refused, or ends what the session answers [flow.workflow.busy]', async () => {
-    const { own, names, turn } = await busy();
-    const refused = await own.begin('tellsFailure', { ...names, message: 'no', policy: 'reject' });
-    expect(await refused.result()).toMatchObject({ error: 'rejected', type: 'HOLDFAST_MESSAGE_REJECTED' });
-    const urgent = await own.begin('asks', { ...names, message: 'now', policy: 'interrupt' });
-    expect(await urgent.result()).toMatchObject({ text: 'first' });
-    expect(await turn.result()).toMatchObject({ status: 'interrupted' });
-    await replayed(refused);
-    await replayed(urgent);
-  });
-}
+test('by its policy a message is refused, or ends what the session answers [flow.workflow.busy]', async () => {
+  const { own, names, turn } = await busy();
+  const refused = await own.begin('tellsFailure', { ...names, message: 'no', policy: 'reject' });
+  expect(await refused.result()).toMatchObject({ error: 'rejected', type: 'HOLDFAST_MESSAGE_REJECTED' });
+  const urgent = await own.begin('asks', { ...names, message: 'now', policy: 'interrupt' });
+  expect(await urgent.result()).toMatchObject({ text: 'first' });
+  expect(await turn.result()).toMatchObject({ status: 'interrupted' });
+  await replayed(refused);
+  await replayed(urgent);
+});
 
-if (isDeep) {
-  test('a message that waits is withdrawn with its workflow: its turn ends as it begins [flow.workflow.busy]', async () => {
-    const { own, held, speaking, names, turn, queued, client, texts } = await busy();
-    const handle = await own.begin('givesUp', { ...names, message: 'never mind' });
-    await expect.poll(queued).toBe(1);
-    // Between two looks nothing of the activity runs that could hear of it.
-    const attempts = async () => (await handle.describe()).raw.pendingActivities?.[0]?.attempt;
-    await expect.poll(attempts).toBe(2);
-    await handle.signal('stop');
-    expect(await handle.result()).toMatchObject({ error: 'cancelled' });
-    expect((await client.status(names))?.queued).toBe(1);
-    held.letGo();
-    expect(await turn.result()).toMatchObject({ text: 'first' });
-    const later = await client.sendMessage({ ...names, message: 'later' });
-    expect(await later.result()).toMatchObject({ text: 'second' });
-    expect(await texts()).toEqual(['a client’s', 'first', 'never mind', 'later', 'second']);
-    expect(speaking.shown).toHaveLength(3);
-    await replayed(handle);
-  });
-}
+test('a message that waits is withdrawn with its workflow: its turn ends as it begins [flow.workflow.busy]', async () => {
+  const { own, held, speaking, names, turn, queued, client, texts } = await busy();
+  const handle = await own.begin('givesUp', { ...names, message: 'never mind' });
+  await expect.poll(queued).toBe(1);
+  // Between two looks nothing of the activity runs that could hear of it.
+  const attempts = async () => (await handle.describe()).raw.pendingActivities?.[0]?.attempt;
+  await expect.poll(attempts).toBe(2);
+  await handle.signal('stop');
+  expect(await handle.result()).toMatchObject({ error: 'cancelled' });
+  expect((await client.status(names))?.queued).toBe(1);
+  held.letGo();
+  expect(await turn.result()).toMatchObject({ text: 'first' });
+  const later = await client.sendMessage({ ...names, message: 'later' });
+  expect(await later.result()).toMatchObject({ text: 'second' });
+  expect(await texts()).toEqual(['a client’s', 'first', 'never mind', 'later', 'second']);
+  expect(speaking.shown).toHaveLength(3);
+  await replayed(handle);
+});
 
-if (isDeep) {
-  test('a turn of a busy session is ended with its workflow once it runs, and the session goes on [flow.workflow.busy]', async () => {
-    const { own, held, speaking, names, turn, queued, client } = await busy();
-    speaking.replies = [calling({ name: 'hold' }), 'first', calling({ name: 'hold' }), 'third'];
-    const handle = await own.begin('asks', { ...names, message: 'the workflow’s' });
-    await expect.poll(queued).toBe(1);
-    held.letGo();
-    held.holdAgain();
-    await expect.poll(() => held.started).toBe(2);
-    expect(await turn.result()).toMatchObject({ text: 'first' });
-    await handle.cancel();
-    await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
-    const later = await client.sendMessage({ ...names, message: 'later' });
-    expect(await later.result()).toMatchObject({ text: 'third' });
-  });
-}
+test('a turn of a busy session is ended with its workflow once it runs, and the session goes on [flow.workflow.busy]', async () => {
+  const { own, held, speaking, names, turn, queued, client } = await busy();
+  speaking.replies = [calling({ name: 'hold' }), 'first', calling({ name: 'hold' }), 'third'];
+  const handle = await own.begin('asks', { ...names, message: 'the workflow’s' });
+  await expect.poll(queued).toBe(1);
+  held.letGo();
+  held.holdAgain();
+  await expect.poll(() => held.started).toBe(2);
+  expect(await turn.result()).toMatchObject({ text: 'first' });
+  await handle.cancel();
+  await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
+  const later = await client.sendMessage({ ...names, message: 'later' });
+  expect(await later.result()).toMatchObject({ text: 'third' });
+});
 
 test('messages of others are answered before a workflow goes on, or after its own turn [flow.workflow.busy]', async () => {
   const { own, held, speaking, names, turn, client, queued } = await busy();

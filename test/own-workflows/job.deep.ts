@@ -4,7 +4,6 @@ import { SequentialAgent } from '../../src/agents/workflow-agents.ts';
 import { DEFAULT_TASK_QUEUE } from '../../src/protocol/names.ts';
 import { LongRunningFunctionTool, tool } from '../../src/tools/function-tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
-import { isDeep } from '../setup/tier.ts';
 import { Speaking } from '../tree/speaking.ts';
 import { OwnWorker, replayed } from './own-worker.ts';
 
@@ -87,25 +86,23 @@ test('a job parks until a callback ends it, over a restart of both workers [flow
   await replayed(handle);
 });
 
-if (isDeep) {
-  test('a job that fails, and one whose arguments its tool doesn’t take, are told [flow.workflow]', async () => {
-    const { own, user, client } = await open();
-    const failing = await own.begin('tellsJobFailure', {
-      ...user,
-      tool: 'train',
-      args: { dataset: 'birds' },
-    });
-    await expect.poll(async () => (await client.jobs.list(user)).length).toBe(1);
-    const [job] = await client.jobs.list(user);
-    await client.jobs.fail(job?.jobId ?? '', { error: 'no birds' });
-    expect(await failing.result()).toEqual({ message: 'train: no birds', response: { error: 'no birds' } });
-    const wrong = await own.begin('tellsJobFailure', { ...user, tool: 'train' });
-    expect(await wrong.result()).toMatchObject({ message: expect.stringContaining('dataset') });
-    const unknown = await own.begin('tellsJobFailure', { ...user, tool: 'nothing' });
-    expect(await unknown.result()).toMatchObject({ message: expect.stringContaining("'nothing'") });
-    for (const handle of [failing, wrong, unknown]) await replayed(handle);
+test('a job that fails, and one whose arguments its tool doesn’t take, are told [flow.workflow]', async () => {
+  const { own, user, client } = await open();
+  const failing = await own.begin('tellsJobFailure', {
+    ...user,
+    tool: 'train',
+    args: { dataset: 'birds' },
   });
-}
+  await expect.poll(async () => (await client.jobs.list(user)).length).toBe(1);
+  const [job] = await client.jobs.list(user);
+  await client.jobs.fail(job?.jobId ?? '', { error: 'no birds' });
+  expect(await failing.result()).toEqual({ message: 'train: no birds', response: { error: 'no birds' } });
+  const wrong = await own.begin('tellsJobFailure', { ...user, tool: 'train' });
+  expect(await wrong.result()).toMatchObject({ message: expect.stringContaining('dataset') });
+  const unknown = await own.begin('tellsJobFailure', { ...user, tool: 'nothing' });
+  expect(await unknown.result()).toMatchObject({ message: expect.stringContaining("'nothing'") });
+  for (const handle of [failing, wrong, unknown]) await replayed(handle);
+});
 
 test('a job is cancelled with its workflow [flow.workflow.cancel]', async () => {
   const { own, user, client, cancelled } = await open();
@@ -139,21 +136,19 @@ test('any tool runs in a session, with its state, one after another; large resul
   for (const handle of [...both, large, secret]) await replayed(handle);
 });
 
-if (isDeep) {
-  test('callbacks around a turn have their say, and the job its result; an agent without tools is named [flow.workflow]', async () => {
-    const { own, user, store } = await open();
-    const call = { ...user, tool: 'adds', args: { n: 2 } };
-    const heard = await own.begin('runsJob', { ...call, agent: 'heard' });
-    const { result, sessionId } = await heard.result();
-    expect(result).toEqual({ sum: 2 });
-    const events = await store.sessions.readEvents({ ...user, sessionId });
-    expect(events.at(-1)?.event.content?.parts).toEqual([{ text: 'the last word' }]);
-    const silenced = await own.begin('tellsJobFailure', { ...call, agent: 'silenced' });
-    expect(await silenced.result()).toMatchObject({ message: expect.stringContaining('it has not run') });
-    const group = await own.begin('runsJob', { ...call, agent: 'group' });
-    await expect(group.result()).rejects.toMatchObject({
-      cause: { type: 'AgentTurnFailed', message: expect.stringContaining('HOLDFAST_NO_TOOLS') },
-    });
-    for (const handle of [heard, silenced, group]) await replayed(handle);
+test('callbacks around a turn have their say, and the job its result; an agent without tools is named [flow.workflow]', async () => {
+  const { own, user, store } = await open();
+  const call = { ...user, tool: 'adds', args: { n: 2 } };
+  const heard = await own.begin('runsJob', { ...call, agent: 'heard' });
+  const { result, sessionId } = await heard.result();
+  expect(result).toEqual({ sum: 2 });
+  const events = await store.sessions.readEvents({ ...user, sessionId });
+  expect(events.at(-1)?.event.content?.parts).toEqual([{ text: 'the last word' }]);
+  const silenced = await own.begin('tellsJobFailure', { ...call, agent: 'silenced' });
+  expect(await silenced.result()).toMatchObject({ message: expect.stringContaining('it has not run') });
+  const group = await own.begin('runsJob', { ...call, agent: 'group' });
+  await expect(group.result()).rejects.toMatchObject({
+    cause: { type: 'AgentTurnFailed', message: expect.stringContaining('HOLDFAST_NO_TOOLS') },
   });
-}
+  for (const handle of [heard, silenced, group]) await replayed(handle);
+});

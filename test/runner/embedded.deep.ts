@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, test } from 'vitest';
 import { HoldfastProcess } from '../cli/holdfast-process.ts';
-import { isDeep } from '../setup/tier.ts';
 
 const folders: string[] = [];
 afterAll(() => {
@@ -27,21 +26,14 @@ function start(name: string, options: { typed?: boolean; env?: Record<string, st
 const said = (text: string) => `(scripted answer) You said: ${text}`;
 
 describe.concurrent('a program with an InMemoryRunner', () => {
-  if (isDeep) {
-    test('ends by itself, and goes on with its sessions after a pause [runner.ends]', async ({ expect }) => {
-      const { program, left } = start('plain-program');
-      const { code, stdout, stderr } = await program.finished();
-      expect(stdout.trim().split('\n')).toEqual([
-        said('one'),
-        'suspended',
-        said('two'),
-        '4 events, plan gold',
-      ]);
-      expect(stderr).toContain('GEMINI_API_KEY is not set');
-      expect(code).toBe(0);
-      await expect.poll(left).toEqual([]);
-    });
-  }
+  test('ends by itself, and goes on with its sessions after a pause [runner.ends]', async ({ expect }) => {
+    const { program, left } = start('plain-program');
+    const { code, stdout, stderr } = await program.finished();
+    expect(stdout.trim().split('\n')).toEqual([said('one'), 'suspended', said('two'), '4 events, plan gold']);
+    expect(stderr).toContain('GEMINI_API_KEY is not set');
+    expect(code).toBe(0);
+    await expect.poll(left).toEqual([]);
+  });
 
   test('keeps its environment up while it waits for input, and ends with that [runner.ends]', async ({
     expect,
@@ -61,16 +53,14 @@ describe.concurrent('a program with an InMemoryRunner', () => {
     await expect.poll(left).toEqual([]);
   });
 
-  if (isDeep) {
-    test('is told where its own code has failed [runner.run]', async ({ expect }) => {
-      const { program } = start('failing-program', { env: { HOLDFAST_QUIET: '1' } });
-      const { code, stdout, stderr } = await program.finished();
-      expect({ code, stdout }).toEqual({ code: 0, stdout: `${said('one')}\n` });
-      expect(stderr).toMatch(
-        /^holdfast: model step failed: .*no room\n {4}at .*busyAtFirst.*failing-program\.ts:\d+:\d+\)\n$/,
-      );
-    });
-  }
+  test('is told where its own code has failed [runner.run]', async ({ expect }) => {
+    const { program } = start('failing-program', { env: { HOLDFAST_QUIET: '1' } });
+    const { code, stdout, stderr } = await program.finished();
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `${said('one')}\n` });
+    expect(stderr).toMatch(
+      /^holdfast: model step failed: .*no room\n {4}at .*busyAtFirst.*failing-program\.ts:\d+:\d+\)\n$/,
+    );
+  });
 
   test('leaves nothing behind after Ctrl+C [runner.ends]', async ({ expect }) => {
     const { program, left } = start('asking-program', { typed: true });

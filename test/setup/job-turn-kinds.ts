@@ -9,10 +9,14 @@ import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, calls, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { LongRunningFunctionTool, tool } from '../../src/tools/function-tool.ts';
+import { RUN_AGAIN } from '../../src/tools/job-options.ts';
 import { stepCalls } from './scripts.ts';
 import { SHORT_RUNS } from './temporal-server.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
 import type { TurnKind } from './turn-kinds.ts';
+
+/** How far the jobs of `survey` have got. */
+const surveys = new Map<string, 'asks' | 'answered'>();
 
 const begins = { description: 'begins a report', execute: () => undefined };
 const tools = [
@@ -22,6 +26,21 @@ const tools = [
     name: 'order',
     description: 'orders',
     execute: () => ({ status: 'pending' }),
+  }),
+  new LongRunningFunctionTool({
+    name: 'survey',
+    description: 'asks a person in the middle of its job',
+    pollInterval: 1_000,
+    execute: async (_args, context) => {
+      if (surveys.get(context.job.id) !== 'asks') return;
+      await context.requestInput({ message: 'Which size?' });
+      surveys.set(context.job.id, 'answered');
+    },
+    poll: ({ id }) => {
+      if (surveys.get(id) === 'answered') return { done: true };
+      surveys.set(id, 'asks');
+      return RUN_AGAIN;
+    },
   }),
   tool({ name: 'look', description: 'looks', execute: () => ({ seen: true }) }),
 ];
@@ -142,6 +161,19 @@ export const JOB_TURN_KINDS: Record<string, TurnKind> = {
     ({ handle }) => handle.signal('interrupt'),
     2,
   ),
+  'job-asks-a-person': {
+    app: 'jobs',
+    script: stepCalls([[{ name: 'survey' }]]),
+    async drive(environment, names) {
+      const handle = await start(environment, names);
+      await until(async () => {
+        const { waiting = [] } = await handle.query<TurnStatus>('status');
+        return waiting[0];
+      });
+      await handle.executeUpdate('provideInput', { args: [{ response: 'large' }] });
+      await handle.result();
+    },
+  },
   'job-and-cancelled-turn': parking([[{ name: 'report' }]], ({ handle }) => handle.cancel()),
   'job-ended-by-message': {
     ...parking(

@@ -11,8 +11,8 @@ export const mcp: AddCommand = (holdfast, exit) => {
     .option(...FOLDER_OPTION)
     .addHelpText(
       'after',
-      '\nIt is for the settings of an MCP client: { "command": "npx", "args": ["holdfast", "mcp", "/path/to/agents.ts"] }. What it has ' +
-        'to say goes to standard error. Over HTTP: defineGateway({ mcp }).',
+      '\nSettings of an MCP client name it: { "command": "npx", "args": ["holdfast", "mcp", "/path/to/agents.ts"] }. Its messages ' +
+        'go to standard error. Over HTTP: defineGateway({ mcp }).',
     )
     .action(async (file: string, options: McpCommandOptions) => {
       const { mcpCommand } = await import('../mcp/mcp-command.ts');

@@ -1,5 +1,5 @@
 import { startWorker } from '../../../worker/environment/running-worker.ts';
-import { agentsOfTree, llmAgentsOf } from '../../agents/agents-of-tree.ts';
+import { agentsOfTree, resolveModels } from '../../agents/agents-of-tree.ts';
 import { isLlmAgent } from '../../agents/llm-agent.ts';
 import { credentialKeysFor } from '../../credentials/folder-credential-keys.ts';
 import { openStore } from '../../store/open-store.ts';
@@ -27,7 +27,7 @@ async function workerProcess(file: string): Promise<number> {
   process.on('SIGINT', () => undefined);
   trackFiles((loadedFile) => tell({ type: 'file', file: loadedFile }));
   const loaded = await loadAgents(file);
-  for (const { canonicalModel } of llmAgentsOf(loaded.agents)) void canonicalModel;
+  resolveModels(loaded.agents);
   const gemini = await offerGemini(loaded.agents, loaded.geminiScript, process.env, () => undefined);
   const rootAgent = loaded.rootAgent?.name ?? loaded.agents[0]?.name ?? '';
   const names = new Set(loaded.agents.map(({ name }) => name));

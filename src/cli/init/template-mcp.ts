@@ -1,6 +1,6 @@
-import type { TemplateAgent } from './template-agent.ts';
+import { APPROVAL_TEST, supportAgent, type TemplateAgent } from './template-agent.ts';
 
-/** Of `holdfast init --template mcp`: an MCP server over standard input and output, and an agent with its tools. */
+/** `holdfast init --template mcp`: an MCP server over standard input and output, and an agent with its tools. */
 export const mcpAgent: TemplateAgent = {
   files: {
     'orders-server.ts': `import { McpServer } from '@modelcontextprotocol/server';
@@ -48,7 +48,7 @@ import { calls, type GeminiScript, text } from 'holdfast/testing';
 const orders = new MCPToolset(
   {
     type: 'StdioConnectionParams',
-    // Of a server that npm has: command 'npx', args ['-y', '@modelcontextprotocol/server-filesystem', folder].
+    // A server from npm: command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', folder].
     serverParams: {
       command: process.execPath,
       args: [fileURLToPath(new URL('orders-server.ts', import.meta.url))],
@@ -63,46 +63,8 @@ const orders = new MCPToolset(
   },
 );
 
-export const rootAgent = new LlmAgent({
-  name: 'support',
-  description: 'Answers questions about orders, and refunds them.',
-  model: 'gemini-2.5-flash',
-  instruction: 'You help customers with their orders. Look an order up before you refund it.',
-  tools: [orders],
-});
-
-/** Answers of the local mock Gemini server while there is no key. */
-export const geminiScript: GeminiScript = (_request, { userText, functionResponses }) => {
-  const id = /\\b[A-Z]-\\d+\\b/.exec(userText)?.[0] ?? 'A-1';
-  const [answer] = functionResponses;
-  if (answer === undefined) return calls([{ name: 'find_order', args: { id } }]);
-  const error = answer.response?.error;
-  if (error !== undefined) return text(\`Order \${id}: \${answer.name} failed: \${error}\`);
-  if (answer.name === 'find_order' && /refund|money back/i.test(userText))
-    return calls([{ name: 'refund', args: { id } }]);
-  return text(String(answer.response?.output));
-};
-`,
-    'agents.test.ts': `import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { createTestEnvironment } from 'holdfast/testing';
-import { geminiScript, rootAgent } from './agents.ts';
-
-const env = await createTestEnvironment({ agents: [rootAgent], script: geminiScript });
-after(() => env.close());
-
-test('an order is looked up', async () => {
-  const turn = await env.run('Where is A-2?');
-  assert.equal(turn.text, 'Order A-2 is shipped.');
-});
-
-test('a refund waits for a person', async () => {
-  const sent = await env.send('I want my money back for A-1');
-  await env.approve(sent);
-  const turn = await env.turnOf(sent);
-  assert.equal(turn.text, 'Order A-1 is refunded.');
-});
-`,
+${supportAgent({ tools: 'orders', lastAnswer: 'String(answer.response?.output)' })}`,
+    'agents.test.ts': APPROVAL_TEST,
   },
   dependencies: { '@modelcontextprotocol/client': '^2.4.0', '@modelcontextprotocol/server': '^2.4.0' },
   about:

@@ -1,5 +1,4 @@
-import type { TemplateAgent } from './template-agent.ts';
-import { mcpAgent } from './template-mcp.ts';
+import { APPROVAL_TEST, supportAgent, type TemplateAgent } from './template-agent.ts';
 
 const DOCUMENT = {
   openapi: '3.1.0',
@@ -25,7 +24,7 @@ const DOCUMENT = {
   },
 };
 
-/** Of `holdfast init --template openapi`: a service with its document, and an agent with a tool for each operation. */
+/** `holdfast init --template openapi`: a service with its document, and an agent with a tool for each operation. */
 export const openApiAgent: TemplateAgent = {
   files: {
     'openapi.json': `${JSON.stringify(DOCUMENT, null, 2)}\n`,
@@ -67,27 +66,8 @@ const orders = new OpenAPIToolset({
   requireConfirmation: 'writes',
 });
 
-export const rootAgent = new LlmAgent({
-  name: 'support',
-  description: 'Answers questions about orders, and refunds them.',
-  model: 'gemini-2.5-flash',
-  instruction: 'You help customers with their orders. Look an order up before you refund it.',
-  tools: [orders],
-});
-
-/** Answers of the local mock Gemini server while there is no key. */
-export const geminiScript: GeminiScript = (_request, { userText, functionResponses }) => {
-  const id = /\\b[A-Z]-\\d+\\b/.exec(userText)?.[0] ?? 'A-1';
-  const [answer] = functionResponses;
-  if (answer === undefined) return calls([{ name: 'find_order', args: { id } }]);
-  const error = answer.response?.error;
-  if (error !== undefined) return text(\`Order \${id}: \${answer.name} failed: \${error}\`);
-  if (answer.name === 'find_order' && /refund|money back/i.test(userText))
-    return calls([{ name: 'refund', args: { id } }]);
-  return text(\`Order \${id} is \${answer.response?.status}.\`);
-};
-`,
-    'agents.test.ts': mcpAgent.files['agents.test.ts'] ?? '',
+${supportAgent({ tools: 'orders', lastAnswer: `\`Order \${id} is \${answer.response?.status}.\`` })}`,
+    'agents.test.ts': APPROVAL_TEST,
   },
   dependencies: {},
   about:

@@ -1,4 +1,4 @@
-import type { TemplateAgent } from './template-agent.ts';
+import { supportAgent, type TemplateAgent } from './template-agent.ts';
 import { mcpAgent } from './template-mcp.ts';
 import { openApiAgent } from './template-openapi.ts';
 
@@ -103,26 +103,9 @@ async function pay(id: string, idempotencyKey: string): Promise<string> {
   return \`receipt of \${id} (\${idempotencyKey})\`;
 }
 
-export const rootAgent = new LlmAgent({
-  name: 'support',
-  description: 'Answers questions about orders, and refunds them.',
-  model: ${model},
-  instruction: 'You help customers with their orders. Look an order up before you refund it.',
-  tools: [findOrder, refund],
-});
+${supportAgent({ tools: 'findOrder, refund', model, lastAnswer: LAST_ANSWER })}`;
 
-/** Answers of the local mock Gemini server while there is no key. */
-export const geminiScript: GeminiScript = (_request, { userText, functionResponses }) => {
-  const id = /\\b[A-Z]-\\d+\\b/.exec(userText)?.[0] ?? 'A-1';
-  const [answer] = functionResponses;
-  if (answer === undefined) return calls([{ name: 'find_order', args: { id } }]);
-  const error = answer.response?.error;
-  if (error !== undefined) return text(\`Order \${id}: \${answer.name} failed: \${error}\`);
-  if (answer.name === 'refund') return text(\`Order \${id} is refunded.\`);
-  if (/refund|money back/i.test(userText)) return calls([{ name: 'refund', args: { id } }]);
-  return text(\`Order \${id} is \${answer.response?.status ?? 'not known'}.\`);
-};
-`;
+const LAST_ANSWER = `\`Order \${id} is \${answer.name === 'refund' ? 'refunded' : (answer.response?.status ?? 'not known')}.\``;
 
 const orderTest = (load: string) => `import assert from 'node:assert/strict';
 import { after, test } from 'node:test';

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { DefaultLogger } from '@temporalio/worker';
 import { Closing } from '../../../worker/closing.ts';
-import { llmAgentsOf } from '../../agents/agents-of-tree.ts';
+import { resolveModels } from '../../agents/agents-of-tree.ts';
 import { GatewayClient } from '../../client/gateway-client.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import { sendMessage } from '../../contract/messages.ts';
@@ -33,7 +33,7 @@ export async function mcpCommand(file: string, options: McpCommandOptions): Prom
   const out = protocolOutput();
   assertMcpServerInstalled('holdfast mcp');
   const loaded = await loadAgents(file);
-  for (const { canonicalModel } of llmAgentsOf(loaded.agents)) void canonicalModel;
+  resolveModels(loaded.agents);
   const tools = offeredTools(file, 'agents', loaded.gateway?.mcp?.agents ?? loaded.agents);
   const app = chooseApp(file, { app: loaded.app, isExported: loaded.apps.length > 0 }, options.app);
   const signals = stopSignals();

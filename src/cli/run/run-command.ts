@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { llmAgentsOf } from '../../agents/agents-of-tree.ts';
+import { resolveModels } from '../../agents/agents-of-tree.ts';
 import { sendMessage } from '../../contract/messages.ts';
 import { attestMessage, readApprover } from '../approvals/approver.ts';
 import { ownerHasEnded, ownOrReach } from '../environment/folder-access.ts';
@@ -37,7 +37,7 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
   const loaded = await loadAgents(file);
   const agent = chooseAgent(file, loaded, options.agent);
   // A model that nobody knows is told before anything is started.
-  for (const { canonicalModel } of llmAgentsOf(loaded.agents)) void canonicalModel;
+  resolveModels(loaded.agents);
   const unsigned: TurnOfCommand = {
     app: chooseApp(file, { app: loaded.app, isExported: loaded.apps.length > 0 }, options.app),
     userId: options.user,

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { HoldfastLogger } from '../../../worker/index.ts';
-import { llmAgentsOf } from '../../agents/agents-of-tree.ts';
+import { resolveModels } from '../../agents/agents-of-tree.ts';
 import { ownVersion } from '../../own-version.ts';
 import { lacksGeminiKey, offerGemini } from '../../testing/offer-gemini.ts';
 import { describeError, exitCodeFor } from '../cli-error.ts';
@@ -55,7 +55,7 @@ async function runWorker(
   const { env } = process;
   const loaded = await loadAgents(file);
   // A model that nobody knows is told before anything is started.
-  for (const { canonicalModel } of llmAgentsOf(loaded.agents)) void canonicalModel;
+  resolveModels(loaded.agents);
   const signals = stopSignals();
   let environment: AgentsEnvironment | undefined;
   const isReady = async () =>

@@ -73,6 +73,19 @@ begin
   return j;
 end $$;
 
+-- The row of a session's job, until the transaction's end nobody else's.
+create or replace function holdfast.locked_job(session text, job text) returns holdfast.jobs language plpgsql as $$
+#variable_conflict use_variable
+declare
+  j holdfast.jobs;
+begin
+  select * into j from holdfast.jobs t where t.job_id = job and t.session_id = session for update;
+  if not found then
+    perform holdfast.no_job(job);
+  end if;
+  return j;
+end $$;
+
 -- Ends an attempt that leaves its call to the job. Null where the attempt doesn't count any more.
 create or replace function holdfast.park_job(session text, job text, attempt int, intermediate json) returns json
 language plpgsql as $$
@@ -88,7 +101,7 @@ begin
   if not holdfast.end_attempt(session, j.run_key, j.call_key, attempt) then
     return null;
   end if;
-  select * into j from holdfast.jobs t where t.job_id = job and t.session_id = session for update;
+  j := holdfast.locked_job(session, job);
   parks := j.status = 'running' and j.mode = 'started';
   if parks then
     update holdfast.jobs t set mode = 'parked', intermediate = coalesce(intermediate, t.intermediate)
@@ -104,10 +117,7 @@ declare
   j holdfast.jobs;
   resumes boolean;
 begin
-  select * into j from holdfast.jobs t where t.job_id = job and t.session_id = session for update;
-  if not found then
-    perform holdfast.no_job(job);
-  end if;
+  j := holdfast.locked_job(session, job);
   resumes := j.status = 'running' and j.mode = 'parked';
   if resumes then
     update holdfast.jobs t set mode = 'started', not_yet = t.not_yet + 1, failed_in_a_row = 0, polled_at = holdfast.now_ms()
@@ -123,10 +133,7 @@ declare
   j holdfast.jobs;
   detaches boolean;
 begin
-  select * into j from holdfast.jobs t where t.job_id = job and t.session_id = session for update;
-  if not found then
-    perform holdfast.no_job(job);
-  end if;
+  j := holdfast.locked_job(session, job);
   detaches := j.status = 'running' and j.mode <> 'detached';
   if detaches then
     update holdfast.jobs t set mode = 'detached', intermediate = intermediate
@@ -216,10 +223,7 @@ language plpgsql as $$
 declare
   j holdfast.jobs;
 begin
-  select * into j from holdfast.jobs t where t.job_id = job and t.session_id = session for update;
-  if not found then
-    perform holdfast.no_job(job);
-  end if;
+  j := holdfast.locked_job(session, job);
   if j.status = 'running' and j.poll_token is distinct from token then
     update holdfast.jobs t set not_yet = t.not_yet + (error is null)::int,
         failed_polls = t.failed_polls + (error is not null)::int,

@@ -158,7 +158,7 @@ export function shownServer(params: MCPConnectionParams): string {
   return `${origin}${pathname}`;
 }
 
-/** What a connection is opened with. */
+/** Options of a connection. */
 export interface OpenMcpConnection {
   params: MCPConnectionParams;
   /** Bytes of one answer over HTTP, at most. */

@@ -89,7 +89,7 @@ export function taskFailed(
   // A server answers 404 for a session that is gone; for anybody else it is a proxy's.
   if (NO_TASK.includes(code) || (hasSession && statusOf(error) === 404))
     return new McpRefused(`the task is lost: ${failed.message}`);
-  // Of any other trouble a server may recover, and the task goes on.
+  // A server may recover from any other trouble, and the task goes on.
   if (typeof code === 'number') return new McpUnavailable(failed.message, { maybeDone: false });
   return failed;
 }

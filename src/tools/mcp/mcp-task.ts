@@ -15,9 +15,9 @@ export interface McpTask {
   message?: string;
   /** Milliseconds until the server wants to be asked again. */
   pollAfter: number;
-  /** Of a completed task. */
+  /** The result of a completed task. */
   result?: McpAnswer;
-  /** Of a failed task: the server's words. */
+  /** The server's words about a failed task. */
   error?: string;
   inputRequests?: Readonly<Record<string, unknown>>;
 }

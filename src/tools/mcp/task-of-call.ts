@@ -121,7 +121,7 @@ export async function recorded<Answer, Kept>(
   }
 }
 
-/** What an earlier attempt has recorded. */
+/** The record of an earlier attempt. */
 export async function recordedBefore<Kept>(context: Context, key: string): Promise<Kept | undefined> {
   try {
     return await context.once<Kept>(key, () => {

@@ -47,7 +47,7 @@ const LONGEST_DESCRIPTION = 1_024;
 
 /** Things of the chosen operations that options name. */
 interface Seen {
-  /** Of their servers. */
+  /** Variables of their servers. */
   variables: Set<string>;
   /** Whether any of them has security. */
   isSecured: boolean;

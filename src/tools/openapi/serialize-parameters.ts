@@ -18,7 +18,7 @@ const DELIMITERS: Readonly<Record<string, string>> = {
   form: ',',
   spaceDelimited: '%20',
   pipeDelimited: '%7C',
-  // Of Swagger 2.
+  // Swagger 2 alone has it.
   tabDelimited: '%09',
 };
 const DEEPEST = 10;
