@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url';
 const binary = fileURLToPath(new URL('../../bin/holdfast.js', import.meta.url));
 
 export interface CommandOptions {
+  /** The path of a program that is run in place of `holdfast`. */
+  program?: string;
   env?: Record<string, string>;
   /** Begins each line of what it prints. */
   margin?: string;
@@ -16,8 +18,8 @@ export interface CommandOptions {
   typed?: boolean;
 }
 
-/** A `holdfast` command in a process of its own, as somebody at a terminal would have typed it. */
-export class Command {
+/** A `holdfast` command, or a program, in a process of its own, as somebody at a terminal would have typed it. */
+export class Command implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
   readonly #lines = new EventEmitter();
@@ -26,10 +28,11 @@ export class Command {
 
   constructor(
     words: readonly string[],
-    { env = {}, margin = '  ', quiet = false, typed = false }: CommandOptions = {},
+    { program, env = {}, margin = '  ', quiet = false, typed = false }: CommandOptions = {},
   ) {
-    if (!quiet) console.log(`$ npx holdfast ${words.map(quoted).join(' ')}`);
-    this.#child = spawn(process.execPath, [binary, ...words], {
+    const typedAs = program === undefined ? ['npx', 'holdfast'] : ['node', program];
+    if (!quiet) console.log(`$ ${[...typedAs, ...words].map(quoted).join(' ')}`);
+    this.#child = spawn(process.execPath, [program ?? binary, ...words], {
       env: { ...process.env, ...env },
       stdio: [typed ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     });
@@ -67,6 +70,12 @@ export class Command {
       }
       await Promise.race([this.#ended, once(this.#lines, 'line')]);
     }
+  }
+
+  /** Ends it, where it would go on. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill();
+    await this.#ended;
   }
 
   /** @throws Error where its exit code is another one. */

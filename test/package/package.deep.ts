@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -13,6 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { TEMPLATES } from '../../src/cli/init/template.ts';
 import { emptyProject, npm, pack, path, printed, root, run } from './consumer.ts';
 import { installedSize } from './installed-size.ts';
 
@@ -22,6 +24,9 @@ import { installedSize } from './installed-size.ts';
  */
 const MOST_PACKAGES = 215;
 const MOST_MEGABYTES = 365;
+
+/** Packages that some template requires, and no other one. */
+const OF_TEMPLATES = ['@modelcontextprotocol/client', '@modelcontextprotocol/server', '@ai-sdk/openai'];
 
 /** Prints how large bundles of workflows are, their source maps left out. */
 const BUNDLE = `import { bundleWorkflowCode } from '@temporalio/worker';
@@ -71,19 +76,30 @@ describe('the packed tarball', { timeout: TIME }, () => {
     });
   });
 
-  test('is what a project of holdfast init installs, whose tests and types pass [cli.init.source]', async () => {
-    const holdfast = 'node_modules/holdfast/bin/holdfast.js';
-    const made = await run(process.execPath, [holdfast, 'init', 'made'], consumer);
-    expect(made).toMatchObject({ code: 0, stderr: '' });
-    const project = join(consumer, 'made');
-    const { dependencies } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
-    expect(dependencies.holdfast).toMatch(/^file:.*holdfast-.*\.tgz$/);
-    await npm(['install', '--prefer-offline'], project);
-    const tested = await run('npm', ['test'], project, { PATH: path });
-    expect(tested).toMatchObject({ code: 0, stdout: expect.stringMatching(/\bpass 2\b/) });
-    const compiled = await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.'], project);
-    expect(compiled).toMatchObject({ code: 0, stdout: '' });
-  });
+  /** The `node_modules` of the project before: npm adds what the next one lacks, and takes out what it doesn't name. */
+  let installed: string | undefined;
+
+  test.each(TEMPLATES)(
+    'is what a project of holdfast init --template %s installs, whose tests and types pass [cli.init.source] [cli.init.template]',
+    async (template) => {
+      const holdfast = 'node_modules/holdfast/bin/holdfast.js';
+      const words = [holdfast, 'init', `of-${template}`, '--template', template];
+      expect(await run(process.execPath, words, consumer)).toMatchObject({ code: 0, stderr: '' });
+      const project = join(consumer, `of-${template}`);
+      const { dependencies } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8'));
+      expect(dependencies.holdfast).toMatch(/^file:.*holdfast-.*\.tgz$/);
+      if (installed !== undefined) renameSync(installed, join(project, 'node_modules'));
+      installed = join(project, 'node_modules');
+      await npm(['install', '--prefer-offline'], project);
+      // Nothing of another template is there to be found by mistake.
+      const there = OF_TEMPLATES.filter((name) => existsSync(join(project, 'node_modules', name)));
+      expect(there).toEqual(OF_TEMPLATES.filter((name) => name in dependencies));
+      const tested = await run('npm', ['test'], project, { PATH: path });
+      expect(tested).toMatchObject({ code: 0, stdout: expect.stringMatching(/\bpass 2\b/) });
+      const compiled = await run('npx', ['tsc'], project, { PATH: path });
+      expect(compiled).toMatchObject({ code: 0, stdout: '' });
+    },
+  );
 
   test('has little that a user’s bundle of workflows takes in [flow.workflow.bundle]', async () => {
     writeFileSync(join(consumer, 'own.js'), OWN_WORKFLOW);

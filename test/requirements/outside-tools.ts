@@ -47,4 +47,9 @@ export const OUTSIDE_TOOLS: Rows = {
     'deep',
   ],
   'toolagent.calls': ['holdfast', 'An agent without a model runs the call that its message names.'],
+  'example.tickets': [
+    'holdfast',
+    'By one command an agent with an MCP server and an API asks before it pays back, and before it closes a ticket.',
+    'deep',
+  ],
 };
