@@ -14,7 +14,6 @@ import type { BegunCall, CallActions } from '../../src/store/turns/call-store.ts
 import { agentOfTool, type BaseTool } from '../../src/tools/base-tool.ts';
 import type { Asked } from '../../src/tools/call-questions.ts';
 import { askedOf } from '../../src/tools/context.ts';
-import { resolveDurableOptions } from '../../src/tools/durable-options.ts';
 import { keptFromRunning } from '../../src/tools/tool-gate.ts';
 import { callerOf, NotDeployedHere } from '../agents.ts';
 import { askOfUnknown, RecordedAnswers } from '../approvals/call-answers.ts';
@@ -49,6 +48,7 @@ import {
   isUnknownOutcome,
   recordedFailure,
   retryUnlessSpent,
+  retryWithoutTool,
   type StartedCall,
   storeErrorIn,
   toolChanged,
@@ -98,9 +98,6 @@ type CallState =
 
 type StateOf<Is extends CallState['is']> = Extract<CallState, { is: Is }>;
 type Next<Is extends CallState['is']> = Promise<StateOf<Is>>;
-
-/** Retry options of a call whose tool isn't found. */
-const DEFAULT_OPTIONS = resolveDurableOptions({});
 
 /** The activity of every call: its type is the name of the tool, or of the code executor. */
 export async function runTool(
@@ -343,11 +340,11 @@ class Call {
 
   async #notFound(begun: StartedCall, error: unknown): Next<'finished'> {
     const isAborted = this.#current.signal.aborted;
-    const tried = { input: this.#input, begun, tool: this.#name, durable: DEFAULT_OPTIONS };
+    const tried = { input: this.#input, begun, tool: this.#name };
     if (isAborted || error instanceof NotDeployedHere) await hasNotRun(this.#dependencies, tried, error);
     if (isAborted) throw this.#current.aborted();
     if (error instanceof NotDeployedHere) return await this.#refusedHere(error);
-    await retryUnlessSpent(this.#dependencies, tried, error);
+    await retryWithoutTool(this.#dependencies, tried, error);
     return finished(undefined, errorOutcome(error));
   }
 }

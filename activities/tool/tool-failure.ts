@@ -1,14 +1,15 @@
 import { isAnySensitive } from '../../src/approvals/sensitive.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
 import type { ErrorCode } from '../../src/contract/error-codes.ts';
+import { ToolsetFailed } from '../../src/flows/resolve-tools.ts';
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { thrownField, thrownMessage } from '../../src/schema/thrown-message.ts';
 import { StoreError } from '../../src/store/store-errors.ts';
 import type { BegunCall } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
-import type { ResolvedDurableOptions } from '../../src/tools/durable-options.ts';
-import { retryLater, withoutStack } from '../attempt.ts';
+import { type ResolvedDurableOptions, resolveDurableOptions } from '../../src/tools/durable-options.ts';
+import { isLastRefusal, retryLater, withoutStack } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger, type HoldfastLogger } from '../logging.ts';
 
@@ -158,6 +159,28 @@ export async function retryUnlessSpent(
   throw retryLater(TOOL_FAILED, isHidden ? `Error in tool '${tool}'` : message, {
     delay: Math.max(delayOf(durable, begun.failures), retryAfter),
   });
+}
+
+/** Retry options of a call whose tool isn't known. */
+const DEFAULT_OPTIONS = resolveDurableOptions({});
+
+/**
+ * Has a call tried again whose tool can't be had. A person may have approved it: a toolset whose service is restarted gets as long as a
+ * worker.
+ */
+export async function retryWithoutTool(
+  dependencies: ActivityDependencies,
+  call: Omit<TriedCall, 'durable'>,
+  error: unknown,
+): Promise<void> {
+  const tried = { ...call, durable: DEFAULT_OPTIONS };
+  if (!(error instanceof ToolsetFailed && error.retryable))
+    return await retryUnlessSpent(dependencies, tried, error);
+  await hasNotRun(dependencies, tried, error);
+  if (isLastRefusal()) return;
+  const message = hidesTexts(dependencies, tried.durable) ? `no toolset has ${call.tool} now` : error.message;
+  loggerOf(dependencies, tried).warn(message);
+  throw retryLater(TOOL_FAILED, message);
 }
 
 /** Records that an attempt has started nothing: the next one finds no unknown outcome. */

@@ -7,7 +7,7 @@ import { codedError } from '../contract/error.ts';
 import type { ToolEdit } from '../protocol/run-terms.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { thrownMessage } from '../schema/thrown-message.ts';
+import { thrownField, thrownMessage } from '../schema/thrown-message.ts';
 import type { ToolFactory } from '../tools/base-tool.ts';
 import { type BaseTool, isBaseTool } from '../tools/base-tool.ts';
 import { type BaseToolset, isBaseToolset } from '../tools/base-toolset.ts';
@@ -27,7 +27,7 @@ export interface ToolSite {
   toolEdits: readonly ToolEdit[];
 }
 
-/** A toolset that fails. It is user code that may fail for a while, and is tried again. */
+/** A toolset that fails. It may fail for a while, and is tried again, unless its error says `retryable: false`. */
 export class ToolsetFailed extends codedError('HOLDFAST_TOOLSET_FAILED') {}
 
 /** The tools of one entry of an agent's `tools`. */
@@ -210,7 +210,8 @@ export async function toolsOf(
   try {
     tools = await toolset.getTools(context);
   } catch (cause) {
-    throw new ToolsetFailed(`${owner} failed: ${thrownMessage(cause)}`, { cause });
+    const retryable = thrownField(cause, 'retryable') !== false;
+    throw new ToolsetFailed(`${owner} failed: ${thrownMessage(cause)}`, { cause, retryable });
   }
   if (!Array.isArray(tools)) {
     throw new ToolsetFailed(`${owner} must return a list of tools, returned ${kindOf(tools)}`);

@@ -15,6 +15,7 @@ import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { Media } from '../../src/tools/media.ts';
 import type { ReadonlyContext } from '../../src/tools/readonly-context.ts';
+import { ToolError } from '../../src/tools/tool-error.ts';
 import { contentsOf, stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type RanTurn, type TurnEnvironment } from '../setup/turn-environment.ts';
 
@@ -147,15 +148,26 @@ describe('a toolset', () => {
 
   test('that fails where the call runs is the call’s failure: tried again, then told [toolset.fails]', async () => {
     shelf = () => {
-      if (asked > 1 && asked < 5) throw new Error(`shelf ${asked} is broken`);
+      if (asked === 2) throw new Error('shelf 2 is broken');
+      if (asked === 3) throw new ToolError('shelf 3 is gone', { retryable: false });
       return [fetched('never')];
     };
     environment.gemini.reset(stepCalls([[{ name: 'fetch_it' }]]));
     const turn = await environment.run({ message: 'go', agent: 'shelved' });
     expect(responsesOf(turn)).toEqual([
-      { error: 'toolset Shelf (tools[0] of agent "shelved") failed: shelf 4 is broken' },
+      { error: 'toolset Shelf (tools[0] of agent "shelved") failed: shelf 3 is gone' },
     ]);
     expect(turn.result.status).toBe('completed');
+  });
+
+  test('that is away for longer than a tool’s attempts is waited for [toolset.fails]', async () => {
+    shelf = () => {
+      if (asked > 1 && asked < 5) throw new Error(`shelf ${asked} is broken`);
+      return [fetched('back')];
+    };
+    environment.gemini.reset(stepCalls([[{ name: 'fetch_it' }]]));
+    const turn = await environment.run({ message: 'go', agent: 'shelved' });
+    expect(responsesOf(turn)).toEqual([{ says: 'back', times: 1 }]);
   });
 
   test('has its exclusive tools run one by one, each seeing the state of those before [toolset.resolve]', async () => {
