@@ -2,9 +2,8 @@ import type { Worker } from '@temporalio/worker';
 import type { Deployment } from '../activities/deployment.ts';
 import type { HoldfastLogger } from '../activities/logging.ts';
 import type { Tracing } from '../activities/telemetry/tracing.ts';
-import { llmAgentsOf } from '../src/agents/agents-of-tree.ts';
+import { toolsWithin } from '../src/agents/agents-of-tree.ts';
 import { thrownMessage } from '../src/schema/thrown-message.ts';
-import { type BaseToolset, isBaseToolset } from '../src/tools/base-toolset.ts';
 import { withinTime } from './within-time.ts';
 
 /** Parts that have to end after a worker's last activity. */
@@ -14,7 +13,7 @@ export interface EndingParts {
   logger: HoldfastLogger;
 }
 
-/** After the last activity of a worker: closes its toolsets, then its plugins, each once, and exports the spans that are left. */
+/** After the last activity of a worker: closes its tools and toolsets, then its plugins, each once, and exports the spans that are left. */
 export function endWith(worker: Worker, { deployment, tracing, logger }: EndingParts): void {
   const run = worker.run.bind(worker);
   worker.run = async () => {
@@ -37,12 +36,8 @@ async function closeAll(
   { roots, plugins }: EndingParts['deployment'],
   logger: HoldfastLogger,
 ): Promise<void> {
-  const toolsets = new Set<BaseToolset>();
-  for (const { tools } of llmAgentsOf(roots.values())) {
-    for (const tool of tools) if (isBaseToolset(tool)) toolsets.add(tool);
-  }
   await Promise.all(
-    [...toolsets].map((toolset) => closed(logger, { toolset: toolset.name }, () => toolset.close())),
+    [...toolsWithin(roots.values())].map((tool) => closed(logger, { tool: tool.name }, () => tool.close())),
   );
   await Promise.all([...plugins].map(([app, manager]) => closed(logger, { app }, () => manager.close())));
 }

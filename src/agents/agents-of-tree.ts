@@ -1,5 +1,5 @@
 import { agentOfTool } from '../tools/base-tool.ts';
-import { isBaseToolset } from '../tools/base-toolset.ts';
+import { isBaseToolset, type ToolUnion } from '../tools/base-toolset.ts';
 import { calledAgent } from './agent-tool.ts';
 import type { BaseAgent } from './base-agent.ts';
 import { isLlmAgent, type LlmAgent } from './llm-agent.ts';
@@ -38,6 +38,11 @@ export function llmAgentsOf(roots: Iterable<BaseAgent>): LlmAgent[] {
  */
 export function assertModels(roots: Iterable<BaseAgent>): void {
   for (const agent of llmAgentsOf(roots)) agentWithModel(agent);
+}
+
+/** Tools and toolsets of {@link agentsWithin}, each once: they end with their worker. */
+export function toolsWithin(roots: Iterable<BaseAgent>): Set<ToolUnion> {
+  return new Set(llmAgentsOf(roots).flatMap(({ tools }) => tools));
 }
 
 /** Makes each agent's model. @throws DefinitionError for a name that no class of models takes, or whose package is not installed. */

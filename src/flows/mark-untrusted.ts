@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Content, FunctionCall, Part } from '../events/content.ts';
 import { canonicalJson } from '../protocol/canonical-json.ts';
 import { isRecord } from '../protocol/json.ts';
+import { LOAD_MCP_RESOURCE } from '../tools/mcp/load-mcp-resource-tool.ts';
 import { SPOOLED_FOLDER } from '../tools/spooled/spooled-artifact.ts';
 import { isReservedPart } from './event-visibility.ts';
 
@@ -26,7 +27,6 @@ function marked(content: Content, calls: readonly FunctionCall[], isTrusted: IsT
   const { parts = [] } = content;
   const first = parts[0]?.text ?? '';
   const isRetold = first === RETOLD;
-  const loaded = LOADED.exec(first)?.[1];
   let answered = 0;
   const changed = parts.map((part, index) => {
     const { functionResponse, text } = part;
@@ -42,7 +42,7 @@ function marked(content: Content, calls: readonly FunctionCall[], isTrusted: IsT
     if (told?.[2] !== undefined && !isTrusted(told[2])) {
       return { ...part, text: `${told[1]}${markedText(text.slice(told[0].length), told[2])}` };
     }
-    const tool = index === 1 && loaded !== undefined ? toolOfSpooled(loaded) : undefined;
+    const tool = toolOfLoaded(first, index);
     return tool === undefined || isTrusted(tool) ? part : { ...part, text: markedText(text, tool) };
   });
   return changed.every((part, index) => part === parts[index]) ? content : { ...content, parts: changed };
@@ -66,8 +66,17 @@ function queriedTool(name: string, call: FunctionCall | undefined): string | und
   return isQuery ? toolOfSpooled(artifact) : undefined;
 }
 
-/** As `LoadArtifactsTool` puts them. */
-const LOADED = /^Artifact (.{1,1024}) is:$/;
+/** As `LoadArtifactsTool` and `LoadMcpResourceTool` put them. */
+const LOADED_ARTIFACT = /^Artifact (.{1,1024}) is:$/;
+const LOADED_RESOURCE = /^Resource (.{1,1024}) is:$/;
+
+/** The tool of a text in a content that begins with this text: a spooled result, or a resource of an MCP server. */
+function toolOfLoaded(first: string, index: number): string | undefined {
+  if (index > 0 && LOADED_RESOURCE.test(first)) return LOAD_MCP_RESOURCE;
+  const artifact = index === 1 ? LOADED_ARTIFACT.exec(first)?.[1] : undefined;
+  return artifact === undefined ? undefined : toolOfSpooled(artifact);
+}
+
 /** Of other agents' results, as they are told to an agent. */
 const RETOLD = 'For context:';
 const RETOLD_RESULT = /^(\[[^\]]{1,200}\] tool `([^`]{1,200})` returned result: )/;

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Fetch } from '@google/genai';
+import { patientFetch } from '../net/patient-fetch.ts';
 import { type FailedCall, ModelError } from './model-errors.ts';
-import { patientFetch } from './patient-fetch.ts';
 
 /**
  * Watches the HTTP side of one model call. `@google/genai` throws errors that have lost the response's headers, so

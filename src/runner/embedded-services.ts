@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { llmAgentsOf } from '../agents/agents-of-tree.ts';
+import { toolsWithin } from '../agents/agents-of-tree.ts';
 import type { App } from '../app/app.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 import { setVariables, variable } from '../environment.ts';
 import { getLogger } from '../logger.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import { StoreUnavailable } from '../store/store-errors.ts';
-import { type BaseToolset, isBaseToolset } from '../tools/base-toolset.ts';
+import type { ToolUnion } from '../tools/base-toolset.ts';
 import type { EmbeddedParts, Environment, JobGateway } from './embedded-parts.ts';
 import type { Served } from './session-access.ts';
 
@@ -17,7 +17,7 @@ interface AppWorker {
   api: HoldfastApi;
   /** Aborted where it has failed, with the reason. */
   lost: AbortSignal;
-  toolsets: BaseToolset[];
+  tools: ReadonlySet<ToolUnion>;
   close(): Promise<void>;
 }
 
@@ -107,15 +107,15 @@ export class EmbeddedServices {
     return held;
   }
 
-  /** Closes the toolsets, as ADK does after each run: they are asked for their tools again with the next one. */
+  /** Closes tools and toolsets, as ADK does after each run: they are asked for their tools again with the next one. */
   async rest(): Promise<void> {
     const idle = [...this.#workers.values()].filter(({ users }) => users === 0);
     const workers = await Promise.all(idle.map(({ starting }) => starting.catch(() => undefined)));
-    const toolsets = new Set(workers.flatMap((worker) => worker?.toolsets ?? []));
-    const closed = await Promise.allSettled([...toolsets].map(async (toolset) => await toolset.close()));
+    const tools = new Set(workers.flatMap((worker) => [...(worker?.tools ?? [])]));
+    const closed = await Promise.allSettled([...tools].map(async (tool) => await tool.close()));
     for (const each of closed) {
       if (each.status === 'rejected')
-        getLogger().warn(`a toolset is not closed: ${thrownMessage(each.reason)}`);
+        getLogger().warn(`a tool or toolset is not closed: ${thrownMessage(each.reason)}`);
     }
   }
 
@@ -169,7 +169,7 @@ export class EmbeddedServices {
     return {
       api: this.#environment.client(taskQueue),
       lost: lost.signal,
-      toolsets: llmAgentsOf([agent]).flatMap(({ tools }) => tools.filter(isBaseToolset)),
+      tools: toolsWithin([agent]),
       async close() {
         worker.drain();
         await ended;

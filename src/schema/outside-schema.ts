@@ -1,6 +1,7 @@
 import { isTooDeep, tooDeepText } from '../contract/message-limits.ts';
 import { isRecord } from '../protocol/json.ts';
 import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
+import { visibleLines } from '../protocol/visible-text.ts';
 import { SchemaError } from './compiled-schema.ts';
 import { type LinearPattern, linearPattern } from './linear-pattern.ts';
 import { mapSubschemas } from './subschemas.ts';
@@ -9,6 +10,8 @@ import { mapSubschemas } from './subschemas.ts';
 const MOST_BYTES = PAYLOAD_LIMIT;
 const MOST_SUBSCHEMAS = 500;
 const MOST_REFERENCES = 100;
+/** Characters of a title or description. */
+const LONGEST_TEXT = 4_000;
 /** Steps for each character of all its patterns. */
 const MOST_STEPS = 10_000;
 
@@ -57,6 +60,16 @@ export function assertBounded(given: object): void {
   if (references > MOST_REFERENCES) {
     throw new SchemaError([], `${references} times "$ref", and at most ${MOST_REFERENCES} are taken`);
   }
+}
+
+/** The schema with titles and descriptions as a model may be told them: not without end, and without unseen characters. */
+export function withShownTexts(schema: Record<string, unknown>): Record<string, unknown> {
+  const shown = mapSubschemas(schema, (part) => (isRecord(part) ? withShownTexts(part) : part));
+  for (const field of ['title', 'description'] as const) {
+    const text = shown[field];
+    if (typeof text === 'string') shown[field] = visibleLines(text.slice(0, LONGEST_TEXT).toWellFormed());
+  }
+  return shown;
 }
 
 /**

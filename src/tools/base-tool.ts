@@ -346,6 +346,9 @@ export abstract class BaseTool {
     return false;
   }
 
+  /** The worker stops. */
+  async close(): Promise<void> {}
+
   /**
    * Runs the tool.
    *

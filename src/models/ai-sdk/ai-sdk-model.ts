@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { getLogger } from '../../logger.ts';
+import { patientFetch } from '../../net/patient-fetch.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
@@ -11,7 +12,6 @@ import { secretHeaders } from '../gemini-connection.ts';
 import type { ModelRequest } from '../llm-request.ts';
 import type { LlmResponse } from '../llm-response.ts';
 import { type FailedCall, ModelError } from '../model-errors.ts';
-import { patientFetch } from '../patient-fetch.ts';
 import { Answer } from './answer.ts';
 import { callOptions, parametersOf, schemaProblem } from './call-options.ts';
 import { failureOf } from './failures.ts';

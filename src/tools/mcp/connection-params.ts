@@ -66,12 +66,13 @@ export function checkedConnectionParams(owner: string, params: MCPConnectionPara
   read.count('timeout', DEFAULT_TIMEOUT);
   if (params.type === 'StdioConnectionParams') {
     assertKnownFields(owner, params, ['type', 'serverParams', 'timeout'], { field: 'connectionParams' });
-    checkProcess(read, params.serverParams);
+    checkProcess(owner, read, params.serverParams);
   } else if (params.type === 'StreamableHTTPConnectionParams') {
     assertKnownFields(owner, params, HTTP_FIELDS, { field: 'connectionParams' });
     checkUrl(read, params.url);
     read.boolean('terminateOnClose', true);
     checkTexts(read, 'header', params.header);
+    checkTransport(owner, params.transportOptions);
     checkTexts(read, 'transportOptions.requestInit.headers', params.transportOptions?.requestInit?.headers);
   } else {
     const got = JSON.stringify((params as { type?: unknown }).type) ?? 'nothing';
@@ -90,9 +91,18 @@ const HTTP_FIELDS: readonly (keyof StreamableHTTPConnectionParams)[] = [
   'transportOptions',
 ];
 
-function checkProcess(read: OptionReader, process: unknown): void {
+const PROCESS_FIELDS: readonly (keyof StdioConnectionParams['serverParams'])[] = [
+  'command',
+  'args',
+  'env',
+  'cwd',
+  'maxBufferSize',
+];
+
+function checkProcess(owner: string, read: OptionReader, process: unknown): void {
   const { command, args = [], env = {}, cwd = '' } = isRecord(process) ? process : {};
   if (!isRecord(process)) read.fail('serverParams', `expected an object, got ${kindOf(process)}`);
+  assertKnownFields(owner, process, PROCESS_FIELDS, { field: 'connectionParams.serverParams' });
   if (typeof command !== 'string' || command === '') {
     read.fail('serverParams.command', `expected the name of a program, got ${kindOf(command)}`);
   }
@@ -101,6 +111,15 @@ function checkProcess(read: OptionReader, process: unknown): void {
   }
   checkTexts(read, 'serverParams.env', env);
   if (typeof cwd !== 'string') read.fail('serverParams.cwd', `expected a folder, got ${kindOf(cwd)}`);
+  new OptionReader(owner, process as object, 'connectionParams.serverParams').count('maxBufferSize', 1);
+}
+
+/** ADK passes them on to its own transport: what has no effect here is told. */
+function checkTransport(owner: string, options: unknown = {}): void {
+  const field = 'connectionParams.transportOptions';
+  assertKnownFields(owner, options, ['requestInit'], { field });
+  const { requestInit = {} } = options as { requestInit?: unknown };
+  assertKnownFields(owner, requestInit, ['headers'], { field: `${field}.requestInit` });
 }
 
 function checkTexts(read: OptionReader, field: string, values: unknown = {}): void {
@@ -112,6 +131,8 @@ function checkTexts(read: OptionReader, field: string, values: unknown = {}): vo
 
 function checkUrl(read: OptionReader, given: unknown): void {
   const url = typeof given === 'string' ? URL.parse(given) : null;
+  if (url !== null && (url.username !== '' || url.password !== ''))
+    read.fail('url', 'it has a name or a password: give them as a header or by the option headers');
   if (url?.protocol === 'https:' || url?.protocol === 'http:') return;
   // The text may hold a password.
   read.fail(
@@ -169,6 +190,8 @@ export interface OpenMcpConnection {
   isLegacy: boolean;
   /** A session of a server of 2025 that goes on. */
   session?: McpSession | undefined;
+  /** Ends an opening. */
+  signal: AbortSignal;
   /** The connection is over, whoever has ended it. */
   onClosed: () => void;
 }

@@ -1,4 +1,5 @@
 import type { Client, JsonSchemaValidator, Tool, Transport } from '@modelcontextprotocol/client';
+import { getLogger } from '../../logger.ts';
 import { withoutSecretsInJson } from '../../net/removed-secrets.ts';
 import { ownVersion } from '../../own-version.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
@@ -12,7 +13,7 @@ import {
 import type { McpAnswer, McpSession, McpTaskReference } from './mcp-answer.ts';
 import { isGone, McpRefused, secretsOf, serverFailed, taskFailed } from './mcp-errors.ts';
 import { begunTask, type McpTask, TASKS_EXTENSION, taskOf, withTaskInMeta } from './mcp-task.ts';
-import { isSession, loadMcpClient, transportOf } from './mcp-transport.ts';
+import { Flood, isSession, loadMcpClient, transportOf } from './mcp-transport.ts';
 
 /** Milliseconds for which a list counts where the server tells of changes, and where it doesn't. */
 const LIST_LASTS = { told: 600_000, untold: 60_000 };
@@ -131,7 +132,7 @@ export class MCPConnection {
     try {
       await client.connect(transport, {
         timeout,
-        signal: AbortSignal.timeout(timeout),
+        signal: AbortSignal.any([open.signal, AbortSignal.timeout(timeout)]),
         ...(isLegacy ? { prior: { kind: 'legacy' as const } } : {}),
       });
     } catch (error) {
@@ -140,8 +141,18 @@ export class MCPConnection {
     }
     const { onmessage } = transport;
     const checked = await connection.#lists.checker();
-    transport.onmessage = (message, extra) =>
+    const flood = new Flood();
+    transport.onmessage = (message, extra) => {
+      if (flood.isOver) return;
+      if (flood.rises()) {
+        getLogger().warn(
+          `the MCP server ${shownServer(params)} sends ${flood.pace}: its connection is closed`,
+        );
+        void connection.close();
+        return;
+      }
       onmessage?.(checked(withTaskInMeta(message), connection.isLegacy), extra);
+    };
     return connection;
   }
 

@@ -59,13 +59,13 @@ export async function answersOf(
   context: Context,
   tool: string,
 ): Promise<NonNullable<McpCall['answers']>> {
-  const inputResponses: Record<string, unknown> = {};
+  const answers: [string, unknown][] = [];
   for (const [key, request] of Object.entries(inputRequests)) {
-    inputResponses[key] = await answerTo(request, context, tool);
+    answers.push([key, await answerTo(request, context, tool)]);
   }
-  const hasQuestions = Object.keys(inputResponses).length > 0;
   return {
-    ...(hasQuestions ? { inputResponses } : {}),
+    // A key may be `__proto__`.
+    ...(answers.length > 0 ? { inputResponses: Object.fromEntries(answers) } : {}),
     ...(requestState === undefined ? {} : { requestState }),
   };
 }

@@ -54,6 +54,8 @@ export interface McpUse {
 /** A connection of a pool, and who uses it. */
 interface Pooled {
   opening: Promise<MCPConnection>;
+  /** Ends the opening. */
+  given: AbortController;
   /** Headers of the newest user, for requests that belong to no work: a token may have been renewed. */
   headers: Readonly<Record<string, string>>;
   users: number;
@@ -76,6 +78,7 @@ export class MCPSessionManager {
   readonly #headers = new AsyncLocalStorage<Readonly<Record<string, string>>>();
   /** Milliseconds since the epoch. */
   #legacyUntil = 0;
+  #closings = 0;
 
   /** @throws DefinitionError naming the field. */
   constructor(connectionParams: MCPConnectionParams, options: MCPSessionOptions = {}) {
@@ -110,6 +113,7 @@ export class MCPSessionManager {
     work: (connection: MCPConnection) => Promise<T>,
     { headers, session }: Pick<McpUse, 'session'> & Pick<Pooled, 'headers'>,
   ): Promise<T> {
+    const closings = this.#closings;
     for (let attempt = 1; ; attempt += 1) {
       const pooled = this.#pooled(key, headers, session);
       try {
@@ -119,7 +123,7 @@ export class MCPSessionManager {
         } catch (error) {
           const isOver = this.#pool.get(key) !== pooled;
           const mayRepeat = error instanceof McpUnavailable && !error.maybeDone;
-          if (attempt > 1 || !isOver || !mayRepeat) throw error;
+          if (attempt > 1 || !isOver || !mayRepeat || this.#closings !== closings) throw error;
         }
       } finally {
         this.#leave(key, pooled);
@@ -127,8 +131,9 @@ export class MCPSessionManager {
     }
   }
 
-  /** Ends all connections, and with them the processes of their servers. Later uses make new ones. */
+  /** Ends all connections, and with them the processes of their servers. Work that is under way fails. Later uses make new ones. */
   async close(): Promise<void> {
+    this.#closings += 1;
     const all = [...this.#pool.values()];
     this.#pool.clear();
     await Promise.all(all.map(closed));
@@ -149,7 +154,8 @@ export class MCPSessionManager {
       return known;
     }
     this.#makeRoom();
-    const pooled: Pooled = { opening: Promise.reject(), headers, users: 1, idleSince: 0 };
+    const given = new AbortController();
+    const pooled: Pooled = { opening: Promise.reject(), given, headers, users: 1, idleSince: 0 };
     pooled.opening.catch(() => undefined);
     const forget = () => {
       if (this.#pool.get(key) === pooled) this.#pool.delete(key);
@@ -171,6 +177,7 @@ export class MCPSessionManager {
       headers: () => this.#headers.getStore() ?? pooled.headers,
       isLegacy: session !== undefined || this.#legacyUntil > Date.now(),
       session,
+      signal: pooled.given.signal,
       onClosed,
     });
     if (connection.isLegacy && this.#legacyUntil < Date.now()) this.#legacyUntil = Date.now() + LEGACY_LASTS;
@@ -213,8 +220,9 @@ export class MCPSessionManager {
 }
 
 /** No error: a connection that was never made needs no end. */
-async function closed({ opening, timer }: Pooled): Promise<void> {
+async function closed({ opening, given, timer }: Pooled): Promise<void> {
   clearTimeout(timer);
+  given.abort(new Error('its toolset was closed'));
   const connection = await opening.catch(() => undefined);
   await connection?.close();
 }

@@ -3,6 +3,7 @@ import { getLogger } from '../../logger.ts';
 import { digestOf } from '../../protocol/canonical-json.ts';
 import { shortDigest } from '../../protocol/identity.ts';
 import { isRecord } from '../../protocol/json.ts';
+import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
@@ -58,6 +59,10 @@ const FIELDS: readonly (keyof MCPToolsetOptions)[] = [
 ];
 /** Characters of a name that models take. */
 const LONGEST_NAME = 64;
+/** Characters of a server's name of a tool in a warning. */
+const LONGEST_SHOWN = 100;
+/** Tools of the newest lists that are kept: principals may be told different ones. */
+const MOST_MADE = 5_000;
 
 /**
  * The tools of an MCP server, over standard input and output or Streamable HTTP. Connected when needed; one connection for each principal
@@ -74,8 +79,10 @@ export class MCPToolset extends BaseToolset {
   readonly #options: MCPToolsetOptions;
   readonly #sessions: MCPSessionManager;
   readonly #server: string;
-  /** Tools of lists, by their digests. */
-  #made = new Map<string, MCPTool | undefined>();
+  /** Tools of lists, by their digests; the newest last. */
+  readonly #made = new Map<string, MCPTool | undefined>();
+  /** Names whose tools are missing. */
+  readonly #missing = new Set<string>();
 
   constructor(
     connectionParams: MCPConnectionParams,
@@ -148,17 +155,38 @@ export class MCPToolset extends BaseToolset {
   }
 
   #toolsOf(listed: readonly McpToolDefinition[]): MCPTool[] {
-    const made = new Map<string, MCPTool | undefined>();
+    const tools: MCPTool[] = [];
     const taken = new Set<string>();
     for (const definition of listed) {
       const name = nameFor(definition.name, this.prefix);
       if (taken.has(name)) continue;
       taken.add(name);
       const digest = digestOf([name, definition]);
-      made.set(digest, this.#made.has(digest) ? this.#made.get(digest) : this.#newTool(name, definition));
+      const tool = this.#made.has(digest) ? this.#made.get(digest) : this.#newTool(name, definition);
+      this.#made.delete(digest);
+      this.#made.set(digest, tool);
+      if (tool !== undefined) tools.push(tool);
     }
-    this.#made = made;
-    return [...made.values()].filter((tool) => tool !== undefined);
+    for (const oldest of [...this.#made.keys()].slice(0, -MOST_MADE)) this.#made.delete(oldest);
+    this.#warnOfMissing(listed);
+    return tools;
+  }
+
+  /** Options and filters name tools that a server may not have, or not any more. Told once. */
+  #warnOfMissing(listed: readonly McpToolDefinition[]): void {
+    const names = [
+      ...(typeof this.toolFilter === 'function' ? [] : this.toolFilter),
+      ...Object.keys(this.#options.tools ?? {}),
+    ];
+    const missing = names.filter(
+      (name) => !this.#missing.has(name) && !listed.some((tool) => tool.name === name),
+    );
+    for (const name of missing) {
+      this.#missing.add(name);
+      getLogger().warn(
+        `${this.name}: the MCP server ${this.#server} has no tool ${JSON.stringify(name)}: check the filter and the options of tools`,
+      );
+    }
   }
 
   /** Undefined for a tool that can't be used: the others can. */
@@ -172,7 +200,7 @@ export class MCPToolset extends BaseToolset {
       );
     } catch (error) {
       getLogger().warn(
-        `the tool ${JSON.stringify(definition.name)} of the MCP server ${this.#server} is left out: ${thrownMessage(error)}`,
+        `the tool ${JSON.stringify(visibleExcerpt(definition.name, LONGEST_SHOWN))} of the MCP server ${this.#server} is left out: ${thrownMessage(error)}`,
       );
       return undefined;
     }

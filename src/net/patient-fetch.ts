@@ -1,5 +1,3 @@
-import type { Fetch } from '@google/genai';
-
 interface Dispatcher {
   dispatch(options: object, handler: unknown): boolean;
 }
@@ -7,10 +5,10 @@ interface Dispatcher {
 const GLOBAL_DISPATCHER = Symbol.for('undici.globalDispatcher.1');
 
 /**
- * Node's fetch without its limit of 300 s for headers and between pieces of the body, as `@google/genai` has it
- * when it isn't given a `fetch`: models think longer. `httpOptions.timeout` and the abort signal still hold.
+ * Node's fetch without its limit of 300 s for headers and between pieces of the body: models think longer, and tools of MCP servers work
+ * longer. The abort signal still holds.
  */
-export const patientFetch: Fetch = (input, init) => {
+export const patientFetch: typeof fetch = (input, init) => {
   const dispatcher: Dispatcher = {
     dispatch: (options, handler) =>
       globalDispatcher().dispatch({ ...options, headersTimeout: 0, bodyTimeout: 0 }, handler),
