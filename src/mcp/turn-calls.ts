@@ -38,12 +38,13 @@ import {
   type TurnStanding,
 } from './turn-standing.ts';
 
-/** `_meta` of a call that may be sent twice: one key is one turn of its user, for ever. */
+/** `_meta` of a call that may be sent twice: of one user, tool and session one key is one turn, for ever. */
 export const IDEMPOTENCY_KEY = 'holdfast/idempotency-key';
+/** Metadata of the event of a message: digest of the call that has sent it under a key. */
+const CALL_OF_KEY = 'holdfast/mcp-call';
 
 /** Milliseconds that an answer waits for its turn: clients give up after 60 seconds by default. */
 const HOLD = 45_000;
-const LONGEST_KEY = 1_000;
 const LONGEST_MESSAGE = 120;
 
 type Answer = CallToolResult | InputRequiredResult | CallBecomesTask;
@@ -68,26 +69,36 @@ export class TurnCalls {
       const { turn, handle } = await this.named(state);
       const answered = await this.answer(handle, mcpReq.inputResponses ?? {});
       const isNew = ({ requestId }: ApprovalRow) => !answered.has(requestId);
-      return await this.#answerOf(turn, handle, context, (requests) => requests.some(isNew));
+      return await this.#answerOf(turn, handle, context, { stopsAt: (requests) => requests.some(isNew) });
     }
     const { name, arguments: args = {}, _meta } = params;
     if (name === AWAIT_TURN) {
       const { turn, handle } = await this.named(args.turn);
-      const isAnswerable = (requests: readonly ApprovalRow[]) => this.questions(requests) !== undefined;
-      return await this.#answerOf(turn, handle, context, isAnswerable);
+      const stopsAt = (requests: readonly ApprovalRow[]) => this.questions(requests) !== undefined;
+      return await this.#answerOf(turn, handle, context, { stopsAt });
     }
     const tool = this.#tools.find(({ definition }) => definition.name === name);
     if (tool === undefined) return errorResult(`there is no tool ${visibleExcerpt(name, LONGEST_MESSAGE)}`);
     const message = tool.tool === undefined ? args.message : JSON.stringify({ tool: tool.tool, args });
     if (typeof message !== 'string') return errorResult(`message: expected text, got ${kindOf(message)}`);
-    const key = _meta?.[IDEMPOTENCY_KEY];
-    const id = typeof key === 'string' && key !== '' ? shortDigest(key.slice(0, LONGEST_KEY)) : randomUUID();
+    const key = _meta?.[IDEMPOTENCY_KEY] ?? undefined;
+    if (key !== undefined && (typeof key !== 'string' || key === '' || !key.isWellFormed())) {
+      return errorResult(
+        `_meta.${IDEMPOTENCY_KEY}: expected text of well-formed Unicode, got ${kindOf(key)}`,
+      );
+    }
+    // Clients that count their calls do so for each tool.
+    const id = key === undefined ? randomUUID() : shortDigest(JSON.stringify([name, key]));
     const { session } = tool.tool === undefined ? args : {};
     const sessionId = typeof session === 'string' && session !== '' ? session : `mcp-${id}`;
     const turn = { sessionId, messageId: `mcp-${id}` };
     const { api, app, userId } = this.#caller;
-    const handle = await api.sendMessage({ app, userId, ...turn, rootAgent: tool.agent, message });
-    return await this.#answerOf(turn, handle, context);
+    const call = key === undefined ? undefined : shortDigest(JSON.stringify(args));
+    const handle = await api.sendMessage({
+      ...{ app, userId, ...turn, rootAgent: tool.agent, message },
+      ...(call === undefined ? {} : { runConfig: { customMetadata: { [CALL_OF_KEY]: call } } }),
+    });
+    return await this.#answerOf(turn, handle, context, { call });
   }
 
   /** The caller's turn of this name. @throws HoldfastError where there is none */
@@ -133,7 +144,7 @@ export class TurnCalls {
     turn: TurnOfCall,
     handle: TurnHandle,
     context: ServerContext,
-    stopsAt?: FollowTurn['stopsAt'],
+    { stopsAt, call }: { stopsAt?: FollowTurn['stopsAt']; call?: string | undefined },
   ): Promise<Answer> {
     const { signal } = context.mcpReq;
     const onEvent = progressOf(context);
@@ -144,6 +155,12 @@ export class TurnCalls {
       onEvent,
       ...defined({ stopsAt }),
     });
+    const sent = standing.events.find(({ author }) => author === 'user')?.customMetadata?.[CALL_OF_KEY];
+    if (call !== undefined && sent !== undefined && sent !== call) {
+      return errorResult(
+        `_meta.${IDEMPOTENCY_KEY}: another call had this key: give each call one of its own`,
+      );
+    }
     if (standing.is === 'ended') return this.result(turn, standing);
     if (asTask) return taskOfCall(turn, standing);
     const requests = standing.is === 'waiting' ? standing.requests : [];

@@ -227,6 +227,30 @@ describe('a call by MCP', () => {
     ).toHaveLength(1);
   });
 
+  test('has a key of its own, whatever the key’s length [mcp.serve]', async () => {
+    await using connection = await connected();
+    const add = (a: unknown, key: unknown) =>
+      connection.client.callTool({
+        ...{ name: 'add', arguments: { a, b: 1 } },
+        _meta: { 'holdfast/idempotency-key': key },
+      });
+    const long = 'k'.repeat(2_000);
+    expect(await add(1, `${long}1`)).toMatchObject({ structuredContent: { sum: 2 } });
+    expect(await add(2, `${long}2`)).toMatchObject({ structuredContent: { sum: 3 } });
+    expect(await add(3, `${long}2`)).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('another call had this key') }],
+    });
+    const other = { name: 'report', arguments: {}, _meta: { 'holdfast/idempotency-key': `${long}1` } };
+    expect(await connection.client.callTool(other)).toMatchObject({ structuredContent: { saved: true } });
+    for (const key of [7, '', {}, '\ud800']) {
+      expect(await add(1, key)).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringContaining('idempotency-key: expected text') }],
+      });
+    }
+  });
+
   test('asks the client’s person at a gate, who is attested, and goes on [mcp.people]', async () => {
     await using connection = await connected(ALL, 'auto', { elicitation: { form: {} } });
     const { client } = connection;
