@@ -94,11 +94,16 @@ function mediaOf({ inlineData }: Part): ContentBlock[] {
   ];
 }
 
-/** The result of a call whose turn goes on: how to come back to it. */
+/**
+ * The result of a call whose turn goes on: how to come back to it.
+ *
+ * @param news lines that the client should know of first.
+ */
 export function openResult(
   turn: TurnOfCall,
   requests: readonly ApprovalRow[],
   pageOf: (requestId: string) => string | undefined,
+  news: readonly string[] = [],
 ): CallToolResult {
   const id = turnIdOf(turn);
   const waits = requests.map((row) => {
@@ -110,6 +115,7 @@ export function openResult(
     return `- ${visibleExcerpt(question, LONGEST_LINE)} (${page ?? request})`;
   });
   const text = [
+    ...news,
     status === 'working' ? 'The turn is still under way.' : 'The turn waits for a person:',
     ...lines,
     `Call ${AWAIT_TURN} with turn: ${id} for its answer.`,

@@ -11,11 +11,13 @@ import { HoldfastError } from '../contract/error.ts';
 import type { ApprovalRow } from '../contract/requests.ts';
 import type { Part } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
+import { digestOf } from '../protocol/canonical-json.ts';
 import { shortDigest } from '../protocol/identity.ts';
-import { defined, isRecord, parsedJson } from '../protocol/json.ts';
+import { isRecord, parsedJson } from '../protocol/json.ts';
+import { messageOf } from '../protocol/message-of.ts';
 import { visibleExcerpt } from '../protocol/visible-text.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { answerRequests, type Questions, questionsOf } from './asked-people.ts';
+import { answerRequests, type Questions, questionsOf, type Replies } from './asked-people.ts';
 import type { McpCaller } from './mcp-caller.ts';
 import { AWAIT_TURN, type OfferedTool } from './offered-tools.ts';
 import {
@@ -47,6 +49,16 @@ const CALL_OF_KEY = 'holdfast/mcp-call';
 const HOLD = 45_000;
 const LONGEST_MESSAGE = 120;
 
+/** How a call comes to a turn; with nothing of it, it has begun the turn. */
+interface CameBack {
+  /** Digest of the arguments of a call with a key. */
+  call?: string | undefined;
+  /** The person's, where the call brings some. */
+  replies?: Replies;
+  /** It waits for a turn by its name. */
+  isAwaited?: boolean;
+}
+
 type Answer = CallToolResult | InputRequiredResult | CallBecomesTask;
 
 /** The turns of a caller, as calls of tools begin and find them. */
@@ -67,15 +79,13 @@ export class TurnCalls {
     const state = mcpReq.requestState();
     if (state !== undefined) {
       const { turn, handle } = await this.named(state);
-      const answered = await this.answer(handle, mcpReq.inputResponses ?? {});
-      const isNew = ({ requestId }: ApprovalRow) => !answered.has(requestId);
-      return await this.#answerOf(turn, handle, context, { stopsAt: (requests) => requests.some(isNew) });
+      const replies = await this.answer(handle, mcpReq.inputResponses ?? {});
+      return await this.#answerOf(turn, handle, context, { replies });
     }
     const { name, arguments: args = {}, _meta } = params;
     if (name === AWAIT_TURN) {
       const { turn, handle } = await this.named(args.turn);
-      const stopsAt = (requests: readonly ApprovalRow[]) => this.questions(requests) !== undefined;
-      return await this.#answerOf(turn, handle, context, { stopsAt });
+      return await this.#answerOf(turn, handle, context, { isAwaited: true });
     }
     const tool = this.#tools.find(({ definition }) => definition.name === name);
     if (tool === undefined) return errorResult(`there is no tool ${visibleExcerpt(name, LONGEST_MESSAGE)}`);
@@ -93,7 +103,7 @@ export class TurnCalls {
     const sessionId = typeof session === 'string' && session !== '' ? session : `mcp-${id}`;
     const turn = { sessionId, messageId: `mcp-${id}` };
     const { api, app, userId } = this.#caller;
-    const call = key === undefined ? undefined : shortDigest(JSON.stringify(args));
+    const call = key === undefined ? undefined : digestOf(args);
     const handle = await api.sendMessage({
       ...{ app, userId, ...turn, rootAgent: tool.agent, message },
       ...(call === undefined ? {} : { runConfig: { customMetadata: { [CALL_OF_KEY]: call } } }),
@@ -118,20 +128,21 @@ export class TurnCalls {
     return await standingOf(api, { app, userId, ...turn }, handle, { ending, ...options });
   }
 
-  /** Gives answers of the client's person. @returns ids of the answered requests. */
-  async answer(
-    handle: TurnHandle,
-    responses: Readonly<Record<string, unknown>>,
-  ): Promise<ReadonlySet<string>> {
-    const { api, decides } = this.#caller;
-    if (!decides) return new Set();
-    return await answerRequests(api, await pendingRequests(api, this.#caller, handle), responses);
+  /** Gives answers of the client's person. */
+  async answer(handle: TurnHandle, responses: Readonly<Record<string, unknown>>): Promise<Replies> {
+    const { api } = this.#caller;
+    const pending = await pendingRequests(api, this.#caller, handle);
+    return await answerRequests(
+      api,
+      pending.filter((row) => this.#caller.decides(row)),
+      responses,
+    );
   }
 
   /** Questions of a turn's requests that this client's person can answer. */
   questions(requests: readonly ApprovalRow[]): Questions | undefined {
-    const { decides, pageOf } = this.#caller;
-    return decides ? questionsOf(requests, this.#server.getClientCapabilities(), pageOf) : undefined;
+    const asked = requests.filter((row) => this.#caller.decides(row));
+    return questionsOf(asked, this.#server.getClientCapabilities(), (id) => this.#caller.pageOf(id));
   }
 
   /** The result of a turn that has ended. */
@@ -144,16 +155,18 @@ export class TurnCalls {
     turn: TurnOfCall,
     handle: TurnHandle,
     context: ServerContext,
-    { stopsAt, call }: { stopsAt?: FollowTurn['stopsAt']; call?: string | undefined },
+    { call, replies, isAwaited = false }: CameBack,
   ): Promise<Answer> {
     const { signal } = context.mcpReq;
-    const onEvent = progressOf(context);
     const asTask = takesTasks(this.#server);
+    const unanswered = (requests: readonly ApprovalRow[]) =>
+      requests.filter(({ requestId }) => !replies?.to.has(requestId));
     const standing = await this.standing(turn, handle, {
-      time: asTask ? TASK_AFTER : HOLD,
+      time: asTask || replies?.isAllLeft ? TASK_AFTER : HOLD,
       signal,
-      onEvent,
-      ...defined({ stopsAt }),
+      onEvent: progressOf(context),
+      stopsAt: (requests) =>
+        isAwaited ? this.questions(requests) !== undefined : unanswered(requests).length > 0,
     });
     const sent = standing.events.find(({ author }) => author === 'user')?.customMetadata?.[CALL_OF_KEY];
     if (call !== undefined && sent !== undefined && sent !== call) {
@@ -164,12 +177,12 @@ export class TurnCalls {
     if (standing.is === 'ended') return this.result(turn, standing);
     if (asTask) return taskOfCall(turn, standing);
     const requests = standing.is === 'waiting' ? standing.requests : [];
-    const inputRequests = this.questions(requests);
+    const inputRequests = this.questions(unanswered(requests));
     if (inputRequests !== undefined) {
       // It names the turn and gives no right: the caller's own rights count for the turn, and for each answer.
       return { resultType: 'input_required', inputRequests, requestState: turnIdOf(turn) };
     }
-    return openResult(turn, requests, this.#caller.pageOf);
+    return openResult(turn, requests, this.#caller.pageOf, replies?.refused.map(messageOf));
   }
 
   /** The tool that the message has called by name; undefined where an agent has answered. */

@@ -35,6 +35,13 @@ const pay = tool({
     return { paid: amount };
   },
 });
+const raise = tool({
+  name: 'raise',
+  description: 'Raises a limit.',
+  requireConfirmation: true,
+  approval: { approvers: ['grace'] },
+  execute: () => ({ raised: true }),
+});
 const add = tool({
   name: 'add',
   description: 'Adds two numbers.',
@@ -100,7 +107,7 @@ beforeAll(async () => {
     model: 'gemini-2.5-flash',
     tools: [pay],
   });
-  const desk = new ToolAgent({ name: 'desk', tools: [add, fail, report, size, pay, held.tool()] });
+  const desk = new ToolAgent({ name: 'desk', tools: [add, fail, report, size, pay, raise, held.tool()] });
   const credentialKeys = { k1: randomBytes(32).toString('base64') };
   environment = await openTurnEnvironment({
     workerOptions: { credentialKeys },
@@ -140,10 +147,11 @@ async function connected(
   mode: 'auto' | 'legacy' = 'auto',
   capabilities: Capabilities = {},
   url = served.url,
+  autoFulfill = false,
 ) {
   const client = new Client(
     { name: 'test', version: '1' },
-    { capabilities, versionNegotiation: { mode }, inputRequired: { autoFulfill: false } },
+    { capabilities, versionNegotiation: { mode }, inputRequired: { autoFulfill } },
   );
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
   await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
@@ -156,7 +164,7 @@ describe.each(['auto', 'legacy'] as const)('a client of MCP (%s)', (mode) => {
     const { client } = connection;
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
-      ...['support', 'add', 'fail', 'report', 'order', 'pay', 'hold', 'await_turn'],
+      ...['support', 'add', 'fail', 'report', 'order', 'pay', 'raise', 'hold', 'await_turn'],
     ]);
     expect(tools[1]).toMatchObject({
       inputSchema: { type: 'object', properties: { a: { type: 'number' } }, required: ['a', 'b'] },
@@ -294,6 +302,27 @@ describe('a call by MCP', () => {
     });
     const refused = await go({ name: 'pay', arguments: { amount: 9 } }, { action: 'decline' });
     expect(JSON.stringify(refused)).toMatch(/reject/i);
+    expect(paid).toEqual([]);
+  });
+
+  test('asks nobody again who has cancelled, and nobody who may not decide [mcp.people]', async () => {
+    await using connection = await connected(ALL, 'auto', { elicitation: { form: {} } }, served.url, true);
+    const { client } = connection;
+    let asked = 0;
+    client.setRequestHandler('elicitation/create', () => {
+      asked += 1;
+      return { action: 'cancel' };
+    });
+    const waiting = { structuredContent: { status: 'waiting', waits: [{ request: expect.any(String) }] } };
+    for (const [name, times] of [
+      ['pay', 1],
+      ['order', 1],
+      ['raise', 0],
+    ] as const) {
+      asked = 0;
+      expect(await client.callTool({ name, arguments: { amount: 8 } })).toMatchObject(waiting);
+      expect(asked).toBe(times);
+    }
     expect(paid).toEqual([]);
   });
 

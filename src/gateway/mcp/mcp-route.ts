@@ -1,4 +1,5 @@
 import type { McpHttpHandler } from '@modelcontextprotocol/server';
+import { couldAnswer } from '../../approvals/voting.ts';
 import { GatewayClient } from '../../client/gateway-client.ts';
 import type { McpCaller } from '../../mcp/mcp-caller.ts';
 import { mcpServerFactory, mcpServerPackage } from '../../mcp/mcp-server.ts';
@@ -82,11 +83,13 @@ export function mcpRoute(app: GatewayHono, setting: RouteSetting): void {
     };
     const names = whose(context);
     const principal = context.get('principal');
+    const { person } = principal;
+    const decides = principal.may({ permission: 'approve', ...names }) === 'allowed';
     return {
       ...names,
       api: new GatewayClient({ url: new URL(req.url).origin, token: '', fetch }),
       ending: setting.closing,
-      decides: principal.may({ permission: 'approve', ...names }) === 'allowed',
+      decides: (request) => decides && (person === undefined || couldAnswer(request, person)),
       pageOf: (requestId) =>
         publicUrl === undefined || setting.keys === undefined || settings?.inbox?.enabled === false
           ? undefined
