@@ -66,11 +66,17 @@ export class TurnCalls {
   readonly #caller: McpCaller;
   readonly #tools: readonly OfferedTool[];
   readonly #server: Server;
+  readonly #wordsOf: (error: unknown) => string;
 
-  constructor(caller: McpCaller, tools: readonly OfferedTool[], server: Server) {
+  /** @param offer `wordsOf`: the words about an error for callers. */
+  constructor(
+    caller: McpCaller,
+    offer: { tools: readonly OfferedTool[]; server: Server; wordsOf: (error: unknown) => string },
+  ) {
     this.#caller = caller;
-    this.#tools = tools;
-    this.#server = server;
+    this.#tools = offer.tools;
+    this.#server = offer.server;
+    this.#wordsOf = offer.wordsOf;
   }
 
   /** Answers `tools/call`: with the turn's answer, with questions to the client's person, or with how to come back. */
@@ -108,7 +114,14 @@ export class TurnCalls {
       ...{ app, userId, ...turn, rootAgent: tool.agent, message },
       ...(call === undefined ? {} : { runConfig: { customMetadata: { [CALL_OF_KEY]: call } } }),
     });
-    return await this.#answerOf(turn, handle, context, { call });
+    try {
+      return await this.#answerOf(turn, handle, context, { call });
+    } catch (error) {
+      mcpReq.signal.throwIfAborted();
+      // Another call would begin another turn.
+      const problem = `The turn has begun, and its answer can't be read: ${this.#wordsOf(error)}`;
+      return errorResult(`${problem}\nCall ${AWAIT_TURN} with turn: ${turnIdOf(turn)}, not ${name} again.`);
+    }
   }
 
   /** The caller's turn of this name. @throws HoldfastError where there is none */

@@ -407,6 +407,21 @@ describe('a call by MCP', () => {
     });
   });
 
+  test('whose client goes away is no failure of the gateway [mcp.serve]', async () => {
+    const gateway = newGateway();
+    const other = await serveGateway({ gateway });
+    await using connection = await connected(ALL, 'auto', {}, other.url);
+    const leaving = new AbortController();
+    const called = connection.client.callTool({ name: 'hold', arguments: {} }, { signal: leaving.signal });
+    await held.begun();
+    await expect.poll(() => gateway.openStreams).toBe(1);
+    leaving.abort();
+    await expect(called).rejects.toThrow();
+    await expect.poll(() => gateway.openStreams).toBe(0);
+    await other.close();
+    expect(lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
   test('begins nothing and shows nothing for others [mcp.access]', async () => {
     await using connection = await connected();
     const { content } = await connection.client.callTool({ name: 'report', arguments: {} });
@@ -424,6 +439,11 @@ describe('a call by MCP', () => {
       ).status;
     expect(await post('')).toBe(401);
     expect(await post('Bearer ada:read')).toBe(403);
+    await using blind = await connected('ada:run');
+    expect(await blind.client.callTool({ name: 'add', arguments: { a: 1, b: 1 } })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/has begun.*forbidden.*not add again/s) }],
+    });
     expect(await post(`Bearer ${ALL}`, '?user=bob')).toBe(404);
     expect(lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
