@@ -40,9 +40,12 @@ export const RESOURCE_TEMPLATES = [
   },
 ];
 
-/** The caller's sessions, the latest first. @param cursor as an earlier page has given it. */
+/** The caller's sessions, the latest first. @param cursor as an earlier page has given it. @throws InvalidTurn */
 export async function listedSessions({ api, app, userId }: McpCaller, cursor: string | undefined) {
-  const offset = /^\d{1,9}$/.test(cursor ?? '') ? Number(cursor) : 0;
+  if (cursor !== undefined && !/^\d{1,9}$/.test(cursor)) {
+    throw new InvalidTurn('cursor: expected what an earlier page has given as its nextCursor');
+  }
+  const offset = Number(cursor ?? 0);
   const { sessions, totalItems } = await api.sessions.list({ app, userId, limit: PAGE, offset });
   const next = offset + sessions.length;
   return {
@@ -107,9 +110,11 @@ function shownArtifact(sessionId: string, { name, version, mimeType, size }: Art
 }
 
 async function artifactOf({ api, app, userId }: McpCaller, sessionId: string, name: string) {
-  const file = await api.artifacts.get({ app, userId, sessionId, name });
+  const unread = new AbortController();
+  const file = await api.artifacts.get({ app, userId, sessionId, name, signal: unread.signal });
   const { size, mimeType = 'application/octet-stream' } = file;
   if (size > MOST_BYTES) {
+    unread.abort();
     throw new InvalidTurn(
       `${name} has ${size} bytes, and an answer at most ${MOST_BYTES}: download it through the HTTP gateway`,
     );

@@ -1,4 +1,5 @@
 import type { CallToolResult, ContentBlock, Server } from '@modelcontextprotocol/server';
+import { LONGEST_NAME } from '../contract/message-limits.ts';
 import type { ApprovalRow } from '../contract/requests.ts';
 import { type Part, textOf } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
@@ -24,8 +25,8 @@ export function turnIdOf({ sessionId, messageId }: TurnOfCall): string {
 
 /** Characters of a question in a text. */
 const LONGEST_LINE = 2_000;
-/** Characters of a turn's name. */
-const LONGEST_TURN_ID = 2_000;
+/** Characters of a turn's name: a character of its two names takes nine at most. */
+const LONGEST_TURN_ID = 2 * 9 * LONGEST_NAME + 1;
 
 /** Undefined for a text that names no turn. */
 export function turnOfId(id: unknown): TurnOfCall | undefined {

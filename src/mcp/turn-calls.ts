@@ -8,6 +8,7 @@ import type {
 } from '@modelcontextprotocol/server';
 import type { TurnHandle } from '../client/turns/turn-handle.ts';
 import { HoldfastError } from '../contract/error.ts';
+import { nestingProblem } from '../contract/message-limits.ts';
 import type { ApprovalRow } from '../contract/requests.ts';
 import type { Part } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
@@ -95,8 +96,10 @@ export class TurnCalls {
     }
     const tool = this.#tools.find(({ definition }) => definition.name === name);
     if (tool === undefined) return errorResult(`there is no tool ${visibleExcerpt(name, LONGEST_MESSAGE)}`);
-    const message = tool.tool === undefined ? args.message : JSON.stringify({ tool: tool.tool, args });
-    if (typeof message !== 'string') return errorResult(`message: expected text, got ${kindOf(message)}`);
+    const problem = problemOf(tool, args);
+    if (problem !== undefined) return errorResult(problem);
+    const message =
+      tool.tool === undefined ? String(args.message) : JSON.stringify({ tool: tool.tool, args });
     const key = _meta?.[IDEMPOTENCY_KEY] ?? undefined;
     if (key !== undefined && (typeof key !== 'string' || key === '' || !key.isWellFormed())) {
       return errorResult(
@@ -207,6 +210,24 @@ export class TurnCalls {
       ({ tool, agent }) => tool !== undefined && tool === message.tool && authors.has(agent),
     )?.tool;
   }
+}
+
+/** The problem of arguments that no message can have; undefined without a problem. A tool checks its own. */
+function problemOf({ tool, definition }: OfferedTool, args: Record<string, unknown>): string | undefined {
+  const nesting = nestingProblem(args);
+  if (nesting !== undefined) return `arguments: ${nesting}: call it again with flatter ones`;
+  if (tool !== undefined) return undefined;
+  const fields = Object.keys(definition.inputSchema.properties ?? {});
+  const unknown = Object.keys(args).find((name) => !fields.includes(name));
+  if (unknown !== undefined) {
+    return `${visibleExcerpt(unknown, LONGEST_MESSAGE)}: unknown argument, expected ${fields.join(' and ')}`;
+  }
+  const { message, session = null } = args;
+  if (typeof message !== 'string') return `message: expected text, got ${kindOf(message)}`;
+  // A new conversation in its place would have forgotten everything.
+  return session === null || typeof session === 'string'
+    ? undefined
+    : `session: expected text, got ${kindOf(session)}`;
 }
 
 /** Tells the client of each event, where it has asked for progress. */

@@ -14,6 +14,7 @@ import {
   type ServedGateway,
   serveGateway,
 } from '../../src/gateway/index.ts';
+import { turnIdOf, turnOfId } from '../../src/mcp/turn-answer.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { ABOUT, collecting, type LoggedLine } from '../gateway/gateway-stub.ts';
@@ -189,6 +190,8 @@ describe.each(['auto', 'legacy'] as const)('a client of MCP (%s)', (mode) => {
     });
     for (const call of [
       { name: 'support', arguments: {} },
+      { name: 'support', arguments: { message: 'Hi', session: 7 } },
+      { name: 'support', arguments: { message: 'Hi', sessionId: 's' } },
       { name: 'add', arguments: { a: 'x' } },
       { name: 'nobody', arguments: {} },
       { name: 'await_turn', arguments: { turn: 'x/y' } },
@@ -210,6 +213,7 @@ describe.each(['auto', 'legacy'] as const)('a client of MCP (%s)', (mode) => {
     expect(resources.map((resource) => resource.uri)).toContain(uri);
     const read = await client.readResource({ uri });
     expect(JSON.stringify(read)).toContain('report.txt');
+    await expect(client.listResources({ cursor: 'x' })).rejects.toThrow('cursor: expected');
     for (const none of [
       'holdfast://sessions/none',
       `${uri}/artifacts/none`,
@@ -420,6 +424,11 @@ describe('a call by MCP', () => {
     await expect.poll(() => gateway.openStreams).toBe(0);
     await other.close();
     expect(lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  test('has a turn whose name finds it, however long the session’s is [mcp.serve]', () => {
+    const turn = { sessionId: '日'.repeat(1_000), messageId: '日'.repeat(1_000) };
+    expect(turnOfId(turnIdOf(turn))).toEqual(turn);
   });
 
   test('begins nothing and shows nothing for others [mcp.access]', async () => {
