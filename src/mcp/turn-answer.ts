@@ -51,7 +51,10 @@ export function endedResult(
     return errorResult(`${code}: ${message}`);
   }
   const links = artifactLinks(sessionId, events);
-  if (tool !== undefined) return toolResult(tool, events, links);
+  const parts = events.flatMap(({ content }) => content?.parts ?? []);
+  const at = parts.findLastIndex(({ functionResponse }) => functionResponse?.name === tool);
+  // A callback may have answered in the tool's place.
+  if (tool !== undefined && at !== -1) return toolResult(parts.slice(at), links);
   const last = events.findLast(({ author, content }) => author !== 'user' && textOf(content) !== '');
   const answer = typeof text === 'string' ? text : textOf(last?.content, '\n');
   const value = output !== undefined && 'value' in output ? { output: output.value } : {};
@@ -65,14 +68,12 @@ export function endedResult(
   };
 }
 
-/** Of a tool that was called by name: its own response, with its media. */
-function toolResult(tool: string, events: readonly Event[], links: readonly ContentBlock[]): CallToolResult {
-  const parts = events.flatMap(({ content }) => content?.parts ?? []);
-  const at = parts.findLastIndex(({ functionResponse }) => functionResponse?.name === tool);
-  const response = parts[at]?.functionResponse;
+/** Of a tool that was called by name: its own response, with its media, which may follow it. */
+function toolResult([first, ...more]: readonly Part[], links: readonly ContentBlock[]): CallToolResult {
+  const response = first?.functionResponse;
   const value: unknown = response?.response ?? {};
   if (isRecord(value) && typeof value.error === 'string') return errorResult(value.error);
-  const media = [...(response?.parts ?? []), ...parts.slice(at + 1)].flatMap((part) => mediaOf(part as Part));
+  const media = [...(response?.parts ?? []), ...more].flatMap((part) => mediaOf(part as Part));
   return {
     content: [{ type: 'text', text: shownValue(value) }, ...media, ...links],
     ...(isRecord(value) ? { structuredContent: value } : {}),
