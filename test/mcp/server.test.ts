@@ -77,12 +77,13 @@ const size = tool({
   }),
 });
 
-/** Tokens: `ada:run,read,approve`. */
+/** Tokens: `ada:run,read,approve`. A proxy may have checked them. */
 const access: Access = {
   reach: 'network',
   screen: () => undefined,
   authenticate: ({ headers }) => {
-    const [, name, list] = /^Bearer (\w+):([\w,]*)$/.exec(headers.get('authorization') ?? '') ?? [];
+    const [, name, list] =
+      /^Bearer (\w+):([\w,]*)$/.exec(headers.get('authorization') ?? headers.get('x-team') ?? '') ?? [];
     if (name === undefined) return 'unauthenticated';
     const permissions = list?.split(',') as Permission[];
     return {
@@ -109,11 +110,16 @@ beforeAll(async () => {
     tools: [pay],
   });
   const desk = new ToolAgent({ name: 'desk', tools: [add, fail, report, size, pay, raise, held.tool()] });
+  const counter = new ToolAgent({
+    name: 'counter',
+    tools: [tool({ name: 'serve', description: 'Serves.', execute: () => 'served' })],
+    beforeAgentCallback: () => ({ role: 'model', parts: [{ text: 'Closed today.' }] }),
+  });
   const credentialKeys = { k1: randomBytes(32).toString('base64') };
   environment = await openTurnEnvironment({
     workerOptions: { credentialKeys },
     apps: [new App({ name: 'shop', rootAgent: support })],
-    agents: [support, desk],
+    agents: [support, desk, counter],
     script: stepCalls([], 'Hello.'),
   });
   const { client, store } = environment;
@@ -125,7 +131,10 @@ beforeAll(async () => {
       ready: async () => ({ temporal: true, store: true }),
       records: store,
       credentialKeys,
-      settings: defineGateway({ publicUrl: 'https://desk.example.com', mcp: { agents: [support, desk] } }),
+      settings: defineGateway({
+        publicUrl: 'https://desk.example.com',
+        mcp: { agents: [support, desk, counter] },
+      }),
       logger: collecting(lines),
     });
   served = await serveGateway({ gateway: newGateway() });
@@ -165,7 +174,7 @@ describe.each(['auto', 'legacy'] as const)('a client of MCP (%s)', (mode) => {
     const { client } = connection;
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
-      ...['support', 'add', 'fail', 'report', 'order', 'pay', 'raise', 'hold', 'await_turn'],
+      ...['support', 'add', 'fail', 'report', 'order', 'pay', 'raise', 'hold', 'serve', 'await_turn'],
     ]);
     expect(tools[1]).toMatchObject({
       inputSchema: { type: 'object', properties: { a: { type: 'number' } }, required: ['a', 'b'] },
@@ -187,6 +196,9 @@ describe.each(['auto', 'legacy'] as const)('a client of MCP (%s)', (mode) => {
     expect(await client.callTool({ name: 'fail', arguments: {} })).toMatchObject({
       isError: true,
       content: [{ text: expect.stringContaining('the printer is on fire') }],
+    });
+    expect(await client.callTool({ name: 'serve', arguments: {} })).toMatchObject({
+      structuredContent: { answer: 'Closed today.' },
     });
     for (const call of [
       { name: 'support', arguments: {} },
@@ -402,6 +414,8 @@ describe('a call by MCP', () => {
     gateway.endStreams();
     const { structuredContent } = await called;
     expect(structuredContent).toMatchObject({ status: 'working' });
+    // It closes what is open a second later, and still answers what comes until it is gone.
+    for (const end = Date.now() + 1_200; Date.now() < end; ) await connection.client.listTools();
     await other.close();
     held.release();
     await using next = await connected();
@@ -448,6 +462,18 @@ describe('a call by MCP', () => {
       ).status;
     expect(await post('')).toBe(401);
     expect(await post('Bearer ada:read')).toBe(403);
+    const known = await fetch(`${served.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        ...{ 'x-team': `Bearer ${ALL}`, 'content-type': 'application/json' },
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify({
+        ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+        params: { name: 'add', arguments: { a: 1, b: 1 } },
+      }),
+    });
+    expect(await known.text()).toContain('"sum":2');
     await using blind = await connected('ada:run');
     expect(await blind.client.callTool({ name: 'add', arguments: { a: 1, b: 1 } })).toMatchObject({
       isError: true,
