@@ -20,6 +20,7 @@ import { tool } from '../../src/tools/function-tool.ts';
 import { ABOUT, collecting, type LoggedLine } from '../gateway/gateway-stub.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { isDeep } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const held = new HeldTool();
@@ -439,6 +440,25 @@ describe('a call by MCP', () => {
     await other.close();
     expect(lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
+
+  if (isDeep) {
+    test('has a session whose latest events can be read, however long the others are [mcp.resources]', async () => {
+      await using connection = await connected();
+      const { client } = connection;
+      environment.gemini.reset(stepCalls([], 'Hello.'));
+      const session = 'long';
+      const say = (message: string) => client.callTool({ name: 'support', arguments: { message, session } });
+      for (const letter of ['a', 'b', 'c']) await say(letter.repeat(3_500_000));
+      const { contents } = await client.readResource({ uri: 'holdfast://sessions/long' });
+      const [{ text = '' } = {}] = contents as { text?: string }[];
+      const { earlierEvents, events } = JSON.parse(text) as {
+        earlierEvents: boolean;
+        events: { text: string }[];
+      };
+      expect(earlierEvents).toBe(true);
+      expect(events.map((event) => event.text[0])).toEqual(['H', 'b', 'H', 'c', 'H']);
+    });
+  }
 
   test('has a turn whose name finds it, however long the session’s is [mcp.serve]', () => {
     const turn = { sessionId: '日'.repeat(1_000), messageId: '日'.repeat(1_000) };
