@@ -46,12 +46,14 @@ export const IDEMPOTENCY_KEY = 'holdfast/idempotency-key';
 /** Metadata of the event of a message: digest of the call that has sent it under a key. */
 const CALL_OF_KEY = 'holdfast/mcp-call';
 
-/** Milliseconds that an answer waits for its turn: clients give up after 60 seconds by default. */
+/** Milliseconds after which a call is answered without its turn's end: clients give up after 60 seconds by default. */
 const HOLD = 45_000;
 const LONGEST_MESSAGE = 120;
 
-/** How a call comes to a turn; with nothing of it, it has begun the turn. */
+/** How a call has come to its turn. */
 interface CameBack {
+  /** When it is to be answered, by the clock of `performance`. */
+  until: number;
   /** Digest of the arguments of a call with a key. */
   call?: string | undefined;
   /** The person's, where the call brings some. */
@@ -83,16 +85,17 @@ export class TurnCalls {
   /** Answers `tools/call`: with the turn's answer, with questions to the client's person, or with how to come back. */
   async call(params: CallToolRequestParams, context: ServerContext): Promise<Answer> {
     const { mcpReq } = context;
+    const until = performance.now() + HOLD;
     const state = mcpReq.requestState();
     if (state !== undefined) {
       const { turn, handle } = await this.named(state);
       const replies = await this.answer(handle, mcpReq.inputResponses ?? {});
-      return await this.#answerOf(turn, handle, context, { replies });
+      return await this.#answerOf(turn, handle, context, { until, replies });
     }
     const { name, arguments: args = {}, _meta } = params;
     if (name === AWAIT_TURN) {
       const { turn, handle } = await this.named(args.turn);
-      return await this.#answerOf(turn, handle, context, { isAwaited: true });
+      return await this.#answerOf(turn, handle, context, { until, isAwaited: true });
     }
     const tool = this.#tools.find(({ definition }) => definition.name === name);
     if (tool === undefined) return errorResult(`there is no tool ${visibleExcerpt(name, LONGEST_MESSAGE)}`);
@@ -118,7 +121,7 @@ export class TurnCalls {
       ...(call === undefined ? {} : { runConfig: { customMetadata: { [CALL_OF_KEY]: call } } }),
     });
     try {
-      return await this.#answerOf(turn, handle, context, { call });
+      return await this.#answerOf(turn, handle, context, { until, call });
     } catch (error) {
       mcpReq.signal.throwIfAborted();
       // Another call would begin another turn.
@@ -171,14 +174,14 @@ export class TurnCalls {
     turn: TurnOfCall,
     handle: TurnHandle,
     context: ServerContext,
-    { call, replies, isAwaited = false }: CameBack,
+    { until, call, replies, isAwaited = false }: CameBack,
   ): Promise<Answer> {
     const { signal } = context.mcpReq;
     const asTask = takesTasks(this.#server);
     const unanswered = (requests: readonly ApprovalRow[]) =>
       requests.filter(({ requestId }) => !replies?.to.has(requestId));
     const standing = await this.standing(turn, handle, {
-      time: asTask || replies?.isAllLeft ? TASK_AFTER : HOLD,
+      time: asTask || replies?.isAllLeft ? TASK_AFTER : Math.max(TASK_AFTER, until - performance.now()),
       signal,
       onEvent: progressOf(context),
       stopsAt: (requests) =>
