@@ -77,6 +77,17 @@ export function refusalOfVoter(
     : undefined;
 }
 
+/** Whether an attested answer of this person could count by now: whom it could not is asked in vain. A worker decides whether it does. */
+export function couldAnswer(
+  request: Pick<ApprovalRow, 'terms' | 'requester' | 'since' | 'votes'>,
+  person: string,
+): boolean {
+  const by = { principal: person, verified: true };
+  if (request.votes.some((vote) => isSame(vote.by, by))) return false;
+  const escalated = hasEscalated(request, Date.now());
+  return refusalOfVoter(request, by, { escalated, trustTemporal: false }) === undefined;
+}
+
 /**
  * The effect of a decision beside those that are recorded: one attestation counts once, one person has one vote, and it is taken back
  * before it is changed. An attempt that recorded this very decision and died changes nothing of that.

@@ -1,5 +1,6 @@
 import type { ClientCapabilities, InputRequest } from '@modelcontextprotocol/server';
 import { ownQuestion } from '../approvals/own-question.ts';
+import { DecisionRefused, RequestNotPending } from '../client/client-errors.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 import type { ApprovalRow } from '../contract/requests.ts';
 import { shortDigest } from '../protocol/identity.ts';
@@ -68,35 +69,64 @@ export function questionText(row: ApprovalRow): string {
   return `${agent} asks to run ${tool} with ${visibleJson(args)}. ${question}`.trim();
 }
 
+/** A person's replies to the questions of a turn. */
+export interface Replies {
+  /** Ids of the requests that have a reply: nobody asks for another one at once. */
+  to: ReadonlySet<string>;
+  /** Whether all of them leave their requests waiting: forms that were cancelled, declined inputs, decisions that don't count. */
+  isAllLeft: boolean;
+  /** Decisions that don't count. */
+  refused: readonly DecisionRefused[];
+}
+
 /**
- * Gives the person's answers to the requests. A request that the person has cancelled goes on waiting.
+ * Gives the person's replies to the requests.
  *
- * @returns ids of the requests that were answered.
- * @throws what the answers of {@link HoldfastApi.approvals} throw.
+ * @throws what the answers of {@link HoldfastApi.approvals} throw, but for a decision that doesn't count or comes late.
  */
 export async function answerRequests(
-  { approvals }: Pick<HoldfastApi, 'approvals'>,
+  api: Pick<HoldfastApi, 'approvals'>,
   requests: readonly ApprovalRow[],
   responses: Readonly<Record<string, unknown>>,
-): Promise<ReadonlySet<string>> {
-  const answered = new Set<string>();
+): Promise<Replies> {
+  const to = new Set<string>();
+  const refused: DecisionRefused[] = [];
+  let left = 0;
   for (const row of requests) {
-    const { requestId, session, argsDigest, kind } = row;
     const response = responses[keyOf(row)];
-    const { action, content: given } = isRecord(response) ? response : {};
-    if (action !== 'accept' && action !== 'decline') continue;
-    const content = isRecord(given) ? given : {};
-    const shown = { session, argsDigest };
-    if (kind === 'confirmation') {
-      const confirmed = action === 'accept' && content.approve === true;
-      const reason = typeof content.reason === 'string' && content.reason !== '' ? content.reason : undefined;
-      await approvals.confirm({ requestId }, { confirmed, shown, ...defined({ reason }) });
-    } else if (kind === 'input' && action === 'accept') {
-      await approvals.provideInput({ requestId }, { response: givenAnswer(row, content), shown });
-    } else continue;
-    answered.add(requestId);
+    const { action, content } = isRecord(response) ? response : {};
+    if (action !== 'accept' && action !== 'decline' && action !== 'cancel') continue;
+    to.add(row.requestId);
+    try {
+      if (!(await giveReply(api, row, action, isRecord(content) ? content : {}))) left += 1;
+    } catch (error) {
+      if (error instanceof DecisionRefused) refused.push(error);
+      // Else somebody has answered it in another channel.
+      else if (!(error instanceof RequestNotPending)) throw error;
+    }
   }
-  return answered;
+  return { to, isAllLeft: to.size > 0 && left + refused.length === to.size, refused };
+}
+
+/** Whether the turn may go on by it: a person who has opened a credential's page gives the credential there. */
+async function giveReply(
+  { approvals }: Pick<HoldfastApi, 'approvals'>,
+  row: ApprovalRow,
+  action: 'accept' | 'decline' | 'cancel',
+  content: Record<string, unknown>,
+): Promise<boolean> {
+  const { requestId, session, argsDigest, kind } = row;
+  const shown = { session, argsDigest };
+  if (kind === 'confirmation' && action !== 'cancel') {
+    const confirmed = action === 'accept' && content.approve === true;
+    const reason = typeof content.reason === 'string' && content.reason !== '' ? content.reason : undefined;
+    await approvals.confirm({ requestId }, { confirmed, shown, ...defined({ reason }) });
+    return true;
+  }
+  if (kind === 'input' && action === 'accept') {
+    await approvals.provideInput({ requestId }, { response: givenAnswer(row, content), shown });
+  }
+  return action === 'accept';
 }
 
 /** The form of a request. A schema that no form of MCP can have is asked for as JSON. */

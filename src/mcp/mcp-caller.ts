@@ -1,4 +1,5 @@
 import type { HoldfastApi } from '../client/holdfast-api.ts';
+import type { ApprovalRow } from '../contract/requests.ts';
 
 /** Who calls an MCP server: one user of one app. */
 export interface McpCaller {
@@ -6,8 +7,8 @@ export interface McpCaller {
   api: HoldfastApi;
   app: string;
   userId: string;
-  /** Whether the caller may answer requests to people. */
-  decides: boolean;
+  /** Whether the caller may answer this request, as far as that is known before. */
+  decides(request: ApprovalRow): boolean;
   /** Ends all waiting: the server closes, and turns go on. */
   ending?: AbortSignal;
   /** The page that shows a request in a browser; undefined without one. */

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { McpServerFactory, Server } from '@modelcontextprotocol/server';
+import type { McpServerFactory, Server, ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { HoldfastError } from '../contract/error.ts';
 import { ownVersion } from '../own-version.ts';
@@ -47,19 +47,22 @@ export function mcpServerFactory(
   { tools, onError }: McpServing,
   callerOf: (authInfo: object | undefined) => McpCaller,
 ): McpServerFactory {
-  const failed = (error: unknown): Error => {
-    if (isTold(error)) return new ProtocolError(ProtocolErrorCode.InvalidParams, messageOf(error));
-    if (error instanceof ProtocolError) return error;
+  /** The words about an error for callers. */
+  const wordsOf = (error: unknown): string => {
+    if (isTold(error)) return messageOf(error);
     onError(error);
-    return new ProtocolError(ProtocolErrorCode.InternalError, 'the request has failed');
+    return 'the request has failed';
   };
   const answering =
-    <Given extends unknown[], Answer>(answer: (...given: Given) => Promise<Answer>) =>
-    async (...given: Given) => {
+    <Given, Answer>(answer: (given: Given, context: ServerContext) => Promise<Answer>) =>
+    async (given: Given, context: ServerContext) => {
       try {
-        return await answer(...given);
+        return await answer(given, context);
       } catch (error) {
-        throw failed(error);
+        // Nobody hears of it: the client has gone away, which is no failure.
+        if (context.mcpReq.signal.aborted || error instanceof ProtocolError) throw error;
+        const code = isTold(error) ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
+        throw new ProtocolError(code, wordsOf(error));
       }
     };
   return ({ authInfo }) => {
@@ -68,7 +71,7 @@ export function mcpServerFactory(
       { name: 'holdfast', title: `Holdfast: ${caller.app}`, version: ownVersion() },
       { capabilities: { tools: {}, resources: {}, extensions: { [TASKS_EXTENSION]: {} } } },
     );
-    const calls = new TurnCalls(caller, tools, server);
+    const calls = new TurnCalls(caller, { tools, server, wordsOf });
     server.setRequestHandler('tools/list', () => ({
       tools: [...tools.map(({ definition }) => definition), AWAIT_TURN_TOOL],
     }));

@@ -10,7 +10,7 @@ import type { McpCaller } from './mcp-caller.ts';
 const PAGE = 100;
 /** Latest events of a session that are read. */
 const MOST_EVENTS = 500;
-/** Bytes of an artifact that an answer has. */
+/** Bytes of an artifact, and characters of a session's events, that an answer has. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
 const SESSIONS = 'holdfast://sessions/';
@@ -40,9 +40,12 @@ export const RESOURCE_TEMPLATES = [
   },
 ];
 
-/** The caller's sessions, the latest first. @param cursor as an earlier page has given it. */
+/** The caller's sessions, the latest first. @param cursor as an earlier page has given it. @throws InvalidTurn */
 export async function listedSessions({ api, app, userId }: McpCaller, cursor: string | undefined) {
-  const offset = /^\d{1,9}$/.test(cursor ?? '') ? Number(cursor) : 0;
+  if (cursor !== undefined && !/^\d{1,9}$/.test(cursor)) {
+    throw new InvalidTurn('cursor: expected what an earlier page has given as its nextCursor');
+  }
+  const offset = Number(cursor ?? 0);
   const { sessions, totalItems } = await api.sessions.list({ app, userId, limit: PAGE, offset });
   const next = offset + sessions.length;
   return {
@@ -87,13 +90,26 @@ async function sessionOf({ api, app, userId }: McpCaller, sessionId: string) {
   const session = await api.sessions.get({ ...names, numRecentEvents: MOST_EVENTS });
   if (session === undefined) throw new SessionNotFound(`there is no session ${sessionId}`);
   const { artifacts, next } = await api.artifacts.list(names);
+  const said = session.events.flatMap(({ event }) => shownEvent(event));
+  const events = latestOf(said);
   const text = JSON.stringify({
     session: sessionId,
-    events: session.events.flatMap(({ event }) => shownEvent(event)),
+    ...(events.length < said.length ? { earlierEvents: true } : {}),
+    events,
     artifacts: artifacts.map((row) => shownArtifact(sessionId, row)),
     ...(next === undefined ? {} : { moreArtifacts: true }),
   });
   return { uri: sessionUri(sessionId), mimeType: JSON_TYPE, text };
+}
+
+/** As many of the last ones as an answer may have. */
+function latestOf<T>(events: readonly T[]): readonly T[] {
+  let left = MOST_BYTES;
+  const tooMuch = events.findLastIndex((event) => {
+    left -= JSON.stringify(event).length;
+    return left < 0;
+  });
+  return events.slice(tooMuch + 1);
 }
 
 function shownEvent({ author, content, timestamp, errorMessage }: Event) {
@@ -107,9 +123,11 @@ function shownArtifact(sessionId: string, { name, version, mimeType, size }: Art
 }
 
 async function artifactOf({ api, app, userId }: McpCaller, sessionId: string, name: string) {
-  const file = await api.artifacts.get({ app, userId, sessionId, name });
+  const unread = new AbortController();
+  const file = await api.artifacts.get({ app, userId, sessionId, name, signal: unread.signal });
   const { size, mimeType = 'application/octet-stream' } = file;
   if (size > MOST_BYTES) {
+    unread.abort();
     throw new InvalidTurn(
       `${name} has ${size} bytes, and an answer at most ${MOST_BYTES}: download it through the HTTP gateway`,
     );

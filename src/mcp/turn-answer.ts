@@ -1,4 +1,5 @@
 import type { CallToolResult, ContentBlock, Server } from '@modelcontextprotocol/server';
+import { LONGEST_NAME } from '../contract/message-limits.ts';
 import type { ApprovalRow } from '../contract/requests.ts';
 import { type Part, textOf } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
@@ -24,8 +25,8 @@ export function turnIdOf({ sessionId, messageId }: TurnOfCall): string {
 
 /** Characters of a question in a text. */
 const LONGEST_LINE = 2_000;
-/** Characters of a turn's name. */
-const LONGEST_TURN_ID = 2_000;
+/** Characters of a turn's name: a character of its two names takes nine at most. */
+const LONGEST_TURN_ID = 2 * 9 * LONGEST_NAME + 1;
 
 /** Undefined for a text that names no turn. */
 export function turnOfId(id: unknown): TurnOfCall | undefined {
@@ -50,7 +51,10 @@ export function endedResult(
     return errorResult(`${code}: ${message}`);
   }
   const links = artifactLinks(sessionId, events);
-  if (tool !== undefined) return toolResult(tool, events, links);
+  const parts = events.flatMap(({ content }) => content?.parts ?? []);
+  const at = parts.findLastIndex(({ functionResponse }) => functionResponse?.name === tool);
+  // A callback may have answered in the tool's place.
+  if (tool !== undefined && at !== -1) return toolResult(parts.slice(at), links);
   const last = events.findLast(({ author, content }) => author !== 'user' && textOf(content) !== '');
   const answer = typeof text === 'string' ? text : textOf(last?.content, '\n');
   const value = output !== undefined && 'value' in output ? { output: output.value } : {};
@@ -64,14 +68,12 @@ export function endedResult(
   };
 }
 
-/** The response of a tool that was called by name, with its media. */
-function toolResult(tool: string, events: readonly Event[], links: readonly ContentBlock[]): CallToolResult {
-  const parts = events.flatMap(({ content }) => content?.parts ?? []);
-  const at = parts.findLastIndex(({ functionResponse }) => functionResponse?.name === tool);
-  const response = parts[at]?.functionResponse;
+/** The response of a tool that was called by name, with its media, which may follow it. */
+function toolResult([first, ...more]: readonly Part[], links: readonly ContentBlock[]): CallToolResult {
+  const response = first?.functionResponse;
   const value: unknown = response?.response ?? {};
   if (isRecord(value) && typeof value.error === 'string') return errorResult(value.error);
-  const media = [...(response?.parts ?? []), ...parts.slice(at + 1)].flatMap((part) => mediaOf(part as Part));
+  const media = [...(response?.parts ?? []), ...more].flatMap((part) => mediaOf(part as Part));
   return {
     content: [{ type: 'text', text: shownValue(value) }, ...media, ...links],
     ...(isRecord(value) ? { structuredContent: value } : {}),
@@ -94,11 +96,16 @@ function mediaOf({ inlineData }: Part): ContentBlock[] {
   ];
 }
 
-/** The result of a call whose turn goes on: how to come back to it. */
+/**
+ * The result of a call whose turn goes on: how to come back to it.
+ *
+ * @param news lines that the client should know of first.
+ */
 export function openResult(
   turn: TurnOfCall,
   requests: readonly ApprovalRow[],
   pageOf: (requestId: string) => string | undefined,
+  news: readonly string[] = [],
 ): CallToolResult {
   const id = turnIdOf(turn);
   const waits = requests.map((row) => {
@@ -110,6 +117,7 @@ export function openResult(
     return `- ${visibleExcerpt(question, LONGEST_LINE)} (${page ?? request})`;
   });
   const text = [
+    ...news,
     status === 'working' ? 'The turn is still under way.' : 'The turn waits for a person:',
     ...lines,
     `Call ${AWAIT_TURN} with turn: ${id} for its answer.`,

@@ -8,14 +8,17 @@ import type {
 } from '@modelcontextprotocol/server';
 import type { TurnHandle } from '../client/turns/turn-handle.ts';
 import { HoldfastError } from '../contract/error.ts';
+import { nestingProblem } from '../contract/message-limits.ts';
 import type { ApprovalRow } from '../contract/requests.ts';
 import type { Part } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
+import { digestOf } from '../protocol/canonical-json.ts';
 import { shortDigest } from '../protocol/identity.ts';
-import { defined, isRecord, parsedJson } from '../protocol/json.ts';
+import { isRecord, parsedJson } from '../protocol/json.ts';
+import { messageOf } from '../protocol/message-of.ts';
 import { visibleExcerpt } from '../protocol/visible-text.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { answerRequests, type Questions, questionsOf } from './asked-people.ts';
+import { answerRequests, type Questions, questionsOf, type Replies } from './asked-people.ts';
 import type { McpCaller } from './mcp-caller.ts';
 import { AWAIT_TURN, type OfferedTool } from './offered-tools.ts';
 import {
@@ -38,13 +41,26 @@ import {
   type TurnStanding,
 } from './turn-standing.ts';
 
-/** `_meta` of a call that may be sent twice: one key is one turn of its user, for ever. */
+/** `_meta` of a call that may be sent twice: of one user, tool and session one key is one turn, for ever. */
 export const IDEMPOTENCY_KEY = 'holdfast/idempotency-key';
+/** Metadata of the event of a message: digest of the call that has sent it under a key. */
+const CALL_OF_KEY = 'holdfast/mcp-call';
 
-/** Milliseconds that an answer waits for its turn: clients give up after 60 seconds by default. */
+/** Milliseconds after which a call is answered without its turn's end: clients give up after 60 seconds by default. */
 const HOLD = 45_000;
-const LONGEST_KEY = 1_000;
 const LONGEST_MESSAGE = 120;
+
+/** How a call has come to its turn. */
+interface CameBack {
+  /** When it is to be answered, by the clock of `performance`. */
+  until: number;
+  /** Digest of the arguments of a call with a key. */
+  call?: string | undefined;
+  /** The person's, where the call brings some. */
+  replies?: Replies;
+  /** It waits for a turn by its name. */
+  isAwaited?: boolean;
+}
 
 type Answer = CallToolResult | InputRequiredResult | CallBecomesTask;
 
@@ -53,41 +69,65 @@ export class TurnCalls {
   readonly #caller: McpCaller;
   readonly #tools: readonly OfferedTool[];
   readonly #server: Server;
+  readonly #wordsOf: (error: unknown) => string;
 
-  constructor(caller: McpCaller, tools: readonly OfferedTool[], server: Server) {
+  /** @param offer `wordsOf`: the words about an error for callers. */
+  constructor(
+    caller: McpCaller,
+    offer: { tools: readonly OfferedTool[]; server: Server; wordsOf: (error: unknown) => string },
+  ) {
     this.#caller = caller;
-    this.#tools = tools;
-    this.#server = server;
+    this.#tools = offer.tools;
+    this.#server = offer.server;
+    this.#wordsOf = offer.wordsOf;
   }
 
   /** Answers `tools/call`: with the turn's answer, with questions to the client's person, or with how to come back. */
   async call(params: CallToolRequestParams, context: ServerContext): Promise<Answer> {
     const { mcpReq } = context;
+    const until = performance.now() + HOLD;
     const state = mcpReq.requestState();
     if (state !== undefined) {
       const { turn, handle } = await this.named(state);
-      const answered = await this.answer(handle, mcpReq.inputResponses ?? {});
-      const isNew = ({ requestId }: ApprovalRow) => !answered.has(requestId);
-      return await this.#answerOf(turn, handle, context, (requests) => requests.some(isNew));
+      const replies = await this.answer(handle, mcpReq.inputResponses ?? {});
+      return await this.#answerOf(turn, handle, context, { until, replies });
     }
     const { name, arguments: args = {}, _meta } = params;
     if (name === AWAIT_TURN) {
       const { turn, handle } = await this.named(args.turn);
-      const isAnswerable = (requests: readonly ApprovalRow[]) => this.questions(requests) !== undefined;
-      return await this.#answerOf(turn, handle, context, isAnswerable);
+      return await this.#answerOf(turn, handle, context, { until, isAwaited: true });
     }
     const tool = this.#tools.find(({ definition }) => definition.name === name);
     if (tool === undefined) return errorResult(`there is no tool ${visibleExcerpt(name, LONGEST_MESSAGE)}`);
-    const message = tool.tool === undefined ? args.message : JSON.stringify({ tool: tool.tool, args });
-    if (typeof message !== 'string') return errorResult(`message: expected text, got ${kindOf(message)}`);
-    const key = _meta?.[IDEMPOTENCY_KEY];
-    const id = typeof key === 'string' && key !== '' ? shortDigest(key.slice(0, LONGEST_KEY)) : randomUUID();
+    const problem = problemOf(tool, args);
+    if (problem !== undefined) return errorResult(problem);
+    const message =
+      tool.tool === undefined ? String(args.message) : JSON.stringify({ tool: tool.tool, args });
+    const key = _meta?.[IDEMPOTENCY_KEY] ?? undefined;
+    if (key !== undefined && (typeof key !== 'string' || key === '' || !key.isWellFormed())) {
+      return errorResult(
+        `_meta.${IDEMPOTENCY_KEY}: expected text of well-formed Unicode, got ${kindOf(key)}`,
+      );
+    }
+    // Clients that count their calls do so for each tool.
+    const id = key === undefined ? randomUUID() : shortDigest(JSON.stringify([name, key]));
     const { session } = tool.tool === undefined ? args : {};
     const sessionId = typeof session === 'string' && session !== '' ? session : `mcp-${id}`;
     const turn = { sessionId, messageId: `mcp-${id}` };
     const { api, app, userId } = this.#caller;
-    const handle = await api.sendMessage({ app, userId, ...turn, rootAgent: tool.agent, message });
-    return await this.#answerOf(turn, handle, context);
+    const call = key === undefined ? undefined : digestOf(args);
+    const handle = await api.sendMessage({
+      ...{ app, userId, ...turn, rootAgent: tool.agent, message },
+      ...(call === undefined ? {} : { runConfig: { customMetadata: { [CALL_OF_KEY]: call } } }),
+    });
+    try {
+      return await this.#answerOf(turn, handle, context, { until, call });
+    } catch (error) {
+      mcpReq.signal.throwIfAborted();
+      // Another call would begin another turn.
+      const problem = `The turn has begun, and its answer can't be read: ${this.#wordsOf(error)}`;
+      return errorResult(`${problem}\nCall ${AWAIT_TURN} with turn: ${turnIdOf(turn)}, not ${name} again.`);
+    }
   }
 
   /** The caller's turn of this name. @throws HoldfastError where there is none */
@@ -107,20 +147,21 @@ export class TurnCalls {
     return await standingOf(api, { app, userId, ...turn }, handle, { ending, ...options });
   }
 
-  /** Gives answers of the client's person. @returns ids of the answered requests. */
-  async answer(
-    handle: TurnHandle,
-    responses: Readonly<Record<string, unknown>>,
-  ): Promise<ReadonlySet<string>> {
-    const { api, decides } = this.#caller;
-    if (!decides) return new Set();
-    return await answerRequests(api, await pendingRequests(api, this.#caller, handle), responses);
+  /** Gives answers of the client's person. */
+  async answer(handle: TurnHandle, responses: Readonly<Record<string, unknown>>): Promise<Replies> {
+    const { api } = this.#caller;
+    const pending = await pendingRequests(api, this.#caller, handle);
+    return await answerRequests(
+      api,
+      pending.filter((row) => this.#caller.decides(row)),
+      responses,
+    );
   }
 
   /** Questions of a turn's requests that this client's person can answer. */
   questions(requests: readonly ApprovalRow[]): Questions | undefined {
-    const { decides, pageOf } = this.#caller;
-    return decides ? questionsOf(requests, this.#server.getClientCapabilities(), pageOf) : undefined;
+    const asked = requests.filter((row) => this.#caller.decides(row));
+    return questionsOf(asked, this.#server.getClientCapabilities(), (id) => this.#caller.pageOf(id));
   }
 
   /** The result of a turn that has ended. */
@@ -133,26 +174,34 @@ export class TurnCalls {
     turn: TurnOfCall,
     handle: TurnHandle,
     context: ServerContext,
-    stopsAt?: FollowTurn['stopsAt'],
+    { until, call, replies, isAwaited = false }: CameBack,
   ): Promise<Answer> {
     const { signal } = context.mcpReq;
-    const onEvent = progressOf(context);
     const asTask = takesTasks(this.#server);
+    const unanswered = (requests: readonly ApprovalRow[]) =>
+      requests.filter(({ requestId }) => !replies?.to.has(requestId));
     const standing = await this.standing(turn, handle, {
-      time: asTask ? TASK_AFTER : HOLD,
+      time: asTask || replies?.isAllLeft ? TASK_AFTER : Math.max(TASK_AFTER, until - performance.now()),
       signal,
-      onEvent,
-      ...defined({ stopsAt }),
+      onEvent: progressOf(context),
+      stopsAt: (requests) =>
+        isAwaited ? this.questions(requests) !== undefined : unanswered(requests).length > 0,
     });
+    const sent = standing.events.find(({ author }) => author === 'user')?.customMetadata?.[CALL_OF_KEY];
+    if (call !== undefined && sent !== undefined && sent !== call) {
+      return errorResult(
+        `_meta.${IDEMPOTENCY_KEY}: another call had this key: give each call one of its own`,
+      );
+    }
     if (standing.is === 'ended') return this.result(turn, standing);
     if (asTask) return taskOfCall(turn, standing);
     const requests = standing.is === 'waiting' ? standing.requests : [];
-    const inputRequests = this.questions(requests);
+    const inputRequests = this.questions(unanswered(requests));
     if (inputRequests !== undefined) {
       // It names the turn and gives no right: the caller's own rights count for the turn, and for each answer.
       return { resultType: 'input_required', inputRequests, requestState: turnIdOf(turn) };
     }
-    return openResult(turn, requests, this.#caller.pageOf);
+    return openResult(turn, requests, this.#caller.pageOf, replies?.refused.map(messageOf));
   }
 
   /** The tool that the message has called by name; undefined where an agent has answered. */
@@ -164,6 +213,24 @@ export class TurnCalls {
       ({ tool, agent }) => tool !== undefined && tool === message.tool && authors.has(agent),
     )?.tool;
   }
+}
+
+/** The problem of arguments that no message can have; undefined without a problem. A tool checks its own. */
+function problemOf({ tool, definition }: OfferedTool, args: Record<string, unknown>): string | undefined {
+  const nesting = nestingProblem(args);
+  if (nesting !== undefined) return `arguments: ${nesting}: call it again with flatter ones`;
+  if (tool !== undefined) return undefined;
+  const fields = Object.keys(definition.inputSchema.properties ?? {});
+  const unknown = Object.keys(args).find((name) => !fields.includes(name));
+  if (unknown !== undefined) {
+    return `${visibleExcerpt(unknown, LONGEST_MESSAGE)}: unknown argument, expected ${fields.join(' and ')}`;
+  }
+  const { message, session = null } = args;
+  if (typeof message !== 'string') return `message: expected text, got ${kindOf(message)}`;
+  // A new conversation in its place would have forgotten everything.
+  return session === null || typeof session === 'string'
+    ? undefined
+    : `session: expected text, got ${kindOf(session)}`;
 }
 
 /** Tells the client of each event, where it has asked for progress. */

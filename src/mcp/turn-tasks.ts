@@ -25,7 +25,8 @@ export function taskMethods(calls: TurnCalls, { api, app, userId }: McpCaller): 
     async 'tasks/update'(taskId, { mcpReq }) {
       const { handle } = await calls.named(taskId);
       // The package takes the answers out of the parameters.
-      await calls.answer(handle, mcpReq.inputResponses ?? {});
+      const { refused } = await calls.answer(handle, mcpReq.inputResponses ?? {});
+      if (refused[0] !== undefined) throw refused[0];
       return { resultType: 'complete' };
     },
     async 'tasks/cancel'(taskId) {

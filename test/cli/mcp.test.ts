@@ -1,7 +1,7 @@
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, expect, test } from 'vitest';
-import { inTier } from '../setup/tier.ts';
+import { inTier, isDeep } from '../setup/tier.ts';
 import { binary } from './holdfast-process.ts';
 import { UserProject } from './user-project.ts';
 
@@ -13,7 +13,8 @@ test(
   async () => {
     const file = project.write(
       'agents.ts',
-      `import { LlmAgent, ToolAgent, tool } from 'holdfast';
+      `import { writeSync } from 'node:fs';
+     import { LlmAgent, ToolAgent, tool } from 'holdfast';
      import { z } from 'zod';
      const add = tool({
        name: 'add',
@@ -21,24 +22,21 @@ test(
        parameters: z.object({ a: z.number(), b: z.number() }),
        execute: ({ a, b }) => {
          console.log('adding');
+         writeSync(process.stdout.fd, 'by a logger\\n');
          return { sum: a + b };
        },
      });
      export const rootAgent = new LlmAgent({ name: 'support', description: 'Answers.', model: 'gemini-2.5-flash' });
      export const desk = new ToolAgent({ name: 'desk', tools: [add] });`,
     );
-    const { GEMINI_API_KEY: _gemini, GOOGLE_API_KEY: _google, ...env } = process.env;
-    const transport = new StdioClientTransport({
-      command: process.execPath,
-      args: [binary, 'mcp', file, '--folder', project.folder],
-      env: { ...(env as Record<string, string>), TEMPORAL_DEBUG: '1', NO_COLOR: '1' },
-      stderr: 'pipe',
-    });
+    const transport = transportTo(file);
     let told = '';
     transport.stderr?.on('data', (chunk: Buffer) => {
       told += chunk.toString();
     });
     const client = new Client({ name: 'test', version: '1' });
+    const problems: Error[] = [];
+    client.onerror = (error) => problems.push(error);
     await client.connect(transport, { timeout: 120_000 });
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual(['add', 'await_turn', 'support']);
@@ -47,14 +45,41 @@ test(
     });
     const { structuredContent } = await client.callTool({ name: 'support', arguments: { message: 'Hi' } });
     expect(structuredContent).toMatchObject({ status: 'completed', answer: expect.any(String) });
+    expect(problems).toEqual([]);
     const { pid } = transport;
     await client.close();
     await expect.poll(() => isAlive(pid)).toBe(false);
-    expect(told).toMatch(/adding/);
+    expect(told).toMatch(/adding\nby a logger/);
     expect(told).toMatch(/offers add, support to MCP clients/);
   },
   inTier(180_000, 300_000),
 );
+
+if (isDeep) {
+  test('a line that is too long ends the process, which would read no other one [mcp.stdio]', async () => {
+    const file = project.write(
+      'deaf.ts',
+      "import { LlmAgent } from 'holdfast'; export const rootAgent = new LlmAgent({ name: 'support', model: 'gemini-2.5-flash' });",
+    );
+    const transport = transportTo(file);
+    const client = new Client({ name: 'test', version: '1' });
+    await client.connect(transport, { timeout: 120_000 });
+    const { pid } = transport;
+    const call = { name: 'support', arguments: { message: 'x'.repeat(11 * 1024 * 1024) } };
+    await expect(client.callTool(call)).rejects.toThrow(/closed/i);
+    await expect.poll(() => isAlive(pid)).toBe(false);
+  });
+}
+
+function transportTo(file: string): StdioClientTransport {
+  const { GEMINI_API_KEY: _gemini, GOOGLE_API_KEY: _google, ...env } = process.env;
+  return new StdioClientTransport({
+    command: process.execPath,
+    args: [binary, 'mcp', file, '--folder', project.folder],
+    env: { ...(env as Record<string, string>), TEMPORAL_DEBUG: '1', NO_COLOR: '1' },
+    stderr: 'pipe',
+  });
+}
 
 function isAlive(pid: number | null): boolean {
   try {

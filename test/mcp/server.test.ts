@@ -14,11 +14,13 @@ import {
   type ServedGateway,
   serveGateway,
 } from '../../src/gateway/index.ts';
+import { turnIdOf, turnOfId } from '../../src/mcp/turn-answer.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { ABOUT, collecting, type LoggedLine } from '../gateway/gateway-stub.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { isDeep } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 const held = new HeldTool();
@@ -34,6 +36,13 @@ const pay = tool({
     paid.push(amount);
     return { paid: amount };
   },
+});
+const raise = tool({
+  name: 'raise',
+  description: 'Raises a limit.',
+  requireConfirmation: true,
+  approval: { approvers: ['grace'] },
+  execute: () => ({ raised: true }),
 });
 const add = tool({
   name: 'add',
@@ -69,12 +78,13 @@ const size = tool({
   }),
 });
 
-/** Tokens: `ada:run,read,approve`. */
+/** Tokens: `ada:run,read,approve`. A proxy may have checked them. */
 const access: Access = {
   reach: 'network',
   screen: () => undefined,
   authenticate: ({ headers }) => {
-    const [, name, list] = /^Bearer (\w+):([\w,]*)$/.exec(headers.get('authorization') ?? '') ?? [];
+    const [, name, list] =
+      /^Bearer (\w+):([\w,]*)$/.exec(headers.get('authorization') ?? headers.get('x-team') ?? '') ?? [];
     if (name === undefined) return 'unauthenticated';
     const permissions = list?.split(',') as Permission[];
     return {
@@ -100,12 +110,17 @@ beforeAll(async () => {
     model: 'gemini-2.5-flash',
     tools: [pay],
   });
-  const desk = new ToolAgent({ name: 'desk', tools: [add, fail, report, size, pay, held.tool()] });
+  const desk = new ToolAgent({ name: 'desk', tools: [add, fail, report, size, pay, raise, held.tool()] });
+  const counter = new ToolAgent({
+    name: 'counter',
+    tools: [tool({ name: 'serve', description: 'Serves.', execute: () => 'served' })],
+    beforeAgentCallback: () => ({ role: 'model', parts: [{ text: 'Closed today.' }] }),
+  });
   const credentialKeys = { k1: randomBytes(32).toString('base64') };
   environment = await openTurnEnvironment({
     workerOptions: { credentialKeys },
     apps: [new App({ name: 'shop', rootAgent: support })],
-    agents: [support, desk],
+    agents: [support, desk, counter],
     script: stepCalls([], 'Hello.'),
   });
   const { client, store } = environment;
@@ -117,7 +132,10 @@ beforeAll(async () => {
       ready: async () => ({ temporal: true, store: true }),
       records: store,
       credentialKeys,
-      settings: defineGateway({ publicUrl: 'https://desk.example.com', mcp: { agents: [support, desk] } }),
+      settings: defineGateway({
+        publicUrl: 'https://desk.example.com',
+        mcp: { agents: [support, desk, counter] },
+      }),
       logger: collecting(lines),
     });
   served = await serveGateway({ gateway: newGateway() });
@@ -140,10 +158,11 @@ async function connected(
   mode: 'auto' | 'legacy' = 'auto',
   capabilities: Capabilities = {},
   url = served.url,
+  autoFulfill = false,
 ) {
   const client = new Client(
     { name: 'test', version: '1' },
-    { capabilities, versionNegotiation: { mode }, inputRequired: { autoFulfill: false } },
+    { capabilities, versionNegotiation: { mode }, inputRequired: { autoFulfill } },
   );
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
   await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
@@ -156,7 +175,7 @@ describe.each(['auto', 'legacy'] as const)('a client of MCP (%s)', (mode) => {
     const { client } = connection;
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
-      ...['support', 'add', 'fail', 'report', 'order', 'pay', 'hold', 'await_turn'],
+      ...['support', 'add', 'fail', 'report', 'order', 'pay', 'raise', 'hold', 'serve', 'await_turn'],
     ]);
     expect(tools[1]).toMatchObject({
       inputSchema: { type: 'object', properties: { a: { type: 'number' } }, required: ['a', 'b'] },
@@ -179,8 +198,13 @@ describe.each(['auto', 'legacy'] as const)('a client of MCP (%s)', (mode) => {
       isError: true,
       content: [{ text: expect.stringContaining('the printer is on fire') }],
     });
+    expect(await client.callTool({ name: 'serve', arguments: {} })).toMatchObject({
+      structuredContent: { answer: 'Closed today.' },
+    });
     for (const call of [
       { name: 'support', arguments: {} },
+      { name: 'support', arguments: { message: 'Hi', session: 7 } },
+      { name: 'support', arguments: { message: 'Hi', sessionId: 's' } },
       { name: 'add', arguments: { a: 'x' } },
       { name: 'nobody', arguments: {} },
       { name: 'await_turn', arguments: { turn: 'x/y' } },
@@ -202,6 +226,7 @@ describe.each(['auto', 'legacy'] as const)('a client of MCP (%s)', (mode) => {
     expect(resources.map((resource) => resource.uri)).toContain(uri);
     const read = await client.readResource({ uri });
     expect(JSON.stringify(read)).toContain('report.txt');
+    await expect(client.listResources({ cursor: 'x' })).rejects.toThrow('cursor: expected');
     for (const none of [
       'holdfast://sessions/none',
       `${uri}/artifacts/none`,
@@ -225,6 +250,30 @@ describe('a call by MCP', () => {
     expect(
       session?.events.filter(({ event }) => event.author === 'user' && event.content?.parts?.[0]?.text),
     ).toHaveLength(1);
+  });
+
+  test('has a key of its own, whatever the key’s length [mcp.serve]', async () => {
+    await using connection = await connected();
+    const add = (a: unknown, key: unknown) =>
+      connection.client.callTool({
+        ...{ name: 'add', arguments: { a, b: 1 } },
+        _meta: { 'holdfast/idempotency-key': key },
+      });
+    const long = 'k'.repeat(2_000);
+    expect(await add(1, `${long}1`)).toMatchObject({ structuredContent: { sum: 2 } });
+    expect(await add(2, `${long}2`)).toMatchObject({ structuredContent: { sum: 3 } });
+    expect(await add(3, `${long}2`)).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('another call had this key') }],
+    });
+    const other = { name: 'report', arguments: {}, _meta: { 'holdfast/idempotency-key': `${long}1` } };
+    expect(await connection.client.callTool(other)).toMatchObject({ structuredContent: { saved: true } });
+    for (const key of [7, '', {}, '\ud800']) {
+      expect(await add(1, key)).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringContaining('idempotency-key: expected text') }],
+      });
+    }
   });
 
   test('asks the client’s person at a gate, who is attested, and goes on [mcp.people]', async () => {
@@ -270,6 +319,27 @@ describe('a call by MCP', () => {
     });
     const refused = await go({ name: 'pay', arguments: { amount: 9 } }, { action: 'decline' });
     expect(JSON.stringify(refused)).toMatch(/reject/i);
+    expect(paid).toEqual([]);
+  });
+
+  test('asks nobody again who has cancelled, and nobody who may not decide [mcp.people]', async () => {
+    await using connection = await connected(ALL, 'auto', { elicitation: { form: {} } }, served.url, true);
+    const { client } = connection;
+    let asked = 0;
+    client.setRequestHandler('elicitation/create', () => {
+      asked += 1;
+      return { action: 'cancel' };
+    });
+    const waiting = { structuredContent: { status: 'waiting', waits: [{ request: expect.any(String) }] } };
+    for (const [name, times] of [
+      ['pay', 1],
+      ['order', 1],
+      ['raise', 0],
+    ] as const) {
+      asked = 0;
+      expect(await client.callTool({ name, arguments: { amount: 8 } })).toMatchObject(waiting);
+      expect(asked).toBe(times);
+    }
     expect(paid).toEqual([]);
   });
 
@@ -345,6 +415,8 @@ describe('a call by MCP', () => {
     gateway.endStreams();
     const { structuredContent } = await called;
     expect(structuredContent).toMatchObject({ status: 'working' });
+    // It closes what is open a second later, and still answers what comes until it is gone.
+    for (const end = Date.now() + 1_200; Date.now() < end; ) await connection.client.listTools();
     await other.close();
     held.release();
     await using next = await connected();
@@ -352,6 +424,45 @@ describe('a call by MCP', () => {
     expect(await next.client.callTool({ name: 'await_turn', arguments: { turn } })).toMatchObject({
       structuredContent: { held: true },
     });
+  });
+
+  test('whose client goes away is no failure of the gateway [mcp.serve]', async () => {
+    const gateway = newGateway();
+    const other = await serveGateway({ gateway });
+    await using connection = await connected(ALL, 'auto', {}, other.url);
+    const leaving = new AbortController();
+    const called = connection.client.callTool({ name: 'hold', arguments: {} }, { signal: leaving.signal });
+    await held.begun();
+    await expect.poll(() => gateway.openStreams).toBe(1);
+    leaving.abort();
+    await expect(called).rejects.toThrow();
+    await expect.poll(() => gateway.openStreams).toBe(0);
+    await other.close();
+    expect(lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  if (isDeep) {
+    test('has a session whose latest events can be read, however long the others are [mcp.resources]', async () => {
+      await using connection = await connected();
+      const { client } = connection;
+      environment.gemini.reset(stepCalls([], 'Hello.'));
+      const session = 'long';
+      const say = (message: string) => client.callTool({ name: 'support', arguments: { message, session } });
+      for (const letter of ['a', 'b', 'c']) await say(letter.repeat(3_500_000));
+      const { contents } = await client.readResource({ uri: 'holdfast://sessions/long' });
+      const [{ text = '' } = {}] = contents as { text?: string }[];
+      const { earlierEvents, events } = JSON.parse(text) as {
+        earlierEvents: boolean;
+        events: { text: string }[];
+      };
+      expect(earlierEvents).toBe(true);
+      expect(events.map((event) => event.text[0])).toEqual(['H', 'b', 'H', 'c', 'H']);
+    });
+  }
+
+  test('has a turn whose name finds it, however long the session’s is [mcp.serve]', () => {
+    const turn = { sessionId: '日'.repeat(1_000), messageId: '日'.repeat(1_000) };
+    expect(turnOfId(turnIdOf(turn))).toEqual(turn);
   });
 
   test('begins nothing and shows nothing for others [mcp.access]', async () => {
@@ -371,6 +482,23 @@ describe('a call by MCP', () => {
       ).status;
     expect(await post('')).toBe(401);
     expect(await post('Bearer ada:read')).toBe(403);
+    const known = await fetch(`${served.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        ...{ 'x-team': `Bearer ${ALL}`, 'content-type': 'application/json' },
+        accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify({
+        ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+        params: { name: 'add', arguments: { a: 1, b: 1 } },
+      }),
+    });
+    expect(await known.text()).toContain('"sum":2');
+    await using blind = await connected('ada:run');
+    expect(await blind.client.callTool({ name: 'add', arguments: { a: 1, b: 1 } })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/has begun.*forbidden.*not add again/s) }],
+    });
     expect(await post(`Bearer ${ALL}`, '?user=bob')).toBe(404);
     expect(lines.filter(({ level }) => level === 'error')).toEqual([]);
   });

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { Writable } from 'node:stream';
 import { DefaultLogger } from '@temporalio/worker';
 import { Closing } from '../../../worker/closing.ts';
@@ -40,16 +41,20 @@ export async function mcpCommand(file: string, options: McpCommandOptions): Prom
   const closing = new Closing();
   try {
     const { api, failed } = await openApi(file, loaded, options, closing);
-    const caller = { api, app, userId: options.user, decides: true, pageOf: () => undefined };
+    const caller = { api, app, userId: options.user, decides: () => true, pageOf: () => undefined };
     const onError = (error: unknown) => note(describeError(error));
     const factory = mcpServerFactory(await mcpServerPackage(), { tools, onError }, () => caller);
     const { serveStdio, StdioServerTransport } = await import('@modelcontextprotocol/server/stdio');
     const ended = Promise.withResolvers<void>();
     process.stdin.once('end', ended.resolve).once('close', ended.resolve);
-    const serving = serveStdio(factory, {
-      transport: new StdioServerTransport(process.stdin, out),
-      onerror: onError,
-    });
+    const transport = new StdioServerTransport(process.stdin, out);
+    const serving = serveStdio(factory, { transport, onerror: onError });
+    // It also closes by itself, at a line that is too long: standard input isn't read any more then.
+    const { onclose } = transport;
+    transport.onclose = () => {
+      onclose?.();
+      ended.resolve();
+    };
     closing.add(() => serving.close());
     note(`offers ${tools.map(({ definition }) => definition.name).join(', ')} to MCP clients`);
     await Promise.race([ended.promise, signals.first, failed]);
@@ -68,6 +73,8 @@ function note(line: string): void {
 function protocolOutput(): Writable {
   const { stdout, stderr } = process;
   const write = stdout.write.bind(stdout);
+  // Loggers write to the descriptor itself. A file's stream needs its own.
+  if (stdout instanceof Socket) Object.defineProperty(stdout, 'fd', { value: stderr.fd });
   stdout.write = stderr.write.bind(stderr) as typeof stdout.write;
   return new Writable({
     write: (chunk: Buffer, _encoding, done) => void write(chunk, (error) => done(error)),

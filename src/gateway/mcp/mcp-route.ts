@@ -1,4 +1,5 @@
 import type { McpHttpHandler } from '@modelcontextprotocol/server';
+import { couldAnswer } from '../../approvals/voting.ts';
 import { GatewayClient } from '../../client/gateway-client.ts';
 import type { McpCaller } from '../../mcp/mcp-caller.ts';
 import { mcpServerFactory, mcpServerPackage } from '../../mcp/mcp-server.ts';
@@ -12,17 +13,12 @@ import type { RouteSetting } from '../route-setting.ts';
 /** Milliseconds that waiting calls have for their answers when the gateway closes. */
 const LAST_ANSWERS = 1_000;
 
-/** Headers of a caller that its requests to the gateway's own routes have, too. */
-const CALLERS_OWN = [
-  'authorization',
-  'host',
-  'origin',
-  'sec-fetch-site',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'forwarded',
-];
+/**
+ * Headers about a request's own body, answer and connection. All others tell who asks, to whatever access the gateway has: the caller's
+ * requests to the gateway's own routes have them, too.
+ */
+const OF_ITSELF =
+  /^(accept|accept-.*|content-.*|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|range|if-.*|last-event-id|mcp-.*)$/;
 
 /**
  * `/mcp`: the app's agents and tools by MCP over Streamable HTTP, with the gateway's own authentication. Each request asks the other
@@ -58,7 +54,10 @@ export function mcpRoute(app: GatewayHono, setting: RouteSetting): void {
     const onError = (error: unknown) => logger.error('a request by MCP has failed', { error });
     const factory = mcpServerFactory(server, { tools, onError }, callerIn);
     const made = server.createMcpHandler(factory);
-    const close = () => void made.close().catch(onError);
+    const close = () => {
+      handler = undefined;
+      made.close().catch(onError);
+    };
     // Calls that wait answer first, and open subscriptions end.
     const end = () => void setTimeout(close, LAST_ANSWERS).unref();
     if (setting.closing.aborted) end();
@@ -68,12 +67,10 @@ export function mcpRoute(app: GatewayHono, setting: RouteSetting): void {
 
   function callerOf(context: GatewayContext): McpCaller {
     const { req, env } = context;
-    const kept = CALLERS_OWN.flatMap((name) => {
-      const value = req.header(name);
-      return value === undefined ? [] : [[name, value] as const];
-    });
+    const kept = [...req.raw.headers].filter(([name]) => !OF_ITSELF.test(name));
     const fetch: typeof globalThis.fetch = async (input, init) => {
       const request = new Request(input, init);
+      request.headers.delete('authorization');
       for (const [name, value] of kept) request.headers.set(name, value);
       const answer = await app.fetch(request, env);
       // A network's body ends with its request's signal.
@@ -82,11 +79,13 @@ export function mcpRoute(app: GatewayHono, setting: RouteSetting): void {
     };
     const names = whose(context);
     const principal = context.get('principal');
+    const { person } = principal;
+    const decides = principal.may({ permission: 'approve', ...names }) === 'allowed';
     return {
       ...names,
       api: new GatewayClient({ url: new URL(req.url).origin, token: '', fetch }),
       ending: setting.closing,
-      decides: principal.may({ permission: 'approve', ...names }) === 'allowed',
+      decides: (request) => decides && (person === undefined || couldAnswer(request, person)),
       pageOf: (requestId) =>
         publicUrl === undefined || setting.keys === undefined || settings?.inbox?.enabled === false
           ? undefined
