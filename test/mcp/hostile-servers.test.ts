@@ -111,9 +111,7 @@ describe('a server that', () => {
     });
     const lines = await lineOf(() => toolset.getTools().catch(() => undefined));
     // The list is asked for once more, on a new connection.
-    expect([...new Set(lines)]).toEqual([
-      expect.stringMatching(/sends more than 1000 messages a second/),
-    ]);
+    expect([...new Set(lines)]).toEqual([expect.stringMatching(/sends more than 1000 messages a second/)]);
     await toolset.close();
   });
 

@@ -416,7 +416,10 @@ describe('a call by MCP', () => {
     const { structuredContent } = await called;
     expect(structuredContent).toMatchObject({ status: 'working' });
     // It closes what is open a second later, and still answers what comes until it is gone.
-    for (const end = Date.now() + 1_200; Date.now() < end; ) await connection.client.listTools();
+    const later = Date.now() + 1_200;
+    const answersLater = async () =>
+      (await connection.client.listTools()).tools.length > 0 && Date.now() > later;
+    await expect.poll(answersLater, { interval: 100 }).toBe(true);
     await other.close();
     held.release();
     await using next = await connected();
