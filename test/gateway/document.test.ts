@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { isDeep } from '../setup/tier.ts';
 import { type Document, DocumentCheck, readDocument } from './document-check.ts';
 import { ABOUT, HOST, stubGateway } from './gateway-stub.ts';
 
@@ -38,24 +39,26 @@ describe('the document', () => {
     }
   });
 
-  test('has valid schemas, whose references all lead somewhere [gateway.document]', () => {
-    const check = new DocumentCheck(document);
-    for (const name of Object.keys(document.components.schemas)) {
-      expect(() => check.validator(['components', 'schemas', name])).not.toThrow();
-    }
-    for (const { path, method, operation } of operations()) {
-      for (const [status, { content = {} }] of Object.entries(operation.responses)) {
-        for (const type of Object.keys(content)) {
-          const steps = ['paths', path, method, 'responses', status, 'content', type, 'schema'];
-          expect(() => check.validator(steps)).not.toThrow();
+  if (isDeep) {
+    test('has valid schemas, whose references all lead somewhere [gateway.document]', () => {
+      const check = new DocumentCheck(document);
+      for (const name of Object.keys(document.components.schemas)) {
+        expect(() => check.validator(['components', 'schemas', name])).not.toThrow();
+      }
+      for (const { path, method, operation } of operations()) {
+        for (const [status, { content = {} }] of Object.entries(operation.responses)) {
+          for (const type of Object.keys(content)) {
+            const steps = ['paths', path, method, 'responses', status, 'content', type, 'schema'];
+            expect(() => check.validator(steps)).not.toThrow();
+          }
+        }
+        for (const type of Object.keys(operation.requestBody?.content ?? {})) {
+          expect(type).toBe(operation.operationId === 'putArtifact' ? '*/*' : 'application/json');
+          check.validator(['paths', path, method, 'requestBody', 'content', type, 'schema']);
         }
       }
-      for (const type of Object.keys(operation.requestBody?.content ?? {})) {
-        expect(type).toBe(operation.operationId === 'putArtifact' ? '*/*' : 'application/json');
-        check.validator(['paths', path, method, 'requestBody', 'content', type, 'schema']);
-      }
-    }
-  });
+    });
+  }
 
   test('says which routes need a token, and it is so [gateway.document]', async () => {
     for (const { path, method, operation } of operations()) {

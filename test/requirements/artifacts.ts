@@ -79,7 +79,7 @@ export const ARTIFACTS: Rows = {
     'deep',
   ],
   'compaction.whole': ['holdfast', 'A compacted session keeps all its events.'],
-  'compaction.once': ['holdfast', 'A step whose model fails has its summary made once.'],
+  'compaction.once': ['holdfast', 'A step whose model fails has its summary made once.', 'deep'],
   'compaction.truncate': [
     'adk-js: TruncatingContextCompactor',
     'The oldest events are left out of requests.',

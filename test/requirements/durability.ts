@@ -11,7 +11,7 @@ export const DURABILITY: Rows = {
     'holdfast',
     'The next release upgrades a store while workers of both run; both finish their turns on it.',
   ],
-  'store.full': ['holdfast', 'A full disk is a clear error, and nothing is corrupt.'],
+  'store.full': ['holdfast', 'A full disk is a clear error, and nothing is corrupt.', 'deep'],
   'session.create': ['adk-js: SessionService', 'A session is created once; a second of its name is refused.'],
   'session.get': [
     'adk-js: getSession',

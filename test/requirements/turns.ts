@@ -351,6 +351,7 @@ export const TURNS: Rows = {
   'turn.crash.model': [
     'adk-python: #5466',
     'Killed during a model call, the turn completes after a restart.',
+    'deep',
   ],
   'turn.crash.tool': ['adk-python: #1851', 'Killed during a tool, the call runs again under its own key.'],
   'turn.crash.unknown': [
@@ -461,7 +462,7 @@ export const TURNS: Rows = {
     'holdfast',
     '`--json` prints one ADK event per line; any other line has a `type`, and remarks are on standard error.',
   ],
-  'cli.attach': ['holdfast', 'A message that was answered is printed, not asked again.'],
+  'cli.attach': ['holdfast', 'A message that was answered is printed, not asked again.', 'deep'],
   'cli.crash': ['adk-python: #5466', 'Killed and run again, the command finishes the turn.', 'deep'],
   'cli.interrupt': ['holdfast', 'Interrupted, it says how to go on.'],
   'cli.interruptHung': [
@@ -486,10 +487,10 @@ export const TURNS: Rows = {
     "Folders that share a Temporal server don't take up each other's turns.",
     'deep',
   ],
-  'cli.failed': ['holdfast', 'A failed turn exits with 1 and keeps its events.'],
+  'cli.failed': ['holdfast', 'A failed turn exits with 1 and keeps its events.', 'deep'],
   'cli.input': ['holdfast', 'Bad input is a clear error and a non-zero exit, nothing half-written.'],
   'cli.owner': ['holdfast', 'A second owner of the folder is refused, with what to do.', 'deep'],
-  'cli.server': ['holdfast', 'A server that is down is a clear error.'],
+  'cli.server': ['holdfast', 'A server that is down is a clear error.', 'deep'],
   'cli.store': ['holdfast', 'A store that is down is a clear error, without its password.', 'deep'],
   'cli.port': ['holdfast', 'A port that is taken is a sentence with the next step.'],
   'cli.apps': ['holdfast', 'An app that is not there is refused, with the one that was meant.'],

@@ -7,7 +7,7 @@ import { App } from '../../src/app/app.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { createWorker } from '../../worker/index.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
-import { isDeep } from '../setup/tier.ts';
+import { isDeep, someOf } from '../setup/tier.ts';
 import { TreeScene } from './scene.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';
 
@@ -99,10 +99,12 @@ test('what a call gives it of a budget counts where it lives [tree.budget]', asy
   expect(JSON.stringify(await scene.responses())).toContain('HOLDFAST_BUDGET_EXCEEDED');
 });
 
-test.each([
-  ['is not known', false],
-  ['has no budgets', true],
-])('what its app keeps a turn to holds where the app %s [tree.budget]', async (_where, isKnown) => {
+test.each(
+  someOf<[string, boolean]>([
+    ['is not known', false],
+    ['has no budgets', true],
+  ]),
+)('what its app keeps a turn to holds where the app %s [tree.budget]', async (_where, isKnown) => {
   const own = tool({ name: 'own', description: 'd', execute: () => ({}) });
   const librarian = new Speaking('librarian', [calling({ name: 'own' })], { tools: [own] });
   const absent = new Speaking('librarian', ['I am not here.'], { description: 'finds books' });

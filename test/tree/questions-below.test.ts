@@ -122,8 +122,6 @@ type Case = readonly [kind: GateKind, way: keyof typeof WAYS];
 /** Each kind and each way once. */
 const FEW: readonly Case[] = [
   ['confirmation', 'the gateway'],
-  ['confirmation', 'a signal to the root'],
-  ['input', 'an update of the root'],
   ['credential', 'a client'],
 ];
 const ALL = Object.keys(KINDS).flatMap((kind) =>

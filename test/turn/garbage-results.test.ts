@@ -16,7 +16,7 @@ import { GARBAGE, GarbageAnswers, garbage } from '../setup/garbage-answers.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { jobTool, openJobEnvironment, responsesOf, startJobTurn } from '../setup/job-turns.ts';
 import { stepCalls } from '../setup/scripts.ts';
-import { inTier, isDeep } from '../setup/tier.ts';
+import { inTier, isDeep, someOf } from '../setup/tier.ts';
 import type { TurnEnvironment } from '../setup/turn-environment.ts';
 
 const CODE = 'HOLDFAST_UNUSABLE_RESULT';
@@ -97,10 +97,12 @@ async function lastError(sessionId: string): Promise<string | undefined> {
 }
 
 describe('garbage in the place of a result', () => {
-  test.each([
-    ['first', 0],
-    ['second', 1],
-  ] as const)('of the %s model step: the turn fails and says so [garbage.turn]', async (_which, behind) => {
+  test.each(
+    someOf<[string, number]>([
+      ['first', 0],
+      ['second', 1],
+    ]),
+  )('of the %s model step: the turn fails and says so [garbage.turn]', async (_which, behind) => {
     for (const value of garbage(2 + behind)) {
       const sessionId = randomUUID();
       answers.plant(names.CALL_MODEL, value, { behind });

@@ -91,10 +91,11 @@ describe.concurrent('SIGKILL of the worker of a gated call', () => {
       }),
   );
 
-  test.each([
+  const asked = [
     [true, { effects: 2, told: { held: true } }],
-    ...inTier([], [[false, { effects: 1, told: UNKNOWN }] as const]),
-  ] as const)(
+    [false, { effects: 1, told: UNKNOWN }],
+  ] as const;
+  test.each(inTier<readonly (typeof asked)[number][]>([], asked))(
     'whose tool has a person asked about unknown outcomes; answered %s [turn.crash.unknown] [confirm.inside]',
     (confirmed, outcome) =>
       play(asks('hold_asking'), async (scene) => {

@@ -13,7 +13,6 @@ import {
 } from '../../src/index.ts';
 import { call, type TestEnvironment, text } from '../../src/testing/index.ts';
 import { openPlacedEnvironment } from '../setup/placed-environment.ts';
-import { isDeep } from '../setup/tier.ts';
 
 const pay = tool({
   name: 'pay',
@@ -74,46 +73,40 @@ describe('a runner of a tree', () => {
     };
   };
 
-  if (isDeep) {
-    test('is told what the agent of a call asks, and answers it there [agentTool.gates] [tree.requests]', async () => {
-      const desk = new LlmAgent({
-        name: 'desk',
-        model,
-        instruction: 'I am desk.',
-        tools: [new AgentTool({ agent: payer() })],
-      });
-      const { run, names } = await open(desk);
-      const first = await run('go');
-      expect(saidBy(first)).toEqual(['desk: payer', `payer: ${REQUEST_CONFIRMATION_FUNCTION_CALL_NAME}`]);
-      expect(await env.client.approvals.list(names)).toMatchObject([{ path: ['desk', 'payer'] }]);
-      expect(saidBy(await run(approving(first)))).toEqual(['desk: ← payer', 'desk: desk is done']);
+  test('is told what the agent of a call asks, and answers it there [agentTool.gates] [tree.requests]', async () => {
+    const desk = new LlmAgent({
+      name: 'desk',
+      model,
+      instruction: 'I am desk.',
+      tools: [new AgentTool({ agent: payer() })],
     });
-  }
+    const { run, names } = await open(desk);
+    const first = await run('go');
+    expect(saidBy(first)).toEqual(['desk: payer', `payer: ${REQUEST_CONFIRMATION_FUNCTION_CALL_NAME}`]);
+    expect(await env.client.approvals.list(names)).toMatchObject([{ path: ['desk', 'payer'] }]);
+    expect(saidBy(await run(approving(first)))).toEqual(['desk: ← payer', 'desk: desk is done']);
+  });
 
-  if (isDeep) {
-    test('goes on with an agent of a sequence behind the answer [flow.resume]', async () => {
-      const { run } = await open(new SequentialAgent({ name: 'row', subAgents: [payer()] }));
-      const first = await run('go');
-      expect(saidBy(first)).toEqual(['payer: pay', `payer: ${REQUEST_CONFIRMATION_FUNCTION_CALL_NAME}`]);
-      expect(saidBy(await run(approving(first)))).toEqual(['payer: ← pay', 'payer: paid']);
-    });
-  }
+  test('goes on with an agent of a sequence behind the answer [flow.resume]', async () => {
+    const { run } = await open(new SequentialAgent({ name: 'row', subAgents: [payer()] }));
+    const first = await run('go');
+    expect(saidBy(first)).toEqual(['payer: pay', `payer: ${REQUEST_CONFIRMATION_FUNCTION_CALL_NAME}`]);
+    expect(saidBy(await run(approving(first)))).toEqual(['payer: ← pay', 'payer: paid']);
+  });
 
-  if (isDeep) {
-    test('leaves it to the tree who answers the next message [transfer.next]', async () => {
-      const helper = new LlmAgent({
-        name: 'payer',
-        model,
-        instruction: 'I am payer.',
-        tools: [tool({ name: 'pay', description: 'd', execute: () => ({ paid: true }) })],
-      });
-      const root = new LlmAgent({ name: 'root', model, instruction: 'I am root.', subAgents: [helper] });
-      const { run } = await open(root);
-      expect(saidBy(await run('go')).slice(-2)).toEqual(['payer: ← pay', 'payer: paid']);
-      // ADK's rule: who has answered goes on, with no hop through the root.
-      expect(saidBy(await run('more'))).toEqual(['payer: pay', 'payer: ← pay', 'payer: paid']);
+  test('leaves it to the tree who answers the next message [transfer.next]', async () => {
+    const helper = new LlmAgent({
+      name: 'payer',
+      model,
+      instruction: 'I am payer.',
+      tools: [tool({ name: 'pay', description: 'd', execute: () => ({ paid: true }) })],
     });
-  }
+    const root = new LlmAgent({ name: 'root', model, instruction: 'I am root.', subAgents: [helper] });
+    const { run } = await open(root);
+    expect(saidBy(await run('go')).slice(-2)).toEqual(['payer: ← pay', 'payer: paid']);
+    // ADK's rule: who has answered goes on, with no hop through the root.
+    expect(saidBy(await run('more'))).toEqual(['payer: pay', 'payer: ← pay', 'payer: paid']);
+  });
 
   test('has its own tree answer, also a message that waits behind another turn [transfer.next]', async () => {
     const release = Promise.withResolvers<void>();

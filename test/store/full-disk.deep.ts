@@ -5,7 +5,6 @@ import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { StoreUnavailable } from '../../src/store/store-errors.ts';
 import { putStore } from '../setup/made-store.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
-import { inTier, isDeep } from '../setup/tier.ts';
 import { makeSmallDisk, type SmallDisk } from './small-disk.ts';
 import { newNames, Turn } from './suite/turns/turn.ts';
 
@@ -76,7 +75,7 @@ if (reason !== undefined) {
   test.skip(`a full disk: ${reason}`, () => undefined);
 } else {
   describe('PGlite', () => {
-    test.each(cases.slice(0, inTier(1, cases.length)))(
+    test.each(cases)(
       '%s can not grow: a clear error, then the same store goes on [store.full]',
       async (_what, megabytes) => {
         const disk = smallDisk(128);
@@ -96,20 +95,18 @@ if (reason !== undefined) {
       },
     );
 
-    if (isDeep) {
-      test('a store can not be made: a clear error, then it is made [store.full]', async () => {
-        const disk = smallDisk(128);
-        const folder = join(disk.folder, 'home');
-        disk.fill(8);
-        expectFull(await openStore({ folder }).catch((error: unknown) => error), folder);
-        disk.makeRoom();
-        await (await openStore({ folder })).close();
-      });
-    }
+    test('a store can not be made: a clear error, then it is made [store.full]', async () => {
+      const disk = smallDisk(128);
+      const folder = join(disk.folder, 'home');
+      disk.fill(8);
+      expectFull(await openStore({ folder }).catch((error: unknown) => error), folder);
+      disk.makeRoom();
+      await (await openStore({ folder })).close();
+    });
   });
 
   describe('PostgreSQL', () => {
-    test.each(cases.slice(0, inTier(1, cases.length)))(
+    test.each(cases)(
       '%s can not grow: a clear error, then the same store goes on [store.full]',
       async (_what, megabytes) => {
         const disk = smallDisk(256);

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { callKeyOf, invocationIdOf } from '../../src/protocol/identity.ts';
 import { JOB_APP } from '../setup/job-apps.ts';
 import { JobStage } from '../setup/job-stage.ts';
-import { inTier, isDeep } from '../setup/tier.ts';
 import { Findings } from '../soak/violation.ts';
 import { checkJob } from './checks.ts';
 import { gatherJobs, untilAtRest } from './evidence.ts';
@@ -29,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-test.each(SESSIONS.slice(0, inTier(1, SESSIONS.length)))(
+test.each(SESSIONS)(
   'a turn that is terminated before it has told its model that a job goes on: what is %s is told once, by the next turn [job.detach]',
   async (sessionId) => {
     await stage.worker.start();
@@ -58,42 +57,38 @@ test.each(SESSIONS.slice(0, inTier(1, SESSIONS.length)))(
   120_000,
 );
 
-if (isDeep) {
-  test('a turn that is cancelled while the worker of its call dies: who does the job is told [job.cancel]', async () => {
-    await stage.worker.start();
-    const job = await OrderedJob.begin(stage, 'order', { holds: true });
-    await job.ran();
-    const handle = stage.temporal.workflow.getHandle(job.workflowId);
-    await handle.cancel();
-    await expect
-      .poll(async () => (await handle.fetchHistory()).events?.map(({ eventType }) => eventType), {
-        timeout: 30_000,
-        interval: 20,
-      })
-      .toContain(CANCEL_REQUESTED);
-    // It hears of the cancellation by a heartbeat only.
-    await stage.worker.kill();
-    await untilAtRest(stage, job.names);
-    await stage.worker.stop();
-    const [evidence] = await gatherJobs(stage, job.names);
-    expect(evidence?.row).toMatchObject({ mode: 'started', status: 'cancelled' });
-    expect(evidence?.notes.filter(({ what }) => what === 'told')).toHaveLength(1);
-  }, 120_000);
-}
+test('a turn that is cancelled while the worker of its call dies: who does the job is told [job.cancel]', async () => {
+  await stage.worker.start();
+  const job = await OrderedJob.begin(stage, 'order', { holds: true });
+  await job.ran();
+  const handle = stage.temporal.workflow.getHandle(job.workflowId);
+  await handle.cancel();
+  await expect
+    .poll(async () => (await handle.fetchHistory()).events?.map(({ eventType }) => eventType), {
+      timeout: 30_000,
+      interval: 20,
+    })
+    .toContain(CANCEL_REQUESTED);
+  // It hears of the cancellation by a heartbeat only.
+  await stage.worker.kill();
+  await untilAtRest(stage, job.names);
+  await stage.worker.stop();
+  const [evidence] = await gatherJobs(stage, job.names);
+  expect(evidence?.row).toMatchObject({ mode: 'started', status: 'cancelled' });
+  expect(evidence?.notes.filter(({ what }) => what === 'told')).toHaveLength(1);
+}, 120_000);
 
-if (isDeep) {
-  test('a turn that is cancelled as its job was: who does the job is told [job.cancel]', async () => {
-    await stage.worker.start();
-    const job = await OrderedJob.begin(stage, 'order', { holds: true });
-    const { jobId } = await job.ran();
-    await stage.worker.stop();
-    await stage.client.jobs.cancel(jobId, { reason: 'too dear' });
-    await stage.temporal.workflow.getHandle(job.workflowId).cancel();
-    await stage.worker.start();
-    await untilAtRest(stage, job.names);
-    await stage.worker.stop();
-    const [evidence] = await gatherJobs(stage, job.names);
-    expect(evidence?.row).toMatchObject({ status: 'cancelled', endedBy: 'operator' });
-    expect(evidence?.notes.filter(({ what }) => what === 'told')).toHaveLength(1);
-  }, 120_000);
-}
+test('a turn that is cancelled as its job was: who does the job is told [job.cancel]', async () => {
+  await stage.worker.start();
+  const job = await OrderedJob.begin(stage, 'order', { holds: true });
+  const { jobId } = await job.ran();
+  await stage.worker.stop();
+  await stage.client.jobs.cancel(jobId, { reason: 'too dear' });
+  await stage.temporal.workflow.getHandle(job.workflowId).cancel();
+  await stage.worker.start();
+  await untilAtRest(stage, job.names);
+  await stage.worker.stop();
+  const [evidence] = await gatherJobs(stage, job.names);
+  expect(evidence?.row).toMatchObject({ status: 'cancelled', endedBy: 'operator' });
+  expect(evidence?.notes.filter(({ what }) => what === 'told')).toHaveLength(1);
+}, 120_000);
