@@ -236,8 +236,8 @@ describe('a turn that waits for an approval', () => {
   }
 });
 
-describe('other things that people are asked', () => {
-  if (isDeep) {
+if (isDeep) {
+  describe('other things that people are asked', () => {
     test('input is checked by the schema that is shown [input.request]', async () => {
       const { run, request } = await waiting('asked', 'ask');
       expect((await command('approvals', 'show', request)).stdout).toMatch(/schema {2,}\{/);
@@ -254,9 +254,7 @@ describe('other things that people are asked', () => {
         last: expect.stringContaining('"size":"L"'),
       });
     });
-  }
 
-  if (isDeep) {
     test('a credential is stored from standard input, given by its reference, and in no output [credential.request] [credential.secret]', async () => {
       const { run, request } = await waiting('charged', 'charge');
       const whose = ['--app', 'desk', '--user', 'user', '--name', 'cards', '--type', 'bearer'];
@@ -287,5 +285,5 @@ describe('other things that people are asked', () => {
       expect(removed).toMatchObject({ code: 0, stdout: `${ref} is removed\n` });
       expect(await command('credentials', 'remove', 'cards', '--app', 'desk')).toMatchObject({ code: 1 });
     });
-  }
-});
+  });
+}
