@@ -1,15 +1,20 @@
 import { parseArgs } from 'node:util';
 import { OpenAPIToolset } from '../src/tools/openapi/openapi-toolset.ts';
+import { benchMcpCalls } from './mcp-calls.ts';
 import { median, table } from './statistics.ts';
 
 /**
- * Tools from outside: the definition of a large OpenAPI document, from its text to the tools of one tag, the longest time for which the
+ * Tools from outside: calls of an MCP server (see mcp-calls.ts), and the definition of a large OpenAPI document, from its text to the tools of one tag, the longest time for which the
  * worker stands still meanwhile, and what a later request costs.
  */
 const { values: options } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' }, bytes: { type: 'string', default: '10000000' } },
+  options: {
+    rounds: { type: 'string', default: '9' },
+    bytes: { type: 'string', default: '10000000' },
+    quick: { type: 'boolean', default: false },
+  },
 });
-const rounds = Number(options.rounds);
+const rounds = options.quick ? 3 : Number(options.rounds);
 const text = documentOf(Number(options.bytes));
 
 const took: number[] = [];
@@ -41,6 +46,8 @@ process.stdout.write(
     [`declarations of ${count} operations in each request, bytes`, String(declared), ''],
   ]),
 );
+
+process.stdout.write(`\n\n${await benchMcpCalls({ rounds, calls: options.quick ? 200 : 1_000 })}\n`);
 
 /** Operations whose bodies and answers refer to schemas that refer to each other, up to a size. */
 function documentOf(bytes: number): string {

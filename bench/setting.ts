@@ -32,6 +32,8 @@ export interface SettingOptions {
   apps?: readonly App[];
   /** Wraps the worker's store. */
   around?: (store: Store) => Store;
+  /** The work of a bare turn's call. Defaults to bytes, made at once. */
+  bareWork?: (turn: BareTurn) => Promise<string>;
   /** Called when the awaited activity of a bare turn begins, after its write. */
   onBareBegin?: () => void;
 }
@@ -92,7 +94,8 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
     maxCachedWorkflows: 200,
     activities: {
       bareModel: (turn: BareTurn) => write(turn, 'asked'),
-      work: (turn: BareTurn) => write(turn, 'x'.repeat(turn.resultBytes)),
+      work: async (turn: BareTurn) =>
+        await write(turn, (await options.bareWork?.(turn)) ?? 'x'.repeat(turn.resultBytes)),
       workGiven: async (turn: BareTurn) => {
         await write(turn, 'given');
         options.onBareBegin?.();

@@ -29,6 +29,16 @@ export const OUTSIDE_TOOLS: Rows = {
   'mcp.hints': ['holdfast', 'Hints of a server tighten a policy, and loosen it only where they are trusted.'],
   'mcp.pool': ['holdfast', 'No two principals share a connection, and no connection stays.'],
   'mcp.processes': ['holdfast', 'No process of a server outlives its toolset.'],
+  'mcp.leaks': [
+    'holdfast',
+    '100 connections to programs, and 100 over HTTP, leave no process, no pipe, no request and no socket.',
+    'deep',
+  ],
+  'mcp.own': [
+    'holdfast',
+    'An agent calls agents and tools of another Holdfast by MCP: at once, as a task, and with its questions to people.',
+    'deep',
+  ],
   'mcp.restart': ['holdfast', 'A server that was away is connected to again.'],
   'mcp.names': ['holdfast', 'Each tool of a server has a name that models take.'],
   'mcp.failures': ['holdfast', 'A call that may have run is repeated only where that does no harm.'],
