@@ -34,8 +34,11 @@ export function settingsOf({ apps }: Deployment, app: string, terms?: AppTerms):
   const own = apps.get(app)?.durable ?? DEFAULT_APP_SETTINGS;
   if (terms === undefined) return own;
   // The scheduler of an activity names them, so approvers and receivers of notices are never among them.
-  const { budgets, prices, runConfig } = terms;
-  return { ...own, budgets, runConfig, prices: { ...own.prices, ...prices } };
+  const { budgets, runConfig } = terms;
+  const prices = Object.entries(terms.prices).map(
+    ([model, price]) => [model, { cacheWriteInput: price.input, ...price }] as const,
+  );
+  return { ...own, budgets, runConfig, prices: { ...own.prices, ...Object.fromEntries(prices) } };
 }
 
 /** The settings that go with an agent of another task queue. */

@@ -29,6 +29,7 @@ export function chatSpan(facts: AgentFacts & { model: string; step: number; atte
 
 export function answeredChat({ usageMetadata, modelVersion, finishReason, errorCode }: LlmResponse): SpanEnd {
   const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount } = usageMetadata ?? {};
+  const { cachedContentTokenCount, cacheWriteTokenCount } = usageMetadata ?? {};
   const outputTokens =
     candidatesTokenCount === undefined && thoughtsTokenCount === undefined
       ? undefined
@@ -38,6 +39,8 @@ export function answeredChat({ usageMetadata, modelVersion, finishReason, errorC
       'gen_ai.response.model': modelVersion,
       'gen_ai.response.finish_reasons': finishReason === undefined ? undefined : [finishReason],
       'gen_ai.usage.input_tokens': promptTokenCount,
+      'gen_ai.usage.cache_read.input_tokens': cachedContentTokenCount,
+      'gen_ai.usage.cache_creation.input_tokens': cacheWriteTokenCount,
       'gen_ai.usage.output_tokens': outputTokens,
     }),
     ...(errorCode === undefined ? {} : { error: { type: errorType(errorCode) } }),

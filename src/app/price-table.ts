@@ -16,6 +16,12 @@ export interface ModelPrice {
    * @default input
    */
   cachedInput?: number;
+  /**
+   * Tokens of the prompt that the provider wrote into its cache.
+   *
+   * @default input
+   */
+  cacheWriteInput?: number;
 }
 
 /**
@@ -30,7 +36,7 @@ export type PriceTable = Readonly<Record<string, ModelPrice>>;
 /** A {@link PriceTable} that was checked, its defaults filled in. */
 export type ResolvedPriceTable = Readonly<Record<string, Readonly<Required<ModelPrice>>>>;
 
-const FIELDS = ['input', 'output', 'cachedInput'];
+const FIELDS = ['input', 'output', 'cachedInput', 'cacheWriteInput'];
 
 /** @throws DefinitionError */
 export function resolvePriceTable(owner: string, field: string, table: unknown = {}): ResolvedPriceTable {
@@ -77,7 +83,12 @@ function resolvePrice(
     });
   };
   const input = amount('input');
-  return Object.freeze({ input, output: amount('output'), cachedInput: amount('cachedInput', input) });
+  return Object.freeze({
+    input,
+    output: amount('output'),
+    cachedInput: amount('cachedInput', input),
+    cacheWriteInput: amount('cacheWriteInput', input),
+  });
 }
 
 function quoted(model: string): string {

@@ -1,4 +1,4 @@
-import type { Content } from '@google/genai';
+import type { Content, GenerateContentResponseUsageMetadata } from '@google/genai';
 
 export type {
   CitationMetadata,
@@ -9,11 +9,16 @@ export type {
   FunctionCall,
   FunctionDeclaration,
   FunctionResponse,
-  GenerateContentResponseUsageMetadata,
   GroundingMetadata,
   Part,
   Transcription,
 } from '@google/genai';
+
+/** Tokens of a model call: the counts of Gemini, and one that other providers have. */
+export interface LlmUsageMetadata extends GenerateContentResponseUsageMetadata {
+  /** Tokens of the prompt that the provider wrote into its cache: a part of `promptTokenCount`. */
+  cacheWriteTokenCount?: number;
+}
 
 /**
  * The text parts of a content, thoughts left out.

@@ -4,8 +4,8 @@ import type {
   FinishReason,
   FunctionCall,
   FunctionResponse,
-  GenerateContentResponseUsageMetadata,
   GroundingMetadata,
+  LlmUsageMetadata,
   Transcription,
 } from './content.ts';
 import { createEventActions, type EventActions } from './event-actions.ts';
@@ -57,7 +57,7 @@ export interface Event {
   interrupted?: boolean;
   /** JSON only. */
   customMetadata?: { [key: string]: unknown };
-  usageMetadata?: GenerateContentResponseUsageMetadata;
+  usageMetadata?: LlmUsageMetadata;
   finishReason?: FinishReason;
   inputTranscription?: Transcription;
   outputTranscription?: Transcription;

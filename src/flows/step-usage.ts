@@ -1,6 +1,6 @@
 import type { ModelPrice, ResolvedPriceTable } from '../app/price-table.ts';
 import type { TurnUsage } from '../contract/sessions.ts';
-import type { GenerateContentResponseUsageMetadata } from '../events/content.ts';
+import type { LlmUsageMetadata } from '../events/content.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
 import { defined } from '../protocol/json.ts';
 
@@ -18,15 +18,17 @@ const UNIT = 1_000_000;
 export function costOf(
   prices: ResolvedPriceTable,
   model: string,
-  usage: GenerateContentResponseUsageMetadata | undefined,
+  usage: LlmUsageMetadata | undefined,
 ): number | undefined {
   const price = priceOf(prices, model);
   if (price === undefined || typeof usage !== 'object' || usage === null) return undefined;
   const prompt = tokenCount(usage.promptTokenCount);
   const cached = Math.min(tokenCount(usage.cachedContentTokenCount), prompt);
-  const input = prompt - cached + tokenCount(usage.toolUsePromptTokenCount);
+  const written = Math.min(tokenCount(usage.cacheWriteTokenCount), prompt - cached);
+  const input = prompt - cached - written + tokenCount(usage.toolUsePromptTokenCount);
   const output = tokenCount(usage.candidatesTokenCount) + tokenCount(usage.thoughtsTokenCount);
-  return (input * price.input + cached * price.cachedInput + output * price.output) / UNIT;
+  const ofCaches = cached * price.cachedInput + written * price.cacheWriteInput;
+  return (input * price.input + ofCaches + output * price.output) / UNIT;
 }
 
 /** The price of the exact name, else of the longest beginning. */

@@ -4,10 +4,10 @@ import type {
   Content,
   FinishReason,
   GenerateContentResponse,
-  GenerateContentResponseUsageMetadata,
   GroundingMetadata,
   SafetyRating,
 } from '@google/genai';
+import type { LlmUsageMetadata } from '../events/content.ts';
 
 /** A model's answer, or a piece of one. Semantics: `LlmResponse` of `@google/adk` 2.0.0, without the live fields. */
 export interface LlmResponse {
@@ -26,7 +26,7 @@ export interface LlmResponse {
   /** JSON only. */
   customMetadata?: { [key: string]: unknown };
   /** Tokens of the whole call. */
-  usageMetadata?: GenerateContentResponseUsageMetadata;
+  usageMetadata?: LlmUsageMetadata;
   finishReason?: FinishReason;
   /** The model that answered, as the provider names it. */
   modelVersion?: string;

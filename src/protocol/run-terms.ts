@@ -32,8 +32,10 @@ export interface BudgetAbove extends Omit<RunBudget, 'time'> {
 /** Limits that an app sets for its turns. Workers of another task queue may not know the app. */
 export interface AppTerms {
   budgets: { turn: RunBudget; session: RunBudget };
-  /** By the model's name, or its beginning and `*`; per million tokens. */
-  prices: Readonly<Record<string, { input: number; output: number; cachedInput: number }>>;
+  /** By the model's name, or its beginning and `*`; per million tokens. Older releases sent no `cacheWriteInput`. */
+  prices: Readonly<
+    Record<string, { input: number; output: number; cachedInput: number; cacheWriteInput?: number }>
+  >;
   runConfig: Omit<TurnRunConfig, 'customMetadata'>;
 }
 

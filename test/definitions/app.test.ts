@@ -53,8 +53,8 @@ describe('App [app.settings]', () => {
     expect(durable).toEqual({
       retention: 90 * 86_400_000,
       prices: {
-        'gemini-*': { input: 1, output: 2, cachedInput: 1 },
-        local: { input: 0, output: 0, cachedInput: 0 },
+        'gemini-*': { input: 1, output: 2, cachedInput: 1, cacheWriteInput: 1 },
+        local: { input: 0, output: 0, cachedInput: 0, cacheWriteInput: 0 },
       },
       budgets: { turn: { modelCalls: 20, cost: 0.5, time: 7_200_000 }, session: { tokens: 1_000_000 } },
       limits: { runningTurns: { perApp: 100, perUser: 5 } },
@@ -187,6 +187,11 @@ describe('durable options of an App: each is refused by its name [app.settings]'
       'prices["m"].cachedInput',
       '0 or more',
       { prices: { m: { input: 1, output: 1, cachedInput: Infinity } } },
+    ],
+    [
+      'prices["m"].cacheWriteInput',
+      '0 or more, got string',
+      { prices: { m: { input: 1, output: 1, cacheWriteInput: '2' } } },
     ],
     [
       'prices["m"].cached',

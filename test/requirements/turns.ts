@@ -243,6 +243,10 @@ export const TURNS: Rows = {
   'model.aiSdk.definition': ['holdfast', 'A wrong option of an AiSdkModel is named.'],
   'model.aiSdk.named': ['holdfast', 'A model named by its provider and its id is asked through its package.'],
   'model.aiSdk.package': ['holdfast', 'A model whose package is missing says what to install.'],
+  'model.aiSdk.cacheWrite': [
+    'holdfast',
+    'Tokens that a provider writes into its cache are counted, and have a price of their own.',
+  ],
   'model.aiSdk.change': [
     'holdfast',
     'A session may change its model: no model gets reasoning or signatures of another one.',

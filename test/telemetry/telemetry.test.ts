@@ -2,6 +2,7 @@ import { context, type SpanContext, TraceFlags, trace } from '@opentelemetry/api
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { answeredChat } from '../../activities/telemetry/spans.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { error, reply, text } from '../../src/testing/gemini-reply.ts';
 import { tool } from '../../src/tools/function-tool.ts';
@@ -112,6 +113,15 @@ describe('a turn’s trace', () => {
     expect(withinTool?.spanId).toBe(spans[1]?.spanContext().spanId);
     expect(textOf(spans)).not.toContain('visa-4242');
     expect(await detailsOf(workflowId)).toContain('[transcript](https://desk.example/test/ada/a%2Fsession)');
+  });
+
+  test('has the tokens of a provider’s cache, read and written [model.aiSdk.cacheWrite]', () => {
+    const usageMetadata = { promptTokenCount: 90, cachedContentTokenCount: 50, cacheWriteTokenCount: 30 };
+    expect(answeredChat({ usageMetadata }).attributes).toEqual({
+      'gen_ai.usage.input_tokens': 90,
+      'gen_ai.usage.cache_read.input_tokens': 50,
+      'gen_ai.usage.cache_creation.input_tokens': 30,
+    });
   });
 
   test('is one trace too where the client isn’t traced [traces.genai]', async () => {

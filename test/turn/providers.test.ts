@@ -80,7 +80,7 @@ beforeAll(async () => {
       prices: {
         'gemini-*': { input: 1, output: 1 },
         'openai/*': { input: 1, output: 1 },
-        'anthropic/*': { input: 2, output: 10, cachedInput: 1 },
+        'anthropic/*': { input: 2, output: 10, cachedInput: 1, cacheWriteInput: 3 },
       },
     },
   });
@@ -233,21 +233,21 @@ describe('a routed model', () => {
     }
   });
 
-  test('fails with the last error where its router knows no other, and costs what its routes cost [model.routed.price]', async () => {
+  test('fails with the last error where its router knows no other, and costs what its routes cost [model.routed.price] [model.aiSdk.cacheWrite]', async () => {
     route = () => undefined;
     const lost = await environment.run({ message: 'go', agent: 'routing' });
     expect(lost.result).toMatchObject({ status: 'failed', error: { code: 'HOLDFAST_MODEL_BAD_REQUEST' } });
     route = () => 'anthropic';
     serverOf('anthropic.messages').reset(() => ({
       text: 'hi',
-      usage: { input: 1_000, output: 100, cached: 400 },
+      usage: { input: 1_000, output: 100, cached: 400, written: 300 },
     }));
     const { result } = await environment.run({ message: 'go', app: 'priced', agent: 'paying' });
-    expect(result.usage?.cost).toBeCloseTo((600 * 2 + 400 * 1 + 100 * 10) / 1e6);
+    expect(result.usage?.cost).toBeCloseTo((300 * 2 + 400 * 1 + 300 * 3 + 100 * 10) / 1e6);
     // A callback's new response has the tokens, and no route of its own.
     const edited = await environment.run({ message: 'edit', app: 'priced', agent: 'paying' });
     expect(edited.result).toMatchObject({ status: 'completed', text: 'edited' });
-    expect(edited.result.usage?.cost).toBeCloseTo((600 * 2 + 400 * 1 + 100 * 10) / 1e6);
+    expect(edited.result.usage?.cost).toBeCloseTo((300 * 2 + 400 * 1 + 300 * 3 + 100 * 10) / 1e6);
   });
 });
 

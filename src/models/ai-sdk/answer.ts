@@ -8,7 +8,7 @@ import type {
   SharedV4Warning,
 } from '@ai-sdk/provider';
 import type { FinishReason as GeminiFinishReason } from '@google/genai';
-import type { CitationMetadata, GenerateContentResponseUsageMetadata, Part } from '../../events/content.ts';
+import type { CitationMetadata, LlmUsageMetadata, Part } from '../../events/content.ts';
 import { isRecord, parsedJson } from '../../protocol/json.ts';
 import { createLlmResponse, type LlmResponse } from '../llm-response.ts';
 import { ModelError } from '../model-errors.ts';
@@ -382,8 +382,8 @@ function boundedMetadata(
   return json.length > MOST_METADATA ? origin : { ...origin, ...(JSON.parse(json) as object) };
 }
 
-/** Tokens by the names of Gemini: what was read from a cache is part of the prompt, thoughts are no part of the candidates. */
-function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): GenerateContentResponseUsageMetadata {
+/** Tokens by the names of Gemini: what was read from a cache, or written, is part of the prompt; thoughts are no part of the candidates. */
+function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): LlmUsageMetadata {
   const prompt = inputTokens?.total;
   const output = outputTokens?.total;
   const thoughts = outputTokens?.reasoning;
@@ -393,6 +393,7 @@ function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): GenerateC
     ...(candidates !== undefined && { candidatesTokenCount: candidates }),
     ...(thoughts !== undefined && { thoughtsTokenCount: thoughts }),
     ...(inputTokens?.cacheRead !== undefined && { cachedContentTokenCount: inputTokens.cacheRead }),
+    ...(inputTokens?.cacheWrite !== undefined && { cacheWriteTokenCount: inputTokens.cacheWrite }),
     ...(prompt !== undefined && output !== undefined && { totalTokenCount: prompt + output }),
   };
 }

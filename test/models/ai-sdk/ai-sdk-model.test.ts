@@ -13,7 +13,7 @@ import { DefinitionError } from '../../../src/schema/definition-error.ts';
 import { ask, failure, request, userText } from '../ask.ts';
 
 const tokens = {
-  inputTokens: { total: 50, noCache: 20, cacheRead: 30, cacheWrite: 0 },
+  inputTokens: { total: 50, noCache: 13, cacheRead: 30, cacheWrite: 7 },
   outputTokens: { total: 9, text: 5, reasoning: 4 },
 };
 const FINISH = { unified: 'stop', raw: 'stop' } as const;
@@ -265,6 +265,7 @@ describe('what it answers', () => {
       usageMetadata: {
         promptTokenCount: 50,
         cachedContentTokenCount: 30,
+        cacheWriteTokenCount: 7,
         candidatesTokenCount: 5,
         thoughtsTokenCount: 4,
         totalTokenCount: 59,

@@ -156,14 +156,14 @@ function endOf({ calls = [], finish }: WireAnswer): Block {
   return { stop_reason: reason ?? (calls.length > 0 ? 'tool_use' : 'end_turn'), stop_sequence: null };
 }
 
-/** What was read from the cache is no part of Anthropic's `input_tokens`. */
+/** What was read from the cache or written into it is no part of Anthropic's `input_tokens`. */
 function usageOf({ usage }: WireAnswer): Block {
-  const { input = 10, output = 5, cached = 0 } = usage ?? {};
+  const { input = 10, output = 5, cached = 0, written = 0 } = usage ?? {};
   return {
-    input_tokens: input - cached,
+    input_tokens: input - cached - written,
     output_tokens: output,
     cache_read_input_tokens: cached,
-    cache_creation_input_tokens: 0,
+    cache_creation_input_tokens: written,
   };
 }
 

@@ -16,7 +16,7 @@ export interface WireAnswer {
     args: unknown /** In the place of the arguments' JSON. */;
     raw?: string;
   }[];
-  usage?: { input: number; output: number; cached?: number; reasoning?: number };
+  usage?: { input: number; output: number; cached?: number; written?: number; reasoning?: number };
   /** Cut off by the limit of tokens, or refused. */
   finish?: 'length' | 'refused';
 }
