@@ -14,13 +14,14 @@ import { median, table } from './statistics.ts';
 
 /**
  * A call of an MCP server in a turn, against a bare workflow on the same Temporal server whose activity calls the same MCP server by the
- * bare client, on a connection that it keeps. `bare+write` does one insert beside each activity, as in turn.ts.
+ * bare client, on a connection that it keeps. `bare+write` does one insert beside each activity, as in turn.ts. `local tool` is a turn whose
+ * tool answers in the worker: the rest of `holdfast` is the call of the server.
  *
  * The marginal cost of a call is that of a turn with `MORE` calls less that of a turn with one, divided by the difference: the start and
  * the end of the turn, which turn.ts measures, are in neither. A call one after another has its model step with it, on both sides. The
  * ratio of a round compares runs that followed each other; the table has the medians of the rounds.
  */
-const KINDS = ['bare', 'bare+write', 'holdfast'] as const;
+const KINDS = ['bare', 'bare+write', 'holdfast', 'local tool'] as const;
 type Kind = (typeof KINDS)[number];
 
 const MORE = 11;
@@ -85,8 +86,8 @@ async function costsOf(setting: Setting, rounds: number): Promise<string> {
     ],
   ];
   for (const parallel of [false, true]) {
-    const more: Record<Kind, number[]> = { bare: [], 'bare+write': [], holdfast: [] };
-    const alone: Record<Kind, number[]> = { bare: [], 'bare+write': [], holdfast: [] };
+    const more = ofEachKind();
+    const alone = ofEachKind();
     // The first round warms connections, caches and the compiler.
     for (let round = -1; round < rounds; round += 1) {
       for (const kind of round % 2 === 0 ? KINDS : KINDS.toReversed()) {
@@ -114,6 +115,10 @@ async function costsOf(setting: Setting, rounds: number): Promise<string> {
   return table(rows);
 }
 
+function ofEachKind(): Record<Kind, number[]> {
+  return { bare: [], 'bare+write': [], holdfast: [], 'local tool': [] };
+}
+
 async function timeOf(
   setting: Setting,
   kind: Kind,
@@ -130,9 +135,9 @@ async function runOne(
   shape: Omit<BareTurn, 'write'>,
 ): Promise<void> {
   const sessionId = randomUUID();
-  if (kind === 'holdfast') {
+  if (kind === 'holdfast' || kind === 'local tool') {
     const turn = await client.sendMessage({
-      ...{ app: 'outside', userId: 'u', sessionId },
+      ...{ app: kind === 'holdfast' ? 'outside' : 'bench', userId: 'u', sessionId },
       message: JSON.stringify(shape),
     });
     const { status, error } = await turn.result();
