@@ -58,7 +58,7 @@ export default defineConfig(({ mode }) => {
             name: 'shared',
             include: shared,
             isolate: false,
-            setupFiles: ['test/setup/own-variables.ts'],
+            setupFiles: ['test/setup/own-variables.ts', 'test/setup/endless-scripts.ts'],
             // Workflows run in their worker's thread: another one takes longer to start than most turns last.
             env: mode === 'deep' ? {} : { TEMPORAL_DEBUG: '1' },
           },
