@@ -15,9 +15,13 @@ import { describeFailure } from '../tool/tool-failure.ts';
 import { type CallToRun, PREPARED } from '../tool/tool-run.ts';
 import { gateOf, knownGate, newRequest } from './request.ts';
 
-interface CallToSuspend
+/** A call whose attempt asks a person. */
+export interface CallThatAsks
   extends Pick<CallToRun, 'input' | 'begun' | 'agent' | 'tool' | 'callbacks' | 'init' | 'answers'> {
   current: Attempt;
+}
+
+interface CallToSuspend extends CallThatAsks {
   /** Number of the request within the call. */
   n: number;
 }
@@ -56,7 +60,7 @@ export async function suspendCall(
     callKey,
     attempt: begun.attempt,
     request,
-    event: await seen(dependencies, call, event),
+    event: await seenRequest(dependencies, call, event),
   });
   // The attempt that went on without this one has its outcome, or another question.
   if (!isSuspended) throw attemptReplaced(callKey);
@@ -65,9 +69,9 @@ export async function suspendCall(
 }
 
 /** Plugins see it. Their failure doesn't keep a person from being asked. */
-async function seen(
+export async function seenRequest(
   dependencies: ActivityDependencies,
-  { input, begun, agent, tool, init, current }: CallToSuspend,
+  { input, begun, agent, tool, init, current }: CallThatAsks,
   event: DraftEvent,
 ): Promise<DraftEvent> {
   const plugins = pluginsOf(dependencies.deployment, begun.names.app);
