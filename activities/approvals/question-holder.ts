@@ -145,7 +145,12 @@ export class QuestionHolder {
   async #expired(requestId: string, n: number): Promise<HeldAnswer> {
     const { store } = this.#dependencies;
     const { session } = this.#call.input;
-    const entry = { entryId: `${requestId}/expired`, requestId, kind: 'expired', reason: NOT_IN_TIME } as const;
+    const entry = {
+      entryId: `${requestId}/expired`,
+      requestId,
+      kind: 'expired',
+      reason: NOT_IN_TIME,
+    } as const;
     await store.approvals.recordEntries({ session, entries: [{ ...entry, at: await store.now() }] });
     await this.#tell(n, { ends: 'expired' });
     return (await this.#found(requestId)) ?? { status: 'expired' };

@@ -35,7 +35,14 @@ export class HeldQuestions {
 
   /** @throws ApplicationFailure of type `InvalidState`, or `UnknownCall` */
   told(given: HeldQuestion): void {
-    const { callKey, n, ends, v: _v, hint = '', ...gate } = taken(WORKFLOW_CHECKS.heldQuestion, given, {
+    const {
+      callKey,
+      n,
+      ends,
+      v: _v,
+      hint = '',
+      ...gate
+    } = taken(WORKFLOW_CHECKS.heldQuestion, given, {
       of: HOLD_QUESTION,
       type: 'InvalidState',
     });
@@ -59,9 +66,7 @@ export class HeldQuestions {
 
 /** @param noted runs the handler of a signal and keeps its failure as a note: a signal has no answer. */
 export function handleHeldQuestions(questions: HeldQuestions, noted: (handle: () => void) => void): void {
-  setHandler(
-    defineSignal<[HeldQuestion]>(HOLD_QUESTION),
-    (given) => noted(() => questions.told(given)),
-    { description: 'from the activity of a call: it holds a question open: { callKey, n }' },
-  );
+  setHandler(defineSignal<[HeldQuestion]>(HOLD_QUESTION), (given) => noted(() => questions.told(given)), {
+    description: 'from the activity of a call: it holds a question open: { callKey, n }',
+  });
 }

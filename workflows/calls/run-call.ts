@@ -95,7 +95,10 @@ function running<Result>(
   });
 }
 
-function askingOf({ callKey, callId, tool, summary }: PlannedCall, { context, state }: StepOfCall): AskingCall {
+function askingOf(
+  { callKey, callId, tool, summary }: PlannedCall,
+  { context, state }: StepOfCall,
+): AskingCall {
   const { session, agent, invocationId } = context;
   return { callKey, callId, tool, summary, session, agent, invocationId, path: pathOf(state) };
 }
