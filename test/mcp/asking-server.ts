@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { serve } from '@hono/node-server';
-import { McpServer, type ServerContext, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
+import {
+  McpServer,
+  type ServerContext,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
 import { z } from 'zod';
 
 /** A question of the server, and what it was told. */

@@ -97,12 +97,14 @@ export class McpElicitations {
       assertShort(params);
       const { question, told } = withDecline(elicitationOf(params, this.#tool), params);
       const questions = questionsOf(this.#context);
-      const answer = await heldInput(questions, question, { within: this.#within, signal: over });
+      const held = heldInput(questions, question, { within: this.#within, signal: over });
+      // The connection may end: the server hears of it at once, and the question is taken back after that.
+      const answer = await Promise.race([held, cancelledBy(over)]);
       switch (answer.status) {
         case 'answered':
           return told(answer.response);
         case 'expired':
-          return this.declined(`nobody answered within ${formatDuration(this.#within)}`);
+          return this.declined(`nobody answered in time (at most ${formatDuration(this.#within)})`);
         case 'refused':
           return this.declined(answer.reason);
         case 'cancelled':
@@ -119,6 +121,13 @@ export class McpElicitations {
     if (!this.#unanswered.includes(text)) this.#unanswered.push(text);
     return { action: 'decline' };
   }
+}
+
+async function cancelledBy(signal: AbortSignal): Promise<{ status: 'cancelled' }> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  signal.addEventListener('abort', () => resolve(), { once: true });
+  await promise;
+  return { status: 'cancelled' };
 }
 
 /** A form that can be declined, too: a field of ours beside the server's, of which none is needed then. */
