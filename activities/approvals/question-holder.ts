@@ -15,7 +15,7 @@ import type { HeldAnswer, HeldQuestion } from '../../src/tools/call-questions.ts
 import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf } from '../deployment.ts';
 import { gateOf, newRequest } from './request.ts';
-import { type CallThatAsks, seenRequest } from './suspend-call.ts';
+import { type CallThatAsks, seenRequest } from './seen-request.ts';
 
 /** Milliseconds between two looks for the answer. */
 const LOOKS = { first: 100, longest: 1_000, grows: 1.5 };

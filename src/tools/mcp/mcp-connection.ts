@@ -16,7 +16,7 @@ import {
   shownServer,
   timeoutOf,
 } from './connection-params.ts';
-import type { McpAnswer, McpSession, McpTaskReference } from './mcp-answer.ts';
+import type { McpAnswer, McpReplies, McpSession, McpTaskReference } from './mcp-answer.ts';
 import { type AskedByServer, CallsUnderWay } from './mcp-elicitations.ts';
 import { isGone, McpRefused, secretsOf, serverFailed, taskFailed } from './mcp-errors.ts';
 import { begunTask, type McpTask, TASKS_EXTENSION, taskOf, withTaskInMeta } from './mcp-task.ts';
@@ -67,7 +67,7 @@ export interface McpCall extends AskedByServer {
   tool: McpToolDefinition;
   args: Record<string, unknown>;
   /** Answers to the server's questions, and its own state, in a call that goes on. */
-  answers?: { inputResponses?: object; requestState?: string };
+  answers?: McpReplies;
   /** For servers that take one, in `_meta`. */
   idempotencyKey: string | undefined;
   /** A second run would do no more than the first one. */

@@ -2,8 +2,7 @@ import { isRecord } from '../../protocol/json.ts';
 import type { JsonSchemaObject } from '../../schema/compiled-schema.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import type { Context } from '../context.ts';
-import type { McpAnswer } from './mcp-answer.ts';
-import type { McpCall } from './mcp-connection.ts';
+import type { McpAnswer, McpReplies } from './mcp-answer.ts';
 import { McpRefused } from './mcp-errors.ts';
 
 /** The questions of a server about a call, and its own state. JSON. */
@@ -62,7 +61,7 @@ export async function answersOf(
   { inputRequests, requestState }: McpQuestions,
   context: Context,
   tool: string,
-): Promise<NonNullable<McpCall['answers']>> {
+): Promise<McpReplies> {
   const answers: [string, unknown][] = [];
   for (const [key, request] of Object.entries(inputRequests)) {
     answers.push([key, await answerTo(request, context, tool)]);
