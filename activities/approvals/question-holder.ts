@@ -70,7 +70,7 @@ export class QuestionHolder {
     this.#opening = opening.catch(() => undefined);
     const open = await opening;
     if (open === undefined)
-      return { status: 'refused', reason: `a call asks at most ${MOST_HELD} questions while it runs` };
+      return { status: 'refused', reason: `more than ${MOST_HELD} questions in one call` };
     const over = AbortSignal.any([signal, this.#call.current.signal]);
     return outcomeOf(open.row) ?? (await this.#awaited(open, over));
   }

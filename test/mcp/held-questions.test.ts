@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { AgentTool } from '../../src/agents/agent-tool.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
@@ -9,6 +10,7 @@ import { type AskingServer, startAskingServer } from './asking-server.ts';
 
 let server: AskingServer;
 let env: TestEnvironment;
+let closes: () => Promise<void>;
 
 beforeAll(async () => {
   server = await startAskingServer();
@@ -17,9 +19,23 @@ beforeAll(async () => {
     const tools = [new MCPToolset(connection, [], undefined, options)];
     return new App({ name, rootAgent: new LlmAgent({ name, model: 'gemini-2.5-flash', tools }) });
   };
+  const model = 'gemini-2.5-flash';
+  const closing = new MCPToolset(connection);
+  closes = () => closing.close();
+  const clerk = new LlmAgent({
+    name: 'clerk',
+    description: 'Books.',
+    model,
+    tools: [new MCPToolset(connection)],
+  });
   env = await createTestEnvironment({
     apps: [
-      appOf('patient'),
+      new App({ name: 'closing', rootAgent: new LlmAgent({ name: 'closing', model, tools: [closing] }) }),
+      new App({
+        name: 'below',
+        rootAgent: new LlmAgent({ name: 'chief', model, tools: [new AgentTool({ agent: clerk })] }),
+      }),
+      appOf('patient', { defaults: { heartbeatTimeout: '1s' } }),
       appOf('hasty', { elicitationTimeout: 1_500 }),
       appOf('deaf', { elicitationTimeout: 0 }),
       appOf('gated', { defaults: { requireConfirmation: true } }),
@@ -164,6 +180,36 @@ test('a turn that is interrupted takes its question with it, and the server hear
     expect(rows.map((row) => row.requestId)).toEqual([requestId]);
   });
   await until(() => expect(server.told).toEqual([{ action: 'cancel' }]));
+});
+
+test('a connection that is closed takes its question with it [mcp.held.ends]', async () => {
+  const { names, told } = await asked('closing');
+  const { requestId } = await requestOf(names, 'input');
+  await untilWaiting(names, 1);
+  await closes();
+  expect((await told()).status).toBe('completed');
+  await until(() => expect(server.told).toEqual([{ action: 'cancel' }]));
+  await until(async () => {
+    const rows = await env.client.approvals.list({ ...names, status: ['cancelled'] });
+    expect(rows.map((row) => row.requestId)).toEqual([requestId]);
+  });
+});
+
+test('an agent below another one asks, and its answer finds the way [mcp.held]', async () => {
+  server.told.length = 0;
+  env.gemini.reset([
+    call('clerk', { request: 'a table' }),
+    call('book', { day: 'friday' }),
+    text('Booked.'),
+    text('It is booked.'),
+  ]);
+  const names = { app: 'below', userId: 'ada', sessionId: 'below' };
+  const handle = await env.client.sendMessage({ ...names, message: 'a table' });
+  const { requestId } = await requestOf(names, 'input');
+  await until(async () => expect(await env.client.status(names)).toMatchObject({ status: 'waiting_input' }));
+  await env.client.approvals.provideInput({ requestId }, { response: { people: 3 } });
+  expect(await handle.result()).toMatchObject({ status: 'completed', text: 'It is booked.' });
+  expect(server.told).toEqual([{ action: 'accept', content: { people: 3 } }]);
 });
 
 test('a signal that names another call, too many questions or none opens nothing [mcp.held.forged]', async () => {

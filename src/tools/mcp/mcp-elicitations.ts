@@ -1,15 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
+import { MOST_HELD } from '../../contract/lists.ts';
 import { isRecord } from '../../protocol/json.ts';
+import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import type { JsonSchemaObject } from '../../schema/compiled-schema.ts';
+import { DefinitionError } from '../../schema/definition-error.ts';
 import { formatDuration } from '../../schema/duration.ts';
-import { thrownMessage } from '../../schema/thrown-message.ts';
 import { type Context, questionsOf } from '../context.ts';
 import { heldInput } from '../input-request.ts';
+import { McpRefused } from './mcp-errors.ts';
 import { type AskedElicitation, assertShort, elicitationOf, type McpElicited } from './mcp-questions.ts';
 
 /** Characters of a reason that a model is told. */
 const LONGEST_REASON = 300;
+const MOST_REASONS = 5;
 
 /** In `_meta` of a request of 2025-11-25 that belongs to a task. */
 const RELATED_TASK = 'io.modelcontextprotocol/related-task';
@@ -69,6 +73,7 @@ export class McpElicitations {
   /** Fires when the call has ended: its questions go with it. */
   readonly #over = new AbortController();
   readonly #unanswered: string[] = [];
+  #asked = 0;
 
   /** @param within milliseconds; 0 declines each question at once. */
   constructor(context: Context, { tool, within }: { tool: string; within: number }) {
@@ -91,8 +96,10 @@ export class McpElicitations {
   async answer(params: Record<string, unknown>, signal: AbortSignal): Promise<McpElicited> {
     const { abortSignal } = this.#context;
     const over = AbortSignal.any([signal, this.#over.signal, abortSignal]);
+    this.#asked += 1;
     try {
       if (over.aborted) return { action: 'cancel' };
+      if (this.#asked > MOST_HELD) return this.declined(`more than ${MOST_HELD} questions in one call`);
       if (this.#within === 0) return this.declined('questions are declined here (elicitationTimeout: 0)');
       assertShort(params);
       const { question, told } = withDecline(elicitationOf(params, this.#tool), params);
@@ -112,13 +119,15 @@ export class McpElicitations {
       }
     } catch (error) {
       if (over.aborted) return { action: 'cancel' };
-      return this.declined(thrownMessage(error));
+      const isOfServer = error instanceof McpRefused || error instanceof DefinitionError;
+      return this.declined(isOfServer ? error.message : 'nobody could be asked');
     }
   }
 
   declined(reason: string): McpElicited {
-    const text = reason.slice(0, LONGEST_REASON).toWellFormed();
-    if (!this.#unanswered.includes(text)) this.#unanswered.push(text);
+    const text = visibleExcerpt(reason, LONGEST_REASON);
+    if (!this.#unanswered.includes(text) && this.#unanswered.length < MOST_REASONS)
+      this.#unanswered.push(text);
     return { action: 'decline' };
   }
 }
