@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { MCPToolset } from '../../src/tools/mcp/mcp-toolset.ts';
 import { CrashScene, CrashServer } from '../setup/crash-scene.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { openTurnEnvironment } from '../setup/turn-environment.ts';
 import { until } from '../setup/until.ts';
 import { startAskingServer } from './asking-server.ts';
 
@@ -68,3 +71,36 @@ describe('a worker that is killed while a question of an MCP server stands open'
     expect(seen).toEqual({ asked: 1, told: [] });
   }, 120_000);
 });
+
+test('a worker whose only slot holds a question can take no answer, until the limit frees it [mcp.held.slots]', async () => {
+  await using desk = await startAskingServer();
+  const connection = { type: 'StreamableHTTPConnectionParams', url: desk.url } as const;
+  const tools = [new MCPToolset(connection, [], undefined, { elicitationTimeout: 4_000 })];
+  const environment = await openTurnEnvironment({
+    agents: [new LlmAgent({ name: 'desk', model: 'gemini-2.5-flash', tools })],
+    workerOptions: { maxConcurrentActivityTaskExecutions: 1 },
+    script,
+  });
+  try {
+    const names = { app: 'test', userId: 'ada', sessionId: 'slots' };
+    const { client, store } = environment;
+    const turn = await client.sendMessage({ ...names, message: 'go' });
+    const [request] = await until(async () => {
+      const found = await store.approvals.list(names);
+      expect(found).toHaveLength(1);
+      return found;
+    });
+    const { requestId = '', workflowId = '' } = request ?? {};
+    await environment.temporal.workflow.getHandle(workflowId).signal('provideInput', {
+      requestId,
+      response: { people: 4 },
+    });
+    expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
+    expect(desk.told).toEqual([{ action: 'decline' }]);
+    expect(await store.approvals.findRequest(request?.session ?? '', requestId)).toMatchObject({
+      status: 'expired',
+    });
+  } finally {
+    await environment.close();
+  }
+}, 120_000);

@@ -24,6 +24,11 @@ export const OUTSIDE_TOOLS: Rows = {
     'holdfast',
     'A signal opens no question for another call, and none that the store does not have.',
   ],
+  'mcp.held.slots': [
+    'holdfast',
+    'A worker whose slots all hold questions declines them at their limit, and goes on.',
+    'deep',
+  ],
   'mcp.held.kill': [
     'holdfast',
     'A worker that is killed while such a question stands open leaves it to the next attempt: nobody is asked twice.',
