@@ -2,7 +2,7 @@ import { argumentsToRun } from '../../src/approvals/edited-arguments.ts';
 import type { ApprovalRow, ApprovalTerms } from '../../src/contract/requests.ts';
 import { ToolConfirmation } from '../../src/events/event-actions.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
-import { requestIdOf } from '../../src/protocol/gate.ts';
+import { isHeldRequest, requestIdOf } from '../../src/protocol/gate.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Asked } from '../../src/tools/call-questions.ts';
 import { gateDigestOf } from '../../src/tools/tool-gate.ts';
@@ -24,8 +24,9 @@ export interface AskedCall {
 export class RecordedAnswers {
   readonly #call: AskedCall;
 
+  /** Questions that an attempt has held open are left out: no run begins with their answers. */
   constructor(call: AskedCall) {
-    this.#call = call;
+    this.#call = { ...call, requests: call.requests.filter(({ requestId }) => !isHeldRequest(requestId)) };
   }
 
   get #requests(): readonly ApprovalRow[] {

@@ -5,6 +5,7 @@ import type { ApprovalRow } from '../../src/contract/requests.ts';
 import {
   type AuditEntry,
   callKeyOfRequest,
+  isHeldRequest,
   type RecordEntriesInput,
   versionOf,
 } from '../../src/protocol/gate.ts';
@@ -96,6 +97,11 @@ export async function recordClaims(
   for (const given of entries) {
     if (!RECORDED_BY_WORKFLOWS.includes(given.kind)) continue;
     const entry = claimedEntry(given);
+    // Anybody can tell a workflow of a question that no activity has asked: entries of others are recorded with it.
+    const isMadeUp =
+      isHeldRequest(entry.requestId) &&
+      (await store.approvals.findRequest(session, entry.requestId)) === undefined;
+    if (isMadeUp) continue;
     if (entry.kind !== 'approved' && entry.by?.verified !== true) {
       trusted.push(entry);
       continue;

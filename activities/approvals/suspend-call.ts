@@ -2,22 +2,15 @@ import { activityInfo } from '@temporalio/activity';
 import { requestEvent } from '../../src/flows/request-event.ts';
 import type { Gate } from '../../src/protocol/gate.ts';
 import { toJsonValue } from '../../src/schema/json-value.ts';
-import type { DraftEvent } from '../../src/store/sessions/session-store.ts';
 import { attemptReplaced } from '../../src/store/store-errors.ts';
-import { InvocationContext } from '../../src/tools/invocation-context.ts';
-import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
-import { pluginsOf, settingsOf } from '../deployment.ts';
-import { callLogger } from '../logging.ts';
-import { StepTime, seenEvent, UserCode } from '../model/user-code.ts';
+import { settingsOf } from '../deployment.ts';
 import type { AskedPerson } from '../tool/tool-attempt.ts';
-import { describeFailure } from '../tool/tool-failure.ts';
 import { type CallToRun, PREPARED } from '../tool/tool-run.ts';
 import { gateOf, knownGate, newRequest } from './request.ts';
+import { type CallThatAsks, seenRequest } from './seen-request.ts';
 
-interface CallToSuspend
-  extends Pick<CallToRun, 'input' | 'begun' | 'agent' | 'tool' | 'callbacks' | 'init' | 'answers'> {
-  current: Attempt;
+interface CallToSuspend extends CallThatAsks, Pick<CallToRun, 'callbacks' | 'answers'> {
   /** Number of the request within the call. */
   n: number;
 }
@@ -56,36 +49,10 @@ export async function suspendCall(
     callKey,
     attempt: begun.attempt,
     request,
-    event: await seen(dependencies, call, event),
+    event: await seenRequest(dependencies, call, event),
   });
   // The attempt that went on without this one has its outcome, or another question.
   if (!isSuspended) throw attemptReplaced(callKey);
   const gate: Gate = { ...gateOf(request, tool, settingsOf(deployment, begun.names.app)), inside: true };
   return begun.attempt === 1 ? gate : await knownGate(store, session, gate);
-}
-
-/** Plugins see it. Their failure doesn't keep a person from being asked. */
-async function seen(
-  dependencies: ActivityDependencies,
-  { input, begun, agent, tool, init, current }: CallToSuspend,
-  event: DraftEvent,
-): Promise<DraftEvent> {
-  const plugins = pluginsOf(dependencies.deployment, begun.names.app);
-  if (!plugins.has('onEventCallback')) return event;
-  const time = new StepTime(current, agent);
-  try {
-    const code = new UserCode(agent, plugins, time);
-    return await seenEvent(code, new InvocationContext(init), event, 'request');
-  } catch (error) {
-    if (time.isOver) throw error;
-    const { callKey } = input;
-    const { app, sessionId } = begun.names;
-    callLogger(dependencies, { app, sessionId, callKey, agent: agent.name, tool: tool.name }).warn(
-      'plugins were not heard about a request',
-      dependencies.conceal ? {} : { problem: describeFailure(error).message },
-    );
-    return event;
-  } finally {
-    time.close();
-  }
 }

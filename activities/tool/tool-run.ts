@@ -9,11 +9,18 @@ import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
 import type { CallActions } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
-import { type Asked, CallQuestions, withoutSecrets } from '../../src/tools/call-questions.ts';
+import {
+  type Asked,
+  CallQuestions,
+  type HeldAnswer,
+  type HeldQuestion,
+  withoutSecrets,
+} from '../../src/tools/call-questions.ts';
 import type { Context } from '../../src/tools/context.ts';
 import type { OnUnknownOutcome } from '../../src/tools/durable-options.ts';
 import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
 import type { RecordedAnswers } from '../approvals/call-answers.ts';
+import { QuestionHolder } from '../approvals/question-holder.ts';
 import { type Attempt, endable } from '../attempt.ts';
 import { attemptServices } from '../context-services.ts';
 import { afterTime } from '../deadline.ts';
@@ -184,7 +191,7 @@ export class ToolRun {
 
   /** The call as its tool, and the callbacks before it, see it. */
   asking(signal = this.current.signal): CalledTool {
-    const { tool, answers } = this.call;
+    const { tool, answers, job } = this.call;
     const credential = this.#credentials.get(tool.gate?.authConfig?.credentialKey ?? '');
     const questions = new CallQuestions({
       inputs: answers.inputs,
@@ -192,6 +199,7 @@ export class ToolRun {
       credentialOf: (key) => this.#credentials.get(key),
       passed: answers.hasPassed(tool) ? tool.gate : undefined,
       terms: answers.terms,
+      hold: job && this.#hold(),
     });
     return { tool, args: this.args, context: this.#context(signal, questions) };
   }
@@ -269,6 +277,14 @@ export class ToolRun {
       timeout.clear();
       this.#cancellation.close();
     }
+  }
+
+  /** Bound to this activity: a server may ask in the context of another one, on a connection that both use. */
+  #hold(): (question: HeldQuestion) => Promise<HeldAnswer> {
+    const call = { ...this.call, current: this.current };
+    const run = { args: this.args, timeLeft: () => this.timeLeft };
+    const holder = new QuestionHolder(this.#dependencies, call, run);
+    return AsyncResource.bind((question: HeldQuestion) => holder.hold(question));
   }
 
   #context(signal: AbortSignal, questions?: CallQuestions): Context {

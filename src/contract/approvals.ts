@@ -8,6 +8,7 @@ import {
   RESPONSE_REF,
 } from './decision-limits.ts';
 import {
+  duration,
   idName,
   jsonObject,
   name,
@@ -20,7 +21,7 @@ import {
   WHOSE,
   WHOSE_ON_THE_WIRE,
 } from './fields.ts';
-import { DEFAULT_REQUEST_STATUS, GATE_KINDS, REQUEST_STATUSES } from './lists.ts';
+import { DEFAULT_REQUEST_STATUS, GATE_KINDS, MOST_HELD, REQUEST_STATUSES } from './lists.ts';
 import { LONGEST_NAME } from './message-limits.ts';
 import { checkOf, type Exact, type InputOf, type Operation } from './operation.ts';
 import { APPROVAL, type ApprovalRow, DECIDED, type DECISION_RECEIPT } from './requests.ts';
@@ -229,6 +230,22 @@ export const NAMED_REQUEST = z.object({
 /** Payload of the update `expireRequest`, and of others that name the request. */
 export const REQUEST_NAME = z.object(REQUEST);
 
+/** Payload of the signal `holdfast.hold`. It gives no right: whether there is such a question, and what answers it, says the store. */
+export const HELD_QUESTION = z.object({
+  v: version(),
+  callKey: idName('The call, whose activity is under way.'),
+  n: z.int().min(1).max(MOST_HELD).meta({ description: 'Number of the question within the call.' }),
+  hint: z.string().max(200).optional().meta({ description: 'For operators.' }),
+  expiresIn: duration('Until it is too late for an answer.').optional(),
+  concealed: z.boolean().optional(),
+  notifies: z.boolean().optional(),
+  notifiesEnd: z.boolean().optional(),
+  ends: z
+    .enum(['expired', 'cancelled'])
+    .optional()
+    .meta({ description: 'It has ended so, if it was still open.' }),
+});
+
 const session = idName('The store’s id of the session whose request was shown.').optional();
 
 /** Payload of the signal and the update `confirm`. */
@@ -251,6 +268,7 @@ export const INPUT_PAYLOAD = z.object({
 export type RequestName = Exact<z.output<typeof NAMED_REQUEST>>;
 export type Confirm = Exact<z.output<typeof CONFIRM_PAYLOAD>>;
 export type ProvideInput = Exact<z.output<typeof INPUT_PAYLOAD>>;
+export type HeldQuestion = Exact<z.output<typeof HELD_QUESTION>>;
 export type ListApprovals = Partial<InputOf<typeof listApprovals>>;
 /** Which request somebody has seen: of which session, and with which arguments. Fields of `ApprovalRow`. */
 export type ShownRequest = Exact<NonNullable<z.output<typeof ASKED.shown>>>;

@@ -55,6 +55,9 @@ export const MESSAGE_POLICIES = ['enqueue', 'interrupt', 'reject'] as const;
 /** Waits that are shown of one child, and of all children together, at most. */
 export const MOST_WAITS = 16;
 
+/** Questions of one call that its activity may hold open. */
+export const MOST_HELD = 20;
+
 /** Outcomes of a message. */
 export const RECEIPT_STATUSES = [
   'running',

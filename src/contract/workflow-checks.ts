@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { CONFIRM_PAYLOAD, INPUT_PAYLOAD, REQUEST_NAME } from './approvals.ts';
+import { CONFIRM_PAYLOAD, HELD_QUESTION, INPUT_PAYLOAD, REQUEST_NAME } from './approvals.ts';
 import type { CheckOf } from './check.ts';
 import { JOB_NAME, JOB_PROGRESSED, TOOL_JOB_START } from './jobs.ts';
 import { MESSAGE_PAYLOAD, NAMED_MESSAGE } from './messages.ts';
@@ -23,6 +23,7 @@ export const WORKFLOW_CHECKS = {
   confirm: checked(CONFIRM_PAYLOAD),
   input: checked(INPUT_PAYLOAD),
   requestName: checked(REQUEST_NAME),
+  heldQuestion: checked(HELD_QUESTION),
   message: checkOf(MESSAGE_PAYLOAD),
   policy: checkOf(MESSAGE_PAYLOAD.pick({ policy: true })),
   namedMessage: checkOf(NAMED_MESSAGE),

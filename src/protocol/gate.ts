@@ -194,6 +194,23 @@ export function requestIdOf(callKey: string, n: number): string {
   return `${REQUEST_PREFIX}${callKey}.${n}`;
 }
 
+/** Numbers of questions that an activity holds open come after those of requests for which a call ends its activity. */
+const HELD_FROM = 1_000;
+
+/**
+ * The id of a question that the call's activity holds open: the call goes on meanwhile, and doesn't begin anew with the answer.
+ *
+ * @param n from 1 within the call, at most `MOST_HELD`.
+ */
+export function heldRequestIdOf(callKey: string, n: number): string {
+  return requestIdOf(callKey, HELD_FROM + n);
+}
+
+/** Whether the activity of its call holds it open. */
+export function isHeldRequest(requestId: string): boolean {
+  return Number(requestId.slice(requestId.lastIndexOf('.') + 1)) > HELD_FROM;
+}
+
 /** The call that a request id names; undefined where it is none. */
 export function callKeyOfRequest(requestId: string): string | undefined {
   const found = /^rq-(.+\.\d+\.\d+)\.\d+$/.exec(requestId);

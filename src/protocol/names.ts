@@ -57,6 +57,9 @@ export const UNKNOWN_JOB = 'HOLDFAST_UNKNOWN_JOB' satisfies ErrorCode;
 /** Update: what a job's deadline does comes to pass now. For tests. */
 export const EXPIRE_JOB = 'holdfast.expireJob';
 
+/** Signal from a call's activity to its turn: a question stands open while the activity goes on, or has ended. */
+export const HOLD_QUESTION = 'holdfast.hold';
+
 /** Signal from a child to its root: it waits, or goes on. */
 export const CHILD_STATE = 'holdfast.child';
 

@@ -32,7 +32,24 @@ export interface CallAnswers {
   passed?: object | undefined;
   /** Those of the confirmation that the call has. */
   terms?: ResolvedApproval | undefined;
+  /** Asks a question, and waits for its answer while the run goes on; undefined where no run can. */
+  hold?: ((question: HeldQuestion) => Promise<HeldAnswer>) | undefined;
 }
+
+/** A question of a call that holds it open: its own run goes on with the answer. */
+export interface HeldQuestion {
+  question: Extract<Asked, { kind: 'input' }>;
+  /** Milliseconds until it is too late for an answer, at most. Less where the tool's own `timeout` is nearly over. */
+  within: number;
+  /** Fires when nobody wants the answer any more. */
+  signal: AbortSignal;
+}
+
+/** How a question that was held open has ended. `refused`: nobody was asked. */
+export type HeldAnswer =
+  | { status: 'answered'; response: unknown }
+  | { status: 'expired' | 'cancelled' }
+  | { status: 'refused'; reason: string };
 
 /** Questions of a call to a person while it ran. */
 export type Asked =
@@ -74,6 +91,13 @@ export class CallQuestions {
 
   get terms(): ResolvedApproval | undefined {
     return this.#answers.terms;
+  }
+
+  /** Asks a question while the run goes on, and waits for its answer, which only this run gets. */
+  async hold(question: HeldQuestion): Promise<HeldAnswer> {
+    const { hold } = this.#answers;
+    if (hold === undefined) return { status: 'refused', reason: 'nobody can be asked here' };
+    return await hold(question);
   }
 
   credentialOf(credentialKey: string): AuthCredential | undefined {

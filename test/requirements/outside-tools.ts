@@ -11,6 +11,29 @@ export const OUTSIDE_TOOLS: Rows = {
     'holdfast',
     'A server asks a person, and any worker goes on with the answer; wrong options are named.',
   ],
+  'mcp.held': [
+    'holdfast',
+    'A question that a server of 2025 asks on the open connection is one of ours, and the answer of a person goes out on it.',
+  ],
+  'mcp.held.limit': [
+    'holdfast',
+    'Such a question is declined with the reason once its time is over, and takes no answer then.',
+  ],
+  'mcp.held.ends': ['holdfast', 'A call that ends takes its open question with it, and the server hears so.'],
+  'mcp.held.forged': [
+    'holdfast',
+    'A signal opens no question for another call, and none that the store does not have.',
+  ],
+  'mcp.held.slots': [
+    'holdfast',
+    'A worker whose slots all hold questions declines them at their limit, and goes on.',
+    'deep',
+  ],
+  'mcp.held.kill': [
+    'holdfast',
+    'A worker that is killed while such a question stands open leaves it to the next attempt: nobody is asked twice.',
+    'deep',
+  ],
   'mcp.tasks': [
     'holdfast',
     'A call that an MCP server makes a task is a job: called once, polled by any worker, answered by people, cancelled with its call.',

@@ -122,13 +122,16 @@ export function crashAgents({ effects, gate }: CrashFiles, model = 'gemini-2.5-f
       return { versions };
     },
   });
-  const { MCP_SERVER_OF_TEST: url } = process.env;
+  const { MCP_SERVER_OF_TEST: url, MCP_UNKNOWN_OF_TEST: unknown } = process.env;
   const served =
     url === undefined
       ? []
       : [
           new MCPToolset({ type: 'StreamableHTTPConnectionParams', url }, [], undefined, {
-            defaults: { heartbeatTimeout: '2s' },
+            defaults: {
+              heartbeatTimeout: '2s',
+              ...(unknown === 'retry' ? { onUnknownOutcome: unknown } : {}),
+            },
           }),
         ];
   return [

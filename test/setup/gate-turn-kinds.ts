@@ -16,7 +16,9 @@ import { callKeyOf, invocationIdOf, workflowIdOf } from '../../src/protocol/iden
 import { NOTIFY } from '../../src/protocol/names.ts';
 import type { TurnStatus } from '../../src/protocol/turn.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
+import { questionsOf } from '../../src/tools/context.ts';
 import { tool } from '../../src/tools/function-tool.ts';
+import { heldInput } from '../../src/tools/input-request.ts';
 import { stepCalls } from './scripts.ts';
 import type { TurnEnvironment } from './turn-environment.ts';
 import type { TurnKind } from './turn-kinds.ts';
@@ -58,6 +60,22 @@ const tools = [
     name: 'ship',
     description: 'asks where to',
     execute: async (_args, context) => ({ street: await context.requestInput({ message: 'Where to?' }) }),
+  }),
+  tool({
+    name: 'deliver',
+    description: 'asks where to while it runs',
+    execute: async (_args, context) => {
+      const { abortSignal: signal } = context;
+      return await heldInput(questionsOf(context), { message: 'Where to?' }, { within: 60_000, signal });
+    },
+  }),
+  tool({
+    name: 'deliver_soon',
+    description: 'asks where to while it runs, and does not wait for long',
+    execute: async (_args, context) => {
+      const { abortSignal: signal } = context;
+      return await heldInput(questionsOf(context), { message: 'Where to?' }, { within: 1_000, signal });
+    },
   }),
   tool({
     name: 'order',
@@ -276,6 +294,17 @@ export const GATE_TURN_KINDS: Record<string, TurnKind> = {
   }),
   input: asking([[{ name: 'ship' }]], async ({ handle }) => {
     await handle.executeUpdate('provideInput', { args: [{ response: 'Quay 7' }] });
+  }),
+  'held-question': asking([[{ name: 'deliver' }, { name: 'look' }]], async ({ handle, requests }) => {
+    const requestId = idOf(requests);
+    // Known already, and of no call.
+    await handle.signal('holdfast.hold', { callKey: requests[0]?.callKey, n: 1 });
+    await handle.signal('holdfast.hold', { callKey: 'none', n: 1 });
+    await handle.executeUpdate('provideInput', { args: [{ requestId, response: 'Quay 7' }] });
+  }),
+  'held-question-expired': asking([[{ name: 'deliver_soon' }]], async () => undefined),
+  'held-question-cancelled': asking([[{ name: 'deliver' }]], async ({ handle, requests: [first] }) => {
+    await handle.executeUpdate('cancelCall', { args: [{ callKey: first?.callKey }] });
   }),
   'concealed-input': asking([[{ name: 'verify' }]], async ({ environment, handle, requests }) => {
     const requestId = idOf(requests);

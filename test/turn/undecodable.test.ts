@@ -69,6 +69,7 @@ const SIGNALS = [
   'interrupt',
   'holdfast.progress',
   'holdfast.child',
+  'holdfast.hold',
 ] as const;
 const UPDATES = SIGNALS.slice(0, 6);
 

@@ -1,10 +1,11 @@
-import { ApplicationFailure, condition, workflowInfo } from '@temporalio/workflow';
+import { ApplicationFailure, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
 import type { DecisionReceipt, RequestName } from '../../src/contract/approvals.ts';
 import type { GateKind } from '../../src/contract/requests.ts';
 import {
   AS_SHOWN,
   type AuditEntry,
   type Gate,
+  isHeldRequest,
   type NotifyInput,
   REQUEST_PREFIX,
 } from '../../src/protocol/gate.ts';
@@ -47,6 +48,8 @@ const NOT_IN_TIME = 'nobody answered in time';
  *     pending ─▶ answered: an input, or a credential
  *     pending ─▶ expired: no answer in time
  *     pending ─▶ cancelled: the call or its turn is cancelled
+ *
+ * A question that an activity holds open is one of them, but no call waits for it: `HeldQuestions`.
  */
 export class Requests {
   readonly #asker: Asker;
@@ -137,10 +140,26 @@ export class Requests {
     }
   }
 
+  /** Asks beside the call's activity, which goes on and reads the answer from the store. Asked again, it changes nothing. */
+  hold(call: AskingCall, gate: Gate): void {
+    if (this.#book.has(gate.requestId)) return;
+    void this.ask(call, gate).catch((error) => {
+      if (!isCancellation(error)) throw error;
+    });
+  }
+
+  /** Nobody waits for the answer to a question that an activity has held open. */
+  endHeld(requestId: string, status: 'expired' | 'cancelled'): void {
+    const request = this.pending.find(({ gate }) => gate.requestId === requestId);
+    if (request === undefined) return;
+    this.#end(request, { status, ...(status === 'expired' ? { reason: NOT_IN_TIME } : {}) });
+  }
+
   /** The call alone was cancelled, with the request that it waited for; what ends with a turn is recorded with its end. */
   cancelled(callKey: string, reason: string): void {
     const known = this.#known({ callKey });
-    if (known === undefined || this.#book.closed(known.requestId)?.status !== 'cancelled') return;
+    if (known === undefined || isHeldRequest(known.requestId)) return;
+    if (this.#book.closed(known.requestId)?.status !== 'cancelled') return;
     this.#record(known.requestId, known.counter, 'cancelled', reason);
   }
 
@@ -263,6 +282,8 @@ export class Requests {
       args: carriedArgs,
     };
     this.#book.close(request, ending, digest);
+    // No activity begins with the answer, and records it.
+    if (isHeldRequest(requestId)) this.#recorder.record(request.call.session, entry);
     this.#decisions.forget(request);
     this.#notices.ended(request);
     this.#asker.changed();

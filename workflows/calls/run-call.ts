@@ -17,7 +17,7 @@ import {
   turnPriority,
   usable,
 } from '../activities.ts';
-import type { RequestEnding } from '../approvals/request-book.ts';
+import type { AskingCall, RequestEnding } from '../approvals/request-book.ts';
 import type { Requests } from '../approvals/requests.ts';
 import { callAgent } from '../children/call-agent.ts';
 import { parkedCall, startToolJob } from '../jobs/calls-with-jobs.ts';
@@ -29,9 +29,8 @@ import { inputOf, type RanCall, ranOf, type StepOfCall, unsettledText } from './
  * where somebody has said no, unless the tool asked itself.
  */
 export async function runCall(call: PlannedCall, schedule: ToolSchedule, step: StepOfCall): Promise<RanCall> {
-  const { context, state } = step;
   const { requests } = step.turn;
-  const { callKey, callId, tool, summary, runs } = call;
+  const { runs } = call;
   let { gate, args } = call;
   if (runs !== undefined && runs.begins === undefined && gate === undefined) {
     return await running(call, schedule, step, () => callAgent(call, schedule, runs, step));
@@ -39,10 +38,7 @@ export async function runCall(call: PlannedCall, schedule: ToolSchedule, step: S
   let answer: RequestEnding | undefined;
   for (let run = 1; ; run += 1) {
     if (gate !== undefined) {
-      const { session, agent, invocationId } = context;
-      const path = pathOf(state);
-      const asking = { callKey, callId, tool, summary, session, agent, invocationId, path };
-      answer = await requests.ask(asking, gate);
+      answer = await requests.ask(askingOf(call, step), gate);
       const isYes = answer.status === 'approved' || answer.status === 'answered';
       if (!isYes && gate.inside !== true) {
         const ending = answer;
@@ -83,17 +79,28 @@ function priorityOf({ turn, state }: StepOfCall): Priority {
 function running<Result>(
   call: PlannedCall,
   schedule: ToolSchedule,
-  { turn, limit }: StepOfCall,
+  step: StepOfCall,
   work: () => Promise<Result>,
 ): Promise<Result> {
+  const { turn, limit } = step;
   return limit.run(schedule.exclusive === true, async () => {
     turn.callStarted(call);
+    turn.held.began(askingOf(call, step));
     try {
       return await work();
     } finally {
+      turn.held.ended(call);
       turn.callEnded(call);
     }
   });
+}
+
+function askingOf(
+  { callKey, callId, tool, summary }: PlannedCall,
+  { context, state }: StepOfCall,
+): AskingCall {
+  const { session, agent, invocationId } = context;
+  return { callKey, callId, tool, summary, session, agent, invocationId, path: pathOf(state) };
 }
 
 /** A decision stands, also where what comes of it was cancelled, or no worker took it in time. */

@@ -11,6 +11,7 @@ import type {
 import { CANCEL_CALL, CHILD_STATE, INTERRUPT, SEND_MESSAGE, STATUS_QUERY } from '../../src/protocol/names.ts';
 import type { ChildState, TurnStatus } from '../../src/protocol/turn.ts';
 import { handleDecisions } from '../approvals/decision-handlers.ts';
+import { handleHeldQuestions } from '../approvals/held-questions.ts';
 import { refusal } from '../arguments.ts';
 import { handleJobs } from '../jobs/job-handlers.ts';
 import { AnsweredMessages, answersOnly } from '../messages/answered-messages.ts';
@@ -42,6 +43,7 @@ export function handleTurn(turn: Turn): void {
     { description: 'from the agents that run as children: one waits, or goes on' },
   );
   handleDecisions(turn.requests, turn.forwarding);
+  handleHeldQuestions(turn.held, (handle) => turn.noted(handle));
   handleJobs(turn.jobs, (handle) => turn.noted(handle));
 }
 

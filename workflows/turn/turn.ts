@@ -18,6 +18,7 @@ import type {
   TurnState,
   TurnStatus,
 } from '../../src/protocol/turn.ts';
+import { HeldQuestions } from '../approvals/held-questions.ts';
 import { waitingRequest } from '../approvals/request-book.ts';
 import { Requests } from '../approvals/requests.ts';
 import { Children, isWaiting, WAITS } from '../children/children.ts';
@@ -41,6 +42,7 @@ export class Turn {
   readonly steering = new Steering();
   readonly mailbox: Mailbox;
   readonly requests: Requests;
+  readonly held: HeldQuestions;
   readonly jobs: Jobs;
   readonly children: Children;
   readonly forwarding: Forwarding;
@@ -75,6 +77,7 @@ export class Turn {
     });
     chain.requests ??= {};
     this.requests = new Requests(chain.requests, owner);
+    this.held = new HeldQuestions(this.requests);
     this.jobs = new Jobs(owner);
     this.children = new Children(this.rootWorkflowId, changed);
     this.forwarding = new Forwarding({
@@ -268,10 +271,14 @@ function withoutMessage({
   return start;
 }
 
-/** The state of a running turn. It waits for people only if nothing runs, and for jobs only if it waits for no person. */
+/**
+ * The state of a running turn. It waits for people only if nothing runs, but for activities that hold a question open, and for jobs
+ * only if it waits for no person.
+ */
 function stateOfWork(running: readonly RunningCall[], { requests, jobs, children }: Turn): TurnState {
   const states = children.running.map(({ status }) => status);
-  if (running.some(({ callKey }) => !children.waitsFor(callKey))) return 'running';
+  const asks = (callKey: string) => requests.pending.some(({ call }) => call.callKey === callKey);
+  if (running.some(({ callKey }) => !children.waitsFor(callKey) && !asks(callKey))) return 'running';
   if (states.some((state) => !isWaiting(state))) return 'running';
   const wait = WAITS.find(
     ([kind, state]) => requests.pending.some(({ gate }) => gate.kind === kind) || states.includes(state),

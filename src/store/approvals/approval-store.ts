@@ -111,6 +111,8 @@ export interface SuspendCall {
   request: NewRequest;
   /** The request's event, appended with it. */
   event: DraftEvent;
+  /** The attempt goes on, and waits for the answer. Defaults to false. */
+  holds?: boolean;
 }
 
 /** Requests to people, votes, and what they gave. The workflow that waits is the authority; these rows list, prove and dedupe. */

@@ -224,7 +224,8 @@ begin
       from holdfast.requests_of_call(a.session, a.call_key) t));
 end $$;
 
--- Ends an attempt with a request. Null where the attempt doesn't count any more; without an event where that was done before.
+-- Ends an attempt with a request, unless the attempt holds it open. Null where the attempt doesn't count any more; without an event
+-- where that was done before.
 create or replace function holdfast.suspend_call(args json) returns json language plpgsql as $$
 declare
   a record;
@@ -232,9 +233,13 @@ declare
   invocation text;
 begin
   select * into a from json_to_record(args) as t(session text, run_key text, step int, call_key text, attempt int, request json,
-    event_id uuid, author text, branch text, body json, delta jsonb);
+    event_id uuid, author text, branch text, body json, delta jsonb, holds boolean);
   select * into s from holdfast.sessions t where t.id = a.session for update;
-  if not holdfast.end_attempt(a.session, a.run_key, a.call_key, a.attempt) then
+  if a.holds then
+    if not holdfast.attempt_counts(a.session, a.run_key, a.call_key, a.attempt) then
+      return null;
+    end if;
+  elsif not holdfast.end_attempt(a.session, a.run_key, a.call_key, a.attempt) then
     return null;
   end if;
   if exists (select from holdfast.approvals t

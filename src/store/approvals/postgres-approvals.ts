@@ -122,7 +122,7 @@ export function postgresApprovals(database: Database, live: LiveNotices): Approv
     async recordEntries({ session, entries }) {
       if (entries.length > 0) await database.query(RECORD_ENTRIES, [session, jsonText(entries)]);
     },
-    async suspendCall({ session, runKey, callKey, attempt, request, event }) {
+    async suspendCall({ session, runKey, callKey, attempt, request, event, holds = false }) {
       const suspended = await callFunction<{ seq: number; appended: boolean } | null>(
         database,
         'suspend_call',
@@ -133,6 +133,7 @@ export function postgresApprovals(database: Database, live: LiveNotices): Approv
           call_key: callKey,
           attempt,
           request: JsonDocument.of(request),
+          holds,
           event_id: randomUUID(),
           ...eventArguments(event, request.agent),
         },

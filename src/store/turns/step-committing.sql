@@ -246,6 +246,20 @@ end $$;
 create or replace function holdfast.end_attempt(session text, run text, of_key text, attempt int) returns boolean
 language plpgsql as $$
 #variable_conflict use_variable
+begin
+  if not holdfast.attempt_counts(session, run, of_key, attempt) then
+    return false;
+  end if;
+  update holdfast.ledger t set ended = t.ended + 1,
+      ended_attempts = coalesce(t.ended_attempts, '{}') + int4multirange(int4range(attempt, attempt, '[]'))
+    where t.session_id = session and t.key = of_key and not coalesce(t.ended_attempts, '{}') @> attempt;
+  return true;
+end $$;
+
+-- Whether an attempt of a call is the newest one, and under way.
+create or replace function holdfast.attempt_counts(session text, run text, of_key text, attempt int) returns boolean
+language plpgsql as $$
+#variable_conflict use_variable
 declare
   l record;
   r record;
@@ -257,13 +271,7 @@ begin
     raise exception using errcode = 'HF002', message = format('call %s was begun and is not in the store', of_key);
   end if;
   -- A chain that takes over reads its steps again from the first one: the run's own may be older than the call's.
-  if r.status <> 'running' or r.step > l.step or l.status = 'settled' or l.attempts <> attempt then
-    return false;
-  end if;
-  update holdfast.ledger t set ended = t.ended + 1,
-      ended_attempts = coalesce(t.ended_attempts, '{}') + int4multirange(int4range(attempt, attempt, '[]'))
-    where t.session_id = session and t.key = of_key and not coalesce(t.ended_attempts, '{}') @> attempt;
-  return true;
+  return not (r.status <> 'running' or r.step > l.step or l.status = 'settled' or l.attempts <> attempt);
 end $$;
 
 -- Keeps the first value of a name in a call or a step, and returns the one that is kept.

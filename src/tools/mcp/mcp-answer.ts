@@ -10,6 +10,12 @@ export interface McpAnswer {
   task?: McpTaskReference;
 }
 
+/** Answers to the questions of a server, and its own state, in a call that goes on. */
+export interface McpReplies {
+  inputResponses?: object;
+  requestState?: string;
+}
+
 /** A server's task as a call records it: any worker can ask for it. JSON. */
 export interface McpTaskReference {
   resultType: 'task';

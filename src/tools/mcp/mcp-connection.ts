@@ -1,4 +1,10 @@
-import type { Client, JsonSchemaValidator, Tool, Transport } from '@modelcontextprotocol/client';
+import type {
+  Client,
+  ElicitResult,
+  JsonSchemaValidator,
+  Tool,
+  Transport,
+} from '@modelcontextprotocol/client';
 import { getLogger } from '../../logger.ts';
 import { withoutSecretsInJson } from '../../net/removed-secrets.ts';
 import { ownVersion } from '../../own-version.ts';
@@ -10,7 +16,8 @@ import {
   shownServer,
   timeoutOf,
 } from './connection-params.ts';
-import type { McpAnswer, McpSession, McpTaskReference } from './mcp-answer.ts';
+import type { McpAnswer, McpReplies, McpSession, McpTaskReference } from './mcp-answer.ts';
+import { type AskedByServer, CallsUnderWay } from './mcp-elicitations.ts';
 import { isGone, McpRefused, secretsOf, serverFailed, taskFailed } from './mcp-errors.ts';
 import { begunTask, type McpTask, TASKS_EXTENSION, taskOf, withTaskInMeta } from './mcp-task.ts';
 import { Flood, isSession, loadMcpClient, transportOf } from './mcp-transport.ts';
@@ -56,11 +63,11 @@ export type McpResourceContents = { uri: string; mimeType?: string | undefined }
 );
 
 /** A call of a server's tool. */
-export interface McpCall {
+export interface McpCall extends AskedByServer {
   tool: McpToolDefinition;
   args: Record<string, unknown>;
   /** Answers to the server's questions, and its own state, in a call that goes on. */
-  answers?: { inputResponses?: object; requestState?: string };
+  answers?: McpReplies;
   /** For servers that take one, in `_meta`. */
   idempotencyKey: string | undefined;
   /** A second run would do no more than the first one. */
@@ -87,6 +94,7 @@ export class MCPConnection {
   readonly #lists: CheckedLists;
   #tools: Listed<McpToolDefinition> | undefined;
   #resources: Listed<McpResource> | undefined;
+  readonly #calls = new CallsUnderWay();
   /** Tasks live in the session: it is not to be ended. */
   #hasTasks = false;
 
@@ -118,10 +126,14 @@ export class MCPConnection {
         listChanged: { tools: changes('tools'), resources: changes('resources') },
       },
     );
-    // Servers of 2025 ask on an open connection, which can't wait for a person.
-    client.setRequestHandler('elicitation/create', async () => ({ action: 'decline' }));
     const { transport, said } = await transportOf(open);
     const connection = new MCPConnection(client, transport, open);
+    // Servers of 2025 ask on the open connection.
+    client.setRequestHandler(
+      'elicitation/create',
+      async ({ params }, { mcpReq }) =>
+        (await connection.#calls.asked({ ...params }, mcpReq.signal)) as ElicitResult,
+    );
     forget.tools = () => {
       connection.#tools = undefined;
     };
@@ -213,13 +225,15 @@ export class MCPConnection {
     const params = { name: tool.name, arguments: args, ...answers, ...task, ...meta };
     let answer: McpAnswer;
     try {
-      answer = await this.#client.callTool(params as Parameters<Client['callTool']>[0], {
-        allowInputRequired: true,
-        toolDefinition: tool as Tool,
-        signal,
-        timeout,
-        onprogress: onProgress,
-      });
+      answer = await this.#calls.run(call, () =>
+        this.#client.callTool(params as Parameters<Client['callTool']>[0], {
+          allowInputRequired: true,
+          toolDefinition: tool as Tool,
+          signal,
+          timeout,
+          onprogress: onProgress,
+        }),
+      );
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       throw this.#failed(error, !isIdempotent);
@@ -289,6 +303,7 @@ export class MCPConnection {
   async close(): Promise<void> {
     const { params } = this.#open;
     this.#client.onclose = undefined as never;
+    await this.#calls.close();
     const isLeft = params.type === 'StreamableHTTPConnectionParams' && params.terminateOnClose === false;
     const keeps = isLeft || this.#hasTasks || this.#open.session !== undefined;
     try {

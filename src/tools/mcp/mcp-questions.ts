@@ -1,8 +1,8 @@
 import { isRecord } from '../../protocol/json.ts';
+import type { JsonSchemaObject } from '../../schema/compiled-schema.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import type { Context } from '../context.ts';
-import type { McpAnswer } from './mcp-answer.ts';
-import type { McpCall } from './mcp-connection.ts';
+import type { McpAnswer, McpReplies } from './mcp-answer.ts';
 import { McpRefused } from './mcp-errors.ts';
 
 /** The questions of a server about a call, and its own state. JSON. */
@@ -35,10 +35,7 @@ export function askedIn(answer: McpAnswer): McpQuestions | undefined {
       `the MCP server asks ${questions.length} questions at once, at most ${MOST_QUESTIONS} are asked`,
     );
   }
-  const long = questions.find(([, question]) => JSON.stringify(question).length > LONGEST_QUESTION);
-  if (long !== undefined) {
-    throw new McpRefused(`the MCP server asks a question of more than ${LONGEST_QUESTION} characters`);
-  }
+  for (const [, question] of questions) assertShort(question);
   if (requestState !== undefined && requestState.length > LONGEST_STATE) {
     throw new McpRefused(`the MCP server's requestState has more than ${LONGEST_STATE} characters`);
   }
@@ -47,6 +44,12 @@ export function askedIn(answer: McpAnswer): McpQuestions | undefined {
     inputRequests: Object.fromEntries(questions),
     ...(requestState === undefined ? {} : { requestState }),
   };
+}
+
+/** @throws McpRefused */
+export function assertShort(question: unknown): void {
+  if (JSON.stringify(question).length <= LONGEST_QUESTION) return;
+  throw new McpRefused(`the MCP server asks a question of more than ${LONGEST_QUESTION} characters`);
 }
 
 /**
@@ -58,7 +61,7 @@ export async function answersOf(
   { inputRequests, requestState }: McpQuestions,
   context: Context,
   tool: string,
-): Promise<NonNullable<McpCall['answers']>> {
+): Promise<McpReplies> {
   const answers: [string, unknown][] = [];
   for (const [key, request] of Object.entries(inputRequests)) {
     answers.push([key, await answerTo(request, context, tool)]);
@@ -78,22 +81,37 @@ async function answerTo(request: unknown, context: Context, tool: string): Promi
       `the MCP server asks for ${asked} in a call of ${tool}: only elicitation/create is answered`,
     );
   }
-  const { message, requestedSchema, url } = params;
-  const text = typeof message === 'string' && message !== '' ? message : `A call of ${tool} needs an answer.`;
-  if (params.mode === 'url') return await visited(text, url, context);
-  const content = await context.requestInput({
-    message: text,
-    responseSchema: isRecord(requestedSchema) ? requestedSchema : { type: 'object', properties: {} },
-  });
-  return { action: 'accept', content };
+  const { question, told } = elicitationOf(params, tool);
+  return told(await context.requestInput(question));
 }
 
-async function visited(message: string, given: unknown, context: Context): Promise<unknown> {
+/** The answer to a question. Fields: `ElicitResult` of MCP. */
+export interface McpElicited {
+  action: 'accept' | 'decline' | 'cancel';
+  content?: unknown;
+}
+
+/** A question of a server as people are asked it, and the server's answer of theirs. */
+export interface AskedElicitation {
+  question: { message: string; responseSchema: JsonSchemaObject; payload?: unknown };
+  told: (answer: unknown) => McpElicited;
+}
+
+/** @throws McpRefused for a question that asks to open what is no page. */
+export function elicitationOf(params: Record<string, unknown>, tool: string): AskedElicitation {
+  const { message, requestedSchema, url } = params;
+  const text = typeof message === 'string' && message !== '' ? message : `A call of ${tool} needs an answer.`;
+  if (params.mode === 'url') return visited(text, url);
+  const responseSchema = isRecord(requestedSchema) ? requestedSchema : { type: 'object', properties: {} };
+  return { question: { message: text, responseSchema }, told: (content) => ({ action: 'accept', content }) };
+}
+
+function visited(message: string, given: unknown): AskedElicitation {
   const url = typeof given === 'string' ? URL.parse(given) : null;
   if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
     throw new McpRefused('the MCP server asks to open an address that is none of http or https');
   }
-  const answer: unknown = await context.requestInput({
+  const question = {
     message: `${message}\n\nOpen ${url.href}, and answer once you are done there.`,
     responseSchema: {
       type: 'object',
@@ -101,6 +119,9 @@ async function visited(message: string, given: unknown, context: Context): Promi
       required: ['done'],
     },
     payload: { url: url.href },
-  });
-  return { action: isRecord(answer) && answer.done === true ? 'accept' : 'decline' };
+  };
+  return {
+    question,
+    told: (answer) => ({ action: isRecord(answer) && answer.done === true ? 'accept' : 'decline' }),
+  };
 }

@@ -9,7 +9,8 @@ import { McpRefused } from './mcp-errors.ts';
 const LONGEST_ERROR = 4_000;
 
 /**
- * A tool's result from that of its server: `{ output }` is the structured content, or the text; media stand beside it. Semantics: adk-go's
+ * A tool's result from that of its server: `{ output }` is the structured content, or the text; media, and `notice` about
+ * questions that nobody has answered, stand beside it. Semantics: adk-go's
  * mcptoolset, which drops media.
  *
  * @throws McpRefused for a result that says `isError`, or has structured content that doesn't match the tool's `outputSchema`.
@@ -18,18 +19,20 @@ export async function resultOf(
   tool: string,
   { content = [], structuredContent, isError }: McpAnswer,
   output: CompiledSchema | undefined,
+  notice?: string,
 ): Promise<unknown> {
   const blocks = content as readonly ContentBlock[];
   const text = blocks.flatMap(textOf).join('\n');
   if (isError) {
     const details = text === '' ? '' : ` Details: ${text.slice(0, LONGEST_ERROR).toWellFormed()}`;
-    throw new McpRefused(`Tool execution failed.${details}`);
+    throw new McpRefused(`Tool execution failed.${details}${notice === undefined ? '' : ` ${notice}`}`);
   }
   const media = blocks.flatMap(mediaOf);
+  const beside = defined({ notice });
   if (structuredContent !== undefined) {
-    return withMedia({ output: await checked(tool, structuredContent, output) }, media);
+    return withMedia({ output: await checked(tool, structuredContent, output), ...beside }, media);
   }
-  return withMedia(text === '' && media.length > 0 ? {} : { output: text }, media);
+  return withMedia({ ...(text === '' && media.length > 0 ? {} : { output: text }), ...beside }, media);
 }
 
 async function checked(tool: string, value: unknown, output: CompiledSchema | undefined): Promise<unknown> {

@@ -38,6 +38,14 @@ export interface MCPSessionOptions {
    */
   idleTimeout?: number;
   /**
+   * Milliseconds for which a question of a server of 2025 is held open for a person. The call's activity waits meanwhile, in a slot of
+   * its worker. Then, or with 0 at once, the question is declined. Never longer than nine tenths of what is left of the tool's `timeout`.
+   * Servers of 2026 need no open connection: their questions wait for days.
+   *
+   * @default 120_000
+   */
+  elicitationTimeout?: number;
+  /**
    * Bytes of one answer over HTTP, at most.
    *
    * @default 16 MiB
@@ -89,6 +97,10 @@ export class MCPSessionManager {
   /** Connections that are open, or about to be. */
   get size(): number {
     return this.#pool.size;
+  }
+
+  get elicitationTimeout(): number {
+    return this.#options.elicitationTimeout ?? 120_000;
   }
 
   /**

@@ -16,6 +16,7 @@ import type { ConfirmationProvider } from '../with-confirmation.ts';
 import { headersOfCredential } from './connection-params.ts';
 import type { McpAnswer, McpTaskReference } from './mcp-answer.ts';
 import type { McpCall, McpProgress, McpToolDefinition } from './mcp-connection.ts';
+import { McpElicitations } from './mcp-elicitations.ts';
 import { McpRefused } from './mcp-errors.ts';
 import { answersOf, askedIn, type McpQuestions, MOST_ROUNDS } from './mcp-questions.ts';
 import { resultOf } from './mcp-result.ts';
@@ -153,6 +154,10 @@ export class MCPTool extends BaseTool {
     let answers: McpCall['answers'];
     for (let round = 1; round <= MOST_ROUNDS; round += 1) {
       const given = answers;
+      const questions = new McpElicitations(toolContext, {
+        tool: this.name,
+        within: this.#sessions.elicitationTimeout,
+      });
       const called = await recorded(
         toolContext,
         callKey(round),
@@ -160,11 +165,11 @@ export class MCPTool extends BaseTool {
           // A crash from here on leaves an unknown outcome, whatever was recorded before.
           if (given !== undefined && toolContext.functionCallId !== undefined)
             await toolContext.once(sentKey(round), () => true);
-          return await this.#called(request, args, given);
+          return await this.#called(request, args, { answers: given, questions });
         },
         (answer) => answer.task ?? askedIn(answer),
       );
-      if ('answer' in called) return await resultOf(this.name, called.answer, this.#output);
+      if ('answer' in called) return await resultOf(this.name, called.answer, this.#output, questions.notice);
       const { kept: asked } = called;
       if (asked.resultType === 'task') return await this.#begun(asked, toolContext);
       answers = await answersOf(asked, toolContext, this.name);
@@ -252,7 +257,7 @@ export class MCPTool extends BaseTool {
   async #called(
     { toolContext, onChunk }: RunAsyncToolRequest,
     args: Record<string, unknown>,
-    answers: McpCall['answers'],
+    { answers, questions }: { answers: McpCall['answers']; questions: McpElicitations },
   ): Promise<McpAnswer> {
     const { abortSignal } = toolContext;
     const isCall = toolContext.functionCallId !== undefined;
@@ -271,12 +276,18 @@ export class MCPTool extends BaseTool {
       signal: abortSignal,
       timeout: this.durable.timeout,
       onProgress: tell,
+      onQuestion: (params, signal) => questions.answer(params, signal),
+      onDeclined: (reason) => questions.declined(reason),
     };
-    return await this.#sessions.use(
-      toolContext,
-      (connection) => connection.call(call),
-      this.#credentialOf(toolContext),
-    );
+    try {
+      return await this.#sessions.use(
+        toolContext,
+        (connection) => connection.call(call),
+        this.#credentialOf(toolContext),
+      );
+    } finally {
+      questions.close();
+    }
   }
 }
 

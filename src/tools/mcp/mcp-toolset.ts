@@ -55,6 +55,7 @@ const FIELDS: readonly (keyof MCPToolsetOptions)[] = [
   'headers',
   'maxConnections',
   'idleTimeout',
+  'elicitationTimeout',
   'maxResponseBytes',
 ];
 /** Characters of a name that models take. */
@@ -240,6 +241,7 @@ function checkOptions(owner: string, options: MCPToolsetOptions): void {
   read.boolean('optional', false);
   read.count('maxConnections', 1);
   read.count('idleTimeout', 1);
+  read.number('elicitationTimeout', 0, 0);
   read.count('maxResponseBytes', 1);
   for (const field of ['principal', 'headers'] as const) {
     const given: unknown = options[field];

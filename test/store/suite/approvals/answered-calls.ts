@@ -148,6 +148,28 @@ export function answeredCallSuite(store: () => PostgresStore): void {
     }
   });
 
+  test('an attempt that holds its question open goes on, unless another one has begun [mcp.held]', async () => {
+    const turn = new AskingTurn(store());
+    await turn.opened(1);
+    await turn.commit(1, 1);
+    await turn.begin(1, 0);
+    const held = turn.request(1, 0, { kind: 'input' }, 1_001);
+    const notices: unknown[] = [];
+    const stop = store().live.onNotice((notice) => notices.push(notice));
+    expect(await turn.suspend(held, 1, { holds: true })).toBe(true);
+    expect(await turn.suspend(held, 1, { holds: true })).toBe(true);
+    stop();
+    expect(notices).toEqual([{ type: 'appended', session: turn.session, seq: 3 }]);
+    await turn.record(entry(held.requestId, 1, 'answered', { by: BOB, response: 4 }));
+    await turn.record(entry(held.requestId, 2, 'expired'));
+    expect(await turn.row(held.requestId)).toMatchObject({ status: 'answered', response: 4 });
+    // It has left no outcome, whatever was answered.
+    expect(await turn.begin(1, 0)).toMatchObject({ attempt: 2, unknown: true });
+    const late = turn.request(1, 0, { kind: 'input' }, 1_002);
+    expect(await turn.suspend(late, 1, { holds: true })).toBe(false);
+    expect(await turn.suspend(late, 2, { holds: true })).toBe(true);
+  });
+
   test('a call that asks while it runs waits, and its next attempt is no second one [confirm.inside]', async () => {
     const turn = new AskingTurn(store());
     await turn.opened(1);

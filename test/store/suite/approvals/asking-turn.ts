@@ -189,8 +189,9 @@ export class AskingTurn extends Turn {
     return begun;
   }
 
-  suspend(request: NewRequest, attempt: number): Promise<boolean> {
+  suspend(request: NewRequest, attempt: number, more: { holds?: boolean } = {}): Promise<boolean> {
     return this.store.approvals.suspendCall({
+      ...more,
       session: this.session,
       runKey: this.invocationId,
       callKey: request.callKey,
