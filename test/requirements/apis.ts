@@ -31,6 +31,7 @@ export const APIS: Rows = {
   'openapi.retry': ['holdfast', 'Safe and idempotent requests are tried again, as the server asks.'],
   'openapi.keys': ['holdfast', 'Other requests have an idempotency key, and follow onUnknownOutcome.'],
   'openapi.writes': ['holdfast', 'Writes wait for approval where a toolset says so.'],
+  'openapi.pinned': ['holdfast', 'An approval is for the operation as its document described it then.'],
   'openapi.answers': ['holdfast', 'An answer but one of success is an error with its status and body.'],
   'openapi.artifacts': ['holdfast', 'Large and binary answers become artifacts.'],
   'openapi.bad': [
