@@ -7,6 +7,10 @@ export const APIS: Rows = {
     'holdfast',
     'Documents of Swagger 2, OpenAPI 3.0, 3.1 and 3.2, JSON and YAML, are read from memory, files and servers.',
   ],
+  'openapi.external': [
+    'holdfast',
+    'References lead to other documents where they are allowed; others are named in the error.',
+  ],
   'openapi.names': [
     'holdfast',
     'Tools of operations have valid names of their own, the same on each worker.',

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
+import { addExternalDocuments, type ExternalPlace } from './external-documents.ts';
 import { DocumentProblem, resolved, type SecuritySchemeObject } from './openapi-document.ts';
 import { readOperations, referencedIn } from './read-operations.ts';
 
@@ -9,6 +10,8 @@ export interface DocumentThreadData {
   text: string;
   /** @default told from the text */
   type?: 'json' | 'yaml';
+  /** @default none is followed */
+  external?: ExternalPlace;
 }
 
 /** An operation, with the rest of it as JSON: a text is handed over at once, however long it is. */
@@ -65,6 +68,8 @@ async function read(data: DocumentThreadData): Promise<DocumentThreadMessage> {
   try {
     const room = new Room(data.text);
     const document = await inThree(await parsed(data), room);
+    const { external } = data;
+    if (external !== undefined) await addExternalDocuments(document, external, (text) => parsed({ text }));
     const { title, operations, securitySchemes } = readOperations(document);
     const found = new Map<string, unknown>();
     const texts = operations.map(({ method, path, operation, problem }): OperationText => {
