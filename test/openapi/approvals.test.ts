@@ -103,6 +103,12 @@ describe('people and the operations of an API', () => {
   });
 });
 
+test('a worker does not start with a document that is wrong [openapi.start]', async () => {
+  const specDict = { ...document, paths: { '/pets': { get: { operationId: 'listPets', parameters: [1] } } } };
+  const agent = new LlmAgent({ name: 'keeper', model: 'gemini-2.5-flash', tools: [pets({ specDict })] });
+  await expect(open({ agents: [agent] })).rejects.toThrow('operation "listPets": parameters[0]');
+});
+
 test('the digest of an operation is of its requests [openapi.pinned]', async () => {
   const digestOf = async (post: object, more: object = {}, options: OpenAPIToolsetOptions = {}) => {
     const specDict = {

@@ -43,6 +43,10 @@ export const APIS: Rows = {
     'A wrong or hostile document is refused with the operation and the reason, at bounded cost.',
   ],
   'openapi.injection': ['holdfast', 'No argument leaves its place in a request.'],
+  'openapi.start': [
+    'holdfast',
+    'A worker is told when it starts of documents that are wrong, and of schemas that a provider refuses.',
+  ],
   'openapi.optional': ['holdfast', 'An agent goes on without an optional toolset that fails.'],
   'openapi.public': ['holdfast', 'Large public documents become valid declarations.', 'deep'],
   'toolset.gone': ['holdfast', 'A call whose tool has gone from its toolset is answered within seconds.'],

@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { hasCode } from '../../contract/error.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
 import { addExternalDocuments, type ExternalPlace } from './external-documents.ts';
@@ -26,7 +27,11 @@ export interface OperationText {
 
 /** The thread's only message: the document, or why it is none. */
 export type DocumentThreadMessage =
-  | { problem: string }
+  | {
+      problem: string;
+      /** A server gave none of its documents, which may pass. */
+      isAway: boolean;
+    }
   | {
       title: string;
       operations: readonly OperationText[];
@@ -82,7 +87,9 @@ async function read(data: DocumentThreadData): Promise<DocumentThreadMessage> {
     return { title, operations: texts, definitions, securitySchemes };
   } catch (error) {
     const problem = messageOf(error).slice(0, LONGEST_PROBLEM).toWellFormed();
-    return { problem: error instanceof DocumentProblem ? problem : `it can't be read: ${problem}` };
+    if (!(error instanceof DocumentProblem))
+      return { problem: `it can't be read: ${problem}`, isAway: false };
+    return { problem, isAway: hasCode(error.cause, 'HOLDFAST_FETCH_FAILED') };
   }
 }
 

@@ -1,6 +1,7 @@
 import { readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { HoldfastError } from '../../contract/error.ts';
 import { guardedFetch } from '../../net/guarded-fetch.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
@@ -114,13 +115,13 @@ async function textOf(
     const bytes = url.protocol === 'file:' ? await fileAt(url, base, left) : await answerOf(url, hosts, left);
     return bytes.toString('utf8');
   } catch (error) {
-    throw new DocumentProblem(`$ref ${quoted($ref)}: ${messageOf(error).slice(0, 200)}`);
+    throw new DocumentProblem(`$ref ${quoted($ref)}: ${messageOf(error).slice(0, 200)}`, { cause: error });
   }
 }
 
 async function answerOf(url: URL, allow: readonly string[], maxBytes: number): Promise<Buffer> {
   const { status, body, cut } = await guardedFetch(url, {}, { allow, timeout: FETCH_TIME, maxBytes });
-  if (status !== 200) throw new DocumentProblem(`the server answered ${status}`);
+  if (status !== 200) throw new HoldfastError('HOLDFAST_FETCH_FAILED', `the server answered ${status}`);
   if (cut) throw tooLarge();
   return body;
 }

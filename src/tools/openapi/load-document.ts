@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { HoldfastError } from '../../contract/error.ts';
 import { guardedFetch } from '../../net/guarded-fetch.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
@@ -93,7 +94,10 @@ function ofObject(document: object): LoadedDocument {
 async function parsedInThread(data: DocumentThreadData): Promise<LoadedDocument> {
   if (data.text.length > MOST_BYTES) throw tooLarge();
   const message = await answerOfThread(data);
-  if ('problem' in message) throw new DocumentProblem(message.problem);
+  if ('problem' in message) {
+    if (message.isAway) throw new HoldfastError('HOLDFAST_FETCH_FAILED', message.problem);
+    throw new DocumentProblem(message.problem);
+  }
   const { title, operations, definitions, securitySchemes } = message;
   return {
     title,
@@ -139,7 +143,7 @@ async function textAt({ url, allow }: { url: string | URL; allow: readonly strin
   if (/^https?:/i.test(address)) {
     const options = { allow, timeout: FETCH_TIME, maxBytes: MOST_BYTES, leavesHost: true };
     const { status, body, cut } = await guardedFetch(address, {}, options);
-    if (status !== 200) throw new DocumentProblem(`the server answered ${status}`);
+    if (status !== 200) throw new HoldfastError('HOLDFAST_FETCH_FAILED', `the server answered ${status}`);
     if (cut) throw tooLarge();
     return body.toString('utf8');
   }
