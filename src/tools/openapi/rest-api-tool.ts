@@ -23,7 +23,7 @@ import {
 import type { Context } from '../context.ts';
 import { responseSchema } from '../function-response.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
-import { InvalidArgumentsError, isToolError, ToolError } from '../tool-error.ts';
+import { isToolError, outsideArguments, ToolError } from '../tool-error.ts';
 import { keptFromRunning } from '../tool-gate.ts';
 import { OPEN, type OperationSecurity, securityForm, securityOf, securityOfOne } from './api-security.ts';
 import { type OperationObject, resolved, type SecuritySchemeObject } from './openapi-document.ts';
@@ -224,16 +224,14 @@ export class RestApiTool extends BaseTool {
     });
   }
 
-  override async readArguments(args: Record<string, unknown>): Promise<unknown> {
+  override async readArguments(args: Record<string, unknown>): Promise<Record<string, unknown>> {
     this.#arguments ??= compileObjectSchema(this.#parser.getJsonSchema(), {
       owner: toolOwner('RestApiTool', this.name),
       field: 'parameters',
       side: 'input',
       isOutside: true,
     });
-    const validation = await this.#arguments.validate(args);
-    if (validation.ok) return validation.value;
-    throw new InvalidArgumentsError(`Error in tool '${this.name}': invalid arguments: ${validation.message}`);
+    return await outsideArguments(this.name, this.#arguments, args);
   }
 
   /**
@@ -244,7 +242,7 @@ export class RestApiTool extends BaseTool {
    */
   override async runAsync(request: RunAsyncToolRequest): Promise<unknown> {
     const { toolContext: context } = request;
-    const args = (await this.readArguments(request.args)) as Record<string, unknown>;
+    const args = await this.readArguments(request.args);
     const kept = await keptFromRunning(this, request);
     if (kept !== undefined) return kept;
     const security = await securityOf(this.#securityOfCalls(), context);
