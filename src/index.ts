@@ -486,6 +486,7 @@ export { MCPToolset, type MCPToolsetOptions } from './tools/mcp/mcp-toolset.ts';
 export { isMedia, Media, type MediaParams } from './tools/media.ts';
 export type { AuthPreparationResult, SchemeCredential } from './tools/openapi/api-security.ts';
 export { ToolAuthHandler } from './tools/openapi/api-security.ts';
+export type { ExternalReferences } from './tools/openapi/external-documents.ts';
 export type {
   OperationObject,
   SecuritySchemeObject,

@@ -1,5 +1,6 @@
 import { isConfirmAgent } from '../activities/approvals/confirm-agent.ts';
 import type { Deployment } from '../activities/deployment.ts';
+import type { HoldfastLogger } from '../activities/logging.ts';
 import { llmAgentsOf } from '../src/agents/agents-of-tree.ts';
 import {
   type BaseAgent,
@@ -9,12 +10,18 @@ import {
 } from '../src/agents/base-agent.ts';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { type App, appOwner, isApp } from '../src/app/app.ts';
+import { hasCode } from '../src/contract/error.ts';
 import { missingPrice } from '../src/flows/budgets.ts';
 import { answeringModels } from '../src/models/routed-llm.ts';
 import { PluginManager } from '../src/plugins/plugin-manager.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
-import { agentOfTool, isBaseTool } from '../src/tools/base-tool.ts';
+import { thrownMessage } from '../src/schema/thrown-message.ts';
+import { agentOfTool, type BaseTool, isBaseTool } from '../src/tools/base-tool.ts';
+import { type BaseToolset, isBaseToolset } from '../src/tools/base-toolset.ts';
+import { withinTime } from './within-time.ts';
 
+/** Milliseconds that a worker waits for a toolset when it starts. */
+const LONGEST_LOADING = 60_000;
 const ADK_APP = Symbol.for('google.adk.app');
 
 /**
@@ -70,13 +77,46 @@ function add(roots: Map<string, BaseAgent>, agent: BaseAgent, field: string): vo
   roots.set(agent.name, agent);
 }
 
-/** Tools of toolsets are known at the first request only. */
-function assertTaken(agent: LlmAgent): void {
-  const { canonicalModel, name, tools, outputJsonSchema } = agent;
+/**
+ * Asks toolsets for the tools that they know by now, so that what is wrong with them is told before the first turn. An optional toolset that
+ * fails, and one whose server is away, is logged: turns ask it again.
+ *
+ * @throws DefinitionError of a toolset that isn't optional, and for tools that their agent's model refuses.
+ */
+export async function checkToolsets(
+  { roots }: Pick<Deployment, 'roots'>,
+  logger: Pick<HoldfastLogger, 'warn'>,
+): Promise<void> {
+  const all = llmAgentsOf(roots.values()).flatMap((agent) =>
+    agent.tools.filter(isBaseToolset).map((toolset) => ({ agent, toolset })),
+  );
+  await Promise.all(
+    all.map(async ({ agent, toolset }) => {
+      try {
+        await withinTime(assertKnown(agent, toolset), LONGEST_LOADING);
+      } catch (error) {
+        if (hasCode(error, 'HOLDFAST_DEFINITION') && toolset.optional !== true) throw error;
+        const reason = thrownMessage(error);
+        logger.warn('a toolset has no tools yet', { agent: agent.name, toolset: toolset.name, reason });
+      }
+    }),
+  );
+}
+
+async function assertKnown(agent: LlmAgent, toolset: BaseToolset): Promise<void> {
+  // One of an older copy of the package has no such method.
+  const known: readonly BaseTool[] | undefined = await toolset.knownTools?.();
+  const tools = known?.filter(isBaseTool) ?? [];
+  if (tools.length > 0) assertTaken(agent, tools);
+}
+
+/** Tools of toolsets are looked at by {@link checkToolsets}. */
+function assertTaken(agent: LlmAgent, tools = agent.tools.filter(isBaseTool)): void {
+  const { canonicalModel, name, outputJsonSchema } = agent;
   if (canonicalModel.assertTakes === undefined) return;
-  const declarations = tools.filter(isBaseTool).flatMap((tool) => tool._getDeclaration() ?? []);
+  const declarations = tools.flatMap((tool) => tool._getDeclaration() ?? []);
   // Beside tools the answer is one of them.
-  const isSent = outputJsonSchema !== undefined && tools.length === 0;
+  const isSent = outputJsonSchema !== undefined && agent.tools.length === 0;
   canonicalModel.assertTakes({
     owner: `agent ${JSON.stringify(name)}`,
     declarations,

@@ -62,6 +62,16 @@ export abstract class BaseToolset {
   /** @param context absent: all tools. */
   abstract getTools(context?: ReadonlyContext): Promise<BaseTool[]>;
 
+  /**
+   * Tools that are known before any request. A worker asks for them when it starts, and checks them then; a `DefinitionError` of a toolset
+   * that isn't optional ends it. Any other error is logged.
+   *
+   * @default none
+   */
+  async knownTools(): Promise<BaseTool[]> {
+    return [];
+  }
+
   /** The worker stops. */
   abstract close(): Promise<void>;
 

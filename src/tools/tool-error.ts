@@ -1,5 +1,6 @@
 import { HoldfastError } from '../contract/error.ts';
-import { defined } from '../protocol/json.ts';
+import { defined, isRecord } from '../protocol/json.ts';
+import type { CompiledSchema } from '../schema/compiled-schema.ts';
 
 const TOOL_ERROR = Symbol.for('holdfast.toolError');
 
@@ -49,6 +50,27 @@ export class InvalidArgumentsError extends ToolError {
   constructor(message: string) {
     super(message, { code: 'HOLDFAST_INVALID_ARGUMENTS', retryable: false });
   }
+}
+
+/**
+ * The arguments of a tool that somebody else defines. Models send null for a parameter that they leave out: where the schema takes no null, it
+ * counts as left out.
+ *
+ * @throws InvalidArgumentsError
+ */
+export async function outsideArguments(
+  tool: string,
+  { validate }: CompiledSchema,
+  args: Record<string, unknown>,
+): Promise<Record<string, unknown>> {
+  let validation = await validate(args);
+  if (!validation.ok && Object.values(args).includes(null)) {
+    const given = Object.entries(args).filter(([, value]) => value !== null);
+    validation = await validate(Object.fromEntries(given));
+  }
+  if (validation.ok && isRecord(validation.value)) return validation.value;
+  const problem = validation.ok ? 'expected object' : validation.message;
+  throw new InvalidArgumentsError(`Error in tool '${tool}': invalid arguments: ${problem}`);
 }
 
 /** A tool's result has no JSON form or doesn't match its output schema. Another attempt would repeat the effect. */

@@ -54,6 +54,10 @@ export class StaticToolset extends BaseToolset {
     return this.#tools.filter((tool) => context === undefined || this.isToolSelected(tool, context));
   }
 
+  override async knownTools(): Promise<BaseTool[]> {
+    return await this.getTools();
+  }
+
   /** There is nothing to close. */
   override async close(): Promise<void> {
     return undefined;
@@ -86,6 +90,10 @@ export class WrappedToolset extends BaseToolset {
 
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
     return this.#change(await this.#inner.getTools(context), context);
+  }
+
+  override async knownTools(): Promise<BaseTool[]> {
+    return this.#change(await this.#inner.knownTools(), undefined);
   }
 
   override async processLlmRequest(toolContext: Context, llmRequest: LlmRequest): Promise<void> {

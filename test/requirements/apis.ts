@@ -7,6 +7,10 @@ export const APIS: Rows = {
     'holdfast',
     'Documents of Swagger 2, OpenAPI 3.0, 3.1 and 3.2, JSON and YAML, are read from memory, files and servers.',
   ],
+  'openapi.external': [
+    'holdfast',
+    'References lead to other documents where they are allowed; others are named in the error.',
+  ],
   'openapi.names': [
     'holdfast',
     'Tools of operations have valid names of their own, the same on each worker.',
@@ -31,6 +35,7 @@ export const APIS: Rows = {
   'openapi.retry': ['holdfast', 'Safe and idempotent requests are tried again, as the server asks.'],
   'openapi.keys': ['holdfast', 'Other requests have an idempotency key, and follow onUnknownOutcome.'],
   'openapi.writes': ['holdfast', 'Writes wait for approval where a toolset says so.'],
+  'openapi.pinned': ['holdfast', 'An approval is for the operation as its document described it then.'],
   'openapi.answers': ['holdfast', 'An answer but one of success is an error with its status and body.'],
   'openapi.artifacts': ['holdfast', 'Large and binary answers become artifacts.'],
   'openapi.bad': [
@@ -38,6 +43,10 @@ export const APIS: Rows = {
     'A wrong or hostile document is refused with the operation and the reason, at bounded cost.',
   ],
   'openapi.injection': ['holdfast', 'No argument leaves its place in a request.'],
+  'openapi.start': [
+    'holdfast',
+    'A worker is told when it starts of documents that are wrong, and of schemas that a provider refuses.',
+  ],
   'openapi.optional': ['holdfast', 'An agent goes on without an optional toolset that fails.'],
   'openapi.public': ['holdfast', 'Large public documents become valid declarations.', 'deep'],
   'toolset.gone': ['holdfast', 'A call whose tool has gone from its toolset is answered within seconds.'],

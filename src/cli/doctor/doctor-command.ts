@@ -1,5 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
+import { defined } from '../../protocol/json.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
+import { checkAgents } from './check-agents.ts';
 import { checkDisk, checkFolder } from './check-folder.ts';
 import { checkModel } from './check-model.ts';
 import { checkBundle, checkNode, checkPackages, checkPlatform, ownRuntime } from './check-runtime.ts';
@@ -17,6 +19,8 @@ import {
 export interface DoctorOptions {
   folder: string;
   env: NodeJS.ProcessEnv;
+  /** File whose agents are looked at. It is loaded, as a worker does. */
+  agents?: string;
   taskQueue?: string;
   askModel?: boolean;
   json?: boolean;
@@ -41,6 +45,7 @@ const CHECKS: Record<string, (surroundings: Surroundings) => Finding[] | Promise
   temporal: checkTemporal,
   store: (surroundings) => checkStore(surroundings),
   model: checkModel,
+  agents: checkAgents,
 };
 
 const LONGEST_CHECK = 30_000;
@@ -51,9 +56,9 @@ export async function doctorCommand(
   output: CommandOutput = processOutput(),
   runtime: RuntimeFacts = ownRuntime(),
 ): Promise<number> {
-  const { folder, env, taskQueue, askModel = false } = options;
+  const { folder, env, agents, taskQueue, askModel = false } = options;
   const findings = await examine(
-    { folder, env, askModel, runtime, ...(taskQueue === undefined ? {} : { taskQueue }) },
+    { folder, env, askModel, runtime, ...defined({ taskQueue, agents }) },
     output,
   );
   const diagnosis: Diagnosis = { v: 1, ok: findings.every(({ status }) => status !== 'fail'), findings };

@@ -17,6 +17,8 @@ export interface Surroundings {
   env: NodeJS.ProcessEnv;
   /** Task queue whose workers are looked for. Defaults to the one that this folder's process or environment names. */
   taskQueue?: string;
+  /** File whose agents are looked at. */
+  agents?: string;
   /** Ask the model a question of a few tokens. */
   askModel: boolean;
   runtime: RuntimeFacts;

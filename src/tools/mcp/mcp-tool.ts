@@ -10,7 +10,7 @@ import { NoJobError } from '../call-job.ts';
 import type { Context } from '../context.ts';
 import { NoCallError } from '../context-params.ts';
 import { type JobView, RUN_AGAIN } from '../job-options.ts';
-import { InvalidArgumentsError } from '../tool-error.ts';
+import { outsideArguments } from '../tool-error.ts';
 import { keptFromRunning } from '../tool-gate.ts';
 import type { ConfirmationProvider } from '../with-confirmation.ts';
 import { headersOfCredential } from './connection-params.ts';
@@ -125,17 +125,8 @@ export class MCPTool extends BaseTool {
     };
   }
 
-  /** Models send null for a parameter that they leave out: where the schema takes no null, it counts as left out. */
   override async readArguments(args: Record<string, unknown>): Promise<Record<string, unknown>> {
-    const { validate } = this.#parameters;
-    let validation = await validate(args);
-    if (!validation.ok && Object.values(args).includes(null)) {
-      const given = Object.entries(args).filter(([, value]) => value !== null);
-      validation = await validate(Object.fromEntries(given));
-    }
-    if (validation.ok && isRecord(validation.value)) return validation.value;
-    const problem = validation.ok ? 'expected object' : validation.message;
-    throw new InvalidArgumentsError(`Error in tool '${this.name}': invalid arguments: ${problem}`);
+    return await outsideArguments(this.name, this.#parameters, args);
   }
 
   /**

@@ -32,6 +32,48 @@ export interface OperationSecurity {
   keyOf: (scheme: string) => string;
 }
 
+/** Of an operation that anybody may call. */
+export const OPEN: OperationSecurity = {
+  requirements: [],
+  schemes: {},
+  credentials: new Map(),
+  asks: false,
+  keyOf: String,
+};
+
+/** The security of a tool that has one scheme, in place of those of its operation. */
+export function securityOfOne(
+  scheme: SecuritySchemeObject,
+  given: { origin: string; credential?: AuthCredential; key?: string; asks: boolean },
+): OperationSecurity {
+  const { origin, credential, key, asks } = given;
+  const { type, in: place, name } = scheme;
+  // An API may have several keys.
+  const kind = type === 'apiKey' ? `${type}:${place}:${String(name).slice(0, 100)}` : type;
+  return {
+    requirements: [{ authScheme: [] }],
+    schemes: { authScheme: scheme },
+    credentials: new Map(credential === undefined ? [] : [['authScheme', credential]]),
+    asks,
+    keyOf: () => key ?? `openapi:${origin}:${kind}`,
+  };
+}
+
+/** Where the credentials of an operation go, without them. */
+export function securityForm({ requirements, schemes }: OperationSecurity): object {
+  return requirements.map((requirement) =>
+    Object.keys(requirement).map((name) => {
+      const {
+        type,
+        in: place,
+        name: field,
+        scheme,
+      } = Object.hasOwn(schemes, name) ? (schemes[name] ?? {}) : {};
+      return [name, type ?? null, place ?? null, field ?? null, scheme ?? null];
+    }),
+  );
+}
+
 /** How a request proves for whom it is made. */
 export interface AppliedSecurity {
   headers: Record<string, string>;

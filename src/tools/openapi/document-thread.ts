@@ -1,6 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { hasCode } from '../../contract/error.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
+import { addExternalDocuments, type ExternalPlace } from './external-documents.ts';
 import { DocumentProblem, resolved, type SecuritySchemeObject } from './openapi-document.ts';
 import { readOperations, referencedIn } from './read-operations.ts';
 
@@ -9,6 +11,8 @@ export interface DocumentThreadData {
   text: string;
   /** @default told from the text */
   type?: 'json' | 'yaml';
+  /** @default none is followed */
+  external?: ExternalPlace;
 }
 
 /** An operation, with the rest of it as JSON: a text is handed over at once, however long it is. */
@@ -23,7 +27,11 @@ export interface OperationText {
 
 /** The thread's only message: the document, or why it is none. */
 export type DocumentThreadMessage =
-  | { problem: string }
+  | {
+      problem: string;
+      /** A server gave none of its documents, which may pass. */
+      isAway: boolean;
+    }
   | {
       title: string;
       operations: readonly OperationText[];
@@ -65,6 +73,8 @@ async function read(data: DocumentThreadData): Promise<DocumentThreadMessage> {
   try {
     const room = new Room(data.text);
     const document = await inThree(await parsed(data), room);
+    const { external } = data;
+    if (external !== undefined) await addExternalDocuments(document, external, (text) => parsed({ text }));
     const { title, operations, securitySchemes } = readOperations(document);
     const found = new Map<string, unknown>();
     const texts = operations.map(({ method, path, operation, problem }): OperationText => {
@@ -77,7 +87,9 @@ async function read(data: DocumentThreadData): Promise<DocumentThreadMessage> {
     return { title, operations: texts, definitions, securitySchemes };
   } catch (error) {
     const problem = messageOf(error).slice(0, LONGEST_PROBLEM).toWellFormed();
-    return { problem: error instanceof DocumentProblem ? problem : `it can't be read: ${problem}` };
+    if (!(error instanceof DocumentProblem))
+      return { problem: `it can't be read: ${problem}`, isAway: false };
+    return { problem, isAway: hasCode(error.cause, 'HOLDFAST_FETCH_FAILED') };
   }
 }
 

@@ -1,10 +1,12 @@
 import { readFile, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { HoldfastError } from '../../contract/error.ts';
 import { guardedFetch } from '../../net/guarded-fetch.ts';
-import { isRecord } from '../../protocol/json.ts';
+import { defined, isRecord } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
 import type { DocumentThreadData, DocumentThreadMessage } from './document-thread.ts';
+import type { ExternalPlace } from './external-documents.ts';
 import {
   DocumentProblem,
   type OperationObject,
@@ -15,10 +17,11 @@ import { type Definitions, definitionsOf } from './operation-schema.ts';
 import { readOperations } from './read-operations.ts';
 
 /** Where a document is: in memory, or at an address. */
-export type DocumentSource =
+export type DocumentSource = (
   | { document: object }
   | { text: string; type?: 'json' | 'yaml' }
-  | { url: string | URL; allow: readonly string[] };
+  | { url: string | URL; allow: readonly string[] }
+) & { external?: ExternalPlace };
 
 /** An operation of a loaded document. */
 export interface LoadedOperation {
@@ -52,15 +55,17 @@ const MOST_HEAP = 2_048;
  * @throws HOLDFAST_FETCH_FAILED, HOLDFAST_ADDRESS_REFUSED
  */
 export async function loadDocument(source: DocumentSource): Promise<LoadedDocument> {
+  const { external } = source;
   if ('document' in source) {
     const { document } = source;
     // To convert it takes long.
-    if (isRecord(document) && document.swagger !== undefined)
-      return await parsedInThread({ text: jsonOf(document), type: 'json' });
+    if ((isRecord(document) && document.swagger !== undefined) || external !== undefined)
+      return await parsedInThread({ text: jsonOf(document), type: 'json', ...defined({ external }) });
     return ofObject(document);
   }
   if ('text' in source) return await parsedInThread(source);
-  return await parsedInThread({ text: await textAt(source) });
+  const text = await textAt(source);
+  return await parsedInThread({ text, ...defined({ external }) });
 }
 
 function jsonOf(document: object): string {
@@ -89,7 +94,10 @@ function ofObject(document: object): LoadedDocument {
 async function parsedInThread(data: DocumentThreadData): Promise<LoadedDocument> {
   if (data.text.length > MOST_BYTES) throw tooLarge();
   const message = await answerOfThread(data);
-  if ('problem' in message) throw new DocumentProblem(message.problem);
+  if ('problem' in message) {
+    if (message.isAway) throw new HoldfastError('HOLDFAST_FETCH_FAILED', message.problem);
+    throw new DocumentProblem(message.problem);
+  }
   const { title, operations, definitions, securitySchemes } = message;
   return {
     title,
@@ -135,7 +143,7 @@ async function textAt({ url, allow }: { url: string | URL; allow: readonly strin
   if (/^https?:/i.test(address)) {
     const options = { allow, timeout: FETCH_TIME, maxBytes: MOST_BYTES, leavesHost: true };
     const { status, body, cut } = await guardedFetch(address, {}, options);
-    if (status !== 200) throw new DocumentProblem(`the server answered ${status}`);
+    if (status !== 200) throw new HoldfastError('HOLDFAST_FETCH_FAILED', `the server answered ${status}`);
     if (cut) throw tooLarge();
     return body.toString('utf8');
   }

@@ -66,18 +66,25 @@ export function resolved(document: unknown, value: unknown): unknown {
   return found;
 }
 
+/** The problem of a reference that can't be followed. */
+export function leadsNowhere(reference: string): DocumentProblem {
+  const isOutside = !reference.startsWith('#');
+  const where = isOutside
+    ? 'another document, which is not followed: allow its address by externalRefs of OpenAPIToolset, or bundle both into one'
+    : 'nothing';
+  return new DocumentProblem(`$ref ${quoted(reference)} leads to ${where}`);
+}
+
 /** @throws DocumentProblem */
 export function target(document: unknown, reference: string): unknown {
   if (reference !== '#' && !reference.startsWith('#/')) {
-    throw new DocumentProblem(
-      `$ref ${quoted(reference)} leads to another document, and those are not followed: bundle them into one first`,
-    );
+    throw leadsNowhere(reference);
   }
   let found = document;
   for (const token of reference.split('/').slice(1)) {
     const name = unescaped(token);
     const isThere = typeof found === 'object' && found !== null && Object.hasOwn(found, name);
-    if (!isThere) throw new DocumentProblem(`$ref ${quoted(reference)} leads to nothing`);
+    if (!isThere) throw leadsNowhere(reference);
     found = (found as Record<string, unknown>)[name];
   }
   return found;

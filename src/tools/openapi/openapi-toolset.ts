@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { hasCode } from '../../contract/error.ts';
+import { HoldfastError, hasCode } from '../../contract/error.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import { getLogger } from '../../logger.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
@@ -95,10 +95,15 @@ export class OpenAPIToolset extends BaseToolset {
   /**
    * Loads the document and makes its tools, so that what is wrong with them is told before a turn needs them.
    *
-   * @throws DefinitionError naming the operation, or saying why there is no document.
+   * @throws DefinitionError naming the operation, or saying why the document is none.
+   * @throws HOLDFAST_FETCH_FAILED where its server gives none.
    */
   async load(): Promise<void> {
     await this.#tools();
+  }
+
+  override async knownTools(): Promise<BaseTool[]> {
+    return await this.getTools();
   }
 
   override async close(): Promise<void> {
@@ -127,17 +132,19 @@ export class OpenAPIToolset extends BaseToolset {
     try {
       document = await loadDocument(this.#source);
     } catch (error) {
-      const isKnown =
-        error instanceof DocumentProblem ||
-        hasCode(error, 'HOLDFAST_FETCH_FAILED') ||
-        hasCode(error, 'HOLDFAST_ADDRESS_REFUSED');
-      if (!isKnown) throw error;
+      const field = sourceField(this.#options);
+      if (hasCode(error, 'HOLDFAST_FETCH_FAILED')) {
+        // Its server may be there again for the next attempt.
+        const text = `${owner}: ${field}: ${error.message}`;
+        throw new HoldfastError('HOLDFAST_FETCH_FAILED', text, { cause: error });
+      }
+      if (!(error instanceof DocumentProblem) && !hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')) throw error;
       const advice =
         'url' in this.#source && hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')
           ? allowAdvice(this.#source.url, this.#source.allow)
           : '';
       throw new DefinitionError(
-        { owner, field: sourceField(this.#options), problem: `${thrownMessage(error)}${advice}` },
+        { owner, field, problem: `${thrownMessage(error)}${advice}` },
         { cause: error },
       );
     }

@@ -3,6 +3,9 @@ import { RESERVED_PREFIX } from '../../protocol/names.ts';
 
 /** Characters of a tool's name, as in ADK. */
 const LONGEST_NAME = 60;
+/** Characters of a name with its prefix that all providers take. */
+const LONGEST_OF_PROVIDERS = 64;
+const LEAST_NAME = 20;
 const LONGEST_ARGUMENT = 64;
 const DIGEST = 6;
 /** Characters of a name that are looked at. */
@@ -38,15 +41,16 @@ export function functionName({ method, path, operationId }: NamedOperation): str
  * each process and in any order of operations.
  */
 export function uniqueNames(operations: readonly NamedOperation[], prefix?: string): string[] {
-  const wanted = operations.map(functionName);
+  const start = prefix === undefined || prefix === '' ? '' : `${prefix}_`;
+  const most = Math.min(LONGEST_NAME, Math.max(LONGEST_OF_PROVIDERS - start.length, LEAST_NAME));
+  const wanted = operations.map((each) => functionName(each).slice(0, most).replace(/_$/, ''));
   const counts = new Map<string, number>();
   for (const name of wanted) counts.set(name, (counts.get(name) ?? 0) + 1);
-  const start = prefix === undefined || prefix === '' ? '' : `${prefix}_`;
   return wanted.map((name, index) => {
     if (counts.get(name) === 1) return `${start}${name}`;
     const { method, path } = operations[index] as NamedOperation;
     const digest = createHash('sha256').update(`${method} ${path}`).digest('hex').slice(0, DIGEST);
-    return `${start}${name.slice(0, LONGEST_NAME - DIGEST - 1)}_${digest}`;
+    return `${start}${name.slice(0, most - DIGEST - 1)}_${digest}`;
   });
 }
 

@@ -1,6 +1,6 @@
 import { isRecord } from '../../protocol/json.ts';
 import { linearPattern } from '../../schema/linear-pattern.ts';
-import { DocumentProblem, quoted } from './openapi-document.ts';
+import { DocumentProblem, leadsNowhere } from './openapi-document.ts';
 import { addNumbers, isSmall, typesOf, valuesOf } from './schema-keywords.ts';
 
 type Schema = Record<string, unknown>;
@@ -340,8 +340,7 @@ export function definitionsOf(texts: ReadonlyMap<string, string>): Definitions {
   return (reference) => {
     if (parsed.has(reference)) return parsed.get(reference);
     const text = texts.get(reference);
-    if (text === undefined)
-      throw new DocumentProblem(`$ref ${quoted(reference)} leads to nothing in the document`);
+    if (text === undefined) throw leadsNowhere(reference);
     const value: unknown = JSON.parse(text);
     parsed.set(reference, value);
     return value;

@@ -142,6 +142,9 @@ export async function fileOf(value: unknown, context: Context, most = MOST_BYTES
       ...named,
     };
   }
+  // The decoder leaves out what it doesn't know.
+  if (typeof base64 === 'string' && !/^[A-Za-z0-9+/_-]*={0,2}$/.test(base64.replaceAll(/\s/g, '')))
+    throw refused('a file: base64 has characters that it never has');
   const bytes = typeof text === 'string' ? Buffer.from(text) : Buffer.from(String(base64), 'base64');
   if (bytes.length > most) throw tooLarge(most);
   const usual = typeof text === 'string' ? 'text/plain; charset=utf-8' : 'application/octet-stream';

@@ -4,7 +4,8 @@ import type { FunctionDeclaration } from '../../events/content.ts';
 import { guardedStream } from '../../net/guarded-fetch.ts';
 import { checkedUrl, mayAsk } from '../../net/public-address.ts';
 import { secretsIn, withoutSecretsIn } from '../../net/removed-secrets.ts';
-import { isRecord } from '../../protocol/json.ts';
+import { digestOf } from '../../protocol/canonical-json.ts';
+import { defined, isRecord } from '../../protocol/json.ts';
 import { compileObjectSchema } from '../../schema/compile-schema.ts';
 import type { CompiledSchema } from '../../schema/compiled-schema.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
@@ -22,13 +23,13 @@ import {
 import type { Context } from '../context.ts';
 import { responseSchema } from '../function-response.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
-import { InvalidArgumentsError, isToolError, ToolError } from '../tool-error.ts';
+import { isToolError, outsideArguments, ToolError } from '../tool-error.ts';
 import { keptFromRunning } from '../tool-gate.ts';
-import { type OperationSecurity, type SchemeCredential, securityOf } from './api-security.ts';
+import { OPEN, type OperationSecurity, securityForm, securityOf, securityOfOne } from './api-security.ts';
 import { type OperationObject, resolved, type SecuritySchemeObject } from './openapi-document.ts';
 import { OperationParser, type ParserInit } from './operation-parser.ts';
 import type { Definitions } from './operation-schema.ts';
-import { type OperationEndpoint, restRequest } from './rest-request.ts';
+import { type OperationEndpoint, requestForm, restRequest } from './rest-request.ts';
 import { resultOfResponse } from './rest-response.ts';
 import { asHeader, isFieldName } from './serialize-parameters.ts';
 
@@ -214,16 +215,23 @@ export class RestApiTool extends BaseTool {
     return this.#declaration;
   }
 
-  override async readArguments(args: Record<string, unknown>): Promise<unknown> {
+  /** An approval is for the operation that the document described then, at its server. */
+  override get definitionDigest(): string {
+    return digestOf({
+      description: this.description,
+      ...requestForm(this.endpoint, this.#parser),
+      security: securityForm(this.#securityOfCalls()),
+    });
+  }
+
+  override async readArguments(args: Record<string, unknown>): Promise<Record<string, unknown>> {
     this.#arguments ??= compileObjectSchema(this.#parser.getJsonSchema(), {
       owner: toolOwner('RestApiTool', this.name),
       field: 'parameters',
       side: 'input',
       isOutside: true,
     });
-    const validation = await this.#arguments.validate(args);
-    if (validation.ok) return validation.value;
-    throw new InvalidArgumentsError(`Error in tool '${this.name}': invalid arguments: ${validation.message}`);
+    return await outsideArguments(this.name, this.#arguments, args);
   }
 
   /**
@@ -234,7 +242,7 @@ export class RestApiTool extends BaseTool {
    */
   override async runAsync(request: RunAsyncToolRequest): Promise<unknown> {
     const { toolContext: context } = request;
-    const args = (await this.readArguments(request.args)) as Record<string, unknown>;
+    const args = await this.readArguments(request.args);
     const kept = await keptFromRunning(this, request);
     if (kept !== undefined) return kept;
     const security = await securityOf(this.#securityOfCalls(), context);
@@ -316,31 +324,14 @@ export class RestApiTool extends BaseTool {
   #securityOfCalls(): OperationSecurity {
     const { scheme, credential, key } = this.#own;
     if (scheme === undefined) return this.#security ?? OPEN;
-    const credentials = new Map<string, SchemeCredential>();
-    if (credential !== undefined) credentials.set('authScheme', credential);
     const { origin } = new URL(this.endpoint.baseUrl);
-    return {
-      requirements: [{ authScheme: [] }],
-      schemes: { authScheme: scheme },
-      credentials,
+    return securityOfOne(scheme, {
+      origin,
+      ...defined({ credential, key }),
       asks: this.#security?.asks ?? true,
-      keyOf: () => key ?? `openapi:${origin}:${kindOfScheme(scheme)}`,
-    };
+    });
   }
 }
-
-/** An API may have several keys. */
-function kindOfScheme({ type, in: place, name }: SecuritySchemeObject): string {
-  return type === 'apiKey' ? `${type}:${place}:${String(name).slice(0, 100)}` : type;
-}
-
-const OPEN: OperationSecurity = {
-  requirements: [],
-  schemes: {},
-  credentials: new Map(),
-  asks: false,
-  keyOf: String,
-};
 
 function definitionsIn(document: object): Definitions {
   return (reference) => resolved(document, { $ref: reference });

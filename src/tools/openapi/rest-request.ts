@@ -32,6 +32,21 @@ export interface RequestParts {
 
 const LONGEST_URL = 16 * 1024;
 
+/** Facts of an operation of which its requests are made, but for arguments and credentials. They are plain, and can be digested. */
+export function requestForm(endpoint: OperationEndpoint, { sent, ofBody, body }: OperationParser): object {
+  const { encoding = {}, ...rest } = body ?? {};
+  return {
+    endpoint,
+    sent: sent.map(({ paramSchema: _, description: __, ...each }) => each),
+    ofBody: ofBody.map(({ name, originalName, required }) => [name, originalName, required]),
+    body: rest,
+    encoding: Object.entries(encoding).map(([name, given]) => {
+      const { style, explode, allowReserved, contentType } = isRecord(given) ? given : {};
+      return [name, ...[style, explode, allowReserved, contentType].map((each) => String(each))];
+    }),
+  };
+}
+
 /** The request of a call. @throws ToolError (not retryable) naming the argument that no request can carry. */
 export async function restRequest(parts: RequestParts): Promise<RestRequest> {
   const { endpoint, parser, args, security } = parts;

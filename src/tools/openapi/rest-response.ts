@@ -27,6 +27,9 @@ const PASSING = new Set([408, 425, 429, 500, 502, 503, 504]);
 /** In place of the body of an error. */
 const UNREADABLE = { bytes: Buffer.from("(its body can't be read)") };
 
+/** Digits that a number may have no room for. */
+const LONG_NUMBER = /\d{16}/;
+
 /** They have headers of a body, and none. */
 const BODILESS = new Set([204, 205, 304]);
 
@@ -61,9 +64,9 @@ export async function resultOfResponse(given: GuardedStream, site: ResponseSite)
   if (isBinary !== true && head.isWhole) {
     if (head.bytes.length === 0) return emptyResult(answer, site.secrets);
     // Without a type, or with a wrong one, the bytes tell.
-    if (isUtf8Text(head.bytes)) {
-      const text = new TextDecoder().decode(head.bytes);
-      const json = isJson(type) || type === '' ? parsedJson(text) : undefined;
+    const text = textOf(head.bytes, type);
+    if (text !== undefined) {
+      const json = isJson(type) || type === '' ? exactJson(text) : undefined;
       return json === undefined
         ? withoutSecretsIn(text, site.secrets)
         : withoutSecretsInJson(json, site.secrets);
@@ -130,13 +133,33 @@ function isText(type: string): boolean {
   ].includes(bare);
 }
 
-function isUtf8Text(bytes: Buffer): boolean {
-  if (bytes.includes(0)) return false;
+/** Bytes as UTF-8, or as the type's charset says; undefined for those that are no text. */
+function textOf(bytes: Buffer, type = ''): string | undefined {
+  const charset = /;\s*charset\s*=\s*"?([\w:.-]{1,40})/i.exec(type)?.[1] ?? 'utf-8';
+  for (const label of new Set(['utf-8', charset])) {
+    try {
+      const text = new TextDecoder(label, { fatal: true }).decode(bytes);
+      if (!text.includes('\0')) return text;
+    } catch {
+      // It is in another one, or in one that nobody knows.
+    }
+  }
+  return undefined;
+}
+
+/** JSON whose numbers are those of the text: ids are often longer than a number is exact, and stay a text then. */
+function exactJson(text: string): unknown {
+  if (!LONG_NUMBER.test(text)) return parsedJson(text);
+  const exact = (_: string, value: unknown, { source }: { source?: string } = {}) => {
+    if (typeof value !== 'number' || source === undefined) return value;
+    const isExact = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
+    return isExact || !/^-?\d+$/.test(source) ? value : source;
+  };
   try {
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return true;
-  } catch {
-    return false;
+    return JSON.parse(text, exact);
+  } catch (error) {
+    // It is nested too deeply to be looked at, or is none.
+    return error instanceof RangeError ? parsedJson(text) : undefined;
   }
 }
 
@@ -220,7 +243,7 @@ async function errorOf(
   // The status says more than why its body can't be read.
   const { bytes } = await headOf(answer.body, MOST_TEXT).catch(() => UNREADABLE);
   answer.drop();
-  const text = isUtf8Text(bytes) ? withoutSecretsIn(new TextDecoder().decode(bytes), secrets).trim() : '';
+  const text = withoutSecretsIn(textOf(bytes, headers['content-type']) ?? '', secrets).trim();
   const body = text.length <= MOST_ERROR ? text : `${text.slice(0, MOST_ERROR).toWellFormed()}… (cut)`;
   const wait = retryAfterOf(headers['retry-after'], Date.now());
   // What was refused before it began may be sent again, whatever it is.

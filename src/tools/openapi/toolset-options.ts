@@ -1,5 +1,6 @@
+import { pathToFileURL } from 'node:url';
 import type { AuthCredential } from '../../events/auth-credential.ts';
-import { isRecord } from '../../protocol/json.ts';
+import { defined, isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
@@ -8,6 +9,7 @@ import type { ApprovalOptions } from '../approval-options.ts';
 import type { ToolPredicate } from '../base-toolset.ts';
 import type { GateOptions } from '../gate-options.ts';
 import { isSchemeCredential, type SchemeCredential } from './api-security.ts';
+import type { ExternalPlace, ExternalReferences } from './external-documents.ts';
 import type { DocumentSource } from './load-document.ts';
 import type { SecuritySchemeObject } from './openapi-document.ts';
 import { type HeaderProvider, REST_TOOL_FIELDS, type RestApiToolOptions } from './rest-api-tool.ts';
@@ -43,6 +45,13 @@ export interface OpenAPIToolsetOptions {
   specType?: 'json' | 'yaml';
   /** The document's address: `https:`, `file:`, or a path. */
   specUrl?: string | URL;
+  /**
+   * Other documents to which references of this one may lead: at most 100, 64 MiB and a minute for all of them. Those of servers are asked
+   * as the document is, and redirected to no other host.
+   *
+   * @default none: an operation that needs such a reference is an error
+   */
+  externalRefs?: ExternalReferences;
   /** A predicate, or the names of the tools to offer; an empty list offers all. */
   toolFilter?: ToolPredicate | string[];
   /** Before the name of each tool, with `_` between. */
@@ -106,6 +115,7 @@ const FIELDS = [
     'specStr',
     'specType',
     'specUrl',
+    'externalRefs',
     'toolFilter',
     'prefix',
     'preservePropertyNames',
@@ -181,6 +191,35 @@ export function checkedToolsetOptions(owner: string, given: unknown): DocumentSo
 }
 
 function sourceOf(owner: string, read: OptionReader, options: OpenAPIToolsetOptions): DocumentSource {
+  const external = externalOf(owner, read, options);
+  return { ...placeOf(owner, read, options), ...defined({ external }) };
+}
+
+function externalOf(
+  owner: string,
+  read: OptionReader,
+  { externalRefs, specUrl, allow = [] }: OpenAPIToolsetOptions,
+): ExternalPlace | undefined {
+  if (externalRefs === undefined) return undefined;
+  assertKnownFields(owner, externalRefs, ['allow'], { field: 'externalRefs' });
+  const field = 'externalRefs.allow';
+  const given: unknown = externalRefs.allow;
+  if (!Array.isArray(given) || given.length === 0)
+    return read.fail(field, "expected a list of addresses, for example ['./']");
+  const address = specUrl === undefined ? undefined : String(specUrl);
+  const isAddress = address !== undefined && /^(?:https?|file):/i.test(address);
+  const base = isAddress || address === undefined ? address : pathToFileURL(address).href;
+  for (const [index, entry] of given.entries()) {
+    const isRelative = typeof entry === 'string' && entry.startsWith('./');
+    if (isRelative && base === undefined)
+      read.fail(`${field}[${index}]`, 'a document without an address has no folder: give it as specUrl');
+    if (!isRelative && !/^https?:\/\/[^/]/i.test(String(entry)))
+      read.fail(`${field}[${index}]`, "expected an address, or './' for the folder of the document");
+  }
+  return { allow: [...given], hosts: allow, ...defined({ base: base && URL.parse(base)?.href }) };
+}
+
+function placeOf(owner: string, read: OptionReader, options: OpenAPIToolsetOptions): DocumentSource {
   const { specDict, specStr, specUrl, allow = [] } = options;
   const type = options.specType === undefined ? undefined : read.choice('specType', ['json', 'yaml'], 'json');
   const count = [specDict, specStr, specUrl].filter((each) => each !== undefined).length;

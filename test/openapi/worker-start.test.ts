@@ -1,0 +1,114 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { checkAgents } from '../../src/cli/doctor/check-agents.ts';
+import { BaseToolset } from '../../src/tools/base-toolset.ts';
+import { OpenAPIToolset } from '../../src/tools/openapi/openapi-toolset.ts';
+import type { OpenAPIToolsetOptions } from '../../src/tools/openapi/toolset-options.ts';
+import { withConfirmation } from '../../src/tools/with-confirmation.ts';
+import { checkToolsets, deploy } from '../../worker/deploy.ts';
+import { surroundings } from '../cli/doctor-surroundings.ts';
+import { serveApi } from './api-server.ts';
+
+const api = await serveApi();
+const documentOf = (schema: object) => ({
+  openapi: '3.1.0',
+  info: { title: 'Pets', version: '1' },
+  servers: [{ url: api.origin }],
+  paths: {
+    '/pets': {
+      post: {
+        operationId: 'addPet',
+        requestBody: { content: { 'application/json': { schema: { properties: { pet: schema } } } } },
+      },
+    },
+  },
+});
+const right = documentOf({ type: 'string' });
+const wrong = documentOf({ $ref: '#/components/schemas/Pet' });
+const refused = documentOf({ type: 'object', properties: { 'a b': { type: 'string' } } });
+
+/** Warnings of a worker that starts with a toolset. */
+async function warnings(toolset: BaseToolset, model = 'gemini-2.5-flash'): Promise<string[]> {
+  const told: string[] = [];
+  const agent = new LlmAgent({ name: 'keeper', model, tools: [toolset] });
+  await checkToolsets(deploy({ agents: [agent] }), {
+    warn: (message, attributes) => void told.push(`${message}: ${attributes?.reason}`),
+  });
+  return told;
+}
+const of = (options: OpenAPIToolsetOptions) => new OpenAPIToolset({ allow: [api.host], ...options });
+
+test('a worker is told of documents before its first turn [openapi.start]', async () => {
+  const place = 'operation "addPet": $ref "#/components/schemas/Pet" leads to nothing';
+  const name = 'agent "keeper", tool "add_pet": the schema';
+  expect(await warnings(of({ specDict: right }))).toEqual([]);
+  for (const source of [{ specDict: wrong }, { specStr: JSON.stringify(wrong) }]) {
+    await expect(warnings(of(source))).rejects.toMatchObject({
+      code: 'HOLDFAST_DEFINITION',
+      message: expect.stringContaining(place),
+    });
+  }
+  await expect(warnings(withConfirmation(of({ specDict: wrong }), true))).rejects.toThrow(place);
+  expect(await warnings(of({ specDict: wrong, optional: true }))).toEqual([
+    expect.stringContaining(`a toolset has no tools yet: OpenAPIToolset: ${place}`),
+  ]);
+  const claude = 'anthropic/claude-sonnet-4-5';
+  expect(await warnings(of({ specDict: right }), claude)).toEqual([]);
+  await expect(warnings(of({ specDict: refused }), claude)).rejects.toThrow(name);
+  await expect(warnings(of({ specDict: refused }), claude)).rejects.toThrow(
+    'properties.pet.properties["a b"]',
+  );
+  await expect(warnings(of({ specUrl: '/nowhere/pets.yaml' }))).rejects.toThrow("the file can't be read");
+});
+
+test('a document whose server is away is a warning, and so is a toolset that throws [openapi.start]', async () => {
+  api.answer = (_, response) => void response.writeHead(503).end();
+  const specUrl = `${api.origin}/openapi.json`;
+  for (const optional of [false, true]) {
+    expect(await warnings(of({ specUrl, optional }))).toEqual([
+      'a toolset has no tools yet: OpenAPIToolset: specUrl: the server answered 503',
+    ]);
+  }
+  const away = { ...right, paths: { '/pets': { $ref: `${specUrl}#/pets` } } };
+  expect(await warnings(of({ specDict: away, externalRefs: { allow: [api.origin] } }))).toEqual([
+    expect.stringContaining('/openapi.json#/pets": the server answered 503'),
+  ]);
+  api.answer = (_, response) => void response.end(JSON.stringify(wrong));
+  await expect(warnings(of({ specUrl }))).rejects.toThrow('leads to nothing');
+  class Thrown extends BaseToolset {
+    override async knownTools(): Promise<never> {
+      throw new TypeError('oops');
+    }
+    override async getTools() {
+      return [];
+    }
+    override async close() {}
+  }
+  expect(await warnings(new Thrown())).toEqual(['a toolset has no tools yet: oops']);
+});
+
+test('doctor tells the same of a file of agents [openapi.start] [cli.doctor]', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'openapi-'));
+  const agentsOf = (name: string, specDict: object, optional: boolean) => {
+    const file = join(folder, name);
+    const from = (path: string) => JSON.stringify(resolve('src', path));
+    writeFileSync(
+      file,
+      `import { LlmAgent } from ${from('agents/llm-agent.ts')};
+import { OpenAPIToolset } from ${from('tools/openapi/openapi-toolset.ts')};
+const api = new OpenAPIToolset(${JSON.stringify({ specDict, optional, allow: [api.host] })});
+export const keeper = new LlmAgent({ name: 'keeper', model: 'gemini-2.5-flash', tools: [api] });
+`,
+    );
+    return checkAgents(surroundings({ agents: file }));
+  };
+  expect(await checkAgents(surroundings())).toEqual([]);
+  expect(await agentsOf('right.ts', right, false)).toMatchObject([{ status: 'ok' }]);
+  expect(await agentsOf('wrong.ts', wrong, false)).toMatchObject([
+    { status: 'fail', message: expect.stringContaining('operation "addPet"') },
+  ]);
+  expect(await agentsOf('optional.ts', wrong, true)).toMatchObject([{ status: 'warn' }, { status: 'ok' }]);
+});
