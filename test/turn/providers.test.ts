@@ -79,7 +79,7 @@ beforeAll(async () => {
       budgets: { turn: { cost: 100 } },
       prices: {
         'gemini-*': { input: 1, output: 1 },
-        'openai/*': { input: 1, output: 1 },
+        '*': { input: 1, output: 1 },
         'anthropic/*': { input: 2, output: 10, cachedInput: 1, cacheWriteInput: 3 },
       },
     },

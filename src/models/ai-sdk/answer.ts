@@ -125,7 +125,9 @@ export class Answer {
         return undefined;
       }
       case 'finish':
-        this.#end(part.finishReason, part.usage, part.providerMetadata);
+        // Bedrock's package gives no reason where the stream's end has not come.
+        if (part.finishReason.raw !== undefined || this.#site.provider !== 'amazon-bedrock')
+          this.#end(part.finishReason, part.usage, part.providerMetadata);
         return undefined;
       case 'error':
         throw part.error;
@@ -148,14 +150,14 @@ export class Answer {
     if (finish === undefined || finish.reason.unified === 'interrupted') {
       throw new ModelError({ kind: 'network', message: "The model's stream ended without a finish reason." });
     }
-    const raw = finish.reason.raw;
-    if (finish.reason.unified === 'error') {
+    const { unified, raw } = finish.reason;
+    if (unified === 'error') {
       const message = `The model provider failed within its answer (${raw ?? 'error'}).`;
       throw new ModelError({ kind: 'unavailable', message });
     }
     this.#callsWithoutEnd();
     const parts = this.#parts.flatMap((part) => ('kind' in part ? this.#blockPart(part) : [part]));
-    const finishReason = FINISH[finish.reason.unified] ?? 'OTHER';
+    const finishReason = FINISH[unified] ?? 'OTHER';
     const response = createLlmResponse({
       candidates: [
         {
@@ -311,7 +313,7 @@ export class Answer {
 
   #origin(metadata: Metadata | undefined): PartOrigin {
     const { provider, model } = this.#site;
-    return metadata === undefined ? { provider, model } : { provider, model, metadata };
+    return { provider, model, ...(metadata && { metadata }) };
   }
 
   #replaceTexts(text: string): void {
@@ -360,9 +362,8 @@ function partial(part: Part): LlmResponse {
 }
 
 function metadataOf(given: unknown): Metadata | undefined {
-  return isRecord(given) && Object.keys(given).length > 0
-    ? (plainJson(given) as Metadata | undefined)
-    : undefined;
+  if (!isRecord(given) || Object.keys(given).length === 0) return undefined;
+  return plainJson(given) as Metadata | undefined;
 }
 
 function lengthOf(value: object | undefined): number {

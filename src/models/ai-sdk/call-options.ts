@@ -19,7 +19,7 @@ import { type PromptSite, promptOf } from './prompt.ts';
 import { isOpenAi, isStrict, refusedBy } from './provider-schemas.ts';
 import { ToolNames } from './tool-names.ts';
 
-export interface CallSite extends Omit<PromptSite, 'names'> {
+export interface CallSite extends Omit<PromptSite, 'names' | 'hasTools'> {
   isV3: boolean;
   providerOptions: ProviderOptions;
   providerTools: ProviderTools;
@@ -68,7 +68,8 @@ export function callOptions(request: ModelRequest, site: CallSite): BuiltCall {
   const { tools, toolChoice } = toolsOf(config, declarations, names, site);
   const format = responseFormat(config, site);
   const providerOptions = mergedOptions(site, format);
-  const prompt = promptOf(request.contents, systemText(config.systemInstruction), { ...site, names });
+  const ofPrompt = { ...site, names, hasTools: tools.length > 0 };
+  const prompt = promptOf(request.contents, systemText(config.systemInstruction), ofPrompt);
   const headers = { ...site.headers, ...(config.httpOptions?.headers ?? {}) };
   const { temperature, topP, topK, maxOutputTokens, stopSequences, seed } = config;
   const { presencePenalty, frequencyPenalty } = config;

@@ -21,6 +21,8 @@ export interface PromptSite {
   names: ToolNames;
   /** URLs that the provider fetches itself, by media type. */
   urls: Record<string, RegExp[]>;
+  /** The request offers tools. */
+  hasTools: boolean;
   /** Told of each thing that the provider can't be sent. */
   warn: (feature: string) => void;
 }
@@ -38,7 +40,7 @@ const NOTHING_SAID = '…';
 /** Characters of an address that a model is told instead of its file: one may hold the file itself. */
 const LONGEST_URL = 500;
 
-/** Mistral refuses all other ids. */
+/** Models of Mistral refuse all other ids, wherever they run. */
 const NINE = /^[A-Za-z0-9]{9}$/;
 const ANY_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -59,10 +61,15 @@ class Prompt {
   readonly #site: PromptSite;
   readonly #messages: LanguageModelV4Prompt = [];
   readonly #ids = new Set<string>();
+  readonly #isOfMistral: boolean;
+  /** Bedrock takes no calls in a request without tools: its package would leave them out, results and all. */
+  readonly #callsAreText: boolean;
   #calls = 0;
 
   constructor(site: PromptSite) {
     this.#site = site;
+    this.#isOfMistral = /[sx]tral/i.test(`${site.provider} ${site.model}`);
+    this.#callsAreText = site.provider.startsWith('amazon-bedrock') && !site.hasTools;
   }
 
   of(contents: readonly Content[], system: string | undefined): LanguageModelV4Prompt {
@@ -95,6 +102,12 @@ class Prompt {
       else this.#messages.push({ role: 'assistant', content: parts });
     }
     const answers = answersOf([...calls.keys()], following);
+    if (this.#callsAreText) {
+      const unanswered = [...calls.keys()].filter((part) => !answers.has(part));
+      this.#user(unanswered.map(({ functionCall }) => withoutResponse(functionCall)));
+      this.#user(following);
+      return;
+    }
     if (calls.size > 0) {
       const results = [...calls].map(([part, call]) => resultOf(call, answers.get(part)?.functionResponse));
       this.#messages.push({ role: 'tool', content: results });
@@ -111,9 +124,8 @@ class Prompt {
       last.content.push(...content);
       return;
     }
-    const isOfMistral = /[sx]tral/i.test(`${this.#site.provider} ${this.#site.model}`);
     // "Unexpected role 'user' after role 'tool'"
-    if (last?.role === 'tool' && isOfMistral)
+    if (last?.role === 'tool' && this.#isOfMistral)
       this.#messages.push({ role: 'assistant', content: [textPart(NOTHING_SAID)] });
     this.#messages.push({ role: 'user', content });
   }
@@ -169,7 +181,8 @@ class Prompt {
     if (functionCall !== undefined) {
       const call = this.#call(functionCall, own);
       calls.set(part, call);
-      return [call];
+      if (!this.#callsAreText) return [call];
+      return [textPart(`Call of ${functionCall.name ?? 'a tool'}: ${JSON.stringify(call.input)}`)];
     }
     if (thought) return own === undefined ? [] : [{ type: 'reasoning', text: text ?? '', ...options }];
     if (text !== undefined) {
@@ -201,8 +214,8 @@ class Prompt {
 
   /** Counted from the beginning of the conversation, so that a longer one begins as the shorter one did. */
   #idOf(id: string | undefined, isOwn: boolean): string {
-    const isMistral = this.#site.provider.startsWith('mistral');
-    const fits = id !== undefined && id !== '' && (isOwn || (isMistral ? NINE : ANY_ID).test(id));
+    const isTaken = (given: string) => (this.#isOfMistral ? NINE.test(given) : isOwn || ANY_ID.test(given));
+    const fits = id !== undefined && id !== '' && isTaken(id);
     let chosen = fits ? id : undefined;
     while (chosen === undefined || this.#ids.has(chosen)) {
       this.#calls += 1;
@@ -233,6 +246,10 @@ function answersOf(calls: readonly Part[], following: readonly Part[]): Map<Part
     (call, response) => call.name === response.name && (call.id === undefined || response.id === undefined),
   );
   return answers;
+}
+
+function withoutResponse(call: FunctionCall | undefined): Part {
+  return { functionResponse: { name: call?.name ?? '', response: { error: UNANSWERED } } };
 }
 
 function resultOf(

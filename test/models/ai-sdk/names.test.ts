@@ -10,6 +10,8 @@ import { DefinitionError } from '../../../src/schema/definition-error.ts';
 import { tool } from '../../../src/tools/function-tool.ts';
 import { deploy } from '../../../worker/deploy.ts';
 import { ANTHROPIC_MESSAGES } from '../../setup/wire/anthropic-messages.ts';
+import { BEDROCK_CONVERSE } from '../../setup/wire/bedrock-converse.ts';
+import { COMPATIBLE_CHAT } from '../../setup/wire/openai-chat.ts';
 import { OPENAI_RESPONSES } from '../../setup/wire/openai-responses.ts';
 import { WireServer } from '../../setup/wire/wire-server.ts';
 import { ask, failure } from '../ask.ts';
@@ -20,7 +22,8 @@ const home = process.cwd();
 const before = { ...process.env };
 
 beforeAll(async () => {
-  servers.push(await WireServer.start(OPENAI_RESPONSES), await WireServer.start(ANTHROPIC_MESSAGES));
+  for (const protocol of [OPENAI_RESPONSES, ANTHROPIC_MESSAGES, COMPATIBLE_CHAT, BEDROCK_CONVERSE])
+    servers.push(await WireServer.start(protocol));
 });
 afterEach(() => {
   process.chdir(home);
@@ -33,16 +36,32 @@ afterAll(async () => {
 });
 
 describe('a model that is named', () => {
-  test.each<[string, string, number]>([
-    ['openai/gpt-5', 'OPENAI', 0],
-    ['anthropic/claude-sonnet-4-5', 'ANTHROPIC', 1],
+  const bedrock = (key: string, url: string) => ({
+    AWS_ENDPOINT_URL_BEDROCK_RUNTIME: url,
+    AWS_BEARER_TOKEN_BEDROCK: key,
+    AWS_REGION: 'eu-central-1',
+  });
+  const compatible = (key: string, url: string) => ({
+    OPENAI_COMPATIBLE_BASE_URL: url,
+    OPENAI_COMPATIBLE_API_KEY: key,
+  });
+  test.each<[string, number, string, (key: string, url: string) => Record<string, string>]>([
+    ['openai/gpt-5', 0, 'openai', (key, url) => ({ OPENAI_BASE_URL: url, OPENAI_API_KEY: key })],
+    [
+      'anthropic/claude-sonnet-4-5',
+      1,
+      'anthropic',
+      (key, url) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key }),
+    ],
+    ['openai-compatible/qwen3', 2, 'compatible', compatible],
+    ['bedrock/openai.gpt-oss-20b-1:0', 3, 'bedrock', bedrock],
+    ['amazon-bedrock/amazon.nova-lite-v1:0', 3, 'bedrock', bedrock],
   ])(
     '%s is asked through its package, found by the environment [model.aiSdk.named]',
-    async (name, prefix, index) => {
+    async (name, index, owner, variables) => {
       const server = servers[index] as WireServer;
       server.reset(({ model }) => ({ text: `I am ${model}` }));
-      process.env[`${prefix}_BASE_URL`] = server.url;
-      process.env[`${prefix}_API_KEY`] = `test-key-of-${prefix.toLowerCase()}`;
+      Object.assign(process.env, variables(`test-key-of-${owner}`, server.url));
       const model = LLMRegistry.newLlm(name);
       expect(model).toBeInstanceOf(AiSdkModel);
       expect(model.model).toBe(name);
@@ -69,11 +88,27 @@ describe('a model that is named', () => {
   });
 
   test.each([
-    'mistral/mistral-large',
+    ['mistral/mistral-large', 'MISTRAL_API_KEY'],
+    ['bedrock/amazon.nova-lite-v1:0', 'AWS_BEARER_TOKEN_BEDROCK'],
+  ])('%s without a key is told so [model.aiSdk.secrets]', async (name, variable) => {
+    for (const each of Object.keys(process.env)) if (/^(AWS|MISTRAL)_/.test(each)) delete process.env[each];
+    process.env.AWS_REGION = 'eu-central-1';
+    const { error } = await failure(LLMRegistry.newLlm(name));
+    expect(error).toMatchObject({
+      kind: 'authentication',
+      retryable: false,
+      message: expect.stringContaining(variable),
+    });
+  });
+
+  test.each([
     'openrouter/meta/llama',
-    'amazon-bedrock/x',
-    'bedrock/x',
-    'openai-compatible/x',
+    'azure/gpt-5',
+    'deepseek/x',
+    'groq/x',
+    'xai/x',
+    'google/x',
+    'google-vertex/x',
   ])('%s without its package: the error says what to install [model.aiSdk.package]', (name) => {
     expect(() => LLMRegistry.newLlm(name)).toThrow(DefinitionError);
     expect(() => LLMRegistry.newLlm(name)).toThrow(/which is not installed: npm install @[\w-]+\/[\w-]+$/);
@@ -118,7 +153,7 @@ test('a worker with a schema that the provider refuses does not start [model.aiS
     /agent "clerk", tool "look".*at properties\.list: OpenAI takes no list without "items"/,
   );
   expect(() => deploy({ agents: [agent('anthropic/claude-sonnet-4-5')] })).not.toThrow();
-  expect(() => deploy({ agents: [agent('mistral/mistral-large')] })).toThrow(/npm install @ai-sdk\/mistral/);
+  expect(() => deploy({ agents: [agent('groq/llama')] })).toThrow(/npm install @ai-sdk\/groq/);
   const answering = new LlmAgent({
     name: 'lister',
     model: 'openai/gpt-5',

@@ -18,7 +18,7 @@ const FIELDS =
 
 type Message = Record<string, unknown>;
 
-/** OpenAI's Chat Completions, which local servers and routers speak. */
+/** OpenAI's Chat Completions. */
 export const OPENAI_CHAT: WireProtocol = {
   path: '/chat/completions',
   check(body) {
@@ -82,6 +82,34 @@ export const OPENAI_CHAT: WireProtocol = {
   },
 };
 
+/** The same of local servers and routers, which show the reasoning of their models. */
+export const COMPATIBLE_CHAT: WireProtocol = {
+  ...OPENAI_CHAT,
+  check(body, headers) {
+    if (headers.authorization !== 'Bearer test-key-of-compatible')
+      throw new WireRefusal('Invalid API key', { status: 401 });
+    OPENAI_CHAT.check(body, headers);
+  },
+  whole(answer, turn) {
+    const { choices, ...rest } = OPENAI_CHAT.whole(answer, turn) as { choices: { message: object }[] };
+    const withReasoning = choices.map((choice) => ({
+      ...choice,
+      message: { ...choice.message, ...reasoningOf(answer) },
+    }));
+    return { ...rest, choices: withReasoning };
+  },
+  events(answer, turn) {
+    const [first, ...others] = OPENAI_CHAT.events(answer, turn);
+    const choices = [{ index: 0, delta: reasoningOf(answer), finish_reason: null }];
+    const thought = { data: { ...head(turn), object: 'chat.completion.chunk', choices } };
+    return [first ?? thought, ...(answer.reasoning === undefined ? [] : [thought]), ...others];
+  },
+};
+
+function reasoningOf({ reasoning }: WireAnswer): object {
+  return reasoning === undefined ? {} : { reasoning_content: reasoning };
+}
+
 function assertMessages(messages: readonly Message[]): void {
   let open = new Set<string>();
   const seen = new Set<string>();
@@ -110,7 +138,7 @@ function assertMessages(messages: readonly Message[]): void {
     throw new WireRefusal(`tool_call_ids did not have response messages: ${[...open].join(', ')}`);
 }
 
-function head({ model, index }: WireTurn): object {
+export function head({ model, index }: WireTurn): object {
   return { id: `chatcmpl-${index}`, created: 1_700_000_000, model };
 }
 
@@ -122,13 +150,13 @@ function callsOf({ calls = [] }: WireAnswer, turn: WireTurn): object[] {
   }));
 }
 
-function finishOf({ calls = [], finish }: WireAnswer): string {
+export function finishOf({ calls = [], finish }: WireAnswer): string {
   if (finish === 'length') return 'length';
   if (finish === 'refused') return 'content_filter';
   return calls.length > 0 ? 'tool_calls' : 'stop';
 }
 
-function usageOf({ usage }: WireAnswer): object {
+export function usageOf({ usage }: WireAnswer): object {
   const { input = 10, output = 5, cached = 0, reasoning = 0 } = usage ?? {};
   return {
     prompt_tokens: input,

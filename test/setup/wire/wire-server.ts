@@ -28,6 +28,8 @@ export interface WireFault {
   body?: unknown;
   /** The connection ends after so many events of the stream; 0: before the response. */
   cutAfter?: number;
+  /** The stream ends as if it were whole, after so many events. */
+  endAfter?: number;
   /** A stream's last event tells of this error. Its answer comes before it. */
   streamError?: { type: string; message: string };
   /** Never answered. */
@@ -75,17 +77,34 @@ export class WireRefusal extends Error {
   }
 }
 
+export interface WireEvent {
+  event?: string;
+  data: unknown;
+}
+
 /** What a protocol is to the server. */
 export interface WireProtocol {
   path: string;
+  /** For protocols whose requests differ by their address: the request with what the address says, if there is such an address. */
+  asked?(path: string, body: Record<string, unknown>): Record<string, unknown> | undefined;
   /** @throws WireRefusal */
   check(body: Record<string, unknown>, headers: Record<string, string | string[] | undefined>): void;
   turn(body: Record<string, unknown>): Omit<WireTurn, 'index' | 'body'>;
   whole(answer: WireAnswer, turn: WireTurn): unknown;
-  events(answer: WireAnswer, turn: WireTurn): { event?: string; data: unknown }[];
-  errorEvent(error: { type: string; message: string }): { event?: string; data: unknown };
+  events(answer: WireAnswer, turn: WireTurn): WireEvent[];
+  /** The framing of a stream: server-sent events by default. */
+  stream?: { type: string; frame(event: WireEvent): string | Uint8Array };
+  errorEvent(error: { type: string; message: string }): WireEvent;
   errorBody(message: string, type: string): unknown;
 }
+
+const SERVER_SENT: NonNullable<WireProtocol['stream']> = {
+  type: 'text/event-stream',
+  frame({ event, data }) {
+    const line = typeof data === 'string' ? data : JSON.stringify(data);
+    return `${event ? `event: ${event}\n` : ''}data: ${line}\n\n`;
+  },
+};
 
 /** A server on loopback that speaks a provider's protocol, and refuses what the provider refuses. */
 export class WireServer implements AsyncDisposable {
@@ -135,11 +154,16 @@ export class WireServer implements AsyncDisposable {
 
   async answer(
     protocol: WireProtocol,
-    body: Record<string, unknown>,
-    { url, headers }: { url?: string | undefined; headers: Record<string, string | string[] | undefined> },
+    sent: Record<string, unknown>,
+    {
+      url = '',
+      headers,
+    }: { url?: string | undefined; headers: Record<string, string | string[] | undefined> },
     response: ServerResponse,
   ): Promise<void> {
-    if (url !== `/v1${protocol.path}`) throw new WireRefusal(`Unknown request URL: ${url}`, { status: 404 });
+    const path = url.startsWith('/v1') ? url.slice('/v1'.length) : '';
+    const body = protocol.asked?.(path, sent) ?? (path === protocol.path ? sent : undefined);
+    if (body === undefined) throw new WireRefusal(`Unknown request URL: ${url}`, { status: 404 });
     protocol.check(body, headers);
     const turn: WireTurn = { ...protocol.turn(body), index: this.requests.length, body };
     this.requests.push(body);
@@ -159,16 +183,12 @@ export class WireServer implements AsyncDisposable {
       sendJson(response, 200, protocol.whole(answer, turn));
       return;
     }
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const { type, frame } = protocol.stream ?? SERVER_SENT;
+    response.writeHead(200, { 'content-type': type });
     const all = protocol.events(answer, turn);
-    const events = fault.cutAfter === undefined ? all : all.slice(0, fault.cutAfter);
+    const events = all.slice(0, fault.cutAfter ?? fault.endAfter);
     if (fault.streamError !== undefined) events.splice(-1, 1, protocol.errorEvent(fault.streamError));
-    for (const { event, data } of events) {
-      const line = typeof data === 'string' ? data : JSON.stringify(data);
-      await new Promise((sent) =>
-        response.write(`${event ? `event: ${event}\n` : ''}data: ${line}\n\n`, sent),
-      );
-    }
+    for (const event of events) await new Promise((written) => response.write(frame(event), written));
     if (fault.cutAfter === undefined) response.end();
     else response.destroy();
   }
