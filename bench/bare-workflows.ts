@@ -17,6 +17,8 @@ export interface BareTurn {
   /** Bytes that each tool returns. */
   resultBytes: number;
   write: boolean;
+  /** Its calls ask no server. */
+  local?: boolean;
 }
 
 const OPTIONS = { startToCloseTimeout: 60_000, heartbeatTimeout: 10_000 };

@@ -14,14 +14,14 @@ import { median, table } from './statistics.ts';
 
 /**
  * A call of an MCP server in a turn, against a bare workflow on the same Temporal server whose activity calls the same MCP server by the
- * bare client, on a connection that it keeps. `bare+write` does one insert beside each activity, as in turn.ts. `local tool` is a turn whose
- * tool answers in the worker: the rest of `holdfast` is the call of the server.
+ * bare client, on a connection that it keeps. `bare+write` does one insert beside each activity, as in turn.ts. In `bare local` and
+ * `local tool` the tool answers in the worker, without a server: the rest of `bare` and `holdfast` is the call of the server.
  *
  * The marginal cost of a call is that of a turn with `MORE` calls less that of a turn with one, divided by the difference: the start and
  * the end of the turn, which turn.ts measures, are in neither. A call one after another has its model step with it, on both sides. The
  * ratio of a round compares runs that followed each other; the table has the medians of the rounds.
  */
-const KINDS = ['bare', 'bare+write', 'holdfast', 'local tool'] as const;
+const KINDS = ['bare', 'bare+write', 'holdfast', 'bare local', 'local tool'] as const;
 type Kind = (typeof KINDS)[number];
 
 const MORE = 11;
@@ -48,7 +48,8 @@ export async function benchMcpCalls({ rounds, calls }: { rounds: number; calls: 
   });
   const setting = await openSetting({
     apps: [new App({ name: 'outside', rootAgent })],
-    bareWork: async ({ resultBytes }) => {
+    bareWork: async ({ resultBytes, local }) => {
+      if (local) return 'x'.repeat(resultBytes);
       const { content } = await bare.callTool({ name: 'work', arguments: { index: 0, bytes: resultBytes } });
       const [first] = content;
       return first?.type === 'text' ? first.text : '';
@@ -83,6 +84,7 @@ async function costsOf(setting: Setting, rounds: number): Promise<string> {
       'ours/bare',
       'ours/write',
       `<= ${REACH} of bare`,
+      'of the server: ours - bare',
     ],
   ];
   for (const parallel of [false, true]) {
@@ -102,6 +104,7 @@ async function costsOf(setting: Setting, rounds: number): Promise<string> {
     }
     const ratio = (of: Record<Kind, number[]>, to: Kind) =>
       median(of.holdfast.map((ms, pair) => ms / (of[to][pair] ?? Number.NaN)));
+    const at = (kind: Kind, pair: number) => more[kind][pair] ?? Number.NaN;
     const measured = ratio(more, 'bare');
     rows.push([
       parallel ? 'all in one step' : 'one after another, each with a step',
@@ -110,13 +113,18 @@ async function costsOf(setting: Setting, rounds: number): Promise<string> {
       measured.toFixed(2),
       ratio(more, 'bare+write').toFixed(2),
       measured <= REACH ? 'reached' : 'missed',
+      median(
+        more.holdfast.map(
+          (ms, pair) => ms - at('local tool', pair) - at('bare', pair) + at('bare local', pair),
+        ),
+      ).toFixed(1),
     ]);
   }
   return table(rows);
 }
 
 function ofEachKind(): Record<Kind, number[]> {
-  return { bare: [], 'bare+write': [], holdfast: [], 'local tool': [] };
+  return { bare: [], 'bare+write': [], holdfast: [], 'bare local': [], 'local tool': [] };
 }
 
 async function timeOf(
@@ -132,7 +140,7 @@ async function timeOf(
 async function runOne(
   { temporal, client }: Setting,
   kind: Kind,
-  shape: Omit<BareTurn, 'write'>,
+  shape: Omit<BareTurn, 'write' | 'local'>,
 ): Promise<void> {
   const sessionId = randomUUID();
   if (kind === 'holdfast' || kind === 'local tool') {
@@ -144,7 +152,7 @@ async function runOne(
     if (status !== 'completed') throw new Error(`turn ${status}: ${error?.message}`);
     return;
   }
-  const turn: BareTurn = { ...shape, write: kind === 'bare+write' };
+  const turn: BareTurn = { ...shape, write: kind === 'bare+write', local: kind === 'bare local' };
   const workflowId = `outside/u/${sessionId}`;
   await temporal.workflow.execute('bareTurn', { workflowId, taskQueue: BARE_QUEUE, args: [turn] });
 }
