@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
@@ -47,11 +46,11 @@ test('the socket is this user’s alone, and goes with the store [store.embedded
     expect(statSync(join(tmpdir(), folder, 's')).isSocket()).toBe(true);
   }
   if (process.platform === 'linux') {
-    const inodes = execFileSync('sh', ['-c', `ls -l /proc/${process.pid}/fd`], { encoding: 'utf8' });
-    const listening = execFileSync('cat', ['/proc/net/tcp', '/proc/net/tcp6'], { encoding: 'utf8' })
-      .split('\n')
+    const descriptors = openDescriptors();
+    const listening = ['/proc/net/tcp', '/proc/net/tcp6']
+      .flatMap((table) => readFileSync(table, 'utf8').split('\n'))
       .map((line) => line.trim().split(/\s+/))
-      .filter(([, , , state, , , , , , inode]) => state === '0A' && inodes.includes(`socket:[${inode}]`));
+      .filter(([, , , state, , , , , , inode]) => state === '0A' && descriptors.has(`socket:[${inode}]`));
     expect(listening).toEqual([]);
   }
   await store.close();
@@ -101,3 +100,15 @@ test('a folder that can not hold a store is named, and nothing is left behind [s
   writeFileSync(join(damaged, 'store', 'PG_VERSION'), 'nonsense');
   await expect(openStore({ folder: damaged })).rejects.toMatchObject({ code: 'HOLDFAST_STORE_UNAVAILABLE' });
 });
+
+function openDescriptors(): Set<string> {
+  const targets = readdirSync('/proc/self/fd').map((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`);
+    } catch {
+      // The process closed it since the folder was read.
+      return '';
+    }
+  });
+  return new Set(targets);
+}
