@@ -40,7 +40,10 @@ async function answered(tool: MCPTool, args: Record<string, unknown>): Promise<u
     },
   };
   for (;;) {
-    const questions = new CallQuestions({ inputs });
+    const questions = new CallQuestions({
+      inputs,
+      hold: async ({ question }) => ({ status: 'answered', response: valueFor(question.responseSchema) }),
+    });
     const toolContext = contextWith({ call: callOf({ once, questions }) });
     try {
       return await tool.runAsync({ args, toolContext });

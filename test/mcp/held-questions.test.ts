@@ -5,6 +5,7 @@ import { App } from '../../src/app/app.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { inputFields } from '../../src/gateway/pages/input-fields.ts';
 import { call, createTestEnvironment, type TestEnvironment, text } from '../../src/testing/index.ts';
+import { elicitationOf } from '../../src/tools/mcp/mcp-questions.ts';
 import { MCPToolset, type MCPToolsetOptions } from '../../src/tools/mcp/mcp-toolset.ts';
 import { until } from '../setup/until.ts';
 import { type AskingServer, startAskingServer } from './asking-server.ts';
@@ -113,6 +114,17 @@ test('a person may decline it, and the field for that takes no name of the serve
   await env.client.approvals.provideInput({ ...names, requestId }, { response: { _decline: true } });
   expect((await told()).contents).toContain('Booked friday for nobody.');
   expect(server.told).toEqual([{ action: 'decline' }]);
+});
+
+test('a field that the person leaves out has its default, which pages tell [mcp.held]', () => {
+  const requestedSchema = {
+    type: 'object',
+    properties: { people: { type: 'integer', default: 2 }, name: { type: 'string', default: 'Ada' } },
+  };
+  const { question, told } = elicitationOf({ message: 'For how many?', requestedSchema }, 'book');
+  expect(told({ name: 'Bo' })).toEqual({ action: 'accept', content: { people: 2, name: 'Bo' } });
+  const hints = inputFields(question).map(({ field }) => String(field.hint));
+  expect(hints).toEqual([expect.stringContaining('Default: <bdi>2'), expect.stringContaining('<bdi>Ada')]);
 });
 
 test('a question whose time is over is declined with the reason, and takes no answer any more [mcp.held.limit]', async () => {

@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import type { ApprovalRow } from '../../contract/requests.ts';
-import { isRecord } from '../../protocol/json.ts';
+import { defined, isRecord } from '../../protocol/json.ts';
+import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { type Field, type Filled, parsedJson, parsedNumber } from './fields.ts';
 import { type Html, shown } from './shown-text.ts';
 import { nameOf } from './shown-value.ts';
@@ -23,6 +24,8 @@ export interface Input {
 
 const MOST_FIELDS = 40;
 const SHORT = 80;
+/** Characters. */
+const LONGEST_DEFAULT = 200;
 
 /**
  * Fields for an answer, by the request's schema: one for each property of a flat object, one for a plain value, else one for JSON.
@@ -67,9 +70,7 @@ function fieldOf(
   schema: Record<string, unknown>,
   { id, label, required }: { id: string; label: Html; required: boolean },
 ): Omit<InputField, 'name'> | undefined {
-  const { description } = schema;
-  const hint = typeof description === 'string' && description !== '' ? shown(description) : undefined;
-  const base = { id, label, optional: !required, ...(hint === undefined ? {} : { hint }) };
+  const base = { id, label, optional: !required, ...defined({ hint: hintOf(schema) }) };
   const values = choicesOf(schema);
   if (values !== undefined) {
     const options = values.map(
@@ -126,6 +127,13 @@ function jsonField(): InputField {
     control: 'json',
   };
   return { field, read: (text) => (text.trim() === '' ? { problem: 'This is needed.' } : parsedJson(text)) };
+}
+
+function hintOf({ description, default: preset }: Record<string, unknown>): Html | undefined {
+  const told = typeof description === 'string' && description !== '' ? description : undefined;
+  if (preset === undefined) return told === undefined ? undefined : shown(told);
+  const value = visibleExcerpt(typeof preset === 'string' ? preset : JSON.stringify(preset), LONGEST_DEFAULT);
+  return html`${told === undefined ? '' : shown(`${told} `)}Default: ${shown(value)}`;
 }
 
 function left(required: boolean, problem: string): { problem: string } | undefined {

@@ -103,7 +103,21 @@ export function elicitationOf(params: Record<string, unknown>, tool: string): As
   const text = typeof message === 'string' && message !== '' ? message : `A call of ${tool} needs an answer.`;
   if (params.mode === 'url') return visited(text, url);
   const responseSchema = isRecord(requestedSchema) ? requestedSchema : { type: 'object', properties: {} };
-  return { question: { message: text, responseSchema }, told: (content) => ({ action: 'accept', content }) };
+  const defaults = defaultsOf(responseSchema);
+  return {
+    question: { message: text, responseSchema },
+    told: (answer) => ({ action: 'accept', content: isRecord(answer) ? { ...defaults, ...answer } : answer }),
+  };
+}
+
+/** A field that the person leaves out has the default of its schema: SEP-1034 of MCP. */
+function defaultsOf({ properties }: JsonSchemaObject): Record<string, unknown> {
+  const fields = isRecord(properties) ? Object.entries(properties) : [];
+  return Object.fromEntries(
+    fields.flatMap(([name, field]) =>
+      isRecord(field) && field.default !== undefined ? [[name, field.default]] : [],
+    ),
+  );
 }
 
 function visited(message: string, given: unknown): AskedElicitation {
