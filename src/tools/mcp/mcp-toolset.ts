@@ -82,6 +82,8 @@ export class MCPToolset extends BaseToolset {
   readonly #server: string;
   /** Tools of lists, by their digests; the newest last. */
   readonly #made = new Map<string, MCPTool | undefined>();
+  /** Each step and each call asks for the tools; a connection tells the same list until it asks its server again. */
+  readonly #ofList = new WeakMap<readonly McpToolDefinition[], readonly MCPTool[]>();
   /** Names whose tools are missing. */
   readonly #missing = new Set<string>();
 
@@ -108,8 +110,9 @@ export class MCPToolset extends BaseToolset {
   /** @throws McpUnavailable, McpRefused */
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
     const listed = await this.#sessions.use(context, (connection) => connection.tools());
-    const made = this.#toolsOf(listed);
-    return context === undefined ? made : made.filter((tool) => this.isToolSelected(tool, context));
+    const made = this.#ofList.get(listed) ?? this.#toolsOf(listed);
+    this.#ofList.set(listed, made);
+    return context === undefined ? [...made] : made.filter((tool) => this.isToolSelected(tool, context));
   }
 
   /**
