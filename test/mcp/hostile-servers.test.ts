@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { resolveTools } from '../../src/flows/resolve-tools.ts';
@@ -339,10 +340,17 @@ describe('a server that', () => {
     expect(calls).toBe(2);
   });
 
-  test('breaks the connection in a call: it is tried again only where that does no harm [mcp.failures]', async () => {
+  test.each<[string, (response: ServerResponse) => void]>([
+    ['breaks the connection', (response) => response.destroy()],
+    ['breaks the stream', (response) => response.write(': hi\n\n', () => response.destroy())],
+    ['ends the stream', (response) => response.end(': bye\n\n')],
+  ])('%s in a call: it is tried again only where that does no harm [mcp.failures]', async (how, breaks) => {
     const answers = {
       ...listed({ name: 'pay', inputSchema: plain, annotations: { idempotentHint: true } }),
-      'tools/call': (response: { destroy(): void }) => void response.destroy(),
+      'tools/call': (response: ServerResponse) => {
+        if (how !== 'breaks the connection') response.writeHead(200, { 'content-type': 'text/event-stream' });
+        breaks(response);
+      },
     };
     for (const [options, code] of [
       [{}, 'HOLDFAST_UNKNOWN_OUTCOME'],
