@@ -64,7 +64,7 @@ export class QuestionHolder {
   /** @throws StoreError; HOLDFAST_ATTEMPT_REPLACED where another attempt has begun. */
   async hold({ question, within, signal }: HeldQuestion): Promise<HeldAnswer> {
     const time = Math.floor(Math.min(within, this.#run.timeLeft() * SHARE));
-    if (time < LEAST_TIME) return { status: 'refused', reason: "no time is left of the tool's timeout" };
+    if (time < LEAST_TIME) return { status: 'refused', reason: 'less than a second is left for an answer' };
     // One after another: questions that are asked at once have numbers of their own.
     const opening = this.#opening.then(() => this.#opened(question, time));
     this.#opening = opening.catch(() => undefined);

@@ -14,6 +14,7 @@ import { type BaseToolset, isBaseToolset } from '../tools/base-toolset.ts';
 import { MCPToolset } from '../tools/mcp/mcp-toolset.ts';
 import type { ReadonlyContext } from '../tools/readonly-context.ts';
 import { assertNameOf } from '../tools/tool-name.ts';
+import { WrappedToolset } from '../tools/toolsets.ts';
 import { addedTools, editedTool } from './request-tools.ts';
 import { queryNamed } from './spooled-queries.ts';
 
@@ -118,7 +119,7 @@ async function resolveToolsets(
       return { field, toolset: tool, tools };
     }),
   );
-  return withoutForeignDuplicates(agent, groups, warn);
+  return withoutForeignDuplicates(agent, groups, warn).map((group) => withoutRefused(agent, group, warn));
 }
 
 /** Toolsets in the order in which they may take names: servers from outside come last. */
@@ -129,6 +130,7 @@ function toolsetsOf(agent: LlmAgent): { toolset: BaseToolset; index: number }[] 
 
 /** Names of its tools are a server's, which may be hostile. */
 function isForeign({ toolset }: { toolset?: BaseToolset }): boolean {
+  if (toolset instanceof WrappedToolset) return isForeign({ toolset: toolset.inner });
   return toolset instanceof MCPToolset;
 }
 
@@ -152,23 +154,52 @@ function withoutForeignDuplicates(
     const tools = group.tools.filter(({ name }) => {
       const other = taken.get(name) ?? transferToolOf(agent, name)?.name;
       if (other === undefined) taken.set(name, originOf(field, toolset));
-      else if (!told(toolset).has(name)) {
-        told(toolset).add(name);
-        warn(`the tool "${name}" of ${originOf(field, toolset)} is left out: the name is in ${other}`);
-      }
+      else tellOnce(toolset, name, () => warn(leftOut(group, name, `the name is in ${other}`)));
       return other === undefined;
     });
     return { ...group, tools };
   });
 }
 
+/**
+ * A provider refuses a whole request for the schema of one tool: a server's, and that of an optional toolset, is left out. Others are told by
+ * the model.
+ */
+function withoutRefused(agent: LlmAgent, group: ToolGroup, warn: (message: string) => void): ToolGroup {
+  const { toolset } = group;
+  const { canonicalModel: model } = agent;
+  if (toolset === undefined || model.assertTakes === undefined) return group;
+  if (!isForeign(group) && toolset.optional !== true) return group;
+  const tools = group.tools.filter((tool) => {
+    const declaration = tool._getDeclaration();
+    if (declaration === undefined) return true;
+    try {
+      model.assertTakes?.({ owner: `agent "${agent.name}"`, declarations: [declaration] });
+      return true;
+    } catch (error) {
+      if (!(error instanceof DefinitionError)) throw error;
+      tellOnce(toolset, tool.name, () => warn(leftOut(group, tool.name, error.message)));
+      return false;
+    }
+  });
+  return { ...group, tools };
+}
+
+function leftOut({ field, toolset }: ToolGroup, name: string, why: string): string {
+  return `the tool "${name}" of ${originOf(field, toolset)} is left out: ${why}`;
+}
+
 /** Names of tools whose leaving out was told. */
 const toldNames = new WeakMap<BaseToolset, Set<string>>();
+/** A server may have new names without end. */
+const MOST_TOLD = 100;
 
-function told(toolset: BaseToolset): Set<string> {
-  const known = toldNames.get(toolset) ?? new Set();
-  toldNames.set(toolset, known);
-  return known;
+function tellOnce(toolset: BaseToolset, name: string, tell: () => void): void {
+  const told = toldNames.get(toolset) ?? new Set();
+  toldNames.set(toolset, told);
+  if (told.has(name) || told.size >= MOST_TOLD) return;
+  told.add(name);
+  tell();
 }
 
 /** Optional toolsets whose failure was told. */

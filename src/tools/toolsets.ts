@@ -66,7 +66,7 @@ export class StaticToolset extends BaseToolset {
 
 /** Another toolset with something changed about its tools. Name, request and closing are the other one's. */
 export class WrappedToolset extends BaseToolset {
-  readonly #inner: BaseToolset;
+  readonly inner: BaseToolset;
   readonly #change: (tools: BaseTool[], context: ReadonlyContext | undefined) => BaseTool[];
 
   /** @throws DefinitionError for a value that is no toolset, under the name of the function that wraps. */
@@ -80,28 +80,28 @@ export class WrappedToolset extends BaseToolset {
       throw new DefinitionError({ owner, field: 'toolset', problem });
     }
     super([], inner.prefix, { optional: inner.optional === true });
-    this.#inner = inner;
+    this.inner = inner;
     this.#change = change;
   }
 
   override get name(): string {
-    return this.#inner.name;
+    return this.inner.name;
   }
 
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
-    return this.#change(await this.#inner.getTools(context), context);
+    return this.#change(await this.inner.getTools(context), context);
   }
 
   override async knownTools(): Promise<BaseTool[]> {
-    return this.#change(await this.#inner.knownTools(), undefined);
+    return this.#change(await this.inner.knownTools(), undefined);
   }
 
   override async processLlmRequest(toolContext: Context, llmRequest: LlmRequest): Promise<void> {
-    await this.#inner.processLlmRequest(toolContext, llmRequest);
+    await this.inner.processLlmRequest(toolContext, llmRequest);
   }
 
   override async close(): Promise<void> {
-    await this.#inner.close();
+    await this.inner.close();
   }
 }
 

@@ -105,6 +105,10 @@ class ConfirmedTool extends BaseTool {
     return this.#inner.checkArguments(args);
   }
 
+  override goesOn(once: Readonly<Record<string, unknown>>): boolean {
+    return this.#inner.goesOn(once);
+  }
+
   override async runAsync(request: RunAsyncToolRequest): Promise<unknown> {
     return (await keptFromRunning(this, request)) ?? this.#inner.runAsync(request);
   }

@@ -11,18 +11,22 @@ import { until } from '../setup/until.ts';
 import { type AskingServer, startAskingServer } from './asking-server.ts';
 
 let server: AskingServer;
+let leaving: AskingServer;
 let env: TestEnvironment;
 let closes: () => Promise<void>;
 
 beforeAll(async () => {
   server = await startAskingServer();
-  const connection = { type: 'StreamableHTTPConnectionParams', url: server.url } as const;
+  leaving = await startAskingServer();
+  const overHttp = ({ url }: AskingServer) => ({ type: 'StreamableHTTPConnectionParams', url }) as const;
+  const connection = overHttp(server);
   const appOf = (name: string, options: MCPToolsetOptions = {}) => {
     const tools = [new MCPToolset(connection, [], undefined, options)];
     return new App({ name, rootAgent: new LlmAgent({ name, model: 'gemini-2.5-flash', tools }) });
   };
   const model = 'gemini-2.5-flash';
   const closing = new MCPToolset(connection);
+  const left = new MCPToolset(overHttp(leaving));
   closes = () => closing.close();
   const clerk = new LlmAgent({
     name: 'clerk',
@@ -33,6 +37,7 @@ beforeAll(async () => {
   env = await createTestEnvironment({
     apps: [
       new App({ name: 'closing', rootAgent: new LlmAgent({ name: 'closing', model, tools: [closing] }) }),
+      new App({ name: 'left', rootAgent: new LlmAgent({ name: 'left', model, tools: [left] }) }),
       new App({
         name: 'below',
         rootAgent: new LlmAgent({ name: 'chief', model, tools: [new AgentTool({ agent: clerk })] }),
@@ -200,6 +205,18 @@ test('a connection that is closed takes its question with it [mcp.held.ends]', a
   await closes();
   expect((await told()).status).toBe('completed');
   await until(() => expect(server.told).toEqual([{ action: 'cancel' }]));
+  await until(async () => {
+    const rows = await env.client.approvals.list({ ...names, status: ['cancelled'] });
+    expect(rows.map((row) => row.requestId)).toEqual([requestId]);
+  });
+});
+
+test('a server that goes away takes its question with it, and the model hears that its call may have run [mcp.held.ends]', async () => {
+  const { names, told } = await asked('left');
+  const { requestId } = await requestOf(names, 'input');
+  await untilWaiting(names, 1);
+  await leaving[Symbol.asyncDispose]();
+  expect((await told()).contents).toContain('may have run');
   await until(async () => {
     const rows = await env.client.approvals.list({ ...names, status: ['cancelled'] });
     expect(rows.map((row) => row.requestId)).toEqual([requestId]);

@@ -1,4 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { linkUrl, signApprovalLink } from '../../src/approvals/approval-link.ts';
+import { HoldfastClient } from '../../src/client/holdfast-client.ts';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
+import { credentialKeysOf } from '../../src/credentials/credential-keys.ts';
+import { networkAccess, serveGateway } from '../../src/gateway/index.ts';
+import { ABOUT, collecting } from '../gateway/gateway-stub.ts';
+import { readPage, sendForm } from '../pages/browser-form.ts';
 import { CrashScene, CrashServer } from '../setup/crash-scene.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { until } from '../setup/until.ts';
@@ -55,6 +63,36 @@ async function play(
   });
 }
 
+const key = randomBytes(32).toString('base64');
+const credentialKeys = { k1: key };
+
+/** Answers by the form of a signed link, at a gateway that runs elsewhere. */
+async function answeredByLink(scene: CrashScene, size: string): Promise<void> {
+  await scene.withStore(async (store) => {
+    const { session, requestId }: ApprovalRow = await until(async () => {
+      const [found] = await store.approvals.list({ ...scene.names, status: ['pending'] });
+      if (found === undefined) throw new Error('nobody was asked');
+      return found;
+    });
+    await scene.worker?.kill();
+    const { temporal, folder: taskQueue } = scene;
+    const gateway = {
+      ...{ client: new HoldfastClient({ temporal, store, taskQueue, credentialKeys }), credentialKeys },
+      ...{ records: store, access: networkAccess({}), logger: collecting([]) },
+      ...{ about: () => ABOUT, ready: async () => ({}) },
+    };
+    const served = await serveGateway({ gateway });
+    try {
+      const terms = { session, requestId, approver: 'mira' };
+      const url = linkUrl(served.url, signApprovalLink(credentialKeysOf(credentialKeys), terms, Date.now()));
+      const sent = await sendForm(url, await readPage(url), { 'in-0': size, do: 'answer' });
+      expect(sent.status).toBeLessThan(400);
+    } finally {
+      await served.close();
+    }
+  });
+}
+
 describe('a worker that is killed', () => {
   test.each([
     ['after', 'turns.recordOnce', 1],
@@ -99,5 +137,28 @@ describe('a worker that is killed', () => {
       },
     );
     expect(farm.of('tools/call').map(({ params }) => params.requestState)).toEqual([undefined, 'state-1']);
+  }, 120_000);
+
+  test('after its server has asked is replaced by another one, which sends what a signed link has answered meanwhile [mcp.tasks.kill]', async () => {
+    await using _farm = farm;
+    farm.answersCall = { resultType: 'input_required', inputRequests, requestState: 'state-1' };
+    await CrashScene.play(server, script, async (scene) => {
+      const variables = { MCP_SERVER_OF_TEST: farm.url, HOLDFAST_CREDENTIAL_KEYS: `k1:${key}` };
+      await scene.startWorker(undefined, { variables });
+      const turn = await scene.client.sendMessage(scene.turn);
+      await answeredByLink(scene, '4K');
+      farm.answersCall = { ...rendered, resultType: 'complete' };
+      await scene.startWorker(undefined, { variables });
+      expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
+      expect(scene.told(1)).toEqual({ output: 'rendered' });
+    });
+    expect(
+      farm
+        .of('tools/call')
+        .map(({ params: { requestState, inputResponses } }) => [requestState, inputResponses]),
+    ).toEqual([
+      [undefined, undefined],
+      ['state-1', { size: { action: 'accept', content: { size: '4K' } } }],
+    ]);
   }, 120_000);
 });

@@ -10,13 +10,15 @@ export interface TaskRequest {
   session: string | undefined;
 }
 
+type Standing = Record<string, unknown> | Error;
+
 export interface TaskServer extends AsyncDisposable {
   url: string;
   /** Requests, in order. */
   asked: TaskRequest[];
   of(method: string): TaskRequest[];
-  /** How its task stands: the answer of the next `tasks/get`. An error is one of JSON-RPC. */
-  task: Record<string, unknown> | Error;
+  /** How its task stands: the answer of the next `tasks/get`, or what makes it. An error is one of JSON-RPC. */
+  task: Standing | (() => Standing);
   /** The answer of `tasks/result`, of 2025-11-25. */
   result: Record<string, unknown>;
   /** The effects of its only tool. */
@@ -47,11 +49,12 @@ export async function startTaskServer(revision: '2025-11-25' | '2026-07-28'): Pr
     asked: [] as TaskRequest[],
   };
   const standing = () => {
-    if (state.task instanceof Error) throw state.task;
+    const task = typeof state.task === 'function' ? state.task() : state.task;
+    if (task instanceof Error) throw task;
     return {
       ...{ taskId: 'task-1', createdAt: '2026-11-01T10:00:00Z', lastUpdatedAt: '2026-11-01T10:00:00Z' },
       ...(isModern ? { ttlMs: null, pollIntervalMs: 1 } : { ttl: 60_000, pollInterval: 1 }),
-      ...state.task,
+      ...task,
     };
   };
   const complete = (result: object) => (isModern ? { ...result, resultType: 'complete' } : result);

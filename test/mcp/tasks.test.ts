@@ -5,6 +5,7 @@ import { App } from '../../src/app/app.ts';
 import { call, createTestEnvironment, type TestEnvironment, text } from '../../src/testing/index.ts';
 import { taskOf } from '../../src/tools/mcp/mcp-task.ts';
 import { MCPToolset } from '../../src/tools/mcp/mcp-toolset.ts';
+import { withConfirmation } from '../../src/tools/with-confirmation.ts';
 import { contextWith } from '../definitions/tool-context.ts';
 import { until } from '../setup/until.ts';
 import { startTaskServer, type TaskServer } from './task-server.ts';
@@ -134,6 +135,27 @@ describe('a call that a server makes a task', () => {
     expect(modern.effects).toBe(1);
   });
 
+  test('asks people once its server asks, if only at every other look, and not without end [mcp.tasks]', async () => {
+    const turn = await started('modern');
+    await turn.parked();
+    let looks = 0;
+    modern.task = () => {
+      looks += 1;
+      if (looks % 2 === 0) return { status: 'working' };
+      return { status: 'input_required', inputRequests: { [`size-${looks}`]: question('Which size?') } };
+    };
+    for (let round = 1; round <= 2; round += 1) {
+      const { requestId } = await asked(turn.names);
+      const requests = await env.client.approvals.list({ ...turn.names, status: ['pending', 'answered'] });
+      expect(requests).toHaveLength(round);
+      await env.client.approvals.provideInput({ ...turn.names, requestId }, { response: { size: '4K' } });
+      await until(() => expect(modern.of('tasks/update')).toHaveLength(round));
+    }
+    expect(looks).toBeLessThan(10);
+    await env.client.interrupt(turn.names);
+    await turn.handle.result();
+  });
+
   test('is cancelled with its call [mcp.tasks]', async () => {
     for (const app of ['modern', 'legacy'] as const) {
       const turn = await started(app);
@@ -157,7 +179,7 @@ describe('a call that a server makes a task', () => {
   });
 
   test('fails with words that name it, for whatever its server says [mcp.tasks]', async () => {
-    const ends: [TaskServer['task'], RegExp][] = [
+    const ends: [Record<string, unknown> | Error, RegExp][] = [
       [{ status: 'failed', error: { code: -32_000, message: 'out of film' } }, /has failed: out of film/],
       [{ status: 'cancelled' }, /the task of render has no result: it has been cancelled/],
       [{ status: 'completed' }, /completed without a result/],
@@ -192,6 +214,13 @@ describe('a call that a server makes a task', () => {
       const [tool] = await toolset.getTools();
       const toolContext = contextWith({});
       expect(await tool?.runAsync({ args: {}, toolContext })).toEqual({ output: 'rendered' });
+      // A run after a crash that knows its task goes on with it, whether or not the call was approved.
+      const [confirmed] = await withConfirmation(toolset, true).getTools();
+      const begun = { 'mcp/1': { value: { resultType: 'task', taskId: 'task-1' } } };
+      expect([tool, confirmed].map((each) => [each?.goesOn(begun), each?.goesOn({})])).toEqual([
+        [true, false],
+        [true, false],
+      ]);
     } finally {
       await toolset.close();
     }

@@ -4,12 +4,14 @@ import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { checkAgents } from '../../src/cli/doctor/check-agents.ts';
+import { resolveTools } from '../../src/flows/resolve-tools.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import { OpenAPIToolset } from '../../src/tools/openapi/openapi-toolset.ts';
 import type { OpenAPIToolsetOptions } from '../../src/tools/openapi/toolset-options.ts';
 import { withConfirmation } from '../../src/tools/with-confirmation.ts';
 import { checkToolsets, deploy } from '../../worker/deploy.ts';
 import { surroundings } from '../cli/doctor-surroundings.ts';
+import { contextWith } from '../definitions/tool-context.ts';
 import { serveApi } from './api-server.ts';
 
 const api = await serveApi();
@@ -61,6 +63,16 @@ test('a worker is told of documents before its first turn [openapi.start]', asyn
   await expect(warnings(of({ specDict: refused }), claude)).rejects.toThrow(
     'properties.pet.properties["a b"]',
   );
+  const optional = new LlmAgent({
+    ...{ name: 'keeper', model: claude },
+    tools: [of({ specDict: refused, optional: true, name: 'Odd' }), of({ specDict: right, prefix: 'my' })],
+  });
+  const told: string[] = [];
+  const groups = await resolveTools(optional, contextWith, (line) => told.push(line));
+  expect(groups.flatMap(({ tools }) => tools.map((each) => each.name))).toEqual(['my_add_pet']);
+  expect(told).toEqual([
+    expect.stringMatching(/^the tool "add_pet" of tools\[0\] \(toolset Odd\) is left out/),
+  ]);
   await expect(warnings(of({ specUrl: '/nowhere/pets.yaml' }))).rejects.toThrow("the file can't be read");
 });
 

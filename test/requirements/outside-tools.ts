@@ -43,6 +43,10 @@ export const OUTSIDE_TOOLS: Rows = {
     'A call of an MCP server that asks or is a task, begun by a worker that is killed, is finished by another one, and sent once.',
     'deep',
   ],
+  'mcp.progress': [
+    'holdfast',
+    'Progress of a server is live text, and a call that is cancelled is cancelled at its server.',
+  ],
   'mcp.gate': [
     'adk-go: mcptoolset',
     'A function of the tool’s name and arguments says which calls wait for an approval.',

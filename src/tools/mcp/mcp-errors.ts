@@ -123,9 +123,17 @@ function statusOf(error: unknown): number | undefined {
   return typeof status === 'number' ? status : undefined;
 }
 
+/** In place of an answer that the server's stream has not had. No server can say so itself: its `data` are JSON. */
+export const STREAM_ENDED = {
+  code: -32_000,
+  message: 'the stream of its answer has ended without one',
+  data: Symbol('stream ended'),
+};
+
 /** An error that the server itself has answered with. Its code is a number. */
 function isProtocolError(error: unknown): boolean {
-  return error instanceof Error && typeof thrownField(error, 'code') === 'number';
+  const isOurs = thrownField(error, 'data') === STREAM_ENDED.data;
+  return error instanceof Error && typeof thrownField(error, 'code') === 'number' && !isOurs;
 }
 
 function reasonOf(error: unknown, { said, secrets }: { said: string; secrets: readonly string[] }): string {

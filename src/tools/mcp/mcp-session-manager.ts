@@ -172,7 +172,8 @@ export class MCPSessionManager {
     const forget = () => {
       if (this.#pool.get(key) === pooled) this.#pool.delete(key);
     };
-    pooled.opening = this.#opened(pooled, { onClosed: forget, session });
+    // What the server says by itself comes in the context of the opening, and so do answers to its questions.
+    pooled.opening = this.#headers.exit(() => this.#opened(pooled, { onClosed: forget, session }));
     this.#pool.set(key, pooled);
     pooled.opening.catch(forget);
     return pooled;

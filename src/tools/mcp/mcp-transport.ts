@@ -3,7 +3,7 @@ import { patientFetch } from '../../net/patient-fetch.ts';
 import { defined } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
 import { headersOf, type OpenMcpConnection } from './connection-params.ts';
-import { McpRefused } from './mcp-errors.ts';
+import { McpRefused, STREAM_ENDED } from './mcp-errors.ts';
 
 /** Characters of a program's standard error that are kept: far more than an error tells, so that no secret there is cut. */
 const MOST_KEPT = 65_536;
@@ -52,6 +52,14 @@ export async function transportOf({
       return bounded(await patientFetch(url, { ...init, headers: all }), maxResponseBytes);
     },
   });
+  const send = transport.send.bind(transport);
+  // The package lets a request whose stream has ended wait for an answer until its time is over.
+  transport.send = (message, options) => {
+    const id = 'method' in message && 'id' in message ? message.id : undefined;
+    if (id === undefined) return send(message, options);
+    const onRequestStreamEnd = () => transport.onmessage?.({ jsonrpc: '2.0', id, error: STREAM_ENDED });
+    return send(message, { onRequestStreamEnd, ...options });
+  };
   return { transport, said: () => '' };
 }
 

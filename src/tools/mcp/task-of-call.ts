@@ -48,14 +48,15 @@ export class TaskOfCall {
       };
       await (this.#context.functionCallId === undefined
         ? update()
-        : this.#context.once(`${roundKey(round)}/answered`, update));
+        : this.#context.once(answeredKey(round), update));
       for (const key of Object.keys(inputResponses)) answered.add(key);
     }
-    throw new McpRefused(`the MCP server asks for the task of ${this.#tool} more than ${MOST_ROUNDS} times`);
+    throw this.#askedTooOften();
   }
 
   /**
-   * Looks at the task, for a poll of its job.
+   * Looks at the task, for a poll of its job. What it sees asked is recorded, for the run to ask: a server that asks polls alone, and no run,
+   * would have the two follow each other without end.
    *
    * @returns RUN_AGAIN where people are to be asked.
    * @throws McpUnavailable, McpRefused
@@ -63,17 +64,21 @@ export class TaskOfCall {
   async polled(): Promise<McpTask | typeof RUN_AGAIN> {
     const answered = new Set<string>();
     for (let round = 1; round <= MOST_ROUNDS; round += 1) {
-      const asked = await recordedBefore<McpQuestions>(this.#context, roundKey(round));
-      if (asked === undefined) break;
-      for (const key of Object.keys(asked.inputRequests)) answered.add(key);
+      const seen = await recorded(this.#context, roundKey(round), () => this.#seen(answered), questionsOf);
+      if ('answer' in seen) return seen.answer;
+      if ((await recordedBefore(this.#context, answeredKey(round))) === undefined) return RUN_AGAIN;
+      for (const key of Object.keys(seen.kept.inputRequests)) answered.add(key);
     }
-    const task = await this.#seen(answered);
-    return task.questions === undefined ? task : RUN_AGAIN;
+    throw this.#askedTooOften();
   }
 
   /** @throws McpUnavailable, McpRefused */
   async cancel(): Promise<void> {
     await this.#use((connection) => connection.cancelTask(this.#reference));
+  }
+
+  #askedTooOften(): McpRefused {
+    return new McpRefused(`the MCP server asks for the task of ${this.#tool} more than ${MOST_ROUNDS} times`);
   }
 
   /** A server may ask for what it was told a moment ago. */
@@ -89,6 +94,10 @@ export class TaskOfCall {
 
 function roundKey(round: number): string {
   return `mcp/task/${round}`;
+}
+
+function answeredKey(round: number): string {
+  return `${roundKey(round)}/answered`;
 }
 
 function questionsOf({ questions }: SeenTask): McpQuestions | undefined {
