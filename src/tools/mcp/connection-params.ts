@@ -7,22 +7,10 @@ import type { McpSession } from './mcp-answer.ts';
 
 /** A server that is a process of this machine, told by its standard input and output. Fields: those of `@google/adk` 2.0.0. */
 export interface StdioConnectionParams {
+  /** Says that the server is a program. */
   type: 'StdioConnectionParams';
-  serverParams: {
-    /** The program. */
-    command: string;
-    args?: string[];
-    /** Variables of its environment, beside the harmless ones of the worker's (`PATH`, `HOME`, …). No others are passed on. */
-    env?: Record<string, string>;
-    /** Its working folder. Defaults to the worker's. */
-    cwd?: string;
-    /**
-     * Longest message that it may send, in bytes.
-     *
-     * @default 10 MiB
-     */
-    maxBufferSize?: number;
-  };
+  /** The program, and how it is started. */
+  serverParams: StdioServerParameters;
   /**
    * Milliseconds to start and to answer a list.
    *
@@ -31,11 +19,31 @@ export interface StdioConnectionParams {
   timeout?: number;
 }
 
+/** A program that serves MCP. Fields: `StdioServerParameters` of `@modelcontextprotocol/client` 2. */
+export interface StdioServerParameters {
+  /** The program. */
+  command: string;
+  /** Its arguments. */
+  args?: string[];
+  /** Variables of its environment, beside the harmless ones of the worker's (`PATH`, `HOME`, …). No others are passed on. */
+  env?: Record<string, string>;
+  /** Its working folder. Defaults to the worker's. */
+  cwd?: string;
+  /**
+   * Longest message that it may send, in bytes.
+   *
+   * @default 10 MiB
+   */
+  maxBufferSize?: number;
+}
+
 /** A server that is reached by Streamable HTTP. Fields: those of `@google/adk` 2.0.0. */
 export interface StreamableHTTPConnectionParams {
+  /** Says that the server is at an address. */
   type: 'StreamableHTTPConnectionParams';
+  /** Address of the server, of `https:` or `http:`. */
   url: string;
-  /** Headers of each request. Taken for programs of ADK; `transportOptions.requestInit.headers` is the newer form. */
+  /** Headers of each request, as older programs of ADK give them. They hold texts. */
   header?: Record<string, unknown>;
   /**
    * Milliseconds to connect and to answer a list.
@@ -51,6 +59,7 @@ export interface StreamableHTTPConnectionParams {
    * @default true
    */
   terminateOnClose?: boolean;
+  /** Headers of each request, as newer programs of ADK give them. Headers that change come by the option `headers`. */
   transportOptions?: { requestInit?: { headers?: Record<string, string> } };
 }
 
@@ -62,7 +71,7 @@ const DEFAULT_TIMEOUT = 30_000;
 /** @returns a copy. @throws DefinitionError naming the field. */
 export function checkedConnectionParams(owner: string, params: MCPConnectionParams): MCPConnectionParams {
   const read = new OptionReader(owner, isRecord(params) ? params : {}, 'connectionParams');
-  if (!isRecord(params)) read.fail('type', `expected connection params, got ${kindOf(params)}`);
+  if (!isRecord(params)) read.fail('type', `expected an object with a type, got ${kindOf(params)}`);
   read.count('timeout', DEFAULT_TIMEOUT);
   if (params.type === 'StdioConnectionParams') {
     assertKnownFields(owner, params, ['type', 'serverParams', 'timeout'], { field: 'connectionParams' });
@@ -91,7 +100,7 @@ const HTTP_FIELDS: readonly (keyof StreamableHTTPConnectionParams)[] = [
   'transportOptions',
 ];
 
-const PROCESS_FIELDS: readonly (keyof StdioConnectionParams['serverParams'])[] = [
+const PROCESS_FIELDS: readonly (keyof StdioServerParameters)[] = [
   'command',
   'args',
   'env',
@@ -192,6 +201,6 @@ export interface OpenMcpConnection {
   session?: McpSession | undefined;
   /** Ends an opening. */
   signal: AbortSignal;
-  /** The connection is over, whoever has ended it. */
+  /** Hears that the connection is over, by either side. */
   onClosed: () => void;
 }

@@ -7,7 +7,7 @@ import { answersOf, askedIn, type McpQuestions, MOST_ROUNDS } from './mcp-questi
 import type { McpTask } from './mcp-task.ts';
 
 /** A task, and what its server asks. */
-export interface SeenTask extends McpTask {
+interface SeenTask extends McpTask {
   questions?: McpQuestions;
 }
 
@@ -39,7 +39,8 @@ export class TaskOfCall {
   async asked(): Promise<McpTask> {
     const answered = new Set<string>();
     for (let round = 1; round <= MOST_ROUNDS; round += 1) {
-      const seen = await recorded(this.#context, roundKey(round), () => this.#seen(answered), questionsOf);
+      const look = () => this.#seen(answered);
+      const seen = await recorded(this.#context, roundKey(round), look, ({ questions }) => questions);
       if ('answer' in seen) return seen.answer;
       const { inputResponses = {} } = await answersOf(seen.kept, this.#context, this.#tool);
       const update = async () => {
@@ -51,7 +52,9 @@ export class TaskOfCall {
         : this.#context.once(`${roundKey(round)}/answered`, update));
       for (const key of Object.keys(inputResponses)) answered.add(key);
     }
-    throw new McpRefused(`the MCP server asks for the task of ${this.#tool} more than ${MOST_ROUNDS} times`);
+    throw new McpRefused(
+      `the MCP server asks in more than ${MOST_ROUNDS} rounds about the task of ${this.#tool}`,
+    );
   }
 
   /**
@@ -89,10 +92,6 @@ export class TaskOfCall {
 
 function roundKey(round: number): string {
   return `mcp/task/${round}`;
-}
-
-function questionsOf({ questions }: SeenTask): McpQuestions | undefined {
-  return questions;
 }
 
 /** Thrown where nothing is to be recorded. */
