@@ -1,5 +1,6 @@
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import { isRecord } from '../../protocol/json.ts';
+import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
@@ -70,8 +71,11 @@ const DEFAULT_TIMEOUT = 30_000;
 
 /** @returns a copy. @throws DefinitionError naming the field. */
 export function checkedConnectionParams(owner: string, params: MCPConnectionParams): MCPConnectionParams {
-  const read = new OptionReader(owner, isRecord(params) ? params : {}, 'connectionParams');
-  if (!isRecord(params)) read.fail('type', `expected an object with a type, got ${kindOf(params)}`);
+  if (!isRecord(params)) {
+    const problem = `expected StdioConnectionParams or StreamableHTTPConnectionParams, got ${kindOf(params)}`;
+    throw new DefinitionError({ owner, field: 'connectionParams', problem });
+  }
+  const read = new OptionReader(owner, params, 'connectionParams');
   read.count('timeout', DEFAULT_TIMEOUT);
   if (params.type === 'StdioConnectionParams') {
     assertKnownFields(owner, params, ['type', 'serverParams', 'timeout'], { field: 'connectionParams' });

@@ -24,7 +24,7 @@ import {
   type McpTaskReference,
 } from './mcp-answer.ts';
 import { type AskedByServer, CallsUnderWay } from './mcp-elicitations.ts';
-import { isGone, McpRefused, secretsOf, serverFailed, taskFailed } from './mcp-errors.ts';
+import { isGone, McpRefused, secretsOf, serverFailed, taskFailed, unanswered } from './mcp-errors.ts';
 import { begunTask, type McpTask, TASKS_EXTENSION, taskOf, withTaskInMeta } from './mcp-task.ts';
 import { Flood, isSession, loadMcpClient, transportOf } from './mcp-transport.ts';
 
@@ -141,13 +141,15 @@ export class MCPConnection {
         (await connection.#calls.asked({ ...params }, mcpReq.signal)) as ElicitResult,
     );
     const timeout = timeoutOf(params);
+    const late = AbortSignal.timeout(timeout);
     try {
       await client.connect(transport, {
         timeout,
-        signal: AbortSignal.any([open.signal, AbortSignal.timeout(timeout)]),
+        signal: AbortSignal.any([open.signal, late]),
         ...(isLegacy ? { prior: { kind: 'legacy' as const } } : {}),
       });
-    } catch (error) {
+    } catch (thrown) {
+      const error = late.aborted ? unanswered(params) : thrown;
       await connection.close();
       throw serverFailed(params, error, { isSent: false, headers: open.headers(), said: said() });
     }
@@ -308,13 +310,15 @@ export class MCPConnection {
   ): Promise<readonly T[]> {
     const isTold = this.#client.getServerCapabilities()?.[list.kind]?.listChanged === true;
     return await list.items(isTold ? LIST_LASTS.told : LIST_LASTS.untold, async () => {
-      const timeout = timeoutOf(this.#open.params);
+      const { params } = this.#open;
+      const timeout = timeoutOf(params);
+      // The time is for all pages.
+      const late = AbortSignal.timeout(timeout);
       this.#lists.begin(list.kind);
       try {
-        // The time is for all pages.
-        return await ask({ timeout, signal: AbortSignal.timeout(timeout), cacheMode: 'refresh' });
+        return await ask({ timeout, signal: late, cacheMode: 'refresh' });
       } catch (error) {
-        throw this.#failed(error, false);
+        throw this.#failed(late.aborted ? unanswered(params) : error, false);
       }
     });
   }
