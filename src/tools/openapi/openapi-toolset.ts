@@ -165,12 +165,12 @@ export class OpenAPIToolset extends BaseToolset {
     const known = Object.keys(securitySchemes);
     for (const name of Object.keys(this.#options.credentials ?? {})) {
       if (known.includes(name)) continue;
-      const listed = known.slice(0, 10).map(quoted).join(', ') || 'none';
-      throw new DefinitionError({
-        owner: this.name,
-        field: `credentials.${name}`,
-        problem: `the document has no such security scheme, only ${listed}${didYouMean(name, known)}`,
-      });
+      const listed = known.slice(0, 10).map(quoted).join(', ');
+      const problem =
+        listed === ''
+          ? 'the document defines no security schemes: give the scheme as authScheme, and its credential as authCredential'
+          : `the document has no such security scheme, only ${listed}${didYouMean(name, known)}`;
+      throw new DefinitionError({ owner: this.name, field: `credentials.${name}`, problem });
     }
   }
 

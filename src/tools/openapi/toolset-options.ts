@@ -175,7 +175,11 @@ export function checkedToolsetOptions(owner: string, given: unknown): DocumentSo
   for (const field of ['include', 'exclude'] as const) assertFilter(owner, read, field, options[field]);
   if (requireConfirmation !== undefined && requireConfirmation !== 'writes') {
     if (typeof requireConfirmation !== 'boolean' && typeof requireConfirmation !== 'function') {
-      read.fail('requireConfirmation', "expected 'writes', true, false or a function of the arguments");
+      const got = kindOf(requireConfirmation);
+      read.fail(
+        'requireConfirmation',
+        `expected 'writes', true, false or a function of the arguments, got ${got}`,
+      );
     }
   }
   if (options.approval !== undefined && (requireConfirmation ?? false) === false) {
