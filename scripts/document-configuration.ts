@@ -17,6 +17,7 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
   ],
   '`new ParallelAgent`': [['src/agents/workflow-agents.ts', 'ParallelAgentConfig']],
   '`new LoopAgent`': [['src/agents/workflow-agents.ts', 'LoopAgentConfig']],
+  '`new RoutedAgent`': [['src/agents/routed-agent.ts', 'RoutedAgentConfig']],
   '`new AgentTool`': [['src/agents/agent-tool.ts', 'AgentToolConfig']],
   '`tool` and `new FunctionTool`': [
     ['src/tools/tool-types.ts', 'ToolOptions'],
@@ -48,9 +49,23 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
     ['src/plugins/save-files-as-artifacts-plugin.ts', 'SaveFilesAsArtifactsPluginOptions'],
   ],
   '`approvalTool`': [['src/tools/built-in/approval-tool.ts', 'ApprovalToolOptions']],
+  '`connectionParams` of `new MCPToolset`, for a program': [
+    ['src/tools/mcp/connection-params.ts', 'StdioConnectionParams'],
+  ],
+  '`serverParams` of a program': [['src/tools/mcp/connection-params.ts', 'StdioServerParameters']],
+  '`connectionParams` of `new MCPToolset`, for an address': [
+    ['src/tools/mcp/connection-params.ts', 'StreamableHTTPConnectionParams'],
+  ],
   '`options` of `new MCPToolset`': [
     ['src/tools/mcp/mcp-toolset.ts', 'MCPToolsetOptions'],
     ['src/tools/mcp/mcp-session-manager.ts', 'MCPSessionOptions'],
+  ],
+  '`new OpenAPIToolset`': [['src/tools/openapi/toolset-options.ts', 'OpenAPIToolsetOptions']],
+  '`include` and `exclude` of `new OpenAPIToolset`': [
+    ['src/tools/openapi/toolset-options.ts', 'OperationFilter'],
+  ],
+  '`toolOptions` and `options` of `new OpenAPIToolset`, beside those of a tool': [
+    ['src/tools/openapi/rest-api-tool.ts', 'RestApiToolOptions'],
   ],
   '`terminalNotifier`': [['src/approvals/terminal-notifier.ts', 'TerminalNotifierOptions']],
   '`webhookNotifier`': [['src/webhooks/webhook-notifier.ts', 'WebhookNotifierOptions']],
@@ -58,6 +73,8 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
     ['src/models/gemini.ts', 'GeminiParams'],
     ['src/models/gemini-connection.ts', 'GeminiConnection'],
   ],
+  '`new AiSdkModel`': [['src/models/ai-sdk/language-model.ts', 'AiSdkModelParams']],
+  '`new RoutedLlm`': [['src/models/routed-llm.ts', 'RoutedLlmParams']],
   '`openStore`': [['src/store/open-store.ts', 'OpenStoreOptions']],
   '`openTemporal`': [['worker/temporal/connect.ts', 'TemporalOptions']],
   '`createWorker`': [
@@ -71,6 +88,7 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
   '`sendMessage`': [['src/client/messages/outgoing-message.ts', 'OutgoingMessage']],
   '`slack`': [['src/slack/slack-options.ts', 'SlackOptions']],
   '`defineGateway`': [['src/gateway/gateway-settings.ts', 'GatewaySettings']],
+  '`mcp` of `defineGateway`': [['src/gateway/mcp/options.ts', 'McpServerOptions']],
   '`access` of `defineGateway`': [['src/gateway/access/access-settings.ts', 'AccessSettings']],
   '`access.issuers` of `defineGateway`': [['src/gateway/access/trusted-issuer.ts', 'TrustedIssuer']],
   '`createGateway`': [['src/gateway/gateway-options.ts', 'GatewayOptions']],

@@ -82,12 +82,13 @@ export class QuestionHolder {
     const { session, runKey, callKey, callId } = input;
     const { requests, now } = await store.approvals.findEvidence(session, callKey);
     const held = requests.filter(({ requestId }) => isHeldRequest(requestId));
-    const known = held.findIndex(
+    const index = held.findIndex(
       (row) => row.status !== 'cancelled' && !this.#asked.has(row.requestId) && isSame(row, question),
     );
-    const n = (known === -1 ? held.length : known) + 1;
+    const known = held[index];
+    const n = (known === undefined ? held.length : index) + 1;
     if (n > MOST_HELD) return undefined;
-    const left = held[known]?.until === undefined ? time : Math.min(time, (held[known]?.until ?? 0) - now);
+    const left = known?.until === undefined ? time : Math.min(time, known.until - now);
     const request = {
       ...newRequest(
         {
@@ -102,7 +103,7 @@ export class QuestionHolder {
     };
     this.#asked.add(request.requestId);
     if (current.signal.aborted) throw current.aborted();
-    if (known === -1) {
+    if (known === undefined) {
       const event = requestEvent([request], { invocationId: begun.invocationId, author: agent.name });
       const isThere = await store.approvals.suspendCall({
         ...{ session, runKey, callKey, attempt: begun.attempt, request, holds: true },
@@ -110,7 +111,7 @@ export class QuestionHolder {
       });
       if (!isThere) throw attemptReplaced(callKey);
     }
-    const row = held[known] ?? (await store.approvals.findRequest(session, request.requestId));
+    const row = known ?? (await store.approvals.findRequest(session, request.requestId));
     if (row === undefined) throw attemptReplaced(callKey);
     const gate = gateOf(request, tool, settingsOf(deployment, begun.names.app));
     const { hint, concealed, notifies, notifiesEnd } = gate;

@@ -36,13 +36,19 @@ function membersOf(body: string): { comment: string; text: string }[] {
     const isComment = text.length === 0 && /^ {2}(\/\*\*| \*)/.test(line);
     if (isComment) comment.push(line);
     else if (line.trim() !== '') text.push(line);
-    if (text.length === 0 || !/^ {2}\S.*;$/.test(line)) continue;
-    members.push({ comment: comment.join('\n'), text: text.map((each) => each.trim()).join(' ') });
+    const member = text.map((each) => each.trim()).join(' ');
+    if (!member.endsWith(';') || isOpen(member)) continue;
+    members.push({ comment: comment.join('\n'), text: member });
     comment = [];
     text = [];
   }
   if (text.length > 0) throw new Error(`a member without an end: ${text.join(' ')}`);
   return members;
+}
+
+/** Whether an object's type within it has no end yet. */
+function isOpen(member: string): boolean {
+  return member.split('{').length > member.split('}').length;
 }
 
 function optionOf(path: string, comment: string, text: string): DocumentedOption {

@@ -1,6 +1,6 @@
 import { HoldfastError } from '../contract/error.ts';
 import type { Event } from '../events/event.ts';
-import type { RouteErrors } from '../models/routed-llm.ts';
+import { noRoute, type RouteErrors, routesByKey } from '../models/routed-llm.ts';
 import type { RanAgent } from '../protocol/agent-run.ts';
 import { isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
@@ -21,13 +21,15 @@ export type AgentRouter = (
   errorContext?: RouteErrors,
 ) => Promise<string | undefined> | string | undefined;
 
+/** Options of {@link RoutedAgent}. */
 export interface RoutedAgentConfig extends BaseAgentConfig {
   /** By key. Of a list, an agent's name is its key. They are the agent's sub-agents. */
   agents: Readonly<Record<string, BaseAgent>> | BaseAgent[];
+  /** Chooses an agent, by its key. */
   router: AgentRouter;
 }
 
-/** What the ledger remembers of a routed agent from one run to the next. */
+/** The ledger's memory of a routed agent from one run to the next. */
 interface RouteState {
   /** Keys, in the order in which they were tried. */
   tried: string[];
@@ -58,7 +60,11 @@ export class RoutedAgent extends CustomAgent<RouteState, RoutedAgentConfig> {
 
   constructor(config: RoutedAgentConfig) {
     const owner = agentOwner('RoutedAgent', isRecord(config) ? config.name : '');
-    const agents = agentsByKey(owner, isRecord(config) ? config.agents : undefined);
+    const agents = routesByKey(isRecord(config) ? config.agents : undefined, {
+      ...{ owner, noun: 'agent', expected: 'an agent' },
+      isRoute: isBaseAgent,
+      nameOf: ({ name }: BaseAgent) => name,
+    });
     if (typeof config?.router !== 'function') {
       throw new DefinitionError({
         owner,
@@ -85,7 +91,7 @@ export class RoutedAgent extends CustomAgent<RouteState, RoutedAgentConfig> {
   ): Promise<NextOfAgent<RouteState>> {
     if (state === undefined) {
       const key = await this.#router(this.#agents, invocationContext);
-      if (!key) throw this.#wrong('Initial routing failed, no item selected.');
+      if (!key) throw this.#wrong(noRoute(undefined, this.#agents));
       return this.#running(invocationContext, key, []);
     }
     if (last === undefined || last.status === 'completed') return { done: [] };
@@ -101,7 +107,7 @@ export class RoutedAgent extends CustomAgent<RouteState, RoutedAgentConfig> {
 
   #running({ session }: InvocationContext, key: string, tried: readonly string[]): NextOfAgent<RouteState> {
     const run = Object.hasOwn(this.#agents, key) ? this.#agents[key] : undefined;
-    if (run === undefined) throw this.#wrong(`Item not found for key: ${key}`);
+    if (run === undefined) throw this.#wrong(noRoute(key, this.#agents));
     return { run, state: { tried: [...tried, key], events: session.events.length } };
   }
 
@@ -127,24 +133,4 @@ export class RoutedAgent extends CustomAgent<RouteState, RoutedAgentConfig> {
 /** Whether `value` is a {@link RoutedAgent}, of this or of another copy of the package. */
 export function isRoutedAgent(value: unknown): value is RoutedAgent {
   return typeof value === 'object' && value !== null && ROUTED_AGENT in value && value[ROUTED_AGENT] === true;
-}
-
-function agentsByKey(owner: string, given: unknown): Readonly<Record<string, BaseAgent>> {
-  const fail = (field: string, problem: string): never => {
-    throw new DefinitionError({ owner, field, problem });
-  };
-  const entries: [string, unknown][] = Array.isArray(given)
-    ? given.map((agent: unknown) => [isBaseAgent(agent) ? agent.name : '', agent])
-    : isRecord(given)
-      ? Object.entries(given)
-      : [];
-  if (entries.length === 0) fail('agents', 'expected at least one agent, in a list or by key');
-  const keys = new Set<string>();
-  for (const [key, agent] of entries) {
-    if (!isBaseAgent(agent))
-      fail(`agents[${JSON.stringify(key)}]`, `expected an agent, got ${kindOf(agent)}`);
-    if (keys.has(key)) fail('agents', `two agents are named ${JSON.stringify(key)}`);
-    keys.add(key);
-  }
-  return Object.freeze(Object.fromEntries(entries)) as Readonly<Record<string, BaseAgent>>;
 }

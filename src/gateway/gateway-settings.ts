@@ -1,6 +1,7 @@
-import { assertMcpServerInstalled } from '../mcp/mcp-server.ts';
 import { offeredTools } from '../mcp/offered-tools.ts';
 import { PUBLIC_URL_FORM, publicUrlOf } from '../net/public-url.ts';
+import { assertInstalled } from '../schema/installed-package.ts';
+import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import type { SlackApp } from '../slack/slack-app.ts';
@@ -79,10 +80,10 @@ function checkMcp(owner: string, mcp: unknown): void {
   assertKnownFields(owner, mcp, MCP_OPTIONS, { field: 'mcp' });
   const read = new OptionReader(owner, mcp, 'mcp');
   const agents: unknown[] = Array.isArray(mcp.agents) ? mcp.agents : [];
-  if (agents.length === 0) read.fail('agents', 'expected a list of agents');
+  if (agents.length === 0) read.fail('agents', `expected a list of agents, got ${kindOf(mcp.agents)}`);
   offeredTools(owner, 'mcp.agents', agents);
   if (read.given('app')) read.text('app');
-  assertMcpServerInstalled(owner);
+  assertInstalled(owner, '@modelcontextprotocol/server');
 }
 
 export function isGatewayDefinition(value: unknown): value is GatewayDefinition {

@@ -1,20 +1,19 @@
-import { createRequire } from 'node:module';
 import type { McpServerFactory, Server, ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { HoldfastError } from '../contract/error.ts';
 import { ownVersion } from '../own-version.ts';
 import { messageOf } from '../protocol/message-of.ts';
-import { DefinitionError } from '../schema/definition-error.ts';
+import { TASKS_EXTENSION } from '../tools/mcp/mcp-task.ts';
 import type { McpCaller } from './mcp-caller.ts';
 import { AWAIT_TURN_TOOL, type OfferedTool } from './offered-tools.ts';
 import { listedSessions, RESOURCE_TEMPLATES, readResource } from './session-resources.ts';
-import { errorResult, TASKS_EXTENSION, takesTasks } from './turn-answer.ts';
+import { errorResult, takesTasks } from './turn-answer.ts';
 import { TurnCalls } from './turn-calls.ts';
 import { taskMethods } from './turn-tasks.ts';
 
 export interface McpServing {
   tools: readonly OfferedTool[];
-  /** Gets what callers aren't told. */
+  /** Gets errors that callers aren't told. */
   onError: (error: unknown) => void;
 }
 
@@ -23,18 +22,8 @@ const NEEDS_TASKS = { extensions: { [TASKS_EXTENSION]: {} } };
 
 type ServerPackage = typeof import('@modelcontextprotocol/server');
 
-/** @throws DefinitionError where the package that serves MCP isn't installed, naming the command that installs it. */
-export function assertMcpServerInstalled(owner: string): void {
-  try {
-    createRequire(import.meta.url).resolve('@modelcontextprotocol/server');
-  } catch (cause) {
-    const problem = 'a server of MCP needs a package: npm install @modelcontextprotocol/server';
-    throw new DefinitionError({ owner, problem }, { cause });
-  }
-}
-
 /** The package that serves MCP, which takes a moment to load. */
-export async function mcpServerPackage(): Promise<ServerPackage> {
+export async function loadMcpServer(): Promise<ServerPackage> {
   return await import('@modelcontextprotocol/server');
 }
 

@@ -41,7 +41,7 @@ export function offeredTools(owner: string, field: string, agents: readonly unkn
     const { name } = definition;
     if (names.has(name)) {
       fail(
-        agents.findIndex((each) => isBaseAgent(each) && each.name === agent),
+        agents.findLastIndex((each) => isBaseAgent(each) && each.name === agent),
         `two tools would be named ${JSON.stringify(name)}: give the agent or the tool another name`,
       );
     }

@@ -6,9 +6,9 @@ import type { Event } from '../events/event.ts';
 import { isRecord } from '../protocol/json.ts';
 import type { TurnResult } from '../protocol/turn.ts';
 import { visibleExcerpt } from '../protocol/visible-text.ts';
+import { TASKS_EXTENSION } from '../tools/mcp/mcp-task.ts';
 import { questionText } from './asked-people.ts';
-import type { OfferedTool } from './offered-tools.ts';
-import { AWAIT_TURN } from './offered-tools.ts';
+import { AWAIT_TURN, type OfferedTool } from './offered-tools.ts';
 import { artifactLinks, resourceBody } from './session-resources.ts';
 import type { TurnStanding } from './turn-standing.ts';
 
@@ -136,9 +136,6 @@ export function openResult(
 export function errorResult(text: string): CallToolResult {
   return { content: [{ type: 'text', text }], isError: true };
 }
-
-/** The extension of MCP 2026-07-28 by which a long call is a task. */
-export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
 
 /** Milliseconds that a call may take before it becomes a task. */
 export const TASK_AFTER = 750;

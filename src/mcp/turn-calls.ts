@@ -18,6 +18,7 @@ import { isRecord, parsedJson } from '../protocol/json.ts';
 import { messageOf } from '../protocol/message-of.ts';
 import { visibleExcerpt } from '../protocol/visible-text.ts';
 import { kindOf } from '../schema/kind-of.ts';
+import { IDEMPOTENCY_KEY } from '../tools/mcp/mcp-answer.ts';
 import { answerRequests, type Questions, questionsOf, type Replies } from './asked-people.ts';
 import type { McpCaller } from './mcp-caller.ts';
 import { AWAIT_TURN, type OfferedTool } from './offered-tools.ts';
@@ -41,8 +42,6 @@ import {
   type TurnStanding,
 } from './turn-standing.ts';
 
-/** `_meta` of a call that may be sent twice: of one user, tool and session one key is one turn, for ever. */
-export const IDEMPOTENCY_KEY = 'holdfast/idempotency-key';
 /** Metadata of the event of a message: digest of the call that has sent it under a key. */
 const CALL_OF_KEY = 'holdfast/mcp-call';
 
@@ -109,7 +108,7 @@ export class TurnCalls {
         `_meta.${IDEMPOTENCY_KEY}: expected text of well-formed Unicode, got ${kindOf(key)}`,
       );
     }
-    // Clients that count their calls do so for each tool.
+    // One key of a user and a tool is one turn, for ever. Clients that count their calls do so for each tool.
     const id = key === undefined ? randomUUID() : shortDigest(JSON.stringify([name, key]));
     const { session } = tool.tool === undefined ? args : {};
     const sessionId = typeof session === 'string' && session !== '' ? session : `mcp-${id}`;

@@ -1,7 +1,6 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
 import type { McpCaller } from './mcp-caller.ts';
-import type { TurnOfCall } from './turn-answer.ts';
-import { taskOf } from './turn-answer.ts';
+import { type TurnOfCall, taskOf } from './turn-answer.ts';
 import type { TurnCalls } from './turn-calls.ts';
 import type { TurnStanding } from './turn-standing.ts';
 

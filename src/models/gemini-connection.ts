@@ -1,5 +1,6 @@
 import type { GoogleGenAIOptions, HttpOptions } from '@google/genai';
 import { variable as variableOf } from '../environment.ts';
+import { secretsIn } from '../net/removed-secrets.ts';
 import { geminiVariables } from './gemini-exchange.ts';
 import { ModelError } from './model-errors.ts';
 
@@ -51,7 +52,7 @@ export function resolveConnection(given: GeminiConnection): ResolvedConnection {
   const keys = options.apiKey ? [options.apiKey] : [];
   return {
     options: { ...options, httpOptions },
-    secrets: [...keys, ...secretHeaders(httpOptions.headers)],
+    secrets: [...keys, ...secretsIn(httpOptions.headers)],
   };
 }
 
@@ -113,11 +114,4 @@ function keyByEnvironment(): string | undefined {
 
 function variable(name: string): string | undefined {
   return variableOf(name, geminiVariables())?.trim();
-}
-
-/** Values of headers that authenticate, whole and without their scheme (`Bearer …`). */
-export function secretHeaders(headers: Record<string, string> | undefined): string[] {
-  return Object.entries(headers ?? {})
-    .filter(([name]) => /authorization|key|token|secret|cookie/i.test(name))
-    .flatMap(([, value]) => [value, value.replace(/^\S+\s+/, '')]);
 }

@@ -39,7 +39,7 @@ export class LLMRegistry {
     llmClass: (new (params: { model: string }) => T) & { readonly supportedModels: Array<string | RegExp> },
   ): void {
     const added = llmClass.supportedModels.map((supported) => ({
-      shown: supported instanceof RegExp ? supported.source : supported,
+      shown: supported instanceof RegExp ? supported.source.replaceAll('\\/', '/') : supported,
       pattern: wholeName(supported),
       llmClass,
     }));
@@ -64,10 +64,13 @@ export class LLMRegistry {
   static resolve(model: string): BaseLlmType {
     const found = LLMRegistry.#registrations.find(({ pattern }) => pattern.test(model));
     if (found) return found.llmClass;
-    const known = LLMRegistry.#registrations.map(({ shown, llmClass }) => `${shown} (${llmClass.name})`);
+    const classes = Map.groupBy(LLMRegistry.#registrations, ({ llmClass }) => llmClass.name);
+    const known = [...classes].map(
+      ([name, names]) => `${names.map(({ shown }) => shown).join(', ')} (${name})`,
+    );
     throw new UnknownModelError(
-      `No model is known by the name ${JSON.stringify(model)}. Known are ${known.join(', ')}. Register a class for ` +
-        'it with LLMRegistry.register, or give the agent a BaseLlm instead of a name.',
+      `No model is known by the name ${JSON.stringify(model)}. Known are ${known.join('; ')}. Begin with the provider, as in ` +
+        'openai/gpt-5, register a class for it with LLMRegistry.register, or give the agent a BaseLlm instead of a name.',
     );
   }
 }

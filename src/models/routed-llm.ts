@@ -8,7 +8,7 @@ import type { ModelRequest } from './llm-request.ts';
 import type { LlmResponse } from './llm-response.ts';
 import { ModelError, toModelError } from './model-errors.ts';
 
-/** What has failed by now, for a router that is asked again. */
+/** Failures so far, for a router that is asked again. */
 export interface RouteErrors {
   failedKeys: ReadonlySet<string>;
   /** Of a model: a {@link ModelError}, whose `kind` says why it failed. Of an agent: an error with the `code` of its failure. */
@@ -25,9 +25,11 @@ export type LlmRouter = (
   errorContext?: RouteErrors,
 ) => Promise<string | undefined> | string | undefined;
 
+/** Options of {@link RoutedLlm}. */
 export interface RoutedLlmParams {
   /** By key. Of a list, a model's name is its key. */
   models: Readonly<Record<string, BaseLlm>> | readonly BaseLlm[];
+  /** Chooses a model for each request, by its key. */
   router: LlmRouter;
   /** Name of the routed model. Defaults to `RoutedLlm[…]` with the keys and names of its models. */
   modelName?: string;
@@ -63,7 +65,11 @@ export class RoutedLlm extends BaseLlm {
 
   constructor(params: RoutedLlmParams) {
     assertKnownFields('RoutedLlm', params, ['models', 'router', 'modelName']);
-    const models = modelsByKey(params.models);
+    const models = routesByKey(params.models, {
+      ...{ owner: 'RoutedLlm', noun: 'model', expected: 'a BaseLlm' },
+      isRoute: isBaseLlm,
+      nameOf: ({ model }: BaseLlm) => model,
+    });
     const { router, modelName } = params as unknown as RoutedLlmParams;
     if (typeof router !== 'function') throw invalid('router', `expected a function, got ${kindOf(router)}`);
     if (modelName !== undefined && typeof modelName !== 'string') {
@@ -93,10 +99,10 @@ export class RoutedLlm extends BaseLlm {
     const failed: NonNullable<Route['failed']> = [];
     const tried = new Set<string>();
     let key = await this.#route(llmRequest, undefined);
-    if (!key) throw wrong('Initial routing failed, no item selected.');
+    if (!key) throw wrong(noRoute(undefined, this.#models));
     for (;;) {
       const model = Object.hasOwn(this.#models, key) ? this.#models[key] : undefined;
-      if (model === undefined) throw wrong(`Item not found for key: ${key}`);
+      if (model === undefined) throw wrong(noRoute(key, this.#models));
       tried.add(key);
       let hasSaid = false;
       try {
@@ -170,22 +176,53 @@ function withRoute(response: LlmResponse, route: Route): LlmResponse {
   return { ...response, customMetadata: { ...response.customMetadata, route: told } };
 }
 
-function modelsByKey(given: unknown): Readonly<Record<string, BaseLlm>> {
+/**
+ * Models or agents of a router, by key. In a list, the name of each is its key.
+ *
+ * @param of `noun`: their name in messages; `expected`: the kind of each.
+ * @throws DefinitionError
+ */
+export function routesByKey<Route>(
+  given: unknown,
+  of: {
+    owner: string;
+    noun: 'model' | 'agent';
+    expected: string;
+    isRoute: (value: unknown) => value is Route;
+    nameOf: (route: Route) => string;
+  },
+): Readonly<Record<string, Route>> {
+  const { owner, noun, expected, isRoute, nameOf } = of;
+  const field = `${noun}s`;
   const entries = Array.isArray(given)
-    ? given.map((model: unknown): [string, unknown] => [isBaseLlm(model) ? model.model : '', model])
-    : isRecord(given)
-      ? Object.entries(given)
-      : [];
-  if (entries.length === 0) throw invalid('models', 'expected at least one model, in a list or by key');
-  const keys = new Set<string>();
-  for (const [key, model] of entries) {
-    if (!isBaseLlm(model))
-      throw invalid(`models[${JSON.stringify(key)}]`, `expected a BaseLlm, got ${kindOf(model)}`);
-    if (keys.has(key))
-      throw invalid('models', `two models are named ${JSON.stringify(key)}: give them keys of their own`);
-    keys.add(key);
+    ? given.map((route: unknown): [string, unknown] => [isRoute(route) ? nameOf(route) : '', route])
+    : Object.entries(isRecord(given) ? given : {});
+  if (entries.length === 0) {
+    const problem = `expected at least one ${noun}, in a list or by key`;
+    throw new DefinitionError({ owner, field, problem });
   }
-  return Object.freeze(Object.fromEntries(entries)) as Readonly<Record<string, BaseLlm>>;
+  const routes = new Map<string, Route>();
+  for (const [key, route] of entries) {
+    const name = JSON.stringify(key);
+    if (!isRoute(route)) {
+      const problem = `expected ${expected}, got ${kindOf(route)}`;
+      throw new DefinitionError({ owner, field: `${field}[${name}]`, problem });
+    }
+    if (routes.has(key)) {
+      const problem = `two ${field} are named ${name}: give them keys of their own`;
+      throw new DefinitionError({ owner, field, problem });
+    }
+    routes.set(key, route);
+  }
+  return Object.freeze(Object.fromEntries(routes));
+}
+
+/** The problem of a router that has named no route. Its beginning is ADK's text. */
+export function noRoute(key: string | undefined, routes: object): string {
+  const keys = Object.keys(routes).map((each) => JSON.stringify(each));
+  const problem =
+    key === undefined ? 'Initial routing failed, no item selected' : `Item not found for key: ${key}`;
+  return `${problem}: the router must return one of ${keys.join(', ')}`;
 }
 
 function invalid(field: string, problem: string): DefinitionError {

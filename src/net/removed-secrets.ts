@@ -10,7 +10,7 @@ const LONGEST_FORM = 9;
 const SECRET_HEADER = /auth|key|token|secret|cookie|session|signature|password/i;
 
 /** The values among an app's own headers that must not be told. */
-export function secretsIn(headers: Readonly<Record<string, string>>): string[] {
+export function secretsIn(headers: Readonly<Record<string, string>> = {}): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
     return SECRET_HEADER.test(name) ? secretsInHeader(value) : [];
   });
@@ -19,7 +19,7 @@ export function secretsIn(headers: Readonly<Record<string, string>>): string[] {
 /** A secret header's value, and its parts: a server may tell the part after `Bearer` alone, or the password of `Basic`. */
 function secretsInHeader(value: string): string[] {
   const [scheme = '', ...parts] = value.split(' ');
-  if (scheme.toLowerCase() !== 'basic') return [value, ...parts];
+  if (scheme.toLowerCase() !== 'basic') return [value, parts.join(' '), ...parts];
   const decoded = Buffer.from(parts.join(''), 'base64').toString();
   const [user = '', ...password] = decoded.split(':');
   return [value, ...parts, decoded, user, password.join(':')];

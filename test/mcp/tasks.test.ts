@@ -183,7 +183,7 @@ describe('a call that a server makes a task', () => {
       [{ status: 'failed', error: { code: -32_000, message: 'out of film' } }, /has failed: out of film/],
       [{ status: 'cancelled' }, /the task of render has no result: it has been cancelled/],
       [{ status: 'completed' }, /completed without a result/],
-      [{ status: 'on fire' }, /a task with the status .*on fire/],
+      [{ status: 'on fire' }, /status: MCP has no .*on fire/],
       [{ status: 'completed', taskId: 'task-2' }, /another task/],
       [
         { status: 'completed', result: { ...rendered, isError: true } },
@@ -204,7 +204,7 @@ describe('a call that a server makes a task', () => {
     }
     expect(modern.effects).toBe(ends.length);
     modern.answersCall = { resultType: 'task', taskId: 'x'.repeat(2_000), status: 'working' };
-    expect((await (await started('modern')).ended()).said).toContain('names a task by no text');
+    expect((await (await started('modern')).ended()).said).toContain('taskId: expected text of 1 to 1000');
   });
 
   test('is waited for where a call can have no job [mcp.tasks]', async () => {

@@ -6,8 +6,9 @@ import { resolveModels } from '../../agents/agents-of-tree.ts';
 import { GatewayClient } from '../../client/gateway-client.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import { sendMessage } from '../../contract/messages.ts';
-import { assertMcpServerInstalled, mcpServerFactory, mcpServerPackage } from '../../mcp/mcp-server.ts';
+import { loadMcpServer, mcpServerFactory } from '../../mcp/mcp-server.ts';
 import { offeredTools } from '../../mcp/offered-tools.ts';
+import { assertInstalled } from '../../schema/installed-package.ts';
 import { offerGemini } from '../../testing/offer-gemini.ts';
 import { describeError } from '../cli-error.ts';
 import { openAgentsEnvironment } from '../environment/agents-environment.ts';
@@ -32,7 +33,7 @@ const SHUTDOWN_GRACE = 1_000;
 export async function mcpCommand(file: string, options: McpCommandOptions): Promise<number> {
   checkOptions(sendMessage, { '--user': ['userId', options.user], '--app': ['app', options.app] });
   const out = protocolOutput();
-  assertMcpServerInstalled('holdfast mcp');
+  assertInstalled('holdfast mcp', '@modelcontextprotocol/server');
   const loaded = await loadAgents(file);
   resolveModels(loaded.agents);
   const tools = offeredTools(file, 'agents', loaded.gateway?.mcp?.agents ?? loaded.agents);
@@ -43,7 +44,7 @@ export async function mcpCommand(file: string, options: McpCommandOptions): Prom
     const { api, failed } = await openApi(file, loaded, options, closing);
     const caller = { api, app, userId: options.user, decides: () => true, pageOf: () => undefined };
     const onError = (error: unknown) => note(describeError(error));
-    const factory = mcpServerFactory(await mcpServerPackage(), { tools, onError }, () => caller);
+    const factory = mcpServerFactory(await loadMcpServer(), { tools, onError }, () => caller);
     const { serveStdio, StdioServerTransport } = await import('@modelcontextprotocol/server/stdio');
     const ended = Promise.withResolvers<void>();
     process.stdin.once('end', ended.resolve).once('close', ended.resolve);

@@ -2,7 +2,7 @@ import type { McpHttpHandler } from '@modelcontextprotocol/server';
 import { couldAnswer } from '../../approvals/voting.ts';
 import { GatewayClient } from '../../client/gateway-client.ts';
 import type { McpCaller } from '../../mcp/mcp-caller.ts';
-import { mcpServerFactory, mcpServerPackage } from '../../mcp/mcp-server.ts';
+import { loadMcpServer, mcpServerFactory } from '../../mcp/mcp-server.ts';
 import { offeredTools } from '../../mcp/offered-tools.ts';
 import { guarded } from '../access/guarded.ts';
 import { subjectOf } from '../access/screen.ts';
@@ -14,8 +14,8 @@ import type { RouteSetting } from '../route-setting.ts';
 const LAST_ANSWERS = 1_000;
 
 /**
- * Headers about a request's own body, answer and connection. All others tell who asks, to whatever access the gateway has: the caller's
- * requests to the gateway's own routes have them, too.
+ * Headers about a request's own body, answer and connection. Any other one may say who asks, so the caller's requests to the gateway's own
+ * routes have it, too.
  */
 const OF_ITSELF =
   /^(accept|accept-.*|content-.*|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|range|if-.*|last-event-id|mcp-.*)$/;
@@ -50,7 +50,7 @@ export function mcpRoute(app: GatewayHono, setting: RouteSetting): void {
   });
 
   async function opened(): Promise<McpHttpHandler> {
-    const server = await mcpServerPackage();
+    const server = await loadMcpServer();
     const onError = (error: unknown) => logger.error('a request by MCP has failed', { error });
     const factory = mcpServerFactory(server, { tools, onError }, callerIn);
     const made = server.createMcpHandler(factory);

@@ -2,13 +2,13 @@ import { setTimeout } from 'node:timers/promises';
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { getLogger } from '../../logger.ts';
 import { patientFetch } from '../../net/patient-fetch.ts';
+import { secretsIn } from '../../net/removed-secrets.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import { BaseLlm, type DefinedRequest } from '../base-llm.ts';
-import { secretHeaders } from '../gemini-connection.ts';
 import type { ModelRequest } from '../llm-request.ts';
 import type { LlmResponse } from '../llm-response.ts';
 import { type FailedCall, ModelError } from '../model-errors.ts';
@@ -109,7 +109,7 @@ export class AiSdkModel extends BaseLlm {
   #assertSchema(provider: string, schema: unknown, owner: string): void {
     const refused = refusedBy(provider, schema);
     if (refused !== undefined)
-      throw new DefinitionError({ owner, problem: schemaProblem(`the schema`, refused) });
+      throw new DefinitionError({ owner, problem: schemaProblem('the schema', refused) });
   }
 
   /** @throws ModelError where the model gave no answer, or a stream broke: then nothing final was yielded. */
@@ -159,10 +159,7 @@ export class AiSdkModel extends BaseLlm {
       if (error instanceof ModelError) throw error;
       throw failureOf(error, {
         abortSignal: aborted,
-        secrets: [
-          ...(await this.#secretsOf(model)),
-          ...secretHeaders(llmRequest.config?.httpOptions?.headers),
-        ],
+        secrets: [...(await this.#secretsOf(model)), ...secretsIn(llmRequest.config?.httpOptions?.headers)],
         progress,
         provider: this.#providerName(),
         keyVariable: this.#named?.provider.keyVariable,
@@ -201,7 +198,7 @@ export class AiSdkModel extends BaseLlm {
   /** Models think longer than Node's fetch waits, and only here the key is seen that the package has found. */
   readonly #fetch: typeof fetch = async (input, init) => {
     const headers = Object.fromEntries(new Headers(init?.headers));
-    for (const secret of secretHeaders(headers)) this.#secrets.add(secret);
+    for (const secret of secretsIn(headers)) this.#secrets.add(secret);
     return await patientFetch(input as string, init);
   };
 
@@ -214,7 +211,7 @@ export class AiSdkModel extends BaseLlm {
   async #secretsOf(model: AiSdkLanguageModel | undefined): Promise<string[]> {
     return [
       ...this.#secrets,
-      ...secretHeaders(this.#params.headers),
+      ...secretsIn(this.#params.headers),
       ...providerKeys(),
       ...(await configuredSecrets(model)),
     ];
@@ -256,7 +253,7 @@ async function configuredSecrets(model: AiSdkLanguageModel | undefined): Promise
     const texts = Object.entries(headers).filter(
       (entry): entry is [string, string] => typeof entry[1] === 'string',
     );
-    return secretHeaders(Object.fromEntries(texts));
+    return secretsIn(Object.fromEntries(texts));
   } catch {
     // Without a key there is none to hide.
     return [];

@@ -287,7 +287,7 @@ export class Answer {
   }
 
   #verbatim(content: LanguageModelV4Content): Part {
-    return withOrigin({}, { ...this.#origin(undefined), content: plainJson(content) ?? {} });
+    return withOrigin({}, { ...this.#origin(undefined), content: plainJson(content) });
   }
 
   #file(content: Extract<LanguageModelV4Content, { type: 'file' }>): void {
@@ -363,7 +363,7 @@ function partial(part: Part): LlmResponse {
 
 function metadataOf(given: unknown): Metadata | undefined {
   if (!isRecord(given) || Object.keys(given).length === 0) return undefined;
-  return plainJson(given) as Metadata | undefined;
+  return plainJson(given) as Metadata;
 }
 
 function lengthOf(value: object | undefined): number {
@@ -371,7 +371,7 @@ function lengthOf(value: object | undefined): number {
 }
 
 /** As the store will have it. */
-function plainJson(value: object): Record<string, unknown> | undefined {
+function plainJson(value: object): Record<string, unknown> {
   return JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
 }
 

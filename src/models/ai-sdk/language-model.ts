@@ -18,6 +18,7 @@ export interface AiSdkLanguageModel {
   doStream(options: never): PromiseLike<object>;
 }
 
+/** Options of {@link AiSdkModel}. */
 export interface AiSdkModelParams {
   /**
    * A model of a provider package, such as `openai('gpt-5')`, or its name: the provider, a slash, and the model's id there. For a name
@@ -26,7 +27,7 @@ export interface AiSdkModelParams {
   model: AiSdkLanguageModel | string;
   /** The model's name in price tables, metrics and rate limits. Defaults to the given name, or `openai/gpt-5` for the model above. */
   name?: string;
-  /** Key of its provider's rate limit: see {@link BaseLlm.limitKey}. Defaults to `name`. */
+  /** Models of one key share a rate limit. Defaults to `name`. */
   limitKey?: string;
   /** Options of the provider, by its name: `{ anthropic: { thinking: { type: 'enabled', budgetTokens: 4096 } } }`. */
   providerOptions?: ProviderOptions;

@@ -1,5 +1,6 @@
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import { isRecord } from '../../protocol/json.ts';
+import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
@@ -7,22 +8,10 @@ import type { McpSession } from './mcp-answer.ts';
 
 /** A server that is a process of this machine, told by its standard input and output. Fields: those of `@google/adk` 2.0.0. */
 export interface StdioConnectionParams {
+  /** Says that the server is a program. */
   type: 'StdioConnectionParams';
-  serverParams: {
-    /** The program. */
-    command: string;
-    args?: string[];
-    /** Variables of its environment, beside the harmless ones of the worker's (`PATH`, `HOME`, …). No others are passed on. */
-    env?: Record<string, string>;
-    /** Its working folder. Defaults to the worker's. */
-    cwd?: string;
-    /**
-     * Longest message that it may send, in bytes.
-     *
-     * @default 10 MiB
-     */
-    maxBufferSize?: number;
-  };
+  /** The program, and how it is started. */
+  serverParams: StdioServerParameters;
   /**
    * Milliseconds to start and to answer a list.
    *
@@ -31,11 +20,31 @@ export interface StdioConnectionParams {
   timeout?: number;
 }
 
+/** A program that serves MCP. Fields: `StdioServerParameters` of `@modelcontextprotocol/client` 2. */
+export interface StdioServerParameters {
+  /** The program. */
+  command: string;
+  /** Its arguments. */
+  args?: string[];
+  /** Variables of its environment, beside the harmless ones of the worker's (`PATH`, `HOME`, …). No others are passed on. */
+  env?: Record<string, string>;
+  /** Its working folder. Defaults to the worker's. */
+  cwd?: string;
+  /**
+   * Longest message that it may send, in bytes.
+   *
+   * @default 10 MiB
+   */
+  maxBufferSize?: number;
+}
+
 /** A server that is reached by Streamable HTTP. Fields: those of `@google/adk` 2.0.0. */
 export interface StreamableHTTPConnectionParams {
+  /** Says that the server is at an address. */
   type: 'StreamableHTTPConnectionParams';
+  /** Address of the server, of `https:` or `http:`. */
   url: string;
-  /** Headers of each request. Taken for programs of ADK; `transportOptions.requestInit.headers` is the newer form. */
+  /** Headers of each request, as older programs of ADK give them. They hold texts. */
   header?: Record<string, unknown>;
   /**
    * Milliseconds to connect and to answer a list.
@@ -51,6 +60,7 @@ export interface StreamableHTTPConnectionParams {
    * @default true
    */
   terminateOnClose?: boolean;
+  /** Headers of each request, as newer programs of ADK give them. Headers that change come by the option `headers`. */
   transportOptions?: { requestInit?: { headers?: Record<string, string> } };
 }
 
@@ -61,8 +71,11 @@ const DEFAULT_TIMEOUT = 30_000;
 
 /** @returns a copy. @throws DefinitionError naming the field. */
 export function checkedConnectionParams(owner: string, params: MCPConnectionParams): MCPConnectionParams {
-  const read = new OptionReader(owner, isRecord(params) ? params : {}, 'connectionParams');
-  if (!isRecord(params)) read.fail('type', `expected connection params, got ${kindOf(params)}`);
+  if (!isRecord(params)) {
+    const problem = `expected StdioConnectionParams or StreamableHTTPConnectionParams, got ${kindOf(params)}`;
+    throw new DefinitionError({ owner, field: 'connectionParams', problem });
+  }
+  const read = new OptionReader(owner, params, 'connectionParams');
   read.count('timeout', DEFAULT_TIMEOUT);
   if (params.type === 'StdioConnectionParams') {
     assertKnownFields(owner, params, ['type', 'serverParams', 'timeout'], { field: 'connectionParams' });
@@ -91,7 +104,7 @@ const HTTP_FIELDS: readonly (keyof StreamableHTTPConnectionParams)[] = [
   'transportOptions',
 ];
 
-const PROCESS_FIELDS: readonly (keyof StdioConnectionParams['serverParams'])[] = [
+const PROCESS_FIELDS: readonly (keyof StdioServerParameters)[] = [
   'command',
   'args',
   'env',
@@ -192,6 +205,6 @@ export interface OpenMcpConnection {
   session?: McpSession | undefined;
   /** Ends an opening. */
   signal: AbortSignal;
-  /** The connection is over, whoever has ended it. */
+  /** Hears that the connection is over, by either side. */
   onClosed: () => void;
 }

@@ -1,3 +1,6 @@
+/** In `_meta` of a call: the same in every attempt of it and in no other call. Our client sends it, and our server reads it. */
+export const IDEMPOTENCY_KEY = 'holdfast/idempotency-key';
+
 /** The answer to a call: a result, questions, or a task. Fields: `CallToolResult` and `InputRequiredResult` of MCP 2026-07-28. */
 export interface McpAnswer {
   content?: readonly { readonly type: string }[];

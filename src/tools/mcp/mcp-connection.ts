@@ -16,9 +16,15 @@ import {
   shownServer,
   timeoutOf,
 } from './connection-params.ts';
-import type { McpAnswer, McpReplies, McpSession, McpTaskReference } from './mcp-answer.ts';
+import {
+  IDEMPOTENCY_KEY,
+  type McpAnswer,
+  type McpReplies,
+  type McpSession,
+  type McpTaskReference,
+} from './mcp-answer.ts';
 import { type AskedByServer, CallsUnderWay } from './mcp-elicitations.ts';
-import { isGone, McpRefused, secretsOf, serverFailed, taskFailed } from './mcp-errors.ts';
+import { isGone, McpRefused, secretsOf, serverFailed, taskFailed, unanswered } from './mcp-errors.ts';
 import { begunTask, type McpTask, TASKS_EXTENSION, taskOf, withTaskInMeta } from './mcp-task.ts';
 import { Flood, isSession, loadMcpClient, transportOf } from './mcp-transport.ts';
 
@@ -92,16 +98,16 @@ export class MCPConnection {
   readonly #transport: Transport;
   readonly #open: OpenMcpConnection;
   readonly #lists: CheckedLists;
-  #tools: Listed<McpToolDefinition> | undefined;
-  #resources: Listed<McpResource> | undefined;
+  readonly #kept: KeptLists;
   readonly #calls = new CallsUnderWay();
   /** Tasks live in the session: it is not to be ended. */
   #hasTasks = false;
 
-  private constructor(client: Client, transport: Transport, open: OpenMcpConnection) {
+  private constructor(client: Client, transport: Transport, open: OpenMcpConnection, kept: KeptLists) {
     this.#client = client;
     this.#transport = transport;
     this.#open = open;
+    this.#kept = kept;
     this.#lists = new CheckedLists(shownServer(open.params), open.maxResponseBytes);
     client.onclose = open.onClosed;
   }
@@ -110,11 +116,11 @@ export class MCPConnection {
   static async open(open: OpenMcpConnection): Promise<MCPConnection> {
     const { params, isLegacy } = open;
     const { Client } = await loadMcpClient();
-    const forget: { tools?: () => void; resources?: () => void } = {};
-    const changes = (what: 'tools' | 'resources') => ({
+    const kept: KeptLists = { tools: new KeptList('tools'), resources: new KeptList('resources') };
+    const changes = (what: keyof KeptLists) => ({
       autoRefresh: false,
       debounceMs: 0,
-      onChanged: () => forget[what]?.(),
+      onChanged: () => kept[what].forget(),
     });
     const client = new Client(
       { name: 'holdfast', version: ownVersion() },
@@ -127,27 +133,23 @@ export class MCPConnection {
       },
     );
     const { transport, said } = await transportOf(open);
-    const connection = new MCPConnection(client, transport, open);
+    const connection = new MCPConnection(client, transport, open, kept);
     // Servers of 2025 ask on the open connection.
     client.setRequestHandler(
       'elicitation/create',
       async ({ params }, { mcpReq }) =>
         (await connection.#calls.asked({ ...params }, mcpReq.signal)) as ElicitResult,
     );
-    forget.tools = () => {
-      connection.#tools = undefined;
-    };
-    forget.resources = () => {
-      connection.#resources = undefined;
-    };
     const timeout = timeoutOf(params);
+    const late = AbortSignal.timeout(timeout);
     try {
       await client.connect(transport, {
         timeout,
-        signal: AbortSignal.any([open.signal, AbortSignal.timeout(timeout)]),
+        signal: AbortSignal.any([open.signal, late]),
         ...(isLegacy ? { prior: { kind: 'legacy' as const } } : {}),
       });
-    } catch (error) {
+    } catch (thrown) {
+      const error = late.aborted ? unanswered(params) : thrown;
       await connection.close();
       throw serverFailed(params, error, { isSent: false, headers: open.headers(), said: said() });
     }
@@ -175,32 +177,14 @@ export class MCPConnection {
 
   /** @throws McpUnavailable, McpRefused */
   async tools(): Promise<readonly McpToolDefinition[]> {
-    if (this.#tools !== undefined && Date.now() < this.#tools.until) return await this.#tools.items;
-    const items = this.#asked('tools', async (options) => (await this.#client.listTools({}, options)).tools);
-    const told = this.#client.getServerCapabilities()?.tools?.listChanged === true;
-    const listed = { items, until: Date.now() + (told ? LIST_LASTS.told : LIST_LASTS.untold) };
-    this.#tools = listed;
-    items.catch(() => {
-      if (this.#tools === listed) this.#tools = undefined;
-    });
-    return await items;
+    const ask = async (options: ListOptions) => (await this.#client.listTools({}, options)).tools;
+    return await this.#listed(this.#kept.tools, ask);
   }
 
   /** @throws McpUnavailable, McpRefused */
   async resources(): Promise<readonly McpResource[]> {
-    if (this.#resources !== undefined && Date.now() < this.#resources.until)
-      return await this.#resources.items;
-    const items = this.#asked(
-      'resources',
-      async (options) => (await this.#client.listResources({}, options)).resources,
-    );
-    const told = this.#client.getServerCapabilities()?.resources?.listChanged === true;
-    const listed = { items, until: Date.now() + (told ? LIST_LASTS.told : LIST_LASTS.untold) };
-    this.#resources = listed;
-    items.catch(() => {
-      if (this.#resources === listed) this.#resources = undefined;
-    });
-    return await items;
+    const ask = async (options: ListOptions) => (await this.#client.listResources({}, options)).resources;
+    return await this.#listed(this.#kept.resources, ask);
   }
 
   /** @throws McpUnavailable, McpRefused */
@@ -320,18 +304,23 @@ export class MCPConnection {
     this.#open.onClosed();
   }
 
-  async #asked<T>(
-    kind: 'tools' | 'resources',
-    ask: (options: { timeout: number; signal: AbortSignal; cacheMode: 'refresh' }) => Promise<T[]>,
+  async #listed<T>(
+    list: KeptList<T>,
+    ask: (options: ListOptions) => Promise<readonly T[]>,
   ): Promise<readonly T[]> {
-    const timeout = timeoutOf(this.#open.params);
-    this.#lists.begin(kind);
-    try {
+    const isTold = this.#client.getServerCapabilities()?.[list.kind]?.listChanged === true;
+    return await list.items(isTold ? LIST_LASTS.told : LIST_LASTS.untold, async () => {
+      const { params } = this.#open;
+      const timeout = timeoutOf(params);
       // The time is for all pages.
-      return await ask({ timeout, signal: AbortSignal.timeout(timeout), cacheMode: 'refresh' });
-    } catch (error) {
-      throw this.#failed(error, false);
-    }
+      const late = AbortSignal.timeout(timeout);
+      this.#lists.begin(list.kind);
+      try {
+        return await ask({ timeout, signal: late, cacheMode: 'refresh' });
+      } catch (error) {
+        throw this.#failed(late.aborted ? unanswered(params) : error, false);
+      }
+    });
   }
 
   /** Words of an error may repeat the credential of the request. */
@@ -349,14 +338,37 @@ export class MCPConnection {
   }
 }
 
-interface Listed<T> {
-  items: Promise<readonly T[]>;
-  /** Milliseconds since the epoch. */
-  until: number;
+interface KeptLists {
+  tools: KeptList<McpToolDefinition>;
+  resources: KeptList<McpResource>;
 }
 
-/** In `_meta` of a call: the same in every attempt of it and in no other call. */
-const IDEMPOTENCY_KEY = 'holdfast/idempotency-key';
+/** A list that a server is asked for once, until it tells of a change or the list's time is over. */
+class KeptList<T> {
+  readonly kind: keyof KeptLists;
+  #kept: { items: Promise<readonly T[]>; until: number } | undefined;
+
+  constructor(kind: keyof KeptLists) {
+    this.kind = kind;
+  }
+
+  forget(): void {
+    this.#kept = undefined;
+  }
+
+  /** @param lasts milliseconds for which a new list counts. */
+  async items(lasts: number, ask: () => Promise<readonly T[]>): Promise<readonly T[]> {
+    if (this.#kept !== undefined && Date.now() < this.#kept.until) return await this.#kept.items;
+    const kept = { items: ask(), until: Date.now() + lasts };
+    this.#kept = kept;
+    kept.items.catch(() => {
+      if (this.#kept === kept) this.#kept = undefined;
+    });
+    return await kept.items;
+  }
+}
+
+type ListOptions = { timeout: number; signal: AbortSignal; cacheMode: 'refresh' };
 
 /** Schemas of a server may hold patterns that take for ever: results are checked by the tool itself. */
 const UNCHECKED = {

@@ -4,7 +4,7 @@ import { messageOf } from '../../protocol/message-of.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import { thrownField } from '../../schema/thrown-message.ts';
 import { ToolError } from '../tool-error.ts';
-import { headersOf, type MCPConnectionParams, shownServer } from './connection-params.ts';
+import { headersOf, type MCPConnectionParams, shownServer, timeoutOf } from './connection-params.ts';
 
 /** Characters of an error, and of a program's standard error. */
 const LONGEST_REASON = 2_000;
@@ -94,6 +94,11 @@ export function taskFailed(
   return failed;
 }
 
+/** The error of a server that is silent for as long as its connection params say. */
+export function unanswered(params: MCPConnectionParams): Error {
+  return new Error(`no answer within ${timeoutOf(params)} ms (timeout of connectionParams)`);
+}
+
 /** Whether the connection is of no use any more. */
 export function isGone(error: unknown): boolean {
   const code = thrownField(error, 'code');
@@ -137,13 +142,24 @@ function isProtocolError(error: unknown): boolean {
 }
 
 function reasonOf(error: unknown, { said, secrets }: { said: string; secrets: readonly string[] }): string {
-  const cause = thrownField(error, 'cause');
-  const text = cause instanceof Error ? `${messageOf(error)}: ${messageOf(cause)}` : messageOf(error);
+  const text = causesOf(error)
+    .map(messageOf)
+    .reduce((told, words) => (told.endsWith(words) ? told : `${told}: ${words}`));
   // Cut afterwards: half a secret is not found.
   const clean = (part: string) => withoutSecretsIn(redactSecrets(part.toWellFormed(), secrets), secrets);
   const reason = clean(text.slice(0, MOST_SEARCHED)).slice(0, LONGEST_REASON);
   const whole = said === '' ? reason : `${reason}; it said: ${clean(said).slice(-MOST_SAID)}`;
   return visibleLines(whole.toWellFormed());
+}
+
+/** The error, and its causes down to that of the connection. */
+function causesOf(error: unknown): unknown[] {
+  const causes = [error];
+  for (let cause = thrownField(error, 'cause'); cause instanceof Error && causes.length < 5; ) {
+    causes.push(cause);
+    cause = cause.cause;
+  }
+  return causes;
 }
 
 /**

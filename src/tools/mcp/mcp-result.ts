@@ -10,8 +10,7 @@ const LONGEST_ERROR = 4_000;
 
 /**
  * A tool's result from that of its server: `{ output }` is the structured content, or the text; media, and `notice` about
- * questions that nobody has answered, stand beside it. Semantics: adk-go's
- * mcptoolset, which drops media.
+ * questions that nobody has answered, stand beside it. Semantics: adk-go's mcptoolset, which drops media.
  *
  * @throws McpRefused for a result that says `isError`, or has structured content that doesn't match the tool's `outputSchema`.
  */

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { shortDigest } from '../../protocol/identity.ts';
+import { assertInstalled } from '../../schema/installed-package.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import {
   checkedConnectionParams,
@@ -15,6 +16,7 @@ export type McpHeaderProvider = (
   context?: ReadonlyContext,
 ) => Record<string, string> | Promise<Record<string, string>>;
 
+/** Options of {@link MCPSessionManager}: its principals, their headers, and limits. */
 export interface MCPSessionOptions {
   /**
    * Names whose connection a context uses. No two principals ever share one: sessions of servers keep what their caller did.
@@ -62,8 +64,7 @@ export interface McpUse {
 /** A connection of a pool, and who uses it. */
 interface Pooled {
   opening: Promise<MCPConnection>;
-  /** Ends the opening. */
-  given: AbortController;
+  abortOpening: AbortController;
   /** Headers of the newest user, for requests that belong to no work: a token may have been renewed. */
   headers: Readonly<Record<string, string>>;
   users: number;
@@ -88,8 +89,9 @@ export class MCPSessionManager {
   #legacyUntil = 0;
   #closings = 0;
 
-  /** @throws DefinitionError naming the field. */
+  /** @throws DefinitionError naming the field, or the package to install. */
   constructor(connectionParams: MCPConnectionParams, options: MCPSessionOptions = {}) {
+    assertInstalled('MCPSessionManager', '@modelcontextprotocol/client');
     this.params = checkedConnectionParams('MCPSessionManager', connectionParams);
     this.#options = options;
   }
@@ -166,8 +168,8 @@ export class MCPSessionManager {
       return known;
     }
     this.#makeRoom();
-    const given = new AbortController();
-    const pooled: Pooled = { opening: Promise.reject(), given, headers, users: 1, idleSince: 0 };
+    const abortOpening = new AbortController();
+    const pooled: Pooled = { opening: Promise.reject(), abortOpening, headers, users: 1, idleSince: 0 };
     pooled.opening.catch(() => undefined);
     const forget = () => {
       if (this.#pool.get(key) === pooled) this.#pool.delete(key);
@@ -190,7 +192,7 @@ export class MCPSessionManager {
       headers: () => this.#headers.getStore() ?? pooled.headers,
       isLegacy: session !== undefined || this.#legacyUntil > Date.now(),
       session,
-      signal: pooled.given.signal,
+      signal: pooled.abortOpening.signal,
       onClosed,
     });
     if (connection.isLegacy && this.#legacyUntil < Date.now()) this.#legacyUntil = Date.now() + LEGACY_LASTS;
@@ -233,9 +235,9 @@ export class MCPSessionManager {
 }
 
 /** No error: a connection that was never made needs no end. */
-async function closed({ opening, given, timer }: Pooled): Promise<void> {
+async function closed({ opening, abortOpening, timer }: Pooled): Promise<void> {
   clearTimeout(timer);
-  given.abort(new Error('its toolset was closed'));
+  abortOpening.abort(new Error('its toolset was closed'));
   const connection = await opening.catch(() => undefined);
   await connection?.close();
 }

@@ -26,7 +26,7 @@ const STATUSES = ['working', 'input_required', 'completed', 'failed', 'cancelled
 
 /** Characters of a server's name of a task. */
 const LONGEST_ID = 1_000;
-/** Characters of what a server says about a task. */
+/** Characters of a server's words about a task. */
 const LONGEST_MESSAGE = 500;
 /** Milliseconds between two looks at a task. */
 const POLL_AFTER = { least: 500, most: 60_000, untold: 5_000 };
@@ -37,13 +37,16 @@ const POLL_AFTER = { least: 500, most: 60_000, untold: 5_000 };
  * @throws McpRefused for an answer that is none.
  */
 export function taskOf(value: unknown): McpTask {
-  if (!isRecord(value)) throw new McpRefused(`the MCP server tells of a task by ${kindOf(value)}`);
+  if (!isRecord(value))
+    throw new McpRefused(`the MCP server's answer about a task: expected an object, got ${kindOf(value)}`);
   const { statusMessage, result, inputRequests, error } = value;
   const status = STATUSES.find((each) => each === value.status);
   if (status === undefined) {
     const said =
       typeof value.status === 'string' ? JSON.stringify(value.status.slice(0, 100)) : kindOf(value.status);
-    throw new McpRefused(`the MCP server tells of a task with the status ${said}, which MCP doesn't have`);
+    throw new McpRefused(
+      `the MCP server's answer about a task: status: MCP has no ${said}, only ${STATUSES.join(', ')}`,
+    );
   }
   const message = isRecord(error) ? error.message : undefined;
   return {
@@ -61,7 +64,9 @@ export function taskOf(value: unknown): McpTask {
 
 function idOf(taskId: unknown): string {
   if (typeof taskId !== 'string' || taskId === '' || taskId.length > LONGEST_ID) {
-    throw new McpRefused(`the MCP server names a task by no text of 1 to ${LONGEST_ID} characters`);
+    throw new McpRefused(
+      `the MCP server's answer about a task: taskId: expected text of 1 to ${LONGEST_ID} characters`,
+    );
   }
   return taskId;
 }

@@ -51,7 +51,8 @@ const LONGEST_DESCRIPTION = 4_000;
 
 /**
  * A tool of an MCP server. A call is one request to the server. Where the server asks something first (`input_required`), the call waits
- * for a person, and any worker goes on with it. Where the server makes a task of the call, the task is a job of Holdfast. Semantics: `MCPTool` of `@google/adk` 2.0.0; results are those of adk-go.
+ * for a person, and any worker goes on with it. Where the server makes a task of the call, the task is a job of Holdfast. Semantics:
+ * `MCPTool` of `@google/adk` 2.0.0; results are those of adk-go.
  *
  * @throws DefinitionError from the constructor for a schema that can't be used.
  */
@@ -153,7 +154,7 @@ export class MCPTool extends BaseTool {
         toolContext,
         callKey(round),
         async () => {
-          // A crash from here on leaves an unknown outcome, whatever was recorded before.
+          // A crash from here on leaves an unknown outcome, in spite of earlier records.
           if (given !== undefined && toolContext.functionCallId !== undefined)
             await toolContext.once(sentKey(round), () => true);
           return await this.#called(request, args, { answers: given, questions });
@@ -165,7 +166,9 @@ export class MCPTool extends BaseTool {
       if (asked.resultType === 'task') return await this.#begun(asked, toolContext);
       answers = await answersOf(asked, toolContext, this.name);
     }
-    throw new McpRefused(`the MCP server asks for a call of ${this.name} more than ${MOST_ROUNDS} times`);
+    throw new McpRefused(
+      `the MCP server asks in more than ${MOST_ROUNDS} rounds about a call of ${this.name}`,
+    );
   }
 
   /** A call that has become a task asks for the task. One whose questions nobody has answered yet asks them. */

@@ -1,10 +1,9 @@
-import { createRequire } from 'node:module';
 import { getLogger } from '../../logger.ts';
 import { digestOf } from '../../protocol/canonical-json.ts';
 import { shortDigest } from '../../protocol/identity.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import { DefinitionError } from '../../schema/definition-error.ts';
+import { assertInstalled } from '../../schema/installed-package.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
@@ -19,6 +18,7 @@ import { McpRefused } from './mcp-errors.ts';
 import { MCPSessionManager, type MCPSessionOptions } from './mcp-session-manager.ts';
 import { MCPTool, type McpToolOptions } from './mcp-tool.ts';
 
+/** Options of {@link MCPToolset}, beside its server, its filter and its prefix. */
 export interface MCPToolsetOptions extends MCPSessionOptions {
   /**
    * For messages.
@@ -74,7 +74,7 @@ const MOST_MADE = 5_000;
  * const files = new MCPToolset({
  *   type: 'StdioConnectionParams',
  *   serverParams: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '/srv/docs'] },
- * }, ['read_file', 'list_directory']);
+ * }, ['read_text_file', 'list_directory']);
  */
 export class MCPToolset extends BaseToolset {
   readonly #options: MCPToolsetOptions;
@@ -95,7 +95,7 @@ export class MCPToolset extends BaseToolset {
   ) {
     super(toolFilter, prefix, { optional: options?.optional === true });
     const owner = new.target.name || 'MCPToolset';
-    assertInstalled(owner);
+    assertInstalled(owner, '@modelcontextprotocol/client');
     const params = checkedConnectionParams(owner, connectionParams);
     checkOptions(owner, options);
     this.#options = options;
@@ -213,9 +213,9 @@ export class MCPToolset extends BaseToolset {
   #optionsOf({ name, annotations = {} }: McpToolDefinition): McpToolOptions {
     const { defaults = {}, tools = {}, trustAnnotations = false } = this.#options;
     const { readOnlyHint, destructiveHint, idempotentHint } = annotations;
-    const changes = readOnlyHint === false || destructiveHint === true;
+    const changes = !readOnlyHint && (readOnlyHint === false || destructiveHint === true);
     const tighter = {
-      ...(changes && !readOnlyHint ? { isReadOnly: false } : {}),
+      ...(changes ? { isReadOnly: false } : {}),
       ...(idempotentHint === false && !readOnlyHint ? { idempotent: false } : {}),
     };
     const looser = {
@@ -254,14 +254,5 @@ function checkOptions(owner: string, options: MCPToolsetOptions): void {
   for (const field of ['defaults', 'tools'] as const) {
     const given: unknown = options[field];
     if (given !== undefined && !isRecord(given)) read.fail(field, `expected an object, got ${kindOf(given)}`);
-  }
-}
-
-function assertInstalled(owner: string): void {
-  try {
-    createRequire(import.meta.url).resolve('@modelcontextprotocol/client');
-  } catch (cause) {
-    const problem = 'servers of MCP need a package: npm install @modelcontextprotocol/client';
-    throw new DefinitionError({ owner, problem }, { cause });
   }
 }

@@ -1,9 +1,8 @@
 import type { Transport } from '@modelcontextprotocol/client';
 import { patientFetch } from '../../net/patient-fetch.ts';
 import { defined } from '../../protocol/json.ts';
-import { messageOf } from '../../protocol/message-of.ts';
 import { headersOf, type OpenMcpConnection } from './connection-params.ts';
-import { McpRefused, STREAM_ENDED } from './mcp-errors.ts';
+import { STREAM_ENDED } from './mcp-errors.ts';
 
 /** Characters of a program's standard error that are kept: far more than an error tells, so that no secret there is cut. */
 const MOST_KEPT = 65_536;
@@ -127,14 +126,7 @@ export function isSession(
   return 'terminateSession' in transport && transport.sessionId !== undefined;
 }
 
-/** @throws McpRefused where the package is not installed. */
+/** The package that speaks to servers, which takes a moment to load. */
 export async function loadMcpClient(): Promise<typeof import('@modelcontextprotocol/client')> {
-  try {
-    return await import('@modelcontextprotocol/client');
-  } catch (cause) {
-    throw new McpRefused(
-      `servers of MCP need a package: npm install @modelcontextprotocol/client (${messageOf(cause)})`,
-      { cause },
-    );
-  }
+  return await import('@modelcontextprotocol/client');
 }

@@ -7,7 +7,7 @@ import { answersOf, askedIn, type McpQuestions, MOST_ROUNDS } from './mcp-questi
 import type { McpTask } from './mcp-task.ts';
 
 /** A task, and what its server asks. */
-export interface SeenTask extends McpTask {
+interface SeenTask extends McpTask {
   questions?: McpQuestions;
 }
 
@@ -78,7 +78,9 @@ export class TaskOfCall {
   }
 
   #askedTooOften(): McpRefused {
-    return new McpRefused(`the MCP server asks for the task of ${this.#tool} more than ${MOST_ROUNDS} times`);
+    return new McpRefused(
+      `the MCP server asks in more than ${MOST_ROUNDS} rounds about the task of ${this.#tool}`,
+    );
   }
 
   /** A server may ask for what it was told a moment ago. */

@@ -133,6 +133,7 @@ export class ToolAuthHandler {
     return { state: 'pending' };
   }
 
+  /** The request for a credential of this scheme, as people are shown it. */
   authConfig(scheme: SecuritySchemeObject): AuthConfig {
     return { authScheme: toldScheme(scheme), credentialKey: this.#key } as AuthConfig;
   }
@@ -202,10 +203,11 @@ export async function securityOf(
     const missing: string[] = [];
     for (const name of names) if ((await credentialOf(name)) === undefined) missing.push(name);
     const [first] = missing;
+    // A source of the developer's that gives nothing is the developer's to mend.
     if (
       first === undefined ||
       !names.every((name) => isUsable(schemes, name)) ||
-      !missing.every((name) => isAskable(security, name))
+      missing.some((name) => security.credentials.has(name))
     )
       continue;
     const scheme = Object.hasOwn(schemes, first) ? schemes[first] : undefined;
@@ -255,11 +257,6 @@ function isUsable(schemes: OperationSecurity['schemes'], name: string): boolean 
   if (scheme.type === 'http')
     return typeof scheme.scheme === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(scheme.scheme);
   return scheme.type === 'oauth2' || scheme.type === 'openIdConnect';
-}
-
-/** The vault keeps API keys, bearer tokens and passwords. */
-function isAskable({ credentials }: OperationSecurity, name: string): boolean {
-  return !credentials.has(name);
 }
 
 /** The developer's, or what a person has given for this scheme of this API. */

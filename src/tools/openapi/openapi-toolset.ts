@@ -86,14 +86,11 @@ export class OpenAPIToolset extends BaseToolset {
 
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
     const tools = await this.#tools();
-    if (context !== undefined) return tools.filter((tool) => this.isToolSelected(tool, context));
-    const { toolFilter } = this;
-    if (typeof toolFilter === 'function' || toolFilter.length === 0) return [...tools];
-    return tools.filter(({ name }) => toolFilter.includes(name));
+    return context === undefined ? [...tools] : tools.filter((tool) => this.isToolSelected(tool, context));
   }
 
   /**
-   * Loads the document and makes its tools, so that what is wrong with them is told before a turn needs them.
+   * Loads the document and makes its tools, so that their mistakes are told before a turn needs them.
    *
    * @throws DefinitionError naming the operation, or saying why the document is none.
    * @throws HOLDFAST_FETCH_FAILED where its server gives none.
@@ -168,12 +165,12 @@ export class OpenAPIToolset extends BaseToolset {
     const known = Object.keys(securitySchemes);
     for (const name of Object.keys(this.#options.credentials ?? {})) {
       if (known.includes(name)) continue;
-      const listed = known.slice(0, 10).map(quoted).join(', ') || 'none';
-      throw new DefinitionError({
-        owner: this.name,
-        field: `credentials.${name}`,
-        problem: `the document has no such security scheme, only ${listed}${didYouMean(name, known)}`,
-      });
+      const listed = known.slice(0, 10).map(quoted).join(', ');
+      const problem =
+        listed === ''
+          ? 'the document defines no security schemes: give the scheme as authScheme, and its credential as authCredential'
+          : `the document has no such security scheme, only ${listed}${didYouMean(name, known)}`;
+      throw new DefinitionError({ owner: this.name, field: `credentials.${name}`, problem });
     }
   }
 
@@ -247,7 +244,7 @@ export class OpenAPIToolset extends BaseToolset {
           security: this.#security(document, read, baseUrl),
         }),
       );
-      // What is wrong with a schema is told now.
+      // A wrong schema is told now, not in a turn.
       tool._getDeclaration();
       return tool;
     } catch (error) {

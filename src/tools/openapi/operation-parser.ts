@@ -1,7 +1,7 @@
 import { defined, isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
-import { DocumentProblem, type OperationObject, resolved } from './openapi-document.ts';
+import { DocumentProblem, type OperationObject, quoted, resolved } from './openapi-document.ts';
 import { ArgumentNames, functionName } from './operation-names.ts';
 import { boundedSchema, type Definitions, FILE_SCHEMA, flattened, isBytes } from './operation-schema.ts';
 import { isFieldName, isOfTheConnection, type ParameterStyle } from './serialize-parameters.ts';
@@ -64,7 +64,7 @@ const STYLES: Readonly<Record<string, { styles: readonly string[]; default: stri
 };
 
 const MOST_ARGUMENTS = 250;
-/** More can't be told, whatever their schemas are. */
+/** More can't be told, even with empty schemas. */
 const MOST_PARAMETERS = 300;
 /** Properties of a body that are looked at one by one. */
 const MOST_PROPERTIES = 1_000;
@@ -190,10 +190,14 @@ export class OperationParser {
       if (place === 'header' && (isOwnHeader(lower) || withoutHeaders.has(lower))) continue;
       const known = Object.hasOwn(STYLES, place) ? STYLES[place] : undefined;
       if (known === undefined)
-        throw new DocumentProblem(`parameters[${index}]: an unknown place of a parameter`);
+        throw new DocumentProblem(
+          `parameters[${index}].in: expected ${Object.keys(STYLES).join(', ')}, got ${quoted(place)}`,
+        );
       const isHeaderLike = place === 'header' || place === 'cookie';
       if (isHeaderLike && !isFieldName(parameter.name)) {
-        throw new DocumentProblem(`parameters[${index}]: no name of a ${place}`);
+        throw new DocumentProblem(
+          `parameters[${index}].name: ${quoted(parameter.name)} is no name of a ${place}`,
+        );
       }
       if (this.#sent.length === MOST_PARAMETERS)
         throw new DocumentProblem(`it has more than ${MOST_PARAMETERS} parameters`);

@@ -114,8 +114,8 @@ export function boundedSchema(
 }
 
 /** A schema whose references at its root are resolved, and whose parts of `allOf` are one where they can be. */
-export function flattened(definitions: Definitions, given: unknown, side: SchemaSide = 'request'): Schema {
-  return new SchemaReader(definitions, side, { depth: 0, description: 0 }).flat(given, []);
+export function flattened(definitions: Definitions, given: unknown): Schema {
+  return new SchemaReader(definitions, 'request', { depth: 0, description: 0 }).flat(given, []);
 }
 
 class SchemaReader {
@@ -159,8 +159,6 @@ class SchemaReader {
   #read(given: unknown, within: readonly string[], depth: number): Schema {
     this.#schemas += 1;
     if (this.#schemas > MOST_SCHEMAS) throw new RangeError('too much to tell');
-    if (given === true || given === undefined || given === null) return {};
-    if (given === false) return {};
     if (isRecord(given) && typeof given.$ref === 'string' && within.includes(given.$ref)) {
       return this.#detail.depth < CYCLES_FROM ? {} : this.#cyclic(given.$ref);
     }
@@ -175,7 +173,7 @@ class SchemaReader {
     let name = this.#names.get(reference);
     if (name === undefined) {
       const last = reference.split('/').at(-1)?.replaceAll(/\W/g, '_').slice(0, 60) ?? '';
-      name = `${last === '' || last === '__proto__' ? 'schema' : last}`;
+      name = last === '' || last === '__proto__' ? 'schema' : last;
       const taken = new Set(this.#names.values());
       for (let count = 2; taken.has(name); count += 1) name = `${last}_${count}`;
       this.#names.set(reference, name);
@@ -192,7 +190,6 @@ class SchemaReader {
       if (links > 20 || path.includes($ref)) return { schema: {}, path };
       path = [...path, $ref];
       schema = { ...this.#asSchema(this.#target($ref)), ...beside };
-      if (typeof beside.$ref === 'undefined' && schema.$ref === $ref) return { schema: {}, path };
     }
     return { schema, path };
   }

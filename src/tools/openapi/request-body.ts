@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isRecord } from '../../protocol/json.ts';
 import type { Context } from '../context.ts';
-import { ToolError } from '../tool-error.ts';
+import { InvalidArgumentsError } from '../tool-error.ts';
 import { asHeader, queryPairs } from './serialize-parameters.ts';
 
 type Json = Record<string, unknown>;
@@ -13,10 +13,6 @@ export interface WrittenBody {
 
 /** Bytes of a body, files among them: they are in memory. */
 const MOST_BYTES = 32 * 1024 * 1024;
-
-function refused(problem: string): ToolError {
-  return new ToolError(problem, { code: 'HOLDFAST_INVALID_ARGUMENTS', retryable: false });
-}
 
 /** `a=1&b=2`: properties that are objects are JSON, unless `encoding` gives a style. */
 export function formBody(value: unknown, encoding: Readonly<Record<string, Json>>): string {
@@ -115,19 +111,21 @@ interface FileBytes {
 /**
  * The bytes that a file argument names.
  *
- * @throws ToolError (not retryable) where it names none, or too many.
+ * @throws InvalidArgumentsError where it names none, or too many.
  */
 export async function fileOf(value: unknown, context: Context, most = MOST_BYTES): Promise<FileBytes> {
   const given: Json = isRecord(value) ? value : { text: typeof value === 'string' ? value : undefined };
   const { artifact, text, base64, filename, mime_type: type } = given;
   const sources = [artifact, text, base64].filter((source) => typeof source === 'string');
-  if (sources.length !== 1) throw refused('a file: give one of artifact, text and base64');
+  if (sources.length !== 1) throw new InvalidArgumentsError('a file: give one of artifact, text and base64');
   const named = typeof filename === 'string' && filename !== '' ? { filename } : {};
   const mimeType = typeof type === 'string' && type !== '' ? type : undefined;
   if (typeof artifact === 'string') {
     const opened = await context.openArtifact(artifact);
     if (opened?.bytes === undefined)
-      throw refused(`a file: the session has no artifact ${JSON.stringify(artifact.slice(0, 100))}`);
+      throw new InvalidArgumentsError(
+        `a file: the session has no artifact ${JSON.stringify(artifact.slice(0, 100))}`,
+      );
     const chunks: Uint8Array[] = [];
     let size = 0;
     for await (const chunk of opened.bytes) {
@@ -144,13 +142,13 @@ export async function fileOf(value: unknown, context: Context, most = MOST_BYTES
   }
   // The decoder leaves out what it doesn't know.
   if (typeof base64 === 'string' && !/^[A-Za-z0-9+/_-]*={0,2}$/.test(base64.replaceAll(/\s/g, '')))
-    throw refused('a file: base64 has characters that it never has');
+    throw new InvalidArgumentsError('a file: base64 has characters that it never has');
   const bytes = typeof text === 'string' ? Buffer.from(text) : Buffer.from(String(base64), 'base64');
   if (bytes.length > most) throw tooLarge(most);
   const usual = typeof text === 'string' ? 'text/plain; charset=utf-8' : 'application/octet-stream';
   return { bytes, mimeType: mimeType ?? usual, ...named };
 }
 
-function tooLarge(most: number): ToolError {
-  return refused(`a file: it has more than the ${most} bytes that a request may have`);
+function tooLarge(most: number): InvalidArgumentsError {
+  return new InvalidArgumentsError(`a file: it has more than the ${most} bytes that a request may have`);
 }

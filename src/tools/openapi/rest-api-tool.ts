@@ -46,7 +46,7 @@ export interface RestApiToolOptions extends Omit<BaseToolParams, 'name' | 'descr
   headerProvider?: HeaderProvider;
   /** Name under which a person's credential is kept. @default one of the server and the security scheme */
   credentialKey?: string;
-  /** The document, to which references of the operation lead. */
+  /** Of a tool made by hand: the document, to which references of its operation lead. */
   document?: object;
   /**
    * Hosts that may be asked without TLS and in a private network: `name` at the usual ports, or `name:port`.
@@ -67,7 +67,7 @@ export interface RestApiToolOptions extends Omit<BaseToolParams, 'name' | 'descr
   idempotencyHeader?: string;
 }
 
-export const REQUEST_FIELDS: readonly string[] = [
+const REQUEST_FIELDS: readonly string[] = [
   'preservePropertyNames',
   'headerProvider',
   'credentialKey',
@@ -78,7 +78,7 @@ export const REQUEST_FIELDS: readonly string[] = [
   'idempotencyHeader',
 ];
 
-/** What a toolset knows about an operation, beyond what a program of ADK gives. */
+/** Facts of an operation that a toolset has read, and a program of ADK doesn't give. */
 interface OperationInit {
   definitions?: Definitions;
   security?: OperationSecurity;
@@ -86,7 +86,7 @@ interface OperationInit {
 
 const INIT = Symbol('holdfast.operationInit');
 
-/** Options with what a toolset knows. */
+/** Options with the toolset's facts of the operation. */
 export function withOperation(options: RestApiToolOptions, init: OperationInit): RestApiToolOptions {
   return Object.assign({ ...options }, { [INIT]: init });
 }
@@ -151,13 +151,7 @@ export class RestApiTool extends BaseTool {
       ? read.text('idempotencyHeader')
       : 'Idempotency-Key';
     if (!isFieldName(idempotencyHeader)) read.fail('idempotencyHeader', 'expected the name of a header');
-    if (!Array.isArray(allow) || !allow.every((each) => typeof each === 'string'))
-      read.fail('allow', 'expected a list of hosts');
-    if (options.headerProvider !== undefined && typeof options.headerProvider !== 'function')
-      read.fail(
-        'headerProvider',
-        `expected a function of the context, got ${kindOf(options.headerProvider)}`,
-      );
+    assertRequestOptions(read, options);
     const parserOptions: ParserInit = {
       preservePropertyNames: read.boolean('preservePropertyNames', false),
       withoutHeaders: new Set([idempotencyHeader.toLowerCase()]),
@@ -333,6 +327,17 @@ export class RestApiTool extends BaseTool {
   }
 }
 
+/** @throws DefinitionError for options of requests that a toolset has, too. */
+export function assertRequestOptions(
+  read: OptionReader,
+  { allow = [], headerProvider }: Pick<RestApiToolOptions, 'allow' | 'headerProvider'>,
+): void {
+  if (!Array.isArray(allow) || !allow.every((each) => typeof each === 'string'))
+    read.fail('allow', `expected a list of hosts, such as ['localhost:8080'], got ${kindOf(allow)}`);
+  if (headerProvider !== undefined && typeof headerProvider !== 'function')
+    read.fail('headerProvider', `expected a function of the context, got ${kindOf(headerProvider)}`);
+}
+
 function definitionsIn(document: object): Definitions {
   return (reference) => resolved(document, { $ref: reference });
 }
@@ -341,7 +346,8 @@ function methodOf(owner: string, endpoint: OperationEndpoint): string {
   const { baseUrl, path, method }: Partial<OperationEndpoint> = isRecord(endpoint) ? endpoint : {};
   for (const [field, value] of Object.entries({ baseUrl, path, method })) {
     if (typeof value === 'string' && value !== '') continue;
-    throw new DefinitionError({ owner, field: `endpoint.${field}`, problem: 'expected a text' });
+    const problem = `expected a text, got ${value === '' ? "''" : kindOf(value)}`;
+    throw new DefinitionError({ owner, field: `endpoint.${field}`, problem });
   }
   return String(method).toLowerCase();
 }

@@ -1,6 +1,6 @@
 import { isRecord } from '../../protocol/json.ts';
 import type { Context } from '../context.ts';
-import { ToolError } from '../tool-error.ts';
+import { InvalidArgumentsError } from '../tool-error.ts';
 import type { AppliedSecurity } from './api-security.ts';
 import { isFileProperty, type OperationParser, type SentParameter } from './operation-parser.ts';
 import type { Definitions } from './operation-schema.ts';
@@ -47,7 +47,7 @@ export function requestForm(endpoint: OperationEndpoint, { sent, ofBody, body }:
   };
 }
 
-/** The request of a call. @throws ToolError (not retryable) naming the argument that no request can carry. */
+/** The request of a call. @throws InvalidArgumentsError naming the argument that no request can carry. */
 export async function restRequest(parts: RequestParts): Promise<RestRequest> {
   const { endpoint, parser, args, security } = parts;
   const argumentOf = ({ name }: SentParameter): unknown =>
@@ -98,10 +98,6 @@ function nameOf(pair: string): string {
   }
 }
 
-function refused(problem: string): ToolError {
-  return new ToolError(problem, { code: 'HOLDFAST_INVALID_ARGUMENTS', retryable: false });
-}
-
 function pathOf(
   template: string,
   parameters: readonly SentParameter[],
@@ -111,18 +107,20 @@ function pathOf(
     const parameter = parameters.find(({ originalName }) => originalName === name);
     const value = parameter === undefined ? undefined : argumentOf(parameter);
     if (parameter === undefined)
-      throw refused(`the path has {${name.slice(0, 60)}}, and no parameter has that name`);
+      throw new InvalidArgumentsError(`the path has {${name.slice(0, 60)}}, and no parameter has that name`);
     if (value === undefined || value === null || value === '')
-      throw refused(`${parameter.name}: required: it is a part of the path`);
+      throw new InvalidArgumentsError(`${parameter.name}: required: it is a part of the path`);
     const text = pathText(parameter, value);
-    if (text === '') throw refused(`${parameter.name}: it is a part of the path, and must not be empty`);
+    if (text === '')
+      throw new InvalidArgumentsError(`${parameter.name}: it is a part of the path, and must not be empty`);
     // Many servers decode a path before they follow its steps.
-    if (hasSteps(text)) throw refused(`${parameter.name}: no part between slashes may be '.' or '..'`);
+    if (hasSteps(text))
+      throw new InvalidArgumentsError(`${parameter.name}: no part between slashes may be '.' or '..'`);
     return text;
   });
   // Clients and servers read these as steps upwards.
   if (path.split('/').some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment))) {
-    throw refused("a path argument must not be '.' or '..'");
+    throw new InvalidArgumentsError("a path argument must not be '.' or '..'");
   }
   return path;
 }
@@ -137,10 +135,11 @@ function addressOf(baseUrl: string, path: string, query: readonly string[]): str
   const [bare = '', pathQuery] = path.split('#', 1)[0]?.split('?', 2) ?? [];
   const pairs = [baseQuery, pathQuery, ...query].filter((pair) => pair !== undefined && pair !== '');
   const url = `${base.endsWith('/') ? base.slice(0, -1) : base}${bare}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`;
-  if (url.length > LONGEST_URL) throw refused(`its address would have more than ${LONGEST_URL} characters`);
+  if (url.length > LONGEST_URL)
+    throw new InvalidArgumentsError(`its address would have more than ${LONGEST_URL} characters`);
   // An argument can't choose another server.
   if (URL.parse(url)?.origin !== URL.parse(base)?.origin)
-    throw refused('its address leads to another server');
+    throw new InvalidArgumentsError('its address leads to another server');
   return url;
 }
 
@@ -202,6 +201,7 @@ function objectOf(
   if (given.length === 0) return undefined;
   const missing =
     parser.body?.requiredProperties.filter((name) => !given.some((each) => each.name === name)) ?? [];
-  if (missing.length > 0) throw refused(`${missing.join(', ')}: required where there is a body`);
+  if (missing.length > 0)
+    throw new InvalidArgumentsError(`${missing.join(', ')}: required where there is a body`);
   return Object.fromEntries(given.map(({ name, originalName }) => [originalName, args[name]]));
 }

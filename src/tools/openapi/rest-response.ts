@@ -246,7 +246,7 @@ async function errorOf(
   const text = withoutSecretsIn(textOf(bytes, headers['content-type']) ?? '', secrets).trim();
   const body = text.length <= MOST_ERROR ? text : `${text.slice(0, MOST_ERROR).toWellFormed()}… (cut)`;
   const wait = retryAfterOf(headers['retry-after'], Date.now());
-  // What was refused before it began may be sent again, whatever it is.
+  // A request that was refused before it began may be sent again, even a write.
   const hasNotBegun = status === 429 || (status === 503 && wait !== undefined);
   const isPassing = PASSING.has(status) && (isRepeatable || hasNotBegun);
   const retryable = isPassing && (wait ?? 0) <= LONGEST_WAIT && !context.abortSignal.aborted;

@@ -1,5 +1,5 @@
 import { isRecord } from '../../protocol/json.ts';
-import { ToolError } from '../tool-error.ts';
+import { InvalidArgumentsError } from '../tool-error.ts';
 
 /** How a parameter is written. */
 export interface ParameterStyle {
@@ -145,22 +145,16 @@ function encodeReserved(text: string): string {
   return encodeURIComponent(text).replaceAll(/%(?:3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/g, decodeURIComponent);
 }
 
-/** @throws ToolError (not retryable) for a value that would begin another header. */
+/** @throws InvalidArgumentsError for a value that would begin another header. */
 export function asHeader(name: string, text: string): string {
   // The characters that Node sends as they are.
   if (/^[\t\x20-\x7e\x80-\xff]*$/.test(text)) return text;
-  throw new ToolError(`${name}: a header's value has characters that no header can hold`, {
-    code: 'HOLDFAST_INVALID_ARGUMENTS',
-    retryable: false,
-  });
+  throw new InvalidArgumentsError(`${name}: a header's value has characters that no header can hold`);
 }
 
 function asCookie(name: string, text: string): string {
   if (/^[\x21\x23-\x2b\x2d-\x3a\x3c-\x7e]*$/.test(text)) return text;
-  throw new ToolError(`${name}: a cookie's value has characters that no cookie can hold`, {
-    code: 'HOLDFAST_INVALID_ARGUMENTS',
-    retryable: false,
-  });
+  throw new InvalidArgumentsError(`${name}: a cookie's value has characters that no cookie can hold`);
 }
 
 /** Headers of the connection: they say where a request ends, and where it goes. */

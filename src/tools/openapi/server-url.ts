@@ -44,7 +44,9 @@ function chosenServer(servers: readonly ServerObject[], wanted: string | number 
     .map(({ url }) => quoted(url))
     .slice(0, 10)
     .join(', ');
-  throw new DocumentProblem(`it has no server ${quoted(wanted)}, only ${known}`);
+  throw new DocumentProblem(
+    `server: ${JSON.stringify(wanted)} is no address, and no name, description or index of its servers, which are ${known}`,
+  );
 }
 
 /** Many documents name a server without TLS first, and the same one with it after that. */

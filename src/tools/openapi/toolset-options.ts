@@ -12,7 +12,12 @@ import { isSchemeCredential, type SchemeCredential } from './api-security.ts';
 import type { ExternalPlace, ExternalReferences } from './external-documents.ts';
 import type { DocumentSource } from './load-document.ts';
 import type { SecuritySchemeObject } from './openapi-document.ts';
-import { type HeaderProvider, REST_TOOL_FIELDS, type RestApiToolOptions } from './rest-api-tool.ts';
+import {
+  assertRequestOptions,
+  type HeaderProvider,
+  REST_TOOL_FIELDS,
+  type RestApiToolOptions,
+} from './rest-api-tool.ts';
 
 /** An operation as filters and options see it. */
 export interface OperationView {
@@ -27,11 +32,13 @@ export interface OperationView {
 
 /** Operations that match each field that is given, and of that any entry. */
 export interface OperationFilter {
+  /** Tags of the document. */
   tags?: readonly string[];
-  /** A path, or with `*` at its end all that begin like it: `/pets/*`. */
+  /** Paths of the document. One with `*` at its end stands for all that begin like it: `/pets/*`. */
   paths?: readonly string[];
-  /** Ids, or names of tools. */
+  /** Ids of operations, or names of their tools. */
   operations?: readonly string[];
+  /** Methods of HTTP, in lower or upper case. */
   methods?: readonly string[];
 }
 
@@ -41,7 +48,7 @@ export interface OpenAPIToolsetOptions {
   specDict?: object;
   /** The document as JSON or YAML. */
   specStr?: string;
-  /** @default told from the text */
+  /** Format of `specStr`. @default told from the text */
   specType?: 'json' | 'yaml';
   /** The document's address: `https:`, `file:`, or a path. */
   specUrl?: string | URL;
@@ -54,15 +61,15 @@ export interface OpenAPIToolsetOptions {
   externalRefs?: ExternalReferences;
   /** A predicate, or the names of the tools to offer; an empty list offers all. */
   toolFilter?: ToolPredicate | string[];
-  /** Before the name of each tool, with `_` between. */
+  /** Stands before the name of each tool, with `_` between. */
   prefix?: string;
   /** Keeps names of arguments as the document has them. @default false */
   preservePropertyNames?: boolean;
-  /** In place of the security of all operations. */
+  /** A security scheme in place of the security of all operations. */
   authScheme?: SecuritySchemeObject;
   /** The credential of `authScheme`, or of the document's one scheme. */
   authCredential?: AuthCredential;
-  /** Before the names under which credentials of people are kept. @default the document's title and server */
+  /** Beginning of the names under which credentials of people are kept. @default the document's title and server */
   credentialKey?: string;
   /** Headers that are sent with each request. */
   headerProvider?: HeaderProvider;
@@ -76,7 +83,7 @@ export interface OpenAPIToolsetOptions {
   optional?: boolean;
   /** The operations that become tools. @default all */
   include?: OperationFilter;
-  /** Operations that don't. @default none */
+  /** Operations that become none. @default none */
   exclude?: OperationFilter;
   /** More operations than this are an error: each request to a model has all of them. @default 128 */
   maxOperations?: number;
@@ -90,10 +97,11 @@ export interface OpenAPIToolsetOptions {
    * @default the first one of the operation, its path or the document; over TLS where the document has it with TLS, too
    */
   server?: string | number;
+  /** Values of variables in the server's address, by name. @default those of the document */
   serverVariables?: Readonly<Record<string, string>>;
   /** Calls that wait for a person's approval: `'writes'` are those whose method is not safe. @default false */
   requireConfirmation?: 'writes' | GateOptions['requireConfirmation'];
-  /** The people who may decide about these, and the rules of their decision. */
+  /** The people who may decide about the calls of `requireConfirmation`, and the rules of their decision. */
   approval?: ApprovalOptions;
   /**
    * Hosts that may be asked without TLS and in a private network: `name` at the usual ports, or `name:port`. Counts for the document, too.
@@ -151,15 +159,10 @@ export function checkedToolsetOptions(owner: string, given: unknown): DocumentSo
   for (const name of ['preservePropertyNames', 'optional', 'askForCredentials']) read.boolean(name, false);
   for (const name of ['name', 'credentialKey']) if (read.given(name)) read.text(name);
   read.count('maxOperations', 1);
-  const { credentials, server, serverVariables, requireConfirmation, headerProvider, allow = [] } = options;
-  if (headerProvider !== undefined && typeof headerProvider !== 'function') {
-    read.fail('headerProvider', `expected a function of the context, got ${kindOf(headerProvider)}`);
-  }
+  const { credentials, server, serverVariables, requireConfirmation } = options;
+  assertRequestOptions(read, options);
   if (server !== undefined && typeof server !== 'string' && !Number.isSafeInteger(server)) {
     read.fail('server', `expected an address, a name or an index, got ${kindOf(server)}`);
-  }
-  if (!Array.isArray(allow) || !allow.every((each) => typeof each === 'string')) {
-    read.fail('allow', 'expected a list of hosts');
   }
   assertRecord(read, 'serverVariables', serverVariables, (value) => typeof value === 'string', 'a text');
   assertRecord(
@@ -172,7 +175,11 @@ export function checkedToolsetOptions(owner: string, given: unknown): DocumentSo
   for (const field of ['include', 'exclude'] as const) assertFilter(owner, read, field, options[field]);
   if (requireConfirmation !== undefined && requireConfirmation !== 'writes') {
     if (typeof requireConfirmation !== 'boolean' && typeof requireConfirmation !== 'function') {
-      read.fail('requireConfirmation', "expected 'writes', true, false or a function of the arguments");
+      const got = kindOf(requireConfirmation);
+      read.fail(
+        'requireConfirmation',
+        `expected 'writes', true, false or a function of the arguments, got ${got}`,
+      );
     }
   }
   if (options.approval !== undefined && (requireConfirmation ?? false) === false) {
