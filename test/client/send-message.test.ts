@@ -246,6 +246,21 @@ describe('with no worker up', () => {
     expect((await scene.said(names)).slice(0, 4)).toEqual(['one', 'answer to one', 'two', 'answer to two']);
   });
 
+  test('another message under the id of an answered one has not its answer, and is refused later [turn.messageId]', async () => {
+    const names = { ...newSession(), messageId: 'm1' };
+    await (await scene.client.sendMessage({ ...names, message: 'one' })).result();
+    await scene.environment.stopWorker();
+    onTestFinished(() => scene.environment.restartWorker());
+    const other = await scene.client.sendMessage({ ...names, message: 'two' });
+    const refused = other.result();
+    const again = await scene.client.sendMessage({ ...names, message: 'one' });
+    // The same message has the answer that the store has.
+    expect(await again.result()).toMatchObject({ text: 'answer to one' });
+    expect(await Promise.race([refused, 'waits'])).toBe('waits');
+    await scene.environment.restartWorker();
+    expect(await refused).toMatchObject({ error: { code: 'HOLDFAST_MESSAGE_CONFLICT' } });
+  });
+
   test('a task queue that nobody has ever polled is named [message.offline]', async () => {
     const { temporal, store } = scene.environment;
     const client = new HoldfastClient({ temporal, store, taskQueue: 'nobody' });

@@ -11,8 +11,8 @@ import {
   type MessageReceipt,
   MOST_QUEUED,
   MOST_QUEUED_BYTES,
-  messageDigest,
   type SendMessage,
+  sentDigest,
 } from '../../src/protocol/message.ts';
 import { KEEP_MESSAGES } from '../../src/protocol/names.ts';
 import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
@@ -182,7 +182,7 @@ export class Mailbox {
     const { app, userId, sessionId } = this.#recipient;
     const { messageId, policy = 'enqueue' } = message;
     const invocationId = invocationIdOf(app, userId, sessionId, messageId);
-    const digest = message.stored?.digest ?? messageDigest(message.message ?? '', message.stateDelta);
+    const digest = sentDigest(message);
     const receipt = (
       status: MessageReceipt['status'],
       more: Partial<MessageReceipt> = {},
@@ -367,8 +367,9 @@ export class Mailbox {
   }
 }
 
-function refusalKey({ messageId, message, stored, stateDelta, policy = 'enqueue' }: SendMessage): string {
-  return JSON.stringify([messageId, stored?.digest ?? messageDigest(message ?? '', stateDelta), policy]);
+function refusalKey(message: SendMessage): string {
+  const { messageId, policy = 'enqueue' } = message;
+  return JSON.stringify([messageId, sentDigest(message), policy]);
 }
 
 /** A message that waits for the end of those before it; its content is in the store. */

@@ -3,7 +3,7 @@ import { WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { ANSWER_TIMEOUT } from '../../contract/fields.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
-import type { MessageReceipt } from '../../protocol/message.ts';
+import { type MessageReceipt, sentDigest } from '../../protocol/message.ts';
 import { SEND_MESSAGE } from '../../protocol/names.ts';
 import type { InvocationOutcome, TurnResult } from '../../protocol/turn.ts';
 import type { InboxRow } from '../../store/messages/message-store.ts';
@@ -120,6 +120,8 @@ async function firstEnd(
     recorded.catch(() => undefined);
     const first = await Promise.race([run, recorded]);
     if (!('outcome' in first)) return first;
+    // Another message had this id before: the run that was begun with this one refuses it.
+    if (isOfAnother(turn, first)) return await run;
     const cancelled = isCancelled(first.outcome);
     // A caller with the result may want the session idle, for a rewind or its next message.
     const closes = cancelled
@@ -133,6 +135,11 @@ async function firstEnd(
   } finally {
     stop.abort();
   }
+}
+
+function isOfAnother({ disposition, message }: SentTurn, { messageDigest }: EndedInvocation): boolean {
+  const isBegun = disposition === 'started' && message !== undefined && messageDigest !== undefined;
+  return isBegun && messageDigest !== sentDigest(message);
 }
 
 function isOwn(end: RunEnd, invocationId: string): boolean {

@@ -10,7 +10,7 @@ import { postgresSteps } from './postgres-steps.ts';
 import type { TurnStore } from './turn-store.ts';
 
 /** An invocation that was retried is answered with its newest generation. */
-const INVOCATION = `select r.session_id, r.run_key, r.message_id, r.status, r.outcome, r.first_seq, r.last_seq,
+const INVOCATION = `select r.session_id, r.run_key, r.message_id, r.message_digest, r.status, r.outcome, r.first_seq, r.last_seq,
   r.requester, s.last_seq as session_seq
 from holdfast.sessions s
 join holdfast.runs r on r.session_id = s.id
@@ -24,6 +24,7 @@ interface InvocationRow {
   session_id: string;
   run_key: string;
   message_id: string | null;
+  message_digest: string | null;
   status: InvocationStatus;
   outcome: InvocationOutcome | null;
   first_seq: string;
@@ -56,6 +57,7 @@ export function postgresTurns(database: Database, live: LiveNotices): TurnStore 
         session: row.session_id,
         invocationId: row.run_key,
         messageId: row.message_id ?? '',
+        ...(row.message_digest === null ? {} : { messageDigest: row.message_digest }),
         status: row.status,
         from: Number(row.first_seq),
         to: Number(row.status === 'running' ? row.session_seq : row.last_seq),

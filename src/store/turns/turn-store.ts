@@ -19,6 +19,8 @@ export interface RecordedInvocation {
   session: string;
   invocationId: string;
   messageId: string;
+  /** Of its message as it was sent. */
+  messageDigest?: string;
   status: InvocationStatus;
   from: number;
   to: number;
