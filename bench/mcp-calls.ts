@@ -6,6 +6,7 @@ import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { LlmAgent } from '../src/agents/llm-agent.ts';
 import { App } from '../src/app/app.ts';
+import { Context } from '../src/tools/context.ts';
 import { MCPToolset } from '../src/tools/mcp/mcp-toolset.ts';
 import type { BareTurn } from './bare-workflows.ts';
 import { FakeLlm } from './fake-llm.ts';
@@ -63,6 +64,7 @@ export async function benchMcpCalls({ rounds, calls }: { rounds: number; calls: 
     const counted = server.calls('holdfast') - before;
     return [
       costs,
+      await costsWithoutTurn(toolset, bare, rounds),
       table([
         [`connections for ${counted} calls of one principal, 100 at once`, 'allowed', 'measured'],
         ['connections of MCP', '<= 1', String(server.opened('holdfast'))],
@@ -121,6 +123,51 @@ async function costsOf(setting: Setting, rounds: number): Promise<string> {
     ]);
   }
   return table(rows);
+}
+
+/** The client by itself: calls of the tool outside of a turn, `MORE` at once, without Temporal and store. */
+async function costsWithoutTurn(toolset: MCPToolset, bare: Client, rounds: number): Promise<string> {
+  const toolContext = new Context({
+    ...{
+      appName: 'outside',
+      userId: 'u',
+      sessionId: 's',
+      invocationId: 'i',
+      agentName: 'outside',
+      state: {},
+    },
+    userContent: { role: 'user', parts: [{ text: 'go' }] },
+  });
+  const args = { index: 0, bytes: BYTES };
+  const bareCall = () => bare.callTool({ name: 'work', arguments: args });
+  const ownCall = async () => {
+    const [tool] = await toolset.getTools(toolContext);
+    return await tool?.runAsync({ args, toolContext });
+  };
+  const times: { bare: number[]; ours: number[] } = { bare: [], ours: [] };
+  for (let round = -1; round < rounds; round += 1) {
+    const [one, other] = [await timeOfCalls(bareCall), await timeOfCalls(ownCall)];
+    if (round < 0) continue;
+    times.bare.push(one);
+    times.ours.push(other);
+  }
+  const ratio = median(times.ours.map((ms, pair) => ms / (times.bare[pair] ?? Number.NaN)));
+  return table([
+    [`a call without a turn, ${MORE} at once, ms`, 'bare', 'holdfast', 'ours/bare'],
+    [
+      'in the process of the server',
+      median(times.bare).toFixed(2),
+      median(times.ours).toFixed(2),
+      ratio.toFixed(2),
+    ],
+  ]);
+}
+
+async function timeOfCalls(call: () => Promise<unknown>): Promise<number> {
+  const times = 50;
+  const began = performance.now();
+  for (let time = 0; time < times; time += 1) await Promise.all(Array.from({ length: MORE }, call));
+  return (performance.now() - began) / (times * MORE);
 }
 
 function ofEachKind(): Record<Kind, number[]> {

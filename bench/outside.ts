@@ -1,11 +1,12 @@
 import { parseArgs } from 'node:util';
 import { OpenAPIToolset } from '../src/tools/openapi/openapi-toolset.ts';
+import { benchFirstTokens } from './first-tokens.ts';
 import { benchMcpCalls } from './mcp-calls.ts';
 import { median, table } from './statistics.ts';
 
 /**
  * Tools from outside: calls of an MCP server (see mcp-calls.ts), and the definition of a large OpenAPI document, from its text to the tools of one tag, the longest time for which the
- * worker stands still meanwhile, and what a later request costs.
+ * worker stands still meanwhile, and what a later request costs; the first token of models of the AI SDK (see first-tokens.ts).
  */
 const { values: options } = parseArgs({
   options: {
@@ -47,7 +48,9 @@ process.stdout.write(
   ]),
 );
 
-process.stdout.write(`\n\n${await benchMcpCalls({ rounds, calls: options.quick ? 200 : 1_000 })}\n`);
+process.stdout.write(
+  `\n\n${await benchMcpCalls({ rounds, calls: options.quick ? 200 : 1_000 })}\n\n${await benchFirstTokens()}\n`,
+);
 
 /** Operations whose bodies and answers refer to schemas that refer to each other, up to a size. */
 function documentOf(bytes: number): string {

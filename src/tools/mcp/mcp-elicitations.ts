@@ -89,7 +89,8 @@ export class McpElicitations {
   }
 
   close(): void {
-    this.#over.abort();
+    // An abort makes an error with its stack, for each call.
+    if (this.#asked > 0) this.#over.abort();
   }
 
   /** @param signal fires when the server doesn't wait any more, or can't be told. */
