@@ -132,8 +132,9 @@ function jsonField(): InputField {
 function hintOf({ description, default: preset }: Record<string, unknown>): Html | undefined {
   const told = typeof description === 'string' && description !== '' ? description : undefined;
   if (preset === undefined) return told === undefined ? undefined : shown(told);
-  const value = visibleExcerpt(typeof preset === 'string' ? preset : JSON.stringify(preset), LONGEST_DEFAULT);
-  return html`${told === undefined ? '' : shown(`${told} `)}Default: ${shown(value)}`;
+  const text = typeof preset === 'string' ? preset : JSON.stringify(preset);
+  const value = shown(visibleExcerpt(text, LONGEST_DEFAULT));
+  return told === undefined ? html`Default: ${value}` : html`${shown(told)} (default: ${value})`;
 }
 
 function left(required: boolean, problem: string): { problem: string } | undefined {
