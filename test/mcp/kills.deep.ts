@@ -1,27 +1,32 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { linkUrl, signApprovalLink } from '../../src/approvals/approval-link.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { credentialKeysOf } from '../../src/credentials/credential-keys.ts';
+import { getFunctionResponses } from '../../src/events/event.ts';
 import { networkAccess, serveGateway } from '../../src/gateway/index.ts';
+import type { MCPConnectionParams } from '../../src/tools/mcp/connection-params.ts';
+import { MCPToolset } from '../../src/tools/mcp/mcp-toolset.ts';
 import { ABOUT, collecting } from '../gateway/gateway-stub.ts';
 import { readPage, sendForm } from '../pages/browser-form.ts';
 import { CrashScene, CrashServer } from '../setup/crash-scene.ts';
+import { freePort } from '../setup/free-port.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { until } from '../setup/until.ts';
 import type { StoreOperation } from '../setup/wrapped-store.ts';
+import type { KilledServerOptions } from './killed-server-program.ts';
 import { startTaskServer, type TaskServer } from './task-server.ts';
 
 let server: CrashServer;
 let farm: TaskServer;
-beforeAll(async () => {
-  server = await CrashServer.open();
-});
-beforeEach(async () => {
-  farm = await startTaskServer('2026-07-28');
-});
-afterAll(() => server.close());
 
 const script = stepCalls([[{ name: 'render', args: { film: 'Metropolis' } }]]);
 const rendered = { content: [{ type: 'text', text: 'rendered' }] };
@@ -94,6 +99,14 @@ async function answeredByLink(scene: CrashScene, size: string): Promise<void> {
 }
 
 describe('a worker that is killed', () => {
+  beforeAll(async () => {
+    server = await CrashServer.open();
+  });
+  beforeEach(async () => {
+    farm = await startTaskServer('2026-07-28');
+  });
+  afterAll(() => server.close());
+
   test.each([
     ['after', 'turns.recordOnce', 1],
     ['before', 'jobs.park', 1],
@@ -161,4 +174,181 @@ describe('a worker that is killed', () => {
       ['state-1', { size: { action: 'accept', content: { size: '4K' } } }],
     ]);
   }, 120_000);
+});
+
+const PROGRAM = fileURLToPath(new URL('./killed-server-program.ts', import.meta.url));
+const PATIENT = { maximumAttempts: 100, initialInterval: 200, maximumInterval: 500 };
+const UNKNOWN = { error: expect.stringContaining('may have run') };
+const ACTED = { output: 'acted' };
+const SEEN = { output: 'seen' };
+
+const WAYS = ['HTTP of 2025', 'HTTP of 2026', 'standard input and output'] as const;
+/**
+ * What the model is told of a call of a tool that is not idempotent, and the effects of the call. A call of an idempotent tool ends well,
+ * with one effect: `calls` are the requests that its server gets for that.
+ */
+const MOMENTS = [
+  { moment: 'before the call', told: ACTED, effects: 1, calls: 1 },
+  { moment: 'before its effect', told: UNKNOWN, effects: 0, calls: 2 },
+  { moment: 'after its effect', told: UNKNOWN, effects: 1, calls: 2 },
+  { moment: 'after its answer', told: ACTED, effects: 1, calls: 1 },
+] as const;
+const KILLS = WAYS.flatMap((way) =>
+  MOMENTS.flatMap((row) => [
+    { ...row, way, kind: 'a', calls: 1 },
+    { ...row, way, kind: 'an idempotent', told: ACTED, effects: 1 },
+  ]),
+).map((row, index) => ({ ...row, agent: `agent_${index}` }));
+type Kill = (typeof KILLS)[number];
+
+/** An MCP server that is a process of its own, and the agent that uses it. */
+class KilledServer {
+  readonly folder = mkdtempSync(join(tmpdir(), 'holdfast-killed-'));
+  readonly agent: LlmAgent;
+  readonly #program: string[];
+  readonly #isHttp: boolean;
+  #isKilled = false;
+
+  constructor({ way, kind, moment, agent: name }: Kill, port: number) {
+    const { folder } = this;
+    const options: KilledServerOptions = { folder, way, port, isIdempotent: kind === 'an idempotent' };
+    this.#program = [PROGRAM, JSON.stringify(options)];
+    this.#isHttp = way !== 'standard input and output';
+    const params: MCPConnectionParams = this.#isHttp
+      ? { type: 'StreamableHTTPConnectionParams', url: `http://127.0.0.1:${port}/mcp` }
+      : {
+          type: 'StdioConnectionParams',
+          serverParams: { command: process.execPath, args: this.#program },
+        };
+    const toolset = new MCPToolset(params, [], undefined, {
+      trustAnnotations: true,
+      defaults: { retry: PATIENT },
+    });
+    const killed = async (tool: string, at: Kill['moment']) => {
+      if (tool === 'act' && at === moment && !this.#isKilled) await this.kill();
+      return undefined;
+    };
+    this.agent = new LlmAgent({
+      ...{ name, model: 'gemini-2.5-flash', tools: [toolset], modelRetry: PATIENT },
+      beforeToolCallback: ({ tool }) => killed(tool.name, 'before the call'),
+      afterToolCallback: ({ tool }) => killed(tool.name, 'after its answer'),
+    });
+    if (isHeld(moment)) writeFileSync(join(folder, 'hold'), moment);
+  }
+
+  lines(name: 'pids' | 'calls' | 'effects'): string[] {
+    const file = join(this.folder, name);
+    return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
+  }
+
+  alive(): number[] {
+    return this.lines('pids').map(Number).filter(isAlive);
+  }
+
+  /** Does nothing for a server that its client starts. */
+  async start(): Promise<void> {
+    if (!this.#isHttp) return;
+    const { length } = this.lines('pids');
+    spawn(process.execPath, this.#program, { stdio: ['ignore', 'ignore', 'inherit'] });
+    await until(() => expect(this.lines('pids')).toHaveLength(length + 1));
+  }
+
+  async kill(): Promise<void> {
+    // It has read this by now, and is to hold no later call.
+    rmSync(join(this.folder, 'hold'), { force: true });
+    for (const pid of this.alive()) process.kill(pid, 'SIGKILL');
+    await until(() => expect(this.alive()).toEqual([]));
+    this.#isKilled = true;
+  }
+
+  /** Waits for the moment, kills, and starts again once the worker has missed the server. */
+  async killedAt(moment: Kill['moment'], isMissed: () => Promise<boolean>): Promise<void> {
+    if (isHeld(moment)) {
+      const seen = moment === 'before its effect' ? 'calls' : 'effects';
+      await until(() => expect(this.lines(seen)).toHaveLength(1));
+      await this.kill();
+    }
+    await until(() => expect(this.#isKilled).toBe(true));
+    if (!this.#isHttp) return;
+    await until(async () => expect(await isMissed()).toBe(true));
+    await this.start();
+  }
+}
+
+/** The server stops there, and waits for its end. The other moments are the agent's. */
+function isHeld(moment: Kill['moment']): boolean {
+  return moment.endsWith('its effect');
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    // There is no such process.
+    return false;
+  }
+}
+
+describe('an MCP server that is killed', () => {
+  const servers = new Map<string, KilledServer>();
+  let environment: TurnEnvironment;
+
+  beforeAll(async () => {
+    for (const row of KILLS) servers.set(row.agent, new KilledServer(row, await freePort()));
+    environment = await openTurnEnvironment({
+      agents: [...servers.values()].map(({ agent }) => agent),
+      script: stepCalls(['look', 'act', 'look'].map((name) => [{ name, args: {} }])),
+    });
+  });
+  afterAll(async () => {
+    await environment?.close();
+    for (const killed of servers.values()) {
+      await killed.kill();
+      rmSync(killed.folder, { recursive: true, force: true });
+    }
+  });
+
+  test.concurrent.each(KILLS)(
+    '$moment in a turn, of $kind tool, over $way: the turn goes on, and so does its session [mcp.kill]',
+    async ({ agent, moment, told, effects, calls }) => {
+      const killed = servers.get(agent) as KilledServer;
+      const { client, store, temporal } = environment;
+      const names = { app: 'test', userId: 'ada', sessionId: agent };
+      const responses = async () =>
+        (await store.sessions.readEvents(names))
+          .flatMap(({ event }) => getFunctionResponses(event))
+          .map(({ response }) => response);
+      await killed.start();
+      const turn = await client.sendMessage({ ...names, agent, message: 'go' });
+      await killed.killedAt(moment, async () => {
+        const { raw } = await temporal.workflow.getHandle(turn.workflowId).describe();
+        return raw.pendingActivities?.some(({ lastFailure }) => lastFailure) ?? false;
+      });
+      expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
+      expect(await responses()).toEqual([SEEN, told, SEEN]);
+      expect(killed.lines('effects')).toHaveLength(effects);
+      expect(killed.lines('calls')).toHaveLength(calls);
+      expect(new Set(killed.lines('calls')).size).toBe(1);
+      expect(killed.alive()).toHaveLength(1);
+
+      // Between turns, and there again before the next one: over HTTP the worker has not heard of it.
+      await killed.kill();
+      await killed.start();
+      const next = await client.sendMessage({ ...names, agent, message: 'again' });
+      expect(await next.result()).toMatchObject({ status: 'completed', text: 'done' });
+      expect((await responses()).slice(3)).toEqual([SEEN, ACTED, SEEN]);
+      expect(killed.lines('effects')).toHaveLength(effects + 1);
+      expect(killed.alive()).toHaveLength(1);
+    },
+  );
+
+  test('leaves no process that its worker has started [mcp.kill] [mcp.processes]', async () => {
+    await environment.stopWorker();
+    const started = KILLS.filter(({ way }) => way === 'standard input and output');
+    for (const { agent } of started) {
+      const killed = servers.get(agent) as KilledServer;
+      expect(killed.lines('pids').length).toBeGreaterThan(1);
+      await until(() => expect(killed.alive()).toEqual([]));
+    }
+  });
 });

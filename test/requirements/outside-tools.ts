@@ -66,6 +66,11 @@ export const OUTSIDE_TOOLS: Rows = {
     'An agent calls agents and tools of another Holdfast by MCP: at once, as a task, and with its questions to people.',
     'deep',
   ],
+  'mcp.kill': [
+    'holdfast',
+    'A server that is killed before, in or after a call costs its turn time: no effect happens twice, and a call that may have run says so.',
+    'deep',
+  ],
   'mcp.restart': ['holdfast', 'A server that was away is connected to again.'],
   'mcp.names': ['holdfast', 'Each tool of a server has a name that models take.'],
   'mcp.failures': ['holdfast', 'A call that may have run is repeated only where that does no harm.'],

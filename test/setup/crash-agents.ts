@@ -2,6 +2,7 @@ import { appendFileSync, existsSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import type { BaseLlm } from '../../src/models/base-llm.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { MCPToolset } from '../../src/tools/mcp/mcp-toolset.ts';
 import type { ToolOptions } from '../../src/tools/tool-types.ts';
@@ -14,7 +15,10 @@ export interface CrashFiles {
   gate: string;
 }
 
-export function crashAgents({ effects, gate }: CrashFiles, model = 'gemini-2.5-flash'): LlmAgent[] {
+export function crashAgents(
+  { effects, gate }: CrashFiles,
+  model: string | BaseLlm = 'gemini-2.5-flash',
+): LlmAgent[] {
   const effect = tool({
     name: 'effect',
     description: 'has an effect outside of the process',

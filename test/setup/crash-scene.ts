@@ -81,10 +81,13 @@ export class CrashScene {
     }
   }
 
-  /** @param other another model than Gemini's, and the variables that its provider is found by. */
+  /** @param other another model than Gemini's, and variables of the process. */
   async startWorker(
     hangAt?: WorkerProcessOptions['hang'],
-    { model, variables = {} }: { model?: string; variables?: Record<string, string> } = {},
+    {
+      model,
+      variables = {},
+    }: { model?: WorkerProcessOptions['model']; variables?: Record<string, string> } = {},
   ): Promise<WorkerProcess> {
     const { folder, files, gemini } = this;
     const hang = hangAt === undefined ? {} : { hang: hangAt };

@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import type { BaseLlm } from '../../src/models/base-llm.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createWorker, jsonLogger } from '../../worker/index.ts';
@@ -14,8 +15,8 @@ export interface WorkerProcessOptions {
   /** Of the store. */
   url: string;
   files: CrashFiles;
-  /** Of its agents. */
-  model?: string;
+  /** Of its agents, in Gemini's place: one of the wire providers, and where its server is. */
+  model?: { provider: string; url: string };
   /** Never returns from this call of the store, and says so. */
   hang?: { when: 'before' | 'after'; operation: StoreOperation; call: number };
 }
@@ -24,7 +25,7 @@ const options: WorkerProcessOptions = JSON.parse(process.argv[2] ?? '{}');
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 const store = await openStore({ url: options.url });
 const worker = await createWorker({
-  agents: crashAgents(options.files, options.model),
+  agents: crashAgents(options.files, options.model && (await wireModel(options.model))),
   store: options.hang === undefined ? store : hanging(store, options.hang),
   taskQueue: options.taskQueue,
   connection: await NativeConnection.connect({ address: options.place.address }),
@@ -36,6 +37,14 @@ console.log('polling');
 // It is killed before it could write its part of the cache, which makes the next start quicker.
 flushCompileCache();
 await running;
+
+/** Loaded only where it is asked: the packages of all providers take as long as the rest of the process. */
+async function wireModel({ provider, url }: NonNullable<WorkerProcessOptions['model']>): Promise<BaseLlm> {
+  const { WIRE_PROVIDERS } = await import('./wire/providers.ts');
+  const found = WIRE_PROVIDERS.find(({ name }) => name === provider);
+  if (found === undefined) throw new Error(`no wire provider ${provider}`);
+  return found.model(url);
+}
 
 function hanging(actual: Store, { when, operation, call }: NonNullable<WorkerProcessOptions['hang']>): Store {
   let calls = 0;
