@@ -7,6 +7,7 @@ import { getLogger, setLogger } from '../../src/logger.ts';
 import { FunctionTool } from '../../src/tools/function-tool.ts';
 import { LoadMcpResourceTool } from '../../src/tools/mcp/load-mcp-resource-tool.ts';
 import { answersOf, askedIn } from '../../src/tools/mcp/mcp-questions.ts';
+import type { McpToolOptions } from '../../src/tools/mcp/mcp-tool.ts';
 import { MCPToolset, type MCPToolsetOptions } from '../../src/tools/mcp/mcp-toolset.ts';
 import { withConfirmation } from '../../src/tools/with-confirmation.ts';
 import { callOf, contextWith, emptyRequest } from '../definitions/tool-context.ts';
@@ -544,9 +545,35 @@ describe('bad input', () => {
       { type: 'StreamableHTTPConnectionParams', url: 'http://x' },
       { principal: 'x' },
     ],
+    [
+      'McpDesk: options.defaults.timeuot: unknown option; did you mean "timeout"?',
+      { type: 'StreamableHTTPConnectionParams', url: 'http://x' },
+      { defaults: { timeuot: '1m' } },
+    ],
+    [
+      'McpDesk: options.tools.search.timeout: ',
+      { type: 'StreamableHTTPConnectionParams', url: 'http://x' },
+      { tools: { list: {}, search: { timeout: 'soon' } } },
+    ],
+    [
+      'McpDesk: options.tools.search: expected an object, got number',
+      { type: 'StreamableHTTPConnectionParams', url: 'http://x' },
+      { tools: { search: 5 } },
+    ],
     ['options.pool', { type: 'StreamableHTTPConnectionParams', url: 'http://x' }, { pool: 1 }],
   ])('%s is named [mcp.input]', (problem, params, options) => {
-    expect(() => new MCPToolset(params as never, [], undefined, options as never)).toThrow(problem);
+    class McpDesk extends MCPToolset {}
+    expect(() => new McpDesk(params as never, [], undefined, options as never)).toThrow(problem);
+  });
+
+  test('options of a tool are checked together with those of all [mcp.input]', () => {
+    const made = (defaults: McpToolOptions) =>
+      new MCPToolset({ type: 'StreamableHTTPConnectionParams', url: 'http://x' }, [], undefined, {
+        defaults,
+        tools: { pay: { approval: { approvers: ['mira'] } } },
+      });
+    expect(() => made({ requireConfirmation: true })).not.toThrow();
+    expect(() => made({})).toThrow('MCPToolset: options.tools.pay.approval: the tool never asks');
   });
 
   test('a filter and options that name no tool of the server are told once [mcp.input]', async () => {
