@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 beforeEach(() => {
   for (const server of [modern, legacy]) {
-    Object.assign(server, { task: { status: 'working' }, effects: 0, answersCall: undefined });
+    Object.assign(server, { task: { status: 'working' }, effects: 0, answersCall: undefined, refusesLate: false });
     server.asked.length = 0;
   }
 });
@@ -154,6 +154,17 @@ describe('a call that a server makes a task', () => {
     expect(looks).toBeLessThan(10);
     await env.client.interrupt(turn.names);
     await turn.handle.result();
+  });
+
+  test('has its result although a person answers after its end [mcp.tasks]', async () => {
+    modern.refusesLate = true;
+    modern.task = { status: 'input_required', inputRequests: { size: question('Which size?') } };
+    const turn = await started('modern');
+    const { requestId } = await asked(turn.names);
+    modern.task = { status: 'completed', result: rendered };
+    await env.client.approvals.provideInput({ ...turn.names, requestId }, { response: { size: '4K' } });
+    expect((await turn.ended()).said).toContain('"output":"rendered"');
+    expect(modern.of('tasks/update')).toHaveLength(1);
   });
 
   test('is cancelled with its call [mcp.tasks]', async () => {

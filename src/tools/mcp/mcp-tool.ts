@@ -21,7 +21,7 @@ import { McpRefused } from './mcp-errors.ts';
 import { answersOf, askedIn, type McpQuestions, MOST_ROUNDS } from './mcp-questions.ts';
 import { resultOf } from './mcp-result.ts';
 import type { MCPSessionManager, McpUse } from './mcp-session-manager.ts';
-import type { McpTask } from './mcp-task.ts';
+import { isOver, type McpTask } from './mcp-task.ts';
 import { recorded, recordedBefore, TaskOfCall } from './task-of-call.ts';
 
 /** Options of a tool of a server, as of any other tool. Its name and its parameters are the server's. */
@@ -286,10 +286,6 @@ export class MCPTool extends BaseTool {
 }
 
 const ENDED: Readonly<Record<string, string>> = { failed: 'failed', cancelled: 'been cancelled' };
-
-function isOver({ status }: McpTask): boolean {
-  return status !== 'working' && status !== 'input_required';
-}
 
 function callKey(round: number): string {
   return `mcp/${round}`;

@@ -4,7 +4,7 @@ import type { McpTaskReference } from './mcp-answer.ts';
 import type { MCPConnection } from './mcp-connection.ts';
 import { McpRefused } from './mcp-errors.ts';
 import { answersOf, askedIn, type McpQuestions, MOST_ROUNDS } from './mcp-questions.ts';
-import type { McpTask } from './mcp-task.ts';
+import { isOver, type McpTask } from './mcp-task.ts';
 
 /** A task, and what its server asks. */
 interface SeenTask extends McpTask {
@@ -43,7 +43,7 @@ export class TaskOfCall {
       if ('answer' in seen) return seen.answer;
       const { inputResponses = {} } = await answersOf(seen.kept, this.#context, this.#tool);
       const update = async () => {
-        await this.#use((connection) => connection.updateTask(this.#reference, inputResponses));
+        await this.#update(inputResponses);
         return true;
       };
       await (this.#context.functionCallId === undefined
@@ -83,9 +83,22 @@ export class TaskOfCall {
     );
   }
 
+  async #task(): Promise<McpTask> {
+    return await this.#use((connection) => connection.task(this.#reference));
+  }
+
+  /** A task that has ended while a person was asked takes no answer: the next look finds its result. */
+  async #update(inputResponses: object): Promise<void> {
+    try {
+      await this.#use((connection) => connection.updateTask(this.#reference, inputResponses));
+    } catch (error) {
+      if (!isOver(await this.#task())) throw error;
+    }
+  }
+
   /** A server may ask for what it was told a moment ago. */
   async #seen(answered: ReadonlySet<string>): Promise<SeenTask> {
-    const task = await this.#use((connection) => connection.task(this.#reference));
+    const task = await this.#task();
     if (task.status !== 'input_required') return task;
     const open = Object.entries(task.inputRequests ?? {}).filter(([key]) => !answered.has(key));
     if (open.length === 0) return task;
