@@ -13,7 +13,7 @@ export interface McpQuestions {
 }
 
 /** Rounds of questions of one call, or of its task. */
-export const MOST_ROUNDS = 20;
+const MOST_ROUNDS = 20;
 /** Questions of one round. */
 const MOST_QUESTIONS = 10;
 /** Characters of a server's state. */
@@ -24,11 +24,14 @@ const LONGEST_QUESTION = 32 * 1024;
 /**
  * The questions of an answer; undefined for one that asks nothing.
  *
- * @throws McpRefused for too many or too long ones.
+ * @param round of the call or of its task, from 1.
+ * @throws McpRefused for too many or too long ones, and too many rounds.
  */
-export function askedIn(answer: McpAnswer): McpQuestions | undefined {
+export function askedIn(answer: McpAnswer, round = 1): McpQuestions | undefined {
   const { resultType, inputRequests = {}, requestState } = answer;
   if (resultType !== 'input_required') return undefined;
+  if (round > MOST_ROUNDS)
+    throw new McpRefused(`the MCP server asks in more than ${MOST_ROUNDS} rounds about one call`);
   const questions = Object.entries(inputRequests);
   if (questions.length > MOST_QUESTIONS) {
     throw new McpRefused(
