@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { serve } from '@hono/node-server';
 import {
+  type JSONRPCRequest,
   McpServer,
   type ServerContext,
+  UrlElicitationRequiredError,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
@@ -19,7 +21,13 @@ export interface AskingServer extends AsyncDisposable {
   asked: string[];
   /** Answers, in the order in which they came; an error is its message. */
   told: (Told | string)[];
+  /** Calls of its tools, in order. */
+  calls: Record<string, unknown>[];
+  /** Whether the person has opened its page. */
+  isVisited: boolean;
 }
+
+type State = Pick<AskingServer, 'asked' | 'told' | 'calls' | 'isVisited'>;
 
 const FORM = {
   type: 'object' as const,
@@ -34,7 +42,7 @@ const PATIENCE = 600_000;
 
 /** An MCP server of the revision 2025-11-25, of the official package, over Streamable HTTP. It asks on the open connection. */
 export async function startAskingServer(): Promise<AskingServer> {
-  const state: Pick<AskingServer, 'asked' | 'told'> = { asked: [], told: [] };
+  const state: State = { asked: [], told: [], calls: [], isVisited: false };
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
   const opened = async () => {
     const transport = new WebStandardStreamableHTTPServerTransport({
@@ -50,6 +58,10 @@ export async function startAskingServer(): Promise<AskingServer> {
       port: 0,
       hostname: '127.0.0.1',
       fetch: async (request) => {
+        if (request.method === 'POST') {
+          const { method, params } = (await request.clone().json()) as JSONRPCRequest;
+          if (method === 'tools/call') state.calls.push({ ...params });
+        }
         const session = sessions.get(request.headers.get('mcp-session-id') ?? '');
         return await (session ?? (await opened())).handleRequest(request);
       },
@@ -68,7 +80,8 @@ export async function startAskingServer(): Promise<AskingServer> {
   });
 }
 
-function serverOf({ asked, told }: Pick<AskingServer, 'asked' | 'told'>): McpServer {
+function serverOf(state: State): McpServer {
+  const { asked, told } = state;
   const server = new McpServer({ name: 'desk', version: '1.0.0' });
   const inputSchema = z.object({ day: z.string() });
   const book =
@@ -93,5 +106,11 @@ function serverOf({ asked, told }: Pick<AskingServer, 'asked' | 'told'>): McpSer
   server.registerTool('book', { description, inputSchema }, book(true));
   // As servers of the official package ask: on the stream beside all calls.
   server.registerTool('book_beside', { description, inputSchema }, book(false));
+  server.registerTool('read_mail', { description: 'Reads mail.', inputSchema: z.object({}) }, () => {
+    if (state.isVisited) return { content: [{ type: 'text', text: 'No mail.' }] };
+    const message = 'Allow the desk to read your mail.';
+    const url = 'https://mail.example.com/allow?desk=1';
+    throw new UrlElicitationRequiredError([{ mode: 'url', elicitationId: 'e-1', message, url }]);
+  });
   return server;
 }

@@ -58,6 +58,8 @@ afterAll(async () => {
 async function asked(app: string, calls = [call('book', { day: 'friday' })]) {
   server.asked.length = 0;
   server.told.length = 0;
+  server.calls.length = 0;
+  server.isVisited = false;
   env.gemini.reset([calls, text('Booked.')]);
   const names = { app, userId: 'ada', sessionId: `${app}-${crypto.randomUUID()}` };
   const handle = await env.client.sendMessage({ ...names, message: 'a table' });
@@ -238,6 +240,31 @@ test('an agent below another one asks, and its answer finds the way [mcp.held]',
   await env.client.approvals.provideInput({ requestId }, { response: { people: 3 } });
   expect(await handle.result()).toMatchObject({ status: 'completed', text: 'It is booked.' });
   expect(server.told).toEqual([{ action: 'accept', content: { people: 3 } }]);
+});
+
+test('a call that a server takes only after its page was opened ends, and any worker makes it again once the person says so [mcp.input]', async () => {
+  const { names, told } = await asked('patient', [call('read_mail', {})]);
+  const { requestId, hint, payload } = await requestOf(names, 'input');
+  const url = 'https://mail.example.com/allow?desk=1';
+  expect(hint).toBe(`Allow the desk to read your mail.\n\nOpen ${url}, and answer once you are done there.`);
+  expect(payload).toEqual({ url });
+  await env.restartWorker();
+  server.isVisited = true;
+  await env.client.approvals.provideInput({ ...names, requestId }, { response: { done: true } });
+  expect((await told()).contents).toContain('No mail.');
+  const [first, ...again] = server.calls;
+  expect(again).toHaveLength(1);
+  expect(Object.keys(again[0] ?? {})).toEqual(Object.keys(first ?? {}));
+});
+
+test('a call whose page the person does not open is not made again, and the model hears so [mcp.input]', async () => {
+  const { names, told } = await asked('patient', [call('read_mail', {})]);
+  const { requestId } = await requestOf(names, 'input');
+  await env.client.approvals.provideInput({ ...names, requestId }, { response: { done: false } });
+  expect((await told()).contents).toContain(
+    "the person says that it isn't done: the call was not made again",
+  );
+  expect(server.calls).toHaveLength(1);
 });
 
 test('a signal that names another call, too many questions or none opens nothing [mcp.held.forged]', async () => {

@@ -7,6 +7,7 @@ import { getLogger, setLogger } from '../../src/logger.ts';
 import { FunctionTool } from '../../src/tools/function-tool.ts';
 import { LoadMcpResourceTool } from '../../src/tools/mcp/load-mcp-resource-tool.ts';
 import { answersOf, askedIn } from '../../src/tools/mcp/mcp-questions.ts';
+import type { McpToolOptions } from '../../src/tools/mcp/mcp-tool.ts';
 import { MCPToolset, type MCPToolsetOptions } from '../../src/tools/mcp/mcp-toolset.ts';
 import { withConfirmation } from '../../src/tools/with-confirmation.ts';
 import { callOf, contextWith, emptyRequest } from '../definitions/tool-context.ts';
@@ -43,6 +44,11 @@ const toolsAsText =
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":${tools}}}`);
   };
+const needsPages = (data: unknown) => (response: ServerResponse, id: unknown) => {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  const error = { code: -32_042, message: 'log in first', data };
+  response.end(JSON.stringify({ jsonrpc: '2.0', id, error }));
+};
 const plain = { type: 'object', properties: {} };
 const listed = (...tools: object[]) => ({ 'tools/list': { tools } });
 const lineOf = async (work: () => Promise<unknown>) => {
@@ -128,6 +134,55 @@ describe('a server that', () => {
     expect(JSON.stringify(answers)).toBe(
       '{"inputResponses":{"__proto__":{"action":"accept","content":{"size":"large"}}}}',
     );
+  });
+
+  const page = (more: object = {}) => ({
+    mode: 'url',
+    message: 'Log in.',
+    url: 'https://x.example',
+    ...more,
+  });
+  test.each<[string, unknown, string]>([
+    ['nothing', undefined, 'refused the request: log in first'],
+    ['no list', { elicitations: 'all' }, 'refused the request: log in first'],
+    ['an empty list', { elicitations: [] }, 'refused the request: log in first'],
+    ['a form', { elicitations: [page(), page({ mode: 'form' })] }, 'refused the request: log in first'],
+    ['null', { elicitations: [null] }, 'refused the request: log in first'],
+    ['a script', { elicitations: [page({ url: 'javascript:alert(1)' })] }, 'none of http or https'],
+    ['a url of no text', { elicitations: [page({ url: 7 })] }, 'none of http or https'],
+    ['too many', { elicitations: Array.from({ length: 11 }, () => page()) }, 'asks 11 questions at once'],
+    ['too long a one', { elicitations: [page({ message: 'x'.repeat(40_000) })] }, 'more than 32768'],
+  ])('wants pages opened, and sends %s, gets its call refused [mcp.hostile]', async (_, data, words) => {
+    const { server, toolset } = await open({
+      ...listed({ name: 'read', inputSchema: plain }),
+      'tools/call': needsPages(data),
+    });
+    const [read] = await toolset.getTools();
+    const run = read?.runAsync({ args: {}, toolContext: contextWith() });
+    await expect(run).rejects.toMatchObject({
+      code: 'HOLDFAST_MCP_REFUSED',
+      message: expect.stringContaining(words),
+    });
+    expect(server.asked.filter((method) => method === 'tools/call')).toHaveLength(1);
+  });
+
+  test('asks in twenty rounds is answered, and in one more is refused [mcp.hostile]', async () => {
+    let rounds = 20;
+    const { toolset } = await open({
+      ...listed({ name: 'read', inputSchema: plain }),
+      'tools/call': (response, id) => {
+        rounds -= 1;
+        if (rounds >= 0) return needsPages({ elicitations: [page()] })(response, id);
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } }));
+      },
+    });
+    const [read] = await toolset.getTools();
+    const toolContext = Object.assign(contextWith(), { requestInput: async () => ({ done: true }) });
+    await read?.runAsync({ args: {}, toolContext });
+    expect(rounds).toBe(-1);
+    rounds = 21;
+    await expect(read?.runAsync({ args: {}, toolContext })).rejects.toThrow('in more than 20 rounds');
   });
 
   test('lies about schemas loses those tools, and no others [mcp.hostile]', async () => {
@@ -544,9 +599,35 @@ describe('bad input', () => {
       { type: 'StreamableHTTPConnectionParams', url: 'http://x' },
       { principal: 'x' },
     ],
+    [
+      'McpDesk: options.defaults.timeuot: unknown option; did you mean "timeout"?',
+      { type: 'StreamableHTTPConnectionParams', url: 'http://x' },
+      { defaults: { timeuot: '1m' } },
+    ],
+    [
+      'McpDesk: options.tools.search.timeout: ',
+      { type: 'StreamableHTTPConnectionParams', url: 'http://x' },
+      { tools: { list: {}, search: { timeout: 'soon' } } },
+    ],
+    [
+      'McpDesk: options.tools.search: expected an object, got number',
+      { type: 'StreamableHTTPConnectionParams', url: 'http://x' },
+      { tools: { search: 5 } },
+    ],
     ['options.pool', { type: 'StreamableHTTPConnectionParams', url: 'http://x' }, { pool: 1 }],
   ])('%s is named [mcp.input]', (problem, params, options) => {
-    expect(() => new MCPToolset(params as never, [], undefined, options as never)).toThrow(problem);
+    class McpDesk extends MCPToolset {}
+    expect(() => new McpDesk(params as never, [], undefined, options as never)).toThrow(problem);
+  });
+
+  test('options of a tool are checked together with those of all [mcp.input]', () => {
+    const made = (defaults: McpToolOptions) =>
+      new MCPToolset({ type: 'StreamableHTTPConnectionParams', url: 'http://x' }, [], undefined, {
+        defaults,
+        tools: { pay: { approval: { approvers: ['mira'] } } },
+      });
+    expect(() => made({ requireConfirmation: true })).not.toThrow();
+    expect(() => made({})).toThrow('MCPToolset: options.tools.pay.approval: the tool never asks');
   });
 
   test('a filter and options that name no tool of the server are told once [mcp.input]', async () => {

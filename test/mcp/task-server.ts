@@ -23,6 +23,8 @@ export interface TaskServer extends AsyncDisposable {
   result: Record<string, unknown>;
   /** The effects of its only tool. */
   effects: number;
+  /** Whether it refuses answers to the questions of a task that has ended. */
+  refusesLate: boolean;
   /** Its answer to a call, if not a task. */
   answersCall: Record<string, unknown> | undefined;
 }
@@ -46,6 +48,7 @@ export async function startTaskServer(revision: '2025-11-25' | '2026-07-28'): Pr
     result: { content: [{ type: 'text', text: 'rendered' }] } as Record<string, unknown>,
     answersCall: undefined as Record<string, unknown> | undefined,
     effects: 0,
+    refusesLate: false,
     asked: [] as TaskRequest[],
   };
   const standing = () => {
@@ -83,7 +86,11 @@ export async function startTaskServer(revision: '2025-11-25' | '2026-07-28'): Pr
     },
     'tasks/get': () => complete(standing()),
     'tasks/result': () => (isModern ? undefined : state.result),
-    'tasks/update': () => (isModern ? complete({}) : undefined),
+    'tasks/update': () => {
+      const { status }: Record<string, unknown> = state.refusesLate ? standing() : {};
+      if (status === 'completed') throw new Error('the task is over');
+      return isModern ? complete({}) : undefined;
+    },
     'tasks/cancel': () => complete(isModern ? {} : { ...standing(), status: 'cancelled' }),
   };
   let sessions = 0;

@@ -35,7 +35,12 @@ afterAll(async () => {
 });
 beforeEach(() => {
   for (const server of [modern, legacy]) {
-    Object.assign(server, { task: { status: 'working' }, effects: 0, answersCall: undefined });
+    Object.assign(server, {
+      task: { status: 'working' },
+      effects: 0,
+      answersCall: undefined,
+      refusesLate: false,
+    });
     server.asked.length = 0;
   }
 });
@@ -154,6 +159,40 @@ describe('a call that a server makes a task', () => {
     expect(looks).toBeLessThan(10);
     await env.client.interrupt(turn.names);
     await turn.handle.result();
+  });
+
+  test('has its result although a person answers after its end [mcp.tasks]', async () => {
+    modern.refusesLate = true;
+    modern.task = { status: 'input_required', inputRequests: { size: question('Which size?') } };
+    const turn = await started('modern');
+    const { requestId } = await asked(turn.names);
+    modern.task = { status: 'completed', result: rendered };
+    await env.client.approvals.provideInput({ ...turn.names, requestId }, { response: { size: '4K' } });
+    expect((await turn.ended()).said).toContain('"output":"rendered"');
+    expect(modern.of('tasks/update')).toHaveLength(1);
+  });
+
+  test('asks in twenty rounds, and in one more is refused [mcp.tasks]', async () => {
+    const toolset = new MCPToolset({ type: 'StreamableHTTPConnectionParams', url: modern.url });
+    let rounds = 20;
+    modern.task = () => {
+      rounds -= 1;
+      if (rounds < 0) return { status: 'completed', result: rendered };
+      return { status: 'input_required', inputRequests: { [`size-${rounds}`]: question('Which size?') } };
+    };
+    try {
+      const [tool] = await toolset.getTools();
+      const toolContext = Object.assign(contextWith(), { requestInput: async () => ({ size: '4K' }) });
+      const run = async () => await tool?.runAsync({ args: {}, toolContext });
+      // The answer to the call looks at the task, too.
+      rounds = 21;
+      expect(await run()).toEqual({ output: 'rendered' });
+      expect(modern.of('tasks/update')).toHaveLength(20);
+      rounds = 22;
+      await expect(run()).rejects.toThrow('in more than 20 rounds');
+    } finally {
+      await toolset.close();
+    }
   });
 
   test('is cancelled with its call [mcp.tasks]', async () => {

@@ -195,6 +195,9 @@ describe('operations', () => {
     await expect(names({ include: { tags: ['pet'] } })).rejects.toThrow(
       'include.tags: no tag "pet"; did you mean "pets"?',
     );
+    const include = { paths: ['/cats'] };
+    for (const options of [{ include }, { include, options: {} }, { include, options: () => ({}) }])
+      await expect(names(options)).rejects.toThrow('include: no operation is chosen');
     await expect(names({ options: { adPet: {} } })).rejects.toThrow('options: no operation "adPet"');
     await expect(names({ maxOperations: 2 })).rejects.toThrow('3 operations are chosen');
   });

@@ -9,6 +9,8 @@ export interface McpAnswer {
   resultType?: unknown;
   inputRequests?: Readonly<Record<string, unknown>>;
   requestState?: string;
+  /** The server hears of the answers by itself: the call is made again as it was. */
+  hearsAnswers?: true;
   /** The call goes on as this task. */
   task?: McpTaskReference;
 }

@@ -25,6 +25,7 @@ import {
 } from './mcp-answer.ts';
 import { type AskedByServer, CallsUnderWay } from './mcp-elicitations.ts';
 import { isGone, McpRefused, secretsOf, serverFailed, taskFailed, unanswered } from './mcp-errors.ts';
+import { askedByError } from './mcp-questions.ts';
 import { begunTask, type McpTask, TASKS_EXTENSION, taskOf, withTaskInMeta } from './mcp-task.ts';
 import { Flood, isSession, loadMcpClient, transportOf } from './mcp-transport.ts';
 
@@ -220,7 +221,9 @@ export class MCPConnection {
       );
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      throw this.#failed(error, !isIdempotent);
+      const asked = askedByError(error);
+      if (asked === undefined) throw this.#failed(error, !isIdempotent);
+      return asked;
     }
     const begun = begunTask(answer);
     if (begun === undefined) return this.#withoutSecrets(answer);

@@ -1,6 +1,7 @@
 import { isRecord } from '../../protocol/json.ts';
 import type { JsonSchemaObject } from '../../schema/compiled-schema.ts';
 import { kindOf } from '../../schema/kind-of.ts';
+import { thrownField } from '../../schema/thrown-message.ts';
 import type { Context } from '../context.ts';
 import type { McpAnswer, McpReplies } from './mcp-answer.ts';
 import { McpRefused } from './mcp-errors.ts';
@@ -10,10 +11,11 @@ export interface McpQuestions {
   resultType: 'input_required';
   inputRequests: Record<string, unknown>;
   requestState?: string;
+  hearsAnswers?: true;
 }
 
 /** Rounds of questions of one call, or of its task. */
-export const MOST_ROUNDS = 20;
+const MOST_ROUNDS = 20;
 /** Questions of one round. */
 const MOST_QUESTIONS = 10;
 /** Characters of a server's state. */
@@ -24,11 +26,14 @@ const LONGEST_QUESTION = 32 * 1024;
 /**
  * The questions of an answer; undefined for one that asks nothing.
  *
- * @throws McpRefused for too many or too long ones.
+ * @param round of the call or of its task, from 1.
+ * @throws McpRefused for too many or too long ones, and too many rounds.
  */
-export function askedIn(answer: McpAnswer): McpQuestions | undefined {
-  const { resultType, inputRequests = {}, requestState } = answer;
+export function askedIn(answer: McpAnswer, round = 1): McpQuestions | undefined {
+  const { resultType, inputRequests = {}, requestState, hearsAnswers } = answer;
   if (resultType !== 'input_required') return undefined;
+  if (round > MOST_ROUNDS)
+    throw new McpRefused(`the MCP server asks in more than ${MOST_ROUNDS} rounds about one call`);
   const questions = Object.entries(inputRequests);
   if (questions.length > MOST_QUESTIONS) {
     throw new McpRefused(
@@ -43,7 +48,22 @@ export function askedIn(answer: McpAnswer): McpQuestions | undefined {
     resultType: 'input_required',
     inputRequests: Object.fromEntries(questions),
     ...(requestState === undefined ? {} : { requestState }),
+    ...(hearsAnswers === true ? { hearsAnswers } : {}),
   };
+}
+
+/** `URLElicitationRequiredError` of MCP 2025-11-25. */
+const PAGES_ARE_REQUIRED = -32_042;
+
+/** The questions of an error by which a server takes a call only after a person has opened pages; undefined for any other error. */
+export function askedByError(error: unknown): McpAnswer | undefined {
+  const data = thrownField(error, 'data');
+  if (thrownField(error, 'code') !== PAGES_ARE_REQUIRED || !isRecord(data)) return undefined;
+  const given: readonly unknown[] = Array.isArray(data.elicitations) ? data.elicitations : [];
+  const pages = given.filter((each) => isRecord(each) && each.mode === 'url');
+  if (pages.length === 0 || pages.length < given.length) return undefined;
+  const asked = pages.map((params, index) => [`${index}`, { method: 'elicitation/create', params }]);
+  return { resultType: 'input_required', inputRequests: Object.fromEntries(asked), hearsAnswers: true };
 }
 
 /** @throws McpRefused */
@@ -55,17 +75,24 @@ export function assertShort(question: unknown): void {
 /**
  * Asks people the questions of a server, one after another. The call waits for each.
  *
- * @throws McpRefused for a question of a kind that nobody is asked here.
+ * @throws McpRefused for a question of a kind that nobody is asked here, and for a page that isn't opened where the call depends on it.
  */
 export async function answersOf(
-  { inputRequests, requestState }: McpQuestions,
+  { inputRequests, requestState, hearsAnswers }: McpQuestions,
   context: Context,
   tool: string,
 ): Promise<McpReplies> {
   const answers: [string, unknown][] = [];
   for (const [key, request] of Object.entries(inputRequests)) {
-    answers.push([key, await answerTo(request, context, tool)]);
+    const answer = await answerTo(request, context, tool);
+    if (hearsAnswers && answer.action !== 'accept') {
+      throw new McpRefused(
+        `the MCP server takes a call of ${tool} only after a person has opened a page, and the person says that it isn't done: the call was not made again`,
+      );
+    }
+    answers.push([key, answer]);
   }
+  if (hearsAnswers) return {};
   return {
     // A key may be `__proto__`.
     ...(answers.length > 0 ? { inputResponses: Object.fromEntries(answers) } : {}),
@@ -73,7 +100,7 @@ export async function answersOf(
   };
 }
 
-async function answerTo(request: unknown, context: Context, tool: string): Promise<unknown> {
+async function answerTo(request: unknown, context: Context, tool: string): Promise<McpElicited> {
   const { method, params } = isRecord(request) ? request : {};
   if (method !== 'elicitation/create' || !isRecord(params)) {
     const asked = typeof method === 'string' ? method.slice(0, 100) : kindOf(method);

@@ -62,6 +62,10 @@ export function taskOf(value: unknown): McpTask {
   };
 }
 
+export function isOver({ status }: McpTask): boolean {
+  return status !== 'working' && status !== 'input_required';
+}
+
 function idOf(taskId: unknown): string {
   if (typeof taskId !== 'string' || taskId === '' || taskId.length > LONGEST_ID) {
     throw new McpRefused(

@@ -18,10 +18,10 @@ import type { McpAnswer, McpTaskReference } from './mcp-answer.ts';
 import type { McpCall, McpProgress, McpToolDefinition } from './mcp-connection.ts';
 import { McpElicitations } from './mcp-elicitations.ts';
 import { McpRefused } from './mcp-errors.ts';
-import { answersOf, askedIn, type McpQuestions, MOST_ROUNDS } from './mcp-questions.ts';
+import { answersOf, askedIn, type McpQuestions } from './mcp-questions.ts';
 import { resultOf } from './mcp-result.ts';
 import type { MCPSessionManager, McpUse } from './mcp-session-manager.ts';
-import type { McpTask } from './mcp-task.ts';
+import { isOver, type McpTask } from './mcp-task.ts';
 import { recorded, recordedBefore, TaskOfCall } from './task-of-call.ts';
 
 /** Options of a tool of a server, as of any other tool. Its name and its parameters are the server's. */
@@ -144,7 +144,7 @@ export class MCPTool extends BaseTool {
     const kept = await keptFromRunning(this, request);
     if (kept !== undefined) return kept;
     let answers: McpCall['answers'];
-    for (let round = 1; round <= MOST_ROUNDS; round += 1) {
+    for (let round = 1; ; round += 1) {
       const given = answers;
       const questions = new McpElicitations(toolContext, {
         tool: this.name,
@@ -159,27 +159,23 @@ export class MCPTool extends BaseTool {
             await toolContext.once(sentKey(round), () => true);
           return await this.#called(request, args, { answers: given, questions });
         },
-        (answer) => answer.task ?? askedIn(answer),
+        (answer) => answer.task ?? askedIn(answer, round),
       );
       if ('answer' in called) return await resultOf(this.name, called.answer, this.#output, questions.notice);
       const { kept: asked } = called;
       if (asked.resultType === 'task') return await this.#begun(asked, toolContext);
       answers = await answersOf(asked, toolContext, this.name);
     }
-    throw new McpRefused(
-      `the MCP server asks in more than ${MOST_ROUNDS} rounds about a call of ${this.name}`,
-    );
   }
 
   /** A call that has become a task asks for the task. One whose questions nobody has answered yet asks them. */
   override goesOn(once: Readonly<Record<string, unknown>>): boolean {
-    for (let round = 1; round <= MOST_ROUNDS; round += 1) {
+    for (let round = 1; ; round += 1) {
       const entry = once[callKey(round)];
       const value = isRecord(entry) ? entry.value : undefined;
       if (!isRecord(value)) return round > 1 && once[sentKey(round)] === undefined;
       if (value.resultType === 'task') return true;
     }
-    return false;
   }
 
   /** The task is a job from now on, unless it is over. A context without a call has no jobs: there it is waited for. */
@@ -287,10 +283,6 @@ export class MCPTool extends BaseTool {
 
 const ENDED: Readonly<Record<string, string>> = { failed: 'failed', cancelled: 'been cancelled' };
 
-function isOver({ status }: McpTask): boolean {
-  return status !== 'working' && status !== 'input_required';
-}
-
 function callKey(round: number): string {
   return `mcp/${round}`;
 }
@@ -301,12 +293,11 @@ function sentKey(round: number): string {
 
 /** The task that the call has become. */
 async function taskReference(context: Context): Promise<McpTaskReference | undefined> {
-  for (let round = 1; round <= MOST_ROUNDS; round += 1) {
+  for (let round = 1; ; round += 1) {
     const kept = await recordedBefore<McpTaskReference | McpQuestions>(context, callKey(round));
     if (kept === undefined) return undefined;
     if (kept.resultType === 'task') return kept;
   }
-  return undefined;
 }
 
 /** Code that the model wrote, and a tool that runs outside of a turn, have no jobs. */

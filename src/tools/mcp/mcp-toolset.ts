@@ -3,6 +3,7 @@ import { digestOf } from '../../protocol/canonical-json.ts';
 import { shortDigest } from '../../protocol/identity.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
+import { DefinitionError } from '../../schema/definition-error.ts';
 import { assertInstalled } from '../../schema/installed-package.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
@@ -58,6 +59,8 @@ const FIELDS: readonly (keyof MCPToolsetOptions)[] = [
   'elicitationTimeout',
   'maxResponseBytes',
 ];
+/** By which options of tools are checked before a server is asked. */
+const ANY_TOOL: McpToolDefinition = { name: 'any_tool', inputSchema: { type: 'object' } };
 /** Characters of a name that models take. */
 const LONGEST_NAME = 64;
 /** Characters of a server's name of a tool in a warning. */
@@ -101,6 +104,7 @@ export class MCPToolset extends BaseToolset {
     this.#options = options;
     this.#server = shownServer(params);
     this.#sessions = new MCPSessionManager(params, options);
+    this.#checkToolOptions(owner);
   }
 
   override get name(): string {
@@ -207,6 +211,24 @@ export class MCPToolset extends BaseToolset {
         `the tool ${JSON.stringify(visibleExcerpt(definition.name, LONGEST_SHOWN))} of the MCP server ${this.#server} is left out: ${thrownMessage(error)}`,
       );
       return undefined;
+    }
+  }
+
+  /** A wrong option would leave the server's tools out, and be told only once they are listed. */
+  #checkToolOptions(owner: string): void {
+    const { defaults = {}, tools = {} } = this.#options;
+    const ofTools = Object.entries(tools).map(([name, own]) => [`options.tools.${name}`, own] as const);
+    for (const [field, own] of [['options.defaults', {}] as const, ...ofTools]) {
+      if (own !== undefined && !isRecord(own))
+        throw new DefinitionError({ owner, field, problem: `expected an object, got ${kindOf(own)}` });
+      try {
+        new MCPTool(ANY_TOOL, this.#sessions, ANY_TOOL.name, { ...defaults, ...own });
+      } catch (error) {
+        if (!(error instanceof DefinitionError)) throw error;
+        const { field: option, problem } = error;
+        const named = option === undefined ? field : `${field}.${option}`;
+        throw new DefinitionError({ owner, field: named, problem }, { cause: error });
+      }
     }
   }
 

@@ -2,9 +2,8 @@ import type { Context } from '../context.ts';
 import { RUN_AGAIN } from '../job-options.ts';
 import type { McpTaskReference } from './mcp-answer.ts';
 import type { MCPConnection } from './mcp-connection.ts';
-import { McpRefused } from './mcp-errors.ts';
-import { answersOf, askedIn, type McpQuestions, MOST_ROUNDS } from './mcp-questions.ts';
-import type { McpTask } from './mcp-task.ts';
+import { answersOf, askedIn, type McpQuestions } from './mcp-questions.ts';
+import { isOver, type McpTask } from './mcp-task.ts';
 
 /** A task, and what its server asks. */
 interface SeenTask extends McpTask {
@@ -38,12 +37,12 @@ export class TaskOfCall {
    */
   async asked(): Promise<McpTask> {
     const answered = new Set<string>();
-    for (let round = 1; round <= MOST_ROUNDS; round += 1) {
-      const seen = await recorded(this.#context, roundKey(round), () => this.#seen(answered), questionsOf);
+    for (let round = 1; ; round += 1) {
+      const seen = await this.#look(round, answered);
       if ('answer' in seen) return seen.answer;
       const { inputResponses = {} } = await answersOf(seen.kept, this.#context, this.#tool);
       const update = async () => {
-        await this.#use((connection) => connection.updateTask(this.#reference, inputResponses));
+        await this.#update(inputResponses);
         return true;
       };
       await (this.#context.functionCallId === undefined
@@ -51,7 +50,6 @@ export class TaskOfCall {
         : this.#context.once(answeredKey(round), update));
       for (const key of Object.keys(inputResponses)) answered.add(key);
     }
-    throw this.#askedTooOften();
   }
 
   /**
@@ -63,13 +61,12 @@ export class TaskOfCall {
    */
   async polled(): Promise<McpTask | typeof RUN_AGAIN> {
     const answered = new Set<string>();
-    for (let round = 1; round <= MOST_ROUNDS; round += 1) {
-      const seen = await recorded(this.#context, roundKey(round), () => this.#seen(answered), questionsOf);
+    for (let round = 1; ; round += 1) {
+      const seen = await this.#look(round, answered);
       if ('answer' in seen) return seen.answer;
       if ((await recordedBefore(this.#context, answeredKey(round))) === undefined) return RUN_AGAIN;
       for (const key of Object.keys(seen.kept.inputRequests)) answered.add(key);
     }
-    throw this.#askedTooOften();
   }
 
   /** @throws McpUnavailable, McpRefused */
@@ -77,19 +74,31 @@ export class TaskOfCall {
     await this.#use((connection) => connection.cancelTask(this.#reference));
   }
 
-  #askedTooOften(): McpRefused {
-    return new McpRefused(
-      `the MCP server asks in more than ${MOST_ROUNDS} rounds about the task of ${this.#tool}`,
-    );
+  async #task(): Promise<McpTask> {
+    return await this.#use((connection) => connection.task(this.#reference));
+  }
+
+  /** A task that has ended while a person was asked takes no answer: the next look finds its result. */
+  async #update(inputResponses: object): Promise<void> {
+    try {
+      await this.#use((connection) => connection.updateTask(this.#reference, inputResponses));
+    } catch (error) {
+      if (!isOver(await this.#task())) throw error;
+    }
+  }
+
+  async #look(round: number, answered: ReadonlySet<string>) {
+    return await recorded(this.#context, roundKey(round), () => this.#seen(round, answered), questionsOf);
   }
 
   /** A server may ask for what it was told a moment ago. */
-  async #seen(answered: ReadonlySet<string>): Promise<SeenTask> {
-    const task = await this.#use((connection) => connection.task(this.#reference));
+  async #seen(round: number, answered: ReadonlySet<string>): Promise<SeenTask> {
+    const task = await this.#task();
     if (task.status !== 'input_required') return task;
     const open = Object.entries(task.inputRequests ?? {}).filter(([key]) => !answered.has(key));
     if (open.length === 0) return task;
-    const questions = askedIn({ resultType: 'input_required', inputRequests: Object.fromEntries(open) });
+    const asking = { resultType: 'input_required', inputRequests: Object.fromEntries(open) };
+    const questions = askedIn(asking, round);
     return questions === undefined ? task : { ...task, questions };
   }
 }

@@ -156,7 +156,7 @@ export class OpenAPIToolset extends BaseToolset {
       await setImmediate();
       began = performance.now();
     }
-    if (operations.length > 0) this.#compareWith(seen);
+    this.#compareWith(seen);
     return tools;
   }
 
@@ -196,7 +196,7 @@ export class OpenAPIToolset extends BaseToolset {
 
   #chosen({ operations }: LoadedDocument): [string, LoadedOperation][] {
     const { prefix, toolFilter } = this;
-    const { include, exclude, maxOperations = 128, options } = this.#options;
+    const { include, exclude, maxOperations = 128 } = this.#options;
     const names = uniqueNames(operations, prefix);
     const all = operations.map((operation, index) => [names[index], operation] as [string, LoadedOperation]);
     assertNamesExist(this.name, all, this.#options, toolFilter);
@@ -216,9 +216,8 @@ export class OpenAPIToolset extends BaseToolset {
           `(tags: ${tags || 'none'}), or set maxOperations, which is ${maxOperations}`,
       });
     }
-    if (chosen.length === 0 && options === undefined) {
+    if (chosen.length === 0)
       throw new DefinitionError({ owner: this.name, field: 'include', problem: 'no operation is chosen' });
-    }
     return chosen;
   }
 
