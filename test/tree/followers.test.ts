@@ -368,7 +368,16 @@ describe('a follower of the root', () => {
   }
 
   test('is told live what agents write, call and stream, marked where they are below a call [tree.events]', async () => {
-    const source = tool({ name: 'source', description: 'd', execute: () => ({ found: 'it' }) });
+    const heard = Promise.withResolvers<void>();
+    const source = tool({
+      name: 'source',
+      description: 'd',
+      // Live text is told to those who listen by then: the follower has to find the reader first.
+      execute: async () => {
+        await heard.promise;
+        return { found: 'it' };
+      },
+    });
     const model = 'gemini-2.5-flash';
     const reader = new LlmAgent({ name: 'reader', model, instruction: 'I am reader.', tools: [source] });
     const writer = new LlmAgent({
@@ -385,7 +394,11 @@ describe('a follower of the root', () => {
     };
     const { client, names } = await open(root, script);
     const turn = await client.sendMessage({ ...names, message: 'go', runConfig: { streamingMode: 'sse' } });
-    const items = await all(turn.stream());
+    const items: StreamItem[] = [];
+    for await (const item of turn.stream()) {
+      items.push(item);
+      if (item.type === 'event' && item.holdfast !== undefined) heard.resolve();
+    }
     const textOf = (by: string) =>
       items.flatMap((item) => (item.type === 'text' && item.agent === by ? [item.text] : [])).join('');
     expect(textOf('reader')).toBe('it reads so');
