@@ -69,7 +69,7 @@ describe.each(Object.entries(SERVERS))('a bucket of %s', (name, serve) => {
       code: 'HOLDFAST_BUCKET_FAILED',
     });
     await bucket.remove(key);
-  }, 120_000);
+  });
 
   test('keeps what was written first [artifact.bucket]', async () => {
     // Keys of a folder are random, and nobody else writes there.
@@ -80,7 +80,7 @@ describe.each(Object.entries(SERVERS))('a bucket of %s', (name, serve) => {
       code: 'HOLDFAST_BUCKET_FAILED',
     });
     expect((await whole(bucket.read(key, { start: 0, end: 5 }))).toString()).toBe('first');
-  }, 120_000);
+  });
 
   test('has nothing of a write that was given up [artifact.bucket]', async () => {
     const key = randomUUID();
@@ -95,7 +95,7 @@ describe.each(Object.entries(SERVERS))('a bucket of %s', (name, serve) => {
     await expect(whole(bucket.read(key, { start: 0, end: 1 }))).rejects.toMatchObject({
       code: 'HOLDFAST_BUCKET_FAILED',
     });
-  }, 120_000);
+  });
 
   test('keeps artifacts, verified as they are read, and gives up those that nobody uses [artifact.bucket]', async () => {
     const bytes = new ArtifactBytes(store.blobs, { bucket });
@@ -108,5 +108,5 @@ describe.each(Object.entries(SERVERS))('a bucket of %s', (name, serve) => {
       ),
     ).toBe(true);
     expect(await store.blobs.find(blob)).toMatchObject({ bucket: bucket.url });
-  }, 120_000);
+  });
 });

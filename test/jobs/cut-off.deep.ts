@@ -76,7 +76,7 @@ test('a turn that is cancelled while the worker of its call dies: who does the j
   const [evidence] = await gatherJobs(stage, job.names);
   expect(evidence?.row).toMatchObject({ mode: 'started', status: 'cancelled' });
   expect(evidence?.notes.filter(({ what }) => what === 'told')).toHaveLength(1);
-}, 120_000);
+});
 
 test('a turn that is cancelled as its job was: who does the job is told [job.cancel]', async () => {
   await stage.worker.start();
@@ -91,4 +91,4 @@ test('a turn that is cancelled as its job was: who does the job is told [job.can
   const [evidence] = await gatherJobs(stage, job.names);
   expect(evidence?.row).toMatchObject({ status: 'cancelled', endedBy: 'operator' });
   expect(evidence?.notes.filter(({ what }) => what === 'told')).toHaveLength(1);
-}, 120_000);
+});

@@ -73,7 +73,7 @@ test('another worker goes on from the last details, also where the one between s
   expect(await turn.result).toMatchObject({ status: 'completed' });
   expect(runs).toEqual([undefined, { page: 41 }, { page: 41 }]);
   expect(await responsesOf(environment, turn.names)).toMatchObject([{ response: { from: { page: 41 } } }]);
-}, 60_000);
+});
 
 test('somebody else may end it while its tool runs: that outcome counts [job.inProcess]', async () => {
   const reached = Promise.withResolvers<void>();

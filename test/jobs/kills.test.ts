@@ -74,7 +74,7 @@ describe('a worker that is killed', () => {
         expect(scene.effects()).toEqual(['build from 0', 'build from 10']);
         expect(scene.told(1)).toEqual({ from: 10 });
       });
-    }, 120_000);
+    });
   }
 
   if (isDeep) {
@@ -98,6 +98,6 @@ describe('a worker that is killed', () => {
         expect(await turn.result()).toMatchObject({ status: 'completed' });
         expect(scene.told(1)).toEqual({ came: 'meanwhile' });
       });
-    }, 120_000);
+    });
   }
 });

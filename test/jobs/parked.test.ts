@@ -171,7 +171,7 @@ test('calls of one step wait side by side, and one of a later step waits as the 
   expect(responses.at(-1)).toEqual({ last: true });
   expect(gemini.requests).toHaveLength(3);
   expect(runs).toBe(3);
-}, 60_000);
+});
 
 test('what its tool has written before it parked is kept with the outcome [job.park]', async () => {
   tools.execute = (_args, { state }) => void state.set('ticket', 'T-7');

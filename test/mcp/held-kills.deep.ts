@@ -52,7 +52,7 @@ describe('a worker that is killed while a question of an MCP server stands open'
       await scene.client.approvals.provideInput({ ...scene.names, requestId }, { response });
     });
     expect(seen).toEqual({ asked: 2, told: [{ action: 'accept', content: response }] });
-  }, 120_000);
+  });
 
   test('finds the answer that came meanwhile [mcp.held.kill]', async () => {
     const seen = await play('retry', async (scene, { requestId, goOn }) => {
@@ -61,7 +61,7 @@ describe('a worker that is killed while a question of an MCP server stands open'
       await answered;
     });
     expect(seen).toEqual({ asked: 2, told: [{ action: 'accept', content: response }] });
-  }, 120_000);
+  });
 
   test('takes it away where the call is not repeated [mcp.held.kill]', async () => {
     const seen = await play('fail', async (scene, { goOn }) => {
@@ -69,7 +69,7 @@ describe('a worker that is killed while a question of an MCP server stands open'
       await until(() => expect(JSON.stringify(scene.told(1))).toContain('may have run'));
     });
     expect(seen).toEqual({ asked: 1, told: [] });
-  }, 120_000);
+  });
 });
 
 test('a worker whose only slot holds a question can take no answer, until the limit frees it [mcp.held.slots]', async () => {
@@ -103,4 +103,4 @@ test('a worker whose only slot holds a question can take no answer, until the li
   } finally {
     await environment.close();
   }
-}, 120_000);
+});

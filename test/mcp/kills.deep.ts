@@ -150,7 +150,7 @@ describe('a worker that is killed', () => {
       },
     );
     expect(farm.of('tools/call').map(({ params }) => params.requestState)).toEqual([undefined, 'state-1']);
-  }, 120_000);
+  });
 
   test('after its server has asked is replaced by another one, which sends what a signed link has answered meanwhile [mcp.tasks.kill]', async () => {
     await using _farm = farm;
@@ -173,7 +173,7 @@ describe('a worker that is killed', () => {
       [undefined, undefined],
       ['state-1', { size: { action: 'accept', content: { size: '4K' } } }],
     ]);
-  }, 120_000);
+  });
 });
 
 const PROGRAM = fileURLToPath(new URL('./killed-server-program.ts', import.meta.url));

@@ -90,7 +90,7 @@ beforeAll(async () => {
   );
   const rootAgent = new LlmAgent({ name: 'buyer', model: 'gemini-2.5-flash', tools: [toolset] });
   outer = await openTurnEnvironment({ apps: [new App({ name: 'office', rootAgent })] });
-}, 120_000);
+});
 beforeEach(() => {
   paid.length = 0;
   held.hold();

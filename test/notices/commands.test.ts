@@ -157,7 +157,7 @@ test('many notices are read page by page, named by the end of their ids, and tol
   await resendNotice(undefined, { ...place(), all: true, app: 'paged' }, output);
   await expect.poll(() => told.length, { timeout: 30_000 }).toBe(before + 2);
   expect(await environment.store.notices.listDeadNotices()).toEqual([]);
-}, 120_000);
+});
 
 test('a notice that is still being told is kept, and is not sent again [notice.dead]', async () => {
   gone = true;

@@ -200,7 +200,7 @@ if (isDeep) {
     await expect.poll(() => begun, { timeout: 60_000 }).toBeGreaterThan(1);
     until.resolve();
     await expect.poll(() => told, { timeout: 60_000 }).toBeGreaterThan(0);
-  }, 120_000);
+  });
 }
 
 test('are never told of an end while they are being told that it waits [notice.ended]', async () => {
@@ -222,7 +222,7 @@ test('are never told of an end while they are being told that it waits [notice.e
   goOn.resolve();
   await expect.poll(() => order, { timeout: 60_000 }).toContain('ended');
   expect(order).toEqual(['opening', 'opened', 'ended']);
-}, 120_000);
+});
 
 test('hear of requests whose turn was cancelled [notice.ended]', async () => {
   const told: string[] = [];
@@ -254,7 +254,7 @@ if (isDeep) {
     await expect.poll(() => told, { timeout: 60_000 }).toEqual(['approved', 'approved']);
     const dead = await environment.store.notices.listDeadNotices();
     expect(dead.filter(({ requestId }) => requestId === turn.requestId)).toEqual([]);
-  }, 120_000);
+  });
 }
 
 test('are told by a workflow of nothing that another app, user or session asks [notice.forged]', async () => {
@@ -288,7 +288,7 @@ test('are told by a workflow of nothing that another app, user or session asks [
   expect(told).toHaveLength(2);
   await turn.confirm();
   await turn.handle.result();
-}, 120_000);
+});
 
 if (isDeep) {
   test('hear of no escalation that the audit does not have [notice.forged]', async () => {
@@ -302,7 +302,7 @@ if (isDeep) {
     await turn.handle.result();
     expect(await forged.result()).toMatchObject({ status: 'unwanted' });
     expect(told).toHaveLength(1);
-  }, 120_000);
+  });
 }
 
 test('are asked by no workflow for more than Holdfast asks them for [notice.forged]', async () => {
@@ -355,7 +355,7 @@ test('that are in vain for one of several requests are told of the others [notic
   for (const { requestId } of waiting) expect(dead.includes(requestId)).toBe(requestId === vain);
   await turn.handle.cancel();
   await turn.handle.result().catch(() => undefined);
-}, 120_000);
+});
 
 test('are told although the activity of their turn is given up [notice.outlives]', async () => {
   let begun = 0;
@@ -384,7 +384,7 @@ test('are told although the activity of their turn is given up [notice.outlives]
   await expect.poll(() => told, { timeout: 60_000 }).toEqual([turn.requestId]);
   await turn.confirm();
   await turn.handle.result();
-}, 120_000);
+});
 
 if (isDeep) {
   test('lose none of their time to a store that is away [notice.outlives]', async () => {
@@ -408,7 +408,7 @@ if (isDeep) {
     await expect.poll(() => told, { timeout: 60_000 }).toEqual([turn.requestId]);
     await turn.confirm();
     await turn.handle.result();
-  }, 180_000);
+  });
 }
 
 if (isDeep) {
@@ -451,7 +451,7 @@ if (isDeep) {
     expect(await find()).toMatchObject({ error: 'the last attempt was lost with its worker' });
     await turn.confirm();
     await turn.handle.result();
-  }, 150_000);
+  });
 }
 
 test('say why they fail, without the secrets of addresses, in the log [notice.dead]', async () => {
@@ -471,7 +471,7 @@ test('say why they fail, without the secrets of addresses, in the log [notice.de
   expect(lines.join()).not.toContain('S3CRET');
   await turn.confirm();
   await turn.handle.result();
-}, 120_000);
+});
 
 /** The workflow that goes on with a turn's notice. */
 async function noticeOf(workflowId: string) {
@@ -521,7 +521,7 @@ if (isDeep) {
     expect(dead?.attempts).toBeGreaterThan(1);
     await turn.confirm();
     await turn.handle.result();
-  }, 120_000);
+  });
 }
 
 if (isDeep) {
@@ -542,7 +542,7 @@ if (isDeep) {
     expect(last - first).toBeGreaterThanOrEqual(2_900);
     await turn.confirm();
     await turn.handle.result();
-  }, 120_000);
+  });
 }
 
 async function deadOf(requestId: string) {

@@ -49,7 +49,7 @@ test('a ready-made store is made once, whoever is killed or comes at the same ti
   const again = await open('second');
   expect(await again.sessions.readEvents(names)).toHaveLength(2);
   await again.close();
-}, 60_000);
+});
 
 test('a folder of ready-made stores that can not be used is named [testing.environment]', async () => {
   const file = join(parent, 'file');

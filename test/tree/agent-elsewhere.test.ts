@@ -153,7 +153,7 @@ if (isDeep) {
     await scene.environment.client.interrupt(scene.names);
     expect(await turn.result()).toMatchObject({ status: 'interrupted' });
     expect(await scene.say('go on')).toMatchObject({ status: 'completed', text: 'And now?' });
-  }, 90_000);
+  });
 }
 
 if (isDeep) {

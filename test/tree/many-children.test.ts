@@ -31,7 +31,7 @@ beforeAll(async () => {
       await root.settle(step, index, { result: 'done' });
     }
   }
-}, 120_000);
+});
 afterAll(async () => {
   await store.close();
 });

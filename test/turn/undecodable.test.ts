@@ -248,7 +248,7 @@ describe('hostile payloads', () => {
         const result = await environment.run({ app: 'test', userId: 'ada', sessionId, message: 'hello' });
         expect(result.result).toMatchObject({ status: 'completed' });
       }
-    }, 120_000);
+    });
   }
 });
 

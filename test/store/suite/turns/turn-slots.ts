@@ -178,5 +178,5 @@ export function turnSlotSuite(store: () => PostgresStore): void {
       }),
       { numRuns: inTier(5, 15) },
     );
-  }, 120_000);
+  });
 }
