@@ -182,7 +182,7 @@ describe('the agent of a call that has to be approved runs by the approval alone
     expect(await refusal('holdfast.callModel', payer)).toBe(NOT_PROVEN);
     environment.gemini.reset(stepCalls([[{ name: 'clerk', args: { request: 'wire 7' } }]]));
     const other = await AskingTurn.start(environment, { app: 'bank' });
-    await expect.poll(() => saidTo(other), { timeout: 30_000 }).toEqual([{ text: 'wire 7' }]);
+    await expect.poll(() => saidTo(other)).toEqual([{ text: 'wire 7' }]);
     await other.result();
     const [found] = await environment.store.turns.listChildren(other.names);
     const { parent: session = '', callKey = '' } = found ?? {};

@@ -111,7 +111,7 @@ async function approved(request: ApprovalRow): Promise<Confirm & { attestation: 
 async function asksMore(): Promise<[AskingTurn, ApprovalRow]> {
   const [turn, request] = await asks('asking');
   await turn.confirm(await approved(request));
-  await expect.poll(async () => (await turn.pending())[0]?.kind, { timeout: 30_000 }).toBe('input');
+  await expect.poll(async () => (await turn.pending())[0]?.kind).toBe('input');
   const [question] = await turn.pending();
   return [turn, question as ApprovalRow];
 }
@@ -174,7 +174,7 @@ describe('whoever has Temporal alone changes no arguments that were approved [ap
       isFirst = true;
       environment.gemini.reset(stepCalls([[{ name: 'failing', args: { amount: 7, memo: MEMO } }]]));
       const turn = await AskingTurn.start(environment, { app: 'till' });
-      await expect.poll(() => isFirst, { timeout: 30_000 }).toBe(false);
+      await expect.poll(() => isFirst).toBe(false);
       const { events } = await turn.handle.fetchHistory();
       const scheduled = events?.findLast(
         (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'failing',
@@ -218,7 +218,7 @@ describe('whoever has Temporal alone [approval.proven]', () => {
   test('settles no call by a job that it has not, and asks hooks about nothing else', async () => {
     const [ordering, order] = await asks('order');
     await ordering.confirm(await approved(order));
-    await expect.poll(() => hooked, { timeout: 30_000 }).toEqual([41]);
+    await expect.poll(() => hooked).toEqual([41]);
     const jobId = jobIdOf(order.session, order.callKey);
     const look = { ...start(order, []), args: { value: { amount: EVIL } }, job: { do: 'wait', jobId } };
     expect(await foreigner.schedule('order', look)).toMatchObject({ refused: 'HOLDFAST_JOB_PENDING' });

@@ -177,6 +177,6 @@ test('a message that waits behind another one has the sender who has signed it [
     attestation: await signed(second),
   });
   await environment.client.interrupt(first);
-  await expect.poll(async () => (await requested(first))?.requester, { timeout: 30_000 }).toBe('bob');
+  await expect.poll(async () => (await requested(first))?.requester).toBe('bob');
   await environment.temporal.workflow.getHandle(sent.workflowId).terminate();
 });

@@ -73,10 +73,10 @@ describe('the export gateway of a file [auth.config]', () => {
     expect(await statusOf(url, 'agents.example.com')).toBe(401);
     expect(await statusOf(url, 'desk.example.com', key)).toBe(403);
     project.write('agents.ts', AGENTS.replace('agents.example.com', 'desk.example.com'));
-    await expect.poll(() => statusOf(url, 'desk.example.com', key), { timeout: 60_000 }).toBe(200);
+    await expect.poll(() => statusOf(url, 'desk.example.com', key)).toBe(200);
     expect(await statusOf(url, 'agents.example.com', key)).toBe(403);
     project.write('agents.ts', AGENTS);
-    await expect.poll(() => statusOf(url, 'agents.example.com', key), { timeout: 60_000 }).toBe(200);
+    await expect.poll(() => statusOf(url, 'agents.example.com', key)).toBe(200);
   });
 
   test('configures that of holdfast worker', async () => {

@@ -147,7 +147,7 @@ describe('the routes of a job', () => {
       const answer = await ask(`${url}/v1/jobs/${jobId}`, { headers: bearer(token) });
       return (await answer.json()) as Record<string, unknown>;
     };
-    await expect.poll(shown, { timeout: 20_000 }).toHaveProperty('deliveredSeq');
+    await expect.poll(shown).toHaveProperty('deliveredSeq');
     expect([...check.undocumented]).toEqual([]);
     expect(
       ['Job', 'OwnJob', 'JobAnswer', 'JobOutcome', 'JobProgress'].flatMap((name) => check.unanswered(name)),

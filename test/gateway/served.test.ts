@@ -220,7 +220,7 @@ describe('a served gateway', () => {
     );
     await once(socket, 'readable');
     socket.pause();
-    await expect.poll(() => isOver, { timeout: 30_000 }).toBe(true);
+    await expect.poll(() => isOver).toBe(true);
     expect(gateway.openStreams).toBe(0);
     // What the operating system takes for both ends of a connection, and no more.
     expect(made).toBeLessThan(200);

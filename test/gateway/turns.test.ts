@@ -292,9 +292,7 @@ describe('over HTTP', () => {
         expect(await found.result()).toMatchObject({ invocationId: turn.invocationId, status: 'completed' });
       }
       const stored = await scene.environment.store.sessions.readEvents(names);
-      await expect
-        .poll(() => sessionSeen.map(({ length }) => length), { timeout: 30_000 })
-        .toEqual([8, 7, 6]);
+      await expect.poll(() => sessionSeen.map(({ length }) => length)).toEqual([8, 7, 6]);
       stop.abort();
       await Promise.all(followers);
       expect(sessionSeen).toEqual([stored, stored.slice(1), stored.slice(2)]);

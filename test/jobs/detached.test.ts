@@ -51,9 +51,7 @@ function jobRun({ workflowId }: JobTurn, callKey: string) {
 
 /** What its session was told last. */
 async function late(turn: JobTurn, count = 2) {
-  await expect
-    .poll(async () => (await responsesOf(environment, turn.names)).length, { timeout: 30_000 })
-    .toBe(count);
+  await expect.poll(async () => (await responsesOf(environment, turn.names)).length).toBe(count);
   return (await responsesOf(environment, turn.names)).at(-1);
 }
 

@@ -164,7 +164,7 @@ if (isDeep) {
     const turn = await startJobTurn(environment, 'ends_first');
     const { jobId, until } = await turn.job('parked');
     const looksAt = async () => (await environment.client.jobs.get(jobId))?.address?.activityId;
-    await expect.poll(looksAt, { timeout: 15_000 }).toMatch(/\/wait$/);
+    await expect.poll(looksAt).toMatch(/\/wait$/);
     await environment.client.jobs.complete(jobId, { result: { n: 1 } });
     expect(await turn.result).toMatchObject({ status: 'completed' });
     expect(Date.now()).toBeLessThan(until);

@@ -388,7 +388,7 @@ describe('a call by MCP', () => {
     });
     held.release();
     await expect
-      .poll(async () => await rpc('tasks/get', { taskId }), { timeout: 20_000 })
+      .poll(async () => await rpc('tasks/get', { taskId }))
       .toMatchObject({
         status: 'completed',
         result: { structuredContent: { held: true } },
@@ -399,7 +399,7 @@ describe('a call by MCP', () => {
     };
     await rpc('tasks/cancel', { taskId: second });
     await expect
-      .poll(async () => await rpc('tasks/get', { taskId: second }), { timeout: 20_000 })
+      .poll(async () => await rpc('tasks/get', { taskId: second }))
       .toMatchObject({
         status: 'cancelled',
       });

@@ -71,7 +71,7 @@ async function dead(): Promise<string> {
   const find = async () =>
     (await environment.store.notices.listDeadNotices()).map(({ noticeId }) => noticeId);
   const mine = async () => (await find()).find((id) => id.includes(names.sessionId)) ?? '';
-  await expect.poll(mine, { timeout: 30_000 }).not.toBe('');
+  await expect.poll(mine).not.toBe('');
   return await mine();
 }
 
@@ -96,11 +96,11 @@ test('notices that were given up are listed, told again, and dropped [notice.dea
   const output = capturedOutput();
   await resendNotice(notices[0]?.notice ?? '', place(), output);
   // Nobody is there yet: it is given up once more.
-  await expect.poll(() => environment.store.notices.findDeadNotice(first), { timeout: 30_000 }).toBeDefined();
+  await expect.poll(() => environment.store.notices.findDeadNotice(first)).toBeDefined();
   await environment.temporal.workflow.getHandle(first).result();
   gone = false;
   await resendNotice(first, place(), output);
-  await expect.poll(() => told, { timeout: 30_000 }).toEqual([notices[0]?.requestId]);
+  await expect.poll(() => told).toEqual([notices[0]?.requestId]);
   expect(await environment.store.notices.findDeadNotice(first)).toBeUndefined();
 
   await dropNotice(second, place(), output);
@@ -155,7 +155,7 @@ test('many notices are read page by page, named by the end of their ids, and tol
   await resendNotice(undefined, { ...place(), all: true, app: 'other' }, output);
   expect(await environment.store.notices.listDeadNotices()).toHaveLength(2);
   await resendNotice(undefined, { ...place(), all: true, app: 'paged' }, output);
-  await expect.poll(() => told.length, { timeout: 30_000 }).toBe(before + 2);
+  await expect.poll(() => told.length).toBe(before + 2);
   expect(await environment.store.notices.listDeadNotices()).toEqual([]);
 });
 
@@ -177,7 +177,7 @@ test('a notice that is still being told is kept, and is not sent again [notice.d
   gone = false;
   const before = told.length;
   await resendNotice(noticeId, place(), output);
-  await expect.poll(() => told.length, { timeout: 30_000 }).toBe(before + 1);
+  await expect.poll(() => told.length).toBe(before + 1);
   expect(await environment.store.notices.findDeadNotice(noticeId)).toBeUndefined();
 });
 

@@ -79,7 +79,7 @@ async function asking(pager: Pager, { app = 'paged', message = 'go' } = {}) {
   });
   const handle = environment.temporal.workflow.getHandle(workflowId);
   const request = await expect
-    .poll(async () => (await handle.query<TurnStatus>('status')).waiting[0], { timeout: 30_000 })
+    .poll(async () => (await handle.query<TurnStatus>('status')).waiting[0])
     .toBeDefined()
     .then(async () => (await handle.query<TurnStatus>('status')).waiting[0]);
   const confirm = (given: Partial<Confirm> = {}) =>
@@ -102,7 +102,7 @@ async function startByHand(requestId: string, given: Partial<DeliverNotice>) {
 
 async function triedAgain(notice: Awaited<ReturnType<typeof startByHand>>) {
   await expect
-    .poll(async () => (await notice.describe()).raw.pendingActivities?.[0]?.attempt, { timeout: 60_000 })
+    .poll(async () => (await notice.describe()).raw.pendingActivities?.[0]?.attempt)
     .toBeGreaterThan(2);
 }
 
@@ -118,9 +118,7 @@ test('are told of the end of what they were told of, and find what they have kep
     },
   });
   const place = `C1:${turn.requestId}`;
-  await expect
-    .poll(() => environment.store.notices.findNote('pager', place), { timeout: 30_000 })
-    .toBeDefined();
+  await expect.poll(() => environment.store.notices.findNote('pager', place)).toBeDefined();
   await turn.confirm({ confirmed: false, reason: 'not today' });
   await turn.handle.result();
   expect(told).toEqual([
@@ -143,7 +141,7 @@ test('make links by which one person decides [notice.ended]', async () => {
   const turn = await asking({
     notify: async (request, { linkFor }) => void links.push(linkFor(request, 'mira')),
   });
-  await expect.poll(() => links, { timeout: 30_000 }).toHaveLength(1);
+  await expect.poll(() => links).toHaveLength(1);
   const [link = ''] = links;
   expect(link).toMatch(/^https:\/\/agents\.example\.com\/a\//);
   const token = link.slice(link.lastIndexOf('/') + 1);
@@ -173,13 +171,13 @@ test('that are down are told once they are up, and their turn goes on meanwhile 
       told.push(`${status} ${requestId}`);
     },
   });
-  await expect.poll(() => tries, { timeout: 30_000 }).toBeGreaterThan(1);
+  await expect.poll(() => tries).toBeGreaterThan(1);
   await turn.confirm();
   expect(await turn.handle.result()).toMatchObject({ status: 'completed' });
   expect(told).toEqual([]);
   down = false;
   // Of the request itself nobody need be told any more.
-  await expect.poll(() => told, { timeout: 60_000 }).toEqual([`approved ${turn.requestId}`]);
+  await expect.poll(() => told).toEqual([`approved ${turn.requestId}`]);
 });
 
 if (isDeep) {
@@ -197,9 +195,9 @@ if (isDeep) {
     await turn.confirm();
     expect(await turn.handle.result()).toMatchObject({ status: 'completed' });
     expect(told).toBe(0);
-    await expect.poll(() => begun, { timeout: 60_000 }).toBeGreaterThan(1);
+    await expect.poll(() => begun).toBeGreaterThan(1);
     until.resolve();
-    await expect.poll(() => told, { timeout: 60_000 }).toBeGreaterThan(0);
+    await expect.poll(() => told).toBeGreaterThan(0);
   });
 }
 
@@ -220,7 +218,7 @@ test('are never told of an end while they are being told that it waits [notice.e
   await turn.confirm();
   await turn.handle.result();
   goOn.resolve();
-  await expect.poll(() => order, { timeout: 60_000 }).toContain('ended');
+  await expect.poll(() => order).toContain('ended');
   expect(order).toEqual(['opening', 'opened', 'ended']);
 });
 
@@ -229,7 +227,7 @@ test('hear of requests whose turn was cancelled [notice.ended]', async () => {
   const turn = await asking({ ended: async ({ status }) => void told.push(status) });
   await turn.handle.cancel();
   await turn.handle.result().catch(() => undefined);
-  await expect.poll(() => told, { timeout: 30_000 }).toEqual(['cancelled']);
+  await expect.poll(() => told).toEqual(['cancelled']);
 });
 
 if (isDeep) {
@@ -251,7 +249,7 @@ if (isDeep) {
     await turn.confirm();
     await turn.handle.result();
     expect(await forged.result()).toMatchObject({ status: 'told' });
-    await expect.poll(() => told, { timeout: 60_000 }).toEqual(['approved', 'approved']);
+    await expect.poll(() => told).toEqual(['approved', 'approved']);
     const dead = await environment.store.notices.listDeadNotices();
     expect(dead.filter(({ requestId }) => requestId === turn.requestId)).toEqual([]);
   });
@@ -263,7 +261,7 @@ test('are told by a workflow of nothing that another app, user or session asks [
     notify: async ({ requestId }) => void told.push(requestId),
     ended: async ({ requestId }) => void told.push(requestId),
   });
-  await expect.poll(() => told, { timeout: 30_000 }).toHaveLength(1);
+  await expect.poll(() => told).toHaveLength(1);
   const others = [{ app: 'impatient' }, { userId: 'eve' }, { sessionId: randomUUID() }];
   for (const names of others) {
     for (const notifier of ['pager', undefined]) {
@@ -294,7 +292,7 @@ if (isDeep) {
   test('hear of no escalation that the audit does not have [notice.forged]', async () => {
     const told: string[] = [];
     const turn = await asking({ notify: async ({ requestId }) => void told.push(requestId) });
-    await expect.poll(() => told, { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(() => told).toHaveLength(1);
     const forged = await startByHand(turn.requestId, { why: 'escalated' });
     await triedAgain(forged);
     expect(told).toHaveLength(1);
@@ -349,7 +347,7 @@ test('that are in vain for one of several requests are told of the others [notic
   );
   const { waiting } = await turn.handle.query<TurnStatus>('status');
   expect(waiting).toHaveLength(3);
-  await expect.poll(() => told.size, { timeout: 60_000 }).toBe(2);
+  await expect.poll(() => told.size).toBe(2);
   expect(await deadOf(vain ?? '')).toMatchObject({ error: 'nobody is there for this one' });
   const dead = (await environment.store.notices.listDeadNotices()).map(({ requestId }) => requestId);
   for (const { requestId } of waiting) expect(dead.includes(requestId)).toBe(requestId === vain);
@@ -367,7 +365,7 @@ test('are told although the activity of their turn is given up [notice.outlives]
       told.push(requestId);
     },
   });
-  await expect.poll(() => begun, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => begun).toBe(1);
   const { workflowId } = turn.handle;
   const { pendingActivities } = (await turn.handle.describe()).raw;
   const isNotify = ({ activityType }: { activityType?: { name?: string | null } | null }) =>
@@ -381,7 +379,7 @@ test('are told although the activity of their turn is given up [notice.outlives]
     },
     failure: { message: 'its time is over', applicationFailureInfo: { type: 'Late', nonRetryable: true } },
   });
-  await expect.poll(() => told, { timeout: 60_000 }).toEqual([turn.requestId]);
+  await expect.poll(() => told).toEqual([turn.requestId]);
   await turn.confirm();
   await turn.handle.result();
 });
@@ -399,13 +397,13 @@ if (isDeep) {
       const notice = await noticeOf(turn.handle.workflowId);
       // That is 7 seconds later: its notifier wants to be tried for 3.
       await expect
-        .poll(async () => (await notice.describe()).raw.pendingActivities?.[0]?.attempt, { timeout: 60_000 })
+        .poll(async () => (await notice.describe()).raw.pendingActivities?.[0]?.attempt)
         .toBeGreaterThan(3);
       expect(told).toEqual([]);
     } finally {
       await sql`alter table holdfast.elsewhere rename to notice_notes`.execute(environment.store.db);
     }
-    await expect.poll(() => told, { timeout: 60_000 }).toEqual([turn.requestId]);
+    await expect.poll(() => told).toEqual([turn.requestId]);
     await turn.confirm();
     await turn.handle.result();
   });
@@ -447,7 +445,7 @@ if (isDeep) {
       }
       return await find();
     };
-    await expect.poll(dead, { timeout: 90_000, interval: 300 }).toBeDefined();
+    await expect.poll(dead, { interval: 300 }).toBeDefined();
     expect(await find()).toMatchObject({ error: 'the last attempt was lost with its worker' });
     await turn.confirm();
     await turn.handle.result();
@@ -463,7 +461,7 @@ test('say why they fail, without the secrets of addresses, in the log [notice.de
       if (tries <= 2) throw new NoticeFailed(`${why} https://hooks.example.com/T1/S3CRET`);
     },
   });
-  await expect.poll(() => tries, { timeout: 60_000 }).toBeGreaterThan(2);
+  await expect.poll(() => tries).toBeGreaterThan(2);
   const lines = warnings.filter(
     (line) => line.startsWith('["the notifier pager failed') && line.includes(why),
   );
@@ -482,7 +480,7 @@ async function noticeOf(workflowId: string) {
     }
     return '';
   };
-  await expect.poll(find, { timeout: 30_000 }).not.toBe('');
+  await expect.poll(find).not.toBe('');
   return workflow.getHandle(await find());
 }
 
@@ -548,6 +546,6 @@ if (isDeep) {
 async function deadOf(requestId: string) {
   const find = async () =>
     (await environment.store.notices.listDeadNotices()).find((notice) => notice.requestId === requestId);
-  await expect.poll(find, { timeout: 60_000 }).toBeDefined();
+  await expect.poll(find).toBeDefined();
   return await find();
 }

@@ -140,7 +140,7 @@ describe.each(inTier(['HoldfastClient'], ['HoldfastClient', 'GatewayClient']))(
       const first = await run('order');
       const told: Event[] = [];
       const hello = run('hello', told);
-      await expect.poll(() => told.length, { timeout: 60_000 }).toBe(1);
+      await expect.poll(() => told.length).toBe(1);
       expect(told[0]?.customMetadata).toMatchObject({ holdfast: { type: 'queued', status: 'waiting_job' } });
       expect(kinds(await run(respond(first, { pages: 7 })))).toEqual(['functionResponse', 'text']);
       expect((await hello).map(({ content }) => content?.parts?.[0]?.text)).toEqual([
@@ -154,7 +154,7 @@ describe.each(inTier(['HoldfastClient'], ['HoldfastClient', 'GatewayClient']))(
       await run('order');
       const [job] = await env.client.jobs.list(names);
       await env.client.jobs.complete(job?.jobId ?? '', { result: 7 });
-      await expect.poll(() => env.client.status(names), { timeout: 60_000 }).toBeUndefined();
+      await expect.poll(() => env.client.status(names)).toBeUndefined();
       const events = (await env.client.sessions.get(names))?.events ?? [];
       expect(kinds(events.map(({ event }) => event))).toEqual([
         'text',

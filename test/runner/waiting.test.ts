@@ -156,7 +156,7 @@ describe.each(inTier(['HoldfastClient'], ['HoldfastClient', 'GatewayClient']))(
       const [first = ''] = requestsOf(waiting);
       const told: Event[] = [];
       const hello = run('hello', told);
-      await expect.poll(() => told.length, { timeout: 60_000 }).toBe(1);
+      await expect.poll(() => told.length).toBe(1);
       expect(told[0]).toMatchObject({
         author: 'desk',
         partial: true,
@@ -184,7 +184,7 @@ describe.each(inTier(['HoldfastClient'], ['HoldfastClient', 'GatewayClient']))(
         const [first = ''] = requestsOf(await run('pay'));
         const told: Event[] = [];
         const size = run('size', told);
-        await expect.poll(() => told.length, { timeout: 60_000 }).toBe(1);
+        await expect.poll(() => told.length).toBe(1);
         await run(reply(first, { confirmed: true }));
         const [second = ''] = requestsOf(await size);
         const events = await run(reply(second, { result: 'L' }, REQUEST_INPUT_FUNCTION_CALL_NAME));
@@ -214,9 +214,7 @@ describe.each(inTier(['HoldfastClient'], ['HoldfastClient', 'GatewayClient']))(
       const running = run('pay beside').finally(() => {
         hasEnded = true;
       });
-      await expect
-        .poll(async () => (await env.client.status(names))?.waiting.length, { timeout: 60_000 })
-        .toBe(1);
+      await expect.poll(async () => (await env.client.status(names))?.waiting.length).toBe(1);
       expect(await env.client.status(names)).toMatchObject({ status: 'running' });
       expect(hasEnded).toBe(false);
       release.resolve();

@@ -50,7 +50,7 @@ export class AskingTurn {
           rows = await this.#environment.store.approvals.list(this.names);
           return rows.length;
         },
-        { timeout: 60_000 },
+        { timeout: 120_000 },
       )
       .toBe(count);
     return rows.toSorted((one, other) => (one.requestId < other.requestId ? -1 : 1));
@@ -119,7 +119,7 @@ export class AskingTurn {
             return String((error as { cause?: unknown }).cause ?? error);
           }
         },
-        { timeout: 60_000 },
+        { timeout: 120_000 },
       )
       .toBe('answered');
     return receipt as DecisionReceipt;

@@ -124,7 +124,7 @@ export async function jobOf(
         row = (await store.jobs.list({ ...names, status: ALL })).at(-1);
         return row && { mode: row.mode, status: row.status };
       },
-      { timeout: 30_000 },
+      { timeout: 120_000 },
     )
     .toMatchObject({ ...(mode === undefined ? {} : { mode }), ...(status === undefined ? {} : { status }) });
   return row as JobRow;

@@ -111,7 +111,7 @@ test('a process that is killed in a transaction leaves neither a lock nor half o
   onTestFinished(() => void child.kill('SIGKILL'));
   const lines: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
-  await expect.poll(() => lines, { timeout: 60_000 }).toContain('holding');
+  await expect.poll(() => lines).toContain('holding');
   const turn = new Turn(owner);
   let isOpen = false;
   const opening = turn.opened(1).then(() => {
@@ -137,7 +137,7 @@ if (isDeep) {
     const crash = sql`select (repeat('[', 3000000) || repeat(']', 3000000))::jsonb`.execute(joined.db);
     await expect(crash).rejects.toThrow();
     // Without any help of the owner's.
-    await expect.poll(() => turn.events().catch(String), { timeout: 60_000 }).toHaveLength(1);
+    await expect.poll(() => turn.events().catch(String)).toHaveLength(1);
     expect(owner.socket).toBe(socket);
     expect(await turn.commit(1, 0)).toMatchObject({ seq: 2 });
     expect(await owner.sessions.readEvents(turn.names)).toHaveLength(2);

@@ -182,7 +182,7 @@ describe('a test environment', () => {
           const folder = join(realpathSync(temporary), name);
           expect(await findServers(folder)).toHaveLength(1);
           child.kill('SIGKILL');
-          await expect.poll(() => existsSync(folder), { timeout: 30_000 }).toBe(false);
+          await expect.poll(() => existsSync(folder)).toBe(false);
           expect(await findServers(folder)).toEqual([]);
         } finally {
           child.kill('SIGKILL');

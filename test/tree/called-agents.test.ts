@@ -100,7 +100,7 @@ test('what people have said to a called agent is in the audit of the root, in a 
   const { client, store } = environment;
   const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
   const turn = await client.sendMessage({ ...names, message: 'go' });
-  await expect.poll(async () => (await client.approvals.list(names)).length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(async () => (await client.approvals.list(names)).length).toBe(1);
   const [request] = await client.approvals.list(names);
   expect(request).toMatchObject({ ...names, agent: 'helper', path: ['root', 'helper'] });
   await client.approvals.confirm({ requestId: request?.requestId ?? '' }, { confirmed: true });

@@ -357,9 +357,7 @@ describe('a follower of the root', () => {
       for (let turns = 1; turns <= 3; turns++) {
         for (const each of [root, writer, reader]) each.shown.splice(0);
         await (await client.sendMessage({ ...names, message: 'go' })).result();
-        await expect
-          .poll(() => events, { timeout: 50_000 })
-          .toEqual(Array.from({ length: turns }, () => DEEP).flat());
+        await expect.poll(() => events).toEqual(Array.from({ length: turns }, () => DEEP).flat());
       }
       stop.abort();
       await following;

@@ -98,7 +98,7 @@ async function onlyRequest(turn: AskingTurn): Promise<ApprovalRow> {
   if (request === undefined) throw new Error('nothing is asked');
   // What comes before the workflow has heard of it is kept, and says nothing.
   const waiting = async () => (await turn.handle.query<TurnStatus>(STATUS_QUERY)).waiting;
-  await expect.poll(waiting, { timeout: 60_000 }).toMatchObject([{ requestId: request.requestId }]);
+  await expect.poll(waiting).toMatchObject([{ requestId: request.requestId }]);
   return request;
 }
 

@@ -67,7 +67,7 @@ test('jobs that are waited for, those that go on, and what was said of them outl
       job = (await handle.query<TurnStatus>('status')).jobs[0];
       return job?.callKey.endsWith(`.${step}.0`) ?? false;
     };
-    await expect.poll(isThere, { timeout: 30_000 }).toBe(true);
+    await expect.poll(isThere).toBe(true);
     return job as TurnStatus['jobs'][number];
   };
   const answered: string[] = [];

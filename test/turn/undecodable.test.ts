@@ -80,7 +80,7 @@ describe('what a worker can’t decode', () => {
       const turn = await waiting();
       for (const name of SIGNALS) await sender.signal(turn.handle.workflowId, name, [payload]);
       await sender.signal(turn.handle.workflowId, 'unknown', [payload]);
-      await expect.poll(() => details(turn), { timeout: 30_000 }).toContain(noted.replaceAll('*', '\\*'));
+      await expect.poll(() => details(turn)).toContain(noted.replaceAll('*', '\\*'));
       await expectAlive(turn);
       await expectReplays(turn);
     },
@@ -139,7 +139,7 @@ describe('what a worker can’t decode', () => {
     const { workflowId } = turn.handle;
     const [sealed] = await codec.encode([raw('json/plain', JSON.stringify({ confirmed: true }))]);
     await sender.signal(workflowId, 'confirm', [sealed as Payload]);
-    await expect.poll(() => details(turn), { timeout: 30_000 }).toContain('binary/encrypted');
+    await expect.poll(() => details(turn)).toContain('binary/encrypted');
     const history = await turn.handle.fetchHistory();
     await Worker.runReplayHistory(
       { workflowBundle: { codePath: bundlePath() }, dataConverter: { payloadCodecs: [codec] } },
@@ -183,7 +183,7 @@ describe('a reset', () => {
       .toMatchObject({ status: 'waiting_approval' });
     const { runId } = await turn.handle.describe();
     await sender.signal(workflowId, 'confirm', [raw('json/plain', '{not json')]);
-    await expect.poll(() => details(turn), { timeout: 30_000 }).toContain('json/plain');
+    await expect.poll(() => details(turn)).toContain('json/plain');
     const { events = [] } = await turn.handle.fetchHistory();
     // The last task before the signal.
     const signalled = events?.findIndex((event) => event.workflowExecutionSignaledEventAttributes) ?? -1;

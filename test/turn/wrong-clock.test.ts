@@ -64,7 +64,7 @@ test.each(['watch', 'quiet'])(
     environment.gemini.reset([call(tool), text('done')]);
     const session = names('watches');
     const turn = await environment.client.sendMessage({ ...session, message: 'go' });
-    await expect.poll(() => polls, { timeout: 30_000 }).toBeGreaterThan(2);
+    await expect.poll(() => polls).toBeGreaterThan(2);
     const { store } = environment;
     expect(await store.jobs.list(session)).toMatchObject([{ status: 'running' }]);
     ended = true;
@@ -81,7 +81,7 @@ test('a job’s token is good until the store says otherwise [time.store]', asyn
   };
   gemini.reset([call('order'), text('done')]);
   const turn = await client.sendMessage({ ...names('watches'), message: 'go' });
-  await expect.poll(() => given, { timeout: 30_000 }).toBeDefined();
+  await expect.poll(() => given).toBeDefined();
   const { id = '', token = '' } = given ?? {};
   // A token is good for a week beyond its job's deadline.
   onTestFinished(clockAhead(10 * 24 * HOUR));

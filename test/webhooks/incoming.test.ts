@@ -168,7 +168,7 @@ describe('webhooks that come in [webhook.in]', () => {
   }
 
   async function requestOf(names: { app: string; userId: string; sessionId: string }) {
-    await expect.poll(() => environment.client.approvals.list(names), { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(() => environment.client.approvals.list(names)).toHaveLength(1);
     const [request] = await environment.client.approvals.list(names);
     return request?.requestId ?? '';
   }
@@ -213,7 +213,7 @@ describe('webhooks that come in [webhook.in]', () => {
     await question.turn.result();
     const work = await asked([[{ name: 'build' }]]);
     const jobs = () => environment.client.jobs.list(work.names);
-    await expect.poll(jobs, { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(jobs).toHaveLength(1);
     const [job] = await jobs();
     const done = randomUUID();
     handles.set(done, (_event, { completeJob }) => completeJob(job?.jobId ?? '', { result: { built: 7 } }));
@@ -265,9 +265,7 @@ describe('webhooks that come in [webhook.in]', () => {
       });
       expect(await send({ id })).toMatchObject({ status: 503 });
       goOn.resolve();
-      await expect
-        .poll(() => send({ id }), { timeout: 30_000 })
-        .toMatchObject({ status: 200, body: { slow: true } });
+      await expect.poll(() => send({ id })).toMatchObject({ status: 200, body: { slow: true } });
       expect(handled.filter((each) => each === id)).toHaveLength(1);
     });
   }
@@ -294,10 +292,8 @@ describe('webhooks that come in [webhook.in]', () => {
     const names = { app: 'shop', userId: 'ada', sessionId };
     const messages = async () =>
       (await environment.store.sessions.readEvents(names)).filter(({ kind }) => kind === 'message');
-    await expect.poll(messages, { timeout: 30_000 }).toHaveLength(1);
-    await expect
-      .poll(async () => (await environment.client.status(names))?.status, { timeout: 30_000 })
-      .not.toBe('running');
+    await expect.poll(messages).toHaveLength(1);
+    await expect.poll(async () => (await environment.client.status(names))?.status).not.toBe('running');
     expect(await messages()).toHaveLength(1);
   });
 

@@ -62,17 +62,17 @@ describe('webhooks that go out [webhook.out]', () => {
   async function asked(app: (typeof APPS)[number]) {
     const names = { app, userId: 'ada', sessionId: randomUUID() };
     const turn = await environment.client.sendMessage({ ...names, message: 'pay' });
-    await expect.poll(() => environment.client.approvals.list(names), { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(() => environment.client.approvals.list(names)).toHaveLength(1);
     const [request] = await environment.client.approvals.list(names);
     return { names, turn, requestId: request?.requestId ?? '', hooks: () => endpoint.of(names.sessionId) };
   }
 
   test('tell what opens and what becomes of it, and nothing that is sensitive', async () => {
     const { turn, requestId, hooks } = await asked('steady');
-    await expect.poll(hooks, { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(hooks).toHaveLength(1);
     await environment.client.approvals.confirm({ requestId }, { confirmed: true, args: { cents: 500 } });
     await turn.result();
-    await expect.poll(hooks, { timeout: 30_000 }).toHaveLength(2);
+    await expect.poll(hooks).toHaveLength(2);
     const [opened, ended] = hooks();
     expect(opened).toMatchObject({
       type: 'request.opened',
@@ -89,10 +89,10 @@ describe('webhooks that go out [webhook.out]', () => {
   test('reach an endpoint that was down once it is up, each with one id and one body, and hold no turn', async () => {
     endpoint.answers.set('/flaky', (response) => response.writeHead(500).end());
     const { turn, requestId, hooks } = await asked('flaky');
-    await expect.poll(() => hooks().length, { timeout: 60_000 }).toBeGreaterThan(2);
+    await expect.poll(() => hooks().length).toBeGreaterThan(2);
     endpoint.answers.delete('/flaky');
     const failed = hooks().length;
-    await expect.poll(() => hooks().length, { timeout: 60_000 }).toBe(failed + 1);
+    await expect.poll(() => hooks().length).toBe(failed + 1);
     expect(new Set(hooks().map(({ id }) => id)).size).toBe(1);
     expect(new Set(hooks().map(({ body }) => body)).size).toBe(1);
     // Each attempt is signed with its own time, as the standard has it: a receiver takes none that is five minutes old.
@@ -103,7 +103,7 @@ describe('webhooks that go out [webhook.out]', () => {
     expect(await turn.result()).toMatchObject({ status: 'completed' });
     endpoint.answers.delete('/flaky');
     const isEnd = ({ type }: { type: string }) => type === 'request.ended';
-    await expect.poll(() => hooks().filter(isEnd).length, { timeout: 60_000 }).toBeGreaterThan(1);
+    await expect.poll(() => hooks().filter(isEnd).length).toBeGreaterThan(1);
     expect(
       new Set(
         hooks()
@@ -120,7 +120,7 @@ describe('webhooks that go out [webhook.out]', () => {
       (await environment.store.notices.listDeadNotices({ app: 'gone' })).find(
         (each) => each.requestId === requestId,
       );
-    await expect.poll(dead, { timeout: 30_000 }).toMatchObject({
+    await expect.poll(dead).toMatchObject({
       notifier: 'webhook',
       why: 'opened',
       attempts: 1,
@@ -137,7 +137,7 @@ describe('webhooks that go out [webhook.out]', () => {
         response.writeHead(refused === 1 ? 429 : 204, { 'retry-after': '3' }).end();
       });
       const { hooks } = await asked('busy');
-      await expect.poll(() => hooks().length, { timeout: 60_000 }).toBe(2);
+      await expect.poll(() => hooks().length).toBe(2);
       const [first, second] = hooks();
       expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(3_000);
     });
@@ -147,7 +147,7 @@ describe('webhooks that go out [webhook.out]', () => {
     const location = `http://127.0.0.1:${(innerServer.address() as AddressInfo).port}/inner`;
     endpoint.answers.set('/redirects', (response) => response.writeHead(status, { location }).end());
     const { hooks } = await asked('redirects');
-    await expect.poll(() => hooks().length, { timeout: 60_000 }).toBeGreaterThan(1);
+    await expect.poll(() => hooks().length).toBeGreaterThan(1);
     expect(inner).toEqual([]);
   });
 
