@@ -23,7 +23,7 @@ export type AgentRouter = (
 
 /** Options of {@link RoutedAgent}. */
 export interface RoutedAgentConfig extends BaseAgentConfig {
-  /** By key. Of a list, an agent's name is its key. They are the agent's sub-agents. */
+  /** By key. In a list, each agent's name is its key. They are the agent's sub-agents. */
   agents: Readonly<Record<string, BaseAgent>> | BaseAgent[];
   /** Chooses an agent, by its key. */
   router: AgentRouter;

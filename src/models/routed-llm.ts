@@ -27,7 +27,7 @@ export type LlmRouter = (
 
 /** Options of {@link RoutedLlm}. */
 export interface RoutedLlmParams {
-  /** By key. Of a list, a model's name is its key. */
+  /** By key. In a list, each model's name is its key. */
   models: Readonly<Record<string, BaseLlm>> | readonly BaseLlm[];
   /** Chooses a model for each request, by its key. */
   router: LlmRouter;

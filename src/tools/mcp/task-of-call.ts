@@ -53,7 +53,7 @@ export class TaskOfCall {
   }
 
   /**
-   * Looks at the task, for a poll of its job. What it sees asked is recorded, for the run to ask: a server that asks polls alone, and no run,
+   * Looks at the task, for a poll of its job. The questions that it sees are recorded, for the run to ask: a server that asks polls alone, and no run,
    * would have the two follow each other without end.
    *
    * @returns RUN_AGAIN where people are to be asked.

@@ -46,7 +46,7 @@ export interface RestApiToolOptions extends Omit<BaseToolParams, 'name' | 'descr
   headerProvider?: HeaderProvider;
   /** Name under which a person's credential is kept. @default one of the server and the security scheme */
   credentialKey?: string;
-  /** Of a tool made by hand: the document, to which references of its operation lead. */
+  /** For a tool made by hand: the document to which references of its operation lead. */
   document?: object;
   /**
    * Hosts that may be asked without TLS and in a private network: `name` at the usual ports, or `name:port`.
