@@ -199,13 +199,13 @@ test.each([
 );
 
 test('what was said before the model counts, though a deploy has taken away who said it [callback.once]', async () => {
-  const closed = new LlmAgent({
+  const closing = new LlmAgent({
     name: 'agent',
     model,
     beforeAgentCallback: () => ({ parts: [{ text: 'closed today' }] }),
   });
   const before = activitiesOf(
-    new App({ name: 'stalling', rootAgent: closed, plugins: [new Marking('marking')] }),
+    new App({ name: 'stalling', rootAgent: closing, plugins: [new Marking('marking')] }),
   );
   const after = activitiesOf(
     new App({ name: 'stalling', rootAgent: new LlmAgent({ name: 'agent', model }) }),
@@ -221,11 +221,15 @@ test('what was said before the model counts, though a deploy has taken away who 
   };
   const input = { ...position, identity: { ...names, messageId: 'm-1' }, message: 'go' };
   const reached = Promise.withResolvers<void>();
-  stall = { place: `${CALL_MODEL} event`, reached: reached.resolve, until: new Promise(() => {}) };
-  void attempted(CALL_MODEL, 1, () => before[CALL_MODEL](input));
+  const goOn = Promise.withResolvers<void>();
+  stall = { place: `${CALL_MODEL} event`, reached: reached.resolve, until: goOn.promise };
+  const stalled = attempted(CALL_MODEL, 1, () => before[CALL_MODEL](input));
   await reached.promise;
   model.asked = 0;
   const outcome = await attempted(CALL_MODEL, 2, () => after[CALL_MODEL](input));
-  expect(outcome).toMatchObject({ kind: 'final', outcome: { text: 'closed today' } });
+  const closed = { kind: 'final', outcome: { text: 'closed today' } };
+  expect(outcome).toMatchObject(closed);
   expect(model.asked).toBe(0);
+  goOn.resolve();
+  expect(await stalled).toMatchObject(closed);
 });

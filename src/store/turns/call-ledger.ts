@@ -9,11 +9,18 @@ import { JsonDocument, recordsText } from '../engine/sql-function.ts';
 import { type StateParts, stateOf } from '../sessions/event-rows.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 import { attemptReplaced, StoreBehindHistory, StoreUnavailable } from '../store-errors.ts';
-import { BEGIN_FIRST, BEGIN_MANY, BEGIN_NEXT, SETTLE_MANY, SETTLE_STARTED } from './call-statements.ts';
-import type { BeginCall, BegunCall, CallActions, SettleCall, SettledCall } from './call-store.ts';
+import {
+  ASK_ONCE,
+  BEGIN_FIRST,
+  BEGIN_MANY,
+  BEGIN_NEXT,
+  SETTLE_MANY,
+  SETTLE_STARTED,
+} from './call-statements.ts';
+import type { AskedOnce, BeginCall, BegunCall, CallActions, SettleCall, SettledCall } from './call-store.ts';
 import { type RememberedColumn, rememberedOf } from './remembered.ts';
 
-/** A call begun costs little to send; the limit that counts is that of items. */
+/** A call begun, or a question, costs little to send; the limit that counts is that of items. */
 const BYTES_OF_A_BEGIN = 256;
 
 const MOST_CONTENT_BYTES = 16 * 1024 * 1024;
@@ -84,7 +91,14 @@ export interface Settlement {
   tool: string;
 }
 
-/** Rows of calls. Calls that begin, or settle, at the same time share a round trip. */
+interface OnceRow {
+  n: number;
+  found: boolean;
+  value: unknown;
+  newest: boolean;
+}
+
+/** Rows of calls. Calls that begin, ask or settle at the same time share a round trip. */
 export class CallLedger {
   readonly #database: Database;
   readonly #contexts = new LRUCache<string, RunContext>({
@@ -93,6 +107,7 @@ export class CallLedger {
   });
   readonly #beginnings: Batch<Beginning, BegunCall>;
   readonly #settlings: Batch<Settling, Settlement>;
+  readonly #questions: Batch<AskedOnce, unknown>;
 
   constructor(database: Database) {
     this.#database = database;
@@ -107,6 +122,12 @@ export class CallLedger {
       key: ({ call }) => `${call.session}/${call.callKey}`,
       bytes: ({ response, actions, parts }) => response.length + actions.length + (parts?.length ?? 0),
       run: async (items) => (only(items) ? [await this.#settleOne(items[0])] : this.#settleMany(items)),
+      separable,
+    });
+    this.#questions = new Batch({
+      key: ({ session, callKey, key }) => `${session}/${callKey}/${key}`,
+      bytes: () => BYTES_OF_A_BEGIN,
+      run: (items) => this.#askMany(items),
       separable,
     });
   }
@@ -132,6 +153,10 @@ export class CallLedger {
       actions: jsonText(actions),
       parts: partsText(parts),
     });
+  }
+
+  askOnce(asked: AskedOnce): Promise<unknown> {
+    return this.#questions.add(asked);
   }
 
   async #settledDelta(session: string, stepKey: string): Promise<Record<string, unknown> | null> {
@@ -267,6 +292,28 @@ export class CallLedger {
       );
     });
   }
+
+  async #askMany(items: readonly AskedOnce[]): Promise<unknown[]> {
+    const records = items.map(({ session, callKey, key, attempt }, index) => ({
+      n: index + 1,
+      session_id: session,
+      key: callKey,
+      name: storableText(key),
+      attempt,
+    }));
+    const rows = await this.#database.query<OnceRow>(ASK_ONCE, [recordsText(records)]);
+    const answers = new Map(rows.map((row) => [row.n, row]));
+    return items.map(({ callKey, attempt }, index) => {
+      const answer = answers.get(index + 1);
+      if (answer === undefined) return attempt === undefined ? undefined : neverBegun(callKey);
+      if (!answer.newest) return attemptReplaced(callKey);
+      return answer.found ? answer.value : undefined;
+    });
+  }
+}
+
+export function neverBegun(key: string): StoreBehindHistory {
+  return new StoreBehindHistory(`${key} was begun and is not in the store`);
 }
 
 function only<Item>(items: readonly Item[]): items is readonly [Item] {

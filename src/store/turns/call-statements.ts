@@ -144,3 +144,10 @@ export const SETTLE_MANY = `with wanted as (
   case when w.actions::jsonb ? 'artifacts' and d.settled_by is not distinct from w.token
     then holdfast.add_artifact_versions(d.session_id, d.key, null, w.actions -> 'artifacts')::text end as saved
 from settled d join wanted w on w.session_id = d.session_id and w.key = d.key`;
+
+/** Values of `once` as they are by now, and whether the attempts that ask are still the newest. */
+export const ASK_ONCE = `select u.n, l.once -> u.name is not null as found, (l.once -> u.name)::json as value,
+  u.attempt is null or (l.attempts = u.attempt and l.status <> 'settled') as newest
+from json_to_recordset($1::json) as u(n int, session_id text, key text, name text, attempt int)
+cross join lateral (
+  select * from holdfast.ledger t where t.session_id = u.session_id and t.key = u.key offset 0) l`;

@@ -104,6 +104,14 @@ export interface SettledCall {
   actions: CallActions;
 }
 
+export interface AskedOnce {
+  session: string;
+  callKey: string;
+  key: string;
+  /** As it was answered when the attempt of the call began; left out by those who are none. */
+  attempt?: number;
+}
+
 /** The ledger of calls. The first outcome wins. */
 export interface CallStore {
   /** @throws HOLDFAST_ATTEMPT_REPLACED where an attempt that was scheduled later has begun. */
@@ -127,10 +135,9 @@ export interface CallStore {
   /**
    * The value that `recordOnce` has under this key by now, if any. Asked right before the action whose result would be recorded.
    *
-   * @param call `attempt`: as it was answered when the attempt of the call began; left out by those who are none.
-   * @throws HOLDFAST_ATTEMPT_REPLACED where that attempt isn't the call's newest, or the call is settled.
+   * @throws HOLDFAST_ATTEMPT_REPLACED where the attempt isn't the call's newest, or the call is settled.
    */
-  askOnce(call: { session: string; callKey: string; key: string; attempt?: number }): Promise<unknown>;
+  askOnce(asked: AskedOnce): Promise<unknown>;
   /** All values that `recordOnce` has of a call, or of a step. */
   readOnce(call: { session: string; callKey: string }): Promise<Record<string, unknown>>;
   /** Changes nothing. Undefined for a call that was not begun, and whose arguments the ledger doesn't keep. */

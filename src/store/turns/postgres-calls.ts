@@ -6,8 +6,7 @@ import type { Database } from '../engine/database.ts';
 import { jsonText, storableText } from '../engine/json-text.ts';
 import type { LiveNotices } from '../live/live-notices.ts';
 import { sessionKeys } from '../sessions/session-names.ts';
-import { attemptReplaced, StoreBehindHistory } from '../store-errors.ts';
-import { CallLedger } from './call-ledger.ts';
+import { CallLedger, neverBegun } from './call-ledger.ts';
 import type { CallAsPlanned, CallStore } from './call-store.ts';
 
 /**
@@ -51,10 +50,6 @@ interface ReferenceRow {
   args: Record<string, unknown> | null;
   body: { content?: Content } | null;
 }
-
-const ASK_ONCE = `select l.once -> $3 is not null as found, (l.once -> $3)::json as value,
-    $4::int is null or (l.attempts = $4 and l.status <> 'settled') as newest
-  from holdfast.ledger l where l.session_id = $1 and l.key = $2`;
 
 /** A client answers the calls of the newest turn: older ones were answered, or never will be. */
 const MOST_EVENTS = 100;
@@ -131,19 +126,10 @@ export function postgresCalls(database: Database, live: LiveNotices): CallStore 
         'select o.value is not null as found, o.value from holdfast.record_once($1, $2, $3, $4) o (value)',
         [session, callKey, storableText(key), jsonText(value)],
       );
-      return row?.found ? row.value : missing(callKey);
+      if (!row?.found) throw neverBegun(callKey);
+      return row.value;
     },
-    async askOnce({ session, callKey, key, attempt }) {
-      const [row] = await database.query<{ found: boolean; value: unknown; newest: boolean }>(ASK_ONCE, [
-        session,
-        callKey,
-        storableText(key),
-        attempt ?? null,
-      ]);
-      if (row === undefined) return attempt === undefined ? undefined : missing(callKey);
-      if (!row.newest) throw attemptReplaced(callKey);
-      return row.found ? row.value : undefined;
-    },
+    askOnce: (asked) => ledger.askOnce(asked),
     async findClientCalls(names) {
       const rows = await database.query<{ content: Content | null }>(FIND_CLIENT_CALLS, [
         sessionKeys(names).name,
@@ -212,9 +198,6 @@ export async function recordFailure(
     'select holdfast.record_failure($1, $2, $3, $4, $5) as failures',
     [session, key, storableText(error), counts, attempt],
   );
-  return row?.failures ?? missing(key);
-}
-
-function missing(key: string): never {
-  throw new StoreBehindHistory(`${key} was begun and is not in the store`);
+  if (row === undefined || row.failures === null) throw neverBegun(key);
+  return row.failures;
 }

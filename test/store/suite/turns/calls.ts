@@ -148,6 +148,55 @@ export function callSuite(store: () => PostgresStore): void {
     expect(((await turn.begin(1, 0)) as Begun).once).toEqual({ charge: { id: 'ch_1' }, nothing: null });
   });
 
+  test('attempts that ask at the same time are each answered with their own result, and stale ones refused [turn.once]', async () => {
+    const [turn, other] = [await turnWithCalls(70), await turnWithCalls(1)];
+    for (const index of [0, 1, 2, 3]) await turn.begin(1, index);
+    await other.begin(1, 0);
+    const asked = (of: Turn, index: number, more: { key?: string; attempt?: number } = {}) =>
+      store().turns.askOnce({ session: of.session, callKey: of.callKey(1, index), key: 'charge', ...more });
+    const charged = {
+      session: turn.session,
+      callKey: turn.callKey(1, 0),
+      key: 'charge',
+      value: { id: 'ch_1' },
+    };
+    await store().turns.recordOnce(charged);
+    await store().turns.recordOnce({ ...charged, key: 'nothing', value: null });
+    await turn.begin(1, 1);
+    await turn.settle(1, 2, { done: true });
+    const answers = await Promise.allSettled([
+      asked(turn, 0, { attempt: 1 }),
+      asked(turn, 0, { key: 'nothing', attempt: 1 }),
+      asked(turn, 0, { attempt: 1 }),
+      asked(turn, 0, { key: 'refund', attempt: 1 }),
+      asked(turn, 1, { attempt: 1 }),
+      asked(turn, 1, { attempt: 2 }),
+      asked(turn, 2, { attempt: 1 }),
+      asked(turn, 2),
+      asked(turn, 3, { key: '', attempt: 1 }),
+      asked(turn, 4, { attempt: 1 }),
+      asked(turn, 4),
+      asked(other, 0, { attempt: 1 }),
+      ...Array.from({ length: 65 }, (_, index) => asked(turn, 5 + index)),
+    ]);
+    const seen = answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : answer.reason.code));
+    expect(seen).toEqual([
+      { id: 'ch_1' },
+      null,
+      { id: 'ch_1' },
+      undefined,
+      'HOLDFAST_ATTEMPT_REPLACED',
+      undefined,
+      'HOLDFAST_ATTEMPT_REPLACED',
+      undefined,
+      undefined,
+      'HOLDFAST_STORE_BEHIND_HISTORY',
+      undefined,
+      undefined,
+      ...Array.from({ length: 65 }, () => undefined),
+    ]);
+  });
+
   test('references: a response, arguments until there is one, the text of a final step [store.references]', async () => {
     const turn = await turnWithCalls(1);
     await turn.settle(1, 0, { big: 'result' });
