@@ -90,41 +90,39 @@ describe('holdfast run', () => {
     });
   }
 
-  if (isDeep) {
-    test('killed during a tool and run again: the turn finishes, events whole [cli.crash]', async () => {
-      const files = { EFFECTS: join(work, 'effects'), GATE: join(work, 'gate'), HEARTBEAT: KILLED_SOON };
-      const args = [
-        'run',
-        agents,
-        '--folder',
-        folder,
-        '--message',
-        'go',
-        '--session',
-        's2',
-        '--message-id',
-        'm2',
-        '--json',
-      ];
-      const first = new HoldfastProcess(args, { cwd: work, env: files });
-      await until(() => expect(isWritten(files.EFFECTS)).toBe(true));
-      first.kill('SIGKILL');
-      await first.finished();
-      writeFileSync(files.GATE, '');
-      const second = await holdfast(args, { cwd: work, env: files });
-      expect(second).toMatchObject({
-        code: 0,
-        stderr: expect.stringContaining('message m2 is under way; following it'),
-      });
-      expect(jsonLines(second.stdout).map(({ content }) => content?.role)).toEqual([
-        'user',
-        'model',
-        'user',
-        'model',
-      ]);
-      expect(readFileSync(files.EFFECTS, 'utf8')).toBe('A-1\nA-1\n');
+  test('killed during a tool and run again: the turn finishes, events whole [cli.crash]', async () => {
+    const files = { EFFECTS: join(work, 'effects'), GATE: join(work, 'gate'), HEARTBEAT: KILLED_SOON };
+    const args = [
+      'run',
+      agents,
+      '--folder',
+      folder,
+      '--message',
+      'go',
+      '--session',
+      's2',
+      '--message-id',
+      'm2',
+      '--json',
+    ];
+    const first = new HoldfastProcess(args, { cwd: work, env: files });
+    await until(() => expect(isWritten(files.EFFECTS)).toBe(true));
+    first.kill('SIGKILL');
+    await first.finished();
+    writeFileSync(files.GATE, '');
+    const second = await holdfast(args, { cwd: work, env: files });
+    expect(second).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('message m2 is under way; following it'),
     });
-  }
+    expect(jsonLines(second.stdout).map(({ content }) => content?.role)).toEqual([
+      'user',
+      'model',
+      'user',
+      'model',
+    ]);
+    expect(readFileSync(files.EFFECTS, 'utf8')).toBe('A-1\nA-1\n');
+  });
 
   test('interrupted by Ctrl-C: it says how to go on, and the turn does [cli.interrupt]', async () => {
     const files = { EFFECTS: join(work, 'effects3'), GATE: join(work, 'gate3') };

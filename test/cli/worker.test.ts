@@ -71,7 +71,7 @@ describe('holdfast worker', () => {
   };
   // On a busy machine the gateway is slow to answer, and then it is not found.
   const client = async () =>
-    new GatewayClient(await vi.waitUntil(() => findLocalGateway(project.folder), { timeout: 30_000 }));
+    new GatewayClient(await vi.waitUntil(() => findLocalGateway(project.folder), { timeout: 120_000 }));
 
   beforeAll(async () => {
     health = await freePort();

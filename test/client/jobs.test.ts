@@ -23,8 +23,6 @@ beforeAll(async () => {
 afterAll(() => desk.env.close());
 
 const NONE = `job-${'x'.repeat(22)}`;
-const WAIT = { timeout: 60_000 };
-
 // Through the gateway both are asked.
 describe.each(inTier(['GatewayClient'], ['HoldfastClient', 'GatewayClient']))('jobs of a %s', (kind) => {
   const jobsOf = (): Jobs =>
@@ -79,17 +77,17 @@ describe.each(inTier(['GatewayClient'], ['HoldfastClient', 'GatewayClient']))('j
     await desk.env.jobs(turn);
     await client.jobs.progress(jobId, { value: 0.25, message: 'a quarter', token });
     await expect
-      .poll(() => heardOfJob().at(-1), WAIT)
+      .poll(() => heardOfJob().at(-1))
       .toMatchObject({
         ...{ jobId, tool: 'order', status: 'running', mode: 'parked' },
         progress: { value: 0.25, message: 'a quarter' },
       });
     await expect
-      .poll(() => client.status(names), WAIT)
+      .poll(() => client.status(names))
       .toMatchObject({ status: 'waiting_job', jobs: [{ jobId, progress: { value: 0.25 } }] });
     await client.jobs.complete(jobId, { result: 1, token });
     await turn.result();
-    await expect.poll(() => heardOfJob().at(-1), WAIT).toMatchObject({ status: 'completed' });
+    await expect.poll(() => heardOfJob().at(-1)).toMatchObject({ status: 'completed' });
     stop.abort();
     await following;
   });
@@ -324,12 +322,11 @@ describe('a job that goes on without its turn', () => {
               .describe()
               .catch(() => undefined)
           )?.status.name,
-        WAIT,
       )
       .toBe('RUNNING');
     await env.temporal.workflow.getHandle(workflowId).terminate('by a test');
     expect(await env.client.jobs.complete(jobId, { result: { thing } })).toMatchObject({ status: 'ended' });
-    await expect.poll(() => desk.said(names), WAIT).toContain(`told ${JSON.stringify({ thing })}`);
+    await expect.poll(() => desk.said(names)).toContain(`told ${JSON.stringify({ thing })}`);
   });
 
   test('ends with its session, and is not found any more [job.callback]', async () => {
@@ -340,7 +337,7 @@ describe('a job that goes on without its turn', () => {
     const job = await env.client.jobs.get(jobId);
     const handle = env.temporal.workflow.getHandle(jobWorkflowIdOf(turn.workflowId, job?.callKey ?? ''));
     const isOpen = async () => (await handle.describe().catch(() => undefined))?.status.name === 'RUNNING';
-    await expect.poll(isOpen, WAIT).toBe(true);
+    await expect.poll(isOpen).toBe(true);
     expect(await env.client.sessions.deleteExpired('test', Date.now() + 60_000)).toMatchObject({
       skipped: expect.arrayContaining([names]),
     });

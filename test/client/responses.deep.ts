@@ -32,9 +32,7 @@ async function begin(ids: string) {
   const turn = await env.send({ ...names, message: ids });
   const count = ids.split(' ').length;
   await expect
-    .poll(async () => (await env.client.status(names).catch(() => undefined))?.jobs?.length, {
-      timeout: 60_000,
-    })
+    .poll(async () => (await env.client.status(names).catch(() => undefined))?.jobs?.length)
     .toBe(count);
   const jobs = await env.client.jobs.list(names);
   return { names, turn, jobs };

@@ -233,7 +233,7 @@ describe('what a follower is given', () => {
         store.hear({ type: 'appended', session: store.session, seq: store.events.length });
         await vi.waitUntil(() => seqsOf(items).length === store.events.length, {
           interval: 1,
-          timeout: 30_000,
+          timeout: 120_000,
         });
         const given = items.length;
         for (const notice of all) store.hear(notice);

@@ -65,7 +65,6 @@ test('a turn that is cancelled while the worker of its call dies: who does the j
   await handle.cancel();
   await expect
     .poll(async () => (await handle.fetchHistory()).events?.map(({ eventType }) => eventType), {
-      timeout: 30_000,
       interval: 20,
     })
     .toContain(CANCEL_REQUESTED);

@@ -90,10 +90,26 @@ test('tests that run at the same time wait by themselves: expect.poll of vitestâ
   expect(tests.filter((path) => polling(readFileSync(join(root, path), 'utf8')))).toEqual([]);
 });
 
-test('what tests wait for may take long: without a time of its own vi.waitFor gives up after a second', () => {
-  const waiting = (text: string) => /\bvi\.waitFor\((?![^;]*\btimeout:)/.test(text);
-  expect(waiting('await vi.waitFor(() => expect(1).toBe(1));')).toBe(true);
+test('what tests wait for may take two minutes: without a time of its own vi.waitFor gives up after a second', () => {
+  const patient = 120_000;
+  const waiting = (text: string) => {
+    const times = (pattern: RegExp, none: number) =>
+      [...text.matchAll(pattern)].map(([waited]) => {
+        const [, time] = /\btimeout: ([\d_]+)/.exec(waited) ?? [];
+        return time === undefined ? none : Number(time.replaceAll('_', ''));
+      });
+    const own = times(/\bvi\.wait(?:For|Until)\([^;]*;/g, /\btimeout: [A-Z]/.test(text) ? patient : 0);
+    const polls = times(/\bexpect\s*\.poll\([^;]*?\)\s*\.(?:not\.)?(?:to|resolves|rejects)[^;]*;/g, patient);
+    return [...own, ...polls].some((time) => time < patient);
+  };
+  for (const hasty of [
+    'await vi.waitFor(() => expect(1).toBe(1));',
+    'await vi.waitUntil(holds, { timeout: 30_000 });',
+    'await expect\n.poll(holds, { timeout: 60_000, interval: 20 }).toBe(1);',
+  ])
+    expect(waiting(hasty), hasty).toBe(true);
   expect(waiting('await vi.waitFor(holds, { timeout: 120_000 });')).toBe(false);
+  expect(waiting('await expect.poll(holds, { interval: 20 }).toBe(1);')).toBe(false);
   const tests = pathsOf('test').filter((path) => path.endsWith('.ts') && !path.startsWith('test/layout/'));
   expect(tests.filter((path) => waiting(readFileSync(join(root, path), 'utf8')))).toEqual([]);
 });

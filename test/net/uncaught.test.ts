@@ -101,11 +101,11 @@ test.each([
   onTestFinished(() => void server.close());
   const { port } = server.address() as { port: number };
   const allow = [`127.0.0.1:${port}`];
-  const began = performance.now();
-  await expect(guardedFetch(`http://127.0.0.1:${port}/`, {}, { allow })).rejects.toMatchObject({
+  // Until its timeout it would wait for what does not come.
+  const request = guardedFetch(`http://127.0.0.1:${port}/`, {}, { allow, timeout: 600_000 });
+  await expect(request).rejects.toMatchObject({
     code: 'HOLDFAST_FETCH_FAILED',
   });
-  expect(performance.now() - began).toBeLessThan(5_000);
 });
 
 function warnings(): unknown[] {

@@ -12,6 +12,7 @@ import { boundedSchema } from '../../src/tools/openapi/operation-schema.ts';
 import type { OpenAPIToolsetOptions } from '../../src/tools/openapi/toolset-options.ts';
 import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import { callOf, contextWith, INIT } from '../definitions/tool-context.ts';
+import { processorTime } from '../setup/processor-time.ts';
 import { serveApi } from './api-server.ts';
 
 const api = await serveApi();
@@ -623,7 +624,7 @@ describe('hostile and half-valid documents', () => {
     await expect(wide.load()).rejects.toThrow('more than 5000 parts of allOf');
     // Names that are one word in snake case, and a value that each of many schemas names.
     const names = new ArgumentNames(false);
-    const began = performance.now();
+    const took = processorTime();
     for (let n = 0; n < 40_000; n += 1)
       names.next(`a${n.toString(2).replaceAll('0', '-').replaceAll('1', '!')}`);
     const value = Array.from({ length: 100_000 }, (_, n) => `abcd${n % 10}`);
@@ -637,7 +638,7 @@ describe('hostile and half-valid documents', () => {
     );
     expect(told).toEqual({ anyOf: Array.from({ length: 250 }, () => ({ type: 'string', enum: ['a'] })) });
     // Quadratic work takes a minute.
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(took()).toBeLessThan(5_000);
     const pattern = tools[2];
     await expect(pattern?.readArguments({ body: `${'a'.repeat(50_000)}!` })).rejects.toThrow(
       'invalid arguments',

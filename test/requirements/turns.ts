@@ -255,11 +255,7 @@ export const TURNS: Rows = {
     'holdfast',
     'Turns are the same on each provider: calls, ids, streams, gates, stopped workers.',
   ],
-  'model.providers.kill': [
-    'holdfast',
-    'A killed worker costs time and no effect twice, on each provider.',
-    'deep',
-  ],
+  'model.providers.kill': ['holdfast', 'A killed worker costs time and no effect twice, on each provider.'],
   'model.routed': [
     'adk-js: RoutedLlm',
     'A routed model falls back on a classed failure; the event tells the route.',
@@ -355,7 +351,6 @@ export const TURNS: Rows = {
   'turn.crash.model': [
     'adk-python: #5466',
     'Killed during a model call, the turn completes after a restart.',
-    'deep',
   ],
   'turn.crash.tool': ['adk-python: #1851', 'Killed during a tool, the call runs again under its own key.'],
   'turn.crash.unknown': [
@@ -467,7 +462,7 @@ export const TURNS: Rows = {
     '`--json` prints one ADK event per line; any other line has a `type`, and remarks are on standard error.',
   ],
   'cli.attach': ['holdfast', 'A message that was answered is printed, not asked again.', 'deep'],
-  'cli.crash': ['adk-python: #5466', 'Killed and run again, the command finishes the turn.', 'deep'],
+  'cli.crash': ['adk-python: #5466', 'Killed and run again, the command finishes the turn.'],
   'cli.interrupt': ['holdfast', 'Interrupted, it says how to go on.'],
   'cli.interruptHung': [
     'holdfast',

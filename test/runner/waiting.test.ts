@@ -202,9 +202,7 @@ describe.each(inTier(['HoldfastClient'], ['HoldfastClient', 'GatewayClient']))(
       }
       await run(reply(first, { confirmed: true }));
       await expect
-        .poll(async () => (await env.client.sessions.get(names))?.events.at(-1)?.event.content?.parts, {
-          timeout: 60_000,
-        })
+        .poll(async () => (await env.client.sessions.get(names))?.events.at(-1)?.event.content?.parts)
         .toEqual([{ text: 'hi' }]);
     });
 

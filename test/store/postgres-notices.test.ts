@@ -28,8 +28,6 @@ afterAll(async () => {
   await server.close();
 });
 
-const PATIENCE = { timeout: 30_000 };
-
 /**
  * Watches a turn's session; what was heard begins behind what the turn's own store has told so far.
  *
@@ -48,10 +46,10 @@ async function watching(
   });
   onTestFinished(stop);
   // That it listens is said by where the session stands.
-  await expect.poll(() => heard, PATIENCE).toContainEqual({ type: 'appended', session, seq: turn.seq });
+  await expect.poll(() => heard).toContainEqual({ type: 'appended', session, seq: turn.seq });
   const mark: StoreNotice = { type: 'text dropped', session, runKey, step: 0, attempt: 0 };
   turn.store.live.tell(mark);
-  await expect.poll(() => heard, PATIENCE).toContainEqual(mark);
+  await expect.poll(() => heard).toContainEqual(mark);
   known = seq;
   heard.length = 0;
   return { heard, stop };
@@ -86,7 +84,7 @@ test('who listens hears what others write and tell, in order, and knows where it
     { type: 'call started', session, runKey, callKey, tool: 'pay', attempt: 1 },
     { type: 'call finished', session, runKey, callKey, tool: 'pay', failed: false },
   ];
-  await expect.poll(() => heard.length, PATIENCE).toBe(told.length);
+  await expect.poll(() => heard.length).toBe(told.length);
   expect(heard).toEqual(told);
   expect(deaf).toEqual(told);
 });
@@ -101,10 +99,10 @@ test('a follower of a session that another process makes gets each event once, i
   for (let turns = 0; turns < 5; turns += 1) {
     const turn = new Turn(writer, { names });
     await turn.opened(1);
-    await expect.poll(() => seqs.length, PATIENCE).toBe(2 * turns + 1);
+    await expect.poll(() => seqs.length).toBe(2 * turns + 1);
     await turn.commit(1, 0);
   }
-  await expect.poll(() => seqs, PATIENCE).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+  await expect.poll(() => seqs).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   stop.abort();
   await following;
 });
@@ -120,7 +118,7 @@ test('two that write and listen hear each other, and themselves once [stream.tex
   for (const [index, text] of texts.entries()) {
     (index % 2 === 0 ? other : listener).live.tell(text);
     const told = texts.slice(0, index + 1);
-    await expect.poll(heardTexts, PATIENCE).toEqual([told, told]);
+    await expect.poll(heardTexts).toEqual([told, told]);
   }
 });
 
@@ -133,12 +131,12 @@ test('who waits for a session of some names hears of its first turn elsewhere [s
     }),
   );
   // Once when it begins to listen: a turn may have begun before.
-  await expect.poll(() => begun, PATIENCE).toBe(1);
+  await expect.poll(() => begun).toBe(1);
   await new Turn(writer, { names }).opened(1);
-  await expect.poll(() => begun, PATIENCE).toBe(2);
+  await expect.poll(() => begun).toBe(2);
   await new Turn(writer).opened(1);
   await new Turn(writer, { names }).opened(1);
-  await expect.poll(() => begun, PATIENCE).toBe(3);
+  await expect.poll(() => begun).toBe(3);
 });
 
 test('text of any characters and of 7 KiB crosses as it is told [stream.text]', async () => {
@@ -154,7 +152,7 @@ test('text of any characters and of 7 KiB crosses as it is told [stream.text]', 
     return partialText(turn, characters.repeat(times), index);
   });
   for (const text of texts) writer.live.tell(text);
-  await expect.poll(() => heard.length, PATIENCE).toBe(texts.length);
+  await expect.poll(() => heard.length).toBe(texts.length);
   expect(heard).toEqual(texts.map((text) => ({ ...text, text: tellableText(text.text) })));
 });
 
@@ -169,11 +167,11 @@ test('a listening connection that is cut comes back by itself, and says what was
     );
   const [before] = await listening();
   await server.query(`select pg_terminate_backend(${before?.pid})`);
-  await expect.poll(() => heard, PATIENCE).toContainEqual({ type: 'appended', session, seq: 1 });
+  await expect.poll(() => heard).toContainEqual({ type: 'appended', session, seq: 1 });
   expect(await listening()).not.toEqual([before]);
   expect(listener.live.listens).toBe(true);
   writer.live.tell(partialText(turn, 'after'));
-  await expect.poll(() => heard.at(-1), PATIENCE).toEqual(partialText(turn, 'after'));
+  await expect.poll(() => heard.at(-1)).toEqual(partialText(turn, 'after'));
 });
 
 test('a server that goes away fails no notice, and all is heard again once it is back [stream.text]', async () => {
@@ -183,11 +181,11 @@ test('a server that goes away fails no notice, and all is heard again once it is
   const { heard } = await watching(listener, turn);
   await server.stop();
   for (let index = 0; index < 100; index += 1) writer.live.tell(partialText(turn, 'lost', index));
-  await expect.poll(() => listener.live.listens, PATIENCE).toBe(false);
+  await expect.poll(() => listener.live.listens).toBe(false);
   await server.start();
-  await expect.poll(() => listener.live.listens, PATIENCE).toBe(true);
+  await expect.poll(() => listener.live.listens).toBe(true);
   await turn.commit(1, 0);
-  await expect.poll(() => heard.at(-1), PATIENCE).toEqual({ type: 'appended', session, seq: 2 });
+  await expect.poll(() => heard.at(-1)).toEqual({ type: 'appended', session, seq: 2 });
 });
 
 test('a channel is left a while after its last watcher, who comes and goes for nothing [stream.text]', async () => {
@@ -203,9 +201,9 @@ test('a channel is left a while after its last watcher, who comes and goes for n
   stop();
   const last = listener.live.watch(turn.session, (notice) => hints.push(notice));
   await turn.commit(1, 0);
-  await expect.poll(() => hints, PATIENCE).toEqual([{ type: 'appended', session: turn.session, seq: 2 }]);
+  await expect.poll(() => hints).toEqual([{ type: 'appended', session: turn.session, seq: 2 }]);
   last();
-  await expect.poll(channels, PATIENCE).toHaveLength(1);
+  await expect.poll(channels).toHaveLength(1);
 });
 
 test('an address for listening that does not work is named when the store is opened [stream.text]', async () => {
@@ -230,9 +228,9 @@ test('a store that is closed sends what it had to tell first, and leaves no conn
   const { heard } = await watching(listener, turn);
   for (let index = 0; index < 5; index += 1) closing.live.tell(partialText(turn, 'last words', index));
   await closing.close();
-  await expect.poll(() => heard.length, PATIENCE).toBe(5);
+  await expect.poll(() => heard.length).toBe(5);
   const open = () => server.query(`select from pg_stat_activity where application_name = 'holdfast listen'`);
-  await expect.poll(open, PATIENCE).toHaveLength(1);
+  await expect.poll(open).toHaveLength(1);
 });
 
 test('a store is closed soon where nothing comes from its listening connection any more [stream.text]', async () => {
@@ -270,7 +268,7 @@ test('through PgBouncer notices are sent; a listener behind it, or on another da
   await turn.opened(1);
   const { heard } = await watching(listener, turn);
   both.live.tell(partialText(turn, 'pooled'));
-  await expect.poll(() => heard.at(-1), PATIENCE).toEqual(partialText(turn, 'pooled'));
+  await expect.poll(() => heard.at(-1)).toEqual(partialText(turn, 'pooled'));
   const elsewhere = await server.newDatabase();
   const refusals = [pooled, elsewhere].map((listen) =>
     expect(openStore({ url: pooled, listen, connectTimeout: 3_000 })).rejects.toMatchObject({
@@ -282,7 +280,7 @@ test('through PgBouncer notices are sent; a listener behind it, or on another da
   const left = () =>
     server.query(`select from pg_stat_activity where application_name = 'holdfast listen'
         and datname = '${new URL(elsewhere).pathname.slice(1)}'`);
-  await expect.poll(left, PATIENCE).toEqual([]);
+  await expect.poll(left).toEqual([]);
 });
 
 test('a payload that is no notice harms nobody [stream.text]', async () => {
@@ -302,5 +300,5 @@ test('a payload that is no notice harms nobody [stream.text]', async () => {
     await stranger.query('select pg_notify($1, $2)', [channel, payload]);
   }
   await stranger.query('select pg_notify($1, $2)', [channel, '{"origin":"o","type":"appended","seq":9}\n']);
-  await expect.poll(() => heard, PATIENCE).toEqual([{ type: 'appended', session: turn.session, seq: 9 }]);
+  await expect.poll(() => heard).toEqual([{ type: 'appended', session: turn.session, seq: 9 }]);
 });

@@ -43,7 +43,7 @@ test('a store takes as many connections as its pool has, and calls beyond wait f
 });
 
 test('a statement that hangs and a pool that is used up are unavailable, each by its reason [store.unavailable]', async () => {
-  const store = await openStore({ url, poolSize: 1, connectTimeout: 1_000, queryTimeout: 2_000 });
+  const store = await openStore({ url, poolSize: 1, connectTimeout: 5_000, queryTimeout: 8_000 });
   const turn = new Turn(store);
   await turn.opened(1);
   const other = new pg.Client({ connectionString: url });
@@ -55,14 +55,14 @@ test('a statement that hangs and a pool that is used up are unavailable, each by
     reason: {
       code: 'HOLDFAST_STORE_UNAVAILABLE',
       retryable: true,
-      message: expect.stringContaining('no answer within 2000 ms'),
+      message: expect.stringContaining('no answer within 8000 ms'),
     },
   });
   expect(waiting).toMatchObject({
     reason: {
       code: 'HOLDFAST_STORE_UNAVAILABLE',
       retryable: true,
-      message: expect.stringContaining('no connection within 1000 ms: all are in use'),
+      message: expect.stringContaining('no connection within 5000 ms: all are in use'),
     },
   });
   await other.query('commit');

@@ -177,9 +177,7 @@ if (isDeep) {
     expect(await scene.below()).toMatchObject([{ status: 'RUNNING' }]);
     await serve(scene, late.agent);
     await expect
-      .poll(async () => (await scene.below()).filter(({ status }) => status === 'RUNNING'), {
-        timeout: 30_000,
-      })
+      .poll(async () => (await scene.below()).filter(({ status }) => status === 'RUNNING'))
       .toEqual([]);
     expect(late.shown).toEqual([]);
   });

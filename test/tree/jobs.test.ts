@@ -6,8 +6,6 @@ import { LongRunningFunctionTool } from '../../src/tools/function-tool.ts';
 import { shareEnvironment } from '../setup/shared-environment.ts';
 import { calling, Speaking, textsOf } from './speaking.ts';
 
-const WAIT = { timeout: 30_000 };
-
 const openEnvironment = shareEnvironment();
 
 async function ordering(kind: 'parks' | 'goes on') {
@@ -36,12 +34,12 @@ async function ordering(kind: 'parks' | 'goes on') {
 
 test('a job of a called agent is listed under the root, and whoever ends it lets that agent go on [tree.requests] [agentTool.run]', async () => {
   const { client, names, temporal, turn, buyer, root } = await ordering('parks');
-  await expect.poll(async () => (await client.jobs.list(names)).length, WAIT).toBe(1);
+  await expect.poll(async () => (await client.jobs.list(names)).length).toBe(1);
   const [job] = await client.jobs.list(names);
   expect(job).toMatchObject({ ...names, tool: 'order', agent: 'buyer', status: 'running' });
   const handle = temporal.workflow.getHandle(turn.workflowId);
   await expect
-    .poll(async () => (await handle.query<{ status: string }>('status')).status, WAIT)
+    .poll(async () => (await handle.query<{ status: string }>('status')).status)
     .toBe('waiting_job');
   await client.jobs.complete(job?.jobId ?? '', { result: { sent: true } });
   expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
@@ -55,7 +53,7 @@ test('what a job comes to that a called agent has left going on is told to the r
   const [jobId = ''] = ids;
   expect(await client.jobs.get(jobId)).toMatchObject({ ...names, mode: 'detached' });
   await client.jobs.complete(jobId, { result: { sent: true } });
-  await expect.poll(() => root.shown.length, WAIT).toBe(3);
+  await expect.poll(() => root.shown.length).toBe(3);
   expect(textsOf(root.shown[2]).at(-1)).toBe(
     'The job that agent "buyer" began by calling "order" has ended (completed): {"sent":true}',
   );
@@ -75,7 +73,7 @@ test('a message that answers the job of an agent in its own session, by the id t
   const turn = await client.sendMessage({ ...names, message: 'go' });
   const handle = temporal.workflow.getHandle(turn.workflowId);
   await expect
-    .poll(async () => (await handle.query<{ status: string }>('status')).status, WAIT)
+    .poll(async () => (await handle.query<{ status: string }>('status')).status)
     .toBe('waiting_job');
   const functionResponse = { id: 'call_1', name: 'order', response: { sent: true } };
   await client.sendMessage({ ...names, message: { role: 'user', parts: [{ functionResponse }] } });

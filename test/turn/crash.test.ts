@@ -31,23 +31,21 @@ const play = (script: GeminiScript, scenes: (scene: CrashScene) => Promise<void>
   CrashScene.play(server, script, scenes);
 
 describe.concurrent('SIGKILL of the worker', () => {
-  if (isDeep) {
-    test('during a model call: the call is made again and the turn completes [turn.crash.model]', () =>
-      play([hang(), text('done')], async (scene) => {
-        await scene.startWorker();
-        const handle = await scene.client.sendMessage(scene.turn);
-        await scene.gemini.waitForRequests(1);
-        await scene.worker?.kill();
-        await scene.startWorker();
-        expect(await handle.result()).toMatchObject({ status: 'completed', text: 'done' });
-        expect(scene.gemini.requests).toHaveLength(2);
-        const events = await scene.transcript();
-        expect(events.map(({ seq, kind }) => [seq, kind])).toEqual([
-          [1, 'message'],
-          [2, 'model'],
-        ]);
-      }));
-  }
+  test('during a model call: the call is made again and the turn completes [turn.crash.model]', () =>
+    play([hang(), text('done')], async (scene) => {
+      await scene.startWorker();
+      const handle = await scene.client.sendMessage(scene.turn);
+      await scene.gemini.waitForRequests(1);
+      await scene.worker?.kill();
+      await scene.startWorker();
+      expect(await handle.result()).toMatchObject({ status: 'completed', text: 'done' });
+      expect(scene.gemini.requests).toHaveLength(2);
+      const events = await scene.transcript();
+      expect(events.map(({ seq, kind }) => [seq, kind])).toEqual([
+        [1, 'message'],
+        [2, 'model'],
+      ]);
+    }));
 
   if (isDeep) {
     test('during a model call of a turn that is then interrupted: it ends, and the message is answered [message.interrupt]', () =>

@@ -13,7 +13,6 @@ import type { TurnResult } from '../../src/protocol/turn.ts';
 import { error, hang, raw, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { stepCalls } from '../setup/scripts.ts';
-import { someOf } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { until } from '../setup/until.ts';
 import { watchedApps } from '../setup/watched-apps.ts';
@@ -221,7 +220,7 @@ const responsesOf = (session: string) =>
   );
 
 describe('SIGKILL of the worker', () => {
-  test.each(someOf(SAME_TRANSCRIPT))(
+  test.each(SAME_TRANSCRIPT)(
     'of the turn %s, at %s: it ends as if nobody had killed it [turn.crash.callback] [callback.once]',
     (plan, at, again) => {
       const [session, undisturbed] = [`${plan} at ${at}`, `${plan} undisturbed`];

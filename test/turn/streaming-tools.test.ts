@@ -124,9 +124,7 @@ async function followed(name: string, yields: (context: Context) => AsyncGenerat
   const result = await turn.result();
   const last = result.events.to;
   await expect
-    .poll(() => all.map((items) => items.some((item) => item.type === 'event' && item.seq === last)), {
-      timeout: 30_000,
-    })
+    .poll(() => all.map((items) => items.some((item) => item.type === 'event' && item.seq === last)))
     .toEqual([true, true]);
   stop.abort();
   await Promise.all(following);

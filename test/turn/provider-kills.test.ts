@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CrashScene, CrashServer } from '../setup/crash-scene.ts';
+import { inTier } from '../setup/tier.ts';
 import { until } from '../setup/until.ts';
 import { WIRE_PROVIDERS } from '../setup/wire/providers.ts';
 import { inSteps, WireServer } from '../setup/wire/wire-server.ts';
@@ -11,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('SIGKILL of workers', () => {
-  test.concurrent.each(WIRE_PROVIDERS)(
+  test.concurrent.each(inTier(WIRE_PROVIDERS.slice(0, 1), WIRE_PROVIDERS))(
     'on $name, within a model call and within a tool: each is done again, no other one is, effects happen once [model.providers.kill]',
     async ({ name, protocol, reasons }) => {
       let requests = 0;

@@ -13,6 +13,7 @@ import { PathSocket } from '../../src/store/engine/private-socket.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { checksumOf, STORE_SCHEMA, versionOf } from '../../src/store/schema/store-schema.ts';
 import { startPostgresServer } from '../setup/postgres-server.ts';
+import { isDeep } from '../setup/tier.ts';
 import { NEXT_FUNCTIONS, NEXT_RELEASE } from './next-release.ts';
 import { JobTurn } from './suite/jobs/job-turn.ts';
 import { Turn } from './suite/turns/turn.ts';
@@ -184,32 +185,34 @@ test('a column more has statements prepared anew, and no others sent without a n
   expect(named).toContainEqual({ name: expect.stringMatching(`^(${first?.name}|${own?.name})_3$`) });
 });
 
-test('an embedded store of the release before is upgraded, and opened by both [store.upgrade]', async () => {
-  const folder = folderWithStore();
-  const opened = async (progress: string[]): Promise<OpenedStore> => {
-    const store = await openStore({ folder, onProgress: (line) => progress.push(line) });
-    onTestFinished(() => store.close());
-    return store;
-  };
-  const store = await opened([]);
-  const turn = new JobTurn(store);
-  await turn.calling();
-  const connection = pgliteConfig(() => new PathSocket(async () => store.socket as string), {});
-  const next = pooled({ ...connection, application_name: 'next' });
-  const progress: string[] = [];
-  await migrate(next, (line) => progress.push(line), NEXT_RELEASE);
-  expect(progress).toEqual([`migrating the store from version ${VERSION}`]);
-  await turn.parked(0);
-  await turn.endJob(0);
-  await next.close();
-  await store.close();
+if (isDeep) {
+  test('an embedded store of the release before is upgraded, and opened by both [store.upgrade]', async () => {
+    const folder = folderWithStore();
+    const opened = async (progress: string[]): Promise<OpenedStore> => {
+      const store = await openStore({ folder, onProgress: (line) => progress.push(line) });
+      onTestFinished(() => store.close());
+      return store;
+    };
+    const store = await opened([]);
+    const turn = new JobTurn(store);
+    await turn.calling();
+    const connection = pgliteConfig(() => new PathSocket(async () => store.socket as string), {});
+    const next = pooled({ ...connection, application_name: 'next' });
+    const progress: string[] = [];
+    await migrate(next, (line) => progress.push(line), NEXT_RELEASE);
+    expect(progress).toEqual([`migrating the store from version ${VERSION}`]);
+    await turn.parked(0);
+    await turn.endJob(0);
+    await next.close();
+    await store.close();
 
-  const told: string[] = [];
-  const again = await opened(told);
-  expect(told.filter((line) => /migrat|replac|creat/.test(line))).toEqual([]);
-  const later = new Turn(again, { names: turn.names });
-  await later.opened(1);
-  await later.commit(1, 0);
-  const { rows } = await sql`select label, jobs from holdfast.labels`.execute(again.db);
-  expect(rows).toEqual([{ label: 'none', jobs: 1 }]);
-});
+    const told: string[] = [];
+    const again = await opened(told);
+    expect(told.filter((line) => /migrat|replac|creat/.test(line))).toEqual([]);
+    const later = new Turn(again, { names: turn.names });
+    await later.opened(1);
+    await later.commit(1, 0);
+    const { rows } = await sql`select label, jobs from holdfast.labels`.execute(again.db);
+    expect(rows).toEqual([{ label: 'none', jobs: 1 }]);
+  });
+}
