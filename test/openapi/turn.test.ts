@@ -116,6 +116,24 @@ describe('a turn with operations of an API', () => {
     expect(api.heard).toHaveLength(1);
   });
 
+  test('does not send a write again that a proxy may have answered: only 429 means not begun [openapi.keys]', async () => {
+    const retry = { ...quick.retry, maximumAttempts: 3 };
+    for (const status of [502, 503, 504]) {
+      api.heard.length = 0;
+      answers.push(() => ({ status, headers: { 'retry-after': '0' } }));
+      const { response } = await turn([pets({ toolOptions: { retry } })], 'add_pet', { name: 'Rex' });
+      expect(response).toEqual({
+        error: 'outcome unknown: this call may have run; check before repeating it',
+      });
+      expect(api.heard).toHaveLength(1);
+    }
+    api.heard.length = 0;
+    answers.push(() => ({ status: 429, headers: { 'retry-after': '0' } }));
+    const { response } = await turn([pets({ toolOptions: { retry } })], 'add_pet', { name: 'Rex' });
+    expect(response).toEqual({ ok: true });
+    expect(api.heard).toHaveLength(2);
+  });
+
   test('takes credentials that people have stored, all of a requirement [openapi.ask]', async () => {
     const credentialKeys = `k1:${randomBytes(32).toString('base64')}`;
     const secured = {

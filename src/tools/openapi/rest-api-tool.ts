@@ -96,6 +96,9 @@ const SAFE = new Set(['get', 'head', 'options', 'trace', 'query']);
 /** RFC 9110, 9.2.2. */
 const IDEMPOTENT = new Set([...SAFE, 'put', 'delete']);
 
+/** Codes of what a status says. */
+const ANSWERED = new Set(['HOLDFAST_HTTP_STATUS', 'HOLDFAST_UNKNOWN_OUTCOME']);
+
 /** Whether requests of a method only read. */
 export function isSafeMethod(method: string): boolean {
   return SAFE.has(method.toLowerCase());
@@ -232,7 +235,8 @@ export class RestApiTool extends BaseTool {
    * Makes the request of a call.
    *
    * @returns JSON, a text, or the handle of an artifact; `{ status }` for an answer without a body.
-   * @throws ToolError with status and body of any answer but one of success, HOLDFAST_UNKNOWN_OUTCOME where none came.
+   * @throws ToolError with status and body of any answer but one of success, HOLDFAST_UNKNOWN_OUTCOME where none came
+   * from the server itself.
    */
   override async runAsync(request: RunAsyncToolRequest): Promise<unknown> {
     const { toolContext: context } = request;
@@ -254,7 +258,6 @@ export class RestApiTool extends BaseTool {
     const provided = await this.#provided(context);
     const secrets = [...security.secrets, ...secretsIn(provided)];
     const { idempotencyHeader, allow, timeout, maxBytes } = this.#request;
-    const isRepeatable = this.durable.onUnknownOutcome === 'retry';
     const isIdempotent = IDEMPOTENT.has(this.endpoint.method) && this.durable.idempotent;
     if (!isIdempotent && context.functionCallId !== undefined) {
       headers[idempotencyHeader.toLowerCase()] = context.idempotencyKey;
@@ -276,11 +279,15 @@ export class RestApiTool extends BaseTool {
         context,
         secrets,
         maxBytes,
-        isRepeatable,
+        isRepeatable: this.#isRepeatable,
       });
     } catch (error) {
       throw this.#failure(error, secrets);
     }
+  }
+
+  get #isRepeatable(): boolean {
+    return this.isReadOnly || this.durable.onUnknownOutcome === 'retry';
   }
 
   #failure(error: unknown, secrets: readonly string[]): unknown {
@@ -291,8 +298,8 @@ export class RestApiTool extends BaseTool {
       });
     }
     if (!hasCode(error, 'HOLDFAST_FETCH_FAILED')) {
-      const isDecided = isToolError(error) && (error.code === 'HOLDFAST_HTTP_STATUS' || !error.retryable);
-      if (isDecided || this.isReadOnly || this.durable.onUnknownOutcome === 'retry') return error;
+      const isDecided = isToolError(error) && (ANSWERED.has(error.code) || !error.retryable);
+      if (isDecided || this.#isRepeatable) return error;
       // Another attempt would do it again.
       const text = `Error in tool '${this.name}': its answer can't be told: ${thrownMessage(error)}; it has run`;
       return new ToolError(withoutSecretsIn(text, secrets), { retryable: false, cause: error });

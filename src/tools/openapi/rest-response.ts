@@ -23,6 +23,8 @@ const TOLD_HEADERS = ['location', 'etag', 'last-modified', 'content-length', 'co
 const LONGEST_WAIT = 300_000;
 /** Answers that may be another one later. */
 const PASSING = new Set([408, 425, 429, 500, 502, 503, 504]);
+/** Those that a proxy gives, too: after the server had the request. */
+const OF_PROXIES = new Set([502, 503, 504]);
 
 /** In place of the body of an error. */
 const UNREADABLE = { bytes: Buffer.from("(its body can't be read)") };
@@ -47,7 +49,8 @@ export interface ResponseSite {
 /**
  * The result of a call: JSON as it is, texts, and a handle of the artifact that a large or binary answer became.
  *
- * @throws ToolError for any answer but one of success; it has status and body.
+ * @throws ToolError for any answer but one of success; it has status and body. HOLDFAST_UNKNOWN_OUTCOME where a proxy may have answered
+ * for a server that has had its effect.
  */
 export async function resultOfResponse(given: GuardedStream, site: ResponseSite): Promise<unknown> {
   const isBodiless = site.method === 'HEAD' || BODILESS.has(given.status);
@@ -246,17 +249,16 @@ async function errorOf(
   const text = withoutSecretsIn(textOf(bytes, headers['content-type']) ?? '', secrets).trim();
   const body = text.length <= MOST_ERROR ? text : `${text.slice(0, MOST_ERROR).toWellFormed()}… (cut)`;
   const wait = retryAfterOf(headers['retry-after'], Date.now());
-  // A request that was refused before it began may be sent again, even a write.
-  const hasNotBegun = status === 429 || (status === 503 && wait !== undefined);
-  const isPassing = PASSING.has(status) && (isRepeatable || hasNotBegun);
-  const retryable = isPassing && (wait ?? 0) <= LONGEST_WAIT && !context.abortSignal.aborted;
   const later = wait === undefined ? '' : `; the server asks to wait ${Math.ceil(wait / 1000)} s`;
-  return new ToolError(
-    `Error in tool '${tool}': the server answered ${status}${later}${body === '' ? '' : `: ${body}`}`,
-    {
-      code: 'HOLDFAST_HTTP_STATUS',
-      retryable,
-      ...(retryable && wait !== undefined ? { retryAfter: wait } : {}),
-    },
-  );
+  const message = `Error in tool '${tool}': the server answered ${status}${later}${body === '' ? '' : `: ${body}`}`;
+  if (OF_PROXIES.has(status) && !isRepeatable)
+    return new ToolError(`${message}; it may have run`, { code: 'HOLDFAST_UNKNOWN_OUTCOME' });
+  // A request that was refused before it began may be sent again, even a write.
+  const isPassing = PASSING.has(status) && (isRepeatable || status === 429);
+  const retryable = isPassing && (wait ?? 0) <= LONGEST_WAIT && !context.abortSignal.aborted;
+  return new ToolError(message, {
+    code: 'HOLDFAST_HTTP_STATUS',
+    retryable,
+    ...(retryable && wait !== undefined ? { retryAfter: wait } : {}),
+  });
 }
