@@ -9,6 +9,7 @@ import { CallQuestions as Questions } from '../../src/tools/call-questions.ts';
 import { OpenAPIToolset } from '../../src/tools/openapi/openapi-toolset.ts';
 import { ArgumentNames } from '../../src/tools/openapi/operation-names.ts';
 import { boundedSchema } from '../../src/tools/openapi/operation-schema.ts';
+import { RestApiTool } from '../../src/tools/openapi/rest-api-tool.ts';
 import type { OpenAPIToolsetOptions } from '../../src/tools/openapi/toolset-options.ts';
 import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import { callOf, contextWith, INIT } from '../definitions/tool-context.ts';
@@ -51,6 +52,15 @@ async function call(
 }
 
 const str = { type: 'string' };
+
+function thrownBy(make: () => unknown): Error {
+  try {
+    make();
+  } catch (error) {
+    return error as Error;
+  }
+  throw new Error('it threw nothing');
+}
 
 async function bytesOf(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
@@ -394,6 +404,63 @@ describe('security', () => {
       await expect(call(toolset)).rejects.toThrow('no credentials: it needs key (missing)');
     }
     expect(api.heard).toEqual([]);
+  });
+
+  test('is checked where it is given, with the name of the field, and tells no secret [openapi.bad]', () => {
+    const wrong = [
+      [{ authScheme: 7 }, 'authScheme: expected a security scheme of OpenAPI'],
+      [{ authScheme: {} }, "authScheme.type: expected 'apiKey' or"],
+      [{ authScheme: { type: 'apikey' } }, 'did you mean "apiKey"?'],
+      [{ authScheme: { type: 'apiKey' } }, "authScheme.in: expected 'query' or"],
+      [{ authScheme: { type: 'apiKey', in: 'header', name: 'X Key' } }, 'authScheme.name: expected the name'],
+      [{ authScheme: { type: 'http' } }, "authScheme.scheme: expected 'bearer'"],
+      [{ authCredential: 7 }, 'authCredential: expected a credential, like'],
+      [{ authCredential: { type: 'apikey' } }, "authCredential.authType: expected 'apiKey' or"],
+      [{ authCredential: { authType: 'apiKey' } }, 'authCredential: has no secret: give one of apiKey,'],
+      [
+        { authCredential: { authType: 'apiKey', apiKey: 7 } },
+        'authCredential.apiKey: expected a string, got',
+      ],
+      [{ authCredential: { authType: 'http', http: 's-1' } }, 'authCredential.http: expected an object'],
+      [
+        { authCredential: { authType: 'http', http: {} } },
+        'authCredential.http.credentials: expected an obj',
+      ],
+    ] as const;
+    const endpoint = { baseUrl: api.origin, path: '/a', method: 'get' };
+    for (const [given, message] of wrong) {
+      const { authScheme, authCredential } = given as unknown as OpenAPIToolsetOptions;
+      const byHand = (...more: [typeof authScheme?, typeof authCredential?]) =>
+        new RestApiTool('a', 'b', endpoint, {}, ...more, { allow: [api.host] });
+      const tool = byHand(undefined, undefined);
+      for (const make of [
+        () => toolsetOf({ '/a': { get: {} } }, given as unknown as OpenAPIToolsetOptions),
+        () => byHand(authScheme, authCredential),
+        () => {
+          if (authScheme !== undefined) tool.configureAuthScheme(authScheme);
+          if (authCredential !== undefined) tool.configureAuthCredential(authCredential);
+        },
+      ]) {
+        const error = thrownBy(make);
+        expect(error).toMatchObject({
+          code: 'HOLDFAST_DEFINITION',
+          message: expect.stringContaining(message),
+        });
+        expect(error.message).not.toContain('s-1');
+      }
+    }
+  });
+
+  test('that a function gives in a wrong form is an error of the call, which names the scheme [openapi.bad]', async () => {
+    for (const given of [7, { authType: 'http', http: {} }, { authType: 'apiKey', apiKey: 7 }]) {
+      const toolset = secured([{ key: [] }], { credentials: { key: () => given as never } });
+      await expect(call(toolset)).rejects.toMatchObject({
+        code: 'HOLDFAST_NO_CREDENTIALS',
+        message: expect.stringContaining('security scheme key is not a credential, or a text'),
+      });
+    }
+    const credentials = { key: { authType: 'http', http: {} } } as never;
+    expect(() => secured([{ key: [] }], { credentials })).toThrow('credentials.key: expected a credential');
   });
 
   test('of a mistyped scheme is an error; one that no operation asks for is told once [openapi.security]', async () => {

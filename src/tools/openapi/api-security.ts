@@ -5,7 +5,8 @@ import { isRecord } from '../../protocol/json.ts';
 import type { Context } from '../context.ts';
 import { ToolError } from '../tool-error.ts';
 import type { SecurityRequirement, SecuritySchemeObject } from './openapi-document.ts';
-import { asHeader, isFieldName } from './serialize-parameters.ts';
+import { credentialProblem, schemeProblem } from './security-checks.ts';
+import { asHeader } from './serialize-parameters.ts';
 
 /**
  * Where the secret of one security scheme comes from: a credential, its text (an API key, a bearer token, or `name:password` of basic
@@ -247,16 +248,7 @@ function nothing(): AppliedSecurity {
 }
 
 function isUsable(schemes: OperationSecurity['schemes'], name: string): boolean {
-  const scheme = Object.hasOwn(schemes, name) ? schemes[name] : undefined;
-  if (scheme === undefined) return false;
-  if (scheme.type === 'apiKey') {
-    const { name: field, in: place } = scheme;
-    if (typeof field !== 'string') return false;
-    return place === 'query' || ((place === 'header' || place === 'cookie') && isFieldName(field));
-  }
-  if (scheme.type === 'http')
-    return typeof scheme.scheme === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(scheme.scheme);
-  return scheme.type === 'oauth2' || scheme.type === 'openIdConnect';
+  return Object.hasOwn(schemes, name) && schemeProblem(schemes[name]) === undefined;
 }
 
 /** The developer's, or what a person has given for this scheme of this API. */
@@ -274,7 +266,10 @@ async function configured(
   }
   if (typeof source === 'function') {
     const given: unknown = await source(context);
-    return given === null || given === '' ? undefined : (given as AuthCredential | string | undefined);
+    if (given === undefined || given === null || given === '') return undefined;
+    if (typeof given !== 'string' && credentialProblem(given) !== undefined)
+      throw unfit(name, 'a credential, or a text');
+    return given as AuthCredential | string;
   }
   if (typeof source === 'string') return source;
   if ('env' in source) return variable(source.env);
@@ -352,5 +347,5 @@ export function isSchemeCredential(value: unknown): value is SchemeCredential {
   if (typeof value === 'function') return true;
   if (typeof value === 'string') return value !== '';
   if (!isRecord(value)) return false;
-  return typeof value.env === 'string' ? value.env !== '' : typeof value.authType === 'string';
+  return typeof value.env === 'string' ? value.env !== '' : credentialProblem(value) === undefined;
 }

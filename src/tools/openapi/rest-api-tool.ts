@@ -31,6 +31,7 @@ import { OperationParser, type ParserInit } from './operation-parser.ts';
 import type { Definitions } from './operation-schema.ts';
 import { type OperationEndpoint, requestForm, restRequest } from './rest-request.ts';
 import { resultOfResponse } from './rest-response.ts';
+import { assertOwnSecurity } from './security-checks.ts';
 import { asHeader, isFieldName } from './serialize-parameters.ts';
 
 /** Gives headers of the requests of a call. */
@@ -155,6 +156,7 @@ export class RestApiTool extends BaseTool {
       : 'Idempotency-Key';
     if (!isFieldName(idempotencyHeader)) read.fail('idempotencyHeader', 'expected the name of a header');
     assertRequestOptions(read, options);
+    assertOwnSecurity(read, { authScheme, authCredential });
     const parserOptions: ParserInit = {
       preservePropertyNames: read.boolean('preservePropertyNames', false),
       withoutHeaders: new Set([idempotencyHeader.toLowerCase()]),
@@ -187,12 +189,19 @@ export class RestApiTool extends BaseTool {
     this.#own = { scheme: authScheme, credential: authCredential, key: options.credentialKey };
   }
 
-  /** The scheme by which all requests are authenticated, in place of those of the operation. */
+  /**
+   * The scheme by which all requests are authenticated, in place of those of the operation.
+   *
+   * @throws DefinitionError
+   */
   configureAuthScheme(authScheme: SecuritySchemeObject): void {
+    assertOwnSecurity(this.#reader(), { authScheme });
     this.#own = { ...this.#own, scheme: authScheme };
   }
 
+  /** @throws DefinitionError */
   configureAuthCredential(authCredential: AuthCredential): void {
+    assertOwnSecurity(this.#reader(), { authCredential });
     this.#own = { ...this.#own, credential: authCredential };
   }
 
@@ -284,6 +293,10 @@ export class RestApiTool extends BaseTool {
     } catch (error) {
       throw this.#failure(error, secrets);
     }
+  }
+
+  #reader(): OptionReader {
+    return new OptionReader(toolOwner('RestApiTool', this.name), {});
   }
 
   get #isRepeatable(): boolean {

@@ -18,6 +18,7 @@ import {
   REST_TOOL_FIELDS,
   type RestApiToolOptions,
 } from './rest-api-tool.ts';
+import { assertOwnSecurity } from './security-checks.ts';
 
 /** An operation as filters and options see it. */
 export interface OperationView {
@@ -161,6 +162,7 @@ export function checkedToolsetOptions(owner: string, given: unknown): DocumentSo
   read.count('maxOperations', 1);
   const { credentials, server, serverVariables, requireConfirmation } = options;
   assertRequestOptions(read, options);
+  assertOwnSecurity(read, options);
   if (server !== undefined && typeof server !== 'string' && !Number.isSafeInteger(server)) {
     read.fail('server', `expected an address, a name or an index, got ${kindOf(server)}`);
   }
