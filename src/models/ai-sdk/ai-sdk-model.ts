@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { getLogger } from '../../logger.ts';
+import { boundedResponse } from '../../net/bounded-response.ts';
 import { patientFetch } from '../../net/patient-fetch.ts';
 import { secretsIn } from '../../net/removed-secrets.ts';
 import { isRecord } from '../../protocol/json.ts';
@@ -36,8 +37,25 @@ const FIELDS: Record<keyof AiSdkModelParams, 'string' | 'object' | undefined> = 
   headers: 'object',
 };
 
+/** What each value of an option by name has to be. */
+const MEMBERS: Record<string, { expected: string; isFine: (value: unknown) => boolean }> = {
+  providerOptions: { expected: 'an object of options', isFine: isRecord },
+  providerTools: {
+    expected: "a tool of the provider's package, like openai.tools.webSearch()",
+    isFine: (value) =>
+      isRecord(value) && typeof value.id === 'string' && (value.args === undefined || isRecord(value.args)),
+  },
+  headers: { expected: 'a text', isFine: (value) => typeof value === 'string' },
+};
+
 /** Different warnings of one model that are logged, at most. */
 const MOST_WARNINGS = 50;
+
+/**
+ * Bytes of one answer, at most: packages read an answer whole before {@link Answer} counts its characters. Events of a stream are many times
+ * as long as what they tell.
+ */
+const MOST_BYTES = 128 * 1024 * 1024;
 
 /** Milliseconds: with more a timer ends at once. */
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
@@ -199,7 +217,10 @@ export class AiSdkModel extends BaseLlm {
   readonly #fetch: typeof fetch = async (input, init) => {
     const headers = Object.fromEntries(new Headers(init?.headers));
     for (const secret of secretsIn(headers)) this.#secrets.add(secret);
-    return await patientFetch(input as string, init);
+    return boundedResponse(await patientFetch(input as string, init), MOST_BYTES, () => {
+      const message = `The model's answer has more than ${MOST_BYTES} bytes.`;
+      return new ModelError({ kind: 'bad_request', message });
+    });
   };
 
   #providerName(): string {
@@ -267,6 +288,13 @@ function assertParams(params: unknown): asserts params is AiSdkModelParams {
     const actual = kindOf(value);
     if (expected === undefined || value === undefined || actual === expected) continue;
     throw new DefinitionError({ owner: 'AiSdkModel', field, problem: `expected ${expected}, got ${actual}` });
+  }
+  for (const [field, { expected, isFine }] of Object.entries(MEMBERS)) {
+    for (const [name, value] of Object.entries(params[field] ?? {})) {
+      if (isFine(value)) continue;
+      const problem = `expected ${expected}, got ${kindOf(value)}`;
+      throw new DefinitionError({ owner: 'AiSdkModel', field: `${field}.${name}`, problem });
+    }
   }
   if (typeof params.model !== 'string') assertModel(params.model, 'model');
 }

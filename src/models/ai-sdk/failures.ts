@@ -60,8 +60,12 @@ export function failureOf(error: unknown, call: FailedAiSdkCall): ModelError {
   const facts: FailedCall = { abortSignal, secrets, progress, advice: adviceOf(call) };
   const name = String(thrownField(error, 'name'));
   const status = statusOf(error);
+  const isRefusal = status !== undefined && status >= 400;
+  // Provider packages wrap what the body of an answer throws.
+  const cause = thrownField(error, 'cause');
+  if (cause instanceof ModelError && !isRefusal) return cause;
   const unreadable =
-    UNREADABLE[name] ?? (status !== undefined && status < 400 ? UNREADABLE.AI_JSONParseError : undefined);
+    UNREADABLE[name] ?? (status !== undefined && !isRefusal ? UNREADABLE.AI_JSONParseError : undefined);
   if (unreadable !== undefined)
     return toModelError(new Error(unreadable), { ...facts, progress: 'answering' });
   if (status !== undefined) {

@@ -505,6 +505,26 @@ describe('a definition', () => {
     ['an older version', { model: { specificationVersion: 'v2' } }, /v4 or v3.*"v2"/],
     ['a name without a provider', { model: 'gpt-5' }, /a provider, a slash and a model/],
     ['an unknown option', { model: 'openai/gpt-5', temprature: 1 }, /temprature/],
+    [
+      'options of a provider that are none',
+      { model: 'openai/gpt-5', providerOptions: { openai: 7 } },
+      /providerOptions\.openai: expected an object of options, got number/,
+    ],
+    [
+      'a provider tool that is none',
+      { model: 'openai/gpt-5', providerTools: { w: 7 } },
+      /providerTools\.w: expected a tool .*, got number/,
+    ],
+    [
+      'a provider tool without an id',
+      { model: 'openai/gpt-5', providerTools: { w: {} } },
+      /providerTools\.w: expected a tool/,
+    ],
+    [
+      'a header that is no text',
+      { model: 'openai/gpt-5', headers: { a: 7 } },
+      /headers\.a: expected a text, got number/,
+    ],
     ['a package that is not there', { model: 'cohere/command-a' }, /npm install @ai-sdk\/cohere/],
   ])('with %s is refused [model.aiSdk.definition]', (_name, params, message) => {
     const make = () => new AiSdkModel(params as AiSdkModelParams);

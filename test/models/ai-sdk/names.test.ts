@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,6 +16,7 @@ import { COMPATIBLE_CHAT } from '../../setup/wire/openai-chat.ts';
 import { OPENAI_RESPONSES } from '../../setup/wire/openai-responses.ts';
 import { WireServer } from '../../setup/wire/wire-server.ts';
 import { ask, failure } from '../ask.ts';
+import { startRawServer } from '../raw-server.ts';
 
 const servers: WireServer[] = [];
 const folders: string[] = [];
@@ -68,6 +70,30 @@ describe('a model that is named', () => {
       const [response] = await ask(model);
       expect(response?.content?.parts).toMatchObject([{ text: `I am ${name.split('/')[1]}` }]);
       expect(server.refusals).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['whole', false, 200, { kind: 'bad_request', retryable: false }],
+    ['as a stream', true, 200, { kind: 'bad_request', retryable: false }],
+    ['with an error', false, 503, { kind: 'unavailable', retryable: true }],
+  ])(
+    'and answers %s without end fills no memory: its connection is closed [model.aiSdk.bounds]',
+    async (_how, stream, status, expected) => {
+      // Comments of a stream, and JSON that never ends: neither has a character of an answer.
+      const filler = Buffer.from(`${':'.repeat(1024 * 1024 - 1)}\n`);
+      await using server = await startRawServer(async (response) => {
+        const type = stream ? 'text/event-stream' : 'application/json';
+        response.writeHead(status, { 'content-type': type });
+        const closed = once(response, 'close');
+        while (!response.destroyed)
+          if (!response.write(filler)) await Promise.race([once(response, 'drain'), closed]);
+      });
+      process.env.OPENAI_COMPATIBLE_BASE_URL = server.url;
+      const { error } = await failure(LLMRegistry.newLlm('openai-compatible/qwen3'), undefined, { stream });
+      expect(error).toMatchObject(expected);
+      if (status === 200) expect(error.message).toBe("The model's answer has more than 134217728 bytes.");
+      await server.hangUp;
     },
   );
 
