@@ -16,6 +16,7 @@ import {
 } from '../../src/gateway/index.ts';
 import { turnIdOf, turnOfId } from '../../src/mcp/turn-answer.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
+import { text } from '../../src/testing/gemini-reply.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { ABOUT, collecting, type LoggedLine } from '../gateway/gateway-stub.ts';
 import { HeldTool } from '../setup/held-tool.ts';
@@ -274,6 +275,24 @@ describe('a call by MCP', () => {
         content: [{ text: expect.stringContaining('idempotency-key: expected text') }],
       });
     }
+  });
+
+  test('has a key for its session: another session is another key [mcp.serve]', async () => {
+    await using connection = await connected();
+    environment.gemini.reset([text('One.'), text('Two.')]);
+    const ask = (args: object) =>
+      connection.client.callTool({
+        ...{ name: 'support', arguments: { message: 'Hi', ...args } },
+        _meta: { 'holdfast/idempotency-key': 'of-a-session' },
+      });
+    expect(JSON.stringify(await ask({}))).toContain('One.');
+    expect(JSON.stringify(await ask({ session: 'with-a-key' }))).toContain('Two.');
+    expect(JSON.stringify(await ask({ session: 'with-a-key' }))).toContain('Two.');
+    expect(await ask({ session: 'with-a-key', message: 'Hello' })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('another call had this key') }],
+    });
+    expect(JSON.stringify(await ask({}))).toContain('One.');
   });
 
   test('asks the client’s person at a gate, who is attested, and goes on [mcp.people]', async () => {
