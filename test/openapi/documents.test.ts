@@ -265,6 +265,30 @@ test('documents whose references multiply them are refused [openapi.bad]', async
   }
 });
 
+test('an object is read in slices: the worker goes on between two operations that take long [openapi.documents]', async () => {
+  let turns = 0;
+  const operation = {
+    get summary() {
+      const until = performance.now() + 20;
+      while (performance.now() < until);
+      return 'Takes long to be read.';
+    },
+  };
+  const paths = Object.fromEntries(Array.from({ length: 6 }, (_, n) => [`/${n}`, { get: operation }]));
+  const specDict = { ...three('3.1.0'), paths };
+  const toolset = new OpenAPIToolset({ specDict, include: { paths: ['/0'] }, allow: [api.host] });
+  const count = () => {
+    turns += 1;
+    if (!isLoaded) setImmediate(count);
+  };
+  let isLoaded = false;
+  setImmediate(count);
+  await toolset.load().finally(() => {
+    isLoaded = true;
+  });
+  expect(turns).toBeGreaterThanOrEqual(5);
+});
+
 test("ADK's parser and tools work by hand [openapi.tools]", async () => {
   api.answer = (_, response) => void response.end('{"name":"Rex"}');
   const document = { ...three('3.1.0'), security: [{ key: [] }] };

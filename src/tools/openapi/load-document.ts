@@ -7,6 +7,7 @@ import { defined, isRecord } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
 import type { DocumentThreadData, DocumentThreadMessage } from './document-thread.ts';
 import type { ExternalPlace } from './external-documents.ts';
+import { inSlices } from './in-slices.ts';
 import {
   DocumentProblem,
   type OperationObject,
@@ -14,7 +15,7 @@ import {
   type SecuritySchemeObject,
 } from './openapi-document.ts';
 import { type Definitions, definitionsOf } from './operation-schema.ts';
-import { readOperations } from './read-operations.ts';
+import { readingOperations } from './read-operations.ts';
 
 /** Where a document is: in memory, or at an address. */
 export type DocumentSource = (
@@ -61,7 +62,7 @@ export async function loadDocument(source: DocumentSource): Promise<LoadedDocume
     // To convert it takes long.
     if ((isRecord(document) && document.swagger !== undefined) || external !== undefined)
       return await parsedInThread({ text: jsonOf(document), type: 'json', ...defined({ external }) });
-    return ofObject(document);
+    return await ofObject(document);
   }
   if ('text' in source) return await parsedInThread(source);
   const text = await textAt(source);
@@ -76,8 +77,8 @@ function jsonOf(document: object): string {
   }
 }
 
-function ofObject(document: object): LoadedDocument {
-  const { title, operations, securitySchemes } = readOperations(document);
+async function ofObject(document: object): Promise<LoadedDocument> {
+  const { title, operations, securitySchemes } = await inSlices(readingOperations(document));
   return {
     title,
     securitySchemes,

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { HoldfastError, hasCode } from '../../contract/error.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import { getLogger } from '../../logger.ts';
@@ -10,6 +9,7 @@ import type { BaseTool } from '../base-tool.ts';
 import { BaseToolset } from '../base-toolset.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import type { OperationSecurity, SchemeCredential } from './api-security.ts';
+import { inSlices } from './in-slices.ts';
 import {
   type DocumentSource,
   type LoadedDocument,
@@ -41,8 +41,6 @@ import {
 
 /** Milliseconds for which a document that could not be loaded is not asked for again. */
 const FAILURE_LASTS = 10_000;
-/** Milliseconds of one slice of work: the worker goes on between two. */
-const SLICE = 15;
 const LONGEST_DESCRIPTION = 1_024;
 
 /** Things of the chosen operations that options name. */
@@ -147,16 +145,22 @@ export class OpenAPIToolset extends BaseToolset {
     }
     const operations = this.#chosen(document);
     this.#assertSchemes(document);
-    const tools: RestApiTool[] = [];
     const seen: Seen = { variables: new Set(), isSecured: false };
-    let began = performance.now();
+    const tools = await inSlices(this.#toolsOf(document, operations, seen));
+    this.#compareWith(seen);
+    return tools;
+  }
+
+  *#toolsOf(
+    document: LoadedDocument,
+    operations: readonly [string, LoadedOperation][],
+    seen: Seen,
+  ): Generator<undefined, RestApiTool[]> {
+    const tools: RestApiTool[] = [];
     for (const [name, operation] of operations) {
       tools.push(this.#tool(document, name, operation, seen));
-      if (performance.now() - began < SLICE) continue;
-      await setImmediate();
-      began = performance.now();
+      yield;
     }
-    this.#compareWith(seen);
     return tools;
   }
 

@@ -48,6 +48,15 @@ export interface ReadDocument {
  * @throws DocumentProblem for a document that is none.
  */
 export function readOperations(document: unknown): ReadDocument {
+  const reading = readingOperations(document);
+  for (;;) {
+    const { done, value } = reading.next();
+    if (done === true) return value;
+  }
+}
+
+/** As {@link readOperations}, with a pause after each operation for those who have something else to do meanwhile. */
+export function* readingOperations(document: unknown): Generator<undefined, ReadDocument> {
   if (!isRecord(document)) throw new DocumentProblem('it is no OpenAPI document: expected an object');
   const { openapi, swagger, paths, info } = document;
   if (swagger !== undefined) throw new DocumentProblem('it is of Swagger 2: give it to OpenAPIToolset');
@@ -61,6 +70,7 @@ export function readOperations(document: unknown): ReadDocument {
     if (!path.startsWith('/')) continue;
     for (const [method, operation, of] of operationsOf(document, item)) {
       operations.push(readOperation(document, { path, method, operation, of }));
+      yield;
     }
     if (operations.length > MOST_OPERATIONS) {
       throw new DocumentProblem(`it has more than ${MOST_OPERATIONS} operations`);
