@@ -207,10 +207,9 @@ describe('a turn with operations of an API', () => {
       }
       override async close() {}
     }
-    const began = performance.now();
     const { response } = await turn([new Vanishing()], 'gone');
     expect(response.error).toContain('this worker has no tool "gone"');
-    expect(asked).toBeLessThan(7);
-    expect(performance.now() - began).toBeLessThan(60_000);
+    // Once in each of two steps, and at four attempts of the call, whose waits are seven seconds. A minute would be seven attempts.
+    expect(asked).toBe(6);
   });
 });
