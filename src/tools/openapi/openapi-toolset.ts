@@ -24,13 +24,8 @@ import {
   type ServerObject,
 } from './openapi-document.ts';
 import { uniqueNames } from './operation-names.ts';
-import {
-  allowAdvice,
-  isSafeMethod,
-  RestApiTool,
-  type RestApiToolOptions,
-  withOperation,
-} from './rest-api-tool.ts';
+import { isSafeMethod, RestApiTool, type RestApiToolOptions, withOperation } from './rest-api-tool.ts';
+import { allowAdvice } from './server-checks.ts';
 import { baseUrlOf } from './server-url.ts';
 import {
   checkedToolsetOptions,

@@ -2,7 +2,6 @@ import { hasCode } from '../../contract/error.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { FunctionDeclaration } from '../../events/content.ts';
 import { guardedStream } from '../../net/guarded-fetch.ts';
-import { checkedUrl, mayAsk } from '../../net/public-address.ts';
 import { secretsIn, withoutSecretsIn } from '../../net/removed-secrets.ts';
 import { digestOf } from '../../protocol/canonical-json.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
@@ -33,6 +32,7 @@ import { type OperationEndpoint, requestForm, restRequest } from './rest-request
 import { resultOfResponse } from './rest-response.ts';
 import { assertOwnSecurity } from './security-checks.ts';
 import { asHeader, isFieldName } from './serialize-parameters.ts';
+import { assertServer } from './server-checks.ts';
 
 /** Gives headers of the requests of a call. */
 export type HeaderProvider = (
@@ -370,23 +370,6 @@ function methodOf(owner: string, endpoint: OperationEndpoint): string {
     throw new DefinitionError({ owner, field: `endpoint.${field}`, problem });
   }
   return String(method).toLowerCase();
-}
-
-/** A server that no request may go to is told before the first one. */
-function assertServer(read: OptionReader, baseUrl: string, allow: readonly string[]): void {
-  try {
-    checkedUrl(baseUrl, allow);
-  } catch (error) {
-    if (!hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')) throw error;
-    read.fail('endpoint.baseUrl', `${error.message}: choose another by server${allowAdvice(baseUrl, allow)}`);
-  }
-}
-
-/** Advice for an address that was refused, where any helps. */
-export function allowAdvice(address: string | URL, allow: readonly string[]): string {
-  const entry = URL.parse(String(address))?.host ?? '';
-  if (mayAsk(address, allow) || !mayAsk(address, [entry])) return '';
-  return `, or add ${JSON.stringify(entry)} to allow if you trust it without TLS or in your network`;
 }
 
 /** A parsed operation as a tool's parts. Fields: those of `ParsedOperation` that `createRestApiTool` of `@google/adk` 2.0.0 reads. */
