@@ -83,6 +83,11 @@ export class JobOfCall {
     return this.#id;
   }
 
+  /** Whether this attempt knows of its row. */
+  get isOpen(): boolean {
+    return this.#row !== undefined;
+  }
+
   /** Milliseconds that the tool's run may take: in process no longer than the job. */
   get timeLeft(): number {
     const { job, durable } = this.#call.tool;

@@ -96,6 +96,15 @@ export class JobOutcomes {
     const row = await job.opened();
     const hookContext = await JobHookContext.open(this.#dependencies, this.#call.input, row, this.#current);
     const outcome = await outcomeOfTimeout(this.#dependencies, hookContext, outOfTime(row), this.#current);
+    return await this.abandoned(job, outcome, actions);
+  }
+
+  /** Nothing waits for the job any more: its service is told. */
+  async abandoned(
+    job: JobOfCall,
+    outcome: JobOutcome,
+    actions: CallActions | undefined,
+  ): Promise<CallOutcome> {
     const ended = await job.end(outcome, 'timed_out');
     return await this.ended(ended ?? { outcome, unwanted: true }, actions);
   }

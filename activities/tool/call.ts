@@ -1,6 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { ContextArtifacts } from '../../src/artifacts/context-artifacts.ts';
+import { hasCode } from '../../src/contract/error.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { awaitedJob } from '../../src/flows/plan-calls.ts';
@@ -206,14 +207,8 @@ class Call {
       const init = contextInitOf(
         contextParts(begun, { agent, abortSignal: current.signal, transfers: handedOn }),
       );
-      const search = {
-        deployment,
-        agent,
-        init,
-        edits: begun.remembered.toolEdits,
-        current,
-        time: searchTime(),
-      };
+      const edits = begun.remembered.toolEdits;
+      const search = { deployment, agent, init, edits, current, time: searchTime() };
       tool = await searchTool(search, { name: this.#name, callId: input.callId });
     } catch (error) {
       return await this.#notFound(begun, error);
@@ -280,7 +275,10 @@ class Call {
       if (isUnknownOutcome(thrown) && run.onUnknown !== 'retry') return { is: 'unknown', run };
       if (!run.isForOneStart) await retryUnlessSpent(this.#dependencies, run.tried, thrown);
     }
-    const ended = await job?.end({ response: { error: describeFailure(thrown).message }, failed: true });
+    const outcome = { response: { error: describeFailure(thrown).message }, failed: true };
+    if (isFinal && job?.isOpen && hasCode(thrown, 'HOLDFAST_NEVER_ANSWERED'))
+      return finished(tool, await jobOutcomes.abandoned(job, outcome, before));
+    const ended = await job?.end(outcome);
     if (ended !== undefined) return finished(tool, await jobOutcomes.ended(ended, before));
     const time = Math.max(Math.round(run.timeLeft), LEAST_CALLBACK_TIME);
     return finished(tool, await outcomeOfFailure(callbacks, { call: run.called(), thrown, time, current }));

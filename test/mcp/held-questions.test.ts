@@ -131,7 +131,10 @@ test('a field that the person leaves out has its default, which pages tell [mcp.
   const { question, told } = elicitationOf({ message: 'For how many?', requestedSchema }, 'book');
   expect(told({ name: 'Bo' })).toEqual({ action: 'accept', content: { people: 2, name: 'Bo' } });
   const hints = inputFields(question).map(({ field }) => String(field.hint));
-  expect(hints).toEqual([expect.stringContaining('Default: <bdi>2'), expect.stringContaining('<bdi>Ada')]);
+  expect(hints.slice(0, 2)).toEqual([
+    expect.stringContaining('Default: <bdi>2'),
+    expect.stringContaining('<bdi>Ada'),
+  ]);
 });
 
 test('a question whose time is over is declined with the reason, and takes no answer any more [mcp.held.limit]', async () => {

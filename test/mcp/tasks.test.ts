@@ -4,6 +4,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import { call, createTestEnvironment, type TestEnvironment, text } from '../../src/testing/index.ts';
 import { taskOf } from '../../src/tools/mcp/mcp-task.ts';
+import type { McpToolOptions } from '../../src/tools/mcp/mcp-tool.ts';
 import { MCPToolset } from '../../src/tools/mcp/mcp-toolset.ts';
 import { withConfirmation } from '../../src/tools/with-confirmation.ts';
 import { contextWith } from '../definitions/tool-context.ts';
@@ -17,16 +18,20 @@ let env: TestEnvironment;
 beforeAll(async () => {
   modern = await startTaskServer('2026-07-28');
   legacy = await startTaskServer('2025-11-25');
-  const appOf = (name: string, { url }: TaskServer) =>
+  const appOf = (name: string, { url }: TaskServer, defaults: McpToolOptions = {}) =>
     new App({
       name,
       rootAgent: new LlmAgent({
         name,
         model: 'gemini-2.5-flash',
-        tools: [new MCPToolset({ type: 'StreamableHTTPConnectionParams', url })],
+        tools: [new MCPToolset({ type: 'StreamableHTTPConnectionParams', url }, [], undefined, { defaults })],
       }),
     });
-  env = await createTestEnvironment({ apps: [appOf('modern', modern), appOf('legacy', legacy)] });
+  const hasty = appOf('hasty', modern, {
+    requireConfirmation: () => false,
+    approval: { expiresIn: '1 second' },
+  });
+  env = await createTestEnvironment({ apps: [appOf('modern', modern), appOf('legacy', legacy), hasty] });
 });
 afterAll(async () => {
   await env.close();
@@ -46,7 +51,7 @@ beforeEach(() => {
 });
 
 /** A turn that calls the tool once. */
-async function started(app: 'modern' | 'legacy') {
+async function started(app: 'modern' | 'legacy' | 'hasty') {
   env.gemini.reset([call('render', { film: 'Metropolis' }), text('done')]);
   const names = { app, userId: 'ada', sessionId: randomUUID() };
   const handle = await env.client.sendMessage({ ...names, message: 'go' });
@@ -138,6 +143,49 @@ describe('a call that a server makes a task', () => {
       modern.of('tasks/update').map(({ params }) => Object.keys(params.inputResponses as object)),
     ).toEqual([['size'], ['screen']]);
     expect(modern.effects).toBe(1);
+  });
+
+  test('may be declined by a person wherever its server asks: before the call, and in its task [mcp.input] [mcp.tasks]', async () => {
+    modern.answersCall = {
+      ...{ resultType: 'input_required', requestState: 'state-1' },
+      inputRequests: { size: question('Which size?') },
+    };
+    const turn = await started('modern');
+    const decline = async (hint: string) => {
+      const { requestId } = await until(async () => {
+        const request = await asked(turn.names);
+        expect(request).toMatchObject({ hint });
+        return request;
+      });
+      const declined = { response: { decline: true } };
+      await env.client.approvals.provideInput({ ...turn.names, requestId }, declined);
+    };
+    modern.task = { status: 'input_required', inputRequests: { screen: question('Which screen?') } };
+    await until(() => expect(modern.of('tools/call')).toHaveLength(1));
+    modern.answersCall = undefined;
+    await decline('Which size?');
+    await decline('Which screen?');
+    await turn.parked();
+    modern.task = { status: 'completed', result: rendered };
+    expect((await turn.ended()).said).toContain('"output":"rendered"');
+    const responses = ['tools/call', 'tasks/update'].map((method) =>
+      modern.of(method).map(({ params }) => params.inputResponses),
+    );
+    expect(responses).toEqual([
+      [undefined, { size: { action: 'decline' } }],
+      [{ screen: { action: 'decline' } }],
+    ]);
+  });
+
+  test('waits for a person as long as approval.expiresIn says [mcp.input] [mcp.tasks]', async () => {
+    const inputRequests = { size: question('Which size?') };
+    modern.answersCall = { resultType: 'input_required', inputRequests };
+    expect((await (await started('hasty')).ended()).said).toContain('nobody has given the answer');
+    expect(modern.of('tools/call')).toHaveLength(1);
+    modern.answersCall = undefined;
+    modern.task = { status: 'input_required', inputRequests };
+    expect((await (await started('hasty')).ended()).said).toContain('nobody has given the answer');
+    await until(() => expect(modern.of('tasks/cancel')).toHaveLength(1));
   });
 
   test('asks people once its server asks, if only at every other look, and not without end [mcp.tasks]', async () => {

@@ -3,13 +3,12 @@ import { setImmediate } from 'node:timers/promises';
 import { MOST_HELD } from '../../contract/lists.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import type { JsonSchemaObject } from '../../schema/compiled-schema.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { formatDuration } from '../../schema/duration.ts';
 import { type Context, questionsOf } from '../context.ts';
 import { heldInput } from '../input-request.ts';
 import { McpRefused } from './mcp-errors.ts';
-import { type AskedElicitation, assertShort, elicitationOf, type McpElicited } from './mcp-questions.ts';
+import { assertShort, elicitationOf, type McpElicited } from './mcp-questions.ts';
 
 /** Characters of a reason that a model is told. */
 const LONGEST_REASON = 300;
@@ -103,7 +102,7 @@ export class McpElicitations {
       if (this.#asked > MOST_HELD) return this.declined(`more than ${MOST_HELD} questions in one call`);
       if (this.#within === 0) return this.declined('questions are declined here (elicitationTimeout: 0)');
       assertShort(params);
-      const { question, told } = withDecline(elicitationOf(params, this.#tool), params);
+      const { question, told } = elicitationOf(params, this.#tool);
       const questions = questionsOf(this.#context);
       const held = heldInput(questions, question, { within: this.#within, signal: over });
       // The connection may end: the server hears of it at once, and the question is taken back after that.
@@ -138,30 +137,4 @@ async function cancelledBy(signal: AbortSignal): Promise<{ status: 'cancelled' }
   signal.addEventListener('abort', () => resolve(), { once: true });
   await promise;
   return { status: 'cancelled' };
-}
-
-/** A form that can be declined, too: a field of ours beside the server's, of which none is needed then. */
-function withDecline(
-  asked: AskedElicitation,
-  { mode, requestedSchema }: Record<string, unknown>,
-): AskedElicitation {
-  if (mode === 'url' || !isRecord(requestedSchema)) return asked;
-  const { properties = {}, required = [], ...schema } = requestedSchema;
-  if (!isRecord(properties)) return asked;
-  let decline = 'decline';
-  while (Object.hasOwn(properties, decline)) decline = `_${decline}`;
-  const description = 'Yes declines to answer: leave the other fields empty.';
-  const responseSchema: JsonSchemaObject = {
-    ...schema,
-    properties: { ...properties, [decline]: { type: 'boolean', title: 'Decline', description } },
-    anyOf: [{ required }, { properties: { [decline]: { const: true } }, required: [decline] }],
-  };
-  return {
-    question: { ...asked.question, responseSchema },
-    told: (answer) => {
-      if (!isRecord(answer)) return asked.told(answer);
-      const { [decline]: isDeclined, ...content } = answer;
-      return isDeclined === true ? { action: 'decline' } : asked.told(content);
-    },
-  };
 }
