@@ -7,7 +7,8 @@ const SHORTEST_IN_BYTES = 8;
 const LONGEST_FORM = 9;
 
 /** Names of headers whose values are secrets. */
-const SECRET_HEADER = /auth|key|token|secret|cookie|session|signature|password/i;
+const SECRET_HEADER =
+  /auth|key|token|secret|cookie|session|signature|passw|passphrase|credential|(?:^|[_-])pa(?:t|ss)(?:[_-]|$)/i;
 
 /** The values among an app's own headers that must not be told. */
 export function secretsIn(headers: Readonly<Record<string, string>> = {}): string[] {
@@ -33,6 +34,13 @@ export function isNameOfSecret(name: string): boolean {
 /** A text without secrets: as they are, and as JSON, addresses and HTML of other programs write them. */
 export function withoutSecretsIn(text: string, secrets: readonly string[]): string {
   return replaced(text, patternsOf(secrets, SHORTEST_SECRET));
+}
+
+/** Bytes of any kind without secrets. The same ones where they have none. */
+export function withoutSecretsInBytes(bytes: Buffer, secrets: readonly string[]): Buffer {
+  const text = bytes.toString('latin1');
+  const told = replaced(text, patternsOf(secrets, SHORTEST_IN_BYTES, true));
+  return told === text ? bytes : Buffer.from(told, 'latin1');
 }
 
 /** Parsed JSON without secrets, whichever way they were escaped. It is changed. */

@@ -76,7 +76,10 @@ export const OUTSIDE_TOOLS: Rows = {
   'mcp.failures': ['holdfast', 'A call that may have run is repeated only where that does no harm.'],
   'mcp.conformance': ['holdfast', 'The client passes the conformance suite of MCP, but for OAuth.', 'deep'],
   'mcp.hostile': ['holdfast', 'A server that hangs, floods or lies loses its own tools, and nothing else.'],
-  'mcp.secrets': ['holdfast', 'No error of a server tells the credential that it had.'],
+  'mcp.secrets': [
+    'holdfast',
+    'Nothing that a server says tells the credential that it had: no answer, error, question, progress, task, list or log.',
+  ],
   'mcp.serve': ['holdfast', 'Agents and tools are tools of an MCP server; a repeated call is one turn.'],
   'mcp.resources': ['holdfast', 'Sessions and artifacts of a caller are resources.'],
   'mcp.people': ['holdfast', 'A gate asks the person of the MCP client, or names where it is decided.'],

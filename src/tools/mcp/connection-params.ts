@@ -199,6 +199,8 @@ export interface OpenMcpConnection {
   maxResponseBytes: number;
   /** Headers of the next request, beside those of the params. */
   headers: () => Readonly<Record<string, string>>;
+  /** What no answer may tell, of the work that asks; of all work on the connection for what the server says by itself. */
+  secrets: () => readonly string[];
   /** The server is known for a revision of 2025: it isn't asked for newer ones, which would start a program twice. */
   isLegacy: boolean;
   /** A session of a server of 2025 that goes on. */

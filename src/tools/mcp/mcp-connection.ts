@@ -6,7 +6,6 @@ import type {
   Transport,
 } from '@modelcontextprotocol/client';
 import { getLogger } from '../../logger.ts';
-import { withoutSecretsInJson } from '../../net/removed-secrets.ts';
 import { ownVersion } from '../../own-version.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { CheckedLists } from './checked-list.ts';
@@ -24,8 +23,9 @@ import {
   type McpTaskReference,
 } from './mcp-answer.ts';
 import { type AskedByServer, CallsUnderWay } from './mcp-elicitations.ts';
-import { isGone, McpRefused, secretsOf, serverFailed, taskFailed, unanswered } from './mcp-errors.ts';
+import { isGone, McpRefused, serverFailed, taskFailed, unanswered } from './mcp-errors.ts';
 import { askedByError } from './mcp-questions.ts';
+import { secretsOf, withoutSecretsInMessage } from './mcp-secrets.ts';
 import { begunTask, type McpTask, TASKS_EXTENSION, taskOf, withTaskInMeta } from './mcp-task.ts';
 import { Flood, isSession, loadMcpClient, transportOf } from './mcp-transport.ts';
 
@@ -157,6 +157,10 @@ export class MCPConnection {
     const { onmessage } = transport;
     const checked = await connection.#lists.checker();
     const flood = new Flood();
+    const removed = {
+      fromAnswers: open.secrets,
+      fromErrors: () => [...secretsOf(params, open.headers()), ...open.secrets()],
+    };
     transport.onmessage = (message, extra) => {
       if (flood.isOver) return;
       if (flood.rises()) {
@@ -166,7 +170,8 @@ export class MCPConnection {
         void connection.close();
         return;
       }
-      onmessage?.(checked(withTaskInMeta(message), connection.isLegacy), extra);
+      const clean = withoutSecretsInMessage(message, removed);
+      onmessage?.(checked(withTaskInMeta(clean), connection.isLegacy), extra);
     };
     return connection;
   }
@@ -226,7 +231,7 @@ export class MCPConnection {
       return asked;
     }
     const begun = begunTask(answer);
-    if (begun === undefined) return this.#withoutSecrets(answer);
+    if (begun === undefined) return answer;
     this.#hasTasks = true;
     const session = this.#session();
     return { task: { resultType: 'task', taskId: begun.taskId, ...defined({ session }) } };
@@ -239,14 +244,14 @@ export class MCPConnection {
    * @throws McpRefused where the server doesn't have the task any more.
    */
   async task({ taskId }: McpTaskReference): Promise<McpTask> {
-    const task = this.#withoutSecrets(taskOf(await this.#ofTask('tasks/get', { taskId })));
+    const task = taskOf(await this.#ofTask('tasks/get', { taskId }));
     if (task.taskId !== taskId)
       throw new McpRefused('the MCP server tells of another task than it was asked for');
     if (!this.isLegacy || task.status === 'working' || task.status === 'cancelled') return task;
     if (task.status === 'failed') return { ...task, ...defined({ error: task.error ?? task.message }) };
     // It asks once it is asked for the result: its questions are declined there.
     const result = (await this.#ofTask('tasks/result', { taskId })) as McpAnswer;
-    return { ...task, status: 'completed', result: this.#withoutSecrets(result) };
+    return { ...task, status: 'completed', result };
   }
 
   /** Answers the questions of a task. @throws McpUnavailable, McpRefused */
@@ -324,14 +329,6 @@ export class MCPConnection {
         throw this.#failed(late.aborted ? unanswered(params) : error, false);
       }
     });
-  }
-
-  /** Words of an error may repeat the credential of the request. */
-  #withoutSecrets<T extends McpAnswer | McpTask>(answer: T): T {
-    const isError =
-      'taskId' in answer ? answer.status === 'failed' || answer.result?.isError : answer.isError;
-    const { params, headers } = this.#open;
-    return isError ? (withoutSecretsInJson(answer, secretsOf(params, headers())) as T) : answer;
   }
 
   #failed(error: unknown, isSent: boolean): Error {

@@ -1,18 +1,17 @@
 import { redactSecrets } from '../../models/provider-error.ts';
-import { isNameOfSecret, secretsIn, withoutSecretsIn } from '../../net/removed-secrets.ts';
+import { withoutSecretsIn } from '../../net/removed-secrets.ts';
 import { messageOf } from '../../protocol/message-of.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import { thrownField } from '../../schema/thrown-message.ts';
 import { ToolError } from '../tool-error.ts';
-import { headersOf, type MCPConnectionParams, shownServer, timeoutOf } from './connection-params.ts';
+import { type MCPConnectionParams, shownServer, timeoutOf } from './connection-params.ts';
+import { secretsOf } from './mcp-secrets.ts';
 
 /** Characters of an error, and of a program's standard error. */
 const LONGEST_REASON = 2_000;
 const MOST_SAID = 1_000;
 /** Characters that are searched for secrets. */
 const MOST_SEARCHED = 65_536;
-/** Shorter values of variables and arguments are no secrets: `true`, `json`, … */
-const SHORTEST_SECRET = 8;
 
 /** A server can't be reached, or the connection to it broke. */
 export class McpUnavailable extends ToolError {
@@ -161,35 +160,3 @@ function causesOf(error: unknown): unknown[] {
   }
   return causes;
 }
-
-/**
- * Values that nobody needs to read: headers, variables and arguments of a program, the query and the password of an address.
- *
- * @param headers of the request, beside those of the params.
- */
-export function secretsOf(
-  params: MCPConnectionParams,
-  headers: Readonly<Record<string, string>> = {},
-): string[] {
-  if (params.type === 'StdioConnectionParams') {
-    const { args = [], env = {} } = params.serverParams;
-    return [...Object.values(env), ...args.flatMap(secretsInArgument)].filter(isLong);
-  }
-  const { searchParams, password } = new URL(params.url);
-  const all = { ...headersOf(params), ...headers };
-  const others = [...Object.values(all), ...searchParams.values(), password, decodeURIComponent(password)];
-  return [...secretsIn(all), ...others.filter(isLong)];
-}
-
-function isLong({ length }: string): boolean {
-  return length >= SHORTEST_SECRET;
-}
-
-/** Paths, addresses, packages and files have to be read in errors, unless the argument before calls them a secret. */
-function secretsInArgument(arg: string, index: number, all: readonly string[]): string[] {
-  const [, name = all[index - 1] ?? '', value = arg] = /^([\w-]+)=(.*)$/s.exec(arg) ?? [];
-  const isNamed = (name.startsWith('-') || value !== arg) && isNameOfSecret(name);
-  return isNamed || !IS_READ.test(value) ? [value] : [];
-}
-
-const IS_READ = /^[-@./~]|\s|:\/\/|\.\w{1,4}$/;

@@ -10,6 +10,7 @@ import {
 import type { McpSession } from './mcp-answer.ts';
 import { MCPConnection } from './mcp-connection.ts';
 import { McpUnavailable, serverFailed } from './mcp-errors.ts';
+import { secretsOfAnswers } from './mcp-secrets.ts';
 
 /** Headers for a server, by the context that asks. Absent: outside of an invocation. */
 export type McpHeaderProvider = (
@@ -19,13 +20,17 @@ export type McpHeaderProvider = (
 /** Options of {@link MCPSessionManager}: its principals, their headers, and limits. */
 export interface MCPSessionOptions {
   /**
-   * Names whose connection a context uses. No two principals ever share one: sessions of servers keep what their caller did.
+   * Names whose connection a context uses, by a text of 1 to 1,000 characters. No two principals ever share one: sessions of servers
+   * keep what their caller did.
    *
    * @default the app and the user
    * @example principal: () => 'everybody' // a server that keeps nothing
    */
   principal?: (context?: ReadonlyContext) => string;
-  /** Headers of each request, beside those of the connection params: tokens, for one. No history and no log has them. */
+  /**
+   * Headers of each request, beside those of the connection params: tokens, for one. No history and no log has them; where the server
+   * itself tells one, its name has to be one of secrets, like `authorization` or `x-api-key`.
+   */
   headers?: McpHeaderProvider;
   /**
    * Connections that a worker holds, at most. The one that was idle for longest makes room.
@@ -61,13 +66,20 @@ export interface McpUse {
   session?: McpSession | undefined;
 }
 
+/** A piece of work on a connection. */
+interface Work {
+  headers: Readonly<Record<string, string>>;
+  /** What no answer to it may tell. */
+  secrets: readonly string[];
+}
+
 /** A connection of a pool, and who uses it. */
 interface Pooled {
   opening: Promise<MCPConnection>;
   abortOpening: AbortController;
-  /** Headers of the newest user, for requests that belong to no work: a token may have been renewed. */
-  headers: Readonly<Record<string, string>>;
-  users: number;
+  /** The newest user, whose headers requests have that belong to no work: a token may have been renewed. */
+  newest: Work;
+  users: Set<Work>;
   idleSince: number;
   timer?: NodeJS.Timeout;
 }
@@ -83,8 +95,8 @@ export class MCPSessionManager {
   readonly params: MCPConnectionParams;
   readonly #options: MCPSessionOptions;
   readonly #pool = new Map<string, Pooled>();
-  /** Headers of the work that asks: work of several users may be done on one connection at once. */
-  readonly #headers = new AsyncLocalStorage<Readonly<Record<string, string>>>();
+  /** The work that asks: work of several users may be done on one connection at once. */
+  readonly #work = new AsyncLocalStorage<Work>();
   /** Milliseconds since the epoch. */
   #legacyUntil = 0;
   #closings = 0;
@@ -110,7 +122,7 @@ export class MCPSessionManager {
    * done again, where nothing can have come of it.
    *
    * @param beside `credential`: headers of the credential that the call has. `session`: one of a server of 2025 that is to go on.
-   * @throws McpUnavailable, McpRefused, and what the work throws.
+   * @throws McpUnavailable, McpRefused, and what the work throws; DefinitionError for a `principal` that names nobody.
    */
   async use<T>(
     context: ReadonlyContext | undefined,
@@ -119,17 +131,18 @@ export class MCPSessionManager {
   ): Promise<T> {
     const headers = { ...(await this.#options.headers?.(context)), ...credential };
     const key = shortDigest(JSON.stringify([this.#principalOf(context), credential, session?.id]));
-    return await this.#headers.run(headers, () => this.#used(key, work, { headers, session }));
+    const asking = { headers, secrets: secretsOfAnswers(this.params, headers, credential) };
+    return await this.#work.run(asking, () => this.#used(key, work, { asking, session }));
   }
 
   async #used<T>(
     key: string,
     work: (connection: MCPConnection) => Promise<T>,
-    { headers, session }: Pick<McpUse, 'session'> & Pick<Pooled, 'headers'>,
+    { asking, session }: Pick<McpUse, 'session'> & { asking: Work },
   ): Promise<T> {
     const closings = this.#closings;
     for (let attempt = 1; ; attempt += 1) {
-      const pooled = this.#pooled(key, headers, session);
+      const pooled = this.#pooled(key, asking, session);
       try {
         const connection = await pooled.opening;
         try {
@@ -140,7 +153,7 @@ export class MCPSessionManager {
           if (attempt > 1 || !isOver || !mayRepeat || this.#closings !== closings) throw error;
         }
       } finally {
-        this.#leave(key, pooled);
+        this.#leave(key, pooled, asking);
       }
     }
   }
@@ -159,23 +172,26 @@ export class MCPSessionManager {
     return context === undefined ? '' : JSON.stringify([context.appName, context.userId]);
   }
 
-  #pooled(key: string, headers: Readonly<Record<string, string>>, session: McpSession | undefined): Pooled {
+  #pooled(key: string, asking: Work, session: McpSession | undefined): Pooled {
     const known = this.#pool.get(key);
     if (known !== undefined) {
       clearTimeout(known.timer);
-      known.users += 1;
-      known.headers = headers;
+      known.users.add(asking);
+      known.newest = asking;
       return known;
     }
     this.#makeRoom();
     const abortOpening = new AbortController();
-    const pooled: Pooled = { opening: Promise.reject(), abortOpening, headers, users: 1, idleSince: 0 };
+    const pooled: Pooled = {
+      ...{ opening: Promise.reject(), abortOpening, idleSince: 0 },
+      ...{ newest: asking, users: new Set([asking]) },
+    };
     pooled.opening.catch(() => undefined);
     const forget = () => {
       if (this.#pool.get(key) === pooled) this.#pool.delete(key);
     };
     // What the server says by itself comes in the context of the opening, and so do answers to its questions.
-    pooled.opening = this.#headers.exit(() => this.#opened(pooled, { onClosed: forget, session }));
+    pooled.opening = this.#work.exit(() => this.#opened(pooled, { onClosed: forget, session }));
     this.#pool.set(key, pooled);
     pooled.opening.catch(forget);
     return pooled;
@@ -189,7 +205,9 @@ export class MCPSessionManager {
     const connection = await MCPConnection.open({
       params: this.params,
       maxResponseBytes,
-      headers: () => this.#headers.getStore() ?? pooled.headers,
+      headers: () => (this.#work.getStore() ?? pooled.newest).headers,
+      secrets: () =>
+        this.#work.getStore()?.secrets ?? [pooled.newest, ...pooled.users].flatMap(({ secrets }) => secrets),
       isLegacy: session !== undefined || this.#legacyUntil > Date.now(),
       session,
       signal: pooled.abortOpening.signal,
@@ -199,9 +217,9 @@ export class MCPSessionManager {
     return connection;
   }
 
-  #leave(key: string, pooled: Pooled): void {
-    pooled.users -= 1;
-    if (pooled.users > 0) return;
+  #leave(key: string, pooled: Pooled, asking: Work): void {
+    pooled.users.delete(asking);
+    if (pooled.users.size > 0) return;
     if (this.#pool.get(key) !== pooled) {
       void closed(pooled);
       return;
@@ -209,7 +227,7 @@ export class MCPSessionManager {
     const { idleTimeout = 300_000 } = this.#options;
     pooled.idleSince = Date.now();
     pooled.timer = setTimeout(() => {
-      if (pooled.users > 0 || this.#pool.get(key) !== pooled) return;
+      if (pooled.users.size > 0 || this.#pool.get(key) !== pooled) return;
       this.#pool.delete(key);
       void closed(pooled);
     }, idleTimeout);
@@ -221,7 +239,7 @@ export class MCPSessionManager {
     const { maxConnections = 100 } = this.#options;
     if (this.#pool.size < maxConnections) return;
     const [oldest] = [...this.#pool]
-      .filter(([, { users }]) => users === 0)
+      .filter(([, { users }]) => users.size === 0)
       .sort(([, one], [, other]) => one.idleSince - other.idleSince);
     if (oldest === undefined) {
       const problem = `all ${maxConnections} connections of this worker are in use (maxConnections)`;

@@ -56,7 +56,8 @@ export async function transportOf({
   transport.send = (message, options) => {
     const id = 'method' in message && 'id' in message ? message.id : undefined;
     if (id === undefined) return send(message, options);
-    const onRequestStreamEnd = () => transport.onmessage?.({ jsonrpc: '2.0', id, error: STREAM_ENDED });
+    const onRequestStreamEnd = () =>
+      transport.onmessage?.({ jsonrpc: '2.0', id, error: { ...STREAM_ENDED } });
     return send(message, { onRequestStreamEnd, ...options });
   };
   return { transport, said: () => '' };
