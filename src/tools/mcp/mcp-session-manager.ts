@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { shortDigest } from '../../protocol/identity.ts';
+import { DefinitionError } from '../../schema/definition-error.ts';
 import { assertInstalled } from '../../schema/installed-package.ts';
+import { kindOf } from '../../schema/kind-of.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import {
   checkedConnectionParams,
@@ -84,6 +86,8 @@ interface Pooled {
   timer?: NodeJS.Timeout;
 }
 
+/** Characters of a principal. */
+const LONGEST_PRINCIPAL = 1_000;
 /** Milliseconds until a server that speaks a revision of 2025 is asked for newer ones again: it may be upgraded. */
 const LEGACY_LASTS = 600_000;
 
@@ -168,8 +172,17 @@ export class MCPSessionManager {
 
   #principalOf(context: ReadonlyContext | undefined): string {
     const { principal } = this.#options;
-    if (principal !== undefined) return principal(context);
-    return context === undefined ? '' : JSON.stringify([context.appName, context.userId]);
+    if (principal === undefined)
+      return context === undefined ? '' : JSON.stringify([context.appName, context.userId]);
+    const given: unknown = principal(context);
+    if (typeof given === 'string' && given !== '' && given.length <= LONGEST_PRINCIPAL) return given;
+    const got = typeof given === 'string' ? `one of ${given.length} characters` : kindOf(given);
+    // Users for whom it names nobody would share one connection.
+    throw new DefinitionError({
+      owner: 'MCPSessionManager',
+      field: 'options.principal',
+      problem: `its result: expected text of 1 to ${LONGEST_PRINCIPAL} characters, got ${got}: name whose connection each context uses`,
+    });
   }
 
   #pooled(key: string, asking: Work, session: McpSession | undefined): Pooled {
