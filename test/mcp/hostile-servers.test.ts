@@ -448,6 +448,21 @@ describe('connections', () => {
     await expect.poll(() => server.sockets()).toBeLessThan(12);
   });
 
+  test.each([
+    ['nothing', undefined, 'got undefined'],
+    ['an empty text', '', 'got one of 0 characters'],
+    ['no text', { id: 7 }, 'got object'],
+    ['a promise', Promise.resolve('ada'), 'got object'],
+    ['too long a text', 'x'.repeat(1_001), 'got one of 1001 characters'],
+  ])('are refused where the option principal gives %s [mcp.pool]', async (_, given, words) => {
+    const { server, toolset } = await open(listed({ name: 'fine', inputSchema: plain }), {
+      principal: () => given as string,
+    });
+    const problem = `options.principal: its result: expected text of 1 to 1000 characters, ${words}`;
+    await expect(toolset.getTools(contextWith())).rejects.toThrow(problem);
+    expect(server.asked).toEqual([]);
+  });
+
   test('have the headers of their principal [mcp.pool]', async () => {
     const seen = new Set<string>();
     const server = await startRawServer({
@@ -613,6 +628,26 @@ describe('bad input', () => {
       'McpDesk: options.tools.search: expected an object, got number',
       { type: 'StreamableHTTPConnectionParams', url: 'http://x' },
       { tools: { search: 5 } },
+    ],
+    ...(['isLongRunning', 'pauseOnReturn'] as const).map((field): [string, object, object] => [
+      `McpDesk: options.defaults.${field}: a tool of an MCP server has its own: leave it out`,
+      { type: 'StreamableHTTPConnectionParams', url: 'http://x' },
+      { defaults: { [field]: true } },
+    ]),
+    [
+      'McpDesk: options.tools.search.name: a tool of an MCP server has its own',
+      { type: 'StreamableHTTPConnectionParams', url: 'http://x' },
+      { tools: { search: { name: 'find' } } },
+    ],
+    [
+      'McpDesk: options.defaults.poll: a tool of an MCP server has its own',
+      { type: 'StreamableHTTPConnectionParams', url: 'http://x' },
+      { defaults: { poll: () => undefined } },
+    ],
+    [
+      'McpDesk: options.defaults.execution: a tool of an MCP server has its own',
+      { type: 'StreamableHTTPConnectionParams', url: 'http://x' },
+      { defaults: { execution: 'local' } },
     ],
     ['options.pool', { type: 'StreamableHTTPConnectionParams', url: 'http://x' }, { pool: 1 }],
   ])('%s is named [mcp.input]', (problem, params, options) => {

@@ -5,6 +5,7 @@ import { defined, isRecord } from '../../protocol/json.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import { compileObjectSchema, compileSchema } from '../../schema/compile-schema.ts';
 import type { CompiledSchema } from '../../schema/compiled-schema.ts';
+import { DefinitionError } from '../../schema/definition-error.ts';
 import { BaseTool, type BaseToolParams, type RunAsyncToolRequest } from '../base-tool.ts';
 import { NoJobError } from '../call-job.ts';
 import type { Context } from '../context.ts';
@@ -24,19 +25,20 @@ import type { MCPSessionManager, McpUse } from './mcp-session-manager.ts';
 import { isOver, type McpTask } from './mcp-task.ts';
 import { recorded, recordedBefore, TaskOfCall } from './task-of-call.ts';
 
+/** What a tool of a server has of its own. */
+const OWN_FIELDS = [
+  'name',
+  'description',
+  'isLongRunning',
+  'poll',
+  'cancel',
+  'inProcess',
+  'pauseOnReturn',
+  'execution',
+] as const satisfies (keyof BaseToolParams)[];
+
 /** Options of a tool of a server, as of any other tool. Its name and its parameters are the server's. */
-export type McpToolOptions = Omit<
-  BaseToolParams,
-  | 'name'
-  | 'description'
-  | 'requireConfirmation'
-  | 'isLongRunning'
-  | 'poll'
-  | 'cancel'
-  | 'inProcess'
-  | 'pauseOnReturn'
-  | 'execution'
-> & {
+export type McpToolOptions = Omit<BaseToolParams, (typeof OWN_FIELDS)[number] | 'requireConfirmation'> & {
   /**
    * Whether calls wait for a person's approval: all of them, or those for which a function of the server's name of the tool and the
    * arguments says so. Semantics: `ConfirmationProvider` of adk-go's mcptoolset.
@@ -72,6 +74,8 @@ export class MCPTool extends BaseTool {
     { requireConfirmation, ...options }: McpToolOptions = {},
   ) {
     const { name, title, description = title ?? '', inputSchema, outputSchema } = mcpTool;
+    const owner = `MCPTool "${name}"`;
+    assertNotOwn(owner, options);
     super({
       // Nobody knows what a second run would do.
       idempotent: false,
@@ -87,7 +91,6 @@ export class MCPTool extends BaseTool {
     this.originalName = originalName;
     this.#definition = { ...mcpTool, name: originalName };
     this.#sessions = mcpSessionManager;
-    const owner = `MCPTool "${name}"`;
     this.#parameters = compileObjectSchema(inputSchema, {
       ...{ owner, field: 'inputSchema', side: 'input', isOutside: true },
     });
@@ -279,6 +282,13 @@ export class MCPTool extends BaseTool {
       questions.close();
     }
   }
+}
+
+/** The type has none of them: they would do nothing, or break the call. */
+function assertNotOwn(owner: string, options: Readonly<Record<string, unknown>>): void {
+  const field = OWN_FIELDS.find((each) => options[each] !== undefined);
+  if (field === undefined) return;
+  throw new DefinitionError({ owner, field, problem: 'a tool of an MCP server has its own: leave it out' });
 }
 
 const ENDED: Readonly<Record<string, string>> = { failed: 'failed', cancelled: 'been cancelled' };
