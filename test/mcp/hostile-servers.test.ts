@@ -540,14 +540,23 @@ test('a stream of the server is opened again with the newest headers of its prin
 });
 
 describe('a call', () => {
-  test.each(['2025-06-18', '2025-11-25'])(
+  test.each(['2025-06-18', '2025-11-25', '2026-07-28'])(
     'of a server of %s tells its progress as live text, and is cancelled there with its own [mcp.progress]',
     async (protocolVersion) => {
       const serverInfo = { name: 'raw', version: '1' };
+      const lasts = { resultType: 'complete', ttlMs: 60_000, cacheScope: 'private' };
+      const supported = { supportedVersions: [protocolVersion], capabilities: { tools: {} }, serverInfo };
+      const isModern = protocolVersion === '2026-07-28';
+      let isLeft = false;
       const { server, toolset } = await open({
-        initialize: { protocolVersion, capabilities: { tools: {} }, serverInfo },
-        ...listed({ name: 'slow', inputSchema: plain }),
+        ...(isModern
+          ? { 'server/discover': { ...supported, ...lasts } }
+          : { initialize: { protocolVersion, capabilities: { tools: {} }, serverInfo } }),
+        'tools/list': { tools: [{ name: 'slow', inputSchema: plain }], ...(isModern ? lasts : {}) },
         'tools/call': (response, progressToken) => {
+          response.on('close', () => {
+            isLeft = true;
+          });
           const params = { progressToken, progress: 1, total: 2, message: 'half\u202edone' };
           const told = { jsonrpc: '2.0', method: 'notifications/progress', params };
           response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -569,7 +578,11 @@ describe('a call', () => {
       expect(beats).toEqual([{ progress: 1, total: 2, message: 'half\\u202edone' }]);
       cancelled.abort(new Error('enough'));
       await ended;
-      await until(() => expect(server.asked).toContain('notifications/cancelled'));
+      // Over HTTP a server of 2026 hears it by the end of the stream.
+      await until(() =>
+        expect(isModern ? isLeft : server.asked.includes('notifications/cancelled')).toBe(true),
+      );
+      expect(server.asked.includes('initialize')).toBe(!isModern);
     },
   );
 });
