@@ -27,6 +27,8 @@ export interface TaskServer extends AsyncDisposable {
   refusesLate: boolean;
   /** Its answer to a call, if not a task. */
   answersCall: Record<string, unknown> | undefined;
+  /** Its answer to a call waits for this, after the effect. */
+  holdsCall: Promise<unknown> | undefined;
 }
 
 const TOOLS = [
@@ -47,6 +49,7 @@ export async function startTaskServer(revision: '2025-11-25' | '2026-07-28'): Pr
     task: { status: 'working' } as TaskServer['task'],
     result: { content: [{ type: 'text', text: 'rendered' }] } as Record<string, unknown>,
     answersCall: undefined as Record<string, unknown> | undefined,
+    holdsCall: undefined as Promise<unknown> | undefined,
     effects: 0,
     refusesLate: false,
     asked: [] as TaskRequest[],
@@ -117,6 +120,7 @@ export async function startTaskServer(revision: '2025-11-25' | '2026-07-28'): Pr
     } catch (error) {
       said = { error: { code: -32_602, message: (error as Error).message } };
     }
+    if (message.method === 'tools/call') await state.holdsCall;
     response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, ...said }));
   });
   server.listen(0, '127.0.0.1');

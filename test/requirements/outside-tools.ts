@@ -32,7 +32,6 @@ export const OUTSIDE_TOOLS: Rows = {
   'mcp.held.kill': [
     'holdfast',
     'A worker that is killed while such a question stands open leaves it to the next attempt: nobody is asked twice.',
-    'deep',
   ],
   'mcp.tasks': [
     'holdfast',
@@ -41,7 +40,6 @@ export const OUTSIDE_TOOLS: Rows = {
   'mcp.tasks.kill': [
     'holdfast',
     'A call of an MCP server that asks or is a task, begun by a worker that is killed, is finished by another one, and sent once.',
-    'deep',
   ],
   'mcp.progress': [
     'holdfast',
@@ -68,8 +66,7 @@ export const OUTSIDE_TOOLS: Rows = {
   ],
   'mcp.kill': [
     'holdfast',
-    'A server that is killed before, in or after a call costs its turn time: no effect happens twice, and a call that may have run says so.',
-    'deep',
+    'A server or a worker that is killed before, in or after a call costs its turn time: no effect happens twice, and a call that may have run says so.',
   ],
   'mcp.restart': ['holdfast', 'A server that was away is connected to again.'],
   'mcp.names': ['holdfast', 'Each tool of a server has a name that models take.'],

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import type { BaseLlm } from '../../src/models/base-llm.ts';
 import { tool } from '../../src/tools/function-tool.ts';
+import type { MCPConnectionParams } from '../../src/tools/mcp/connection-params.ts';
 import { MCPToolset } from '../../src/tools/mcp/mcp-toolset.ts';
 import type { ToolOptions } from '../../src/tools/tool-types.ts';
 
@@ -126,12 +127,21 @@ export function crashAgents(
       return { versions };
     },
   });
-  const { MCP_SERVER_OF_TEST: url, MCP_UNKNOWN_OF_TEST: unknown } = process.env;
+  const { MCP_SERVER_OF_TEST: url, MCP_PROGRAM_OF_TEST: program, MCP_UNKNOWN_OF_TEST: unknown } = process.env;
+  const params: MCPConnectionParams | undefined =
+    program !== undefined
+      ? {
+          type: 'StdioConnectionParams',
+          serverParams: { command: process.execPath, args: JSON.parse(program) },
+        }
+      : url === undefined
+        ? undefined
+        : { type: 'StreamableHTTPConnectionParams', url };
   const served =
-    url === undefined
+    params === undefined
       ? []
       : [
-          new MCPToolset({ type: 'StreamableHTTPConnectionParams', url }, [], undefined, {
+          new MCPToolset(params, [], undefined, {
             defaults: {
               heartbeatTimeout: '2s',
               ...(unknown === 'retry' ? { onUnknownOutcome: unknown } : {}),

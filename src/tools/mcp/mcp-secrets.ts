@@ -89,7 +89,7 @@ function passwordsIn(address: string): string[] {
 }
 
 /** What is removed from the messages of a server. */
-export interface RemovedFromMessages {
+interface RemovedFromMessages {
   /** From errors, and from results that are one. */
   fromErrors: () => readonly string[];
   fromAnswers: () => readonly string[];

@@ -19,6 +19,7 @@ import { readPage, sendForm } from '../pages/browser-form.ts';
 import { CrashScene, CrashServer } from '../setup/crash-scene.ts';
 import { freePort } from '../setup/free-port.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { inTier, isDeep } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { until } from '../setup/until.ts';
 import type { StoreOperation } from '../setup/wrapped-store.ts';
@@ -98,6 +99,50 @@ async function answeredByLink(scene: CrashScene, size: string): Promise<void> {
   });
 }
 
+type Boundary = readonly [when: 'before' | 'after', operation: StoreOperation, call: number];
+
+const BOUNDARIES: readonly Boundary[] = [
+  ['after', 'turns.recordOnce', 1],
+  ['before', 'jobs.park', 1],
+  ['after', 'jobs.park', 1],
+  ['before', 'jobs.resume', 1],
+  ['after', 'jobs.resume', 1],
+];
+
+const MAY_HAVE_RUN = { error: 'outcome unknown: this call may have run; check before repeating it' };
+const RENDERED = { output: 'rendered' };
+/** Where a worker dies around an ordinary call, what the model is told, and how often the server has had the call. */
+const AROUND_CALL: readonly {
+  moment: string;
+  hang?: { when: 'before' | 'after'; operation: StoreOperation; call: number };
+  policy?: 'retry';
+  told: object;
+  effects: number;
+}[] = [
+  { moment: 'in the call', told: MAY_HAVE_RUN, effects: 1 },
+  {
+    moment: 'before the call has begun',
+    hang: { when: 'before', operation: 'turns.beginCall', call: 1 },
+    ...{ told: RENDERED, effects: 1 },
+  },
+  {
+    moment: 'after the call has begun, and before it is sent',
+    hang: { when: 'after', operation: 'turns.beginCall', call: 1 },
+    ...{ told: MAY_HAVE_RUN, effects: 0 },
+  },
+  {
+    moment: 'after the answer, and before its record',
+    hang: { when: 'before', operation: 'turns.settleCall', call: 1 },
+    ...{ told: MAY_HAVE_RUN, effects: 1 },
+  },
+  {
+    moment: 'after the record',
+    hang: { when: 'after', operation: 'turns.settleCall', call: 1 },
+    ...{ told: RENDERED, effects: 1 },
+  },
+  { moment: 'in a call that may be repeated', policy: 'retry', told: RENDERED, effects: 2 },
+];
+
 describe('a worker that is killed', () => {
   beforeAll(async () => {
     server = await CrashServer.open();
@@ -107,13 +152,7 @@ describe('a worker that is killed', () => {
   });
   afterAll(() => server.close());
 
-  test.each([
-    ['after', 'turns.recordOnce', 1],
-    ['before', 'jobs.park', 1],
-    ['after', 'jobs.park', 1],
-    ['before', 'jobs.resume', 1],
-    ['after', 'jobs.resume', 1],
-  ] as const)(
+  test.each(inTier(BOUNDARIES.slice(0, 1), BOUNDARIES))(
     '%s %s leaves the task of an MCP server to another one, which asks people [mcp.tasks.kill]',
     async (when, operation, call) => {
       await play(
@@ -138,42 +177,95 @@ describe('a worker that is killed', () => {
     120_000,
   );
 
-  test('after the questions of a call leaves them to another one, which sends the answers [mcp.tasks.kill]', async () => {
-    farm.answersCall = { resultType: 'input_required', inputRequests, requestState: 'state-1' };
-    await play(
-      { when: 'after', operation: 'turns.recordOnce', call: 1 },
-      {
-        asked: () => until(() => expect(farm.effects).toBe(1)),
-        answered: () => {
-          farm.answersCall = { ...rendered, resultType: 'complete' };
+  if (isDeep) {
+    test('after the questions of a call leaves them to another one, which sends the answers [mcp.tasks.kill]', async () => {
+      farm.answersCall = { resultType: 'input_required', inputRequests, requestState: 'state-1' };
+      await play(
+        { when: 'after', operation: 'turns.recordOnce', call: 1 },
+        {
+          asked: () => until(() => expect(farm.effects).toBe(1)),
+          answered: () => {
+            farm.answersCall = { ...rendered, resultType: 'complete' };
+          },
         },
+      );
+      expect(farm.of('tools/call').map(({ params }) => params.requestState)).toEqual([undefined, 'state-1']);
+    });
+
+    test('after its server has asked is replaced by another one, which sends what a signed link has answered meanwhile [mcp.tasks.kill]', async () => {
+      await using _farm = farm;
+      farm.answersCall = { resultType: 'input_required', inputRequests, requestState: 'state-1' };
+      await CrashScene.play(server, script, async (scene) => {
+        const variables = { MCP_SERVER_OF_TEST: farm.url, HOLDFAST_CREDENTIAL_KEYS: `k1:${key}` };
+        await scene.startWorker(undefined, { variables });
+        const turn = await scene.client.sendMessage(scene.turn);
+        await answeredByLink(scene, '4K');
+        farm.answersCall = { ...rendered, resultType: 'complete' };
+        await scene.startWorker(undefined, { variables });
+        expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
+        expect(scene.told(1)).toEqual({ output: 'rendered' });
+      });
+      expect(
+        farm
+          .of('tools/call')
+          .map(({ params: { requestState, inputResponses } }) => [requestState, inputResponses]),
+      ).toEqual([
+        [undefined, undefined],
+        ['state-1', { size: { action: 'accept', content: { size: '4K' } } }],
+      ]);
+    });
+
+    test.each(AROUND_CALL)(
+      '$moment: a tool over HTTP is called again only where that was asked for, and the model is told [mcp.kill]',
+      async ({ hang, policy, told, effects }) => {
+        await using _farm = farm;
+        farm.answersCall = { ...rendered, resultType: 'complete' };
+        const held = Promise.withResolvers<void>();
+        if (hang === undefined) farm.holdsCall = held.promise;
+        await CrashScene.play(server, script, async (scene) => {
+          const variables = {
+            MCP_SERVER_OF_TEST: farm.url,
+            ...(policy === undefined ? {} : { MCP_UNKNOWN_OF_TEST: policy }),
+          };
+          const worker = await scene.startWorker(hang, { variables });
+          const turn = await scene.client.sendMessage(scene.turn);
+          await (hang === undefined ? until(() => expect(farm.effects).toBe(1)) : worker.hanging);
+          await worker.kill();
+          held.resolve();
+          await scene.startWorker(undefined, { variables });
+          expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
+          expect(scene.told(1)).toEqual(told);
+        });
+        expect(farm.effects).toBe(effects);
+        const keys = farm
+          .of('tools/call')
+          .map(({ params }) => (params._meta as Record<string, unknown>)['holdfast/idempotency-key']);
+        expect(new Set(keys).size).toBe(Math.min(effects, 1));
       },
     );
-    expect(farm.of('tools/call').map(({ params }) => params.requestState)).toEqual([undefined, 'state-1']);
-  });
 
-  test('after its server has asked is replaced by another one, which sends what a signed link has answered meanwhile [mcp.tasks.kill]', async () => {
-    await using _farm = farm;
-    farm.answersCall = { resultType: 'input_required', inputRequests, requestState: 'state-1' };
-    await CrashScene.play(server, script, async (scene) => {
-      const variables = { MCP_SERVER_OF_TEST: farm.url, HOLDFAST_CREDENTIAL_KEYS: `k1:${key}` };
-      await scene.startWorker(undefined, { variables });
-      const turn = await scene.client.sendMessage(scene.turn);
-      await answeredByLink(scene, '4K');
-      farm.answersCall = { ...rendered, resultType: 'complete' };
-      await scene.startWorker(undefined, { variables });
-      expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
-      expect(scene.told(1)).toEqual({ output: 'rendered' });
+    test('leaves no process of a server that it has started [mcp.kill] [mcp.processes]', async () => {
+      await using _farm = farm;
+      const folder = mkdtempSync(join(tmpdir(), 'holdfast-left-'));
+      const way = 'standard input and output';
+      const options: KilledServerOptions = { folder, way, port: 0, isIdempotent: false };
+      writeFileSync(join(folder, 'hold'), 'after its effect');
+      try {
+        const act = stepCalls([[{ name: 'act', args: {} }]]);
+        await CrashScene.play(server, act, async (scene) => {
+          const variables = { MCP_PROGRAM_OF_TEST: JSON.stringify([PROGRAM, JSON.stringify(options)]) };
+          const worker = await scene.startWorker(undefined, { variables });
+          await scene.client.sendMessage(scene.turn);
+          await until(() => expect(linesOf(folder, 'effects')).toHaveLength(1));
+          expect(aliveIn(folder)).toHaveLength(1);
+          await worker.kill();
+          await until(() => expect(aliveIn(folder)).toEqual([]));
+        });
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
     });
-    expect(
-      farm
-        .of('tools/call')
-        .map(({ params: { requestState, inputResponses } }) => [requestState, inputResponses]),
-    ).toEqual([
-      [undefined, undefined],
-      ['state-1', { size: { action: 'accept', content: { size: '4K' } } }],
-    ]);
-  });
+  }
 });
 
 const PROGRAM = fileURLToPath(new URL('./killed-server-program.ts', import.meta.url));
@@ -198,7 +290,12 @@ const KILLS = WAYS.flatMap((way) =>
     { ...row, way, kind: 'a', calls: 1 },
     { ...row, way, kind: 'an idempotent', told: ACTED, effects: 1 },
   ]),
-).map((row, index) => ({ ...row, agent: `agent_${index}` }));
+)
+  .map((row, index) => ({ ...row, agent: `agent_${index}` }))
+  .filter(
+    ({ way, kind, moment }) =>
+      isDeep || (way === 'HTTP of 2026' && kind === 'a' && moment === 'after its effect'),
+  );
 type Kill = (typeof KILLS)[number];
 
 /** An MCP server that is a process of its own, and the agent that uses it. */
@@ -236,13 +333,12 @@ class KilledServer {
     if (isHeld(moment)) writeFileSync(join(folder, 'hold'), moment);
   }
 
-  lines(name: 'pids' | 'calls' | 'effects'): string[] {
-    const file = join(this.folder, name);
-    return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
+  lines(name: SeenFile): string[] {
+    return linesOf(this.folder, name);
   }
 
   alive(): number[] {
-    return this.lines('pids').map(Number).filter(isAlive);
+    return aliveIn(this.folder);
   }
 
   /** Does nothing for a server that its client starts. */
@@ -273,6 +369,17 @@ class KilledServer {
     await until(async () => expect(await isMissed()).toBe(true));
     await this.start();
   }
+}
+
+type SeenFile = 'pids' | 'calls' | 'effects';
+
+function linesOf(folder: string, name: SeenFile): string[] {
+  const file = join(folder, name);
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
+}
+
+function aliveIn(folder: string): number[] {
+  return linesOf(folder, 'pids').map(Number).filter(isAlive);
 }
 
 /** The server stops there, and waits for its end. The other moments are the agent's. */
@@ -342,13 +449,15 @@ describe('an MCP server that is killed', () => {
     },
   );
 
-  test('leaves no process that its worker has started [mcp.kill] [mcp.processes]', async () => {
-    await environment.stopWorker();
-    const started = KILLS.filter(({ way }) => way === 'standard input and output');
-    for (const { agent } of started) {
-      const killed = servers.get(agent) as KilledServer;
-      expect(killed.lines('pids').length).toBeGreaterThan(1);
-      await until(() => expect(killed.alive()).toEqual([]));
-    }
-  });
+  if (isDeep) {
+    test('leaves no process that its worker has started [mcp.kill] [mcp.processes]', async () => {
+      await environment.stopWorker();
+      const started = KILLS.filter(({ way }) => way === 'standard input and output');
+      for (const { agent } of started) {
+        const killed = servers.get(agent) as KilledServer;
+        expect(killed.lines('pids').length).toBeGreaterThan(1);
+        await until(() => expect(killed.alive()).toEqual([]));
+      }
+    });
+  }
 });
