@@ -52,6 +52,15 @@ const TOOLS = [
       ]),
   }),
   new FunctionTool({
+    name: 'test_multiple_content_types',
+    description: 'Gives a text, a dot and a document.',
+    execute: () =>
+      new ResponseWithMedia({ result: 'Multiple content types test:' }, [
+        new Media({ mimeType: 'image/png', data: PIXEL }),
+        new Media({ mimeType: 'application/json', data: Buffer.from('{"test":"data","value":123}') }),
+      ]),
+  }),
+  new FunctionTool({
     name: 'test_error_handling',
     description: 'Fails.',
     retry: { maximumAttempts: 1 },
@@ -73,6 +82,17 @@ const TOOLS = [
     name: 'test_input_required_result_tampered_state',
     description: 'Asks for a name.',
     execute: asks('What is your name?') as never,
+  }),
+  new FunctionTool({
+    name: 'test_input_required_result_request_state',
+    description: 'Asks whether to go on.',
+    execute: async (_args, context) => {
+      await context.requestInput({
+        message: 'Go on?',
+        responseSchema: { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] },
+      });
+      return 'state-ok';
+    },
   }),
   new FunctionTool({
     name: 'greet',

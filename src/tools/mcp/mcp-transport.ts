@@ -1,4 +1,5 @@
 import type { Transport } from '@modelcontextprotocol/client';
+import { boundedResponse } from '../../net/bounded-response.ts';
 import { patientFetch } from '../../net/patient-fetch.ts';
 import { defined } from '../../protocol/json.ts';
 import { headersOf, type OpenMcpConnection } from './connection-params.ts';
@@ -48,7 +49,11 @@ export async function transportOf({
     fetch: async (url, init) => {
       const all = new Headers({ ...fixed, ...headers() });
       for (const [name, value] of new Headers(init?.headers)) all.set(name, value);
-      return bounded(await patientFetch(url, { ...init, headers: all }), maxResponseBytes);
+      return boundedResponse(
+        await patientFetch(url, { ...init, headers: all }),
+        maxResponseBytes,
+        () => new Error(`the server's answer has more than ${maxResponseBytes} bytes`),
+      );
     },
   });
   const send = transport.send.bind(transport);
@@ -102,22 +107,6 @@ function slower(): (reopen: () => void, delay: number) => () => void {
     timer.unref();
     return () => clearTimeout(timer);
   };
-}
-
-/** An answer that breaks off after so many bytes. */
-function bounded(response: Response, maxBytes: number): Response {
-  if (response.body === null) return response;
-  let bytes = 0;
-  const counted = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      bytes += chunk.byteLength;
-      if (bytes > maxBytes)
-        controller.error(new Error(`the server's answer has more than ${maxBytes} bytes`));
-      else controller.enqueue(chunk);
-    },
-  });
-  const { status, statusText, headers } = response;
-  return new Response(response.body.pipeThrough(counted), { status, statusText, headers });
 }
 
 /** Whether the server keeps a session of this transport. */
