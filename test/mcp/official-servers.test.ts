@@ -102,7 +102,9 @@ describe('servers of the revision 2025-11-25', () => {
 
   test('a server whose process ends is started again [mcp.restart]', async () => {
     const marker = `marker-${process.pid}`;
-    const toolset = new MCPToolset(overStdio('everything', 'stdio', marker));
+    // The process may be gone before its connection has heard of it: the call may have run then.
+    const options = { defaults: { idempotent: true } };
+    const toolset = new MCPToolset(overStdio('everything', 'stdio', marker), [], undefined, options);
     try {
       const tools = await toolset.getTools();
       expect(await run(tools, 'echo', { message: 'one' })).toEqual({ output: 'Echo: one' });
