@@ -90,21 +90,15 @@ describe('holdfast run', () => {
     });
   }
 
+  /** Options of a turn that holds in its tool. */
+  const going = (turn: string) => [
+    ...['run', agents, '--folder', folder, '--message', 'go'],
+    ...['--session', `s${turn}`, '--message-id', `m${turn}`],
+  ];
+
   test('killed during a tool and run again: the turn finishes, events whole [cli.crash]', async () => {
     const files = { EFFECTS: join(work, 'effects'), GATE: join(work, 'gate'), HEARTBEAT: KILLED_SOON };
-    const args = [
-      'run',
-      agents,
-      '--folder',
-      folder,
-      '--message',
-      'go',
-      '--session',
-      's2',
-      '--message-id',
-      'm2',
-      '--json',
-    ];
+    const args = [...going('2'), '--json'];
     const first = new HoldfastProcess(args, { cwd: work, env: files });
     await until(() => expect(isWritten(files.EFFECTS)).toBe(true));
     first.kill('SIGKILL');
@@ -126,18 +120,7 @@ describe('holdfast run', () => {
 
   test('interrupted by Ctrl-C: it says how to go on, and the turn does [cli.interrupt]', async () => {
     const files = { EFFECTS: join(work, 'effects3'), GATE: join(work, 'gate3') };
-    const args = [
-      'run',
-      agents,
-      '--folder',
-      folder,
-      '--message',
-      'go',
-      '--session',
-      's3',
-      '--message-id',
-      'm3',
-    ];
+    const args = going('3');
     const first = new HoldfastProcess(args, { cwd: work, env: files });
     await until(() => expect(isWritten(files.EFFECTS)).toBe(true));
     first.kill('SIGINT');

@@ -12,7 +12,7 @@ import { MCPToolset, type MCPToolsetOptions } from '../../src/tools/mcp/mcp-tool
 import { withConfirmation } from '../../src/tools/with-confirmation.ts';
 import { callOf, contextWith, emptyRequest } from '../definitions/tool-context.ts';
 import { until } from '../setup/until.ts';
-import { type RawAnswer, type RawServer, startRawServer } from './raw-server.ts';
+import { type RawAnswer, type RawServer, startRawServer, stdioProgram } from './raw-server.ts';
 
 const opened: AsyncDisposable[] = [];
 afterEach(async () => {
@@ -97,22 +97,12 @@ describe('a server that', () => {
   });
 
   test('sends messages without end is left [mcp.hostile]', async () => {
-    const flood = `
-      let rest = '';
-      process.stdin.on('data', (chunk) => {
-        const lines = (rest + chunk).split('\\n');
-        rest = lines.pop();
-        for (const line of lines) {
-          const { id, method } = JSON.parse(line);
-          const say = (result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, ...result }));
-          if (method === 'initialize')
-            say({ result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } } });
-          else if (method === 'tools/list') setInterval(() => process.stdout.write(pings), 1);
-          else if (id !== undefined) say({ error: { code: -32601, message: 'no such method' } });
-        }
-      });
-      const pings = (JSON.stringify({ jsonrpc: '2.0', id: 'p', method: 'ping' }) + '\\n').repeat(1000);
-    `;
+    const flood = stdioProgram(`
+      'tools/list': () => {
+        const pings = (JSON.stringify({ jsonrpc: '2.0', id: 'p', method: 'ping' }) + '\\n').repeat(1000);
+        setInterval(() => process.stdout.write(pings), 1);
+      },
+    `);
     const toolset = new MCPToolset({
       type: 'StdioConnectionParams',
       serverParams: { command: process.execPath, args: ['-e', flood] },

@@ -111,7 +111,7 @@ const BOUNDARIES: readonly Boundary[] = [
 
 const MAY_HAVE_RUN = { error: 'outcome unknown: this call may have run; check before repeating it' };
 const RENDERED = { output: 'rendered' };
-/** Where a worker dies around an ordinary call, what the model is told, and how often the server has had the call. */
+/** Moments of a worker's death around an ordinary call, with the response that the model gets, and the number of calls at the server. */
 const AROUND_CALL: readonly {
   moment: string;
   hang?: { when: 'before' | 'after'; operation: StoreOperation; call: number };

@@ -57,3 +57,30 @@ export async function startRawServer(answers: Record<string, RawAnswer>): Promis
     },
   };
 }
+
+/**
+ * The source of a program that serves MCP over standard input and output.
+ *
+ * @param methods source of an object's members: functions by the method that they answer, given `say(response)`.
+ */
+export function stdioProgram(methods: string): string {
+  return `
+    const methods = {
+      initialize: (say) =>
+        say({ result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } } }),
+      ${methods}
+    };
+    const unknown = (say) => say({ error: { code: -32601, message: 'no such method' } });
+    const silent = () => {};
+    let rest = '';
+    process.stdin.on('data', (chunk) => {
+      const lines = (rest + chunk).split('\\n');
+      rest = lines.pop();
+      for (const line of lines) {
+        const { id, method } = JSON.parse(line);
+        const say = (response) => console.log(JSON.stringify({ jsonrpc: '2.0', id, ...response }));
+        (methods[method] ?? (id === undefined ? silent : unknown))(say);
+      }
+    });
+  `;
+}

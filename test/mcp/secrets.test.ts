@@ -13,7 +13,7 @@ import { callOf, contextWith, emptyRequest } from '../definitions/tool-context.t
 import { textOf } from '../setup/history-facts.ts';
 import { leaksIn } from '../setup/planted-secrets.ts';
 import { until } from '../setup/until.ts';
-import { type RawAnswer, startRawServer } from './raw-server.ts';
+import { type RawAnswer, startRawServer, stdioProgram } from './raw-server.ts';
 import { startTaskServer, type TaskServer } from './task-server.ts';
 
 const token = randomBytes(9).toString('hex');
@@ -77,23 +77,11 @@ describe('a secret of a connection that its server tells is not taken in', () =>
   });
 
   test('from an answer of a program, whose folders and sites can still be read [mcp.secrets]', async () => {
-    const program = `
-      let rest = '';
-      process.stdin.on('data', (chunk) => {
-        const lines = (rest + chunk).split('\\n');
-        rest = lines.pop();
-        for (const line of lines) {
-          const { id, method } = JSON.parse(line);
-          const say = (result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, ...result }));
-          if (method === 'initialize')
-            say({ result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } } });
-          else if (method === 'tools/list') say({ result: { tools: ${JSON.stringify(tools)} } });
-          else if (method === 'tools/call')
-            say({ result: { content: [], structuredContent: { env: process.env, args: process.argv.slice(1) } } });
-          else if (id !== undefined) say({ error: { code: -32601, message: 'no such method' } });
-        }
-      });
-    `;
+    const program = stdioProgram(`
+      'tools/list': (say) => say({ result: { tools: ${JSON.stringify(tools)} } }),
+      'tools/call': (say) =>
+        say({ result: { content: [], structuredContent: { env: process.env, args: process.argv.slice(1) } } }),
+    `);
     const database = `postgres://desk:${token}@db.example/desk`;
     const toolset = new MCPToolset({
       type: 'StdioConnectionParams',

@@ -88,7 +88,7 @@ function passwordsIn(address: string): string[] {
   return [password, read];
 }
 
-/** What is removed from the messages of a server. */
+/** Secrets to remove from a server's messages. */
 interface RemovedFromMessages {
   /** From errors, and from results that are one. */
   fromErrors: () => readonly string[];
@@ -132,7 +132,7 @@ function cleaned(value: Record<string, unknown>, secrets: readonly string[]): Re
 
 type Place = [owner: Record<string, unknown>, field: string];
 
-/** Where a result has bytes: in its blocks, in its resources, and in the result of a task. */
+/** The base64 fields of a result: those of its blocks, of its resources, and of a task's result. */
 function bytesIn({ content, contents, result }: Record<string, unknown>): Place[] {
   const blocks = [content, contents].flatMap((list) => (Array.isArray(list) ? list.filter(isRecord) : []));
   const places = blocks.flatMap((block): Place[] => {

@@ -25,7 +25,7 @@ import type { MCPSessionManager, McpUse } from './mcp-session-manager.ts';
 import { isOver, type McpTask } from './mcp-task.ts';
 import { recorded, recordedBefore, TaskOfCall } from './task-of-call.ts';
 
-/** What a tool of a server has of its own. */
+/** Fields that an MCP tool sets itself. */
 const OWN_FIELDS = [
   'name',
   'description',

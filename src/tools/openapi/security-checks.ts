@@ -5,7 +5,7 @@ import { didYouMean } from '../../schema/known-fields.ts';
 import type { OptionReader } from '../../schema/option-reader.ts';
 import { isFieldName } from './serialize-parameters.ts';
 
-/** What is wrong, and where in the value: `.type`, or nothing for the value itself. */
+/** A wrong field, by its path in the value (`.type`; empty for the value itself), and the reason. */
 interface Problem {
   at: string;
   problem: string;
