@@ -1,4 +1,5 @@
-const REMOVED = '[removed]';
+/** What stands in place of a secret. */
+export const REMOVED = '[removed]';
 /** Shorter texts are in any answer by chance. */
 const SHORTEST_SECRET = 4;
 /** In bytes that are no text. */
@@ -8,22 +9,29 @@ const LONGEST_FORM = 9;
 
 /** Names of headers whose values are secrets. */
 const SECRET_HEADER =
-  /auth|key|token|secret|cookie|session|signature|passw|passphrase|credential|(?:^|[_-])pa(?:t|ss)(?:[_-]|$)/i;
+  /auth|key|token|secret|cookie|session|signature|passw|passphrase|credential|(?:^|[_-])pa(?:t|ss)(?:[_-]|$)|[_-]pwd(?:[_-]|$)/i;
 
 /** The values among an app's own headers that must not be told. */
 export function secretsIn(headers: Readonly<Record<string, string>> = {}): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
-    return SECRET_HEADER.test(name) ? secretsInHeader(value) : [];
+    if (!isNameOfSecret(name)) return [];
+    return /cookie/i.test(name) ? [value, ...value.split(';').map(valueOfCookie)] : partsOfSecret(value);
   });
 }
 
-/** A secret header's value, and its parts: a server may tell the part after `Bearer` alone, or the password of `Basic`. */
-function secretsInHeader(value: string): string[] {
-  const [scheme = '', ...parts] = value.split(' ');
-  if (scheme.toLowerCase() !== 'basic') return [value, parts.join(' '), ...parts];
-  const decoded = Buffer.from(parts.join(''), 'base64').toString();
-  const [user = '', ...password] = decoded.split(':');
-  return [value, ...parts, decoded, user, password.join(':')];
+function valueOfCookie(pair: string): string {
+  return pair.slice(pair.indexOf('=') + 1).trim();
+}
+
+/**
+ * A secret, and its parts: a server may tell the part after `Bearer` alone, or the password of `Basic`. The name of a user is no secret:
+ * it stands in many answers.
+ */
+export function partsOfSecret(secret: string): string[] {
+  const [, scheme = '', rest = ''] = /^(\S+) +(.+)$/s.exec(secret) ?? [];
+  if (scheme.toLowerCase() !== 'basic') return [secret, rest];
+  const pair = Buffer.from(rest, 'base64').toString();
+  return [secret, rest, pair, pair.slice(pair.indexOf(':') + 1)];
 }
 
 /** Whether a name is one of secrets: of a header, or of an argument of a program. */
@@ -43,21 +51,40 @@ export function withoutSecretsInBytes(bytes: Buffer, secrets: readonly string[])
   return told === text ? bytes : Buffer.from(told, 'latin1');
 }
 
-/** Parsed JSON without secrets, whichever way they were escaped. It is changed. */
-export function withoutSecretsInJson(value: unknown, secrets: readonly string[]): unknown {
+/**
+ * Parsed JSON without secrets, whichever way they were escaped. It is changed.
+ *
+ * @param keepsNames where the names of members are those of a protocol.
+ */
+export function withoutSecretsInJson(
+  value: unknown,
+  secrets: readonly string[],
+  keepsNames = false,
+): unknown {
   const patterns = patternsOf(secrets, SHORTEST_SECRET);
   if (patterns.length === 0) return value;
-  const known = new Set(secrets.filter(({ length }) => length >= SHORTEST_SECRET));
+  const numbers = new Set(
+    secrets.filter((each) => each.length >= SHORTEST_SECRET && !Number.isNaN(Number(each))),
+  );
   const clean = (member: unknown): unknown => {
     if (typeof member === 'string') return replaced(member, patterns);
-    return typeof member === 'number' && known.has(String(member)) ? REMOVED : member;
+    return typeof member === 'number' && numbers.size > 0 && numbers.has(String(member)) ? REMOVED : member;
   };
   const root = { value };
   // It may be nested deeper than the stack is.
   const rest: object[] = [root];
   for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
-    for (const [key, member] of Object.entries(next)) {
-      const name = Array.isArray(next) ? key : replaced(key, patterns);
+    if (Array.isArray(next)) {
+      for (let index = 0; index < next.length; index += 1) {
+        const told = clean(next[index]);
+        next[index] = told;
+        if (typeof told === 'object' && told !== null) rest.push(told);
+      }
+      continue;
+    }
+    for (const key of Object.keys(next)) {
+      const member: unknown = Reflect.get(next, key);
+      const name = keepsNames || next === root ? key : replaced(key, patterns);
       const told = clean(member);
       if (name !== key) Reflect.deleteProperty(next, key);
       if (name !== key || told !== member) {
@@ -106,8 +133,19 @@ function replaced(text: string, patterns: readonly RegExp[]): string {
   return patterns.reduce((clean, pattern) => clean.replace(pattern, REMOVED), text);
 }
 
-/** Longer ones first: one may be a part of another one. */
-function patternsOf(secrets: readonly string[], shortest: number, ofBytes = false): RegExp[] {
+const compiled = new WeakMap<readonly string[], Map<string, readonly RegExp[]>>();
+
+/** Patterns for each secret, longer ones first: one may be a part of another one. Those of a list are made once. */
+function patternsOf(secrets: readonly string[], shortest: number, ofBytes = false): readonly RegExp[] {
+  const ofList = compiled.get(secrets) ?? new Map<string, readonly RegExp[]>();
+  compiled.set(secrets, ofList);
+  const kind = `${shortest} ${ofBytes}`;
+  const known = ofList.get(kind) ?? compiledPatterns(secrets, shortest, ofBytes);
+  ofList.set(kind, known);
+  return known;
+}
+
+function compiledPatterns(secrets: readonly string[], shortest: number, ofBytes: boolean): RegExp[] {
   const known = [...new Set(secrets)].filter(({ length }) => length >= shortest);
   return known
     .sort((one, other) => other.length - one.length)

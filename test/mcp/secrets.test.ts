@@ -87,8 +87,16 @@ describe('a secret of a connection that its server tells is not taken in', () =>
       type: 'StdioConnectionParams',
       serverParams: {
         command: process.execPath,
-        args: ['-e', program, '--', '/srv/docs', '--api-key', token, database],
+        args: [
+          ...['-e', program, '--', '/srv/docs', '--api-key', token, database],
+          ...['--header', `Authorization: Bearer ${token}`, `--env=DESK_TOKEN=${token}`],
+        ],
         env: {
+          AUTH_HEADER: `Bearer ${token}`,
+          MCP_HEADERS: JSON.stringify({ Authorization: `Bearer ${token}` }),
+          MONGO: `mongodb://desk:${token}@one:27017,two:27017/desk`,
+          JDBC: `jdbc:postgresql://db.example/desk?user=desk&password=${token}`,
+          MYSQL_PWD: token,
           DESK_TOKEN: token,
           DESK_PAT: token,
           FOLDER: '/srv/docs',
@@ -105,10 +113,101 @@ describe('a secret of a connection that its server tells is not taken in', () =>
           ...{ DESK_TOKEN: '[removed]', DESK_PAT: '[removed]', FOLDER: '/srv/docs', REGION: 'us-east-1' },
           DATABASE_URL: 'postgres://desk:[removed]@db.example/desk',
         },
-        args: ['/srv/docs', '--api-key', '[removed]', 'postgres://desk:[removed]@db.example/desk'],
+        args: [
+          ...['/srv/docs', '--api-key', '[removed]', 'postgres://desk:[removed]@db.example/desk'],
+          ...['--header', 'Authorization: [removed]', '--env=DESK_TOKEN=[removed]'],
+        ],
       },
     });
     expect(leaks(told)).toEqual(CLEAN);
+  });
+
+  test('and nothing else is taken out: names of users, short values, fields of MCP, ids [mcp.secrets]', async () => {
+    const toolset = await open(
+      {
+        'tools/list': { tools: [{ ...tools[0], name: 'content_find' }] },
+        'tools/call': { content: [{ type: 'text', text: '{"content":"ok","is":true}, tested' }] },
+      },
+      {
+        headers: () => ({
+          authorization: `Basic ${base64(`content:${token}`)}`,
+          'x-session-affinity': 'true',
+          'x-api-key': 'test',
+          cookie: `session=${token}; theme=dark`,
+        }),
+      },
+    );
+    expect(await called(toolset)).toEqual({ output: '{"content":"ok","is":true}, tested' });
+    expect((await toolset.getTools()).map(({ name }) => name)).toEqual(['content_find']);
+  });
+
+  test('from a cookie that it tells alone [mcp.secrets]', async () => {
+    const content = [{ type: 'text', text: `session ${token}, and theme dark` }];
+    const cookie = () => ({ cookie: `session=${token}; theme=dark` });
+    const toolset = await open({ 'tools/call': { content } }, { headers: cookie });
+    expect(await called(toolset)).toEqual({ output: 'session [removed], and theme dark' });
+  });
+
+  test('while a page that it wants opened stays as it is [mcp.secrets]', async () => {
+    const url = 'https://desk.example/connect/1';
+    const program = stdioProgram(`
+      'tools/list': (say) => say({ result: { tools: ${JSON.stringify(tools)} } }),
+      'tools/call': (say) => {
+        const elicitations = [{ mode: 'url', message: 'Log in.', url: '${url}', elicitationId: '1' }];
+        say({ error: { code: -32042, message: 'log in first', data: { elicitations } } });
+      },
+    `);
+    const toolset = new MCPToolset({
+      type: 'StdioConnectionParams',
+      serverParams: {
+        command: process.execPath,
+        args: ['-e', program],
+        env: { DESK_URL: 'https://desk.example' },
+      },
+    });
+    opened.push({ [Symbol.asyncDispose]: () => toolset.close() });
+    const asked: unknown[] = [];
+    const requestInput = async (question: unknown) => {
+      asked.push(question);
+      throw new Error('asked');
+    };
+    await expect(called(toolset, Object.assign(contextWith(), { requestInput }))).rejects.toThrow('asked');
+    expect(asked).toMatchObject([{ payload: { url } }]);
+  });
+
+  test('from what would have to be recorded and go back: the call fails [mcp.secrets]', async () => {
+    const form = { method: 'elicitation/create', params: { message: 'Which?', requestedSchema: plain } };
+    for (const [what, answer] of [
+      ['inputRequests', { resultType: 'input_required', inputRequests: { [token]: form } }],
+      ['requestState', { resultType: 'input_required', requestState: `{"for":"${token}"}.sig` }],
+      ['taskId', { resultType: 'task', taskId: `${token}-7`, status: 'working' }],
+    ] as const) {
+      await using farm = await startTaskServer('2026-07-28');
+      farm.answersCall = answer;
+      const toolset = new MCPToolset(
+        { type: 'StreamableHTTPConnectionParams', url: farm.url },
+        [],
+        undefined,
+        { headers },
+      );
+      opened.push({ [Symbol.asyncDispose]: () => toolset.close() });
+      const error = await called(toolset).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ message: expect.stringMatching(new RegExp(`secret .* into .*${what}`)) });
+      expect(leaks((error as Error).message)).toEqual(CLEAN);
+    }
+  });
+
+  test('from an answer that is nested deeper than a stack is [mcp.secrets]', async () => {
+    const depth = 30_000;
+    const nested = `${'{"result":'.repeat(depth)}"${token}"${'}'.repeat(depth)}`;
+    const toolset = await open({
+      'tools/call': (response, id) => {
+        const result = `{"content":[{"type":"text","text":"it is ${token}"}],"result":${nested}}`;
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`);
+      },
+    });
+    expect(await called(toolset)).toEqual({ output: 'it is [removed]' });
   });
 
   test('from an answer to a call with a credential, whatever its header is called [mcp.secrets]', async () => {

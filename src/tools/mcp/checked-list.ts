@@ -1,5 +1,6 @@
 import { isTooDeep } from '../../contract/message-limits.ts';
 import { getLogger } from '../../logger.ts';
+import { REMOVED } from '../../net/removed-secrets.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { loadMcpClient } from './mcp-transport.ts';
@@ -50,8 +51,12 @@ export class CheckedLists {
     const taken = this.#taken[kind];
     const good: unknown[] = [];
     for (const item of result[kind] as unknown[]) {
-      if (isTooDeep(item) || !isGood(item)) {
-        this.#warn(kind, item);
+      const isBad = isTooDeep(item) || !isGood(item);
+      if (isBad || isNamedBySecret(item)) {
+        const why = isBad
+          ? 'it is not as MCP describes it, or too deep'
+          : 'its name has a secret of the connection';
+        this.#warn(kind, item, why);
         continue;
       }
       taken.items += 1;
@@ -65,21 +70,50 @@ export class CheckedLists {
     return { ...result, [kind]: good };
   }
 
-  #warn(kind: Kind, item: unknown): void {
+  #warn(kind: Kind, item: unknown, why: string): void {
     const name = isRecord(item) && typeof item.name === 'string' ? item.name : '';
     const shown = JSON.stringify(visibleExcerpt(name, LONGEST_NAME));
     // A server of many bad items is told of a few times.
     if (this.#told.has(shown) || this.#told.size >= 20) return;
     this.#told.add(shown);
     const what = kind === 'tools' ? 'tool' : 'resource';
-    getLogger().warn(
-      `the ${what} ${shown} of the MCP server ${this.#server} is left out: it is not as MCP describes it, or too deep`,
-    );
+    getLogger().warn(`the ${what} ${shown} of the MCP server ${this.#server} is left out: ${why}`);
   }
+}
+
+/** The server would not know it by the name that is left of it. */
+function isNamedBySecret(item: unknown): boolean {
+  const { name, uri } = isRecord(item) ? item : {};
+  return [name, uri].some((each) => typeof each === 'string' && each.includes(REMOVED));
 }
 
 /** In revisions of 2025 an `outputSchema` is one of an object. */
 function hasOddOutput(item: unknown): boolean {
   const output = isRecord(item) ? item.outputSchema : undefined;
   return output !== undefined && !(isRecord(output) && output.type === 'object');
+}
+
+/** A list that a server is asked for once, until it tells of a change or the list's time is over. */
+export class KeptList<T> {
+  readonly kind: Kind;
+  #kept: { items: Promise<readonly T[]>; until: number } | undefined;
+
+  constructor(kind: Kind) {
+    this.kind = kind;
+  }
+
+  forget(): void {
+    this.#kept = undefined;
+  }
+
+  /** @param lasts milliseconds for which a new list counts. */
+  async items(lasts: number, ask: () => Promise<readonly T[]>): Promise<readonly T[]> {
+    if (this.#kept !== undefined && Date.now() < this.#kept.until) return await this.#kept.items;
+    const kept = { items: ask(), until: Date.now() + lasts };
+    this.#kept = kept;
+    kept.items.catch(() => {
+      if (this.#kept === kept) this.#kept = undefined;
+    });
+    return await kept.items;
+  }
 }

@@ -1,3 +1,5 @@
+import { defined } from '../../protocol/json.ts';
+
 /** In `_meta` of a call: the same in every attempt of it and in no other call. Our client sends it, and our server reads it. */
 export const IDEMPOTENCY_KEY = 'holdfast/idempotency-key';
 
@@ -13,6 +15,15 @@ export interface McpAnswer {
   hearsAnswers?: true;
   /** The call goes on as this task. */
   task?: McpTaskReference;
+}
+
+/** What an answer has that goes back to the server as it came: its state, and the keys of its questions. */
+export function goesBack(answer: Pick<McpAnswer, 'requestState' | 'inputRequests'>): object {
+  const { requestState, inputRequests } = answer;
+  return {
+    ...defined({ requestState }),
+    ...(inputRequests ? { inputRequests: Object.keys(inputRequests) } : {}),
+  };
 }
 
 /** Answers to the questions of a server, and its own state, in a call that goes on. */

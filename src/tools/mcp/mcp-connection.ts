@@ -8,7 +8,7 @@ import type {
 import { getLogger } from '../../logger.ts';
 import { ownVersion } from '../../own-version.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
-import { CheckedLists } from './checked-list.ts';
+import { CheckedLists, KeptList } from './checked-list.ts';
 import {
   type MCPConnectionParams,
   type OpenMcpConnection,
@@ -16,6 +16,7 @@ import {
   timeoutOf,
 } from './connection-params.ts';
 import {
+  goesBack,
   IDEMPOTENCY_KEY,
   type McpAnswer,
   type McpReplies,
@@ -25,7 +26,7 @@ import {
 import { type AskedByServer, CallsUnderWay } from './mcp-elicitations.ts';
 import { isGone, McpRefused, serverFailed, taskFailed, unanswered } from './mcp-errors.ts';
 import { askedByError } from './mcp-questions.ts';
-import { secretsOf, withoutSecretsInMessage } from './mcp-secrets.ts';
+import { isLongSecret, secretsOf, tellsSecret, withoutSecretsInMessage } from './mcp-secrets.ts';
 import { begunTask, type McpTask, TASKS_EXTENSION, taskOf, withTaskInMeta } from './mcp-task.ts';
 import { Flood, isSession, loadMcpClient, transportOf } from './mcp-transport.ts';
 
@@ -159,7 +160,7 @@ export class MCPConnection {
     const flood = new Flood();
     const removed = {
       fromAnswers: open.secrets,
-      fromErrors: () => [...secretsOf(params, open.headers()), ...open.secrets()],
+      fromErrors: () => [...secretsOf(params, open.headers()).filter(isLongSecret), ...open.secrets()],
     };
     transport.onmessage = (message, extra) => {
       if (flood.isOver) return;
@@ -231,10 +232,23 @@ export class MCPConnection {
       return asked;
     }
     const begun = begunTask(answer);
-    if (begun === undefined) return answer;
+    if (begun === undefined) {
+      this.#assertRecordable(goesBack(answer));
+      return answer;
+    }
     this.#hasTasks = true;
     const session = this.#session();
-    return { task: { resultType: 'task', taskId: begun.taskId, ...defined({ session }) } };
+    const reference = { resultType: 'task' as const, taskId: begun.taskId, ...defined({ session }) };
+    this.#assertRecordable(reference);
+    return { task: reference };
+  }
+
+  /** @throws McpRefused for what has a secret, and would have to go back as it is. */
+  #assertRecordable(fields: object): void {
+    if (!tellsSecret(fields, this.#open.secrets())) return;
+    throw new McpRefused(
+      `the MCP server ${shownServer(this.#open.params)} puts a secret of its connection into ${Object.keys(fields).join(' or ')}, which would have to be recorded: the answer is not used, and the call may have run`,
+    );
   }
 
   /**
@@ -247,6 +261,7 @@ export class MCPConnection {
     const task = taskOf(await this.#ofTask('tasks/get', { taskId }));
     if (task.taskId !== taskId)
       throw new McpRefused('the MCP server tells of another task than it was asked for');
+    this.#assertRecordable(goesBack(task));
     if (!this.isLegacy || task.status === 'working' || task.status === 'cancelled') return task;
     if (task.status === 'failed') return { ...task, ...defined({ error: task.error ?? task.message }) };
     // It asks once it is asked for the result: its questions are declined there.
@@ -341,31 +356,6 @@ export class MCPConnection {
 interface KeptLists {
   tools: KeptList<McpToolDefinition>;
   resources: KeptList<McpResource>;
-}
-
-/** A list that a server is asked for once, until it tells of a change or the list's time is over. */
-class KeptList<T> {
-  readonly kind: keyof KeptLists;
-  #kept: { items: Promise<readonly T[]>; until: number } | undefined;
-
-  constructor(kind: keyof KeptLists) {
-    this.kind = kind;
-  }
-
-  forget(): void {
-    this.#kept = undefined;
-  }
-
-  /** @param lasts milliseconds for which a new list counts. */
-  async items(lasts: number, ask: () => Promise<readonly T[]>): Promise<readonly T[]> {
-    if (this.#kept !== undefined && Date.now() < this.#kept.until) return await this.#kept.items;
-    const kept = { items: ask(), until: Date.now() + lasts };
-    this.#kept = kept;
-    kept.items.catch(() => {
-      if (this.#kept === kept) this.#kept = undefined;
-    });
-    return await kept.items;
-  }
 }
 
 type ListOptions = { timeout: number; signal: AbortSignal; cacheMode: 'refresh' };

@@ -1,14 +1,15 @@
 import {
   isNameOfSecret,
+  partsOfSecret,
   secretsIn,
   withoutSecretsIn,
   withoutSecretsInBytes,
   withoutSecretsInJson,
 } from '../../net/removed-secrets.ts';
-import { defined, isRecord } from '../../protocol/json.ts';
+import { isRecord } from '../../protocol/json.ts';
 import { headersOf, type MCPConnectionParams } from './connection-params.ts';
 
-/** Shorter values of variables and arguments are no secrets: `true`, `json`, … */
+/** Shorter values are no secrets: `true`, `json`, … */
 const SHORTEST_SECRET = 8;
 
 type Headers = Readonly<Record<string, string>>;
@@ -21,16 +22,16 @@ type Headers = Readonly<Record<string, string>>;
 export function secretsOf(params: MCPConnectionParams, headers: Headers = {}): string[] {
   if (params.type === 'StdioConnectionParams') {
     const { args = [], env = {} } = params.serverParams;
-    const variables = Object.values(env).flatMap((value) => [value, ...passwordsIn(value)]);
+    const variables = Object.values(env).flatMap((value) => secretIn(value, true));
     const ofArguments = args.flatMap((arg, index) => {
       const { isNamed, value } = argumentOf(arg, index, args);
-      return isNamed || !IS_READ.test(value) ? [value] : passwordsIn(value);
+      return secretIn(value, isNamed || !IS_READ.test(value));
     });
-    return [...variables, ...ofArguments].filter(isLong);
+    return [...variables, ...ofArguments].filter(isLongSecret);
   }
   const all = { ...headersOf(params), ...headers };
   const others = [...Object.values(all), ...new URL(params.url).searchParams.values()];
-  return [...secretsIn(all), ...others.filter(isLong)];
+  return [...secretsIn(all), ...others.filter(isLongSecret)];
 }
 
 /**
@@ -51,24 +52,30 @@ export function secretsOfAnswers(
       const { isNamed, value } = argumentOf(arg, index, args);
       return secretIn(value, isNamed);
     });
-    return [...variables, ...ofArguments].filter(isLong);
+    return [...variables, ...ofArguments].filter(isLongSecret);
   }
   const ofQuery = [...new URL(params.url).searchParams].flatMap(([name, value]) =>
     isNameOfSecret(name) ? [value] : [],
   );
-  return [
-    ...secretsIn({ ...headersOf(params), ...headers }),
-    ...[...ofQuery, ...Object.values(credential)].filter(isLong),
-  ];
+  const ofHeaders = secretsIn({ ...headersOf(params), ...headers });
+  return [...ofHeaders, ...ofQuery, ...Object.values(credential)].filter(isLongSecret);
 }
 
-function isLong({ length }: string): boolean {
+/** Shorter values are in any answer by chance. */
+export function isLongSecret({ length }: string): boolean {
   return length >= SHORTEST_SECRET;
 }
 
+/** @param isNamed the value is a secret by its name. Any other one may have some within. */
 function secretIn(value: string, isNamed: boolean): string[] {
-  return isNamed ? [value, ...passwordsIn(value)] : passwordsIn(value);
+  const named = [...value.matchAll(NAMED)].flatMap(([, name = '', secret = '']) =>
+    isNameOfSecret(name) ? partsOfSecret(secret) : [],
+  );
+  return [...(isNamed ? partsOfSecret(value) : []), ...named, ...passwordsIn(value)];
 }
+
+/** A named value within a text: `Authorization: Bearer …`, `GITHUB_TOKEN=…`, `?password=…`, `{"apiKey":"…"}`. */
+const NAMED = /(?<![\w-])([\w-]+)["']?\s*[:=]\s*(?=["']?((?:(?:bearer|basic|token)\s+)?[^\s"',;&]+))/gi;
 
 /** An argument's value, and whether its name, which may be the argument before, calls it a secret. */
 function argumentOf(arg: string, index: number, all: readonly string[]): { isNamed: boolean; value: string } {
@@ -79,13 +86,14 @@ function argumentOf(arg: string, index: number, all: readonly string[]): { isNam
 /** Paths, addresses, packages and files have to be read in errors. */
 const IS_READ = /^[-@./~]|\s|:\/\/|\.\w{1,4}$/;
 
-/** The password of an address, as it is written there and as a program reads it. */
-function passwordsIn(address: string): string[] {
-  const password = URL.parse(address)?.password ?? '';
-  const read = password.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) =>
-    Buffer.from(bytes.replaceAll('%', ''), 'hex').toString(),
-  );
-  return [password, read];
+/** Passwords of addresses, as they are written there and as a program reads them. An address may name several hosts. */
+function passwordsIn(text: string): string[] {
+  return [...text.matchAll(/:\/\/[^\s/:@]*:([^\s/@]+)@/g)].flatMap(([, password = '']) => [
+    password,
+    password.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) =>
+      Buffer.from(bytes.replaceAll('%', ''), 'hex').toString(),
+    ),
+  ]);
 }
 
 /** Secrets to remove from a server's messages. */
@@ -95,21 +103,24 @@ interface RemovedFromMessages {
   fromAnswers: () => readonly string[];
 }
 
-/** A message of a server without secrets. It is changed; ids, by which it finds its request, are not. */
+/** A message of a server without secrets. It is changed; what goes back to the server as it came is not. */
 export function withoutSecretsInMessage<Message>(
   message: Message,
   { fromErrors, fromAnswers }: RemovedFromMessages,
 ): Message {
   const { result, error, params } = message as { result?: unknown; error?: unknown; params?: unknown };
-  if (isRecord(error)) return { ...message, error: cleaned(error, fromErrors()) };
+  if (isRecord(error)) {
+    const { message: words, data } = error;
+    const clean = {
+      ...(typeof words === 'string' ? { message: withoutSecretsIn(words, fromErrors()) } : {}),
+      // A page that a person is to open.
+      ...(isRecord(data) ? { data: cleaned(data, fromAnswers()) } : {}),
+    };
+    return { ...message, error: { ...error, ...clean } };
+  }
   if (isRecord(result))
     return { ...message, result: cleaned(result, isFailed(result) ? fromErrors() : fromAnswers()) };
-  if (!isRecord(params)) return message;
-  const { progressToken, requestId } = params;
-  return {
-    ...message,
-    params: { ...cleaned(params, fromAnswers()), ...defined({ progressToken, requestId }) },
-  };
+  return isRecord(params) ? { ...message, params: cleaned(params, fromAnswers()) } : message;
 }
 
 /** The words of an error may repeat any part of the request. */
@@ -117,35 +128,53 @@ function isFailed({ isError, status, result }: Record<string, unknown>): boolean
   return isError === true || status === 'failed' || (isRecord(result) && result.isError === true);
 }
 
+/** Fields that go back to the server. Whoever records one asks {@link tellsSecret} before. */
+const GO_BACK = ['progressToken', 'requestId', 'taskId', 'requestState', 'nextCursor'] as const;
+
 function cleaned(value: Record<string, unknown>, secrets: readonly string[]): Record<string, unknown> {
   if (secrets.length === 0) return value;
+  const verbatim = [value, value.task].filter(isRecord).map((owner) => {
+    const fields = GO_BACK.filter((name) => name in owner).map((name) => [name, owner[name]] as const);
+    return { owner, fields: Object.fromEntries(fields) };
+  });
+  const results = isRecord(value.result) ? [value, value.result] : [value];
   // Base64 has short secrets by chance, and others in a form of its own.
-  const bytes = bytesIn(value).map(([owner, field]) => {
+  const bytes = results.flatMap(bytesIn).map(([owner, field]) => {
     const base64 = String(owner[field]);
     owner[field] = '';
     return { owner, field, base64 };
   });
-  withoutSecretsInJson(value, secrets);
+  // Only there are names of members a tool's own.
+  for (const result of results)
+    if ('structuredContent' in result)
+      result.structuredContent = withoutSecretsInJson(result.structuredContent, secrets);
+  withoutSecretsInJson(value, secrets, true);
   for (const { owner, field, base64 } of bytes) owner[field] = withoutSecretsInBase64(base64, secrets);
+  for (const { owner, fields } of verbatim) Object.assign(owner, fields);
   return value;
+}
+
+/** Whether something has a secret that it can't be recorded with. */
+export function tellsSecret(value: unknown, secrets: readonly string[]): boolean {
+  const json = JSON.stringify(value);
+  return withoutSecretsIn(json, secrets) !== json;
 }
 
 type Place = [owner: Record<string, unknown>, field: string];
 
-/** The base64 fields of a result: those of its blocks, of its resources, and of a task's result. */
-function bytesIn({ content, contents, result }: Record<string, unknown>): Place[] {
+/** The base64 fields of a result: those of its blocks, and of its resources. */
+function bytesIn({ content, contents }: Record<string, unknown>): Place[] {
   const blocks = [content, contents].flatMap((list) => (Array.isArray(list) ? list.filter(isRecord) : []));
-  const places = blocks.flatMap((block): Place[] => {
+  const places = blocks.map((block): Place => {
     const { type, resource } = block;
-    if (type === 'image' || type === 'audio') return [[block, 'data']];
-    return [[isRecord(resource) ? resource : block, 'blob']];
+    if (type === 'image' || type === 'audio') return [block, 'data'];
+    return [isRecord(resource) ? resource : block, 'blob'];
   });
-  const own = places.filter(([owner, field]) => typeof owner[field] === 'string');
-  return isRecord(result) ? [...own, ...bytesIn(result)] : own;
+  return places.filter(([owner, field]) => typeof owner[field] === 'string');
 }
 
 function withoutSecretsInBase64(base64: string, secrets: readonly string[]): string {
-  const text = withoutSecretsIn(base64, secrets.filter(isLong));
+  const text = withoutSecretsIn(base64, secrets.filter(isLongSecret));
   const bytes = Buffer.from(text, 'base64');
   const clean = withoutSecretsInBytes(bytes, secrets);
   return clean === bytes ? text : clean.toString('base64');
