@@ -6,6 +6,7 @@ import type { ApprovalRow } from '../contract/requests.ts';
 import { shortDigest } from '../protocol/identity.ts';
 import { defined, isRecord, parsedJson } from '../protocol/json.ts';
 import { visibleJson, visibleText } from '../protocol/visible-text.ts';
+import { declinableForm } from '../schema/declinable-form.ts';
 
 /** Requests of one answer. */
 const MOST_ASKED = 10;
@@ -123,19 +124,25 @@ async function giveReply(
     await approvals.confirm({ requestId }, { confirmed, shown, ...defined({ reason }) });
     return true;
   }
-  if (kind === 'input' && action === 'accept') {
-    await approvals.provideInput({ requestId }, { response: givenAnswer(row, content), shown });
-  }
-  return action === 'accept';
+  if (kind !== 'input') return action === 'accept';
+  const decline = declinableForm(row.responseSchema)?.decline;
+  const isDeclined = action === 'decline' && decline !== undefined;
+  if (action !== 'accept' && !isDeclined) return false;
+  const response = isDeclined ? { [decline]: true } : givenAnswer(row, content);
+  await approvals.provideInput({ requestId }, { response, shown });
+  return true;
 }
 
 /** The form of a request. A schema that no form of MCP can have is asked for as JSON. */
-function formOf({ kind, responseSchema }: ApprovalRow) {
-  if (kind === 'confirmation') return { mode: 'form', requestedSchema: CONFIRMATION_FORM };
-  return {
-    mode: 'form',
-    requestedSchema: isFlat(responseSchema) ? responseSchema : answerForm(responseSchema),
-  };
+function formOf(row: ApprovalRow) {
+  if (row.kind === 'confirmation') return { mode: 'form', requestedSchema: CONFIRMATION_FORM };
+  const schema = askedSchema(row);
+  return { mode: 'form', requestedSchema: isFlat(schema) ? schema : answerForm(schema) };
+}
+
+/** MCP's forms can all be declined: the field for that is left out. */
+function askedSchema({ responseSchema }: ApprovalRow): unknown {
+  return declinableForm(responseSchema)?.form ?? responseSchema;
 }
 
 function answerForm(schema: unknown) {
@@ -145,10 +152,11 @@ function answerForm(schema: unknown) {
   return { type: 'object', properties: { answer }, required: ['answer'] };
 }
 
-function givenAnswer({ responseSchema }: ApprovalRow, content: Record<string, unknown>): unknown {
-  if (isFlat(responseSchema)) return content;
+function givenAnswer(row: ApprovalRow, content: Record<string, unknown>): unknown {
+  const schema = askedSchema(row);
+  if (isFlat(schema)) return content;
   const { answer } = content;
-  if (isField(responseSchema) || typeof answer !== 'string') return answer;
+  if (isField(schema) || typeof answer !== 'string') return answer;
   return parsedJson(answer) ?? answer;
 }
 

@@ -15,6 +15,7 @@ import {
   serveGateway,
 } from '../../src/gateway/index.ts';
 import { turnIdOf, turnOfId } from '../../src/mcp/turn-answer.ts';
+import { declinable } from '../../src/schema/declinable-form.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
 import { text } from '../../src/testing/gemini-reply.ts';
 import { tool } from '../../src/tools/function-tool.ts';
@@ -79,6 +80,18 @@ const size = tool({
   }),
 });
 
+const colour = { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] };
+const paint = tool({
+  name: 'paint',
+  description: 'Paints the shirt.',
+  execute: async (_args, context) => ({
+    painted: await context.requestInput({
+      message: 'Which colour?',
+      responseSchema: declinable(colour).schema,
+    }),
+  }),
+});
+
 /** Tokens: `ada:run,read,approve`. A proxy may have checked them. */
 const access: Access = {
   reach: 'network',
@@ -111,7 +124,10 @@ beforeAll(async () => {
     model: 'gemini-2.5-flash',
     tools: [pay],
   });
-  const desk = new ToolAgent({ name: 'desk', tools: [add, fail, report, size, pay, raise, held.tool()] });
+  const desk = new ToolAgent({
+    name: 'desk',
+    tools: [add, fail, report, size, paint, pay, raise, held.tool()],
+  });
   const counter = new ToolAgent({
     name: 'counter',
     tools: [tool({ name: 'serve', description: 'Serves.', execute: () => 'served' })],
@@ -176,7 +192,19 @@ describe.each(['auto', 'legacy'] as const)('a client of MCP (%s)', (mode) => {
     const { client } = connection;
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual([
-      ...['support', 'add', 'fail', 'report', 'order', 'pay', 'raise', 'hold', 'serve', 'await_turn'],
+      ...[
+        'support',
+        'add',
+        'fail',
+        'report',
+        'order',
+        'paint',
+        'pay',
+        'raise',
+        'hold',
+        'serve',
+        'await_turn',
+      ],
     ]);
     expect(tools[1]).toMatchObject({
       inputSchema: { type: 'object', properties: { a: { type: 'number' } }, required: ['a', 'b'] },
@@ -335,6 +363,18 @@ describe('a call by MCP', () => {
     const order = { name: 'order', arguments: {} };
     expect(await go(order, { action: 'accept', content: { size: 'L' } })).toMatchObject({
       structuredContent: { ordered: { size: 'L' } },
+    });
+    // A form of another server: that one hears of the refusal.
+    const painting = { name: 'paint', arguments: {} };
+    const offered = (await client.callTool(painting, { allowInputRequired: true })) as never as {
+      inputRequests: Record<string, { params: object }>;
+    };
+    expect(Object.values(offered.inputRequests)[0]?.params).toMatchObject({ requestedSchema: colour });
+    expect(await go(painting, { action: 'decline' })).toMatchObject({
+      structuredContent: { painted: { decline: true } },
+    });
+    expect(await go(painting, { action: 'accept', content: { colour: 'red' } })).toMatchObject({
+      structuredContent: { painted: { colour: 'red' } },
     });
     const refused = await go({ name: 'pay', arguments: { amount: 9 } }, { action: 'decline' });
     expect(JSON.stringify(refused)).toMatch(/reject/i);

@@ -1,5 +1,6 @@
 import { isRecord } from '../../protocol/json.ts';
 import type { JsonSchemaObject } from '../../schema/compiled-schema.ts';
+import { declinable } from '../../schema/declinable-form.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { thrownField } from '../../schema/thrown-message.ts';
 import type { Context } from '../context.ts';
@@ -130,7 +131,7 @@ export function elicitationOf(params: Record<string, unknown>, tool: string): As
   const text = typeof message === 'string' && message !== '' ? message : `A call of ${tool} needs an answer.`;
   if (params.mode === 'url') return visited(text, url);
   const schema = isRecord(requestedSchema) ? requestedSchema : { type: 'object', properties: {} };
-  const { responseSchema, decline } = withDecline(schema);
+  const { schema: responseSchema, decline } = declinable(schema);
   const defaults = defaultsOf(schema);
   return {
     question: { message: text, responseSchema },
@@ -142,22 +143,6 @@ export function elicitationOf(params: Record<string, unknown>, tool: string): As
         : { action: 'accept', content: { ...defaults, ...content } };
     },
   };
-}
-
-/** A form that can be declined, too: a field of ours beside the server's, of which none is needed then. */
-function withDecline(schema: JsonSchemaObject): { responseSchema: JsonSchemaObject; decline: string } {
-  const { properties = {}, required = [], ...rest } = schema;
-  let decline = 'decline';
-  // The schema compiler names what is wrong with it.
-  if (!isRecord(properties)) return { responseSchema: schema, decline };
-  while (Object.hasOwn(properties, decline)) decline = `_${decline}`;
-  const description = 'Yes declines to answer: leave the other fields empty.';
-  const responseSchema = {
-    ...rest,
-    properties: { ...properties, [decline]: { type: 'boolean', title: 'Decline', description } },
-    anyOf: [{ required }, { properties: { [decline]: { const: true } }, required: [decline] }],
-  };
-  return { responseSchema, decline };
 }
 
 /** A field that the person leaves out has the default of its schema: SEP-1034 of MCP. */
