@@ -81,7 +81,7 @@ type CallState =
   /** A failure from here on may have had an effect. */
   | { is: 'running'; run: ToolRun }
   /** An attempt may have had its effect: the outcome is unknown. */
-  | { is: 'unknown'; run: ToolRun }
+  | { is: 'unknown'; run: ToolRun; reason?: string }
   | { is: 'failed'; run: ToolRun; thrown: unknown; isFinal: boolean }
   /** People have not let it run. */
   | { is: 'refused'; by: ApprovalRow; tool: BaseTool | undefined }
@@ -272,7 +272,8 @@ class Call {
         return finished(tool, await jobOutcomes.outOfTime(job, before));
       }
       report.failed(isLate ? 'timeout' : TOOL_FAILED);
-      if (isUnknownOutcome(thrown) && run.onUnknown !== 'retry') return { is: 'unknown', run };
+      if (isUnknownOutcome(thrown) && run.onUnknown !== 'retry')
+        return { is: 'unknown', run, reason: describeFailure(thrown).message };
       if (!run.isForOneStart) await retryUnlessSpent(this.#dependencies, run.tried, thrown);
     }
     const outcome = { response: { error: describeFailure(thrown).message }, failed: true };
@@ -373,9 +374,9 @@ async function afterGate(run: ToolRun): Next<'finished' | 'waiting' | 'child'> {
   return kept === undefined ? { is: 'child' } : finished(tool, { response: kept, failed: true, actions: {} });
 }
 
-function afterUnknown({ run }: StateOf<'unknown'>): StateOf<'waiting' | 'failed'> {
+function afterUnknown({ run, reason }: StateOf<'unknown'>): StateOf<'waiting' | 'failed'> {
   if (run.onUnknown === 'ask') return waiting(run, askOfUnknown(run.call.tool));
-  return { is: 'failed', run, thrown: unknownOutcome(), isFinal: true };
+  return { is: 'failed', run, thrown: unknownOutcome(reason), isFinal: true };
 }
 
 function ofJob(tool: BaseTool, outcome: CallOutcome | ParkedRun): StateOf<'parked' | 'finished'> {

@@ -19,12 +19,14 @@ export function toolTimeout(tool: BaseTool): HoldfastError {
   return new HoldfastError('HOLDFAST_TOOL_TIMEOUT', message);
 }
 
-/** An earlier attempt may have had its effect: the outcome is unknown. */
-export function unknownOutcome(): HoldfastError {
-  return notOfTheTool(
-    'HOLDFAST_UNKNOWN_OUTCOME',
-    'outcome unknown: this call may have run; check before repeating it',
-  );
+/**
+ * An earlier attempt may have had its effect: the outcome is unknown.
+ *
+ * @param reason the words of the tool that doesn't know it.
+ */
+export function unknownOutcome(reason?: string): HoldfastError {
+  const message = 'outcome unknown: this call may have run; check before repeating it';
+  return notOfTheTool('HOLDFAST_UNKNOWN_OUTCOME', reason === undefined ? message : `${message} (${reason})`);
 }
 
 /** The arguments that would run differ from the approved ones. Nothing has run. */

@@ -406,6 +406,19 @@ describe('security', () => {
     expect(api.heard).toEqual([]);
   });
 
+  test('may be a password without a user name [openapi.security]', async () => {
+    const credentials = { username: '', password: 's-1' };
+    const toolset = toolsetOf(
+      { '/a': { get: { operationId: 'a' } } },
+      {
+        authScheme: { type: 'http', scheme: 'basic' },
+        authCredential: { authType: 'http', http: { scheme: 'basic', credentials } },
+      },
+    );
+    await call(toolset);
+    expect(api.heard[0]?.headers.authorization).toBe(`Basic ${Buffer.from(':s-1').toString('base64')}`);
+  });
+
   test('is checked where it is given, with the name of the field, and tells no secret [openapi.bad]', () => {
     const wrong = [
       [{ authScheme: 7 }, 'authScheme: expected a security scheme of OpenAPI'],

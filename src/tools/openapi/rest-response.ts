@@ -22,9 +22,9 @@ const TOLD_HEADERS = ['location', 'etag', 'last-modified', 'content-length', 'co
 /** Milliseconds that a server may ask to wait for. A longer time is told to the model. */
 const LONGEST_WAIT = 300_000;
 /** Answers that may be another one later. */
-const PASSING = new Set([408, 425, 429, 500, 502, 503, 504]);
-/** Those that a proxy gives, too: after the server had the request. */
-const OF_PROXIES = new Set([502, 503, 504]);
+const PASSING = new Set([408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524]);
+/** Those that a proxy gives, too: after the server had the request. Above 511 those of Cloudflare. */
+const OF_PROXIES = new Set([502, 503, 504, 520, 522, 524]);
 
 /** In place of the body of an error. */
 const UNREADABLE = { bytes: Buffer.from("(its body can't be read)") };

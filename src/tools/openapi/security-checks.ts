@@ -14,7 +14,11 @@ interface Problem {
 const SCHEME_TYPES = ['apiKey', 'http', 'oauth2', 'openIdConnect'];
 const CREDENTIAL_TYPES: readonly string[] = Object.values(AuthCredentialTypes);
 /** Places of secrets in a credential: any of them will do. */
-const SECRETS = ['apiKey', 'http.credentials.token', 'http.credentials.username', 'oauth2.accessToken'];
+const SECRETS = [
+  'apiKey',
+  ...['token', 'username', 'password'].map((field) => `http.credentials.${field}`),
+  'oauth2.accessToken',
+];
 
 /** @returns undefined for a security scheme by which requests can be authenticated. */
 export function schemeProblem(scheme: unknown): Problem | undefined {
@@ -52,7 +56,7 @@ export function credentialProblem(credential: unknown): Problem | undefined {
     if (value === undefined && at !== 'http.credentials') continue;
     if (!isRecord(value)) return { at: `.${at}`, problem: `expected an object, got ${kindOf(value)}` };
   }
-  for (const at of [...SECRETS, 'http.credentials.password']) {
+  for (const at of SECRETS) {
     const value = valueAt(credential, at);
     if (value !== undefined && typeof value !== 'string')
       return { at: `.${at}`, problem: `expected a string, got ${kindOf(value)}` };
