@@ -67,7 +67,7 @@ export class Media {
   }
 }
 
-/** A result that is JSON with media after it. */
+/** A result that is JSON with media after it. Its `media` name those that no model reads. */
 export class ResponseWithMedia {
   readonly response: Record<string, unknown>;
   readonly media: readonly Media[];
@@ -101,10 +101,19 @@ export interface MediaResult {
  */
 export function mediaOf(value: unknown, most = MOST_BYTES): MediaResult | undefined {
   if (value instanceof ResponseWithMedia) {
-    const { parts = [], omitted } = mediaOf(value.media, most) ?? {};
-    return { response: value.response, parts, ...defined({ omitted }) };
+    const {
+      response = { media: [] },
+      parts = [],
+      omitted,
+    } = value.media.length === 0 ? {} : describedMedia(value.media, most);
+    const left = response.media.filter((each) => each.omitted === true);
+    const told = left.length === 0 ? value.response : { ...value.response, media: left };
+    return { response: told, parts, ...defined({ omitted }) };
   }
-  if (!isMediaResult(value)) return undefined;
+  return isMediaResult(value) ? describedMedia(value, most) : undefined;
+}
+
+function describedMedia(value: unknown, most: number) {
   const media = (Array.isArray(value) ? value : [value]).map(asMedia);
   const bytes = media.reduce((sum, { data }) => sum + data.byteLength, 0);
   if (bytes > most) {
@@ -117,7 +126,7 @@ export function mediaOf(value: unknown, most = MOST_BYTES): MediaResult | undefi
       media: media.map(({ mimeType, data, isSent, name, trustTier }) => ({
         mimeType,
         bytes: data.byteLength,
-        ...(isSent ? {} : { omitted: true }),
+        ...(isSent ? {} : { omitted: true as const }),
         ...defined({ name, trustTier }),
       })),
     },

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { toFunctionResponse } from '../../src/tools/function-response.ts';
 import { tool } from '../../src/tools/function-tool.ts';
-import { isMedia, Media, type MediaResult, mediaOf } from '../../src/tools/media.ts';
+import { isMedia, Media, type MediaResult, mediaOf, ResponseWithMedia } from '../../src/tools/media.ts';
 import { InvalidResultError } from '../../src/tools/tool-error.ts';
 import { contextWith } from './tool-context.ts';
 
@@ -153,6 +153,16 @@ describe('data that says nothing of itself [tool.media]', () => {
       parts: [{ inlineData: { mimeType: 'text/plain', data: 'aGk=' } }],
       omitted: [{ inlineData: { mimeType: 'application/octet-stream', data: 'UEsDBAA=' } }],
     });
+  });
+
+  test('is told beside a response, which is left as it is where all is sent', () => {
+    const plain = (data: Uint8Array) => new Media({ mimeType: 'application/octet-stream', data });
+    const gif = bytes('GIF89a\x01\0');
+    const after = (...media: Media[]) => mediaOf(new ResponseWithMedia({ output: 'x' }, media));
+    const left = [{ mimeType: 'image/gif', bytes: gif.length, omitted: true }];
+    expect(after(plain(gif), plain(Buffer.from('hi')))?.response).toEqual({ output: 'x', media: left });
+    expect(after(plain(Buffer.from('hi')))?.response).toEqual({ output: 'x' });
+    expect(after()).toEqual({ response: { output: 'x' }, parts: [] });
   });
 });
 

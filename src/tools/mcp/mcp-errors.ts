@@ -71,7 +71,8 @@ export function serverFailed(
   }
   const maybeDone = isSent && !isUnsent(error, { status, hasSession });
   const after = maybeDone ? '; the call may have run' : '';
-  return new McpUnavailable(`${server} can't be reached: ${why}${after}`, { maybeDone });
+  const answered = status === undefined ? '' : ` (${status})`;
+  return new McpUnavailable(`${server} can't be reached${answered}: ${why}${after}`, { maybeDone });
 }
 
 /** Codes of JSON-RPC with which a server says that it has no such task, or no tasks. */
