@@ -82,6 +82,8 @@ interface Pooled {
   /** The newest user, whose headers requests have that belong to no work: a token may have been renewed. */
   newest: Work;
   users: Set<Work>;
+  /** Those of all its work, until its users change. */
+  secrets?: readonly string[] | undefined;
   idleSince: number;
   timer?: NodeJS.Timeout;
 }
@@ -191,6 +193,7 @@ export class MCPSessionManager {
       clearTimeout(known.timer);
       known.users.add(asking);
       known.newest = asking;
+      known.secrets = undefined;
       return known;
     }
     this.#makeRoom();
@@ -219,8 +222,10 @@ export class MCPSessionManager {
       params: this.params,
       maxResponseBytes,
       headers: () => (this.#work.getStore() ?? pooled.newest).headers,
-      secrets: () =>
-        this.#work.getStore()?.secrets ?? [pooled.newest, ...pooled.users].flatMap(({ secrets }) => secrets),
+      secrets: () => {
+        pooled.secrets ??= [pooled.newest, ...pooled.users].flatMap(({ secrets }) => secrets);
+        return this.#work.getStore()?.secrets ?? pooled.secrets;
+      },
       isLegacy: session !== undefined || this.#legacyUntil > Date.now(),
       session,
       signal: pooled.abortOpening.signal,
@@ -232,6 +237,7 @@ export class MCPSessionManager {
 
   #leave(key: string, pooled: Pooled, asking: Work): void {
     pooled.users.delete(asking);
+    pooled.secrets = undefined;
     if (pooled.users.size > 0) return;
     if (this.#pool.get(key) !== pooled) {
       void closed(pooled);
