@@ -42,7 +42,8 @@ export interface ToolGroup {
 
 /**
  * The tool that a call of this name runs, on whichever worker: the agent's own, the code executor's, those of its toolsets, those that
- * the invocation has added, and those that query spooled results. Toolsets are asked only where nothing else has the name.
+ * the invocation has added, and those that query spooled results. Toolsets are asked only where nothing else has the name, at the same time:
+ * one that hangs doesn't hold up the others. The first one that has the name wins.
  *
  * @throws ToolsetFailed
  * @throws ToolFactoryFailed
@@ -60,10 +61,16 @@ export async function findTool(site: ToolSite, name: string): Promise<BaseTool |
   const spooling = agent.tools.filter(isBaseTool);
   let failure: ToolsetFailed | undefined;
   const taken = namesTaken(agent);
-  for (const { toolset, index } of toolsetsOf(agent)) {
-    const tools = await toolsUnless(agent, { toolset, index, context }, (failed) => {
+  const asked = toolsetsOf(agent).map(({ toolset, index }) => ({
+    toolset,
+    tools: toolsUnless(agent, { toolset, index, context }, (failed) => {
       failure ??= failed;
-    });
+    }),
+  }));
+  // One that fails after an earlier one has named the tool has no say.
+  for (const { tools } of asked) tools.catch(() => undefined);
+  for (const { toolset, tools: asking } of asked) {
+    const tools = await asking;
     const found = tools.find((tool) => tool.name === name);
     if (found !== undefined && !(givesWay({ toolset }) && taken.has(name))) return found;
     spooling.push(...tools);

@@ -5,6 +5,8 @@ import type { Context } from './context.ts';
 import type { ReadonlyContext } from './readonly-context.ts';
 
 const BASE_TOOLSET = Symbol.for('holdfast.baseToolset');
+/** Milliseconds for which a source of tools that has failed is not asked again. */
+export const FAILURE_LASTS = 10_000;
 
 /** Whether a tool is offered to the model. Semantics: `ToolPredicate` of `@google/adk` 2.0.0. */
 export type ToolPredicate = (tool: BaseTool, context: ReadonlyContext) => boolean;
