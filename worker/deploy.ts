@@ -12,6 +12,7 @@ import type { LlmAgent } from '../src/agents/llm-agent.ts';
 import { type App, appOwner, isApp } from '../src/app/app.ts';
 import { hasCode } from '../src/contract/error.ts';
 import { missingPrice } from '../src/flows/budgets.ts';
+import { assertNames, givesWay, type ToolGroup } from '../src/flows/resolve-tools.ts';
 import { answeringModels } from '../src/models/routed-llm.ts';
 import { PluginManager } from '../src/plugins/plugin-manager.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
@@ -81,33 +82,51 @@ function add(roots: Map<string, BaseAgent>, agent: BaseAgent, field: string): vo
  * Asks toolsets for the tools that they know by now, so that what is wrong with them is told before the first turn. An optional toolset that
  * fails, and one whose server is away, is logged: turns ask it again.
  *
- * @throws DefinitionError of a toolset that isn't optional, and for tools that their agent's model refuses.
+ * @throws DefinitionError of a toolset that isn't optional, for tools that their agent's model refuses, and for two tools of one name that
+ * each request would have.
  */
 export async function checkToolsets(
   { roots }: Pick<Deployment, 'roots'>,
   logger: Pick<HoldfastLogger, 'warn'>,
 ): Promise<void> {
-  const all = llmAgentsOf(roots.values()).flatMap((agent) =>
-    agent.tools.filter(isBaseToolset).map((toolset) => ({ agent, toolset })),
-  );
   await Promise.all(
-    all.map(async ({ agent, toolset }) => {
-      try {
-        await withinTime(assertKnown(agent, toolset), LONGEST_LOADING);
-      } catch (error) {
-        if (hasCode(error, 'HOLDFAST_DEFINITION') && toolset.optional !== true) throw error;
-        const reason = thrownMessage(error);
-        logger.warn('a toolset has no tools yet', { agent: agent.name, toolset: toolset.name, reason });
-      }
+    llmAgentsOf(roots.values()).map(async (agent) => {
+      const groups = agent.tools.map(async (tool, index): Promise<ToolGroup> => {
+        const field = `tools[${index}]`;
+        if (!isBaseToolset(tool)) return { field, tools: [tool] };
+        return { field, toolset: tool, tools: await knownTools(agent, tool, logger) };
+      });
+      const needed = (await Promise.all(groups)).filter((group) => !givesWay(group));
+      assertNames(agent, needed);
     }),
   );
 }
 
-async function assertKnown(agent: LlmAgent, toolset: BaseToolset): Promise<void> {
+/** Tools of a toolset that each request has: a predicate may leave out any of them. */
+async function knownTools(
+  agent: LlmAgent,
+  toolset: BaseToolset,
+  logger: Pick<HoldfastLogger, 'warn'>,
+): Promise<readonly BaseTool[]> {
+  try {
+    const tools = await withinTime(assertKnown(agent, toolset), LONGEST_LOADING);
+    const { toolFilter } = toolset;
+    if (typeof toolFilter === 'function') return [];
+    return tools.filter(({ name }) => toolFilter.length === 0 || toolFilter.includes(name));
+  } catch (error) {
+    if (hasCode(error, 'HOLDFAST_DEFINITION') && toolset.optional !== true) throw error;
+    const reason = thrownMessage(error);
+    logger.warn('a toolset has no tools yet', { agent: agent.name, toolset: toolset.name, reason });
+    return [];
+  }
+}
+
+async function assertKnown(agent: LlmAgent, toolset: BaseToolset): Promise<readonly BaseTool[]> {
   // One of an older copy of the package has no such method.
   const known: readonly BaseTool[] | undefined = await toolset.knownTools?.();
   const tools = known?.filter(isBaseTool) ?? [];
   if (tools.length > 0) assertTaken(agent, tools);
+  return tools;
 }
 
 /** Tools of toolsets are looked at by {@link checkToolsets}. */

@@ -42,7 +42,8 @@ export interface ToolGroup {
 
 /**
  * The tool that a call of this name runs, on whichever worker: the agent's own, the code executor's, those of its toolsets, those that
- * the invocation has added, and those that query spooled results. Toolsets are asked only where nothing else has the name.
+ * the invocation has added, and those that query spooled results. Toolsets are asked only where nothing else has the name, at the same time:
+ * one that hangs doesn't hold up the others. The first one that has the name wins.
  *
  * @throws ToolsetFailed
  * @throws ToolFactoryFailed
@@ -60,12 +61,18 @@ export async function findTool(site: ToolSite, name: string): Promise<BaseTool |
   const spooling = agent.tools.filter(isBaseTool);
   let failure: ToolsetFailed | undefined;
   const taken = namesTaken(agent);
-  for (const { toolset, index } of toolsetsOf(agent)) {
-    const tools = await toolsUnless(agent, { toolset, index, context }, (failed) => {
+  const asked = toolsetsOf(agent).map(({ toolset, index }) => ({
+    toolset,
+    tools: toolsUnless(agent, { toolset, index, context }, (failed) => {
       failure ??= failed;
-    });
+    }),
+  }));
+  // One that fails after an earlier one has named the tool has no say.
+  for (const { tools } of asked) tools.catch(() => undefined);
+  for (const { toolset, tools: asking } of asked) {
+    const tools = await asking;
     const found = tools.find((tool) => tool.name === name);
-    if (found !== undefined && !(isForeign({ toolset }) && taken.has(name))) return found;
+    if (found !== undefined && !(givesWay({ toolset }) && taken.has(name))) return found;
     spooling.push(...tools);
   }
   const query = queryNamed([...spooling, ...addedTools(toolEdits, toolFactories)], name);
@@ -85,7 +92,7 @@ export function transferToolOf(agent: LlmAgent, name: string): BaseTool | undefi
  *
  * @param warn is told once of each optional toolset that fails, until it works again.
  * @throws ToolsetFailed
- * @throws DefinitionError for two tools of one name that the app has, and for a tool of a toolset without a proper one.
+ * @throws DefinitionError for two tools of one name that the agent needs, and for one of a toolset without a proper name.
  */
 export function resolveTools(
   agent: LlmAgent,
@@ -119,38 +126,38 @@ async function resolveToolsets(
       return { field, toolset: tool, tools };
     }),
   );
-  return withoutForeignDuplicates(agent, groups, warn).map((group) => withoutRefused(agent, group, warn));
+  return withoutDuplicates(agent, groups, warn).map((group) => withoutRefused(agent, group, warn));
 }
 
-/** Toolsets in the order in which they may take names: servers from outside come last. */
+/** Toolsets in the order in which they may take names: those that give way come last. */
 function toolsetsOf(agent: LlmAgent): { toolset: BaseToolset; index: number }[] {
   const all = agent.tools.flatMap((toolset, index) => (isBaseToolset(toolset) ? [{ toolset, index }] : []));
-  return [...all.filter((each) => !isForeign(each)), ...all.filter(isForeign)];
+  return [...all.filter((each) => !givesWay(each)), ...all.filter(givesWay)];
 }
 
-/** Names of its tools are a server's, which may be hostile. */
-function isForeign({ toolset }: { toolset?: BaseToolset }): boolean {
-  if (toolset instanceof WrappedToolset) return isForeign({ toolset: toolset.inner });
-  return toolset instanceof MCPToolset;
+/** A toolset whose tools never break the agent: it is optional, or they are a server's, which may be hostile. */
+export function givesWay({ toolset }: { toolset?: BaseToolset }): boolean {
+  if (toolset instanceof WrappedToolset) return givesWay({ toolset: toolset.inner });
+  return toolset instanceof MCPToolset || toolset?.optional === true;
 }
 
 /**
- * A server can't take a name of the app's own tools, nor break the agent by it.
+ * A toolset that gives way can't take a name of the other tools, nor break the agent by it.
  *
  * @throws DefinitionError
  */
-function withoutForeignDuplicates(
+function withoutDuplicates(
   agent: LlmAgent,
   groups: readonly ToolGroup[],
   warn: (message: string) => void,
 ): readonly ToolGroup[] {
   const taken = assertNames(
     agent,
-    groups.filter((group) => !isForeign(group)),
+    groups.filter((group) => !givesWay(group)),
   );
   return groups.map((group) => {
     const { field, toolset } = group;
-    if (toolset === undefined || !isForeign(group)) return group;
+    if (toolset === undefined || !givesWay(group)) return group;
     const tools = group.tools.filter(({ name }) => {
       const other = taken.get(name) ?? transferToolOf(agent, name)?.name;
       if (other === undefined) taken.set(name, originOf(field, toolset));
@@ -162,19 +169,19 @@ function withoutForeignDuplicates(
 }
 
 /**
- * A provider refuses a whole request for the schema of one tool: a server's, and that of an optional toolset, is left out. Others are told by
- * the model.
+ * A provider refuses a whole request for the schema of one tool. A tool that it refuses, and one without a proper name, is left out of a
+ * toolset that gives way. Others are told by the model.
  */
 function withoutRefused(agent: LlmAgent, group: ToolGroup, warn: (message: string) => void): ToolGroup {
   const { toolset } = group;
-  const { canonicalModel: model } = agent;
-  if (toolset === undefined || model.assertTakes === undefined) return group;
-  if (!isForeign(group) && toolset.optional !== true) return group;
+  if (toolset === undefined || !givesWay(group)) return group;
+  const owner = `agent "${agent.name}"`;
   const tools = group.tools.filter((tool) => {
-    const declaration = tool._getDeclaration();
-    if (declaration === undefined) return true;
     try {
-      model.assertTakes?.({ owner: `agent "${agent.name}"`, declarations: [declaration] });
+      assertNameOf(owner, tool);
+      const declaration = tool._getDeclaration();
+      if (declaration !== undefined)
+        agent.canonicalModel.assertTakes?.({ owner, declarations: [declaration] });
       return true;
     } catch (error) {
       if (!(error instanceof DefinitionError)) throw error;
@@ -252,7 +259,12 @@ export async function toolsOf(
   throw new ToolsetFailed(`${owner} must return tools, [${wrong}] of its list is ${kindOf(tools[wrong])}`);
 }
 
-function assertNames(agent: LlmAgent, groups: readonly ToolGroup[]): Map<string, string> {
+/**
+ * The names of tools that are not to give way, and where each stands.
+ *
+ * @throws DefinitionError for two tools of one name, and for a tool of a toolset without a proper one.
+ */
+export function assertNames(agent: LlmAgent, groups: readonly ToolGroup[]): Map<string, string> {
   const origins = new Map(namesTaken(agent));
   for (const { field, toolset, tools } of groups) {
     const origin = originOf(field, toolset);

@@ -5,6 +5,8 @@ import type { Context } from './context.ts';
 import type { ReadonlyContext } from './readonly-context.ts';
 
 const BASE_TOOLSET = Symbol.for('holdfast.baseToolset');
+/** Milliseconds for which a source of tools that has failed is not asked again. */
+export const FAILURE_LASTS = 10_000;
 
 /** Whether a tool is offered to the model. Semantics: `ToolPredicate` of `@google/adk` 2.0.0. */
 export type ToolPredicate = (tool: BaseTool, context: ReadonlyContext) => boolean;
@@ -26,7 +28,10 @@ export abstract class BaseToolset {
   readonly [BASE_TOOLSET] = true;
   readonly toolFilter: ToolPredicate | string[];
   readonly prefix?: string;
-  /** Whether the agent goes on without its tools while it fails. That is logged once, and the next request asks it again. */
+  /**
+   * Whether the agent goes on without its tools while it fails. That is logged once, and the next request asks it again. A tool whose name
+   * another one has is left out alone.
+   */
   readonly optional: boolean;
 
   /**
@@ -64,7 +69,8 @@ export abstract class BaseToolset {
 
   /**
    * Tools that are known before any request. A worker asks for them when it starts, and checks them then; a `DefinitionError` of a toolset
-   * that isn't optional ends it. Any other error is logged.
+   * that isn't optional ends it, and so does a name that another tool of the agent has, unless `toolFilter` is a predicate. Any other error
+   * is logged.
    *
    * @default none
    */

@@ -74,12 +74,13 @@ export class WrappedToolset extends BaseToolset {
     owner: string,
     inner: BaseToolset,
     change: (tools: BaseTool[], context: ReadonlyContext | undefined) => BaseTool[],
+    toolFilter?: ToolPredicate,
   ) {
     if (!isBaseToolset(inner)) {
       const problem = `expected a toolset, got ${kindOf(inner)}`;
       throw new DefinitionError({ owner, field: 'toolset', problem });
     }
-    super([], inner.prefix, { optional: inner.optional === true });
+    super(toolFilter ?? inner.toolFilter, inner.prefix, { optional: inner.optional === true });
     this.inner = inner;
     this.#change = change;
   }
@@ -121,9 +122,9 @@ export function filterToolset(toolset: BaseToolset, predicate: ToolPredicate): B
       problem: `expected a function of a tool and a context, got ${kindOf(predicate)}; for names write stringPredicate(names)`,
     });
   }
-  return new WrappedToolset('filterToolset', toolset, (tools, context) =>
-    context === undefined ? tools : tools.filter((tool) => passes(predicate, tool, context)),
-  );
+  const passing = (tools: BaseTool[], context: ReadonlyContext | undefined) =>
+    context === undefined ? tools : tools.filter((tool) => passes(predicate, tool, context));
+  return new WrappedToolset('filterToolset', toolset, passing, predicate);
 }
 
 /**

@@ -273,6 +273,29 @@ describe('the tool of a call', () => {
     expect(await found('constructor', agent)).toBeUndefined();
   });
 
+  test('is asked of all toolsets at the same time, and the first one that has it wins [toolset.resolve]', async () => {
+    const [second, third] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const first = named('shelf', 'first');
+    const toolsets = [
+      new Shelves(async () => {
+        await Promise.all([second.promise, third.promise]);
+        return [first];
+      }),
+      new Shelves(() => {
+        second.resolve();
+        return [named('shelf', 'second')];
+      }),
+      new Shelves(() => {
+        third.resolve();
+        throw new Error('away');
+      }),
+    ];
+    expect(await found('shelf', agentOf({ tools: toolsets }))).toBe(first);
+    await expect(found('box', agentOf({ tools: toolsets.slice(1) }))).rejects.toMatchObject({
+      code: 'HOLDFAST_TOOLSET_FAILED',
+    });
+  });
+
   test('that was added takes the place of another one', async () => {
     const agent = agentOf({ tools: [named('b')] });
     const edits: ToolEdit[] = [{ remove: 'b' }, { add: 'loud', args: {} }];

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { resolveTools } from '../../src/flows/resolve-tools.ts';
 import { getLogger, setLogger } from '../../src/logger.ts';
@@ -72,6 +72,35 @@ describe('a server that', () => {
     });
     const { toolset: other } = await open({ initialize: () => undefined }, { timeout: 300 });
     await expect(other.getTools()).rejects.toThrow(/can't be reached/);
+  });
+
+  test('hangs costs an agent that can do without it its timeout once in ten seconds [mcp.hostile]', async () => {
+    const hanging = { initialize: () => undefined, ...listed({ name: 'fine', inputSchema: plain }) };
+    const { server, toolset } = await open(hanging, { timeout: 300, optional: true });
+    const [ada, bo] = [contextWith({ userId: 'ada' }), contextWith({ userId: 'bo' })];
+    const away = { code: 'HOLDFAST_MCP_UNAVAILABLE' };
+    // What ends a request that hangs is no timer.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    opened.push({ [Symbol.asyncDispose]: async () => void vi.useRealTimers() });
+    await expect(toolset.getTools(ada)).rejects.toMatchObject(away);
+    const asked = server.asked.length;
+    await expect(toolset.getTools(ada)).rejects.toMatchObject(away);
+    expect(server.asked).toHaveLength(asked);
+    await expect(toolset.getTools(bo)).rejects.toMatchObject(away);
+    expect(server.asked).toHaveLength(2 * asked);
+    server.answers.initialize = {
+      protocolVersion: '2025-11-25',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'raw', version: '1' },
+    };
+    vi.advanceTimersByTime(9_999);
+    await expect(toolset.getTools(ada)).rejects.toMatchObject(away);
+    vi.advanceTimersByTime(1);
+    expect((await toolset.getTools(ada)).map(({ name }) => name)).toEqual(['fine']);
+    const needed = await open(hanging, { timeout: 300 });
+    await expect(needed.toolset.getTools()).rejects.toMatchObject(away);
+    needed.server.answers.initialize = server.answers.initialize;
+    expect(await needed.toolset.getTools()).toHaveLength(1);
   });
 
   test('floods is cut off [mcp.hostile]', async () => {

@@ -71,7 +71,11 @@ const three = (openapi: string) => ({
         },
       },
       ...(openapi === '3.2.0'
-        ? { query: { operationId: 'findPet' }, additionalOperations: { LOCK: { operationId: 'lockPet' } } }
+        ? {
+            parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'integer' } }],
+            query: { operationId: 'findPet' },
+            additionalOperations: { LOCK: { operationId: 'lockPet' } },
+          }
         : {}),
     },
   },

@@ -72,7 +72,11 @@ describe('operations', () => {
   test('become tools with unique names; ids, methods and paths name them [openapi.names]', async () => {
     const op = { responses: {} };
     const toolset = toolsetOf({
-      '/pets/{petId}': { get: { ...op, operationId: 'getPetById' }, delete: op },
+      '/pets/{petId}': {
+        parameters: [{ name: 'petId', in: 'path', required: true, schema: str }],
+        get: { ...op, operationId: 'getPetById' },
+        delete: op,
+      },
       '/a': { get: { ...op, operationId: 'list-all' } },
       '/b': { get: { ...op, operationId: 'list_all' } },
       '/c': {
@@ -641,6 +645,14 @@ describe('hostile and half-valid documents', () => {
     ],
     [{ swagger: '2.0', paths: { '/a': { get: null } } }, ''],
     [{ swagger: '1.2' }, 'Swagger before 2.0'],
+    [
+      {
+        openapi: '3.1.0',
+        info: { title: 't', version: '1' },
+        paths: { '/a/{id}': { get: { parameters: [{ name: 'id', in: 'query', schema: str }] } } },
+      },
+      'operation "get /a/{id}": endpoint.path: no parameter with in: path is named "id", so nothing fills {id}; leave it out by exclude: { operations: ["get_a_id"] }',
+    ],
   ] as const)('%# are refused with the reason, and the operation [openapi.bad]', async (document, reason) => {
     const toolset = new OpenAPIToolset({ specDict: document, server: api.origin, allow: [api.host] });
     const error = await toolset.load().then(

@@ -4,10 +4,12 @@ import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { checkAgents } from '../../src/cli/doctor/check-agents.ts';
-import { resolveTools } from '../../src/flows/resolve-tools.ts';
+import { findTool, resolveTools } from '../../src/flows/resolve-tools.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
+import { tool } from '../../src/tools/function-tool.ts';
 import { OpenAPIToolset } from '../../src/tools/openapi/openapi-toolset.ts';
 import type { OpenAPIToolsetOptions } from '../../src/tools/openapi/toolset-options.ts';
+import { filterToolset, StaticToolset } from '../../src/tools/toolsets.ts';
 import { withConfirmation } from '../../src/tools/with-confirmation.ts';
 import { checkToolsets, deploy } from '../../worker/deploy.ts';
 import { surroundings } from '../cli/doctor-surroundings.ts';
@@ -100,6 +102,66 @@ test('a document whose server is away is a warning, and so is a toolset that thr
     override async close() {}
   }
   expect(await warnings(new Thrown())).toEqual(['a toolset has no tools yet: oops']);
+});
+
+const own = tool({ name: 'add_pet', description: 'Adds a pet.', execute: () => 'own' });
+
+test('a name that another tool has is told before the first turn, with both owners [openapi.clash]', async () => {
+  const start = (...tools: LlmAgent['tools']) =>
+    checkToolsets(deploy({ agents: [new LlmAgent({ name: 'keeper', model: 'gemini-2.5-flash', tools })] }), {
+      warn: (message) => expect.fail(message),
+    });
+  const pets = of({ specDict: right });
+  await expect(start(own, pets)).rejects.toThrow(
+    'duplicate tool: "add_pet" is in tools[0] and in tools[1] (toolset OpenAPIToolset)',
+  );
+  const others = [of({ specDict: right, name: 'Others' }), new StaticToolset([own], { name: 'Others' })];
+  for (const other of others)
+    await expect(start(pets, other)).rejects.toThrow(
+      '"add_pet" is in tools[0] (toolset OpenAPIToolset) and in tools[1] (toolset Others)',
+    );
+  await start(own, of({ specDict: right, prefix: 'my' }));
+  await start(own, of({ specDict: right, optional: true }), of({ specDict: right, optional: true }));
+  // Predicates may choose one of the two at each request.
+  await start(
+    own,
+    withConfirmation(
+      filterToolset(pets, () => false),
+      true,
+    ),
+  );
+  await start(own, new StaticToolset([own], { toolFilter: ['others'] }));
+});
+
+test('an optional toolset loses a tool whose name is taken, and the agent goes on [openapi.optional]', async () => {
+  const optional = (name: string) => of({ specDict: right, optional: true, name });
+  const resolve = async (...tools: LlmAgent['tools']) => {
+    const told: string[] = [];
+    const agent = new LlmAgent({ name: 'keeper', model: 'gemini-2.5-flash', tools });
+    const names: string[][] = [];
+    for (let request = 0; request < 2; request += 1) {
+      const groups = await resolveTools(agent, contextWith, (line) => told.push(line));
+      names.push(groups.flatMap((group) => group.tools.map(({ name }) => name)));
+    }
+    const site = { agent, context: contextWith(), toolFactories: new Map(), toolEdits: [] };
+    return { told, names, found: await findTool(site, 'add_pet') };
+  };
+  const beside = await resolve(optional('Api'), own);
+  expect(beside.told).toEqual([
+    'the tool "add_pet" of tools[0] (toolset Api) is left out: the name is in tools[1]',
+  ]);
+  expect(beside.names).toEqual([['add_pet'], ['add_pet']]);
+  expect(beside.found).toBe(own);
+  const known = new StaticToolset([own]);
+  const afterwards = await resolve(optional('Api'), known);
+  expect(afterwards.told).toEqual([expect.stringContaining('is in tools[1] (toolset StaticToolset)')]);
+  expect(afterwards.found).toBe(own);
+  const [first, second] = [optional('First'), optional('Second')];
+  const two = await resolve(first, second);
+  expect(two.told).toEqual([
+    'the tool "add_pet" of tools[1] (toolset Second) is left out: the name is in tools[0] (toolset First)',
+  ]);
+  expect(two.found).toBe((await first.getTools())[0]);
 });
 
 test('doctor tells the same of a file of agents [openapi.start] [cli.doctor]', async () => {

@@ -47,6 +47,10 @@ export const APIS: Rows = {
     'holdfast',
     'A worker is told when it starts of documents that are wrong, and of schemas that a provider refuses.',
   ],
+  'openapi.clash': [
+    'holdfast',
+    'A worker is told when it starts of a name that two tools of an agent have, with both owners.',
+  ],
   'openapi.optional': ['holdfast', 'An agent goes on without an optional toolset that fails.'],
   'openapi.public': ['holdfast', 'Large public documents become valid declarations.', 'deep'],
   'toolset.gone': ['holdfast', 'A call whose tool has gone from its toolset is answered within seconds.'],

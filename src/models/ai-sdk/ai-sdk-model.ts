@@ -113,19 +113,15 @@ export class AiSdkModel extends BaseLlm {
 
   /** @throws DefinitionError for a schema that the provider would refuse, with its tool and the path in it. */
   override assertTakes({ owner, declarations, outputSchema }: DefinedRequest): void {
-    const provider = this.#providerName();
     for (const declaration of declarations) {
-      this.#assertSchema(
-        provider,
-        parametersOf(declaration),
-        `${owner}, tool ${JSON.stringify(declaration.name)}`,
-      );
+      this.#assertSchema(parametersOf(declaration), `${owner}, tool ${JSON.stringify(declaration.name)}`);
     }
-    if (outputSchema !== undefined) this.#assertSchema(provider, outputSchema, `${owner}, outputSchema`);
+    if (outputSchema !== undefined) this.#assertSchema(outputSchema, `${owner}, outputSchema`);
   }
 
-  #assertSchema(provider: string, schema: unknown, owner: string): void {
-    const refused = refusedBy(provider, schema);
+  #assertSchema(schema: unknown, owner: string): void {
+    const model = this.#loaded?.modelId ?? this.#named?.id ?? this.model;
+    const refused = refusedBy({ provider: this.#providerName(), model }, schema);
     if (refused !== undefined)
       throw new DefinitionError({ owner, problem: schemaProblem('the schema', refused) });
   }

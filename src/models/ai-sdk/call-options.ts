@@ -16,7 +16,7 @@ import { ModelError } from '../model-errors.ts';
 import type { ProviderOptions, ProviderTools } from './language-model.ts';
 import { originOf } from './part-origin.ts';
 import { type PromptSite, promptOf } from './prompt.ts';
-import { isOpenAi, isStrict, refusedBy } from './provider-schemas.ts';
+import { isClaude, isOpenAi, isStrict, refusedBy } from './provider-schemas.ts';
 import { ToolNames } from './tool-names.ts';
 
 export interface CallSite extends Omit<PromptSite, 'names' | 'hasTools'> {
@@ -179,7 +179,7 @@ function functionTool(
 ): LanguageModelV4FunctionTool {
   const { name = '', description } = declaration;
   const inputSchema = parametersOf(declaration);
-  const refused = refusedBy(site.provider, inputSchema);
+  const refused = refusedBy(site, inputSchema);
   if (refused !== undefined)
     throw unfit(site, schemaProblem(`the parameters of the tool ${JSON.stringify(name)}`, refused));
   return {
@@ -212,7 +212,7 @@ function responseFormat(config: GenerateContentConfig, site: CallSite): Response
   const given: unknown = responseJsonSchema ?? responseSchema;
   if (!isRecord(given)) return responseMimeType === 'application/json' ? { type: 'json' } : undefined;
   const schema = isProviderSchema(given) ? providerToJsonSchema(given) : given;
-  const refused = refusedBy(site.provider, schema);
+  const refused = refusedBy(site, schema);
   if (refused !== undefined) throw unfit(site, schemaProblem("the agent's outputSchema", refused));
   return { type: 'json', schema: schema as JSONSchema7, name: 'response' };
 }
@@ -270,12 +270,6 @@ const THINKING = [
   ['bedrock', 'reasoningConfig'],
   ['amazonBedrock', 'reasoningConfig'],
 ] as const;
-
-function isClaude({ provider, model }: CallSite): boolean {
-  return (
-    provider.includes('anthropic') || (provider.startsWith('amazon-bedrock') && model.includes('anthropic'))
-  );
-}
 
 /** Tokens of a budget that an effort stands for, at most. */
 const EFFORTS: readonly [number, Reasoning][] = [

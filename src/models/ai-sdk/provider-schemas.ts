@@ -36,20 +36,31 @@ const ANTHROPIC: Rules = {
 /** Deeper schemas are not looked into: the provider says what it thinks of them. */
 const DEEPEST = 64;
 
-/**
- * The first place of a schema that the provider would refuse the whole request for; undefined where nothing is known against it.
- *
- * @param provider as the model names it, such as `anthropic.messages`.
- */
-export function refusedBy(provider: string, schema: unknown): RefusedSchema | undefined {
-  const rules = rulesOf(provider);
+/** A model as its package names it. */
+export interface ProviderModel {
+  /** Such as `anthropic.messages`. */
+  provider: string;
+  /** Its id at the provider. */
+  model: string;
+}
+
+/** The first place of a schema that the provider would refuse the whole request for; undefined where nothing is known against it. */
+export function refusedBy(site: ProviderModel, schema: unknown): RefusedSchema | undefined {
+  const rules = rulesOf(site);
   if (rules === undefined || !isRecord(schema)) return undefined;
   return refusedRoot(rules, schema) ?? refusedWithin(rules, schema, []);
 }
 
-function rulesOf(provider: string): Rules | undefined {
-  if (isOpenAi(provider)) return OPENAI;
-  return provider.includes('anthropic') ? ANTHROPIC : undefined;
+function rulesOf(site: ProviderModel): Rules | undefined {
+  if (isOpenAi(site.provider)) return OPENAI;
+  return isClaude(site) ? ANTHROPIC : undefined;
+}
+
+/** Claude of Anthropic itself, and of Bedrock, which hands requests on to it. */
+export function isClaude({ provider, model }: ProviderModel): boolean {
+  return (
+    provider.includes('anthropic') || (/^(amazon-)?bedrock/.test(provider) && model.includes('anthropic'))
+  );
 }
 
 /** OpenAI itself and Azure's; services that only speak its protocol have rules of their own. */

@@ -123,6 +123,22 @@ export class MCPSessionManager {
     return this.#options.elicitationTimeout ?? 120_000;
   }
 
+  /** Whose connection a context uses. @throws DefinitionError for a `principal` that names nobody. */
+  principalOf(context: ReadonlyContext | undefined): string {
+    const { principal } = this.#options;
+    if (principal === undefined)
+      return context === undefined ? '' : JSON.stringify([context.appName, context.userId]);
+    const given: unknown = principal(context);
+    if (typeof given === 'string' && given !== '' && given.length <= LONGEST_PRINCIPAL) return given;
+    const got = typeof given === 'string' ? `one of ${given.length} characters` : kindOf(given);
+    // Users for whom it names nobody would share one connection.
+    throw new DefinitionError({
+      owner: 'MCPSessionManager',
+      field: 'options.principal',
+      problem: `its result: expected text of 1 to ${LONGEST_PRINCIPAL} characters, got ${got}: name whose connection each context uses`,
+    });
+  }
+
   /**
    * Does work on the connection of the context's principal. A connection that the server has dropped is made anew, and the work is
    * done again, where nothing can have come of it.
@@ -136,7 +152,7 @@ export class MCPSessionManager {
     { credential = {}, session }: McpUse = {},
   ): Promise<T> {
     const headers = { ...(await this.#options.headers?.(context)), ...credential };
-    const key = shortDigest(JSON.stringify([this.#principalOf(context), credential, session?.id]));
+    const key = shortDigest(JSON.stringify([this.principalOf(context), credential, session?.id]));
     const asking = { headers, secrets: secretsOfAnswers(this.params, headers, credential) };
     return await this.#work.run(asking, () => this.#used(key, work, { asking, session }));
   }
@@ -170,21 +186,6 @@ export class MCPSessionManager {
     const all = [...this.#pool.values()];
     this.#pool.clear();
     await Promise.all(all.map(closed));
-  }
-
-  #principalOf(context: ReadonlyContext | undefined): string {
-    const { principal } = this.#options;
-    if (principal === undefined)
-      return context === undefined ? '' : JSON.stringify([context.appName, context.userId]);
-    const given: unknown = principal(context);
-    if (typeof given === 'string' && given !== '' && given.length <= LONGEST_PRINCIPAL) return given;
-    const got = typeof given === 'string' ? `one of ${given.length} characters` : kindOf(given);
-    // Users for whom it names nobody would share one connection.
-    throw new DefinitionError({
-      owner: 'MCPSessionManager',
-      field: 'options.principal',
-      problem: `its result: expected text of 1 to ${LONGEST_PRINCIPAL} characters, got ${got}: name whose connection each context uses`,
-    });
   }
 
   #pooled(key: string, asking: Work, session: McpSession | undefined): Pooled {

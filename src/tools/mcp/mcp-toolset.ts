@@ -10,12 +10,12 @@ import { assertKnownFields } from '../../schema/known-fields.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
 import type { BaseTool } from '../base-tool.ts';
-import { BaseToolset, passes, type ToolPredicate } from '../base-toolset.ts';
+import { BaseToolset, FAILURE_LASTS, passes, type ToolPredicate } from '../base-toolset.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import { isToolName } from '../tool-name.ts';
 import { checkedConnectionParams, type MCPConnectionParams, shownServer } from './connection-params.ts';
 import type { McpResource, McpResourceContents, McpToolDefinition } from './mcp-connection.ts';
-import { McpRefused } from './mcp-errors.ts';
+import { McpRefused, McpUnavailable } from './mcp-errors.ts';
 import { MCPSessionManager, type MCPSessionOptions } from './mcp-session-manager.ts';
 import { MCPTool, type McpToolOptions } from './mcp-tool.ts';
 
@@ -32,7 +32,8 @@ export interface MCPToolsetOptions extends MCPSessionOptions {
   /** Options of single tools, by the server's names. They go before `defaults` and hints. */
   tools?: Readonly<Record<string, McpToolOptions>>;
   /**
-   * Whether the agent goes on without the tools while the server is away. That is logged once, and the next request asks again.
+   * Whether the agent goes on without the tools while the server is away. That is logged once, and the server is asked again after 10
+   * seconds at the earliest.
    *
    * @default false
    */
@@ -89,6 +90,8 @@ export class MCPToolset extends BaseToolset {
   readonly #ofList = new WeakMap<readonly McpToolDefinition[], readonly MCPTool[]>();
   /** Names whose tools are missing. */
   readonly #missing = new Set<string>();
+  /** Why a principal has no list for now. */
+  readonly #failures = new Map<string, McpUnavailable>();
 
   constructor(
     connectionParams: MCPConnectionParams,
@@ -113,7 +116,7 @@ export class MCPToolset extends BaseToolset {
 
   /** @throws McpUnavailable, McpRefused */
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
-    const listed = await this.#sessions.use(context, (connection) => connection.tools());
+    const listed = await this.#listed(context);
     const made = this.#ofList.get(listed) ?? this.#toolsOf(listed);
     this.#ofList.set(listed, made);
     return context === undefined ? [...made] : made.filter((tool) => this.isToolSelected(tool, context));
@@ -152,6 +155,7 @@ export class MCPToolset extends BaseToolset {
   }
 
   override async close(): Promise<void> {
+    this.#failures.clear();
     await this.#sessions.close();
   }
 
@@ -160,6 +164,22 @@ export class MCPToolset extends BaseToolset {
     const { toolFilter } = this;
     if (typeof toolFilter === 'function') return passes(toolFilter, tool, context);
     return toolFilter.length === 0 || (tool instanceof MCPTool && toolFilter.includes(tool.originalName));
+  }
+
+  /** A server that hangs would cost an agent that can do without it the `timeout` at each step and each call. */
+  async #listed(context: ReadonlyContext | undefined): Promise<readonly McpToolDefinition[]> {
+    const principal = this.#sessions.principalOf(context);
+    const failure = this.#failures.get(principal);
+    if (failure !== undefined) throw failure;
+    try {
+      return await this.#sessions.use(context, (connection) => connection.tools());
+    } catch (error) {
+      if (this.optional && error instanceof McpUnavailable) {
+        this.#failures.set(principal, error);
+        setTimeout(() => this.#failures.delete(principal), FAILURE_LASTS).unref();
+      }
+      throw error;
+    }
   }
 
   #toolsOf(listed: readonly McpToolDefinition[]): MCPTool[] {

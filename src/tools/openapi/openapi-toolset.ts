@@ -6,7 +6,7 @@ import { DefinitionError } from '../../schema/definition-error.ts';
 import { didYouMean } from '../../schema/known-fields.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
 import type { BaseTool } from '../base-tool.ts';
-import { BaseToolset } from '../base-toolset.ts';
+import { BaseToolset, FAILURE_LASTS } from '../base-toolset.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import type { OperationSecurity, SchemeCredential } from './api-security.ts';
 import { inSlices } from './in-slices.ts';
@@ -34,8 +34,6 @@ import {
   type OperationView,
 } from './toolset-options.ts';
 
-/** Milliseconds for which a document that could not be loaded is not asked for again. */
-const FAILURE_LASTS = 10_000;
 const LONGEST_DESCRIPTION = 1_024;
 
 /** Things of the chosen operations that options name. */

@@ -28,7 +28,7 @@ import { OPEN, type OperationSecurity, securityForm, securityOf, securityOfOne }
 import { type OperationObject, resolved, type SecuritySchemeObject } from './openapi-document.ts';
 import { OperationParser, type ParserInit } from './operation-parser.ts';
 import type { Definitions } from './operation-schema.ts';
-import { type OperationEndpoint, requestForm, restRequest } from './rest-request.ts';
+import { assertPlaces, type OperationEndpoint, requestForm, restRequest } from './rest-request.ts';
 import { resultOfResponse } from './rest-response.ts';
 import { assertOwnSecurity } from './security-checks.ts';
 import { asHeader, isFieldName } from './serialize-parameters.ts';
@@ -164,6 +164,7 @@ export class RestApiTool extends BaseTool {
       ...(init.definitions === undefined ? {} : { definitions: init.definitions }),
     };
     const parser = new OperationParser(operation, parserOptions);
+    assertPlaces(owner, endpoint, parser);
     const isKept =
       own.sensitive === true || (Array.isArray(own.sensitive) && own.sensitive.includes('result'));
     super({

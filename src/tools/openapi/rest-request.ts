@@ -1,7 +1,9 @@
 import { isRecord } from '../../protocol/json.ts';
+import { DefinitionError } from '../../schema/definition-error.ts';
 import type { Context } from '../context.ts';
 import { InvalidArgumentsError } from '../tool-error.ts';
 import type { AppliedSecurity } from './api-security.ts';
+import { DocumentProblem, quoted } from './openapi-document.ts';
 import { isFileProperty, type OperationParser, type SentParameter } from './operation-parser.ts';
 import type { Definitions } from './operation-schema.ts';
 import { fileOf, formBody, multipartBody, type WrittenBody } from './request-body.ts';
@@ -31,6 +33,21 @@ export interface RequestParts {
 }
 
 const LONGEST_URL = 16 * 1024;
+/** Places of a path that arguments fill. */
+const PLACES = /\{([^{}]+)\}/g;
+
+/** A place that no argument fills would fail each call. @throws DefinitionError naming it. */
+export function assertPlaces(owner: string, { path }: OperationEndpoint, { sent }: OperationParser): void {
+  const names = new Set(
+    sent.flatMap(({ paramLocation, originalName }) => (paramLocation === 'path' ? [originalName] : [])),
+  );
+  for (const [, name = ''] of path.matchAll(PLACES)) {
+    if (names.has(name)) continue;
+    const problem = `no parameter with in: path is named ${quoted(name)}, so nothing fills {${name.slice(0, 60)}}`;
+    const cause = new DocumentProblem(problem);
+    throw new DefinitionError({ owner, field: 'endpoint.path', problem }, { cause });
+  }
+}
 
 /** Facts of an operation of which its requests are made, but for arguments and credentials. They are plain, and can be digested. */
 export function requestForm(endpoint: OperationEndpoint, { sent, ofBody, body }: OperationParser): object {
@@ -103,13 +120,11 @@ function pathOf(
   parameters: readonly SentParameter[],
   argumentOf: (parameter: SentParameter) => unknown,
 ): string {
-  const path = template.replaceAll(/\{([^{}]+)\}/g, (_, name: string) => {
+  const path = template.replaceAll(PLACES, (_, name: string) => {
     const parameter = parameters.find(({ originalName }) => originalName === name);
     const value = parameter === undefined ? undefined : argumentOf(parameter);
-    if (parameter === undefined)
-      throw new InvalidArgumentsError(`the path has {${name.slice(0, 60)}}, and no parameter has that name`);
-    if (value === undefined || value === null || value === '')
-      throw new InvalidArgumentsError(`${parameter.name}: required: it is a part of the path`);
+    if (parameter === undefined || value === undefined || value === null || value === '')
+      throw new InvalidArgumentsError(`${parameter?.name ?? name}: required: it is a part of the path`);
     const text = pathText(parameter, value);
     if (text === '')
       throw new InvalidArgumentsError(`${parameter.name}: it is a part of the path, and must not be empty`);

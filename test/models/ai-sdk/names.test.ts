@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createAmazonBedrock } from '@ai-sdk/amazon-bedrock';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../../src/agents/llm-agent.ts';
 import { AiSdkModel } from '../../../src/models/ai-sdk/ai-sdk-model.ts';
@@ -179,6 +180,16 @@ test('a worker with a schema that the provider refuses does not start [model.aiS
     /agent "clerk", tool "look".*at properties\.list: OpenAI takes no list without "items"/,
   );
   expect(() => deploy({ agents: [agent('anthropic/claude-sonnet-4-5')] })).not.toThrow();
+  const choice = { type: 'object', properties: { 'a b': { type: 'string' } } };
+  const pick = tool({ name: 'pick', description: 'picks', parameters: choice, execute: () => ({}) });
+  const picking = (model: AiSdkModel | string) => new LlmAgent({ name: 'clerk', model, tools: [pick] });
+  const claude = 'eu.anthropic.claude-sonnet-4-5-20250929-v1:0';
+  const made = new AiSdkModel({ model: createAmazonBedrock({ region: 'eu-west-1', apiKey: 'key' })(claude) });
+  for (const model of [`bedrock/${claude}`, `amazon-bedrock/${claude}`, made])
+    expect(() => deploy({ agents: [picking(model)] })).toThrow(
+      /at properties\["a b"\]: Anthropic takes names/,
+    );
+  expect(() => deploy({ agents: [picking('bedrock/amazon.nova-lite-v1:0')] })).not.toThrow();
   expect(() => deploy({ agents: [agent('groq/llama')] })).toThrow(/npm install @ai-sdk\/groq/);
   const answering = new LlmAgent({
     name: 'lister',
