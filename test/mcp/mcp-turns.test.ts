@@ -13,18 +13,35 @@ import { MCPToolset, type MCPToolsetOptions } from '../../src/tools/mcp/mcp-tool
 import { quickenRetries } from '../setup/quicken-retries.ts';
 import { until } from '../setup/until.ts';
 import { type ModernServer, startModernServer } from './modern-server.ts';
+import { type RawServer, startRawServer } from './raw-server.ts';
 
 let server: ModernServer;
+let raw: RawServer;
 let env: TestEnvironment;
+
+const RAW_TOOLS = [
+  { name: 'play', inputSchema: { type: 'object' } },
+  {
+    name: 'measure',
+    inputSchema: { type: 'object' },
+    outputSchema: { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] },
+  },
+];
+const base64 = (bytes: string) => Buffer.from(bytes, 'latin1').toString('base64');
+const SOUND = base64('RIFF\x24\0\0\0WAVEfmt ');
+const PAPER = base64('%PDF-1.7');
 
 beforeAll(async () => {
   server = await startModernServer();
-  const connection = { type: 'StreamableHTTPConnectionParams', url: server.url } as const;
+  raw = await startRawServer({ 'tools/list': { tools: RAW_TOOLS } });
+  const connectionTo = (url: string) => ({ type: 'StreamableHTTPConnectionParams', url }) as const;
+  const connection = connectionTo(server.url);
   const appOf = (name: string, toolset: MCPToolset) =>
     new App({ name, rootAgent: new LlmAgent({ name, model: 'gemini-2.5-flash', tools: [toolset] }) });
   env = await createTestEnvironment({
     apps: [
       appOf('desk', new MCPToolset(connection)),
+      appOf('raw', new MCPToolset(connectionTo(raw.url))),
       appOf('few', new MCPToolset(connection, ['add'], 'office')),
       appOf(
         'gated',
@@ -41,6 +58,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await env.close();
   await server[Symbol.asyncDispose]();
+  await raw[Symbol.asyncDispose]();
 });
 
 const add = (a: number) => ({ name: 'add', args: { a, b: 1 } });
@@ -96,6 +114,35 @@ describe('tools of an MCP server', () => {
     expect(contents).toContain('"mimeType":"image/png"');
     expect(server.served.map(({ tool }) => tool).sort()).toEqual(['add', 'draw', 'fail']);
     expect(new Set(server.served.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(3);
+  });
+
+  test('give sounds and files to the model, links as text, and no content that their outputSchema doesn’t have [mcp.tools]', async () => {
+    const link = { uri: 'memo://2', name: 'minutes', description: 'Of May.', mimeType: 'text/plain' };
+    raw.answers['tools/call'] = (response, id, { name } = {}) => {
+      const content = [
+        { type: 'audio', data: SOUND, mimeType: 'audio/whatever' },
+        { type: 'resource_link', ...link },
+        { type: 'resource', resource: { uri: 'memo://3', blob: PAPER, mimeType: 'application/whatever' } },
+      ];
+      const result = name === 'play' ? { content } : { content: [], structuredContent: { sum: 'five' } };
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    };
+    env.gemini.reset([[call('play', {}), call('measure', {})], text('done')]);
+    const turn = await env.run({ app: 'raw', message: 'go' });
+    expect(turn.calls).toMatchObject([
+      { response: { output: expect.any(String) } },
+      { response: { error: expect.stringMatching(/measure doesn't match its outputSchema: .*sum/) } },
+    ]);
+    expect(JSON.parse(String(turn.calls[0]?.response?.output))).toEqual(link);
+    const media = asked(-1).contents?.flatMap(({ parts = [] }) =>
+      parts.flatMap(({ inlineData }) => inlineData ?? []),
+    );
+    expect(media).toMatchObject([
+      { mimeType: 'audio/wav', data: SOUND },
+      { mimeType: 'application/pdf', data: PAPER },
+    ]);
+    expect(env.gemini.refusals).toEqual([]);
   });
 
   test('have a prefix, and are filtered by their own names [mcp.tools]', async () => {
