@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
+import type { StreamItem } from '../../src/client/stream/stream-item.ts';
 import {
   call,
   calls,
@@ -143,6 +144,33 @@ describe('tools of an MCP server', () => {
       { mimeType: 'application/pdf', data: PAPER },
     ]);
     expect(env.gemini.refusals).toEqual([]);
+  });
+
+  test('tell followers of the turn how far they are, as live text [mcp.progress]', async () => {
+    const followed = Promise.withResolvers<void>();
+    const heard = Promise.withResolvers<void>();
+    raw.answers['tools/call'] = async (response, id, { _meta } = {}) => {
+      const say = (message: object) =>
+        response.write(`event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`);
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      await followed.promise;
+      const params = { progressToken: _meta?.progressToken, progress: 1, total: 2, message: 'half of it' };
+      say({ method: 'notifications/progress', params });
+      await heard.promise;
+      say({ id, result: { content: [{ type: 'text', text: 'all of it' }] } });
+      response.end();
+    };
+    env.gemini.reset([call('play', {}), text('done')]);
+    const handle = await env.send({ app: 'raw', message: 'go' });
+    const chunks: StreamItem[] = [];
+    for await (const item of handle.stream()) {
+      followed.resolve();
+      if (item.type !== 'tool chunk') continue;
+      chunks.push(item);
+      heard.resolve();
+    }
+    expect(chunks).toMatchObject([{ tool: 'play', content: 'half of it\n' }]);
+    expect((await env.turnOf(handle)).calls[0]?.response).toEqual({ output: 'all of it' });
   });
 
   test('have a prefix, and are filtered by their own names [mcp.tools]', async () => {

@@ -9,6 +9,7 @@ export type RawAnswer = object | ((response: ServerResponse, id: unknown, params
 /** Of a call. */
 export interface RawParams {
   name?: string;
+  _meta?: { progressToken?: unknown };
 }
 
 export interface RawServer extends AsyncDisposable {
