@@ -11,6 +11,7 @@ import {
   text,
 } from '../../src/testing/index.ts';
 import { MCPToolset, type MCPToolsetOptions } from '../../src/tools/mcp/mcp-toolset.ts';
+import { collecting, type LoggedLine } from '../gateway/gateway-stub.ts';
 import { quickenRetries } from '../setup/quicken-retries.ts';
 import { until } from '../setup/until.ts';
 import { type ModernServer, startModernServer } from './modern-server.ts';
@@ -18,8 +19,16 @@ import { type RawServer, startRawServer } from './raw-server.ts';
 
 let server: ModernServer;
 let raw: RawServer;
+let away: RawServer;
 let env: TestEnvironment;
 
+const lines: LoggedLine[] = [];
+/** Its request to the model is tried twice. */
+const impatient = (name: string, tools: MCPToolset[]) =>
+  new LlmAgent({
+    ...{ name, model: 'gemini-2.5-flash', tools },
+    modelRetry: { maximumAttempts: 2, initialInterval: 1, maximumInterval: 2 },
+  });
 const RAW_TOOLS = [
   { name: 'play', inputSchema: { type: 'object' } },
   {
@@ -35,6 +44,7 @@ const PAPER = base64('%PDF-1.7');
 beforeAll(async () => {
   server = await startModernServer();
   raw = await startRawServer({ 'tools/list': { tools: RAW_TOOLS } });
+  away = await startRawServer({ POST: (response) => response.destroy() });
   const connectionTo = (url: string) => ({ type: 'StreamableHTTPConnectionParams', url }) as const;
   const connection = connectionTo(server.url);
   const appOf = (name: string, toolset: MCPToolset) =>
@@ -43,6 +53,14 @@ beforeAll(async () => {
     apps: [
       appOf('desk', new MCPToolset(connection)),
       appOf('raw', new MCPToolset(connectionTo(raw.url))),
+      new App({ name: 'lost', rootAgent: impatient('lost', [new MCPToolset(connectionTo(away.url))]) }),
+      new App({
+        name: 'goes_on',
+        rootAgent: impatient('goes_on', [
+          new MCPToolset(connectionTo(away.url), [], undefined, { optional: true }),
+          new MCPToolset(connection, ['add']),
+        ]),
+      }),
       appOf('few', new MCPToolset(connection, ['add'], 'office')),
       appOf(
         'gated',
@@ -54,12 +72,14 @@ beforeAll(async () => {
         }),
       ),
     ],
+    worker: { logger: collecting(lines) },
   });
 });
 afterAll(async () => {
   await env.close();
   await server[Symbol.asyncDispose]();
   await raw[Symbol.asyncDispose]();
+  await away[Symbol.asyncDispose]();
 });
 
 const add = (a: number) => ({ name: 'add', args: { a, b: 1 } });
@@ -262,12 +282,31 @@ describe('tools of an MCP server', () => {
     expect(turn.calls[0]?.response).toEqual({ error: expect.stringContaining('hello') });
   });
 
-  test('are tried again while their server is away, and a server that stays away fails the turn with its name [mcp.failures]', async () => {
+  test('are tried again while their server is away [mcp.failures]', async () => {
     server.refuses.push(429, 429);
     env.gemini.reset([call('add', { a: 1, b: 2 }), text('three')]);
     const turn = await env.run({ app: 'desk', message: 'go' });
     expect(turn.calls[0]?.response).toEqual({ output: { sum: 3 } });
     expect(server.refuses).toEqual([]);
+  });
+
+  test('fail the turn with the name of their server, if it stays away [mcp.failures]', async () => {
+    env.gemini.reset([text('never said')]);
+    const { status, error } = await env.run({ app: 'lost', message: 'go' });
+    expect({ status, message: error?.message }).toEqual({
+      status: 'failed',
+      message: expect.stringContaining(`the MCP server ${away.url} can't be reached`),
+    });
+    expect(env.gemini.requests).toEqual([]);
+  });
+
+  test('that are optional are left out while their server is away, which a warning names [mcp.failures]', async () => {
+    env.gemini.reset([call('add', { a: 1, b: 2 }), text('three')]);
+    const turn = await env.run({ app: 'goes_on', message: 'go' });
+    expect(turn).toMatchObject({ status: 'completed', text: 'three' });
+    expect(turn.calls[0]?.response).toEqual({ output: { sum: 3 } });
+    const told = lines.filter(({ message }) => message.includes('it is optional'));
+    expect(told).toMatchObject([{ level: 'warn', message: expect.stringContaining(away.url) }]);
   });
 });
 
