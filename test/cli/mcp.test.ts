@@ -1,8 +1,9 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, expect, test } from 'vitest';
 import { inTier, isDeep } from '../setup/tier.ts';
-import { binary } from './holdfast-process.ts';
 import { UserProject } from './user-project.ts';
 
 const project = new UserProject();
@@ -75,7 +76,15 @@ function transportTo(file: string): StdioClientTransport {
   const { GEMINI_API_KEY: _gemini, GOOGLE_API_KEY: _google, ...env } = process.env;
   return new StdioClientTransport({
     command: process.execPath,
-    args: [binary, 'mcp', file, '--folder', project.folder],
+    args: [
+      join(project.path, 'node_modules/holdfast/bin/holdfast.js'),
+      'mcp',
+      file,
+      '--folder',
+      project.folder,
+    ],
+    // As clients do: not in the project.
+    cwd: tmpdir(),
     env: { ...(env as Record<string, string>), TEMPORAL_DEBUG: '1', NO_COLOR: '1' },
     stderr: 'pipe',
   });

@@ -4,7 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 /** An answer to a method of MCP, or of HTTP: a result, or what writes to the response by itself. */
-export type RawAnswer = object | ((response: ServerResponse, id: unknown) => void);
+export type RawAnswer = object | ((response: ServerResponse, id: unknown, params?: RawParams) => void);
+
+/** Of a call. */
+export interface RawParams {
+  name?: string;
+  _meta?: { progressToken?: unknown };
+}
 
 export interface RawServer extends AsyncDisposable {
   url: string;
@@ -30,11 +36,15 @@ export async function startRawServer(answers: Record<string, RawAnswer>): Promis
     const other = all[request.method ?? ''];
     if (typeof other === 'function') return other(response, undefined);
     if (request.method !== 'POST') return void response.writeHead(405).end();
-    const message = JSON.parse(await text(request)) as { id?: unknown; method: string };
+    const message = JSON.parse(await text(request)) as {
+      id?: unknown;
+      method: string;
+      params?: RawParams;
+    };
     asked.push(message.method);
     if (message.id === undefined) return void response.writeHead(202).end();
     const answer = all[message.method];
-    if (typeof answer === 'function') return answer(response, message.id);
+    if (typeof answer === 'function') return answer(response, message.id, message.params);
     const error = { code: -32601, message: 'no such method' };
     response.writeHead(200, { 'content-type': 'application/json' });
     const said = answer === undefined ? { error } : { result: answer };

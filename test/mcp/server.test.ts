@@ -405,7 +405,9 @@ describe('a call by MCP', () => {
   test('tells where a person decides, to those who can’t ask one or may not decide [mcp.people]', async () => {
     await using plain = await connected();
     await using weak = await connected('ada:run,read', 'auto', { elicitation: { form: {} } });
-    for (const { client } of [plain, weak]) {
+    // It has forms, but no request of it says so.
+    await using old = await connected(ALL, 'legacy', { elicitation: { form: {} } });
+    for (const { client } of [plain, weak, old]) {
       const waiting = await client.callTool({ name: 'pay', arguments: { amount: 3 } });
       const { turn, status, waits } = waiting.structuredContent as {
         turn: string;

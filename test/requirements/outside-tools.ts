@@ -71,7 +71,11 @@ export const OUTSIDE_TOOLS: Rows = {
   'mcp.restart': ['holdfast', 'A server that was away is connected to again.'],
   'mcp.names': ['holdfast', 'Each tool of a server has a name that models take.'],
   'mcp.failures': ['holdfast', 'A call that may have run is repeated only where that does no harm.'],
-  'mcp.conformance': ['holdfast', 'The client passes the conformance suite of MCP, but for OAuth.', 'deep'],
+  'mcp.conformance': [
+    'holdfast',
+    'The client passes the conformance suite of MCP, but for OAuth and skills; its page names each scenario.',
+    'deep',
+  ],
   'mcp.hostile': ['holdfast', 'A server that hangs, floods or lies loses its own tools, and nothing else.'],
   'mcp.secrets': [
     'holdfast',

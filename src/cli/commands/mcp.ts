@@ -11,8 +11,9 @@ export const mcp: AddCommand = (holdfast, exit) => {
     .option(...FOLDER_OPTION)
     .addHelpText(
       'after',
-      '\nSettings of an MCP client name it: { "command": "npx", "args": ["holdfast", "mcp", "/path/to/agents.ts"] }. Its messages ' +
-        'go to standard error. Over HTTP: defineGateway({ mcp }).',
+      '\nSettings of an MCP client name it, by whole paths: { "command": "node", "args": ["/path/to/project/node_modules/holdfast/bin/holdfast.js", ' +
+        '"mcp", "/path/to/project/agents.ts", "--folder", "/path/to/project/.holdfast"], "env": { "GEMINI_API_KEY": "…" } }. Its messages go to ' +
+        'standard error. Over HTTP: defineGateway({ mcp }).',
     )
     .action(async (file: string, options: McpCommandOptions) => {
       const { mcpCommand } = await import('../mcp/mcp-command.ts');

@@ -1,8 +1,14 @@
-import { calls, type GeminiScript, text, thought } from '../../../src/testing/index.ts';
+import {
+  calls,
+  type GeminiReplyLike,
+  type GeminiRequest,
+  text,
+  thought,
+} from '../../../src/testing/index.ts';
 import { textPieces, type WireAnswer } from './wire-server.ts';
 
 /** What `inSteps` is to other protocols, for the mock Gemini server. */
-export function geminiInSteps(...steps: WireAnswer[]): GeminiScript {
+export function geminiInSteps(...steps: WireAnswer[]): (request: GeminiRequest) => GeminiReplyLike {
   return ({ contents = [] }) => {
     const asked = contents.findLastIndex(
       ({ role, parts }) => role === 'user' && parts?.some((part) => part.text !== undefined),

@@ -63,7 +63,9 @@ export function inSteps(...steps: WireAnswer[]): WireScript {
   return ({ answered }) => steps[answered] ?? { text: 'done' };
 }
 
-export type WireScript = (turn: WireTurn) => WireAnswer | { fault: WireFault; answer?: WireAnswer };
+type WireSaid = WireAnswer | { fault: WireFault; answer?: WireAnswer };
+
+export type WireScript = (turn: WireTurn) => WireSaid | Promise<WireSaid>;
 
 /** A refused request: what the real provider says. */
 export class WireRefusal extends Error {
@@ -167,7 +169,7 @@ export class WireServer implements AsyncDisposable {
     protocol.check(body, headers);
     const turn: WireTurn = { ...protocol.turn(body), index: this.requests.length, body };
     this.requests.push(body);
-    const scripted = this.script(turn);
+    const scripted = await this.script(turn);
     const { fault, answer = {} } = 'fault' in scripted ? scripted : { fault: {}, answer: scripted };
     if (fault.hang) return;
     if (fault.status !== undefined) {
