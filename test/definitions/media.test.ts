@@ -158,11 +158,11 @@ describe('data that says nothing of itself [tool.media]', () => {
   test('is told beside a response, which is left as it is where all is sent', () => {
     const plain = (data: Uint8Array) => new Media({ mimeType: 'application/octet-stream', data });
     const gif = bytes('GIF89a\x01\0');
-    const after = (...media: Media[]) => mediaOf(new ResponseWithMedia({ output: 'x' }, media));
+    const beside = (...media: Media[]) => mediaOf(new ResponseWithMedia({ output: 'x' }, media));
     const left = [{ mimeType: 'image/gif', bytes: gif.length, omitted: true }];
-    expect(after(plain(gif), plain(Buffer.from('hi')))?.response).toEqual({ output: 'x', media: left });
-    expect(after(plain(Buffer.from('hi')))?.response).toEqual({ output: 'x' });
-    expect(after()).toEqual({ response: { output: 'x' }, parts: [] });
+    expect(beside(plain(gif), plain(Buffer.from('hi')))?.response).toEqual({ output: 'x', media: left });
+    expect(beside(plain(Buffer.from('hi')))?.response).toEqual({ output: 'x' });
+    expect(beside()).toEqual({ response: { output: 'x' }, parts: [] });
   });
 });
 

@@ -68,14 +68,21 @@ export function isLongSecret({ length }: string): boolean {
 
 /** @param isNamed the value is a secret by its name. Any other one may have some within. */
 function secretIn(value: string, isNamed: boolean): string[] {
-  const named = [...value.matchAll(NAMED)].flatMap(([, name = '', secret = '']) =>
-    isNameOfSecret(name) ? partsOfSecret(secret) : [],
-  );
-  return [...(isNamed ? partsOfSecret(value) : []), ...named, ...passwordsIn(value)];
+  return [...(isNamed ? partsOfSecret(value) : []), ...namedWithin(value), ...passwordsIn(value)];
 }
 
-/** A named value within a text: `Authorization: Bearer …`, `GITHUB_TOKEN=…`, `?password=…`, `{"apiKey":"…"}`. */
-const NAMED = /(?<![\w-])([\w-]+)["']?\s*[:=]\s*(?=["']?((?:(?:bearer|basic|token)\s+)?[^\s"',;&]+))/gi;
+/** Secrets that a text names: `Authorization: Bearer …`, `GITHUB_TOKEN=…`, `?password=…`, `{"apiKey":"…"}`. */
+function namedWithin(text: string): string[] {
+  const names = [...text.matchAll(/(?<![\w-])([\w-]+)["']?\s*[:=]\s*["']?/g)].filter(([, name = '']) =>
+    isNameOfSecret(name),
+  );
+  return names.flatMap(({ 0: { length }, index }) => {
+    const [, secret = ''] = VALUE.exec(text.slice(index + length)) ?? [];
+    return partsOfSecret(secret);
+  });
+}
+
+const VALUE = /^((?:(?:bearer|basic|token)\s+)?[^\s"',;&]+)/i;
 
 /** An argument's value, and whether its name, which may be the argument before, calls it a secret. */
 function argumentOf(arg: string, index: number, all: readonly string[]): { isNamed: boolean; value: string } {
