@@ -42,8 +42,8 @@ export interface ToolGroup {
 
 /**
  * The tool that a call of this name runs, on whichever worker: the agent's own, the code executor's, those of its toolsets, those that
- * the invocation has added, and those that query spooled results. Toolsets are asked only where nothing else has the name, at the same time:
- * one that hangs doesn't hold up the others. The first one that has the name wins.
+ * the invocation has added, and those that query spooled results. Toolsets are asked only where nothing else has the name, all at
+ * once. The first one that has it wins, so a call waits for those before it.
  *
  * @throws ToolsetFailed
  * @throws ToolFactoryFailed
@@ -129,16 +129,29 @@ async function resolveToolsets(
   return withoutDuplicates(agent, groups, warn).map((group) => withoutRefused(agent, group, warn));
 }
 
-/** Toolsets in the order in which they may take names: those that give way come last. */
+/** Toolsets in the order in which they may take names: optional ones after those that are needed, and servers from outside last. */
 function toolsetsOf(agent: LlmAgent): { toolset: BaseToolset; index: number }[] {
   const all = agent.tools.flatMap((toolset, index) => (isBaseToolset(toolset) ? [{ toolset, index }] : []));
-  return [...all.filter((each) => !givesWay(each)), ...all.filter(givesWay)];
+  return all.toSorted((one, other) => rankOf(one) - rankOf(other));
 }
 
-/** A toolset whose tools never break the agent: it is optional, or they are a server's, which may be hostile. */
-export function givesWay({ toolset }: { toolset?: BaseToolset }): boolean {
-  if (toolset instanceof WrappedToolset) return givesWay({ toolset: toolset.inner });
-  return toolset instanceof MCPToolset || toolset?.optional === true;
+function rankOf(group: { toolset?: BaseToolset }): number {
+  if (!givesWay(group)) return 0;
+  return isForeign(group) ? 2 : 1;
+}
+
+/** A toolset whose tools never break the agent: it is optional, or they are a server's. */
+export function givesWay(group: { toolset?: BaseToolset }): boolean {
+  return isForeign(group) || innermost(group)?.optional === true;
+}
+
+/** Names of its tools are a server's, which may be hostile. */
+function isForeign(group: { toolset?: BaseToolset }): boolean {
+  return innermost(group) instanceof MCPToolset;
+}
+
+function innermost({ toolset }: { toolset?: BaseToolset }): BaseToolset | undefined {
+  return toolset instanceof WrappedToolset ? innermost({ toolset: toolset.inner }) : toolset;
 }
 
 /**
@@ -155,17 +168,19 @@ function withoutDuplicates(
     agent,
     groups.filter((group) => !givesWay(group)),
   );
-  return groups.map((group) => {
+  const own = new Map<ToolGroup, readonly BaseTool[]>();
+  for (const group of groups.toSorted((one, other) => rankOf(one) - rankOf(other))) {
     const { field, toolset } = group;
-    if (toolset === undefined || !givesWay(group)) return group;
+    if (toolset === undefined || !givesWay(group)) continue;
     const tools = group.tools.filter(({ name }) => {
       const other = taken.get(name) ?? transferToolOf(agent, name)?.name;
       if (other === undefined) taken.set(name, originOf(field, toolset));
       else tellOnce(toolset, name, () => warn(leftOut(group, name, `the name is in ${other}`)));
       return other === undefined;
     });
-    return { ...group, tools };
-  });
+    own.set(group, tools);
+  }
+  return groups.map((group) => ({ ...group, tools: own.get(group) ?? group.tools }));
 }
 
 /**

@@ -28,8 +28,9 @@ function valueOfCookie(pair: string): string {
  * it stands in many answers.
  */
 export function partsOfSecret(secret: string): string[] {
-  const [, scheme = '', rest = ''] = /^(\S+) +(.+)$/s.exec(secret) ?? [];
-  if (scheme.toLowerCase() !== 'basic') return [secret, rest];
+  const [scheme = '', ...words] = secret.trim().split(/ +/);
+  const rest = words.join(' ');
+  if (scheme.toLowerCase() !== 'basic') return [secret, rest, words.at(-1) ?? ''];
   const pair = Buffer.from(rest, 'base64').toString();
   return [secret, rest, pair, pair.slice(pair.indexOf(':') + 1)];
 }
@@ -51,16 +52,8 @@ export function withoutSecretsInBytes(bytes: Buffer, secrets: readonly string[])
   return told === text ? bytes : Buffer.from(told, 'latin1');
 }
 
-/**
- * Parsed JSON without secrets, whichever way they were escaped. It is changed.
- *
- * @param keepsNames where the names of members are those of a protocol.
- */
-export function withoutSecretsInJson(
-  value: unknown,
-  secrets: readonly string[],
-  keepsNames = false,
-): unknown {
+/** Parsed JSON without secrets, whichever way they were escaped. It is changed. */
+export function withoutSecretsInJson(value: unknown, secrets: readonly string[]): unknown {
   const patterns = patternsOf(secrets, SHORTEST_SECRET);
   if (patterns.length === 0) return value;
   const numbers = new Set(
@@ -84,7 +77,7 @@ export function withoutSecretsInJson(
     }
     for (const key of Object.keys(next)) {
       const member: unknown = Reflect.get(next, key);
-      const name = keepsNames || next === root ? key : replaced(key, patterns);
+      const name = next === root ? key : replaced(key, patterns);
       const told = clean(member);
       if (name !== key) Reflect.deleteProperty(next, key);
       if (name !== key || told !== member) {

@@ -97,6 +97,13 @@ describe('a secret of a connection that its server tells is not taken in', () =>
           MONGO: `mongodb://desk:${token}@one:27017,two:27017/desk`,
           JDBC: `jdbc:postgresql://db.example/desk?user=desk&password=${token}`,
           MYSQL_PWD: token,
+          MAILS: `smtp://me@desk.example:${token}@mail.desk.example`,
+          STORE: `postgres://desk:p@ss-${token}@db.example/desk`,
+          ACCOUNT: JSON.stringify({
+            private_key: `-----BEGIN KEY-----\n${token}\n`,
+            token_uri: 'https://x.example/token',
+          }),
+          PHRASE: JSON.stringify({ password: `correct ${token} battery` }),
           DESK_TOKEN: token,
           DESK_PAT: token,
           FOLDER: '/srv/docs',
@@ -112,6 +119,7 @@ describe('a secret of a connection that its server tells is not taken in', () =>
         env: {
           ...{ DESK_TOKEN: '[removed]', DESK_PAT: '[removed]', FOLDER: '/srv/docs', REGION: 'us-east-1' },
           DATABASE_URL: 'postgres://desk:[removed]@db.example/desk',
+          ACCOUNT: '{"private_key":"[removed]","token_uri":"https://x.example/token"}',
         },
         args: [
           ...['/srv/docs', '--api-key', '[removed]', 'postgres://desk:[removed]@db.example/desk'],
@@ -141,11 +149,16 @@ describe('a secret of a connection that its server tells is not taken in', () =>
     expect((await toolset.getTools()).map(({ name }) => name)).toEqual(['content_find']);
   });
 
-  test('from a cookie that it tells alone [mcp.secrets]', async () => {
-    const content = [{ type: 'text', text: `session ${token}, and theme dark` }];
-    const cookie = () => ({ cookie: `session=${token}; theme=dark` });
-    const toolset = await open({ 'tools/call': { content } }, { headers: cookie });
-    expect(await called(toolset)).toEqual({ output: 'session [removed], and theme dark' });
+  test.each([
+    ['cookie', `session=${token}; theme=dark`],
+    ['x-database-url', `postgres://desk:${token}@db.example/desk`],
+    ['x-config', `{"apiKey":"${token}"}`],
+    ['authorization', `Token token=${token}`],
+    ['authorization', `ApiKey desk ${token}`],
+  ])('from a header %s of several values, of which it tells one [mcp.secrets]', async (name, value) => {
+    const content = [{ type: 'text', text: `it is ${token}, and theme dark` }];
+    const toolset = await open({ 'tools/call': { content } }, { headers: () => ({ [name]: value }) });
+    expect(await called(toolset)).toEqual({ output: 'it is [removed], and theme dark' });
   });
 
   test('while a page that it wants opened stays as it is [mcp.secrets]', async () => {

@@ -7,6 +7,7 @@ import { checkAgents } from '../../src/cli/doctor/check-agents.ts';
 import { findTool, resolveTools } from '../../src/flows/resolve-tools.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import { tool } from '../../src/tools/function-tool.ts';
+import { MCPToolset } from '../../src/tools/mcp/mcp-toolset.ts';
 import { OpenAPIToolset } from '../../src/tools/openapi/openapi-toolset.ts';
 import type { OpenAPIToolsetOptions } from '../../src/tools/openapi/toolset-options.ts';
 import { filterToolset, StaticToolset } from '../../src/tools/toolsets.ts';
@@ -14,6 +15,7 @@ import { withConfirmation } from '../../src/tools/with-confirmation.ts';
 import { checkToolsets, deploy } from '../../worker/deploy.ts';
 import { surroundings } from '../cli/doctor-surroundings.ts';
 import { contextWith } from '../definitions/tool-context.ts';
+import { startRawServer } from '../mcp/raw-server.ts';
 import { serveApi } from './api-server.ts';
 
 const api = await serveApi();
@@ -162,6 +164,15 @@ test('an optional toolset loses a tool whose name is taken, and the agent goes o
     'the tool "add_pet" of tools[1] (toolset Second) is left out: the name is in tools[0] (toolset First)',
   ]);
   expect(two.found).toBe((await first.getTools())[0]);
+  // An MCP server's names may be chosen to take those of the app.
+  await using server = await startRawServer({
+    'tools/list': { tools: [{ name: 'add_pet', inputSchema: { type: 'object' } }] },
+  });
+  const foreign = new MCPToolset({ type: 'StreamableHTTPConnectionParams', url: server.url });
+  const behind = await resolve(foreign, first);
+  expect(behind.told).toEqual([expect.stringContaining('of tools[0] (toolset MCPToolset) is left out')]);
+  expect(behind.found).toBe((await first.getTools())[0]);
+  await foreign.close();
 });
 
 test('doctor tells the same of a file of agents [openapi.start] [cli.doctor]', async () => {

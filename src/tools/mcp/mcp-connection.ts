@@ -26,7 +26,7 @@ import {
 import { type AskedByServer, CallsUnderWay } from './mcp-elicitations.ts';
 import { isGone, McpRefused, serverFailed, taskFailed, unanswered } from './mcp-errors.ts';
 import { askedByError } from './mcp-questions.ts';
-import { isLongSecret, secretsOf, tellsSecret, withoutSecretsInMessage } from './mcp-secrets.ts';
+import { secretsOf, tellsSecret, withoutSecretsInMessage } from './mcp-secrets.ts';
 import { begunTask, type McpTask, TASKS_EXTENSION, taskOf, withTaskInMeta } from './mcp-task.ts';
 import { Flood, isSession, loadMcpClient, transportOf } from './mcp-transport.ts';
 
@@ -160,7 +160,7 @@ export class MCPConnection {
     const flood = new Flood();
     const removed = {
       fromAnswers: open.secrets,
-      fromErrors: () => [...secretsOf(params, open.headers()).filter(isLongSecret), ...open.secrets()],
+      fromErrors: () => [...secretsOf(params, open.headers()), ...open.secrets()],
     };
     transport.onmessage = (message, extra) => {
       if (flood.isOver) return;
@@ -245,9 +245,12 @@ export class MCPConnection {
 
   /** @throws McpRefused for what has a secret, and would have to go back as it is. */
   #assertRecordable(fields: object): void {
-    if (!tellsSecret(fields, this.#open.secrets())) return;
+    const told = Object.entries(fields).flatMap(([name, value]) =>
+      tellsSecret(value, this.#open.secrets()) ? [name] : [],
+    );
+    if (told.length === 0) return;
     throw new McpRefused(
-      `the MCP server ${shownServer(this.#open.params)} puts a secret of its connection into ${Object.keys(fields).join(' or ')}, which would have to be recorded: the answer is not used, and the call may have run`,
+      `the MCP server ${shownServer(this.#open.params)} puts a secret of its connection into ${told.join(' and ')}, which would have to be recorded: the answer is not used, and the call may have run`,
     );
   }
 

@@ -6,7 +6,7 @@ import {
   withoutSecretsInBytes,
   withoutSecretsInJson,
 } from '../../net/removed-secrets.ts';
-import { isRecord } from '../../protocol/json.ts';
+import { isRecord, parsedJson } from '../../protocol/json.ts';
 import { headersOf, type MCPConnectionParams } from './connection-params.ts';
 
 /** Shorter values are no secrets: `true`, `json`, … */
@@ -27,11 +27,11 @@ export function secretsOf(params: MCPConnectionParams, headers: Headers = {}): s
       const { isNamed, value } = argumentOf(arg, index, args);
       return secretIn(value, isNamed || !IS_READ.test(value));
     });
-    return [...variables, ...ofArguments].filter(isLongSecret);
+    return [...variables, ...ofArguments].filter(isLong);
   }
   const all = { ...headersOf(params), ...headers };
-  const others = [...Object.values(all), ...new URL(params.url).searchParams.values()];
-  return [...secretsIn(all), ...others.filter(isLongSecret)];
+  const named = [...Object.entries(all), ...new URL(params.url).searchParams];
+  return [...secretsIn(all), ...named.flatMap(([, value]) => secretIn(value, true))].filter(isLong);
 }
 
 /**
@@ -52,17 +52,15 @@ export function secretsOfAnswers(
       const { isNamed, value } = argumentOf(arg, index, args);
       return secretIn(value, isNamed);
     });
-    return [...variables, ...ofArguments].filter(isLongSecret);
+    return [...variables, ...ofArguments].filter(isLong);
   }
-  const ofQuery = [...new URL(params.url).searchParams].flatMap(([name, value]) =>
-    isNameOfSecret(name) ? [value] : [],
-  );
-  const ofHeaders = secretsIn({ ...headersOf(params), ...headers });
-  return [...ofHeaders, ...ofQuery, ...Object.values(credential)].filter(isLongSecret);
+  const all = { ...headersOf(params), ...headers };
+  const named = [...Object.entries(all), ...new URL(params.url).searchParams];
+  const within = named.flatMap(([name, value]) => secretIn(value, isNameOfSecret(name)));
+  return [...secretsIn(all), ...within, ...Object.values(credential)].filter(isLong);
 }
 
-/** Shorter values are in any answer by chance. */
-export function isLongSecret({ length }: string): boolean {
+function isLong({ length }: string): boolean {
   return length >= SHORTEST_SECRET;
 }
 
@@ -73,16 +71,39 @@ function secretIn(value: string, isNamed: boolean): string[] {
 
 /** Secrets that a text names: `Authorization: Bearer …`, `GITHUB_TOKEN=…`, `?password=…`, `{"apiKey":"…"}`. */
 function namedWithin(text: string): string[] {
-  const names = [...text.matchAll(/(?<![\w-])([\w-]+)["']?\s*[:=]\s*["']?/g)].filter(([, name = '']) =>
-    isNameOfSecret(name),
+  const json = parsedJson(text);
+  const named = typeof json === 'object' && json !== null ? textsIn(json) : assignedIn(text);
+  return named.flatMap(([name, value]) =>
+    isNameOfSecret(name) && !PUBLIC_ADDRESS.test(value) ? partsOfSecret(value) : [],
   );
-  return names.flatMap(({ 0: { length }, index }) => {
-    const [, secret = ''] = VALUE.exec(text.slice(index + length)) ?? [];
-    return partsOfSecret(secret);
-  });
 }
 
-const VALUE = /^((?:(?:bearer|basic|token)\s+)?[^\s"',;&]+)/i;
+/** `token_uri` is the place where a token is had. */
+const PUBLIC_ADDRESS = /^https?:\/\/[^@?]*$/;
+
+function textsIn(json: object): [name: string, text: string][] {
+  const texts: [string, string][] = [];
+  const rest = [json];
+  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
+    for (const [name, member] of Object.entries(next)) {
+      if (typeof member === 'string') texts.push([name, member]);
+      if (typeof member === 'object' && member !== null) rest.push(member);
+    }
+  }
+  return texts;
+}
+
+function assignedIn(text: string): [name: string, text: string][] {
+  return [...text.matchAll(/(?<![\w-])([\w-]+)["']?\s*[:=]\s*/g)].map(
+    ({ 0: { length }, 1: name = '', index }) => {
+      const value = isNameOfSecret(name) ? VALUE.exec(text.slice(index + length)) : undefined;
+      return [name, value?.slice(1).find((each) => each !== undefined) ?? ''];
+    },
+  );
+}
+
+/** In quotes, or to the next space or separator. */
+const VALUE = /^(?:"([^"]*)"|'([^']*)'|((?:(?:bearer|basic|token)\s+)?[^\s"',;&]+))/i;
 
 /** An argument's value, and whether its name, which may be the argument before, calls it a secret. */
 function argumentOf(arg: string, index: number, all: readonly string[]): { isNamed: boolean; value: string } {
@@ -95,7 +116,8 @@ const IS_READ = /^[-@./~]|\s|:\/\/|\.\w{1,4}$/;
 
 /** Passwords of addresses, as they are written there and as a program reads them. An address may name several hosts. */
 function passwordsIn(text: string): string[] {
-  return [...text.matchAll(/:\/\/[^\s/:@]*:([^\s/@]+)@/g)].flatMap(([, password = '']) => [
+  const written = [...text.matchAll(/:\/\/[^\s/:@]*:([^\s/@]+)@/g)].map(([, password = '']) => password);
+  return [...written, URL.parse(text)?.password ?? ''].flatMap((password) => [
     password,
     password.replace(/(?:%[0-9a-f]{2})+/gi, (bytes) =>
       Buffer.from(bytes.replaceAll('%', ''), 'hex').toString(),
@@ -136,28 +158,36 @@ function isFailed({ isError, status, result }: Record<string, unknown>): boolean
 }
 
 /** Fields that go back to the server. Whoever records one asks {@link tellsSecret} before. */
-const GO_BACK = ['progressToken', 'requestId', 'taskId', 'requestState', 'nextCursor'] as const;
+const GO_BACK = [
+  'progressToken',
+  'requestId',
+  'taskId',
+  'requestState',
+  'nextCursor',
+  'inputRequests',
+] as const;
 
 function cleaned(value: Record<string, unknown>, secrets: readonly string[]): Record<string, unknown> {
   if (secrets.length === 0) return value;
-  const verbatim = [value, value.task].filter(isRecord).map((owner) => {
-    const fields = GO_BACK.filter((name) => name in owner).map((name) => [name, owner[name]] as const);
-    return { owner, fields: Object.fromEntries(fields) };
-  });
-  const results = isRecord(value.result) ? [value, value.result] : [value];
+  const { inputRequests } = value;
+  // Answers go back under the names of their questions.
+  if (isRecord(inputRequests))
+    for (const [key, question] of Object.entries(inputRequests))
+      Object.defineProperty(inputRequests, key, { value: withoutSecretsInJson(question, secrets) });
+  const goingBack = [value, value.task]
+    .filter(isRecord)
+    .flatMap((owner) => GO_BACK.filter((field) => field in owner).map((field): Place => [owner, field]));
   // Base64 has short secrets by chance, and others in a form of its own.
-  const bytes = results.flatMap(bytesIn).map(([owner, field]) => {
-    const base64 = String(owner[field]);
-    owner[field] = '';
-    return { owner, field, base64 };
-  });
-  // Only there are names of members a tool's own.
-  for (const result of results)
-    if ('structuredContent' in result)
-      result.structuredContent = withoutSecretsInJson(result.structuredContent, secrets);
-  withoutSecretsInJson(value, secrets, true);
-  for (const { owner, field, base64 } of bytes) owner[field] = withoutSecretsInBase64(base64, secrets);
-  for (const { owner, fields } of verbatim) Object.assign(owner, fields);
+  const base64 = [value, value.result].filter(isRecord).flatMap(bytesIn);
+  const put = [
+    ...goingBack.map(([owner, field]) => [owner, field, owner[field]] as const),
+    ...base64.map(
+      ([owner, field]) => [owner, field, withoutSecretsInBase64(String(owner[field]), secrets)] as const,
+    ),
+  ];
+  for (const [owner, field] of put) owner[field] = '';
+  withoutSecretsInJson(value, secrets);
+  for (const [owner, field, kept] of put) owner[field] = kept;
   return value;
 }
 
@@ -181,7 +211,7 @@ function bytesIn({ content, contents }: Record<string, unknown>): Place[] {
 }
 
 function withoutSecretsInBase64(base64: string, secrets: readonly string[]): string {
-  const text = withoutSecretsIn(base64, secrets.filter(isLongSecret));
+  const text = withoutSecretsIn(base64, secrets);
   const bytes = Buffer.from(text, 'base64');
   const clean = withoutSecretsInBytes(bytes, secrets);
   return clean === bytes ? text : clean.toString('base64');

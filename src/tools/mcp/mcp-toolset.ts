@@ -155,8 +155,8 @@ export class MCPToolset extends BaseToolset {
   }
 
   override async close(): Promise<void> {
-    this.#failures.clear();
     await this.#sessions.close();
+    this.#failures.clear();
   }
 
   /** Names of a filter are the server's, without the prefix. */
