@@ -1,6 +1,6 @@
 import type { GoogleGenAIOptions, HttpOptions } from '@google/genai';
 import { variable as variableOf } from '../environment.ts';
-import { secretsIn } from '../net/removed-secrets.ts';
+import { secretsInHeaders } from '../net/removed-secrets.ts';
 import { geminiVariables } from './gemini-exchange.ts';
 import { ModelError } from './model-errors.ts';
 
@@ -52,7 +52,7 @@ export function resolveConnection(given: GeminiConnection): ResolvedConnection {
   const keys = options.apiKey ? [options.apiKey] : [];
   return {
     options: { ...options, httpOptions },
-    secrets: [...keys, ...secretsIn(httpOptions.headers)],
+    secrets: [...keys, ...secretsInHeaders(httpOptions.headers)],
   };
 }
 

@@ -7,7 +7,7 @@ import type {
   Part,
   ToolConfig,
 } from '@google/genai';
-import { secretsIn } from '../net/removed-secrets.ts';
+import { secretsInHeaders } from '../net/removed-secrets.ts';
 import { originOf, UNSIGNED_CALL, withoutOrigin } from './ai-sdk/part-origin.ts';
 import { isGemini1Model } from './gemini-generation.ts';
 import type { ModelRequest } from './llm-request.ts';
@@ -50,7 +50,7 @@ export function geminiParameters(llmRequest: ModelRequest, call: GeminiCall): Ge
 
 /** Values of the request's own headers that no message may show. */
 export function requestSecrets(llmRequest: ModelRequest): string[] {
-  return secretsIn(llmRequest.config?.httpOptions?.headers);
+  return secretsInHeaders(llmRequest.config?.httpOptions?.headers);
 }
 
 function httpOptions(

@@ -12,7 +12,7 @@ const SECRET_HEADER =
   /auth|key|token|secret|cookie|session|signature|passw|passphrase|credential|(?:^|[_-])pa(?:t|ss)(?:[_-]|$)|[_-]pwd(?:[_-]|$)/i;
 
 /** The values among an app's own headers that must not be told. */
-export function secretsIn(headers: Readonly<Record<string, string>> = {}): string[] {
+export function secretsInHeaders(headers: Readonly<Record<string, string>> = {}): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
     if (!isNameOfSecret(name)) return [];
     return /cookie/i.test(name) ? [value, ...value.split(';').map(valueOfCookie)] : partsOfSecret(value);

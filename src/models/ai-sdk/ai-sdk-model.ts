@@ -3,7 +3,7 @@ import type { LanguageModelV4, LanguageModelV4CallOptions } from '@ai-sdk/provid
 import { getLogger } from '../../logger.ts';
 import { boundedResponse } from '../../net/bounded-response.ts';
 import { patientFetch } from '../../net/patient-fetch.ts';
-import { secretsIn } from '../../net/removed-secrets.ts';
+import { secretsInHeaders } from '../../net/removed-secrets.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
@@ -173,7 +173,10 @@ export class AiSdkModel extends BaseLlm {
       if (error instanceof ModelError) throw error;
       throw failureOf(error, {
         abortSignal: aborted,
-        secrets: [...(await this.#secretsOf(model)), ...secretsIn(llmRequest.config?.httpOptions?.headers)],
+        secrets: [
+          ...(await this.#secretsOf(model)),
+          ...secretsInHeaders(llmRequest.config?.httpOptions?.headers),
+        ],
         progress,
         provider: this.#providerName(),
         keyVariable: this.#named?.provider.keyVariable,
@@ -212,7 +215,7 @@ export class AiSdkModel extends BaseLlm {
   /** Models think longer than Node's fetch waits, and only here the key is seen that the package has found. */
   readonly #fetch: typeof fetch = async (input, init) => {
     const headers = Object.fromEntries(new Headers(init?.headers));
-    for (const secret of secretsIn(headers)) this.#secrets.add(secret);
+    for (const secret of secretsInHeaders(headers)) this.#secrets.add(secret);
     return boundedResponse(await patientFetch(input as string, init), MOST_BYTES, () => {
       const message = `The model's answer has more than ${MOST_BYTES} bytes.`;
       return new ModelError({ kind: 'bad_request', message });
@@ -228,7 +231,7 @@ export class AiSdkModel extends BaseLlm {
   async #secretsOf(model: AiSdkLanguageModel | undefined): Promise<string[]> {
     return [
       ...this.#secrets,
-      ...secretsIn(this.#params.headers),
+      ...secretsInHeaders(this.#params.headers),
       ...providerKeys(),
       ...(await configuredSecrets(model)),
     ];
@@ -270,7 +273,7 @@ async function configuredSecrets(model: AiSdkLanguageModel | undefined): Promise
     const texts = Object.entries(headers).filter(
       (entry): entry is [string, string] => typeof entry[1] === 'string',
     );
-    return secretsIn(Object.fromEntries(texts));
+    return secretsInHeaders(Object.fromEntries(texts));
   } catch {
     // Without a key there is none to hide.
     return [];

@@ -1,7 +1,7 @@
 import {
   isNameOfSecret,
   partsOfSecret,
-  secretsIn,
+  secretsInHeaders,
   withoutSecretsIn,
   withoutSecretsInBytes,
   withoutSecretsInJson,
@@ -20,18 +20,10 @@ type Headers = Readonly<Record<string, string>>;
  * @param headers of the request, beside those of the params.
  */
 export function secretsOf(params: MCPConnectionParams, headers: Headers = {}): string[] {
-  if (params.type === 'StdioConnectionParams') {
-    const { args = [], env = {} } = params.serverParams;
-    const variables = Object.values(env).flatMap((value) => secretIn(value, true));
-    const ofArguments = args.flatMap((arg, index) => {
-      const { isNamed, value } = argumentOf(arg, index, args);
-      return secretIn(value, isNamed || !IS_READ.test(value));
-    });
-    return [...variables, ...ofArguments].filter(isLong);
-  }
-  const all = { ...headersOf(params), ...headers };
-  const named = [...Object.entries(all), ...new URL(params.url).searchParams];
-  return [...secretsIn(all), ...named.flatMap(([, value]) => secretIn(value, true))].filter(isLong);
+  const values = valuesOf(params, headers);
+  return values
+    .flatMap((each) => (each.isRead ? secretsIn(each) : [each.value, ...secretsIn(each)]))
+    .filter(isLong);
 }
 
 /**
@@ -45,28 +37,48 @@ export function secretsOfAnswers(
   headers: Headers,
   credential: Headers,
 ): string[] {
+  return [...valuesOf(params, headers).flatMap(secretsIn), ...Object.values(credential)].filter(isLong);
+}
+
+/** A value of the connection params. */
+interface ParamValue {
+  name: string;
+  value: string;
+  /** It has to be read in errors. */
+  isRead?: boolean;
+}
+
+function valuesOf(params: MCPConnectionParams, headers: Headers): ParamValue[] {
   if (params.type === 'StdioConnectionParams') {
     const { args = [], env = {} } = params.serverParams;
-    const variables = Object.entries(env).flatMap(([name, value]) => secretIn(value, isNameOfSecret(name)));
-    const ofArguments = args.flatMap((arg, index) => {
-      const { isNamed, value } = argumentOf(arg, index, args);
-      return secretIn(value, isNamed);
-    });
-    return [...variables, ...ofArguments].filter(isLong);
+    return [...pairs(Object.entries(env)), ...args.map(argumentOf)];
   }
   const all = { ...headersOf(params), ...headers };
-  const named = [...Object.entries(all), ...new URL(params.url).searchParams];
-  const within = named.flatMap(([name, value]) => secretIn(value, isNameOfSecret(name)));
-  return [...secretsIn(all), ...within, ...Object.values(credential)].filter(isLong);
+  return pairs([...Object.entries(all), ...new URL(params.url).searchParams]);
+}
+
+function pairs(entries: readonly [string, string][]): ParamValue[] {
+  return entries.map(([name, value]) => ({ name, value }));
+}
+
+/** Paths, addresses, packages, sentences and files. */
+const IS_READ = /^[-@./~]|\s|:\/\/|\.\w{1,4}$/;
+
+/** An argument, with the option before it or within it as its name. */
+function argumentOf(arg: string, index: number, all: readonly string[]): ParamValue {
+  const [, own, value = arg] = /^([\w-]+)=(.*)$/s.exec(arg) ?? [];
+  const before = all[index - 1] ?? '';
+  const name = own ?? (before.startsWith('-') ? before : '');
+  return { name, value, isRead: IS_READ.test(value) && !isNameOfSecret(name) };
 }
 
 function isLong({ length }: string): boolean {
   return length >= SHORTEST_SECRET;
 }
 
-/** @param isNamed the value is a secret by its name. Any other one may have some within. */
-function secretIn(value: string, isNamed: boolean): string[] {
-  return [...(isNamed ? partsOfSecret(value) : []), ...namedWithin(value), ...passwordsIn(value)];
+/** What a value's name calls a secret, and what the value itself does. */
+function secretsIn({ name, value }: ParamValue): string[] {
+  return [...secretsInHeaders({ [name]: value }), ...namedWithin(value), ...passwordsIn(value)];
 }
 
 /** Secrets that a text names: `Authorization: Bearer …`, `GITHUB_TOKEN=…`, `?password=…`, `{"apiKey":"…"}`. */
@@ -104,15 +116,6 @@ function assignedIn(text: string): [name: string, text: string][] {
 
 /** In quotes, or to the next space or separator. */
 const VALUE = /^(?:"([^"]*)"|'([^']*)'|((?:(?:bearer|basic|token)\s+)?[^\s"',;&]+))/i;
-
-/** An argument's value, and whether its name, which may be the argument before, calls it a secret. */
-function argumentOf(arg: string, index: number, all: readonly string[]): { isNamed: boolean; value: string } {
-  const [, name = all[index - 1] ?? '', value = arg] = /^([\w-]+)=(.*)$/s.exec(arg) ?? [];
-  return { isNamed: (name.startsWith('-') || value !== arg) && isNameOfSecret(name), value };
-}
-
-/** Paths, addresses, packages and files have to be read in errors. */
-const IS_READ = /^[-@./~]|\s|:\/\/|\.\w{1,4}$/;
 
 /** Passwords of addresses, as they are written there and as a program reads them. An address may name several hosts. */
 function passwordsIn(text: string): string[] {

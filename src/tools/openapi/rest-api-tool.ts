@@ -2,7 +2,7 @@ import { hasCode } from '../../contract/error.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { FunctionDeclaration } from '../../events/content.ts';
 import { guardedStream } from '../../net/guarded-fetch.ts';
-import { secretsIn, withoutSecretsIn } from '../../net/removed-secrets.ts';
+import { secretsInHeaders, withoutSecretsIn } from '../../net/removed-secrets.ts';
 import { digestOf } from '../../protocol/canonical-json.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { compileObjectSchema } from '../../schema/compile-schema.ts';
@@ -266,7 +266,7 @@ export class RestApiTool extends BaseTool {
       context,
     });
     const provided = await this.#provided(context);
-    const secrets = [...security.secrets, ...secretsIn(provided)];
+    const secrets = [...security.secrets, ...secretsInHeaders(provided)];
     const { idempotencyHeader, allow, timeout, maxBytes } = this.#request;
     const isIdempotent = IDEMPOTENT.has(this.endpoint.method) && this.durable.idempotent;
     if (!isIdempotent && context.functionCallId !== undefined) {
