@@ -16,15 +16,16 @@ import { digestOf } from '../../src/protocol/canonical-json.ts';
 import type { AuditEntry, VerifyDecisionInput } from '../../src/protocol/gate.ts';
 import { sha256Digest } from '../../src/protocol/identity.ts';
 import { messageDigest } from '../../src/protocol/message.ts';
+import { VERIFY_DECISION } from '../../src/protocol/names.ts';
 import type { PublicJwk } from '../../src/protocol/public-jwk.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { ForeignWorker } from '../setup/foreign-worker.ts';
+import { GarbageAnswers } from '../setup/garbage-answers.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { isDeep } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
-import { until } from '../setup/until.ts';
 
 /** Which tools have run, and with what. */
 let ran: unknown[] = [];
@@ -61,6 +62,7 @@ const tools = [
     approval: { approvers: ['mira'] },
   }),
 ];
+const answers = new GarbageAnswers();
 const keys = new Map<string, ApproverKey>();
 const warnings: string[] = [];
 let environment: TurnEnvironment;
@@ -77,6 +79,7 @@ beforeAll(async () => {
   const app = new App({ name: 'till', rootAgent, durable: { approval: { issuers } } });
   environment = await openTurnEnvironment({
     apps: [app],
+    workerOptions: { interceptors: { activity: [answers.interceptors] } },
     logger: { warn: (message, more) => void warnings.push(`${message} ${JSON.stringify(more)}`) },
   });
   foreigner = await ForeignWorker.start(environment.temporal);
@@ -558,33 +561,18 @@ describe('whoever has Temporal alone [approval.proven]', () => {
   });
 
   test('has the call end with an error where it answers the check itself', async () => {
-    const liar = await ForeignWorker.start(environment.temporal, {
-      taskQueue: 'holdfast',
-      activities: {
-        'holdfast.verifyDecision': async () => ({
-          ...{ v: 1, counts: true },
-          by: { principal: 'mira', verified: true, channel: 'cli', attestation: crypto.randomUUID() },
-        }),
-      },
-    });
-    try {
-      const [turn, request] = await asks('pay');
-      const { requestId } = request;
-      await until(async () => {
-        const { status } = await turn.handle.describe();
-        if (status.name !== 'RUNNING') return;
-        await turn.handle.signal('confirm', { requestId, confirmed: true, attestation: crypto.randomUUID() });
-        throw new Error('the real worker may have checked it');
-      });
-      const [response] = await turn.responses();
-      expect(response).toHaveProperty('error');
-      expect(ran).toEqual([]);
-      const { row, audit } = await stored(request);
-      expect(row?.status).not.toBe('approved');
-      expect(audit.filter(({ facts }) => facts.verified === true)).toEqual([]);
-      expect(await environment.client.approvals.verifyAudit(turn.names)).toMatchObject({ ok: true });
-    } finally {
-      await liar.close();
-    }
+    const by = { principal: 'mira', verified: true, channel: 'cli', attestation: crypto.randomUUID() };
+    answers.plant(VERIFY_DECISION, { v: 1, counts: true, by });
+    const [turn, request] = await asks('pay');
+    const { requestId } = request;
+    await turn.handle.signal('confirm', { requestId, confirmed: true, attestation: crypto.randomUUID() });
+    const [response] = await turn.responses();
+    expect(answers.given).toBe(1);
+    expect(response).toHaveProperty('error');
+    expect(ran).toEqual([]);
+    const { row, audit } = await stored(request);
+    expect(row?.status).not.toBe('approved');
+    expect(audit.filter(({ facts }) => facts.verified === true)).toEqual([]);
+    expect(await environment.client.approvals.verifyAudit(turn.names)).toMatchObject({ ok: true });
   });
 });
