@@ -190,13 +190,13 @@ function withoutDuplicates(
 function withoutRefused(agent: LlmAgent, group: ToolGroup, warn: (message: string) => void): ToolGroup {
   const { toolset } = group;
   if (toolset === undefined || !givesWay(group)) return group;
+  const { canonicalModel: model } = agent;
   const owner = `agent "${agent.name}"`;
   const tools = group.tools.filter((tool) => {
     try {
       assertNameOf(owner, tool);
-      const declaration = tool._getDeclaration();
-      if (declaration !== undefined)
-        agent.canonicalModel.assertTakes?.({ owner, declarations: [declaration] });
+      const declaration = model.assertTakes && tool._getDeclaration();
+      if (declaration !== undefined) model.assertTakes?.({ owner, declarations: [declaration] });
       return true;
     } catch (error) {
       if (!(error instanceof DefinitionError)) throw error;

@@ -14,7 +14,7 @@ export async function runSuite(...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** What a page says of the suite. */
+/** The scenarios of the suite that a page names. */
 export interface ConformancePage {
   /** Scenarios, revisions and outcomes. */
   rows: (readonly [scenario: string, revision: string, outcome: string])[];

@@ -314,6 +314,7 @@ describe('a secret of a connection that its server tells is not taken in', () =>
           tools: [
             { ...tools[0], description: `Tells, with ${token}.` },
             { name: `bad ${token}`, inputSchema: { type: 'string' } },
+            { ...tools[0], name: `fine_${token}`, description: 'Its name would have to be changed.' },
             {
               name: `worse ${token}`,
               inputSchema: { type: 'object', properties: { a: { $ref: `#/${token}` } } },
@@ -342,7 +343,8 @@ describe('a secret of a connection that its server tells is not taken in', () =>
       const llmRequest = { ...emptyRequest(), contents: [memo] };
       await new LoadMcpResourceTool(toolset).processLlmRequest({ toolContext: contextWith(), llmRequest });
       expect(JSON.stringify(llmRequest)).toContain('it is [removed]');
-      expect(lines).toHaveLength(2);
+      expect(lines).toHaveLength(3);
+      expect(lines.join()).toContain('its name has a secret of the connection');
       expect(leaks(llmRequest, await toolset.listResources(), lines)).toEqual(CLEAN);
     } finally {
       setLogger(logger);

@@ -15,6 +15,7 @@ import {
   serveGateway,
 } from '../../src/gateway/index.ts';
 import { turnIdOf, turnOfId } from '../../src/mcp/turn-answer.ts';
+import type { JsonSchemaObject } from '../../src/schema/compiled-schema.ts';
 import { declinable } from '../../src/schema/declinable-form.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
 import { text } from '../../src/testing/gemini-reply.ts';
@@ -69,28 +70,21 @@ const report = tool({
     return { saved: true };
   },
 });
-const size = tool({
-  name: 'order',
-  description: 'Orders a shirt.',
-  execute: async (_args, context) => ({
-    ordered: await context.requestInput({
-      message: 'Which size?',
-      responseSchema: { type: 'object', properties: { size: { type: 'string' } }, required: ['size'] },
+const asking = (name: string, answer: string, message: string, responseSchema: JsonSchemaObject) =>
+  tool({
+    name,
+    description: 'Asks a person.',
+    execute: async (_args, context) => ({
+      [answer]: await context.requestInput({ message, responseSchema }),
     }),
-  }),
+  });
+const size = asking('order', 'ordered', 'Which size?', {
+  type: 'object',
+  properties: { size: { type: 'string' } },
+  required: ['size'],
 });
-
 const colour = { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] };
-const paint = tool({
-  name: 'paint',
-  description: 'Paints the shirt.',
-  execute: async (_args, context) => ({
-    painted: await context.requestInput({
-      message: 'Which colour?',
-      responseSchema: declinable(colour).schema,
-    }),
-  }),
-});
+const paint = asking('paint', 'painted', 'Which colour?', declinable(colour).schema);
 
 /** Tokens: `ada:run,read,approve`. A proxy may have checked them. */
 const access: Access = {

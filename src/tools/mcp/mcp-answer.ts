@@ -17,7 +17,7 @@ export interface McpAnswer {
   task?: McpTaskReference;
 }
 
-/** What an answer has that goes back to the server as it came: its state, and the keys of its questions. */
+/** Fields of an answer that are sent back as they came: the server's state, and the keys of its questions. */
 export function goesBack(answer: Pick<McpAnswer, 'requestState' | 'inputRequests'>): object {
   const { requestState, inputRequests } = answer;
   return {

@@ -76,7 +76,7 @@ function isLong({ length }: string): boolean {
   return length >= SHORTEST_SECRET;
 }
 
-/** What a value's name calls a secret, and what the value itself does. */
+/** The value itself, if its name is that of a secret, and secrets within the value. */
 function secretsIn({ name, value }: ParamValue): string[] {
   return [...secretsInHeaders({ [name]: value }), ...namedWithin(value), ...passwordsIn(value)];
 }
@@ -135,7 +135,7 @@ interface RemovedFromMessages {
   fromAnswers: () => readonly string[];
 }
 
-/** A message of a server without secrets. It is changed; what goes back to the server as it came is not. */
+/** A message of a server without secrets. It is changed, but for fields that are sent back. */
 export function withoutSecretsInMessage<Message>(
   message: Message,
   { fromErrors, fromAnswers }: RemovedFromMessages,
@@ -160,7 +160,7 @@ function isFailed({ isError, status, result }: Record<string, unknown>): boolean
   return isError === true || status === 'failed' || (isRecord(result) && result.isError === true);
 }
 
-/** Fields that go back to the server. Whoever records one asks {@link tellsSecret} before. */
+/** Fields that are sent back to the server as they came. {@link tellsSecret} checks a field before it is recorded. */
 const GO_BACK = [
   'progressToken',
   'requestId',
@@ -173,7 +173,7 @@ const GO_BACK = [
 function cleaned(value: Record<string, unknown>, secrets: readonly string[]): Record<string, unknown> {
   if (secrets.length === 0) return value;
   const { inputRequests } = value;
-  // Answers go back under the names of their questions.
+  // Answers are sent back under the keys of their questions.
   if (isRecord(inputRequests))
     for (const [key, question] of Object.entries(inputRequests))
       Object.defineProperty(inputRequests, key, { value: withoutSecretsInJson(question, secrets) });
