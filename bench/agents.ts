@@ -123,7 +123,7 @@ async function runOne({ temporal, client }: Setting, kind: Kind, { root, family 
     if (status !== 'completed') throw new Error(`turn ${status}: ${error?.message}`);
     return turn.workflowId;
   }
-  const turn = { calls: 0, parallel: false, resultBytes: 4, write: kind === 'bare+write' };
+  const turn = { calls: 0, parallel: false, resultBytes: 4, writes: kind === 'bare+write' ? 1 : 0 };
   const workflowId = `agents/u/${id}`;
   const args: [BareFamily] = [{ ...family, turn }];
   await temporal.workflow.execute('bareFamily', { workflowId, taskQueue: BARE_QUEUE, args });

@@ -148,7 +148,7 @@ async function parked(count: number): Promise<Decision[]> {
 }
 
 async function bareParked(): Promise<Decision[]> {
-  const turn: BareTurn = { ...shape, write: true };
+  const turn: BareTurn = { ...shape, writes: 1 };
   const handles: WorkflowHandle[] = [];
   for (let n = 0; n < turns; n++) {
     handles.push(

@@ -16,7 +16,8 @@ export interface BareTurn {
   parallel: boolean;
   /** Bytes that each tool returns. */
   resultBytes: number;
-  write: boolean;
+  /** Inserts of each activity, one after another. */
+  writes: number;
   /** Its calls ask no server. */
   local?: boolean;
 }

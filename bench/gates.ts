@@ -92,7 +92,7 @@ async function approved(): Promise<number> {
 }
 
 async function given(kind: 'bare' | 'bare+write'): Promise<number> {
-  const turn: BareTurn = { ...shape, write: kind === 'bare+write' };
+  const turn: BareTurn = { ...shape, writes: kind === 'bare+write' ? 1 : 0 };
   const workflowId = `gates/u/${randomUUID()}`;
   const handle = await setting.temporal.workflow.start('waitingTurn', {
     workflowId,

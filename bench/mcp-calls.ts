@@ -15,14 +15,16 @@ import { median, table } from './statistics.ts';
 
 /**
  * A call of an MCP server in a turn, against a bare workflow on the same Temporal server whose activity calls the same MCP server by the
- * bare client, on a connection that it keeps. `bare+write` does one insert beside each activity, as in turn.ts. In `bare local` and
+ * bare client, on a connection that it keeps. `bare+write` does one insert beside each activity, as in turn.ts. `bare+2 writes` does two,
+ * as many statements as the ledger has: the least that a record of the start and the end of each activity costs. In `bare local` and
  * `local tool` the tool answers in the worker, without a server: the rest of `bare` and `holdfast` is the call of the server.
  *
  * The marginal cost of a call is that of a turn with `MORE` calls less that of a turn with one, divided by the difference: the start and
  * the end of the turn, which turn.ts measures, are in neither. A call one after another has its model step with it, on both sides. The
  * ratio of a round compares runs that followed each other; the table has the medians of the rounds.
  */
-const KINDS = ['bare', 'bare+write', 'holdfast', 'bare local', 'local tool'] as const;
+const KINDS = ['bare', 'bare+write', 'bare+2 writes', 'holdfast', 'bare local', 'local tool'] as const;
+const WRITES: Partial<Record<Kind, number>> = { 'bare+write': 1, 'bare+2 writes': 2 };
 type Kind = (typeof KINDS)[number];
 
 const MORE = 11;
@@ -85,6 +87,7 @@ async function costsOf(setting: Setting, rounds: number): Promise<string> {
       'of one alone: ours/bare',
       'ours/bare',
       'ours/write',
+      '2 writes/bare',
       `<= ${REACH} of bare`,
       'of the server: ours - bare',
     ],
@@ -104,8 +107,8 @@ async function costsOf(setting: Setting, rounds: number): Promise<string> {
         more[kind].push((many - one) / (MORE - 1));
       }
     }
-    const ratio = (of: Record<Kind, number[]>, to: Kind) =>
-      median(of.holdfast.map((ms, pair) => ms / (of[to][pair] ?? Number.NaN)));
+    const ratio = (of: Record<Kind, number[]>, to: Kind, kind: Kind = 'holdfast') =>
+      median(of[kind].map((ms, pair) => ms / (of[to][pair] ?? Number.NaN)));
     const at = (kind: Kind, pair: number) => more[kind][pair] ?? Number.NaN;
     const measured = ratio(more, 'bare');
     rows.push([
@@ -114,6 +117,7 @@ async function costsOf(setting: Setting, rounds: number): Promise<string> {
       ratio(alone, 'bare').toFixed(2),
       measured.toFixed(2),
       ratio(more, 'bare+write').toFixed(2),
+      ratio(more, 'bare', 'bare+2 writes').toFixed(2),
       measured <= REACH ? 'reached' : 'missed',
       median(
         more.holdfast.map(
@@ -171,7 +175,14 @@ async function timeOfCalls(call: () => Promise<unknown>): Promise<number> {
 }
 
 function ofEachKind(): Record<Kind, number[]> {
-  return { bare: [], 'bare+write': [], holdfast: [], 'bare local': [], 'local tool': [] };
+  return {
+    bare: [],
+    'bare+write': [],
+    'bare+2 writes': [],
+    holdfast: [],
+    'bare local': [],
+    'local tool': [],
+  };
 }
 
 async function timeOf(
@@ -187,7 +198,7 @@ async function timeOf(
 async function runOne(
   { temporal, client }: Setting,
   kind: Kind,
-  shape: Omit<BareTurn, 'write' | 'local'>,
+  shape: Omit<BareTurn, 'writes' | 'local'>,
 ): Promise<void> {
   const sessionId = randomUUID();
   if (kind === 'holdfast' || kind === 'local tool') {
@@ -199,7 +210,7 @@ async function runOne(
     if (status !== 'completed') throw new Error(`turn ${status}: ${error?.message}`);
     return;
   }
-  const turn: BareTurn = { ...shape, write: kind === 'bare+write', local: kind === 'bare local' };
+  const turn: BareTurn = { ...shape, writes: WRITES[kind] ?? 0, local: kind === 'bare local' };
   const workflowId = `outside/u/${sessionId}`;
   await temporal.workflow.execute('bareTurn', { workflowId, taskQueue: BARE_QUEUE, args: [turn] });
 }

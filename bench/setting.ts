@@ -80,7 +80,9 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
   const native = await NativeConnection.connect(temporal.connectionOptions);
   const client = new Client({ connection, namespace: temporal.namespace });
   const write = async (turn: BareTurn, body: string) => {
-    if (turn.write) await sql`insert into bench_writes (body) values (${body})`.execute(store.db);
+    for (let written = 0; written < turn.writes; written += 1) {
+      await sql`insert into bench_writes (body) values (${body})`.execute(store.db);
+    }
     return body;
   };
   const bare = await Worker.create({

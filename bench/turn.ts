@@ -127,7 +127,7 @@ async function runOne({ temporal, client }: Setting, kind: Kind, shape: TurnShap
     if (status !== 'completed') throw new Error(`turn ${status}: ${error?.message}`);
     return turn.workflowId;
   }
-  const turn: BareTurn = { ...shape, write: kind === 'bare+write' };
+  const turn: BareTurn = { ...shape, writes: kind === 'bare+write' ? 1 : 0 };
   const workflowId = `bench/u/${id}`;
   await temporal.workflow.execute('bareTurn', { workflowId, taskQueue: BARE_QUEUE, args: [turn] });
   return workflowId;
