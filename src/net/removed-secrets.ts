@@ -2,21 +2,29 @@
 export const REMOVED = '[removed]';
 /** Shorter texts are in any answer by chance. */
 const SHORTEST_SECRET = 4;
+const SHORTEST_COOKIE = 8;
 /** In bytes that are no text. */
 const SHORTEST_IN_BYTES = 8;
-/** Characters that one character of a secret becomes, at most: of three bytes in an address. */
-const LONGEST_FORM = 9;
+/** Characters that one character of a secret becomes, at most: a number with zeros before it in HTML. */
+const LONGEST_FORM = 16;
 
-/** Names of headers whose values are secrets. */
+/** Names of headers whose values are secrets: `Authorization`, no author; `API_KEY`, no Keycloak. */
 const SECRET_HEADER =
-  /auth|key|token|secret|cookie|session|signature|passw|passphrase|credential|(?:^|[_-])pa(?:t|ss)(?:[_-]|$)|[_-]pwd(?:[_-]|$)/i;
+  /auth(?!or(?!i[sz]))|key(?!cloak|board|word|space)|token|secret|cookie|session|signature|passw|passphrase|credential|(?:^|[_-])pa(?:t|ss)(?:[_-]|$)|[_-]pwd(?:[_-]|$)/i;
 
 /** The values among an app's own headers that must not be told. */
 export function secretsInHeaders(headers: Readonly<Record<string, string>> = {}): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
     if (!isNameOfSecret(name)) return [];
-    return /cookie/i.test(name) ? [value, ...value.split(';').map(valueOfCookie)] : partsOfSecret(value);
+    return /cookie/i.test(name)
+      ? [value, ...value.split(';').map(valueOfCookie).filter(isLongCookie)]
+      : partsOfSecret(value);
   });
+}
+
+/** A shorter one is a setting: a language, a size of pages. */
+function isLongCookie({ length }: string): boolean {
+  return length >= SHORTEST_COOKIE;
 }
 
 function valueOfCookie(pair: string): string {
@@ -35,9 +43,13 @@ export function partsOfSecret(secret: string): string[] {
   return [secret, rest, pair, pair.slice(pair.indexOf(':') + 1)];
 }
 
+/** Names of what is said about a secret, and of keys that open nothing. */
+const NO_SECRET =
+  /(?:auth|key|token|session|cookie)s?[_-]?(?:type|mode|method|ur[il]|host|port|path|file|dir)$|(?:primary|foreign|partition|sort|public)[_-]?key/i;
+
 /** Whether a name is one of secrets: of a header, or of an argument of a program. */
 export function isNameOfSecret(name: string): boolean {
-  return SECRET_HEADER.test(name);
+  return SECRET_HEADER.test(name) && !NO_SECRET.test(name);
 }
 
 /** A text without secrets: as they are, and as JSON, addresses and HTML of other programs write them. */
@@ -160,7 +172,7 @@ function formsOf(character: string, ofBytes: boolean): string {
   const forms = [
     units.map((unit) => `\\\\u${anyCase(unit.toString(16).padStart(4, '0'))}`).join(''),
     [...bytes].map((byte) => `%${anyCase(byte.toString(16).padStart(2, '0'))}`).join(''),
-    `&#(?:${code}|[xX]${anyCase(code.toString(16))});`,
+    `&#(?:0{0,6}${code}|[xX]0{0,6}${anyCase(code.toString(16))});`,
     ...(IN_JSON[character] ?? []),
     ...(IN_HTML[character] ?? []),
     ...(character === ' ' ? ['\\+'] : []),

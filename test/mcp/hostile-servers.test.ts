@@ -11,6 +11,7 @@ import type { McpToolOptions } from '../../src/tools/mcp/mcp-tool.ts';
 import { MCPToolset, type MCPToolsetOptions } from '../../src/tools/mcp/mcp-toolset.ts';
 import { withConfirmation } from '../../src/tools/with-confirmation.ts';
 import { callOf, contextWith, emptyRequest } from '../definitions/tool-context.ts';
+import { longestPause } from '../setup/longest-pause.ts';
 import { until } from '../setup/until.ts';
 import { type RawAnswer, type RawServer, startRawServer, stdioProgram } from './raw-server.ts';
 
@@ -538,6 +539,25 @@ describe('connections', () => {
   });
 });
 
+test('a header that params and options name in different letters is sent once, and the option counts [mcp.pool]', async () => {
+  const seen = new Set<string>();
+  const server = await startRawServer({
+    'tools/list': (response: ServerResponse, id: unknown) => {
+      seen.add(String(response.req.headers.authorization));
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result: { tools: [] } }));
+    },
+  });
+  opened.push(server);
+  const header = { Authorization: 'Bearer of-the-app' };
+  const params = { type: 'StreamableHTTPConnectionParams', url: server.url, header } as const;
+  const options = { headers: () => ({ AUTHORIZATION: 'Bearer of-the-user' }) };
+  const toolset = new MCPToolset(params, [], undefined, options);
+  opened.push({ [Symbol.asyncDispose]: () => toolset.close() });
+  await toolset.getTools();
+  expect([...seen]).toEqual(['Bearer of-the-user']);
+});
+
 test('a stream of the server is opened again with the newest headers of its principal [mcp.pool]', async () => {
   const seen: string[] = [];
   let token = 1;
@@ -819,4 +839,23 @@ describe('a secret is in no error where a server', () => {
     expect(message).toContain('it said: ');
     expect(message).not.toMatch(/CRET/);
   });
+});
+
+test('a list of many large schemas lets turns go on while it is read, and ends where there are too many [mcp.hostile]', async () => {
+  const properties = Object.fromEntries(
+    Array.from({ length: 400 }, (_, index) => [`p${index}`, { type: 'string' }]),
+  );
+  const large = (_: unknown, index: number) => ({
+    name: `large_${index}`,
+    inputSchema: { type: 'object', properties },
+  });
+  const { toolset } = await open(listed(...Array.from({ length: 60 }, large)));
+  const pause = await longestPause(async () => expect(await toolset.getTools()).toHaveLength(60));
+  expect(pause).toBeLessThan(1_500);
+
+  const told = { type: 'object', properties: { a: { enum: ['x'.repeat(60_000)] } } };
+  const long = (_: unknown, index: number) => ({ name: `long_${index}`, inputSchema: told });
+  const { toolset: other } = await open(listed(...Array.from({ length: 40 }, long)));
+  const lines = await lineOf(async () => expect(await other.getTools()).toHaveLength(34));
+  expect(lines.join('\n')).toMatch(/the tool "long_34" .* is left out: .* so are all after it/);
 });

@@ -97,6 +97,8 @@ describe('a secret of a connection that its server tells is not taken in', () =>
           MONGO: `mongodb://desk:${token}@one:27017,two:27017/desk`,
           JDBC: `jdbc:postgresql://db.example/desk?user=desk&password=${token}`,
           MYSQL_PWD: token,
+          MSSQL: `Server=db;Uid=sa;Pwd=${token};Encrypt=yes`,
+          ODBC: `Uid=sa;Password=a,${token}&b;Encrypt=yes`,
           MAILS: `smtp://me@desk.example:${token}@mail.desk.example`,
           STORE: `postgres://desk:p@ss-${token}@db.example/desk`,
           ACCOUNT: JSON.stringify({
@@ -147,6 +149,37 @@ describe('a secret of a connection that its server tells is not taken in', () =>
     );
     expect(await called(toolset)).toEqual({ output: '{"content":"ok","is":true}, tested' });
     expect((await toolset.getTools()).map(({ name }) => name)).toEqual(['content_find']);
+  });
+
+  test('and not names that only sound like one of a secret, nor what follows a switch [mcp.secrets]', async () => {
+    const program = stdioProgram(`
+      'tools/list': (say) => say({ result: { tools: ${JSON.stringify(tools)} } }),
+      'tools/call': (say) =>
+        say({ result: { content: [], structuredContent: { env: process.env, args: process.argv.slice(1) } } }),
+    `);
+    const env = {
+      GIT_AUTHOR_NAME: 'Ada Lovelace',
+      AUTH_TYPE: 'password',
+      API_KEY_FILE: '/run/secrets/key',
+      KEYCLOAK_REALM: 'employees',
+      PRIMARY_KEY: 'customer_id',
+    };
+    const args = ['-e', program, '--', '--no-auth', '/srv/docs', '--skip-token-check', 'customers'];
+    const serverParams = { command: process.execPath, args, env };
+    const toolset = new MCPToolset({ type: 'StdioConnectionParams', serverParams });
+    opened.push({ [Symbol.asyncDispose]: () => toolset.close() });
+    expect(await called(toolset)).toMatchObject({
+      output: { env, args: ['--no-auth', '/srv/docs', '--skip-token-check', 'customers'] },
+    });
+  });
+
+  test('with an apostrophe, as PHP writes it [mcp.secrets]', async () => {
+    const content = [{ type: 'text', text: `it&#039;s-${token} or it&#x0027;s-${token}` }];
+    const toolset = await open(
+      { 'tools/call': { content } },
+      { headers: () => ({ 'x-api-key': `it's-${token}` }) },
+    );
+    expect(await called(toolset)).toEqual({ output: '[removed] or [removed]' });
   });
 
   test.each([

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { OpenAPIToolset } from '../../src/tools/openapi/openapi-toolset.ts';
 import type { OpenAPIToolsetOptions } from '../../src/tools/openapi/toolset-options.ts';
 import { callOf, contextWith } from '../definitions/tool-context.ts';
+import { longestPause } from '../setup/longest-pause.ts';
 import { serveApi } from './api-server.ts';
 
 const api = await serveApi();
@@ -100,3 +101,33 @@ describe('what servers send', () => {
     expect(await answerOf('text/plain; charset=klingon', 'café')).toBe('café');
   });
 });
+
+test.each([
+  ['alone', {}],
+  ['with words beside each reference', { description: 'd' }],
+])(
+  'a large definition that a small document names very often holds nobody up: %s [openapi.documents]',
+  async (_, beside) => {
+    const properties = Object.fromEntries(
+      Array.from({ length: 1_000 }, (__, index) => [
+        `p${index}`,
+        { $ref: '#/components/schemas/B', ...beside },
+      ]),
+    );
+    const extensions = Object.fromEntries(Array.from({ length: 2_000 }, (__, index) => [`x-${index}`, 1]));
+    const content = { 'application/json': { schema: { type: 'object', properties } } };
+    const specDict = {
+      openapi: '3.1.0',
+      info: { title: 't', version: '1' },
+      servers: [{ url: api.origin }],
+      paths: { '/a': { post: { operationId: 'op', requestBody: { content } } } },
+      components: { schemas: { B: { type: 'string', ...extensions } } },
+    };
+    const toolset = new OpenAPIToolset({ specDict, allow: [api.host] });
+    const pause = await longestPause(async () => {
+      const [tool] = await toolset.getTools();
+      expect(tool?.name).toBe('op');
+    });
+    expect(pause).toBeLessThan(2_500);
+  },
+);

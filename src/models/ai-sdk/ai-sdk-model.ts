@@ -60,6 +60,9 @@ const MOST_BYTES = 128 * 1024 * 1024;
 /** Milliseconds: with more a timer ends at once. */
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
+/** The newest secrets of headers that are kept: those of all requests under way. */
+const MOST_SECRETS = 500;
+
 /** Milliseconds that a failure waits for headers, whose secrets it must not tell. */
 const LONGEST_SIGN_IN = 1_000;
 
@@ -85,7 +88,7 @@ export class AiSdkModel extends BaseLlm {
   readonly #params: AiSdkModelParams;
   readonly #named: NamedModel | undefined;
   readonly #warned = new Set<string>();
-  /** Values of headers that the provider package has sent. */
+  /** Values of headers that the provider package has sent, the newest last. */
   readonly #secrets = new Set<string>();
   #loaded: AiSdkLanguageModel | undefined;
 
@@ -215,7 +218,12 @@ export class AiSdkModel extends BaseLlm {
   /** Models think longer than Node's fetch waits, and only here the key is seen that the package has found. */
   readonly #fetch: typeof fetch = async (input, init) => {
     const headers = Object.fromEntries(new Headers(init?.headers));
-    for (const secret of secretsInHeaders(headers)) this.#secrets.add(secret);
+    for (const secret of secretsInHeaders(headers)) {
+      this.#secrets.delete(secret);
+      this.#secrets.add(secret);
+    }
+    // Some packages sign each request anew.
+    for (const oldest of [...this.#secrets].slice(0, -MOST_SECRETS)) this.#secrets.delete(oldest);
     return boundedResponse(await patientFetch(input as string, init), MOST_BYTES, () => {
       const message = `The model's answer has more than ${MOST_BYTES} bytes.`;
       return new ModelError({ kind: 'bad_request', message });

@@ -2,6 +2,7 @@ import { isRecord } from '../../protocol/json.ts';
 import { excerpt } from '../../protocol/visible-text.ts';
 import { thrownField } from '../../schema/thrown-message.ts';
 import { type FailedCall, ModelError, type ModelErrorKind, toModelError } from '../model-errors.ts';
+import { redactSecrets } from '../provider-error.ts';
 
 /** Facts of a failed call of an AI SDK model. */
 export interface FailedAiSdkCall {
@@ -15,6 +16,8 @@ export interface FailedAiSdkCall {
 }
 
 const LONGEST_BODY = 1_000;
+/** Characters of an answer that are searched for secrets. */
+const LONGEST_SEARCHED = 64 * 1024;
 
 /** Classes of errors by the names that the AI SDK has for them. https://ai-sdk.dev/docs/reference/ai-sdk-errors */
 const KINDS: Record<string, ModelErrorKind> = {
@@ -71,13 +74,13 @@ export function failureOf(error: unknown, call: FailedAiSdkCall): ModelError {
   if (status !== undefined) {
     const headers = headersOf(thrownField(error, 'responseHeaders'));
     if (isUsedUp(error)) headers.set('x-should-retry', 'false');
-    return toModelError(new Error(wordsOf(error)), { ...facts, response: { status, headers } });
+    return toModelError(new Error(wordsOf(error, secrets)), { ...facts, response: { status, headers } });
   }
   const kind = KINDS[name];
   if (kind !== undefined) return toModelError(error, { ...facts, kind });
   // Provider packages wrap failures of the connection, and say so.
   const isNetwork = thrownField(error, 'isRetryable') === true;
-  const thrown = error instanceof Error ? error : new Error(wordsOf(error));
+  const thrown = error instanceof Error ? error : new Error(wordsOf(error, secrets));
   return toModelError(thrown, isNetwork ? { ...facts, progress: 'answering' } : facts);
 }
 
@@ -114,7 +117,7 @@ function headersOf(given: unknown): Headers {
   return headers;
 }
 
-function wordsOf(error: unknown): string {
+function wordsOf(error: unknown, secrets: readonly string[]): string {
   const inner = thrownField(error, 'error');
   const message =
     thrownField(error, 'message') ??
@@ -123,7 +126,9 @@ function wordsOf(error: unknown): string {
   const said = typeof message === 'string' ? message : '';
   const body = thrownField(error, 'responseBody');
   if (typeof body !== 'string' || body === '' || (said !== '' && body.includes(said))) return said;
-  return said === '' ? excerpt(body, LONGEST_BODY) : `${said}: ${excerpt(body, LONGEST_BODY)}`;
+  // Cut afterwards: half a secret is not found.
+  const told = excerpt(redactSecrets(body.slice(0, LONGEST_SEARCHED), secrets), LONGEST_BODY);
+  return said === '' ? told : `${said}: ${told}`;
 }
 
 function adviceOf({ provider, keyVariable }: FailedAiSdkCall): NonNullable<FailedCall['advice']> {

@@ -162,7 +162,15 @@ export function timeoutOf({ timeout = DEFAULT_TIMEOUT }: MCPConnectionParams): n
 /** Headers that a server gets with each request. */
 export function headersOf(params: StreamableHTTPConnectionParams): Record<string, string> {
   const { header = {}, transportOptions } = params;
-  return { ...(header as Record<string, string>), ...transportOptions?.requestInit?.headers };
+  return mergedHeaders(header as Record<string, string>, transportOptions?.requestInit?.headers);
+}
+
+/** Headers by their names in small letters: the last value of a name counts, however it is written. */
+export function mergedHeaders(
+  ...all: (Readonly<Record<string, string>> | undefined)[]
+): Record<string, string> {
+  const named = all.flatMap((headers) => Object.entries(headers ?? {}));
+  return Object.fromEntries(named.map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 /** Headers that carry a credential: a token, name and password, or an API key under the name that its scheme says. */

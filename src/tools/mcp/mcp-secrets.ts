@@ -64,11 +64,14 @@ function pairs(entries: readonly [string, string][]): ParamValue[] {
 /** Paths, addresses, packages, sentences and files. */
 const IS_READ = /^[-@./~]|\s|:\/\/|\.\w{1,4}$/;
 
+/** Options that no value follows. */
+const SWITCH = /^--?(?:no|allow|disable|enable|skip|without)-/i;
+
 /** An argument, with the option before it or within it as its name. */
 function argumentOf(arg: string, index: number, all: readonly string[]): ParamValue {
   const [, own, value = arg] = /^([\w-]+)=(.*)$/s.exec(arg) ?? [];
   const before = all[index - 1] ?? '';
-  const name = own ?? (before.startsWith('-') ? before : '');
+  const name = own ?? (before.startsWith('-') && !SWITCH.test(before) ? before : '');
   return { name, value, isRead: IS_READ.test(value) && !isNameOfSecret(name) };
 }
 
@@ -86,8 +89,13 @@ function namedWithin(text: string): string[] {
   const json = parsedJson(text);
   const named = typeof json === 'object' && json !== null ? textsIn(json) : assignedIn(text);
   return named.flatMap(([name, value]) =>
-    isNameOfSecret(name) && !PUBLIC_ADDRESS.test(value) ? partsOfSecret(value) : [],
+    isKeywordOfSecret(name) && !PUBLIC_ADDRESS.test(value) ? partsOfSecret(value) : [],
   );
+}
+
+/** Within a value `Pwd` is a password. As the name of a variable it is the folder. */
+function isKeywordOfSecret(name: string): boolean {
+  return isNameOfSecret(name) || /^pwd$/i.test(name);
 }
 
 /** `token_uri` is the place where a token is had. */
@@ -106,10 +114,17 @@ function textsIn(json: object): [name: string, text: string][] {
 }
 
 function assignedIn(text: string): [name: string, text: string][] {
-  return [...text.matchAll(/(?<![\w-])([\w-]+)["']?\s*[:=]\s*/g)].map(
-    ({ 0: { length }, 1: name = '', index }) => {
-      const value = isNameOfSecret(name) ? VALUE.exec(text.slice(index + length)) : undefined;
-      return [name, value?.slice(1).find((each) => each !== undefined) ?? ''];
+  return [...text.matchAll(/(?<![\w-])([\w-]+)["']?\s*[:=]\s*/g)].flatMap(
+    ({ 0: { length }, 1: name = '', index }): [name: string, text: string][] => {
+      if (!isKeywordOfSecret(name)) return [];
+      const rest = text.slice(index + length);
+      const value = VALUE.exec(rest)?.slice(1);
+      const [inList = ''] = rest.split(';', 1);
+      return [
+        [name, value?.find((each) => each !== undefined) ?? ''],
+        // In a connection string a value ends at the semicolon, whatever else it has.
+        ...(rest.includes(';') ? [[name, inList.trim()] as [string, string]] : []),
+      ];
     },
   );
 }

@@ -7,6 +7,7 @@ import type { ReadonlyContext } from '../readonly-context.ts';
 import {
   checkedConnectionParams,
   type MCPConnectionParams,
+  mergedHeaders,
   type OpenMcpConnection,
 } from './connection-params.ts';
 import type { McpSession } from './mcp-answer.ts';
@@ -151,7 +152,7 @@ export class MCPSessionManager {
     work: (connection: MCPConnection) => Promise<T>,
     { credential = {}, session }: McpUse = {},
   ): Promise<T> {
-    const headers = { ...(await this.#options.headers?.(context)), ...credential };
+    const headers = mergedHeaders(await this.#options.headers?.(context), credential);
     const key = shortDigest(JSON.stringify([this.principalOf(context), credential, session?.id]));
     const asking = { headers, secrets: secretsOfAnswers(this.params, headers, credential) };
     return await this.#work.run(asking, () => this.#used(key, work, { asking, session }));

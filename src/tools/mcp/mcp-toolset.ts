@@ -11,6 +11,7 @@ import { OptionReader } from '../../schema/option-reader.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
 import type { BaseTool } from '../base-tool.ts';
 import { BaseToolset, FAILURE_LASTS, passes, type ToolPredicate } from '../base-toolset.ts';
+import { inSlices } from '../in-slices.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import { isToolName } from '../tool-name.ts';
 import { checkedConnectionParams, type MCPConnectionParams, shownServer } from './connection-params.ts';
@@ -66,8 +67,9 @@ const ANY_TOOL: McpToolDefinition = { name: 'any_tool', inputSchema: { type: 'ob
 const LONGEST_NAME = 64;
 /** Characters of a server's name of a tool in a warning. */
 const LONGEST_SHOWN = 100;
-/** Tools of the newest lists that are kept: principals may be told different ones. */
-const MOST_MADE = 5_000;
+/** Characters of the schemas of a list that are compiled, and of those of the newest lists that are kept: principals may be told different ones. */
+const MOST_SCHEMAS = 2 * 1024 * 1024;
+const MOST_KEPT = 2 * MOST_SCHEMAS;
 
 /**
  * The tools of an MCP server, over standard input and output or Streamable HTTP. Connected when needed; one connection for each principal
@@ -85,9 +87,9 @@ export class MCPToolset extends BaseToolset {
   readonly #sessions: MCPSessionManager;
   readonly #server: string;
   /** Tools of lists, by their digests; the newest last. */
-  readonly #made = new Map<string, MCPTool | undefined>();
+  readonly #made = new Map<string, MadeTool>();
   /** Each step and each call asks for the tools; a connection tells the same list until it asks its server again. */
-  readonly #ofList = new WeakMap<readonly McpToolDefinition[], readonly MCPTool[]>();
+  readonly #ofList = new WeakMap<readonly McpToolDefinition[], Promise<readonly MCPTool[]>>();
   /** Names whose tools are missing. */
   readonly #missing = new Set<string>();
   /** Why a principal has no list for now. */
@@ -117,8 +119,9 @@ export class MCPToolset extends BaseToolset {
   /** @throws McpUnavailable, McpRefused */
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
     const listed = await this.#listed(context);
-    const made = this.#ofList.get(listed) ?? this.#toolsOf(listed);
-    this.#ofList.set(listed, made);
+    const making = this.#ofList.get(listed) ?? inSlices(this.#toolsOf(listed));
+    this.#ofList.set(listed, making);
+    const made = await making;
     return context === undefined ? [...made] : made.filter((tool) => this.isToolSelected(tool, context));
   }
 
@@ -182,22 +185,44 @@ export class MCPToolset extends BaseToolset {
     }
   }
 
-  #toolsOf(listed: readonly McpToolDefinition[]): MCPTool[] {
+  /** Pauses at each tool: a server may list a thousand, and turns of others go on meanwhile. */
+  *#toolsOf(listed: readonly McpToolDefinition[]): Generator<undefined, MCPTool[]> {
     const tools: MCPTool[] = [];
     const taken = new Set<string>();
+    let size = 0;
     for (const definition of listed) {
       const name = nameFor(definition.name, this.prefix);
       if (taken.has(name)) continue;
       taken.add(name);
       const digest = digestOf([name, definition]);
-      const tool = this.#made.has(digest) ? this.#made.get(digest) : this.#newTool(name, definition);
+      const { inputSchema, outputSchema } = definition;
+      const own = JSON.stringify([inputSchema, outputSchema]).length;
+      size += own;
+      if (size > MOST_SCHEMAS) {
+        this.#warn(
+          definition.name,
+          `with it the schemas of the server's tools have more than ${MOST_SCHEMAS} characters; so are all after it`,
+        );
+        break;
+      }
+      const made = this.#made.get(digest) ?? { tool: this.#newTool(name, definition), size: own };
       this.#made.delete(digest);
-      this.#made.set(digest, tool);
-      if (tool !== undefined) tools.push(tool);
+      this.#made.set(digest, made);
+      if (made.tool !== undefined) tools.push(made.tool);
+      yield;
     }
-    for (const oldest of [...this.#made.keys()].slice(0, -MOST_MADE)) this.#made.delete(oldest);
+    this.#forgetOldest();
     this.#warnOfMissing(listed);
     return tools;
+  }
+
+  #forgetOldest(): void {
+    let kept = [...this.#made.values()].reduce((sum, { size }) => sum + size, 0);
+    for (const [digest, { size }] of this.#made) {
+      if (kept <= MOST_KEPT) return;
+      this.#made.delete(digest);
+      kept -= size;
+    }
   }
 
   /** Options and filters name tools that a server may not have, or not any more. Told once. */
@@ -227,11 +252,14 @@ export class MCPToolset extends BaseToolset {
         this.#optionsOf(definition),
       );
     } catch (error) {
-      getLogger().warn(
-        `the tool ${JSON.stringify(visibleExcerpt(definition.name, LONGEST_SHOWN))} of the MCP server ${this.#server} is left out: ${thrownMessage(error)}`,
-      );
+      this.#warn(definition.name, thrownMessage(error));
       return undefined;
     }
+  }
+
+  #warn(tool: string, why: string): void {
+    const shown = JSON.stringify(visibleExcerpt(tool, LONGEST_SHOWN));
+    getLogger().warn(`the tool ${shown} of the MCP server ${this.#server} is left out: ${why}`);
   }
 
   /** A wrong option would leave the server's tools out, and be told only once they are listed. */
@@ -267,6 +295,13 @@ export class MCPToolset extends BaseToolset {
     const own = Object.hasOwn(tools, name) ? tools[name] : {};
     return { ...(trustAnnotations ? looser : {}), ...defaults, ...tighter, ...own };
   }
+}
+
+interface MadeTool {
+  /** Undefined for one that can't be used. */
+  tool: MCPTool | undefined;
+  /** Characters of its schemas. */
+  size: number;
 }
 
 /** A name that models take, of which a call of the server's own name is made. */

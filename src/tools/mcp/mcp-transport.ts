@@ -2,7 +2,7 @@ import type { Transport } from '@modelcontextprotocol/client';
 import { boundedResponse } from '../../net/bounded-response.ts';
 import { patientFetch } from '../../net/patient-fetch.ts';
 import { defined } from '../../protocol/json.ts';
-import { headersOf, type OpenMcpConnection } from './connection-params.ts';
+import { headersOf, mergedHeaders, type OpenMcpConnection } from './connection-params.ts';
 import { STREAM_ENDED } from './mcp-errors.ts';
 
 /** Characters of a program's standard error that are kept: far more than an error tells, so that no secret there is cut. */
@@ -47,7 +47,7 @@ export async function transportOf({
       : defined({ sessionId: session.id, protocolVersion: session.protocolVersion })),
     reconnectionScheduler: slower(),
     fetch: async (url, init) => {
-      const all = new Headers({ ...fixed, ...headers() });
+      const all = new Headers(mergedHeaders(fixed, headers()));
       for (const [name, value] of new Headers(init?.headers)) all.set(name, value);
       return boundedResponse(
         await patientFetch(url, { ...init, headers: all }),

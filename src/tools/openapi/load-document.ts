@@ -5,9 +5,9 @@ import { HoldfastError } from '../../contract/error.ts';
 import { guardedFetch } from '../../net/guarded-fetch.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
+import { inSlices } from '../in-slices.ts';
 import type { DocumentThreadData, DocumentThreadMessage } from './document-thread.ts';
 import type { ExternalPlace } from './external-documents.ts';
-import { inSlices } from './in-slices.ts';
 import {
   DocumentProblem,
   type OperationObject,

@@ -7,9 +7,9 @@ import { didYouMean } from '../../schema/known-fields.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
 import type { BaseTool } from '../base-tool.ts';
 import { BaseToolset, FAILURE_LASTS } from '../base-toolset.ts';
+import { inSlices } from '../in-slices.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import type { OperationSecurity, SchemeCredential } from './api-security.ts';
-import { inSlices } from './in-slices.ts';
 import {
   type DocumentSource,
   type LoadedDocument,
@@ -247,7 +247,10 @@ export class OpenAPIToolset extends BaseToolset {
       if (error instanceof DocumentProblem)
         throw new DefinitionError({ owner, problem: `${error.message}${wayOut}` }, { cause: error });
       if (error instanceof RangeError) {
-        throw new DefinitionError({ owner, problem: `it is nested too deeply${wayOut}` }, { cause: error });
+        throw new DefinitionError(
+          { owner, problem: `it is nested too deeply, or too large${wayOut}` },
+          { cause: error },
+        );
       }
       if (error instanceof DefinitionError) {
         const advice = error.cause instanceof DocumentProblem ? wayOut : '';

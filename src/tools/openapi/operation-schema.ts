@@ -34,6 +34,10 @@ const MOST_BYTES = 16 * 1024;
 const MOST_REFERENCES = 50;
 /** Parts of `allOf` that are looked at, of one operation. */
 const MOST_PARTS = 5_000;
+/** Properties of one object, with those of the other side of a call. */
+const MOST_PROPERTIES = 3_000;
+/** Keywords of references and parts that are put together, of one operation. */
+const MOST_MERGED = 50_000;
 /** With less depth than this, cyclic references are left open. */
 const CYCLES_FROM = 12;
 
@@ -127,6 +131,7 @@ class SchemaReader {
   #schemas = 0;
   #references = 0;
   #parts = 0;
+  #mergedKeywords = 0;
 
   constructor(definitions: Definitions, side: SchemaSide, detail: Detail) {
     this.#target = definitions;
@@ -189,9 +194,18 @@ class SchemaReader {
       const { $ref, ...beside } = schema;
       if (links > 20 || path.includes($ref)) return { schema: {}, path };
       path = [...path, $ref];
-      schema = { ...this.#asSchema(this.#target($ref)), ...beside };
+      const target = this.#asSchema(this.#target($ref));
+      const isAlone = Object.keys(beside).length === 0;
+      if (!isAlone) this.#countMerged(target);
+      schema = isAlone ? target : { ...target, ...beside };
     }
     return { schema, path };
+  }
+
+  /** @throws RangeError for a document that has a large definition put together very often. */
+  #countMerged(schema: Schema): void {
+    this.#mergedKeywords += Object.keys(schema).length;
+    if (this.#mergedKeywords > MOST_MERGED) throw new RangeError('too much to put together');
   }
 
   #asSchema(given: unknown): Schema {
@@ -219,6 +233,7 @@ class SchemaReader {
     const properties = new Map<string, unknown>();
     const required = new Set<unknown>();
     for (const part of parts) {
+      if (part !== undefined) this.#countMerged(part);
       if (
         part === undefined ||
         !Object.keys(part).every((key) => OBJECT_KEYWORDS.has(key) || key.startsWith('x-'))
@@ -278,6 +293,7 @@ class SchemaReader {
   ): void {
     const { properties, additionalProperties, required } = schema;
     if (isRecord(properties)) {
+      if (Object.keys(properties).length > MOST_PROPERTIES) throw new RangeError('too much to tell');
       const told = Object.entries(properties).filter(([, member]) => !this.#isOfOtherSide(member, path));
       clean.properties = Object.fromEntries(told.map(([name, member]) => [name, inner(member)]));
       const names = new Set(told.map(([name]) => name));

@@ -117,7 +117,7 @@ function emptyResult(
 ): Record<string, unknown> {
   const told = TOLD_HEADERS.flatMap((name) => {
     const value = headers[name];
-    return value === undefined ? [] : [[name, withoutSecretsIn(value.slice(0, LONGEST_HEADER), secrets)]];
+    return value === undefined ? [] : [[name, withoutSecretsIn(value, secrets).slice(0, LONGEST_HEADER)]];
   });
   return told.length === 0 ? { status } : { status, headers: Object.fromEntries(told) };
 }

@@ -584,6 +584,20 @@ describe('a definition', () => {
     expect(unhandled).toEqual([]);
   });
 
+  test('a key that a long answer repeats where its text is cut is in no message [model.aiSdk.secrets]', async () => {
+    const key = 'corp_0123456789abcdefghijklmnop';
+    const refused = mocked([], {
+      doGenerate: async () => {
+        const responseBody = `${'x'.repeat(985)}${key}`;
+        throw Object.assign(new Error('refused'), { name: 'AI_APICallError', statusCode: 401, responseBody });
+      },
+    });
+    const headers = { authorization: `Bearer ${key}` };
+    const { message } = (await failure(on(refused, { headers }))).error;
+    expect(message).toContain('refused: xxx');
+    expect(message).not.toContain('corp_');
+  });
+
   test('a logged model shows no options, and has a name of its own [model.aiSdk.secrets]', () => {
     const model = on(mocked([]), {
       headers: { authorization: 'Bearer 1234567890' },
