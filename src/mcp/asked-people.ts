@@ -157,7 +157,8 @@ function givenAnswer(row: ApprovalRow, content: Record<string, unknown>): unknow
   if (isFlat(schema)) return content;
   const { answer } = content;
   if (isField(schema) || typeof answer !== 'string') return answer;
-  return parsedJson(answer) ?? answer;
+  const given = parsedJson(answer);
+  return given === undefined ? answer : given;
 }
 
 function isFlat(schema: unknown): schema is Record<string, unknown> {

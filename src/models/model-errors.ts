@@ -94,7 +94,7 @@ export interface FailedCall {
  */
 export function toModelError(error: unknown, call: FailedCall = {}): ModelError {
   if (error instanceof ModelError) return error;
-  const text = textOfCauses(error);
+  const text = textOfCauses(error).slice(0, LONGEST_READ);
   const said = parseProviderError(text);
   const status = call.response?.status ?? statusOf(error);
   const kind = kindOf(error, { call, status, text });
@@ -103,7 +103,7 @@ export function toModelError(error: unknown, call: FailedCall = {}): ModelError 
     kind,
     message: describe(kind, status, {
       name: said?.status,
-      said: redactSecrets(said?.message || text, call.secrets),
+      said: redactSecrets((said?.message || text).slice(0, LONGEST_SEARCHED), call.secrets),
       advice: (call.advice ?? ADVICE)[kind],
     }),
     status,
@@ -112,6 +112,10 @@ export function toModelError(error: unknown, call: FailedCall = {}): ModelError 
     retryAfterMs: retryAfterMs(call.response?.headers, said),
   });
 }
+
+/** Characters of a provider's error that are read, and that are searched for secrets: a few are told. */
+const LONGEST_READ = 1024 * 1024;
+const LONGEST_SEARCHED = 64 * 1024;
 
 interface Failure {
   call: FailedCall;

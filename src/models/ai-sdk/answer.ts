@@ -63,7 +63,7 @@ const FINISH: Record<LanguageModelV4FinishReason['unified'], string> = {
 export class Answer {
   readonly #site: AnswerSite;
   /** In the order in which they began. */
-  readonly #parts: (Part | Block)[] = [];
+  #parts: (Part | Block)[] = [];
   readonly #open = new Map<string, Block>();
   readonly #inputs = new Map<string, OpenInput>();
   readonly #citations: NonNullable<CitationMetadata['citations']> = [];
@@ -318,7 +318,7 @@ export class Answer {
 
   #replaceTexts(text: string): void {
     const kept = this.#parts.filter((part) => !('kind' in part) || part.kind !== 'text');
-    this.#parts.splice(0, this.#parts.length, ...kept, { text });
+    this.#parts = [...kept, { text }];
   }
 
   #respond({ id, modelId }: { id?: string; modelId?: string }): void {

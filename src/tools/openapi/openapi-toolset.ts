@@ -247,10 +247,7 @@ export class OpenAPIToolset extends BaseToolset {
       if (error instanceof DocumentProblem)
         throw new DefinitionError({ owner, problem: `${error.message}${wayOut}` }, { cause: error });
       if (error instanceof RangeError) {
-        throw new DefinitionError(
-          { owner, problem: `it is nested too deeply, or too large${wayOut}` },
-          { cause: error },
-        );
+        throw new DefinitionError({ owner, problem: `it is nested too deeply${wayOut}` }, { cause: error });
       }
       if (error instanceof DefinitionError) {
         const advice = error.cause instanceof DocumentProblem ? wayOut : '';

@@ -34,10 +34,12 @@ const MOST_BYTES = 16 * 1024;
 const MOST_REFERENCES = 50;
 /** Parts of `allOf` that are looked at, of one operation. */
 const MOST_PARTS = 5_000;
+/** References that lead to each other. */
+const MOST_LINKS = 20;
 /** Properties of one object, with those of the other side of a call. */
 const MOST_PROPERTIES = 3_000;
-/** Keywords of references and parts that are put together, of one operation. */
-const MOST_MERGED = 50_000;
+/** Keywords of one schema: those beside a reference are put together with its own. */
+const MOST_KEYWORDS = 100;
 /** With less depth than this, cyclic references are left open. */
 const CYCLES_FROM = 12;
 
@@ -131,7 +133,6 @@ class SchemaReader {
   #schemas = 0;
   #references = 0;
   #parts = 0;
-  #mergedKeywords = 0;
 
   constructor(definitions: Definitions, side: SchemaSide, detail: Detail) {
     this.#target = definitions;
@@ -192,24 +193,19 @@ class SchemaReader {
     let schema = this.#asSchema(given);
     for (let links = 0; typeof schema.$ref === 'string'; links += 1) {
       const { $ref, ...beside } = schema;
-      if (links > 20 || path.includes($ref)) return { schema: {}, path };
+      if (links > MOST_LINKS || path.includes($ref)) return { schema: {}, path };
       path = [...path, $ref];
-      const target = this.#asSchema(this.#target($ref));
-      const isAlone = Object.keys(beside).length === 0;
-      if (!isAlone) this.#countMerged(target);
-      schema = isAlone ? target : { ...target, ...beside };
+      schema = { ...this.#asSchema(this.#target($ref)), ...beside };
     }
     return { schema, path };
   }
 
-  /** @throws RangeError for a document that has a large definition put together very often. */
-  #countMerged(schema: Schema): void {
-    this.#mergedKeywords += Object.keys(schema).length;
-    if (this.#mergedKeywords > MOST_MERGED) throw new RangeError('too much to put together');
-  }
-
   #asSchema(given: unknown): Schema {
-    if (isRecord(given)) return given;
+    if (isRecord(given)) {
+      const count = Object.keys(given).length;
+      if (count <= MOST_KEYWORDS) return given;
+      throw new DocumentProblem(`a schema has ${count} keywords, and at most ${MOST_KEYWORDS} are read`);
+    }
     if (given === undefined || given === null || typeof given === 'boolean') return {};
     throw new DocumentProblem('a schema: expected an object');
   }
@@ -233,7 +229,6 @@ class SchemaReader {
     const properties = new Map<string, unknown>();
     const required = new Set<unknown>();
     for (const part of parts) {
-      if (part !== undefined) this.#countMerged(part);
       if (
         part === undefined ||
         !Object.keys(part).every((key) => OBJECT_KEYWORDS.has(key) || key.startsWith('x-'))
@@ -328,9 +323,19 @@ class SchemaReader {
     }
   }
 
+  /** Looks at one keyword only: an object may have thousands of properties of the other side. */
   #isOfOtherSide(member: unknown, path: readonly string[]): boolean {
-    const { schema } = isRecord(member) ? this.#resolved(member, path) : { schema: {} as Schema };
-    return this.#side === 'request' ? schema.readOnly === true : schema.writeOnly === true;
+    const keyword = this.#side === 'request' ? 'readOnly' : 'writeOnly';
+    const seen = [...path];
+    let schema = member;
+    while (isRecord(schema) && !Object.hasOwn(schema, keyword)) {
+      const { $ref } = schema;
+      if (typeof $ref !== 'string' || seen.length > path.length + MOST_LINKS || seen.includes($ref))
+        return false;
+      seen.push($ref);
+      schema = this.#target($ref);
+    }
+    return isRecord(schema) && schema[keyword] === true;
   }
 
   #hasHidden({ properties }: Schema, path: readonly string[]): boolean {

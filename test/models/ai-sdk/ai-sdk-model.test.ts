@@ -10,6 +10,7 @@ import { AiSdkModel } from '../../../src/models/ai-sdk/ai-sdk-model.ts';
 import type { AiSdkModelParams } from '../../../src/models/ai-sdk/language-model.ts';
 import { ToolNames } from '../../../src/models/ai-sdk/tool-names.ts';
 import { DefinitionError } from '../../../src/schema/definition-error.ts';
+import { longestPause } from '../../setup/longest-pause.ts';
 import { ask, failure, request, userText } from '../ask.ts';
 
 const tokens = {
@@ -596,6 +597,31 @@ describe('a definition', () => {
     const { message } = (await failure(on(refused, { headers }))).error;
     expect(message).toContain('refused: xxx');
     expect(message).not.toContain('corp_');
+  });
+
+  test('a large error of a provider holds nobody up, and is cut [model.aiSdk.failures]', async () => {
+    const piece = 'a'.repeat(120_000);
+    const message = `${piece}\\${piece}`;
+    const responseBody = JSON.stringify({ error: { message, type: piece.repeat(4) } });
+    const refused = mocked([], {
+      doGenerate: async () => {
+        throw Object.assign(new Error(message), { name: 'AI_APICallError', statusCode: 400, responseBody });
+      },
+    });
+    const pause = await longestPause(async () => {
+      const { error } = await failure(on(refused));
+      expect(error).toMatchObject({ kind: 'bad_request' });
+      expect(error.message.length).toBeLessThan(5_000);
+    });
+    expect(pause).toBeLessThan(2_000);
+  });
+
+  test('an answer of very many parts is read [model.aiSdk.bounds]', async () => {
+    const content = Array.from({ length: 140_000 }, () => ({ type: 'reasoning', text: 'a' }));
+    const config = { responseMimeType: 'application/json' };
+    const model = on(mocked(content, { result: { structuredOutputText: '{}' } }));
+    const [response] = await ask(model, request({ config }));
+    expect(response?.content?.parts?.at(-1)).toEqual({ text: '{}' });
   });
 
   test('a logged model shows no options, and has a name of its own [model.aiSdk.secrets]', () => {
