@@ -5,7 +5,9 @@ import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { ToolAgent } from '../../src/agents/tool-agent.ts';
 import { App } from '../../src/app/app.ts';
+import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import type { Permission } from '../../src/contract/keys.ts';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
 import {
   type Access,
   createGateway,
@@ -14,6 +16,7 @@ import {
   type ServedGateway,
   serveGateway,
 } from '../../src/gateway/index.ts';
+import { answerRequests, questionsOf } from '../../src/mcp/asked-people.ts';
 import { turnIdOf, turnOfId } from '../../src/mcp/turn-answer.ts';
 import type { JsonSchemaObject } from '../../src/schema/compiled-schema.ts';
 import { declinable } from '../../src/schema/declinable-form.ts';
@@ -374,6 +377,29 @@ describe('a call by MCP', () => {
     expect(JSON.stringify(refused)).toMatch(/reject/i);
     expect(paid).toEqual([]);
   });
+
+  test.each([
+    ['null', null],
+    ['[1]', [1]],
+    ['plain words', 'plain words'],
+  ])(
+    'takes %s of a person for what it is, where only JSON can be asked for [mcp.people]',
+    async (answer, response) => {
+      const row = {
+        ...{ requestId: 'r', session: 's', argsDigest: 'd', kind: 'input', agent: 'a', tool: 't', args: {} },
+        hint: 'which?',
+        responseSchema: { type: ['array', 'string', 'null'] },
+      } as unknown as ApprovalRow;
+      const given: unknown[] = [];
+      const approvals = {
+        provideInput: async (_: unknown, input: { response: unknown }) => void given.push(input.response),
+      } as unknown as HoldfastApi['approvals'];
+      const asked = questionsOf([row], { elicitation: {} }, () => undefined);
+      const [key = ''] = Object.keys(asked ?? {});
+      await answerRequests({ approvals }, [row], { [key]: { action: 'accept', content: { answer } } });
+      expect(given).toEqual([response]);
+    },
+  );
 
   test('asks nobody again who has cancelled, and nobody who may not decide [mcp.people]', async () => {
     await using connection = await connected(ALL, 'auto', { elicitation: { form: {} } }, served.url, true);
