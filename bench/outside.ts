@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { OpenAPIToolset } from '../src/tools/openapi/openapi-toolset.ts';
+import { longestPause } from '../test/setup/longest-pause.ts';
 import { benchFirstTokens } from './first-tokens.ts';
 import { benchMcpCalls } from './mcp-calls.ts';
 import { median, table } from './statistics.ts';
@@ -24,12 +25,10 @@ const again: number[] = [];
 let declared = 0;
 let count = 0;
 for (let round = 0; round < rounds; round += 1) {
-  const pause = watchPauses();
   const began = performance.now();
   const toolset = new OpenAPIToolset({ specStr: text, include: { tags: ['tag-7'] } });
-  await toolset.load();
+  stood.push(await longestPause(() => toolset.load()));
   took.push(performance.now() - began);
-  stood.push(pause());
   const asked = performance.now();
   const tools = await toolset.getTools();
   again.push(performance.now() - asked);
@@ -91,19 +90,4 @@ function documentOf(bytes: number): string {
     paths,
     components: { schemas },
   });
-}
-
-/** @returns stops, and gives the longest time between two turns of the event loop, milliseconds. */
-function watchPauses(): () => number {
-  let longest = 0;
-  let last = performance.now();
-  const beat = setInterval(() => {
-    const now = performance.now();
-    longest = Math.max(longest, now - last);
-    last = now;
-  }, 1);
-  return () => {
-    clearInterval(beat);
-    return Math.max(longest, performance.now() - last);
-  };
 }

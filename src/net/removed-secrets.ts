@@ -12,6 +12,10 @@ const LONGEST_FORM = 16;
 const SECRET_HEADER =
   /auth(?!or(?!i[sz]))|key(?!cloak|board|word|space)|token|secret|cookie|session|signature|passw|passphrase|credential|(?:^|[_-])pa(?:t|ss)(?:[_-]|$)|[_-]pwd(?:[_-]|$)/i;
 
+/** `AUTH_TYPE`, `TOKEN_URL`: what is only said about a secret. `primary_key`: keys that open nothing. */
+const NO_SECRET =
+  /(?:(?:auth|key|token|session|cookie)s?[_-]?(?:type|mode|method|ur[il]|host|port|path|file|dir)|(?:primary|foreign|partition|sort|public)[_-]?key)$/i;
+
 /** The values among an app's own headers that must not be told. */
 export function secretsInHeaders(headers: Readonly<Record<string, string>> = {}): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
@@ -42,10 +46,6 @@ export function partsOfSecret(secret: string): string[] {
   const pair = Buffer.from(rest, 'base64').toString();
   return [secret, rest, pair, pair.slice(pair.indexOf(':') + 1)];
 }
-
-/** Names of what is said about a secret, and of keys that open nothing. */
-const NO_SECRET =
-  /(?:auth|key|token|session|cookie)s?[_-]?(?:type|mode|method|ur[il]|host|port|path|file|dir)$|(?:primary|foreign|partition|sort|public)[_-]?key/i;
 
 /** Whether a name is one of secrets: of a header, or of an argument of a program. */
 export function isNameOfSecret(name: string): boolean {

@@ -855,7 +855,13 @@ test('a list of many large schemas lets turns go on while it is read, and ends w
 
   const told = { type: 'object', properties: { a: { enum: ['x'.repeat(60_000)] } } };
   const long = (_: unknown, index: number) => ({ name: `long_${index}`, inputSchema: told });
-  const { toolset: other } = await open(listed(...Array.from({ length: 40 }, long)));
+  const { server, toolset: other } = await open(listed(...Array.from({ length: 40 }, long)));
   const lines = await lineOf(async () => expect(await other.getTools()).toHaveLength(34));
-  expect(lines.join('\n')).toMatch(/the tool "long_34" .* is left out: .* so are all after it/);
+  expect(lines.join('\n')).toMatch(
+    /the tool "long_34" .* is left out: .* 6 tools are too many: name those you need/,
+  );
+  const url = { type: 'StreamableHTTPConnectionParams', url: server.url } as const;
+  const named = new MCPToolset(url, ['long_39']);
+  opened.push({ [Symbol.asyncDispose]: () => named.close() });
+  expect((await named.getTools(contextWith())).map(({ name }) => name)).toEqual(['long_39']);
 });

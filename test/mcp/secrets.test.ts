@@ -45,6 +45,13 @@ async function called(toolset: MCPToolset, toolContext: Context = contextWith(),
   return await tell?.runAsync({ args: {}, toolContext, ...more });
 }
 
+/** Its tool tells the variables and arguments that it was started with. */
+const TELLING_PROGRAM = stdioProgram(`
+  'tools/list': (say) => say({ result: { tools: ${JSON.stringify(tools)} } }),
+  'tools/call': (say) =>
+    say({ result: { content: [], structuredContent: { env: process.env, args: process.argv.slice(1) } } }),
+`);
+
 const base64 = (said: string | Buffer) => Buffer.from(said).toString('base64');
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -77,18 +84,13 @@ describe('a secret of a connection that its server tells is not taken in', () =>
   });
 
   test('from an answer of a program, whose folders and sites can still be read [mcp.secrets]', async () => {
-    const program = stdioProgram(`
-      'tools/list': (say) => say({ result: { tools: ${JSON.stringify(tools)} } }),
-      'tools/call': (say) =>
-        say({ result: { content: [], structuredContent: { env: process.env, args: process.argv.slice(1) } } }),
-    `);
     const database = `postgres://desk:${token}@db.example/desk`;
     const toolset = new MCPToolset({
       type: 'StdioConnectionParams',
       serverParams: {
         command: process.execPath,
         args: [
-          ...['-e', program, '--', '/srv/docs', '--api-key', token, database],
+          ...['-e', TELLING_PROGRAM, '--', '/srv/docs', '--api-key', token, database],
           ...['--header', `Authorization: Bearer ${token}`, `--env=DESK_TOKEN=${token}`],
         ],
         env: {
@@ -152,11 +154,6 @@ describe('a secret of a connection that its server tells is not taken in', () =>
   });
 
   test('and not names that only sound like one of a secret, nor what follows a switch [mcp.secrets]', async () => {
-    const program = stdioProgram(`
-      'tools/list': (say) => say({ result: { tools: ${JSON.stringify(tools)} } }),
-      'tools/call': (say) =>
-        say({ result: { content: [], structuredContent: { env: process.env, args: process.argv.slice(1) } } }),
-    `);
     const env = {
       GIT_AUTHOR_NAME: 'Ada Lovelace',
       AUTH_TYPE: 'password',
@@ -164,7 +161,7 @@ describe('a secret of a connection that its server tells is not taken in', () =>
       KEYCLOAK_REALM: 'employees',
       PRIMARY_KEY: 'customer_id',
     };
-    const args = ['-e', program, '--', '--no-auth', '/srv/docs', '--skip-token-check', 'customers'];
+    const args = ['-e', TELLING_PROGRAM, '--', '--no-auth', '/srv/docs', '--skip-token-check', 'customers'];
     const serverParams = { command: process.execPath, args, env };
     const toolset = new MCPToolset({ type: 'StdioConnectionParams', serverParams });
     opened.push({ [Symbol.asyncDispose]: () => toolset.close() });

@@ -223,7 +223,10 @@ export class AiSdkModel extends BaseLlm {
       this.#secrets.add(secret);
     }
     // Some packages sign each request anew.
-    for (const oldest of [...this.#secrets].slice(0, -MOST_SECRETS)) this.#secrets.delete(oldest);
+    for (const oldest of this.#secrets) {
+      if (this.#secrets.size <= MOST_SECRETS) break;
+      this.#secrets.delete(oldest);
+    }
     return boundedResponse(await patientFetch(input as string, init), MOST_BYTES, () => {
       const message = `The model's answer has more than ${MOST_BYTES} bytes.`;
       return new ModelError({ kind: 'bad_request', message });

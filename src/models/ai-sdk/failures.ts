@@ -1,8 +1,6 @@
 import { isRecord } from '../../protocol/json.ts';
-import { excerpt } from '../../protocol/visible-text.ts';
 import { thrownField } from '../../schema/thrown-message.ts';
 import { type FailedCall, ModelError, type ModelErrorKind, toModelError } from '../model-errors.ts';
-import { redactSecrets } from '../provider-error.ts';
 
 /** Facts of a failed call of an AI SDK model. */
 export interface FailedAiSdkCall {
@@ -15,9 +13,9 @@ export interface FailedAiSdkCall {
   keyVariable: string | undefined;
 }
 
-const LONGEST_BODY = 1_000;
-/** Characters of an answer that are searched for secrets. */
-const LONGEST_SEARCHED = 64 * 1024;
+/** Characters of a body, and of the words that it may have: the time of a search is that of both multiplied. */
+const LONGEST_BODY = 64 * 1024;
+const LONGEST_WORDS = 1_000;
 
 /** Classes of errors by the names that the AI SDK has for them. https://ai-sdk.dev/docs/reference/ai-sdk-errors */
 const KINDS: Record<string, ModelErrorKind> = {
@@ -74,13 +72,13 @@ export function failureOf(error: unknown, call: FailedAiSdkCall): ModelError {
   if (status !== undefined) {
     const headers = headersOf(thrownField(error, 'responseHeaders'));
     if (isUsedUp(error)) headers.set('x-should-retry', 'false');
-    return toModelError(new Error(wordsOf(error, secrets)), { ...facts, response: { status, headers } });
+    return toModelError(new Error(wordsOf(error)), { ...facts, response: { status, headers } });
   }
   const kind = KINDS[name];
   if (kind !== undefined) return toModelError(error, { ...facts, kind });
   // Provider packages wrap failures of the connection, and say so.
   const isNetwork = thrownField(error, 'isRetryable') === true;
-  const thrown = error instanceof Error ? error : new Error(wordsOf(error, secrets));
+  const thrown = error instanceof Error ? error : new Error(wordsOf(error));
   return toModelError(thrown, isNetwork ? { ...facts, progress: 'answering' } : facts);
 }
 
@@ -117,7 +115,8 @@ function headersOf(given: unknown): Headers {
   return headers;
 }
 
-function wordsOf(error: unknown, secrets: readonly string[]): string {
+/** Whole: who removes secrets cuts it afterwards, since half a secret is not found. */
+function wordsOf(error: unknown): string {
   const inner = thrownField(error, 'error');
   const message =
     thrownField(error, 'message') ??
@@ -126,12 +125,9 @@ function wordsOf(error: unknown, secrets: readonly string[]): string {
   const said = typeof message === 'string' ? message : '';
   const given = thrownField(error, 'responseBody');
   if (typeof given !== 'string' || given === '') return said;
-  const body = given.slice(0, LONGEST_SEARCHED);
-  // A search for a long text takes the time of both lengths multiplied, and the server chooses both.
-  if (said !== '' && body.includes(said.slice(0, LONGEST_BODY))) return said;
-  // Cut afterwards: half a secret is not found.
-  const told = excerpt(redactSecrets(body, secrets), LONGEST_BODY);
-  return said === '' ? told : `${said}: ${told}`;
+  const body = given.slice(0, LONGEST_BODY);
+  if (said === '') return body;
+  return body.includes(said.slice(0, LONGEST_WORDS)) ? said : `${said}: ${body}`;
 }
 
 function adviceOf({ provider, keyVariable }: FailedAiSdkCall): NonNullable<FailedCall['advice']> {

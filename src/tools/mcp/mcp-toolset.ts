@@ -67,8 +67,9 @@ const ANY_TOOL: McpToolDefinition = { name: 'any_tool', inputSchema: { type: 'ob
 const LONGEST_NAME = 64;
 /** Characters of a server's name of a tool in a warning. */
 const LONGEST_SHOWN = 100;
-/** Characters of the schemas of a list that are compiled, and of those of the newest lists that are kept: principals may be told different ones. */
+/** Characters of schemas of one list that are compiled, beside those of tools that the filter names. */
 const MOST_SCHEMAS = 2 * 1024 * 1024;
+/** Characters of the schemas of tools that are kept, of the newest lists: principals may be told different ones. */
 const MOST_KEPT = 2 * MOST_SCHEMAS;
 
 /**
@@ -189,6 +190,8 @@ export class MCPToolset extends BaseToolset {
   *#toolsOf(listed: readonly McpToolDefinition[]): Generator<undefined, MCPTool[]> {
     const tools: MCPTool[] = [];
     const taken = new Set<string>();
+    const isNamed = (tool: string) => typeof this.toolFilter !== 'function' && this.toolFilter.includes(tool);
+    const leftOut: string[] = [];
     let size = 0;
     for (const definition of listed) {
       const name = nameFor(definition.name, this.prefix);
@@ -198,18 +201,23 @@ export class MCPToolset extends BaseToolset {
       const { inputSchema, outputSchema } = definition;
       const own = JSON.stringify([inputSchema, outputSchema]).length;
       size += own;
-      if (size > MOST_SCHEMAS) {
-        this.#warn(
-          definition.name,
-          `with it the schemas of the server's tools have more than ${MOST_SCHEMAS} characters; so are all after it`,
-        );
-        break;
+      if (size > MOST_SCHEMAS && !isNamed(definition.name)) {
+        leftOut.push(definition.name);
+        continue;
       }
       const made = this.#made.get(digest) ?? { tool: this.#newTool(name, definition), size: own };
       this.#made.delete(digest);
       this.#made.set(digest, made);
       if (made.tool !== undefined) tools.push(made.tool);
       yield;
+    }
+    const [first] = leftOut;
+    if (first !== undefined) {
+      const problem = `the server's schemas have more than ${MOST_SCHEMAS} characters`;
+      this.#warn(
+        first,
+        `${problem}, and ${leftOut.length} tools are too many: name those you need in the filter`,
+      );
     }
     this.#forgetOldest();
     this.#warnOfMissing(listed);

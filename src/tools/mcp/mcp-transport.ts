@@ -47,10 +47,9 @@ export async function transportOf({
       : defined({ sessionId: session.id, protocolVersion: session.protocolVersion })),
     reconnectionScheduler: slower(),
     fetch: async (url, init) => {
-      const all = new Headers(mergedHeaders(fixed, headers()));
-      for (const [name, value] of new Headers(init?.headers)) all.set(name, value);
+      const own = Object.fromEntries(new Headers(init?.headers));
       return boundedResponse(
-        await patientFetch(url, { ...init, headers: all }),
+        await patientFetch(url, { ...init, headers: mergedHeaders(fixed, headers(), own) }),
         maxResponseBytes,
         () => new Error(`the server's answer has more than ${maxResponseBytes} bytes`),
       );
