@@ -29,11 +29,11 @@ import { assertKnownFields } from '../src/schema/known-fields.ts';
 import { thrownMessage } from '../src/schema/thrown-message.ts';
 import type { Store } from '../src/store/store.ts';
 import { testWorkflowBundle, workflowBundle } from './bundle.ts';
-import { collectArtifacts } from './collect-artifacts.ts';
 import { checkToolsets, deploy } from './deploy.ts';
 import { jsonLogger } from './json-logger.ts';
 import { type GivenPublicUrl, publicUrl, transcriptUrl } from './page-addresses.ts';
 import { PASSED_OPTIONS, type PassedOptions, passedOptions } from './passed-options.ts';
+import { workPeriodically } from './periodic-work.ts';
 import { scheduleRetention } from './retention-schedule.ts';
 import { tracingOf } from './tracing-options.ts';
 import { endWith, logLifecycle } from './worker-end.ts';
@@ -212,7 +212,8 @@ async function workerOf(
     logger.error('the retention of sessions is not scheduled', { reason: thrownMessage(error) });
   }
   conceal = worker.options.loadedDataConverter.payloadCodecs.length > 0;
-  collectArtifacts(worker, { artifacts, logger });
+  const isMeasured = Runtime.instance().options.runtimeOptions.metricsExporter !== null;
+  workPeriodically(worker, { store, artifacts, logger, metrics: isMeasured ? metrics : undefined });
   endWith(worker, { deployment, tracing, logger });
   logLifecycle(worker, logger, {
     taskQueue,

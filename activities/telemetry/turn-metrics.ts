@@ -2,6 +2,7 @@ import type { MetricMeter } from '@temporalio/common';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import type { TurnUsage } from '../../src/contract/sessions.ts';
 import type { InvocationOutcome } from '../../src/protocol/turn.ts';
+import type { WaitingTurns } from '../../src/store/turns/turn-store.ts';
 
 /** The app is unknown to activities that get the store's id of the session only. */
 interface StepFacts {
@@ -53,6 +54,10 @@ export class TurnMetrics {
   readonly #failures;
   readonly #requests;
   readonly #limitWaits;
+  readonly #waiting;
+  readonly #longestWait;
+  /** Labels of the gauges that are not 0. */
+  #waited: Labels[] = [];
 
   constructor(meter: MetricMeter) {
     this.#meter = meter;
@@ -88,11 +93,25 @@ export class TurnMetrics {
       'attempt',
       'attempts that waited for a rate limit or for other turns',
     );
+    this.#waiting = this.#gauge('holdfast_turns_waiting', 'turn', 'turns that wait for people or jobs');
+    this.#longestWait = this.#gauge('holdfast_longest_wait_seconds', 's', 'age of the oldest wait of turns');
   }
 
   /** Counts an attempt that waits for a model's rate limit (`name`: its key) or for other turns of its app or user. */
   limitWaited({ app, agent, kind, name }: LimitFacts): void {
     this.#limitWaits.add(1, { app, agent, kind, name });
+  }
+
+  /** Shows what the store counts; what it no longer has is 0. */
+  turnsWait(waiting: readonly WaitingTurns[]): void {
+    for (const labels of this.#waited)
+      for (const gauge of [this.#waiting, this.#longestWait]) gauge.set(0, labels);
+    this.#waited = waiting.map(({ app, kind, turns, longestMs }) => {
+      const labels = { app, kind };
+      this.#waiting.set(turns, labels);
+      this.#longestWait.set(Math.max(longestMs, 0) / MILLISECOND, labels);
+      return labels;
+    });
   }
 
   /** Counts the end of a turn, or of an agent below its root, which is no turn of its own. */
@@ -151,6 +170,11 @@ export class TurnMetrics {
   #counter(name: string, unit: string, description: string) {
     const counter = this.#meter.createCounter(name, unit, description);
     return { add: (value: number, labels: Labels) => counter.add(value, this.#values.bounded(labels)) };
+  }
+
+  #gauge(name: string, unit: string, description: string) {
+    const gauge = this.#meter.createGauge(name, 'float', unit, description);
+    return { set: (value: number, labels: Labels) => gauge.set(value, this.#values.bounded(labels)) };
   }
 
   #seconds(name: string, description: string) {

@@ -1,6 +1,6 @@
 import { context, type SpanContext, TraceFlags, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { answeredChat } from '../../activities/telemetry/spans.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
@@ -242,10 +242,15 @@ test('calls are counted by tool and outcome, and no label names a person or a se
   expect(ours).not.toMatch(/ada-lovelace|private-session|visa-4242/);
 });
 
-test('requests to people are counted once, by kind and by what became of them [metrics.prometheus]', async () => {
+test('turns that wait are shown, with the age of the oldest wait, and requests to people are counted once, by kind and by what became of them [metrics.prometheus]', async () => {
   environment.gemini.reset(stepCalls([[{ name: 'refund' }, { name: 'refund' }, { name: 'refund' }]]));
   const turn = await AskingTurn.start(environment, { app: 'asked', agent: 'cashier' });
   const [first, second, third] = await turn.pending(3);
+  const waiting = { app: 'asked', kind: 'confirmation' };
+  await vi.waitFor(async () => expect(sum(await metrics(), 'holdfast_turns_waiting', waiting)).toBe(1), {
+    timeout: 60_000,
+  });
+  expect(sum(await metrics(), 'holdfast_longest_wait_seconds', waiting)).toBeGreaterThan(0);
   const decided = (request = first, confirmed = true) =>
     turn.confirm({ requestId: request?.requestId ?? '', confirmed });
   await decided(first);
@@ -256,6 +261,9 @@ test('requests to people are counted once, by kind and by what became of them [m
   const after = await metrics();
   expect(sum(after, 'holdfast_requests', { ...labels, outcome: 'approved' })).toBe(2);
   expect(sum(after, 'holdfast_requests', { ...labels, outcome: 'rejected' })).toBe(1);
+  await vi.waitFor(async () => expect(sum(await metrics(), 'holdfast_turns_waiting', waiting)).toBe(0), {
+    timeout: 60_000,
+  });
 });
 
 test('a refused request is a failure, and a message that isn’t taken a failed turn [metrics.prometheus]', async () => {

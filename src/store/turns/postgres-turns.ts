@@ -7,7 +7,7 @@ import { sessionKeys } from '../sessions/session-names.ts';
 import { postgresCalls } from './postgres-calls.ts';
 import { postgresChildren } from './postgres-children.ts';
 import { postgresSteps } from './postgres-steps.ts';
-import type { TurnStore } from './turn-store.ts';
+import type { TurnStore, WaitingTurns } from './turn-store.ts';
 
 /** An invocation that was retried is answered with its newest generation. */
 const INVOCATION = `select r.session_id, r.run_key, r.message_id, r.message_digest, r.status, r.outcome, r.first_seq, r.last_seq,
@@ -19,6 +19,16 @@ where s.name_key = $1 and r.run_key = coalesce((
   where n.session_id = s.id and n.origin = (
     select coalesce(o.origin, o.run_key) from holdfast.runs o where o.session_id = s.id and o.run_key = $2)
   order by n.generation desc limit 1), $2)`;
+
+/** A detached job's turn doesn't wait for it. */
+const WAITING = `select s.app, w.kind, count(distinct w.invocation_id)::int as turns,
+  (extract(epoch from clock_timestamp()) * 1000 - min(w.since))::float8 as "longestMs"
+from (
+  select session_id, kind, invocation_id, since from holdfast.approvals where status = 'pending'
+  union all
+  select session_id, 'job', invocation_id, since from holdfast.jobs where status = 'running' and mode = 'parked'
+) w join holdfast.sessions s on s.id = w.session_id
+group by s.app, w.kind order by s.app, w.kind`;
 
 interface InvocationRow {
   session_id: string;
@@ -64,6 +74,9 @@ export function postgresTurns(database: Database, live: LiveNotices): TurnStore 
         ...(row.outcome === null ? {} : { outcome: row.outcome }),
         ...(row.requester === null ? {} : { requester: row.requester }),
       };
+    },
+    async waiting() {
+      return await database.query<WaitingTurns>(WAITING, []);
     },
     async limitModel({ key, retryAfterMs }) {
       const named = retryAfterMs === undefined ? null : Math.ceil(retryAfterMs);

@@ -1,3 +1,4 @@
+import type { GateKind } from '../../contract/requests.ts';
 import type { ChainFence, InvocationStatus } from '../../protocol/agent-run.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
@@ -13,6 +14,15 @@ export interface TurnQuota {
 
 /** `full`: how many run of the turn's app and of its user. */
 export type TurnSlot = { kind: 'taken' } | { kind: 'full'; ofApp: number; ofUser: number };
+
+/** The turns of an app that wait for people or for jobs. A turn may wait for several kinds. */
+export interface WaitingTurns {
+  app: string;
+  kind: GateKind | 'job';
+  turns: number;
+  /** How long the oldest of their waits has lasted, milliseconds. */
+  longestMs: number;
+}
 
 /** The outcome of an invocation. */
 export interface RecordedInvocation {
@@ -32,6 +42,7 @@ export interface RecordedInvocation {
 /** Turns: their steps, their calls, the agents below them, and how many may run. */
 export interface TurnStore extends StepStore, CallStore, ChildStore {
   findInvocation(names: SessionNames, invocationId: string): Promise<RecordedInvocation | undefined>;
+  waiting(): Promise<WaitingTurns[]>;
   /** The newest chain that has written to a session. */
   newestFence(names: SessionNames): Promise<ChainFence | undefined>;
   /**

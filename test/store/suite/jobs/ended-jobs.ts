@@ -47,6 +47,16 @@ export function endedJobSuite(store: () => PostgresStore): void {
     ]);
   });
 
+  test('a turn waits for jobs that are parked, and for no others [metrics.prometheus]', async () => {
+    const turn = await waiting();
+    const ofApp = async () => (await store().turns.waiting()).filter(({ app }) => app === turn.names.app);
+    expect(await ofApp()).toEqual([
+      { app: turn.names.app, kind: 'job', turns: 1, longestMs: expect.any(Number) },
+    ]);
+    await turn.endJob(1);
+    expect(await ofApp()).toEqual([]);
+  });
+
   test('the end of a turn ends the jobs of its open calls, with what these are answered [job.cancel]', async () => {
     const turn = await waiting();
     const { news, stop } = await watched(turn);
