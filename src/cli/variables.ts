@@ -143,6 +143,13 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
         meaning: 'The UI of the named server, for links.',
         byDefault: "Temporal Cloud's for its servers, else no links",
       },
+      HOLDFAST_DATA_CONVERTER: {
+        meaning:
+          'File that exports `dataConverter`, whose `payloadCodecs` encode what Temporal keeps: for `worker`, `gateway` and all other commands.',
+        byDefault: 'payloads are JSON',
+      },
+      HOLDFAST_CODEC_PORT: { meaning: 'Port of `holdfast codec`.', byDefault: '8081' },
+      HOLDFAST_CODEC_TOKEN: { meaning: 'Last part of its address.', byDefault: 'made at each start' },
       HOLDFAST_TEMPORAL_CLI: {
         meaning: "Path of the `temporal` program for the folder's own server.",
         byDefault: "one on PATH, one in the cache, the SDK's download, one built with Go",
@@ -151,6 +158,24 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
         meaning: 'Folder of downloads and builds.',
         byDefault: "the platform's cache folder, `~/.cache/holdfast` on Linux",
       },
+    },
+  },
+  {
+    heading: 'OpenTelemetry',
+    variables: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: {
+        meaning:
+          'Collector to which `worker` sends metrics and spans, and `gateway` spans: `http://collector:4318`.',
+        byDefault: 'nothing is sent',
+      },
+      OTEL_EXPORTER_OTLP_PROTOCOL: {
+        meaning: '`http/protobuf`, `http/json`, or `grpc`, for metrics alone.',
+        byDefault: '`http/protobuf`; spans go as JSON',
+      },
+      OTEL_EXPORTER_OTLP_HEADERS: { meaning: '`name=value`, several with commas.' },
+      OTEL_METRIC_EXPORT_INTERVAL: { meaning: 'Milliseconds.', byDefault: '60000' },
+      OTEL_SERVICE_NAME: { meaning: 'Name in spans.', byDefault: '`holdfast-worker`, `holdfast-gateway`' },
+      OTEL_SDK_DISABLED: { meaning: '`true`: nothing is sent.' },
     },
   },
   {

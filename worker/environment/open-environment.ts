@@ -40,6 +40,8 @@ export interface Environment {
   store: OpenedStore;
   isEmbedded: boolean;
   credentialKeys: GivenCredentialKeys | undefined;
+  /** Of `temporal`, and of workers. */
+  dataConverter: DataConverter | undefined;
   temporal: Client;
   /** @param taskQueue of turns that it starts. Defaults to that of `HoldfastClient`. */
   client(taskQueue?: string): HoldfastClient;
@@ -69,7 +71,7 @@ export async function openEnvironment(options: EnvironmentOptions): Promise<Envi
     closing.add(() => temporal.connection.close());
     const searchAttributes = server.searchAttributes === 'registered';
     return {
-      ...{ server, store, isEmbedded, credentialKeys, temporal },
+      ...{ server, store, isEmbedded, credentialKeys, dataConverter, temporal },
       client: (taskQueue) =>
         new HoldfastClient({ temporal, store, searchAttributes, ...defined({ taskQueue, credentialKeys }) }),
       close: () => closing.close(),

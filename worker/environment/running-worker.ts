@@ -8,7 +8,7 @@ import { installRuntime } from './install-runtime.ts';
 import type { Environment } from './open-environment.ts';
 
 /** The part of an environment that a worker needs: another process has the rest. */
-export interface WorkerPlace extends Pick<Environment, 'credentialKeys'> {
+export interface WorkerPlace extends Pick<Environment, 'credentialKeys' | 'dataConverter'> {
   server: Pick<Environment['server'], 'connectionOptions' | 'namespace' | 'searchAttributes'>;
   store: WorkerOptions['store'];
 }
@@ -43,7 +43,7 @@ export interface RunningWorker {
 
 /** Starts a worker with a connection of its own. */
 export async function startWorker(
-  { server, store, credentialKeys }: WorkerPlace,
+  { server, store, credentialKeys, dataConverter }: WorkerPlace,
   { create = createWorker, runtime, ...options }: RunningWorkerOptions,
 ): Promise<RunningWorker> {
   if (runtime !== undefined) installRuntime(runtime);
@@ -56,7 +56,7 @@ export async function startWorker(
   try {
     const worker = await create({
       searchAttributes: server.searchAttributes === 'registered',
-      ...defined({ credentialKeys }),
+      ...defined({ credentialKeys, dataConverter }),
       ...options,
       ...{ store, connection, namespace: server.namespace },
       interceptors: {

@@ -1,3 +1,4 @@
+import { codec } from './codec.ts';
 import type { AddCommand, AddToGroup } from './command.ts';
 import { completion } from './completion.ts';
 import { dev } from './dev.ts';
@@ -72,5 +73,6 @@ export const COMMANDS: readonly (AddCommand | CommandGroup)[] = [
   mcp,
   stop,
   temporal,
+  codec,
   completion,
 ];

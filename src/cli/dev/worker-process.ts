@@ -5,6 +5,7 @@ import { credentialKeysFor } from '../../credentials/folder-credential-keys.ts';
 import { openStore } from '../../store/open-store.ts';
 import { offerGemini } from '../../testing/offer-gemini.ts';
 import { describeError } from '../cli-error.ts';
+import { loadDataConverter } from '../environment/data-converter.ts';
 import { publicUrlFor } from '../environment/places.ts';
 import { folderLogger, installRuntime } from '../environment/worker-logs.ts';
 import { loadAgents } from '../load-agents.ts';
@@ -61,7 +62,7 @@ async function workerProcess(file: string): Promise<number> {
   const isEmbedded = 'socket' in place.store;
   const credentialKeys = credentialKeysFor(process.env, isEmbedded ? place.folder : undefined);
   const worker = await startWorker(
-    { server, store, credentialKeys },
+    { server, store, credentialKeys, dataConverter: await loadDataConverter(process.env) },
     {
       agents: loaded.agents,
       apps: loaded.apps,

@@ -1,3 +1,4 @@
+import type { TracingOptions } from '../../../activities/telemetry/tracing.ts';
 import { Closing } from '../../../worker/closing.ts';
 import { openEnvironmentGateway, readinessOf } from '../../../worker/environment/environment-gateway.ts';
 import type { Environment } from '../../../worker/environment/open-environment.ts';
@@ -46,6 +47,8 @@ export interface AgentsEnvironmentOptions extends BackendOptions {
   open?: typeof openBackend;
   /** Defaults to the one that the environment and the folder give. */
   taskQueue?: string | undefined;
+  /** Defaults to none. */
+  tracing?: TracingOptions | undefined;
   /** Where people read a session, for the worker. */
   transcriptUrl?: string | undefined;
 }
@@ -53,7 +56,7 @@ export interface AgentsEnvironmentOptions extends BackendOptions {
 /** On embedded defaults, or on what the environment names. The caller has made Temporal's runtime. */
 export async function openAgentsEnvironment(options: AgentsEnvironmentOptions): Promise<AgentsEnvironment> {
   const { ownership, file, loaded, env, logger, grace, open = openBackend } = options;
-  const { rootAgent, transcriptUrl, onProgress, stopsServer = 'never' } = options;
+  const { rootAgent, transcriptUrl, tracing, onProgress, stopsServer = 'never' } = options;
   const folder = ownership?.folder ?? options.folder;
   const closing = new Closing();
   try {
@@ -70,7 +73,7 @@ export async function openAgentsEnvironment(options: AgentsEnvironmentOptions): 
       apps: loaded.apps,
       ...{ taskQueue, logger, shutdownGraceTime: grace },
       publicUrl: publicUrlFor(env, loaded.gateway, () => localUrl),
-      ...defined({ rootAgent, transcriptUrl }),
+      ...defined({ rootAgent, transcriptUrl, tracing }),
     });
     // Why it has failed is told by `failed`.
     closing.add(() => worker.close(PATIENCE).catch(() => undefined));

@@ -3,6 +3,7 @@ import {
   type EnvironmentOptions,
   openEnvironment,
 } from '../../../worker/environment/open-environment.ts';
+import { loadDataConverter } from './data-converter.ts';
 import { listenUrl, storeProblem, storeUrl } from './places.ts';
 
 export interface BackendOptions extends Pick<EnvironmentOptions, 'folder' | 'stopsServer' | 'onProgress'> {
@@ -14,8 +15,9 @@ export interface BackendOptions extends Pick<EnvironmentOptions, 'folder' | 'sto
 export async function openBackend(options: BackendOptions): Promise<Environment> {
   const url = storeUrl(options.env);
   const store = url === undefined ? undefined : { url, ...listenUrl(options.env) };
+  const dataConverter = await loadDataConverter(options.env);
   try {
-    return await openEnvironment({ ...options, store });
+    return await openEnvironment({ ...options, store, dataConverter });
   } catch (error) {
     throw storeProblem(error);
   }

@@ -4,11 +4,11 @@ import {
   DefaultLogger,
   type Logger,
   type LogLevel,
+  type MetricsExporterConfig,
   makeTelemetryFilterString,
   Runtime,
 } from '@temporalio/worker';
 import type { HoldfastLogger } from '../../../activities/logging.ts';
-import { histogramBuckets } from '../../../worker/histogram-buckets.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
 
 /**
@@ -57,8 +57,8 @@ export function temporalLog(logger: HoldfastLogger): DefaultLogger {
 export interface RuntimeSettings {
   /** Whether it shuts workers down on SIGINT and SIGTERM; else the caller does. */
   handlesSignals: boolean;
-  /** Where Prometheus reads metrics, `host:port`; none by default. */
-  metrics?: string | undefined;
+  /** None by default. */
+  metrics?: MetricsExporterConfig | undefined;
 }
 
 /** Makes Temporal's runtime, before the first worker of the process: one that writes nothing by itself. */
@@ -68,13 +68,7 @@ export function installRuntime(logger: Logger, { handlesSignals, metrics }: Runt
     telemetryOptions: {
       // The SDK's native part writes to standard output by itself unless it is forwarded.
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN' }) },
-      ...(metrics === undefined
-        ? {}
-        : {
-            metrics: {
-              prometheus: { bindAddress: metrics, histogramBucketOverrides: histogramBuckets },
-            },
-          }),
+      ...(metrics === undefined ? {} : { metrics }),
     },
     ...(handlesSignals ? {} : { shutdownSignals: [] }),
   });

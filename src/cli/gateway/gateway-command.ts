@@ -5,6 +5,7 @@ import { serveGateway } from '../../gateway/index.ts';
 import { UsageError } from '../cli-error.ts';
 import { openBackend } from '../environment/backend.ts';
 import { type LogOptions, operatorLog } from '../environment/operator-log.ts';
+import { traceProcess } from '../environment/otlp.ts';
 import { gatewaySettingsFor, storeUrl } from '../environment/places.ts';
 import { stopSignals } from '../environment/stop-signals.ts';
 import { waitForBackend } from '../environment/wait-for-backend.ts';
@@ -37,10 +38,12 @@ export async function gatewayCommand(options: GatewayCommandOptions): Promise<nu
         'has its own gateway while holdfast dev or holdfast worker runs there: dev.json has its address and token',
     );
   }
+  const provider = await traceProcess(env, { service: 'holdfast-gateway', logger });
   const note = (line: string) => logger.info(line);
   const signals = stopSignals();
   const closing = new Closing();
   closing.add(() => signals.forget());
+  closing.add(() => provider?.shutdown());
   try {
     const opening = waitForBackend(() => openBackend({ folder: '.holdfast', env, onProgress: note }), {
       wait: options.wait,

@@ -5,6 +5,7 @@ import { CliError, UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import type { ConnectOptions } from '../connect-folder.ts';
 import { connectStore } from '../connect-folder.ts';
+import { loadDataConverter } from '../environment/data-converter.ts';
 import { shownNotice } from './list-notices.ts';
 import { namedNotice, shortId } from './named-notice.ts';
 
@@ -64,7 +65,7 @@ export async function resendNotice(
     const { startNotice } = await import('../../approvals/start-notice.ts');
     const server = await openTemporal({ folder, env, onProgress: output.note });
     if (server.startedHere) closing.add(() => server.stop?.());
-    const temporal = await connectClient(server);
+    const temporal = await connectClient(server, await loadDataConverter(env));
     closing.add(() => temporal.connection.close());
     const sent: DeadNotice[] = [];
     for (const notice of notices) {

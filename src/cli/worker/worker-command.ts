@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { HoldfastLogger } from '../../../worker/index.ts';
+import { type HoldfastLogger, histogramBuckets } from '../../../worker/index.ts';
 import { resolveModels } from '../../agents/agents-of-tree.ts';
 import { ownVersion } from '../../own-version.ts';
 import { lacksGeminiKey, offerGemini } from '../../testing/offer-gemini.ts';
@@ -8,6 +8,7 @@ import { type AgentsEnvironment, openAgentsEnvironment } from '../environment/ag
 import { openBackend } from '../environment/backend.ts';
 import { ownAlone } from '../environment/folder-access.ts';
 import { isJson, type LogOptions, operatorLog } from '../environment/operator-log.ts';
+import { otlpMetrics, otlpTracing } from '../environment/otlp.ts';
 import { needsFolder, storeUrl } from '../environment/places.ts';
 import { stopSignals } from '../environment/stop-signals.ts';
 import { waitForBackend } from '../environment/wait-for-backend.ts';
@@ -68,7 +69,15 @@ async function runWorker(
   metricsListening(options.metrics, () =>
     installRuntime(temporalLog(logger), {
       handlesSignals: false,
-      metrics: options.metrics === undefined ? undefined : `0.0.0.0:${options.metrics}`,
+      metrics:
+        options.metrics === undefined
+          ? otlpMetrics(env)
+          : {
+              prometheus: {
+                bindAddress: `0.0.0.0:${options.metrics}`,
+                histogramBucketOverrides: histogramBuckets,
+              },
+            },
     }),
   );
   try {
@@ -90,6 +99,7 @@ async function runWorker(
       grace: options.shutdownGrace,
       transcriptUrl: options.transcriptUrl,
       taskQueue: options.taskQueue,
+      tracing: await otlpTracing(env, { service: 'holdfast-worker', logger }),
       onProgress: note,
       open: (place) => waitForBackend(() => openBackend(place), { wait: options.wait, note }),
     });

@@ -1,0 +1,27 @@
+import { type AddCommand, FOLDER_OPTION } from './command.ts';
+import { portNumber, setting, word } from './setting.ts';
+
+export const codec: AddCommand = (holdfast, exit) => {
+  holdfast
+    .command('codec')
+    .description('decode payloads for the Temporal UI and CLI, on this machine, by HOLDFAST_DATA_CONVERTER')
+    .addOption(
+      setting('--port <port>', 'port of 127.0.0.1 that it listens on', 'HOLDFAST_CODEC_PORT', portNumber, {
+        value: 8081,
+        shown: '8081',
+      }),
+    )
+    .addOption(
+      setting(
+        '--token <text>',
+        'last part of its address, which keeps others out (default: made at each start)',
+        'HOLDFAST_CODEC_TOKEN',
+        word,
+      ),
+    )
+    .option(...FOLDER_OPTION)
+    .action(async (options: { port: number; token?: string; folder: string }) => {
+      const { codecCommand } = await import('../codec/codec-command.ts');
+      exit(await codecCommand(options, process.env));
+    });
+};

@@ -1,0 +1,88 @@
+import type { MetricsExporterConfig } from '@temporalio/worker';
+import { type HoldfastLogger, histogramBuckets } from '../../../worker/index.ts';
+
+/**
+ * Where the environment has metrics sent by OTLP; undefined where it names no collector.
+ *
+ * @see https://opentelemetry.io/docs/specs/otel/protocol/exporter/
+ */
+export function otlpMetrics(env: NodeJS.ProcessEnv): MetricsExporterConfig | undefined {
+  const http = protocolOf(env, 'METRICS') !== 'grpc';
+  const url = endpointOf(env, 'METRICS', http);
+  if (url === undefined) return undefined;
+  const headers = headersOf(env.OTEL_EXPORTER_OTLP_METRICS_HEADERS ?? env.OTEL_EXPORTER_OTLP_HEADERS);
+  const metricsExportInterval = Number(env.OTEL_METRIC_EXPORT_INTERVAL) || 60_000;
+  return { otel: { url, http, headers, metricsExportInterval, histogramBucketOverrides: histogramBuckets } };
+}
+
+/**
+ * Where the environment has spans sent by OTLP over HTTP; undefined where it names no collector. The exporter reads the other
+ * variables itself. A platform may set them for every process: packages that are missing are a warning.
+ */
+export async function otlpTracing(env: NodeJS.ProcessEnv, { service, logger }: TracedProcess) {
+  if (endpointOf(env, 'TRACES', true) === undefined) return undefined;
+  if (protocolOf(env, 'TRACES') === 'grpc') {
+    logger.warn(
+      'no spans are sent: they go by http/protobuf or http/json, and OTEL_EXPORTER_OTLP_PROTOCOL is grpc',
+    );
+    return undefined;
+  }
+  try {
+    const { BatchSpanProcessor } = await import('@opentelemetry/sdk-trace-node');
+    const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-http');
+    const { defaultResource, detectResources, envDetector, resourceFromAttributes } = await import(
+      '@opentelemetry/resources'
+    );
+    const resource = defaultResource()
+      .merge(resourceFromAttributes({ 'service.name': service }))
+      .merge(detectResources({ detectors: [envDetector] }));
+    return { spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())], resource };
+  } catch (error) {
+    if (!(error instanceof Error && Reflect.get(error, 'code') === 'ERR_MODULE_NOT_FOUND')) throw error;
+    logger.warn(
+      'no spans are sent: npm install @opentelemetry/sdk-trace-node @opentelemetry/exporter-trace-otlp-http',
+    );
+    return undefined;
+  }
+}
+
+/** Makes the spans of this process those of `otlpTracing`, below the callers' by the W3C's Trace Context. */
+export async function traceProcess(env: NodeJS.ProcessEnv, traced: TracedProcess) {
+  const options = await otlpTracing(env, traced);
+  if (options === undefined) return undefined;
+  const { NodeTracerProvider } = await import('@opentelemetry/sdk-trace-node');
+  const provider = new NodeTracerProvider(options);
+  provider.register();
+  return provider;
+}
+
+interface TracedProcess {
+  /** Its `service.name`, unless a variable gives one. */
+  service: string;
+  logger: HoldfastLogger;
+}
+
+type Signal = 'METRICS' | 'TRACES';
+
+function endpointOf(env: NodeJS.ProcessEnv, signal: Signal, http: boolean): string | undefined {
+  const { OTEL_SDK_DISABLED, OTEL_EXPORTER_OTLP_ENDPOINT: base } = env;
+  if (OTEL_SDK_DISABLED?.toLowerCase() === 'true' || env[`OTEL_${signal}_EXPORTER`] === 'none')
+    return undefined;
+  const own = env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`];
+  if (own !== undefined || base === undefined || !http) return own ?? base;
+  return `${base.replace(/\/$/, '')}/v1/${signal.toLowerCase()}`;
+}
+
+function protocolOf(env: NodeJS.ProcessEnv, signal: Signal): string | undefined {
+  return env[`OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`] ?? env.OTEL_EXPORTER_OTLP_PROTOCOL;
+}
+
+/** `name=value` by commas, percent-encoded. */
+function headersOf(text = ''): Record<string, string> {
+  return Object.fromEntries(
+    text.split(',').flatMap((pair) => {
+      const [name = '', ...value] = pair.split('=');
+      return name.trim() === '' ? [] : [[name.trim(), decodeURIComponent(value.join('=').trim())]];
+    }),
+  );
+}
