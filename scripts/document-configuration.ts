@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { holdfastProgram } from '../src/cli/program.ts';
 import { VARIABLE_GROUPS } from '../src/cli/variables.ts';
 import { optionsOf } from './documents/interface-options.ts';
@@ -96,16 +96,16 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
   '`createTestEnvironment`': [['src/testing/test-environment.ts', 'TestEnvironmentOptions']],
 };
 
-/** docs/configuration.md, from the variables, the commands and the options' interfaces. */
+/** docs/configuration.md, from the variables and the options' interfaces. */
 export async function configurationDocument(): Promise<string> {
   const program = await holdfastProgram();
   return `${[
     '# Configuration',
     '<!-- Made by `npm run document` from the code: change it there. -->',
-    '- [Variables](#variables)\n- [Commands](#commands)\n- [Options in code](#options-in-code)',
+    '- [Variables](#variables)\n- [Options in code](#options-in-code)',
     "An option on the command line wins over a variable, a variable over Temporal's configuration file, and that over the " +
-      'default. An option in code wins over a variable. An empty variable counts as ' +
-      'not set.',
+      'default. An option in code wins over a variable. An empty variable counts as not set. `npx holdfast <command> --help` lists the ' +
+      'options of a command.',
     '## Variables',
     ...VARIABLE_GROUPS.flatMap(({ heading, variables }) => [
       `### ${heading}`,
@@ -120,8 +120,6 @@ export async function configurationDocument(): Promise<string> {
         ]),
       ),
     ]),
-    '## Commands',
-    ...commandsOf(program).flatMap(commandSection),
     '## Options in code',
     ...Object.entries(INTERFACES).flatMap(([heading, interfaces]) => [
       `### ${heading}`,
@@ -132,66 +130,15 @@ export async function configurationDocument(): Promise<string> {
 
 /** `--port` of a command, for the variable that it reads. */
 function optionsFor(program: Command, variable: string): string {
-  const flags = commandsOf(program).flatMap(({ command }) =>
-    command.options.filter(({ envVar }) => envVar === variable).map(({ long }) => code(long ?? '')),
+  const flags = commandsOf(program).flatMap(({ options }) =>
+    options.filter(({ envVar }) => envVar === variable).map(({ long }) => code(long ?? '')),
   );
   return [...new Set(flags)].join(', ');
 }
 
-interface NamedCommand {
-  path: string;
-  command: Command;
-}
-
 /** Those that do something, groups left out. */
-function commandsOf(command: Command, path: readonly string[] = []): NamedCommand[] {
-  return command.commands.flatMap((each) => {
-    const here = [...path, each.name()];
-    return each.commands.length > 0 ? commandsOf(each, here) : [{ path: here.join(' '), command: each }];
-  });
-}
-
-function commandSection({ path, command }: NamedCommand): string[] {
-  const given = command.registeredArguments.map((argument) => {
-    const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
-    const { defaultValue } = argument;
-    const shown = argument.required
-      ? 'required'
-      : defaultValue === undefined
-        ? ''
-        : code(String(defaultValue));
-    return [
-      code(argument.required ? `<${name}>` : `[${name}]`),
-      '',
-      shown,
-      choicesIn(argument.description, argument.argChoices),
-    ];
-  });
-  return [
-    `### \`holdfast ${path}\``,
-    `${command.description()}.`.replace(/^./, (first) => first.toUpperCase()),
-    table(['Option', 'Variable', 'Default', 'Meaning'], [...given, ...command.options.map(optionRow)]),
-  ];
-}
-
-/** A description may say its default by words: `(default: a new one)`. */
-function optionRow(option: Option): string[] {
-  const [, words = option.description, said = ''] =
-    /^(.*?) \(default: ([^)]*)\)$/.exec(option.description) ?? [];
-  const { defaultValue, defaultValueDescription, negate } = option;
-  const known =
-    negate || defaultValue === undefined ? '' : code(defaultValueDescription ?? String(defaultValue));
-  return [
-    code(option.flags),
-    code(option.envVar ?? ''),
-    option.mandatory ? 'required' : known || said,
-    choicesIn(words, option.argChoices),
-  ];
-}
-
-function choicesIn(description: string, choices: readonly string[] | undefined): string {
-  const shown = choices === undefined ? '' : `: ${choices.map(code).join(', ')}`;
-  return `${description}${shown}.`.replace(/^./, (first) => first.toUpperCase());
+function commandsOf(command: Command): Command[] {
+  return command.commands.flatMap((each) => (each.commands.length > 0 ? commandsOf(each) : [each]));
 }
 
 function optionRows(interfaces: readonly [path: string, name: string][]): string[][] {

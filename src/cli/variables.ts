@@ -174,7 +174,6 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
       },
       OTEL_EXPORTER_OTLP_HEADERS: { meaning: '`name=value`, several with commas.' },
       OTEL_METRIC_EXPORT_INTERVAL: { meaning: 'Milliseconds.', byDefault: '60000' },
-      OTEL_SERVICE_NAME: { meaning: 'Name in spans.', byDefault: '`holdfast-worker`, `holdfast-gateway`' },
       OTEL_SDK_DISABLED: { meaning: '`true`: nothing is sent.' },
     },
   },

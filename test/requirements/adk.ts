@@ -216,6 +216,5 @@ export const ADK: Rows = {
     'holdfast',
     'Killed while a tool streams, the call runs again and followers drop what they had.',
   ],
-  'docs.tools': ['holdfast', 'The table of features in the documents is that of this manifest.'],
   'cli.content': ['holdfast', 'The command sends contents and state deltas.'],
 };

@@ -10,7 +10,7 @@ export function otlpMetrics(env: NodeJS.ProcessEnv): MetricsExporterConfig | und
   const http = protocolOf(env, 'METRICS') !== 'grpc';
   const url = endpointOf(env, 'METRICS', http);
   if (url === undefined) return undefined;
-  const headers = headersOf(env.OTEL_EXPORTER_OTLP_METRICS_HEADERS ?? env.OTEL_EXPORTER_OTLP_HEADERS);
+  const headers = headersOf(env.OTEL_EXPORTER_OTLP_HEADERS);
   const metricsExportInterval = Number(env.OTEL_METRIC_EXPORT_INTERVAL) || 60_000;
   return { otel: { url, http, headers, metricsExportInterval, histogramBucketOverrides: histogramBuckets } };
 }
@@ -65,9 +65,8 @@ interface TracedProcess {
 type Signal = 'METRICS' | 'TRACES';
 
 function endpointOf(env: NodeJS.ProcessEnv, signal: Signal, http: boolean): string | undefined {
-  const { OTEL_SDK_DISABLED, OTEL_EXPORTER_OTLP_ENDPOINT: base } = env;
-  if (OTEL_SDK_DISABLED?.toLowerCase() === 'true' || env[`OTEL_${signal}_EXPORTER`] === 'none')
-    return undefined;
+  const base = env.OTEL_EXPORTER_OTLP_ENDPOINT;
+  if (env.OTEL_SDK_DISABLED === 'true' || env[`OTEL_${signal}_EXPORTER`] === 'none') return undefined;
   const own = env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`];
   if (own !== undefined || base === undefined || !http) return own ?? base;
   return `${base.replace(/\/$/, '')}/v1/${signal.toLowerCase()}`;
