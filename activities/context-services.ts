@@ -3,6 +3,7 @@ import { SavedArtifacts } from '../src/artifacts/saved-artifacts.ts';
 import { ServiceArtifacts } from '../src/artifacts/service-artifacts.ts';
 import { type ContextMemory, ServiceMemory, UserMemory } from '../src/memory/user-memory.ts';
 import type { SessionNames } from '../src/store/sessions/session-names.ts';
+import type { BaseTool } from '../src/tools/base-tool.ts';
 import type { ContextServices } from '../src/tools/context-services.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { settingsOf } from './deployment.ts';
@@ -16,14 +17,19 @@ interface Recorder {
   callKey: string;
 }
 
-/** Services as an attempt of a call or a step sees them: in the store, or of the app's own. */
+/**
+ * Services as an attempt of a call or a step sees them: in the store, or of the app's own.
+ *
+ * @param tool of the call: artifacts are marked by it.
+ */
 export function attemptServices(
   dependencies: Dependencies,
   names: SessionNames,
   recorder: Recorder,
   signal: AbortSignal,
+  tool?: Pick<BaseTool, 'trusted'>,
 ): ContextServices & { artifacts: AttemptArtifacts } {
-  const artifacts = attemptArtifacts(dependencies, names, recorder, signal);
+  const artifacts = attemptArtifacts(dependencies, names, recorder, signal, tool);
   const memory = memoryOf(dependencies, names, recorder.callKey, signal);
   return { artifacts, ...(memory === undefined ? {} : { memory }) };
 }
@@ -45,13 +51,17 @@ function attemptArtifacts(
   names: SessionNames,
   { session, callKey }: Recorder,
   signal: AbortSignal,
+  tool: Pick<BaseTool, 'trusted'> | undefined,
 ): AttemptArtifacts {
-  const { artifactService: service } = settingsOf(deployment, names.app);
+  const { artifactService: service, markUntrusted } = settingsOf(deployment, names.app);
+  const marks = markUntrusted ? { trusted: tool?.trusted } : undefined;
   if (service === undefined) {
-    return SavedArtifacts.withOutcome({ store, bytes, app: names.app, signal }, { session, key: callKey });
+    const of = { store, bytes, app: names.app, signal, marks };
+    return SavedArtifacts.withOutcome(of, { session, key: callKey });
   }
   return new ServiceArtifacts({
     service,
+    marks,
     names: async () => (await store.artifacts.sharedBy(session)) ?? names,
     once: {
       get: (key) => store.turns.askOnce({ session, callKey, key }),

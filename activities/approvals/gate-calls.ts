@@ -18,7 +18,7 @@ import { defaultHint, type Question, questionOf } from '../../src/tools/tool-gat
 import { logFailed } from '../model/step-failures.ts';
 import type { ModelStepParts } from '../model/step-parts.ts';
 import { callContext, contextInitOf, effectsOf } from '../tool/call-context.ts';
-import { type CallOutcome, errorOutcome, outcomeOfFailure } from '../tool/settle-call.ts';
+import { type CallOutcome, errorOutcome, markOf, outcomeOfFailure } from '../tool/settle-call.ts';
 import { type CalledTool, ToolCallbacks } from '../tool/tool-callbacks.ts';
 import { hidesTexts, storeErrorIn } from '../tool/tool-failure.ts';
 import { gateOf, newRequest } from './request.ts';
@@ -78,6 +78,7 @@ class Preparation {
   async of(call: GatedCall): Promise<ReadyCall> {
     const { callId, name, tool } = call;
     const called = this.#called(call);
+    const mark = markOf(this.#step.settings.markUntrusted ? tool : undefined);
     let answer: Record<string, unknown> | undefined;
     let question: Question | undefined;
     let args: Record<string, unknown>;
@@ -88,7 +89,7 @@ class Preparation {
       }
       const own = askedBefore(called);
       if (own === undefined && answer !== undefined) {
-        return { callId, name, args: call.args, ...answeredBy(await this.#after(called, answer)) };
+        return { callId, name, args: call.args, ...answeredBy(await this.#after(called, answer), mark) };
       }
       args = argumentsOf(called);
       await this.#inTime('parameters', tool.checkArguments(args), tool);
@@ -98,7 +99,7 @@ class Preparation {
         own === undefined || asked?.terms === undefined ? (own ?? asked) : { ...own, terms: asked.terms };
       actions = effectsOf(called.context);
     } catch (error) {
-      return { callId, name, args: call.args, ...answeredBy(await this.#failed(called, error)) };
+      return { callId, name, args: call.args, ...answeredBy(await this.#failed(called, error), mark) };
     }
     const ready: ReadyCall = {
       callId,
@@ -193,7 +194,11 @@ class Preparation {
   }
 }
 
-function answeredBy({ response, actions }: CallOutcome): Pick<FunctionCallOfStep, 'response' | 'actions'> {
+function answeredBy(
+  { response, actions: own }: CallOutcome,
+  mark: CallActions,
+): Pick<FunctionCallOfStep, 'response' | 'actions'> {
+  const actions = { ...own, ...mark };
   return { response, ...(Object.keys(actions).length === 0 ? {} : { actions }) };
 }
 

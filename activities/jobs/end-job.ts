@@ -15,6 +15,7 @@ import type { CallActions } from '../../src/store/turns/call-store.ts';
 import { isDeployedNowhere } from '../agents.ts';
 import { type Attempt, retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
+import { settingsOf } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
 import { type CallOutcome, callResult, settleCall } from '../tool/settle-call.ts';
 import { argumentsIn } from '../tool/settle-unsettled.ts';
@@ -116,9 +117,10 @@ async function settle(job: JobToEnd, outcome: JobOutcome): Promise<ToolCallResul
           callKey,
           artifacts: hookContext.artifacts,
         });
-  const { telemetry, store } = dependencies;
+  const { deployment, telemetry, store } = dependencies;
   const { app, tool } = row;
-  const settled = await settleCall(store, { session, callKey, tool }, heard, {});
+  const by = settingsOf(deployment, app).markUntrusted ? hookContext?.tool : undefined;
+  const settled = await settleCall(store, { session, callKey, tool, by }, heard, {});
   if (settled.first) telemetry.metrics.callFinished({ app, agent, tool }, settled.failed);
   return callResult(callKey, hookContext?.tool, settled, heard.answersError === true);
 }
@@ -129,7 +131,7 @@ async function outcomeAfterCallbacks(
   current: Attempt,
 ): Promise<CallOutcome> {
   const { tool, callbacks, args, notes, once } = hookContext;
-  const { parts, actions } = outcomeNotesIn(once, outcome.response);
+  const { actions, ...media } = outcomeNotesIn(once, outcome.response);
   await hookContext.openCredentials();
   const context = hookContext.toolContext(current.signal, merged(notes.actions, actions));
   const heard = await outcomeByHooks({
@@ -137,7 +139,7 @@ async function outcomeAfterCallbacks(
     time: hookTime(tool),
     current,
   });
-  return parts === undefined || heard.failed ? heard : { ...heard, parts };
+  return media.parts === undefined || heard.failed ? heard : { ...heard, ...media };
 }
 
 /** For a job whose session was deleted, or that never had one: nothing waits for it. */

@@ -92,17 +92,11 @@ export class JobHookContext {
     ]);
     const known = found ?? { settled: false, attempts: 1, once: {} };
     const { names } = peeked;
-    const parts = contextParts(
-      { ...peeked, invocationId },
-      {
-        agent,
-        abortSignal: current.signal,
-        services: attemptServices(dependencies, names, input, current.signal),
-      },
-    );
+    const parts = contextParts({ ...peeked, invocationId }, { agent, abortSignal: current.signal });
     const edits = peeked.remembered.toolEdits;
     const search = { deployment, agent, init: contextInitOf(parts), edits, current, time: SEARCH_TIME };
     const tool = await searchTool(search, { name: row.tool, callId: row.callId });
+    parts.services = attemptServices(dependencies, names, input, current.signal, tool);
     const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, row.app));
     if (!callbacks.isEmpty || tool.durable.needsTranscript) {
       const transcript = await currentTranscript(dependencies, session, names);

@@ -1,5 +1,6 @@
 import { HoldfastError } from '../../src/contract/error.ts';
 import type { JobOutcome, JobRow } from '../../src/contract/jobs.ts';
+import { defined } from '../../src/protocol/json.ts';
 import { formatDuration } from '../../src/schema/duration.ts';
 import type { CallActions } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
@@ -69,7 +70,7 @@ export async function outcomeOfHook(
   const actions = effectsOf(context);
   const notes: OutcomeNotes = {
     ...(isEmpty(actions) ? {} : { actions }),
-    ...(media === undefined ? {} : { parts: media.parts }),
+    ...(media === undefined ? {} : { parts: media.parts, ...defined({ trusted: media.trusted }) }),
   };
   await recordOutcomeNotes(store, { session, callKey }, response, notes);
   return { response, failed: false };

@@ -18,6 +18,8 @@ export interface OutcomeNotes {
   actions?: CallActions;
   /** After the response, of a result that is media. */
   parts?: Part[];
+  /** As their tiers say. */
+  trusted?: boolean;
 }
 
 const NOTES = 'holdfast:job';

@@ -23,6 +23,7 @@ import { suspendCall } from '../approvals/suspend-call.ts';
 import { type Attempt, isLastRefusal, isLastSearch, isRetryLater } from '../attempt.ts';
 import { resultOfAgent } from '../children/agent-of-call.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
+import { settingsOf } from '../deployment.ts';
 import { assertOwnJob, awaitJob } from '../jobs/await-job.ts';
 import { endJob } from '../jobs/end-job.ts';
 import { notesIn } from '../jobs/job-notes.ts';
@@ -124,6 +125,7 @@ class Call {
   #prepared: CallActions = {};
   #requests: readonly ApprovalRow[] = [];
   #artifacts: ContextArtifacts | undefined;
+  #marks = false;
 
   constructor(dependencies: ActivityDependencies, input: ToolCallInput, current: Attempt) {
     this.#dependencies = dependencies;
@@ -214,6 +216,7 @@ class Call {
       return await this.#notFound(begun, error);
     }
     const run = await ToolRun.open(this.#dependencies, this.#current, { input, begun, agent, tool, answers });
+    this.#marks = settingsOf(this.#dependencies.deployment, begun.names.app).markUntrusted;
     this.#report = run.call.report;
     this.#artifacts = run.call.init.artifacts;
     return { is: 'ready', run };
@@ -303,7 +306,8 @@ class Call {
     const { store, telemetry } = this.#dependencies;
     const { session, callKey } = this.#input;
     const outcome = await spooledOutcome(given, { tool, callKey, artifacts: this.#artifacts });
-    const settled = await settleCall(store, { session, callKey, tool: this.#name }, outcome, this.#prepared);
+    const call = { session, callKey, tool: this.#name, by: this.#marks ? tool : undefined };
+    const settled = await settleCall(store, call, outcome, this.#prepared);
     if (settled.first) {
       this.#report?.settled(settled.failed);
       telemetry.metrics.requestsEnded(this.#requests);

@@ -21,16 +21,18 @@ import { describeFailure, storeErrorIn } from './tool-failure.ts';
 /**
  * Settles a call with its outcome, or with an error where the outcome can't be stored.
  *
+ * @param call `by`: its tool, where the app marks what tools bring.
  * @param done actions that count with any outcome.
  */
 export async function settleCall(
   store: Pick<Store, 'turns'>,
-  { session, callKey, tool }: { session: string; callKey: string; tool: string },
-  { answersError: _answersError, omitted: _omitted, detached, ...outcome }: CallOutcome,
+  call: { session: string; callKey: string; tool: string; by: Pick<BaseTool, 'trusted'> | undefined },
+  { answersError: _answersError, omitted: _omitted, detached, trusted, ...outcome }: CallOutcome,
   done: CallActions,
 ): Promise<SettledCall> {
   const isBare = outcome.failed && Object.keys(outcome.actions).length === 0;
-  const actions = isBare ? done : outcome.actions;
+  const { session, callKey, tool, by } = call;
+  const actions = { ...(isBare ? done : outcome.actions), ...markOf(by, trusted) };
   const intermediate = detached === undefined ? {} : { willContinue: true as const };
   const token = randomUUID();
   try {
@@ -41,6 +43,14 @@ export async function settleCall(
     const failure = { ...errorOutcome(new Error(text)), actions: done };
     return await store.turns.settleCall({ session, callKey, ...failure, ...intermediate, token });
   }
+}
+
+/** The mark of what a tool brings, where the app marks that. */
+export function markOf(
+  by: Pick<BaseTool, 'trusted'> | undefined,
+  trusted = by?.trusted,
+): Pick<CallActions, 'trusted'> {
+  return by !== undefined && trusted ? { trusted: true } : {};
 }
 
 /**
@@ -74,6 +84,8 @@ export interface CallOutcome extends Pick<SettleCall, 'response' | 'failed' | 'a
   answersError?: true;
   /** Data that no model reads, of a tool whose large results are spooled. */
   omitted?: Part[];
+  /** Whether the response is trusted, where that isn't as its tool says. */
+  trusted?: boolean;
   /** The response is an intermediate one: this job goes on without the turn. */
   detached?: AwaitedJob;
 }

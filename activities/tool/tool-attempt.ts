@@ -4,7 +4,7 @@ import type { CallActions } from '../../src/store/turns/call-store.ts';
 import type { BaseTool, RunAsyncToolRequest, ToolChunk } from '../../src/tools/base-tool.ts';
 import type { Asked } from '../../src/tools/call-questions.ts';
 import { askedOf } from '../../src/tools/context.ts';
-import { toFunctionResponse } from '../../src/tools/function-response.ts';
+import { isTrustedResult, toFunctionResponse } from '../../src/tools/function-response.ts';
 import { mediaOf } from '../../src/tools/media.ts';
 import { keptFromRunning } from '../../src/tools/tool-gate.ts';
 import type { Attempt } from '../attempt.ts';
@@ -79,7 +79,7 @@ export async function attemptTool(attempt: ToolAttempt): Promise<CallOutcome | A
     if ('asked' in kept) return kept;
     answer = kept.value;
   }
-  let result: Pick<CallOutcome, 'response' | 'parts' | 'omitted' | 'detached'>;
+  let result: ToolResult & Pick<CallOutcome, 'detached'>;
   if (answer === undefined) {
     const ended = await attempt.opensJob();
     if (ended !== undefined) return { left: { kind: 'ended', ...ended }, actions: effectsOf(context) };
@@ -192,9 +192,13 @@ function isCancelled({ signal, isRetried }: Attempt): boolean {
   return signal.aborted && !isRetried();
 }
 
-function resultOf(value: unknown, { spool }: BaseTool): Pick<CallOutcome, 'response' | 'parts' | 'omitted'> {
+type ToolResult = Pick<CallOutcome, 'response' | 'parts' | 'omitted' | 'trusted'>;
+
+function resultOf(value: unknown, { spool }: BaseTool): ToolResult {
   const media = spool === undefined ? mediaOf(value) : mediaOf(value, MOST_SPOOLED);
-  if (media === undefined) return { response: toFunctionResponse(value) };
+  if (media === undefined) {
+    return { response: toFunctionResponse(value), ...(isTrustedResult(value) ? { trusted: true } : {}) };
+  }
   const { omitted: _, ...sent } = media;
   return spool === undefined ? sent : media;
 }

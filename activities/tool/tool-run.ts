@@ -125,7 +125,7 @@ export class ToolRun {
       agent,
       abortSignal: current.signal,
       transfers: handedOn,
-      services: attemptServices(dependencies, names, input, current.signal),
+      services: attemptServices(dependencies, names, input, current.signal, tool),
     });
     if (!callbacks.isEmpty || tool.durable.needsTranscript) {
       const transcript = await beforeRun(dependencies, call, () =>

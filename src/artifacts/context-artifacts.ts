@@ -14,6 +14,8 @@ export interface OpenedArtifact {
   bytes?: AsyncIterable<Uint8Array>;
   /** Address of the bytes, of an artifact that is one. */
   fileUri?: string;
+  /** Whether its tool was `trusted` when it saved this. Absent where no tool did, and where the app didn't say `markUntrusted`. */
+  trusted?: boolean;
 }
 
 export interface OpenArtifactOptions {

@@ -1,4 +1,4 @@
-import type { Part } from '../events/content.ts';
+import { markedMetadata, type Part, trustIn, withTrust } from '../events/content.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import { toJsonValue } from '../schema/json-value.ts';
 import type {
@@ -28,6 +28,8 @@ export interface SavedArtifactsInit {
   versionOf: (save: NamedContent & { nth: number }) => Promise<number>;
   /** The version is recorded by `versionOf`, and not with the outcome. */
   isRecorded?: boolean;
+  /** What is saved is marked by its tool; left out where the app marks nothing. */
+  marks?: { trusted: boolean | undefined } | undefined;
   signal?: AbortSignal;
 }
 
@@ -37,7 +39,7 @@ interface NamedContent {
   metadata?: Record<string, unknown>;
 }
 
-type Surroundings = Pick<SavedArtifactsInit, 'store' | 'bytes' | 'app' | 'signal'>;
+type Surroundings = Pick<SavedArtifactsInit, 'store' | 'bytes' | 'app' | 'signal' | 'marks'>;
 
 /**
  * Artifacts as one attempt of a call, or of a step, sees them: those that are recorded, and those that it has saved itself. Another
@@ -97,9 +99,10 @@ export class SavedArtifacts implements AttemptArtifacts {
 
   async save(name: string, artifact: Part | ArtifactStream): Promise<number> {
     checkArtifactName(name);
-    const { bytes, app, signal, versionOf, isRecorded } = this.#init;
+    const { bytes, app, signal, marks, versionOf, isRecorded } = this.#init;
     const given = isRecord(artifact) ? artifact.customMetadata : undefined;
-    const metadata = given === undefined ? undefined : (toJsonValue(given) as Record<string, unknown>);
+    const own = given === undefined ? undefined : (toJsonValue(given) as Record<string, unknown>);
+    const metadata = markedMetadata(own, marks?.trusted);
     // Before anything is waited for: saves of one name have the order in which they were begun.
     const nth = this.#counts.get(name) ?? 0;
     this.#counts.set(name, nth + 1);
@@ -111,7 +114,7 @@ export class SavedArtifacts implements AttemptArtifacts {
 
   async load(name: string, version?: number): Promise<Part | undefined> {
     const found = await this.#find(name, version);
-    return found && partOf(this.#init.bytes, name, found.content);
+    return found && withTrust(await partOf(this.#init.bytes, name, found.content), trustIn(found.metadata));
   }
 
   async open(
@@ -120,13 +123,14 @@ export class SavedArtifacts implements AttemptArtifacts {
   ): Promise<OpenedArtifact | undefined> {
     const found = await this.#find(name, version);
     if (found === undefined) return undefined;
-    const { content } = found;
+    const { content, metadata } = found;
+    const of = { version: found.version, ...defined({ trusted: trustIn(metadata) }) };
     if (content.kind === 'file')
-      return { version: found.version, fileUri: content.uri, ...defined({ mimeType: content.mimeType }) };
+      return { ...of, fileUri: content.uri, ...defined({ mimeType: content.mimeType }) };
     const { store, bytes } = this.#init;
     const blob = await store.blobs.find(content.blob);
     return {
-      version: found.version,
+      ...of,
       mimeType: content.kind === 'text' ? 'text/plain; charset=utf-8' : content.mimeType,
       ...(blob === undefined ? {} : { size: blob.size, sha256: blob.sha256 }),
       bytes: bytes.read(content.blob, defined({ start, end })),
@@ -142,7 +146,7 @@ export class SavedArtifacts implements AttemptArtifacts {
   async #find(
     name: string,
     version: number | undefined,
-  ): Promise<Pick<StoredArtifact, 'version' | 'content'> | undefined> {
+  ): Promise<Pick<StoredArtifact, 'version' | 'content' | 'metadata'> | undefined> {
     checkArtifactName(name);
     const { store, owner } = this.#init;
     const own = this.#saved
@@ -153,7 +157,7 @@ export class SavedArtifacts implements AttemptArtifacts {
       );
     const recorded = await store.artifacts.find(owner, name, version);
     if (own === undefined || (recorded !== undefined && recorded.version > own.version)) return recorded;
-    const { name: _name, version: of, metadata: _metadata, ...content } = own;
-    return { version: of, content: content as ArtifactContent };
+    const { name: _name, version: of, metadata, ...content } = own;
+    return { version: of, content: content as ArtifactContent, ...defined({ metadata }) };
   }
 }

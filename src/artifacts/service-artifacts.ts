@@ -1,4 +1,4 @@
-import type { Part } from '../events/content.ts';
+import { markedMetadata, type Part, trustIn, withTrust } from '../events/content.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
@@ -19,6 +19,8 @@ export interface ServiceArtifactsInit {
     get(key: string): Promise<unknown>;
     put(key: string, value: unknown): Promise<unknown>;
   };
+  /** What is saved is marked by its tool; left out where the app marks nothing. */
+  marks?: { trusted: boolean | undefined } | undefined;
 }
 
 /**
@@ -46,14 +48,14 @@ export class ServiceArtifacts implements AttemptArtifacts {
 
   async save(name: string, artifact: Part | ArtifactStream): Promise<number> {
     checkArtifactName(name);
-    const { service, once } = this.#init;
+    const { service, once, marks } = this.#init;
     const nth = this.#counts.get(name) ?? 0;
     this.#counts.set(name, nth + 1);
     const key = `holdfast.artifact/${nth}/${name}`;
     const known = await once?.get(key);
     if (isVersion(known)) return known;
     const part = await partFrom(artifact);
-    const { customMetadata } = artifact as ArtifactStream;
+    const customMetadata = markedMetadata((artifact as ArtifactStream).customMetadata, marks?.trusted);
     const request = { ...(await this.#key(name)), artifact: part, ...defined({ customMetadata }) };
     const version = await asked('saveArtifact', () => service.saveArtifact(request));
     if (!isVersion(version)) throw wrongAnswer('saveArtifact', 'a version, 0 or more', version);
@@ -67,7 +69,9 @@ export class ServiceArtifacts implements AttemptArtifacts {
     const part: unknown = await asked('loadArtifact', () => this.#init.service.loadArtifact(request));
     if (part === undefined || part === null) return undefined;
     if (!isRecord(part)) throw wrongAnswer('loadArtifact', 'a part', part);
-    return part;
+    if (this.#init.marks === undefined) return part;
+    const saved = await asked('getArtifactVersion', () => this.#init.service.getArtifactVersion(request));
+    return withTrust(part, trustIn(saved?.customMetadata));
   }
 
   async open(name: string, options: OpenArtifactOptions = {}): Promise<OpenedArtifact | undefined> {
@@ -79,14 +83,15 @@ export class ServiceArtifacts implements AttemptArtifacts {
       (await asked('listVersions', async () => service.listVersions(await this.#key(name)))).at(-1) ??
       0;
     const { fileData, inlineData, text } = part;
+    const trusted = trustIn(part.partMetadata);
     if (fileData !== undefined) {
-      return { version, ...defined({ fileUri: fileData.fileUri, mimeType: fileData.mimeType }) };
+      return { version, ...defined({ fileUri: fileData.fileUri, mimeType: fileData.mimeType, trusted }) };
     }
     const whole =
       inlineData === undefined ? Buffer.from(text ?? '') : Buffer.from(inlineData.data ?? '', 'base64');
     const mimeType = inlineData === undefined ? 'text/plain; charset=utf-8' : inlineData.mimeType;
     const bytes = whole.subarray(options.start ?? 0, options.end ?? whole.length);
-    return { version, size: whole.length, bytes: only(bytes), ...defined({ mimeType }) };
+    return { version, size: whole.length, bytes: only(bytes), ...defined({ mimeType, trusted }) };
   }
 
   async list(): Promise<string[]> {

@@ -1,4 +1,4 @@
-import type { Content, GenerateContentResponseUsageMetadata } from '@google/genai';
+import type { Content, GenerateContentResponseUsageMetadata, Part } from '@google/genai';
 
 export type {
   CitationMetadata,
@@ -29,4 +29,33 @@ export function textOf(content: Content | undefined, separator = ''): string {
   return (content?.parts ?? [])
     .flatMap(({ text, thought }) => (text && !thought ? [text] : []))
     .join(separator);
+}
+
+/** In a part's `partMetadata`, and in the metadata of an artifact. */
+const MARK = 'holdfast';
+
+type Metadata = Readonly<Record<string, unknown>>;
+
+/** Metadata with the mark of what a tool brings: whether it can be trusted like the agent's own instruction. */
+export function markedMetadata(metadata: Metadata | undefined, trusted: boolean | undefined) {
+  return trusted === undefined ? metadata : { ...metadata, [MARK]: { trusted } };
+}
+
+/** Undefined without a mark. */
+export function trustIn(metadata: Metadata | undefined): boolean | undefined {
+  const mark = metadata?.[MARK] as { trusted?: unknown } | null | undefined;
+  return typeof mark?.trusted === 'boolean' ? mark.trusted : undefined;
+}
+
+export function withTrust(part: Part, trusted: boolean | undefined): Part {
+  return trusted === undefined
+    ? part
+    : { ...part, partMetadata: { ...markedMetadata(part.partMetadata, trusted) } };
+}
+
+export function withoutTrust(part: Part): Part {
+  if (trustIn(part.partMetadata) === undefined) return part;
+  const { partMetadata, ...unmarked } = part;
+  const { [MARK]: _, ...others } = partMetadata as Record<string, unknown>;
+  return Object.keys(others).length === 0 ? unmarked : { ...unmarked, partMetadata: others };
 }

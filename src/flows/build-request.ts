@@ -39,7 +39,7 @@ export interface RequestSite {
   toolFactories: ReadonlyMap<string, ToolFactory>;
   /** Tools that the invocation has added or removed. */
   toolEdits: readonly ToolEdit[];
-  /** Results of tools that are not trusted are marked as data. */
+  /** What is not trusted is sent in envelopes. */
   markUntrusted: boolean;
   /** Is told once of an optional toolset that fails. */
   warn?: (message: string) => void;
@@ -99,11 +99,7 @@ export async function buildRequest(site: RequestSite): Promise<BuiltRequest> {
   const queries = offerQueries(site, groups, request);
   answerByCall(agent, request);
   label(request, agent.name);
-  if (site.markUntrusted) {
-    const known = [...groups.flatMap((group) => group.tools), ...Object.values(request.toolsDict)];
-    const trusted = new Set(known.filter((tool) => tool.trusted).map(({ name }) => name));
-    request.contents = markUntrusted(request.contents, (name) => trusted.has(name));
-  }
+  request.contents = markUntrusted(request.contents, site.markUntrusted);
   return {
     request,
     events,

@@ -1,5 +1,5 @@
 import type { EventKind } from '../contract/events.ts';
-import type { Content, Part } from '../events/content.ts';
+import { type Content, type Part, trustIn, withTrust } from '../events/content.ts';
 import { stepKeyOf } from '../protocol/identity.ts';
 import type { Perspective } from '../tools/invocation-context.ts';
 
@@ -52,6 +52,11 @@ export function isReservedPart({ functionCall, functionResponse }: Part): boolea
   return name !== undefined && RESERVED_CALL_NAMES.has(name);
 }
 
+/** Whether it is by its mark, or is a person's answer: no tool can have the name of those. */
+export function isTrustedResponse(part: Part): boolean {
+  return trustIn(part.partMetadata) === true || isReservedPart(part);
+}
+
 const HEADER: Part = { text: 'For context:' };
 
 /**
@@ -84,7 +89,8 @@ function retoldPart(author: string, part: Part): Part[] {
   }
   if (functionResponse !== undefined) {
     const response = json(functionResponse.response);
-    return [{ text: `[${author}] tool \`${functionResponse.name}\` returned result: ${response}` }];
+    const told = { text: `[${author}] tool \`${functionResponse.name}\` returned result: ${response}` };
+    return [isTrustedResponse(part) ? told : withTrust(told, false)];
   }
   // A signature is only good with the model that gave it, and in its own content.
   const { thoughtSignature: _signature, ...media } = part;

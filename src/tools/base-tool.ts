@@ -147,8 +147,8 @@ export interface BaseToolParams extends DurableOptions, GateOptions, JobOptions 
    */
   isReadOnly?: boolean;
   /**
-   * Whether the tool's result can be trusted like the agent's own instruction. Results of others are marked as data where the app
-   * says `markUntrusted`. Media say it themselves, by their `trustTier`.
+   * Whether what the tool brings can be trusted like the agent's own instruction. A model gets what others bring marked as data where the
+   * app says `markUntrusted`. Media say it themselves, by their `trustTier`.
    *
    * @default false
    */

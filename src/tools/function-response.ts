@@ -16,6 +16,18 @@ export function toFunctionResponse(value: unknown): Record<string, unknown> {
   return isRecord(json) ? json : { result: json };
 }
 
+const trustedResults = new WeakSet<object>();
+
+/** The result, which is trusted from now on, whichever tool returns it. */
+export function trustedResult<T extends object>(result: T): T {
+  trustedResults.add(result);
+  return result;
+}
+
+export function isTrustedResult(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && trustedResults.has(value);
+}
+
 /** @throws InvalidResultError */
 export function jsonResult(value: unknown): unknown {
   try {

@@ -89,6 +89,8 @@ export interface MediaResult {
   parts: Part[];
   /** Data that no model reads. */
   omitted?: Part[];
+  /** Each has a tier; left out where there is more than media. */
+  trusted?: boolean;
 }
 
 /**
@@ -131,6 +133,7 @@ function describedMedia(value: unknown, most: number) {
       })),
     },
     parts: media.flatMap(({ mimeType, data, isSent }) => (isSent ? [partOf(mimeType, data)] : [])),
+    trusted: media.every(({ trustTier }) => trustTier !== undefined),
     ...(media.every(({ isSent }) => isSent)
       ? {}
       : { omitted: media.flatMap(({ mimeType, data, isSent }) => (isSent ? [] : [partOf(mimeType, data)])) }),

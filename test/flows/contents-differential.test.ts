@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import type { StoredEvent } from '../../src/contract/events.ts';
 import type { Content, Part } from '../../src/events/content.ts';
 import type { Event } from '../../src/events/event.ts';
-import { contentsOf } from '../../src/flows/perspective-contents.ts';
+import { markUntrusted } from '../../src/flows/mark-untrusted.ts';
+import { contentsOf as markedContentsOf } from '../../src/flows/perspective-contents.ts';
 import { inLateOrder } from '../adk/late-order.ts';
 import { inTier } from '../setup/tier.ts';
 import { type ConversationShape, conversations } from './random-conversation.ts';
@@ -49,6 +50,10 @@ const SHAPE: ConversationShape = {
 };
 /** ADK's window of the current turn begins with calls of other branches, too. */
 const BRANCHED: ConversationShape = { ...SHAPE, branches: true, interleaved: false };
+
+/** As requests have them. */
+const contentsOf = (...given: Parameters<typeof markedContentsOf>) =>
+  markUntrusted(markedContentsOf(...given), false);
 
 const eventsOf = (stored: readonly StoredEvent[]) => stored.map(({ event }) => event);
 

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Content, Part } from '../../src/events/content.ts';
 import type { TranscriptEvent } from '../../src/flows/event-visibility.ts';
-import { contentsOf } from '../../src/flows/perspective-contents.ts';
+import { markUntrusted } from '../../src/flows/mark-untrusted.ts';
+import { contentsOf as markedContentsOf } from '../../src/flows/perspective-contents.ts';
+
+/** As requests have them. */
+const contentsOf = (...given: Parameters<typeof markedContentsOf>) =>
+  markUntrusted(markedContentsOf(...given), false);
 
 const BILLING = { agent: 'billing', include: 'default' } as const;
 

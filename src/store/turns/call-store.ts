@@ -78,6 +78,8 @@ export interface CallActions {
   skipSummarization?: boolean;
   transferToAgent?: string;
   escalate?: boolean;
+  /** The response's part is marked as trusted. */
+  trusted?: true;
 }
 
 export interface SettleCall {

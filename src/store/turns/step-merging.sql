@@ -66,7 +66,8 @@ begin
     if planned.call_ids[n] <> '' then
       merged := merged || ('{"functionResponse":{"id":' || to_json(planned.call_ids[n])
         || ',"name":' || to_json(planned.call_tools[n]) || ',"response":' || answered.response
-        || case when answered.will_continue then ',"willContinue":true' else '' end || '}}');
+        || case when answered.will_continue then ',"willContinue":true' else '' end || '}'
+        || case when answered.actions -> 'trusted' = 'true' then ',"partMetadata":{"holdfast":{"trusted":true}}' else '' end || '}');
     else
       merged := merged || ('{"codeExecutionResult":' || case
         when answered.response ->> 'outcome' is not null then answered.response

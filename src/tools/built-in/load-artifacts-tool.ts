@@ -1,7 +1,8 @@
 import { ArtifactError } from '../../artifacts/artifact-errors.ts';
 import type { Content, FunctionDeclaration, Part } from '../../events/content.ts';
 import { appendInstructions } from '../../models/llm-request.ts';
-import { isRecord } from '../../protocol/json.ts';
+import { defined, isRecord } from '../../protocol/json.ts';
+import { visibleLines } from '../../protocol/visible-text.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { type LinearPattern, linearPattern } from '../../schema/linear-pattern.ts';
@@ -111,8 +112,8 @@ NOTE: Call when you need access to artifacts (for example, uploads saved by the 
     const asked = askedIn(llmRequest.contents.at(-1));
     for (const name of [...new Set([...preloaded.slice(0, MOST_LOADED), ...asked])]) {
       const part = await loaded(toolContext, name);
-      if (part !== undefined)
-        llmRequest.contents.push({ role: 'user', parts: [{ text: `Artifact ${name} is:` }, part] });
+      const parts = part && [{ text: `Artifact ${visibleLines(name)} is:` }, part];
+      if (parts !== undefined) llmRequest.contents.push({ role: 'user', parts });
     }
   }
 }
@@ -140,7 +141,7 @@ async function loaded(context: Context, name: string): Promise<Part | undefined>
   const part =
     (await found(context, name)) ??
     (name.startsWith('user:') ? undefined : await found(context, `user:${name}`));
-  return part && readable(part, name);
+  return part && { ...readable(part, name), ...defined({ partMetadata: part.partMetadata }) };
 }
 
 /** A line in place of an artifact that can't be read; undefined for a name that none can have, which the model made up. */

@@ -1,8 +1,8 @@
-import type { Content, FunctionDeclaration, Part } from '../../events/content.ts';
+import { type Content, type FunctionDeclaration, type Part, withTrust } from '../../events/content.ts';
 import { getLogger } from '../../logger.ts';
 import { appendInstructions } from '../../models/llm-request.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
-import { visibleLines } from '../../protocol/visible-text.ts';
+import { visibleExcerpt, visibleLines } from '../../protocol/visible-text.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
 import { BaseTool, type RunAsyncToolRequest, type ToolProcessLlmRequest } from '../base-tool.ts';
 import type { Context } from '../context.ts';
@@ -10,7 +10,7 @@ import { mediaOf } from '../media.ts';
 import type { McpResourceContents } from './mcp-connection.ts';
 import type { MCPToolset } from './mcp-toolset.ts';
 
-export const LOAD_MCP_RESOURCE = 'load_mcp_resource';
+const LOAD_MCP_RESOURCE = 'load_mcp_resource';
 /** Text of `@google/adk` 2.0.0. */
 const LOADED =
   'resource contents temporarily inserted and removed. to access these resources, call load_mcp_resource tool again.';
@@ -79,8 +79,10 @@ before answering questions related to the resources.`,
     const left = { ...MOST_CHARACTERS };
     const until = performance.now() + LOADING_TIME;
     for (const name of askedIn(llmRequest.contents.at(-1))) {
-      const parts = await this.#read(name, { context: toolContext, left, until });
-      llmRequest.contents.push({ role: 'user', parts: [{ text: `Resource ${name} is:` }, ...parts] });
+      const read = await this.#read(name, { context: toolContext, left, until });
+      const parts = read.map((part) => withTrust(part, false));
+      const text = `Resource ${visibleExcerpt(name, LONGEST_NAME)} is:`;
+      llmRequest.contents.push({ role: 'user', parts: [{ text }, ...parts] });
     }
   }
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { FoundLine } from '../../artifacts/found-lines.ts';
 import type { BaseTool } from '../base-tool.ts';
 import type { Context } from '../context.ts';
+import { trustedResult } from '../function-response.ts';
 import { FunctionTool } from '../function-tool.ts';
 import type { SpooledForm } from './spool-options.ts';
 
@@ -25,6 +26,7 @@ export interface GrepOptions {
 
 /** The queries of a spooled result. */
 export interface SpooledQueries {
+  readonly trusted: boolean;
   head(lines?: number): Promise<TextAnswer>;
   tail(lines?: number): Promise<TextAnswer>;
   lines(from: number, to: number): Promise<TextAnswer>;
@@ -49,106 +51,108 @@ export function queryTools(open: Open, forms: ReadonlySet<SpooledForm> = new Set
   return QUERIES.filter(({ reads }) => reads.some((form) => forms.has(form))).map(({ make }) => make(open));
 }
 
-const QUERIES: readonly { reads: readonly SpooledForm[]; make: (open: Open) => BaseTool }[] = [
-  {
-    reads: TEXTS,
-    make: (open) =>
-      new FunctionTool({
-        ...named('head', 'Reads the first lines of a spooled result.'),
-        parameters: z.object({ artifact, lines: lineCount }),
-        execute: async ({ artifact, lines }, context) => (await open(context, artifact)).head(lines),
-      }),
-  },
-  {
-    reads: TEXTS,
-    make: (open) =>
-      new FunctionTool({
-        ...named('tail', 'Reads the last lines of a spooled result.'),
-        parameters: z.object({ artifact, lines: lineCount }),
-        execute: async ({ artifact, lines }, context) => (await open(context, artifact)).tail(lines),
-      }),
-  },
-  {
-    reads: TEXTS,
-    make: (open) =>
-      new FunctionTool({
-        ...named('lines', 'Reads lines of a spooled result by their numbers.'),
-        parameters: z
-          .object({
-            artifact,
-            from: lineNumber.describe('The first line, from 1.'),
-            to: lineNumber.describe('The last line.'),
-          })
-          .refine(({ from, to }) => from <= to, { path: ['to'], message: 'is before from' }),
-        execute: async ({ artifact, from, to }, context) => (await open(context, artifact)).lines(from, to),
-      }),
-  },
-  {
-    reads: ALL,
-    make: (open) =>
-      new FunctionTool({
-        ...named('slice', 'Reads bytes of a spooled result: text, or base64 of a binary one.'),
-        parameters: z
-          .object({
-            artifact,
-            start: place.describe('The first byte, from 0.'),
-            end: place.describe('The byte after the last one.'),
-          })
-          .refine(({ start, end }) => start < end, { path: ['end'], message: 'is not after start' }),
-        execute: async ({ artifact, start, end }, context) =>
-          (await open(context, artifact)).slice(start, end),
-      }),
-  },
-  {
-    reads: TEXTS,
-    make: (open) =>
-      new FunctionTool({
-        ...named('grep', 'Finds lines of a spooled result by a regular expression.'),
-        parameters: z.object({
-          artifact,
-          pattern: z
-            .string()
-            .min(1)
-            .max(1_000)
-            .describe('Regular expression, without look-around and back references.'),
-          ignoreCase: z.boolean().optional(),
-          context: z
-            .number()
-            .int()
-            .min(0)
-            .max(10)
-            .optional()
-            .describe('Lines before and after each match; 0 by default.'),
-          limit: z.number().int().min(1).max(200).optional().describe('Matches at most; 50 by default.'),
-          from: lineNumber.optional().describe('The line from which to search; 1 by default.'),
-        }),
-        execute: async ({ artifact, pattern, ...options }, context) =>
-          (await open(context, artifact)).grep(pattern, options),
-      }),
-  },
-  {
-    reads: ['json'],
-    make: (open) =>
-      new FunctionTool({
-        ...named('jsonpath', 'Finds places of a spooled JSON result by a JSONPath (RFC 9535).'),
-        parameters: z.object({
-          artifact,
-          path: z.string().min(1).max(500).describe('Such as $.orders[?@.total > 100].id'),
-        }),
-        execute: async ({ artifact, path }, context) => (await open(context, artifact)).jsonpath(path),
-      }),
-  },
-  {
-    reads: ['json', 'csv'],
-    make: (open) =>
-      new FunctionTool({
-        ...named('schema', 'Tells the shape of a spooled result: a JSON Schema, or the columns of CSV.'),
-        parameters: z.object({ artifact }),
-        execute: async ({ artifact }, context) => (await open(context, artifact)).schema(),
-      }),
-  },
+interface Query {
+  reads: readonly SpooledForm[];
+  make: (open: Open) => BaseTool;
+}
+
+const QUERIES: readonly Query[] = [
+  query(
+    { name: 'head', description: 'Reads the first lines of a spooled result.', reads: TEXTS },
+    z.object({ artifact, lines: lineCount }),
+    (found, { lines }) => found.head(lines),
+  ),
+  query(
+    { name: 'tail', description: 'Reads the last lines of a spooled result.', reads: TEXTS },
+    z.object({ artifact, lines: lineCount }),
+    (found, { lines }) => found.tail(lines),
+  ),
+  query(
+    { name: 'lines', description: 'Reads lines of a spooled result by their numbers.', reads: TEXTS },
+    z
+      .object({
+        artifact,
+        from: lineNumber.describe('The first line, from 1.'),
+        to: lineNumber.describe('The last line.'),
+      })
+      .refine(({ from, to }) => from <= to, { path: ['to'], message: 'is before from' }),
+    (found, { from, to }) => found.lines(from, to),
+  ),
+  query(
+    {
+      name: 'slice',
+      description: 'Reads bytes of a spooled result: text, or base64 of a binary one.',
+      reads: ALL,
+    },
+    z
+      .object({
+        artifact,
+        start: place.describe('The first byte, from 0.'),
+        end: place.describe('The byte after the last one.'),
+      })
+      .refine(({ start, end }) => start < end, { path: ['end'], message: 'is not after start' }),
+    (found, { start, end }) => found.slice(start, end),
+  ),
+  query(
+    { name: 'grep', description: 'Finds lines of a spooled result by a regular expression.', reads: TEXTS },
+    z.object({
+      artifact,
+      pattern: z
+        .string()
+        .min(1)
+        .max(1_000)
+        .describe('Regular expression, without look-around and back references.'),
+      ignoreCase: z.boolean().optional(),
+      context: z
+        .number()
+        .int()
+        .min(0)
+        .max(10)
+        .optional()
+        .describe('Lines before and after each match; 0 by default.'),
+      limit: z.number().int().min(1).max(200).optional().describe('Matches at most; 50 by default.'),
+      from: lineNumber.optional().describe('The line from which to search; 1 by default.'),
+    }),
+    (found, { artifact: _artifact, pattern, ...options }) => found.grep(pattern, options),
+  ),
+  query(
+    {
+      name: 'jsonpath',
+      description: 'Finds places of a spooled JSON result by a JSONPath (RFC 9535).',
+      reads: ['json'],
+    },
+    z.object({
+      artifact,
+      path: z.string().min(1).max(500).describe('Such as $.orders[?@.total > 100].id'),
+    }),
+    (found, { path }) => found.jsonpath(path),
+  ),
+  query(
+    {
+      name: 'schema',
+      description: 'Tells the shape of a spooled result: a JSON Schema, or the columns of CSV.',
+      reads: ['json', 'csv'],
+    },
+    z.object({ artifact }),
+    (found) => found.schema(),
+  ),
 ];
 
-function named(query: string, description: string) {
-  return { name: `artifact_${query}`, description, isReadOnly: true, ephemeral: true } as const;
+/** A query whose answer is as trusted as what it reads. */
+function query<Parameters extends z.ZodObject<{ artifact: z.ZodString }>>(
+  { name, description, reads }: { name: string; description: string; reads: readonly SpooledForm[] },
+  parameters: Parameters,
+  ask: (found: SpooledQueries, args: z.output<Parameters>) => Promise<object>,
+): Query {
+  const make = (open: Open) =>
+    new FunctionTool({
+      ...{ name: `artifact_${name}`, description, parameters, isReadOnly: true, ephemeral: true },
+      execute: async (given, context) => {
+        const args = given as z.output<Parameters> & { artifact: string };
+        const found = await open(context, args.artifact);
+        const answer = await ask(found, args);
+        return found.trusted ? trustedResult(answer) : answer;
+      },
+    });
+  return { reads, make };
 }

@@ -38,6 +38,8 @@ export class SpooledArtifact implements SpooledQueries {
   readonly mimeType: string;
   /** Size. */
   readonly bytes: number;
+  /** Whether its tool is `trusted`, where the app marks that; else false. */
+  readonly trusted: boolean;
   readonly #context: Context;
 
   constructor(context: Context, name: string, opened: OpenedArtifact) {
@@ -46,6 +48,7 @@ export class SpooledArtifact implements SpooledQueries {
     this.version = opened.version;
     this.mimeType = opened.mimeType ?? 'application/octet-stream';
     this.bytes = opened.size ?? 0;
+    this.trusted = opened.trusted === true;
   }
 
   /** @throws ToolError (not retryable) for a name that no spooled result of the session has. */
