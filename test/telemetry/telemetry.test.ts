@@ -248,7 +248,7 @@ test('turns that wait are shown, with the age of the oldest wait, and requests t
   const [first, second, third] = await turn.pending(3);
   const waiting = { app: 'asked', kind: 'confirmation' };
   await vi.waitFor(async () => expect(sum(await metrics(), 'holdfast_turns_waiting', waiting)).toBe(1), {
-    timeout: 60_000,
+    timeout: 120_000,
   });
   expect(sum(await metrics(), 'holdfast_longest_wait_seconds', waiting)).toBeGreaterThan(0);
   const decided = (request = first, confirmed = true) =>
@@ -262,7 +262,7 @@ test('turns that wait are shown, with the age of the oldest wait, and requests t
   expect(sum(after, 'holdfast_requests', { ...labels, outcome: 'approved' })).toBe(2);
   expect(sum(after, 'holdfast_requests', { ...labels, outcome: 'rejected' })).toBe(1);
   await vi.waitFor(async () => expect(sum(await metrics(), 'holdfast_turns_waiting', waiting)).toBe(0), {
-    timeout: 60_000,
+    timeout: 120_000,
   });
 });
 
