@@ -15,7 +15,7 @@ import type { BeginCall, BegunCall } from '../../src/store/turns/call-store.ts';
 import { retryLater, withoutStack } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger } from '../logging.ts';
-import { claimedEntry, provenEntry, refusalOfApproval } from './claimed-entries.ts';
+import { claimedEntry, fitsKind, provenEntry, refusalOfApproval } from './claimed-entries.ts';
 
 /** Times that what is being proven may change meanwhile; people don't vote that fast. */
 const MOST_LOOKS = 5;
@@ -45,6 +45,9 @@ export async function beginAnswered(
   try {
     assertOwn(call);
     const claimed = call.entries.map(claimedEntry);
+    const known = await store.approvals.findEvidence(call.session, call.callKey);
+    if (!claimed.every((entry) => fitsKind(entry, requestOf(known, entry.requestId))))
+      throw approvalNotProven('what is said of the request is no answer to it');
     let begun = await store.approvals.beginAnsweredCall({ ...call, entries: claimed });
     for (let look = 1; begun.kind === 'unproven'; look += 1) {
       if (look > MOST_LOOKS) throw retryLater('ApprovalsChanging', 'people vote while the call begins');

@@ -24,6 +24,8 @@ const RECORDED_BY_WORKFLOWS: readonly AuditEntry['kind'][] = [
   'escalated',
   'cancelled',
 ];
+/** Those that say what a request is for. */
+const ANSWERS: readonly AuditEntry['kind'][] = ['approved', 'answered'];
 const DECIDED: readonly AuditEntry['kind'][] = REQUEST_ANSWERS;
 
 /**
@@ -86,6 +88,11 @@ export async function refusalOfApproval(
     : 'nobody has approved these arguments in place of those that were shown';
 }
 
+/** Whether an entry can be of a request of this kind: only a confirmation is approved, and all others are answered. */
+export function fitsKind({ kind }: AuditEntry, request: ApprovalRow | undefined): boolean {
+  return request === undefined || kind !== (request.kind === 'confirmation' ? 'answered' : 'approved');
+}
+
 /** Records what a workflow says has happened to requests. An approval that nothing proves is recorded as one that doesn't count. */
 export async function recordClaims(
   dependencies: ActivityDependencies,
@@ -102,7 +109,7 @@ export async function recordClaims(
       isHeldRequest(entry.requestId) &&
       (await store.approvals.findRequest(session, entry.requestId)) === undefined;
     if (isMadeUp) continue;
-    if (entry.kind !== 'approved' && entry.by?.verified !== true) {
+    if (!ANSWERS.includes(entry.kind) && entry.by?.verified !== true) {
       trusted.push(entry);
       continue;
     }
@@ -111,6 +118,7 @@ export async function recordClaims(
     const evidence = known.get(callKey) ?? (await store.approvals.findEvidence(session, callKey));
     known.set(callKey, evidence);
     const request = evidence.requests.find((one) => one.requestId === requestId);
+    if (!fitsKind(entry, request)) continue;
     trusted.push(await trustedEntry(dependencies, entry, request, evidence));
   }
   await store.approvals.recordEntries({ session, entries: trusted });

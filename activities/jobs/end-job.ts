@@ -122,7 +122,7 @@ async function settle(job: JobToEnd, outcome: JobOutcome): Promise<ToolCallResul
   const by = settingsOf(deployment, app).markUntrusted ? hookContext?.tool : undefined;
   const settled = await settleCall(store, { session, callKey, tool, by }, heard, {});
   if (settled.first) telemetry.metrics.callFinished({ app, agent, tool }, settled.failed);
-  return callResult(callKey, hookContext?.tool, settled, heard.answersError === true);
+  return await callResult(dependencies, input, hookContext?.tool, settled, heard.answersError === true);
 }
 
 async function outcomeAfterCallbacks(
@@ -144,10 +144,12 @@ async function outcomeAfterCallbacks(
 
 /** For a job whose session was deleted, or that never had one: nothing waits for it. */
 async function withoutRow(
-  { store }: ActivityDependencies,
-  { session, callKey }: ToolCallInput,
+  dependencies: ActivityDependencies,
+  input: ToolCallInput,
   { detached, jobId }: EndOfJob,
 ): Promise<ToolCallResult | EndedDetachedJob> {
+  const { store } = dependencies;
+  const { session, callKey } = input;
   const gist = `job ${jobId} is not in the store: its session was deleted`;
   if (detached) return { v: PROTOCOL_VERSION, status: 'cancelled', gist };
   // The activity's input is a claim: a call that waits for people, or has not begun, has had no job.
@@ -166,7 +168,7 @@ async function withoutRow(
     ...{ session, callKey, response: { error: gist }, failed: true },
     actions: {},
   });
-  return callResult(callKey, undefined, settled, false);
+  return await callResult(dependencies, input, undefined, settled, false);
 }
 
 function detachedResult(row: JobRow, hookContext: JobHookContext | undefined): EndedDetachedJob {

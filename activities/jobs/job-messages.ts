@@ -62,14 +62,16 @@ async function ended(
 /** `holdfast.deliverJob`: tells a session its job's outcome, by a message that answers the call once more. */
 export async function deliverJob(
   dependencies: ActivityDependencies,
-  { session, jobId, callKey, app, userId, sessionId, ...caller }: DeliverJobInput,
+  { jobId, ...caller }: DeliverJobInput,
 ): Promise<DeliveredJob> {
   const { store, sendMessage } = dependencies;
+  const row = await store.jobs.find(jobId);
+  if (row === undefined) return { v: PROTOCOL_VERSION, delivered: false, reason: 'deleted' };
+  // By the input anybody's outcome could be told to anybody.
+  const { session, callKey, app, userId, sessionId, callId: id, tool: name, agent, outcome, status } = row;
   const delivery = await store.jobs.delivery({ session, jobId });
   if (delivery !== 'due') return { v: PROTOCOL_VERSION, delivered: delivery === 'told', reason: delivery };
-  const row = await store.jobs.find(jobId);
-  if (row?.outcome === undefined) return { v: PROTOCOL_VERSION, delivered: false, reason: 'deleted' };
-  const { callId: id, tool: name, agent, outcome, status } = row;
+  if (outcome === undefined) return { v: PROTOCOL_VERSION, delivered: false, reason: 'open' };
   const messageId = jobMessageId(callKey);
   if ((await store.sessions.find({ app, userId, sessionId }))?.session !== session) {
     const response = isOpen(dependencies, row, caller) ? outcome.response : undefined;

@@ -9,6 +9,7 @@ import { asStored } from '../../src/store/engine/json-text.ts';
 import type { StoreUnavailable } from '../../src/store/store-errors.ts';
 import type { BeginCall, BegunCall, CallAsPlanned } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
+import { isPlannedOnly } from '../../src/tools/tool-gate.ts';
 import { assertOfApp, knownCaller } from '../agents.ts';
 import { approvalNotProven, beginAnswered, beginUnanswered } from '../approvals/begin-answered.ts';
 import type { Attempt } from '../attempt.ts';
@@ -100,8 +101,41 @@ export async function trustedInput(
 
 interface ClaimedCall {
   input: ToolCallInput;
-  agent: LlmAgent;
   requests: readonly ApprovalRow[];
+}
+
+type Planning = Pick<ActivityDependencies, 'store' | 'deployment'>;
+
+/** A call as the store has it planned for the agent that its input names: undefined where this tool isn't what was planned. */
+export async function planOf(
+  { store, deployment }: Planning,
+  input: ToolCallInput,
+  tool: string,
+): Promise<CallAsPlanned | undefined> {
+  const { session, callKey, callId } = input;
+  const planned = await store.turns.findPlannedCall({ session, callKey });
+  const isSame = planned?.tool === tool && planned.callId === callId && isBy(deployment, planned, input);
+  return isSame ? planned : undefined;
+}
+
+/**
+ * Before a tool runs that may run planned calls only. The arguments of a call that has asked people are those that they were shown.
+ *
+ * @throws HOLDFAST_APPROVAL_NOT_PROVEN: nothing has run.
+ */
+export async function assertPlanned(
+  dependencies: Planning,
+  { input, begun, requests }: ClaimedCall & { begun: StartedCall },
+  tool: BaseTool,
+): Promise<void> {
+  if (!isPlannedOnly(tool)) return;
+  await beforeRun(dependencies, { input, begun }, async () => {
+    const planned = await planOf(dependencies, input, tool.name);
+    const isKnown =
+      planned !== undefined &&
+      (requests.length > 0 || digestOfCarried(planned.args) === digestOfStored(input.args));
+    if (!isKnown) throw approvalNotProven('nothing has planned it with these arguments');
+  });
 }
 
 /**
@@ -110,20 +144,12 @@ interface ClaimedCall {
  *
  * @throws HOLDFAST_APPROVAL_NOT_PROVEN for a call that has asked people and is not as it was planned: it would run by the activity's word.
  */
-async function asPlanned(
-  { store, deployment }: Pick<ActivityDependencies, 'store' | 'deployment'>,
-  { input, agent, requests }: ClaimedCall,
-): Promise<ToolCallInput> {
-  const { session, callKey, callId, args, prepared } = input;
+async function asPlanned(dependencies: Planning, { input, requests }: ClaimedCall): Promise<ToolCallInput> {
+  const { args, prepared } = input;
   const hasAsked = requests.length > 0;
   if (prepared !== true && !hasAsked) return input;
-  const planned = await store.turns.findPlannedCall({ session, callKey });
-  const isSame =
-    planned !== undefined &&
-    planned.tool === activityInfo().activityType &&
-    planned.callId === callId &&
-    isBy(deployment, planned, input, agent);
-  if (isSame && prepared === true && planned.prepared === true) {
+  const planned = await planOf(dependencies, input, activityInfo().activityType);
+  if (planned?.prepared === true && prepared === true) {
     // The answers decide with which arguments this call runs; those of the input don't count.
     if (hasAsked) return input;
     if (planned.gate === undefined && digestOfCarried(planned.args) === digestOfCarried(args)) return input;
@@ -132,7 +158,7 @@ async function asPlanned(
   if (!hasAsked) return unprepared;
   const digest = digestOfStored(args);
   const isKnown =
-    isSame &&
+    planned !== undefined &&
     (digestOfCarried(planned.args) === digest ||
       requests.some(({ editedArgs }) => editedArgs !== undefined && digestOf(editedArgs) === digest));
   if (isKnown && planned.prepared !== true) return unprepared;
@@ -143,13 +169,14 @@ async function asPlanned(
 function isBy(
   deployment: Deployment,
   { by: { agent: name, root, place } }: CallAsPlanned,
-  { agent: said, root: saidRoot, within }: ToolCallInput,
-  agent: LlmAgent,
+  input: ToolCallInput,
 ): boolean {
+  const { agent: said, root: saidRoot, within } = input;
   // Older releases kept no place.
   if (name !== said || (place !== undefined && place !== digestOf(within ?? []))) return false;
   if (root === undefined || root === saidRoot) return true;
-  return knownCaller(deployment, { agent: name, root, ...defined({ within }) }) === agent;
+  const agent = knownCaller(deployment, { agent: name, root, ...defined({ within }) });
+  return agent !== undefined && agent === knownCaller(deployment, input);
 }
 
 /** The model's arguments, as callbacks changed them when the call was planned. */

@@ -29,7 +29,7 @@ import { endJob } from '../jobs/end-job.ts';
 import { notesIn } from '../jobs/job-notes.ts';
 import type { ParkedRun } from '../jobs/job-outcomes.ts';
 import type { CallReport } from '../telemetry/reports.ts';
-import { beginCall, plannedArguments, trustedInput } from './begin-call.ts';
+import { assertPlanned, beginCall, plannedArguments, trustedInput } from './begin-call.ts';
 import { contextInitOf, contextParts } from './call-context.ts';
 import { deployedTool, searchTime, searchTool, wasSearched } from './find-tool.ts';
 import {
@@ -192,15 +192,11 @@ class Call {
   /** @throws HOLDFAST_APPROVAL_NOT_PROVEN, AgentOfAnotherApp: nothing has run. */
   async #prepare({ begun, agent, own }: StateOf<'begun'>): Next<'ready' | 'refused' | 'finished'> {
     const requests = this.#requests;
-    this.#input = await trustedInput(this.#dependencies, { input: this.#input, begun, agent, requests });
+    this.#input = await trustedInput(this.#dependencies, { input: this.#input, begun, requests });
     const input = this.#input;
     const { callKey, prepared = false, handedOn } = input;
-    const answers = new RecordedAnswers({
-      callKey,
-      args: plannedArguments(input, begun),
-      prepared,
-      requests,
-    });
+    const args = plannedArguments(input, begun);
+    const answers = new RecordedAnswers({ callKey, args, prepared, requests });
     if (answers.refusal !== undefined) return { is: 'refused', by: answers.refusal, tool: own };
     let tool: BaseTool;
     try {
@@ -215,6 +211,7 @@ class Call {
     } catch (error) {
       return await this.#notFound(begun, error);
     }
+    await assertPlanned(this.#dependencies, { input, begun, requests }, tool);
     const run = await ToolRun.open(this.#dependencies, this.#current, { input, begun, agent, tool, answers });
     this.#marks = settingsOf(this.#dependencies.deployment, begun.names.app).markUntrusted;
     this.#report = run.call.report;
@@ -313,14 +310,14 @@ class Call {
       telemetry.metrics.requestsEnded(this.#requests);
     }
     const { detached, answersError } = outcome;
-    const result = callResult(callKey, tool, settled, answersError === true);
+    const result = await callResult(this.#dependencies, this.#input, tool, settled, answersError === true);
     return detached === undefined ? result : { ...result, detached };
   }
 
   /** A job that goes on without its turn is to be waited for again, where a workflow has forgotten it. */
   async #read({ settled, tool }: StateOf<'settled'>): Promise<ToolCallResult> {
     const { session, callKey, callId } = this.#input;
-    const result = callResult(callKey, tool, settled);
+    const result = await callResult(this.#dependencies, this.#input, tool, settled);
     if (tool?.durable.execution === 'local' || callId === '') return result;
     const { store } = this.#dependencies;
     const row = await store.jobs.find(jobIdOf(session, callKey));

@@ -61,7 +61,7 @@ class ClosedCall {
     const begun = await beginAnswered(this.#dependencies, beginning, answered);
     const agent = knownCaller(deployment, this.#input);
     const own = agent && ownTool(agent, { name, callId });
-    if (begun.kind === 'settled') return callResult(callKey, own, begun);
+    if (begun.kind === 'settled') return await callResult(this.#dependencies, this.#input, own, begun);
     const { app } = begun.kind === 'closed' ? begun.request : begun.names;
     const { tool = own, ...outcome } =
       begun.kind === 'closed' || agent === undefined || !isOfApp(deployment, app, this.#input)
@@ -72,7 +72,7 @@ class ClosedCall {
       telemetry.metrics.callFinished({ app, agent: agentName, tool: name }, settled.failed);
       telemetry.metrics.requestsEnded(begun.kind === 'closed' ? [begun.request] : begun.requests);
     }
-    return callResult(callKey, tool, settled, false);
+    return await callResult(this.#dependencies, this.#input, tool, settled, false);
   }
 
   get #rejection(): Pick<CallOutcome, 'response' | 'failed'> {

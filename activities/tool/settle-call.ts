@@ -6,7 +6,7 @@ import type { Part } from '../../src/events/content.ts';
 import { carry } from '../../src/flows/size-rule.ts';
 import type { AwaitedJob } from '../../src/protocol/job.ts';
 import { defined } from '../../src/protocol/json.ts';
-import type { ToolCallResult } from '../../src/protocol/step.ts';
+import type { ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
 import type { Store } from '../../src/store/store.ts';
 import { Unstorable } from '../../src/store/store-errors.ts';
 import type { CallActions, SettleCall, SettledCall } from '../../src/store/turns/call-store.ts';
@@ -14,6 +14,8 @@ import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { REJECTED } from '../../src/tools/tool-gate.ts';
 import type { Attempt } from '../attempt.ts';
 import { inTime } from '../deadline.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { planOf } from './begin-call.ts';
 import { effectsOf } from './call-context.ts';
 import type { CalledTool, ToolCallbacks } from './tool-callbacks.ts';
 import { describeFailure, storeErrorIn } from './tool-failure.ts';
@@ -54,18 +56,23 @@ export function markOf(
 }
 
 /**
- * A settled call as the history shows it.
+ * A settled call as the history shows it. The input may name a tool that keeps less to itself than the call's own: an outcome that another
+ * attempt has recorded is shown only where the store has planned the call for this tool.
  *
  * @param answersError the response is what callbacks made of an error.
  */
-export function callResult(
-  callKey: string,
+export async function callResult(
+  dependencies: Pick<ActivityDependencies, 'store' | 'deployment'>,
+  input: ToolCallInput,
   tool: BaseTool | undefined,
   { response, failed, actions, first = false }: Omit<SettledCall, 'first'> & Partial<SettledCall>,
   answersError = true,
-): Extract<ToolCallResult, { response: unknown }> {
+): Promise<Extract<ToolCallResult, { response: unknown }>> {
+  const { callKey } = input;
+  const isKnown =
+    tool !== undefined && (first || (await planOf(dependencies, input, tool.name)) !== undefined);
   // Where the tool isn't known, neither is what it keeps to itself: only what was said here can be told.
-  const { sensitive } = tool?.durable ?? { sensitive: !first };
+  const { sensitive } = isKnown ? tool.durable : { sensitive: !first };
   // An error's text may quote any argument, and so may an answer to it. An outcome that another attempt has recorded may be one.
   const mayQuote = failed || answersError || !first;
   const hidden = isResultSensitive(sensitive, mayQuote);

@@ -3,6 +3,7 @@ import { kindOf } from '../schema/kind-of.ts';
 import { BaseTool, type RunAsyncToolRequest } from '../tools/base-tool.ts';
 import { Media, ResponseWithMedia } from '../tools/media.ts';
 import { InvalidResultError } from '../tools/tool-error.ts';
+import { plannedOnly } from '../tools/tool-gate.ts';
 import {
   type BaseCodeExecutor,
   CodeExecutionLanguage,
@@ -21,7 +22,7 @@ export interface CodeOutcome extends Record<string, unknown> {
  * files that the code wrote as media. It is never offered to the model.
  */
 export function codeTool(executor: BaseCodeExecutor): BaseTool {
-  return new CodeTool(executor);
+  return plannedOnly(new CodeTool(executor));
 }
 
 class CodeTool extends BaseTool {

@@ -9,6 +9,20 @@ import { type Context, questionsOf } from './context.ts';
 import { shortHint } from './input-request.ts';
 import { isToolError, ToolError } from './tool-error.ts';
 
+const PLANNED_ONLY = Symbol.for('holdfast.plannedOnly');
+
+/**
+ * Has calls of a tool run only as the store has them planned. It does what its arguments say with the user's data or the worker, and any
+ * program with Temporal access can make up a call.
+ */
+export function plannedOnly<Tool extends BaseTool>(tool: Tool): Tool {
+  return Object.defineProperty(tool, PLANNED_ONLY, { value: true });
+}
+
+export function isPlannedOnly(tool: BaseTool): boolean {
+  return PLANNED_ONLY in tool;
+}
+
 /** The question to a person about a call. */
 export interface Question {
   hint: string;

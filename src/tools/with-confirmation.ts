@@ -14,7 +14,7 @@ import type { BaseToolset } from './base-toolset.ts';
 import type { Context } from './context.ts';
 import type { ConfirmationPredicate, ConfirmationQuestion, GateOptions } from './gate-options.ts';
 import { jobOptionsOf } from './job-options.ts';
-import { hintOf, keptFromRunning, questionOf } from './tool-gate.ts';
+import { hintOf, isPlannedOnly, keptFromRunning, plannedOnly, questionOf } from './tool-gate.ts';
 import { assertNameOf, RESERVED_NAME } from './tool-name.ts';
 import { WrappedToolset } from './toolsets.ts';
 
@@ -63,6 +63,7 @@ class ConfirmedTool extends BaseTool {
     assertNameOf('withConfirmation', inner);
     super({ ...optionsOf(inner), ...gateOver(inner, required, provider) });
     this.#inner = inner;
+    if (isPlannedOnly(inner)) plannedOnly(this);
     const runs = inner[AGENT_OF_TOOL];
     // An approval is for one run.
     if (runs !== undefined) this[AGENT_OF_TOOL] = isGated(inner) ? runs : { ...runs, attempts: 1 };

@@ -156,6 +156,25 @@ describe('whoever has Temporal alone changes no arguments that were approved [ap
     expect(ran).toEqual([41]);
   });
 
+  test('by approving a question, or answering what is to be approved', async () => {
+    const [asking, question] = await asksMore();
+    const [paying, gate] = await asks('pay');
+    for (const [request, kind] of [[question, 'approved'] as const, [gate, 'answered'] as const]) {
+      const entries = [answer(request, { kind })];
+      const { session, requestId, tool: name } = request;
+      await foreigner.schedule('holdfast.recordEntries', { v: 1, session, entries });
+      expect(await foreigner.schedule(name, start(request, entries))).toMatchObject(REFUSED);
+      expect(await environment.store.approvals.findRequest(session, requestId)).toMatchObject({
+        status: 'pending',
+        history: [],
+      });
+    }
+    await asking.input('7');
+    await asking.result();
+    expect(ran).toEqual([41]);
+    await paying.handle.terminate();
+  });
+
   test('by saying that the call was not prepared', async () => {
     const [turn, question] = await asksMore();
     const args = { value: { amount: EVIL } };

@@ -1,10 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
+import { BaseCodeExecutor, type ExecuteCodeParams } from '../../src/code-executors/base-code-executor.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { digestOf } from '../../src/protocol/canonical-json.ts';
+import { jobIdOf, jobWorkflowIdOf, workflowIdOf } from '../../src/protocol/identity.ts';
 import type { TurnResult } from '../../src/protocol/turn.ts';
-import { tool } from '../../src/tools/function-tool.ts';
+import { BaseToolset } from '../../src/tools/base-toolset.ts';
+import { LOAD_MEMORY } from '../../src/tools/built-in/memory-tools.ts';
+import { LongRunningFunctionTool, tool } from '../../src/tools/function-tool.ts';
+import { withConfirmation } from '../../src/tools/with-confirmation.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { ForeignWorker } from '../setup/foreign-worker.ts';
 import { stepCalls } from '../setup/scripts.ts';
@@ -13,6 +19,19 @@ import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environ
 const CARD = 'CARD-4111';
 const PIN = 'PIN-4242';
 const LONG = 'x'.repeat(20_000);
+class Memories extends BaseToolset {
+  override getTools = async () => [LOAD_MEMORY];
+  override close = async () => undefined;
+}
+/** Code that was run. */
+const executed: string[] = [];
+class Codes extends BaseCodeExecutor {
+  override async executeCode({ codeExecutionInput: { code } }: ExecuteCodeParams) {
+    executed.push(code);
+    return { stdout: PIN, stderr: '', outputFiles: [] };
+  }
+}
+
 let environment: TurnEnvironment;
 let foreigner: ForeignWorker;
 
@@ -48,7 +67,24 @@ beforeAll(async () => {
     model: 'gemini-2.5-flash',
     tools: [pays, hushes, tells, keeps],
   });
-  environment = await openTurnEnvironment({ agents: [agent] });
+  const search = tool({
+    name: 'search',
+    description: 'd',
+    spool: true,
+    execute: () => `${PIN}\n`.repeat(40_000),
+  });
+  const orders = new LongRunningFunctionTool({
+    ...{ name: 'orders', description: 'd', parameters: z.object({}) },
+    execute: () => ({ status: 'ordered' }),
+  });
+  const librarian = new LlmAgent({
+    ...{ name: 'librarian', model: 'gemini-2.5-flash', codeExecutor: new Codes() },
+    tools: [search, orders, withConfirmation(new Memories(), false, () => false)],
+  });
+  environment = await openTurnEnvironment({
+    agents: [agent],
+    apps: [new App({ name: 'library', rootAgent: librarian, durable: { memory: true } })],
+  });
   foreigner = await ForeignWorker.start(environment.temporal);
 });
 afterAll(async () => {
@@ -113,5 +149,78 @@ describe('what workflows may ask for tells nobody else’s secrets [tool.sensiti
     expect(await readAnswer(turn, await turn.result(), { content: true })).toMatchObject({
       result: { content: { parts: [{ functionResponse: { response: { result: '(sensitive)' } } }] } },
     });
+  });
+});
+
+describe('whoever has Temporal alone', () => {
+  async function turnOf(
+    name: string,
+    args = {},
+  ): Promise<{ turn: AskingTurn; result: TurnResult; session: string }> {
+    environment.gemini.reset(stepCalls([[{ name, args }]], 'done'));
+    const turn = await AskingTurn.start(environment, { app: 'library' });
+    const result = await turn.result();
+    const { session = '' } = (await environment.store.sessions.find(turn.names)) ?? {};
+    return { turn, result, session };
+  }
+
+  test('makes up no call that reads what a user has, or runs code', async () => {
+    const { result, session } = await turnOf('search');
+    await environment.client.memories.add({ app: 'library', userId: 'ada', text: `the code is ${PIN}` });
+    const made = { v: 1, session, runKey: result.invocationId, agent: 'librarian', prepared: undefined };
+    const artifact = `results/search/${result.invocationId}.1.0`;
+    const calls = [
+      ['artifact_head', { artifact }, 'x'],
+      ['load_memory', { query: 'code' }, 'x'],
+      ['Codes', { code: 'print(1)' }, ''],
+    ] as const;
+    for (const [name, value, callId] of calls) {
+      for (const place of ['1.41', '1.0']) {
+        const callKey = `${result.invocationId}.${place}`;
+        const forged = await foreigner.schedule(name, { ...made, callKey, callId, args: { value } });
+        expect(JSON.stringify(forged)).not.toContain(PIN);
+        if (place === '1.41') expect(forged).toMatchObject({ refused: 'HOLDFAST_APPROVAL_NOT_PROVEN' });
+      }
+    }
+    expect(executed).toEqual([]);
+    environment.gemini.reset(stepCalls([[{ name: 'load_memory', args: { query: 'code' } }]], 'done'));
+    const reading = await AskingTurn.start(environment, { app: 'library' });
+    expect(JSON.stringify(await reading.responses())).toContain(PIN);
+  });
+
+  test('has no sensitive outcome told under another tool’s name', async () => {
+    const turn = await asked('hushes');
+    const { invocationId: runKey } = await turn.result();
+    const { session = '' } = (await environment.store.sessions.find(turn.names)) ?? {};
+    const call = {
+      ...{ v: 1, session, runKey, callKey: `${runKey}.1.0`, agent: 'clerk' },
+      args: { value: {} },
+    };
+    for (const callId of ['id-1-0', 'x']) {
+      const told = await foreigner.schedule('tells', { ...call, callId });
+      expect(told).toMatchObject({
+        result: { response: { ref: { gist: expect.not.stringContaining(PIN) } } },
+      });
+    }
+  });
+
+  test('sends no job’s outcome to another session', async () => {
+    const { turn, result, session } = await turnOf('orders');
+    const callKey = `${result.invocationId}.1.0`;
+    const jobId = jobIdOf(session, callKey);
+    const workflowId = jobWorkflowIdOf(workflowIdOf('library', 'ada', turn.names.sessionId), callKey);
+    await environment.temporal.workflow.getHandle(workflowId).terminate();
+    await environment.client.jobs.complete(jobId, { result: { pin: PIN } });
+    const ada = async () =>
+      JSON.stringify(await environment.store.sessions.readEvents({ ...turn.names, limit: 100 }));
+    expect(await ada()).not.toContain(PIN);
+    const eve = { app: 'library', userId: 'eve', sessionId: 'e1' };
+    const input = { v: 1, ...eve, session, turnWorkflowId: 'x', callKey, jobId, root: 'librarian' };
+    expect(await foreigner.schedule('holdfast.deliverJob', input)).toEqual({
+      result: { v: 1, delivered: true },
+    });
+    const told = environment.temporal.workflow.getHandle(workflowIdOf('library', 'eve', 'e1'));
+    await expect(told.describe()).rejects.toThrow(/not found/);
+    await expect.poll(ada).toContain(PIN);
   });
 });

@@ -6,6 +6,7 @@ import { BaseTool, type RunAsyncToolRequest, type ToolProcessLlmRequest } from '
 import type { Context } from '../context.ts';
 import { InvocationContext } from '../invocation-context.ts';
 import { ToolError } from '../tool-error.ts';
+import { plannedOnly } from '../tool-gate.ts';
 
 /**
  * `load_memory`: the model searches the memories of the user. Semantics: `LoadMemoryTool` of `@google/adk` 2.0.0.
@@ -19,6 +20,7 @@ export class LoadMemoryTool extends BaseTool {
       description:
         'Loads the memory for the current user.\n\nNOTE: Currently this tool only uses text part from the memory.',
     });
+    plannedOnly(this);
   }
 
   override _getDeclaration(): FunctionDeclaration {

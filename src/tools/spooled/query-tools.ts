@@ -4,6 +4,7 @@ import type { BaseTool } from '../base-tool.ts';
 import type { Context } from '../context.ts';
 import { trustedResult } from '../function-response.ts';
 import { FunctionTool } from '../function-tool.ts';
+import { plannedOnly } from '../tool-gate.ts';
 import type { SpooledForm } from './spool-options.ts';
 
 /** Text that a query found. */
@@ -48,7 +49,8 @@ const ALL: readonly SpooledForm[] = [...TEXTS, 'binary'];
 
 /** The tools that query spooled results of these forms. */
 export function queryTools(open: Open, forms: ReadonlySet<SpooledForm> = new Set(ALL)): BaseTool[] {
-  return QUERIES.filter(({ reads }) => reads.some((form) => forms.has(form))).map(({ make }) => make(open));
+  const queries = QUERIES.filter(({ reads }) => reads.some((form) => forms.has(form)));
+  return queries.map(({ make }) => plannedOnly(make(open)));
 }
 
 interface Query {
