@@ -118,6 +118,22 @@ describe('a turn with operations of an API', () => {
     expect(api.heard).toHaveLength(1);
   });
 
+  test('keeps no sensitive answer as an artifact [tool.sensitive]', async () => {
+    const secret = 'CANARY '.repeat(50_000);
+    const bodies = {
+      'application/json': JSON.stringify(secret),
+      'text/plain': secret,
+      'image/png': '\x89PNG',
+    };
+    for (const [type, body] of Object.entries(bodies)) {
+      answers.push(() => ({ status: 200, headers: { 'content-type': type }, body }));
+      const sensitive = pets({ options: { addPet: { sensitive: ['result'] } } });
+      const { response } = await turn([sensitive], 'add_pet', { name: 'Rex' });
+      expect(response.error).toMatch(/^Error in tool 'add_pet': its result is sensitive.+it has run$/);
+    }
+    expect(api.heard).toHaveLength(3);
+  });
+
   test('does not send a write again that a proxy may have answered: only 429 means not begun [openapi.keys]', async () => {
     const retry = { ...quick.retry, maximumAttempts: 3 };
     for (const status of [502, 503, 504, 520, 522, 524]) {

@@ -1,3 +1,4 @@
+import { isResultSensitive } from '../../approvals/sensitive.ts';
 import { hasCode } from '../../contract/error.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { FunctionDeclaration } from '../../events/content.ts';
@@ -290,6 +291,7 @@ export class RestApiTool extends BaseTool {
         secrets,
         maxBytes,
         isRepeatable: this.#isRepeatable,
+        isSensitive: isResultSensitive(this.durable.sensitive),
       });
     } catch (error) {
       throw this.#failure(error, secrets);

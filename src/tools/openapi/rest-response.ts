@@ -44,12 +44,15 @@ export interface ResponseSite {
   maxBytes: number;
   /** Whether the same request may be sent again without a second effect. */
   isRepeatable: boolean;
+  /** The answer is nobody's to read but the model's. */
+  isSensitive: boolean;
 }
 
 /**
  * The result of a call: JSON as it is, texts, and a handle of the artifact that a large or binary answer became.
  *
- * @throws ToolError for any answer but one of success; it has status and body. HOLDFAST_UNKNOWN_OUTCOME where a proxy may have answered
+ * @throws ToolError for a sensitive answer that would become an artifact, and for any but one of success; it has status and body.
+ * HOLDFAST_UNKNOWN_OUTCOME where a proxy may have answered
  * for a server that has had its effect.
  */
 export async function resultOfResponse(given: GuardedStream, site: ResponseSite): Promise<unknown> {
@@ -194,6 +197,14 @@ async function artifactOf(
   { head, type, site }: { head: Head; type: string; site: ResponseSite },
 ): Promise<Record<string, unknown>> {
   const { context, tool, maxBytes } = site;
+  if (site.isSensitive) {
+    answer.drop();
+    const problem = `its result is sensitive, and is told only as a text of at most ${MOST_TEXT} bytes: artifacts are listed to people`;
+    throw new ToolError(`Error in tool '${tool}': ${problem}; it has run`, {
+      code: 'HOLDFAST_HTTP_STATUS',
+      retryable: false,
+    });
+  }
   const mimeType =
     /^[a-z0-9][\w.+-]*\/[a-z0-9][\w.+-]*$/i.exec(type.split(';', 1)[0]?.trim() ?? '')?.[0] ??
     'application/octet-stream';
