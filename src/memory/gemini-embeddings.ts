@@ -1,5 +1,6 @@
 import type { GoogleGenAI } from '@google/genai';
 import { type GeminiConnection, resolveConnection } from '../models/gemini-connection.ts';
+import { patientFetch } from '../net/patient-fetch.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import type { Embeddings, EmbedOptions } from './embeddings.ts';
@@ -68,5 +69,6 @@ async function clientOf({
   ...connection
 }: GeminiEmbeddingsParams) {
   const { GoogleGenAI } = await import('@google/genai');
-  return new GoogleGenAI(resolveConnection(connection).options);
+  const { options } = resolveConnection(connection);
+  return new GoogleGenAI({ ...options, httpOptions: { fetch: patientFetch, ...options.httpOptions } });
 }

@@ -1,5 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
+import { GeminiEmbeddings } from '../../src/memory/gemini-embeddings.ts';
 import type { ModelError } from '../../src/models/model-errors.ts';
 import { error, hang } from '../../src/testing/gemini-reply.ts';
 import { startMockGemini } from '../../src/testing/mock-gemini.ts';
@@ -35,6 +36,24 @@ test.each<[number, string, boolean, boolean]>([
   expect(failed.message).toContain(`(${status}`);
   expect(failed.message).toContain('What the provider says.');
   expect(responses).toEqual([]);
+});
+
+test('a redirect takes the key nowhere, and names where it leads [model.errors]', async () => {
+  await using other = await startRawServer((response) => sendJson(response, 200, {}));
+  await using provider = await startRawServer((response, { path }) => {
+    response.writeHead(307, { location: `${other.url}${path}?key=of-the-redirect` }).end('moved');
+  });
+  const said = `127.0.0.1:${new URL(provider.url).port} answered 307 and redirects to ${other.url}: `;
+
+  const { error: failed } = await failure(geminiAt(provider.url));
+  const connection = { apiKey: 'test-key', httpOptions: { baseUrl: provider.url } };
+  const embeddings = new GeminiEmbeddings({ embeddingModel: 'e', ...connection });
+  const embedding = embeddings.embed(['a'], { purpose: 'query', signal: new AbortController().signal });
+
+  expect(failed).toMatchObject({ retryable: false, message: expect.stringContaining(said) });
+  await expect(embedding).rejects.toThrow(said);
+  expect(provider.requests).toHaveLength(2);
+  expect(other.requests).toEqual([]);
 });
 
 test('a wrong key is a matter of credentials, though Gemini answers 400', async () => {
