@@ -129,9 +129,15 @@ export class ArtifactBytes {
   async #keepInStore(app: string, blocks: Blocks, ahead: readonly Uint8Array[]): Promise<KeptBytes> {
     const id = await this.#blobs.begin({ app });
     let nth = 0;
-    for await (const bytes of chained(ahead, blocks)) {
-      await this.#blobs.write({ id, nth, bytes });
-      nth += 1;
+    try {
+      for await (const bytes of chained(ahead, blocks)) {
+        await this.#blobs.write({ id, nth, bytes });
+        nth += 1;
+      }
+    } catch (error) {
+      // Uploads that break off would fill the store. Where the store is away, they are collected a day later.
+      await Promise.allSettled([this.#blobs.drop(id)]);
+      throw error;
     }
     return this.#finished(id, blocks);
   }

@@ -175,3 +175,26 @@ test('a bucket that this process does not know is named [artifact.bytes]', async
     message: expect.stringContaining(bucket.url),
   });
 });
+
+test('bytes that don’t come whole leave nothing in the store [artifact.bytes]', async () => {
+  const begun: string[] = [];
+  const blobs = {
+    ...store.blobs,
+    begin: async (blob: { app: string }) => {
+      begun.push(await store.blobs.begin(blob));
+      return begun.at(-1) as string;
+    },
+  };
+  async function* breaking() {
+    yield randomBytes(2 * BLOCK_BYTES);
+    expect(await store.blobs.read({ id: begun[0] as string, nth: 0 })).toBeDefined();
+    throw new Error('the client has gone');
+  }
+  await expect(new ArtifactBytes(blobs).keep(newApp(), breaking())).rejects.toThrow('the client has gone');
+  const large = pieces(randomBytes(3 * BLOCK_BYTES), BLOCK_BYTES);
+  await expect(
+    new ArtifactBytes(blobs, { mostBytes: 2 * BLOCK_BYTES }).keep(newApp(), large),
+  ).rejects.toThrow();
+  expect(begun).toHaveLength(2);
+  for (const id of begun) expect(await store.blobs.read({ id, nth: 0 })).toBeUndefined();
+});

@@ -42,5 +42,6 @@ export interface BlobStore {
   read(block: { id: string; nth: number }): Promise<Uint8Array | undefined>;
   /** Bytes that nobody uses. Remove those of a bucket, then `drop` each; until then they are answered again, ten minutes later. */
   giveUp(atMost: number): Promise<{ id: string; bucket?: string }[]>;
+  /** Removes bytes that are not whole, or were given up; all others stay. */
   drop(id: string): Promise<void>;
 }

@@ -75,10 +75,10 @@ begin
       returning b.id, b.bucket;
 end $$;
 
--- The bytes of a given-up blob are removed.
+-- The bytes of a blob that was given up, or is not whole, are removed.
 create or replace function holdfast.drop_blob(of_id text) returns void language plpgsql as $$
 begin
-  delete from holdfast.blobs b where b.id = of_id and b.given_up;
+  delete from holdfast.blobs b where b.id = of_id and b.sha256 is null;
   if found then
     delete from holdfast.blob_blocks t where t.blob_id = of_id;
   end if;
