@@ -132,6 +132,7 @@ class Preparation {
     return {
       callId,
       callKey,
+      session: opened.session,
       attempt: 1,
       once: {
         get: (key) => opened.once[keyOf(key)],

@@ -192,7 +192,7 @@ async function check(
   const init = contextInitOf(parts);
   const search = { deployment, agent, init, edits, current, time: CHECK_TIME };
   const tool = await searchTool(search, { name, callId });
-  const call = { callId, callKey, attempt: 1, once: NOTHING_ONCE, heartbeat: () => undefined };
+  const call = { callId, callKey, session, attempt: 1, once: NOTHING_ONCE, heartbeat: () => undefined };
   const context = callContext(init, call, abortSignal);
   const refused = (await refusalOfTool(tool, args)) ?? (await refusalOfTerms(tool, request, args, context));
   if (refused !== undefined || !isAsked) return refused;

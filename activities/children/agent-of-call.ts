@@ -142,7 +142,7 @@ export async function resultOfAgent(
     get: (key: string) => begun.once[key],
     put: async (_key: string, value: unknown) => value,
   };
-  const own = { callId, callKey, attempt: begun.attempt, once, heartbeat: () => undefined };
+  const own = { callId, callKey, session, attempt: begun.attempt, once, heartbeat: () => undefined };
   const context = callContext(init, own, current.signal, done);
   const args = structuredClone(plannedArguments(input, begun));
   const called = { callbacks, call: { tool, args, context }, time: tool.durable.timeout, current };

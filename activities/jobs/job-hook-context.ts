@@ -146,6 +146,7 @@ export class JobHookContext {
     return {
       callId,
       callKey,
+      session,
       attempt: Math.max(known.attempts, 1),
       once: onceIn(dependencies.store, { session, callKey }, known.once),
       heartbeat: () => undefined,

@@ -137,7 +137,7 @@ class ClosedCall {
     const { session, callKey, callId } = this.#input;
     const { attempt } = begun;
     const once = onceIn(this.#dependencies.store, { session, callKey, attempt }, begun.once);
-    return { callId, callKey, attempt, once, heartbeat: () => undefined };
+    return { callId, callKey, session, attempt, once, heartbeat: () => undefined };
   }
 
   #warn({ names: { app, sessionId }, invocationId }: Begun, error: unknown): void {

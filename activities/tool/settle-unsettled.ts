@@ -121,7 +121,8 @@ function callInit(
   known: KnownCall | undefined,
 ): CallInit {
   const once = known === undefined ? NOTHING_ONCE : onceIn(store, { session, callKey }, known.once);
-  return { callKey, callId, attempt: Math.max(known?.attempts ?? 0, 1), once, heartbeat: () => undefined };
+  const attempt = Math.max(known?.attempts ?? 0, 1);
+  return { callKey, callId, session, attempt, once, heartbeat: () => undefined };
 }
 
 /** The model's, where the store knows nothing of the call. */

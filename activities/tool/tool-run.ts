@@ -313,6 +313,7 @@ export class ToolRun {
     return {
       callId,
       callKey,
+      session,
       attempt: begun.attempt,
       once: {
         get: async (key) => once.get(key) ?? (await this.#askOnce(key)),

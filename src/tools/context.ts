@@ -85,7 +85,7 @@ export class Context extends ReadonlyContext {
   }
 
   /**
-   * Holdfast's name of this call, unique for ever.
+   * Holdfast's name of this call, unique in its session.
    *
    * @throws NoCallError outside of a tool call.
    */
@@ -99,7 +99,8 @@ export class Context extends ReadonlyContext {
    * @throws NoCallError outside of a tool call.
    */
   get idempotencyKey(): string {
-    return this.#currentCall('idempotencyKey').callKey;
+    const { session, callKey } = this.#currentCall('idempotencyKey');
+    return `${session}.${callKey}`;
   }
 
   /** Number of this attempt of the call, from 1. */

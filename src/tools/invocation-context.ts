@@ -125,8 +125,10 @@ export interface JobInit {
 export interface CallInit {
   /** Id on the wire. */
   callId: string;
-  /** Holdfast's name of the call, unique for ever. */
+  /** Holdfast's name of the call, unique in its session. */
   callKey: string;
+  /** The store's id of that session: another one where the session was deleted and made again. */
+  session: string;
   /** From 1. */
   attempt: number;
   once: OnceRecords;

@@ -20,6 +20,7 @@ function call(records = new Map<string, string>(), attempt = 1): CallInit {
   return {
     callId: 'call_0',
     callKey: 'e-1.1.0',
+    session: 'of-the-store',
     attempt,
     heartbeat: () => {},
     once: {
@@ -45,7 +46,7 @@ describe('Context [tool.context]', () => {
       userContent: { parts: [{ text: 'hi' }] },
       functionCallId: 'call_0',
       callKey: 'e-1.1.0',
-      idempotencyKey: 'e-1.1.0',
+      idempotencyKey: 'of-the-store.e-1.1.0',
       attempt: 3,
     });
     expect(context.abortSignal).toBe(signal);

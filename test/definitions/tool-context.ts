@@ -19,6 +19,7 @@ export const contextWith = (init: Partial<ContextInit> = {}) => new Context({ ..
 export const callOf = (init: Partial<CallInit> = {}): CallInit => ({
   callId: 'call_0',
   callKey: 'e-1.1.0',
+  session: 'of-the-store',
   attempt: 1,
   heartbeat: () => undefined,
   once: { get: () => undefined, put: async (_, value) => value },

@@ -84,7 +84,7 @@ function callTool(
   };
   const toolContext = new Context({
     ...{ appName: 'support', userId: 'ada', sessionId: 's', invocationId: 'e', agentName: 'desk', state: {} },
-    call: { callId: callKey, callKey, attempt: 1, once, heartbeat: () => undefined },
+    call: { callId: callKey, callKey, session: 's', attempt: 1, once, heartbeat: () => undefined },
   });
   return tool.runAsync({ args, toolContext });
 }

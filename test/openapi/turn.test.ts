@@ -118,6 +118,21 @@ describe('a turn with operations of an API', () => {
     expect(api.heard).toHaveLength(1);
   });
 
+  test('sends another key after its session was deleted and made again [openapi.keys]', async () => {
+    const agent = new LlmAgent({ name: 'keeper', model: 'gemini-2.5-flash', tools: [pets()] });
+    const script = [call('add_pet', { name: 'Rex' }), text('done')];
+    const environment = await open({ agents: [agent], script: [...script, ...script] });
+    const names = { app: 'test', userId: 'ada', sessionId: 'made-again' };
+    for (let time = 0; time < 2; time += 1) {
+      await environment.run({ ...names, messageId: 'm1', message: 'go' });
+      await environment.client.sessions.delete(names);
+    }
+    const keys = api.heard.map(({ headers }) => headers['idempotency-key']);
+    expect(keys).toHaveLength(2);
+    expect(new Set(keys).size).toBe(2);
+    expect(new Set(keys.map((key) => String(key).split('.').slice(1).join('.'))).size).toBe(1);
+  });
+
   test('keeps no sensitive answer as an artifact [tool.sensitive]', async () => {
     const secret = 'CANARY '.repeat(50_000);
     const bodies = {

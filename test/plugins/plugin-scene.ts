@@ -64,6 +64,7 @@ export function callContextOf(callId: string, init: Parameters<typeof contextOf>
     call: {
       callId,
       callKey: `e-1.1.${callId}`,
+      session: 's',
       attempt: 1,
       once: { get: () => undefined, put: async (_key, value) => value },
       heartbeat: () => {},

@@ -73,9 +73,9 @@ export class SoakEffects {
     return { attempt };
   }
 
-  /** Idempotency keys of the charges that were made. */
+  /** Call keys of the charges that were made: their idempotency keys begin with the session's id. */
   charges(): string[] {
-    return readdirSync(this.#charges).map(decodeURIComponent);
+    return readdirSync(this.#charges).map((file) => decodeURIComponent(file.slice(file.indexOf('.') + 1)));
   }
 
   /** Counts a failure of a call's own; returns how many there are with it. */
