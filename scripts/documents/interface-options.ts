@@ -8,6 +8,7 @@ export interface DocumentedOption {
   name: string;
   isRequired: boolean;
   type: string;
+  /** The first sentence of its JSDoc: the editor and the pages of the nouns tell more. */
   meaning: string;
   /** `@default`, or the sentence `Defaults to …`. */
   byDefault: string;
@@ -69,10 +70,11 @@ function optionOf(path: string, comment: string, text: string): DocumentedOption
       .trim();
   const sentence = /(?:\bD|; d)efaults?(?: to|:) ((?:[^.`]|\.(?=\S)|`[^`]*`)*)\.(?= |$)/.exec(prose);
   const format = tag('format');
-  const meaning = [
-    prose.replace(sentence?.[0] ?? '', ''),
-    ...(format === undefined ? [] : [`Format: ${format}.`]),
-  ];
+  const [said = ''] = prose
+    .replace(sentence?.[0] ?? '', '')
+    .trim()
+    .split(/(?<=[a-z0-9)`'”]\.) (?=[A-Z`{])/);
+  const meaning = [said, ...(format === undefined ? [] : [`Format: ${format}.`])];
   return {
     name,
     isRequired: mark !== '?',
