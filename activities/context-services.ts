@@ -1,7 +1,8 @@
 import type { AttemptArtifacts } from '../src/artifacts/context-artifacts.ts';
 import { SavedArtifacts } from '../src/artifacts/saved-artifacts.ts';
 import { ServiceArtifacts } from '../src/artifacts/service-artifacts.ts';
-import { type ContextMemory, ServiceMemory, UserMemory } from '../src/memory/user-memory.ts';
+import { storedMemoryService } from '../src/memory/stored-memory-service.ts';
+import { ServiceMemory, UserMemory } from '../src/memory/user-memory.ts';
 import type { SessionNames } from '../src/store/sessions/session-names.ts';
 import type { BaseTool } from '../src/tools/base-tool.ts';
 import type { ContextServices } from '../src/tools/context-services.ts';
@@ -30,8 +31,7 @@ export function attemptServices(
   tool?: Pick<BaseTool, 'trusted'>,
 ): ContextServices & { artifacts: AttemptArtifacts } {
   const artifacts = attemptArtifacts(dependencies, names, recorder, signal, tool);
-  const memory = memoryOf(dependencies, names, recorder.callKey, signal);
-  return { artifacts, ...(memory === undefined ? {} : { memory }) };
+  return { artifacts, ...memoryOf(dependencies, names, recorder.callKey, signal) };
 }
 
 /** Services for user code around a turn's steps: versions of artifacts are recorded at once, each once by `key`. */
@@ -42,8 +42,7 @@ export function servicesAtOnce(
   signal: AbortSignal,
 ): ContextServices {
   const artifacts = artifactsAtOnce(dependencies, names, { session, key }, signal);
-  const memory = memoryOf(dependencies, names, key, signal);
-  return { artifacts, ...(memory === undefined ? {} : { memory }) };
+  return { artifacts, ...memoryOf(dependencies, names, key, signal) };
 }
 
 function attemptArtifacts(
@@ -88,23 +87,23 @@ function memoryOf(
   owner: SessionNames,
   key: string,
   signal: AbortSignal,
-): ContextMemory | undefined {
+): Pick<ContextServices, 'memory' | 'memoryService'> {
   const { memory } = settingsOf(deployment, owner.app);
-  if (memory === undefined) return undefined;
-  const { service, results, embeddings } = memory;
+  if (memory === undefined) return {};
+  const { service, results, embeddings, include } = memory;
   const warnOf = (text: string) => (error: unknown) =>
     logger.warn(text, {
       app: owner.app,
       ...(conceal ? {} : { problem: describeFailure(error).message }),
     });
   if (service !== undefined) {
-    return new ServiceMemory(
-      service,
-      owner,
-      signal,
-      warnOf('the memory service of the app failed in a search'),
-    );
+    const warn = warnOf('the memory service of the app failed in a search');
+    return { memory: new ServiceMemory(service, owner, signal, warn), memoryService: service };
   }
   const warn = warnOf('memories were searched by words only: the query could not be embedded');
-  return new UserMemory({ ...{ store, owner, results, embeddings, signal, key }, warn });
+  const init = { store, results, embeddings, signal, key, warn };
+  return {
+    memory: new UserMemory({ ...init, owner }),
+    memoryService: storedMemoryService({ ...init, include }),
+  };
 }

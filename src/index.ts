@@ -1,3 +1,5 @@
+import './absent-members.ts';
+
 export { AgentTool, type AgentToolConfig, isAgentTool, SubAgentFailed } from './agents/agent-tool.ts';
 export {
   AgentTransferLlmRequestProcessor,
@@ -136,6 +138,9 @@ export type {
   ListVersionsRequest,
   LoadArtifactRequest,
   SaveArtifactRequest,
+  SessionArtifactService,
+  SessionLoadArtifactRequest,
+  SessionSaveArtifactRequest,
 } from './artifacts/base-artifact-service.ts';
 export type { Bucket } from './artifacts/bucket.ts';
 export type { OpenArtifactOptions, OpenedArtifact } from './artifacts/context-artifacts.ts';

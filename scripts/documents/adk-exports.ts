@@ -14,7 +14,7 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   {
     kind: 'same',
     names: `ContextCompactionTrigger isCompactedEvent isScratchpadEvent ArtifactVersion BaseArtifactService DeleteArtifactRequest ListArtifactKeysRequest ListVersionsRequest
-      LoadArtifactRequest SaveArtifactRequest LOAD_ARTIFACTS AppendEventRequest AuthConfig BaseLlmType BaseToolParams CodeExecutionInput
+      LoadArtifactRequest SaveArtifactRequest SessionArtifactService SessionLoadArtifactRequest SessionSaveArtifactRequest LOAD_ARTIFACTS AppendEventRequest AuthConfig BaseLlmType BaseToolParams CodeExecutionInput
       CodeExecutionLanguage CodeExecutionResult CompositeSessionKey CreateEventParams CreateSessionRequest
       DataStoreParams DeleteSessionRequest ENTERPRISE_WEB_SEARCH EXIT_LOOP EnterpriseWebSearchTool EventActions
       EventType ExecuteCodeParams ExitLoopTool File FileContentEncoding FinishedEvent ActivityEvent CallCodeEvent
@@ -106,7 +106,7 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
-    how: 'Made anew in each activity from the store. Absent services throw as in ADK.',
+    how: 'Made anew in each activity from the store. `artifactService` and `memoryService` are there, with what they save counted once; no `sessionService`: sessions are written by `state` and events.',
     names: 'Context ReadonlyContext InvocationContext',
   },
   {
@@ -170,7 +170,7 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
-    how: '`connect` is never called, and no Interactions API; failures have classes, which say whether they are tried again.',
+    how: '`connect` is never called; no Interactions API, no `apiClient`; failures have classes, which say whether they are tried again.',
     names: 'BaseLlm BaseLlmConnection Gemini GeminiParams LlmResponse',
   },
   {
@@ -264,8 +264,7 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   {
     kind: 'never',
     why: 'A [context](artifacts.md) saves and loads artifacts by itself. The store keeps their bytes, or a bucket: `folderBucket`, `s3Bucket`, `gcsBucket`.',
-    names: `FileArtifactService GcsArtifactService SessionArtifactService SessionLoadArtifactRequest
-      SessionSaveArtifactRequest getArtifactServiceFromUri`,
+    names: 'FileArtifactService GcsArtifactService getArtifactServiceFromUri',
   },
   {
     kind: 'never',

@@ -16,6 +16,10 @@ export function validateAppName(name: string): void {
   assertAppName('App', name);
 }
 
+export function isAppName(name: unknown): name is string {
+  return problemOf(name) === undefined;
+}
+
 /** @throws DefinitionError */
 export function assertAppName(owner: string, name: unknown): asserts name is string {
   const problem = problemOf(name);

@@ -61,3 +61,19 @@ export interface BaseArtifactService {
   listArtifactVersions(request: ListVersionsRequest): Promise<ArtifactVersion[]>;
   getArtifactVersion(request: LoadArtifactRequest): Promise<ArtifactVersion | undefined>;
 }
+
+export type SessionSaveArtifactRequest = Omit<SaveArtifactRequest, keyof CompositeSessionKey>;
+
+export type SessionLoadArtifactRequest = Omit<LoadArtifactRequest, keyof CompositeSessionKey>;
+
+/** {@link BaseArtifactService} for one session and its user. Semantics: the interface of `@google/adk` 2.0.0. */
+export interface SessionArtifactService {
+  saveArtifact(request: SessionSaveArtifactRequest): Promise<number>;
+  loadArtifact(request: SessionLoadArtifactRequest): Promise<Part | undefined>;
+  listArtifactKeys(): Promise<string[]>;
+  /** Deletes all versions, at once. */
+  deleteArtifact(filename: string): Promise<void>;
+  listVersions(filename: string): Promise<number[]>;
+  listArtifactVersions(filename: string): Promise<ArtifactVersion[]>;
+  getArtifactVersion(request: SessionLoadArtifactRequest): Promise<ArtifactVersion | undefined>;
+}

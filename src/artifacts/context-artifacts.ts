@@ -1,6 +1,8 @@
 import type { Part } from '../events/content.ts';
+import { defined } from '../protocol/json.ts';
 import type { SavedArtifact } from '../store/artifacts/artifact-store.ts';
 import type { ArtifactStream } from './artifact-content.ts';
+import type { ArtifactVersion, SessionArtifactService } from './base-artifact-service.ts';
 
 /** An artifact whose bytes are read as they are needed. */
 export interface OpenedArtifact {
@@ -33,6 +35,10 @@ export interface ContextArtifacts {
   load(name: string, version?: number): Promise<Part | undefined>;
   open(name: string, options?: OpenArtifactOptions): Promise<OpenedArtifact | undefined>;
   list(): Promise<string[]>;
+  /** Deletes all versions of a name, at once. */
+  delete(name: string): Promise<void>;
+  /** The oldest first. */
+  versions(name: string): Promise<ArtifactVersion[]>;
   /** Versions that are recorded with the outcome of a call; absent where something else records them. */
   readonly saved?: readonly SavedArtifact[];
   /** Adds versions that an earlier part of the call has saved. */
@@ -45,4 +51,21 @@ export interface AttemptArtifacts extends ContextArtifacts {
   restore(saved: readonly SavedArtifact[]): void;
   /** For user code whose actions do not carry its versions: the step records them. */
   readonly ofStep: ContextArtifacts;
+}
+
+/** The same artifacts, by the methods of ADK's service. As there, no `artifactDelta` tells of them. */
+export function sessionArtifacts(artifacts: ContextArtifacts): SessionArtifactService {
+  return {
+    saveArtifact: ({ filename, artifact, customMetadata }) =>
+      artifacts.save(filename, { ...artifact, ...defined({ customMetadata }) }),
+    loadArtifact: ({ filename, version }) => artifacts.load(filename, version),
+    listArtifactKeys: () => artifacts.list(),
+    deleteArtifact: (filename) => artifacts.delete(filename),
+    listVersions: async (filename) => (await artifacts.versions(filename)).map(({ version }) => version),
+    listArtifactVersions: (filename) => artifacts.versions(filename),
+    getArtifactVersion: async ({ filename, version }) => {
+      const versions = await artifacts.versions(filename);
+      return version === undefined ? versions.at(-1) : versions.find((each) => each.version === version);
+    },
+  };
 }

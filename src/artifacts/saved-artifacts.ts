@@ -12,6 +12,7 @@ import type { Store } from '../store/store.ts';
 import type { ArtifactBytes } from './artifact-bytes.ts';
 import { type ArtifactStream, keptContent, partOf } from './artifact-content.ts';
 import { checkArtifactName } from './artifact-name.ts';
+import type { ArtifactVersion } from './base-artifact-service.ts';
 import type {
   AttemptArtifacts,
   ContextArtifacts,
@@ -94,6 +95,8 @@ export class SavedArtifacts implements AttemptArtifacts {
       load: (name, version) => this.load(name, version),
       open: (name, options) => this.open(name, options),
       list: () => this.list(),
+      delete: (name) => this.delete(name),
+      versions: (name) => this.versions(name),
     };
   }
 
@@ -143,6 +146,22 @@ export class SavedArtifacts implements AttemptArtifacts {
     return [...new Set([...recorded, ...this.#saved.map(({ name }) => name)])].sort();
   }
 
+  async delete(name: string): Promise<void> {
+    checkArtifactName(name);
+    await this.#init.store.artifacts.delete(this.#init.owner, name);
+    this.#saved.splice(0, Infinity, ...this.#saved.filter((saved) => saved.name !== name));
+  }
+
+  async versions(name: string): Promise<ArtifactVersion[]> {
+    checkArtifactName(name);
+    const { store, owner } = this.#init;
+    const recorded = await store.artifacts.versions(owner, name);
+    const own = this.#saved.filter((saved) => saved.name === name);
+    return [...recorded.map((stored) => ({ ...stored, ...stored.content })), ...own]
+      .map(versionOf)
+      .sort((one, other) => one.version - other.version);
+  }
+
   async #find(
     name: string,
     version: number | undefined,
@@ -160,4 +179,13 @@ export class SavedArtifacts implements AttemptArtifacts {
     const { name: _name, version: of, metadata, ...content } = own;
     return { version: of, content: content as ArtifactContent, ...defined({ metadata }) };
   }
+}
+
+function versionOf(saved: SavedArtifact): ArtifactVersion {
+  const about = { version: saved.version, ...defined({ customMetadata: saved.metadata }) };
+  if (saved.kind === 'text') return about;
+  return {
+    ...about,
+    ...defined({ mimeType: saved.mimeType, canonicalUri: saved.kind === 'file' ? saved.uri : undefined }),
+  };
 }

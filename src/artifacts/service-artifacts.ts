@@ -7,7 +7,7 @@ import type { SessionNames } from '../store/sessions/session-names.ts';
 import { type ArtifactStream, partFrom } from './artifact-content.ts';
 import { ArtifactServiceFailed } from './artifact-errors.ts';
 import { checkArtifactName } from './artifact-name.ts';
-import type { BaseArtifactService } from './base-artifact-service.ts';
+import type { ArtifactVersion, BaseArtifactService } from './base-artifact-service.ts';
 import type { AttemptArtifacts, OpenArtifactOptions, OpenedArtifact } from './context-artifacts.ts';
 
 export interface ServiceArtifactsInit {
@@ -99,6 +99,18 @@ export class ServiceArtifacts implements AttemptArtifacts {
     const names: unknown = await asked('listArtifactKeys', () => this.#init.service.listArtifactKeys(key));
     if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return [...names].sort();
     throw wrongAnswer('listArtifactKeys', 'a list of names', names);
+  }
+
+  async delete(name: string): Promise<void> {
+    checkArtifactName(name);
+    await asked('deleteArtifact', async () => this.#init.service.deleteArtifact(await this.#key(name)));
+  }
+
+  async versions(name: string): Promise<ArtifactVersion[]> {
+    checkArtifactName(name);
+    return await asked('listArtifactVersions', async () =>
+      this.#init.service.listArtifactVersions(await this.#key(name)),
+    );
   }
 
   async #key(filename: string) {

@@ -34,7 +34,7 @@ export interface RememberedSession {
   id: string;
   appName: string;
   userId: string;
-  events: Event[];
+  events: readonly Event[];
 }
 
 /** Fields: the arguments of `add_events_to_memory` of adk-python. */

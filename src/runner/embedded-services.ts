@@ -201,6 +201,9 @@ function isSameApp(one: App | undefined, other: App | undefined): boolean {
     one.name === other.name &&
     one.plugins.length === other.plugins.length &&
     one.plugins.every((plugin, index) => plugin === other.plugins[index]) &&
+    // Two objects with private fields only are deeply equal.
+    one.durable.artifactService === other.durable.artifactService &&
+    one.durable.memory?.service === other.durable.memory?.service &&
     isDeepStrictEqual(one.durable, other.durable)
   );
 }

@@ -1,9 +1,11 @@
+import { isAppName } from '../app/app-name.ts';
+import { InMemoryMemoryService } from '../memory/in-memory-memory-service.ts';
 import { InMemorySessionService } from './in-memory-session-service.ts';
 import { Runner } from './runner.ts';
 import type { RunnerConfig } from './runner-config.ts';
 
 /**
- * A runner with an `InMemorySessionService` of its own. Semantics: `InMemoryRunner` of `@google/adk` 2.0.0.
+ * A runner with an `InMemorySessionService` of its own and, if its app has no memory, an `InMemoryMemoryService`. Semantics: `InMemoryRunner` of `@google/adk` 2.0.0.
  *
  * @param params `appName` defaults to `'InMemoryRunner'`.
  * @example
@@ -13,9 +15,13 @@ import type { RunnerConfig } from './runner-config.ts';
  */
 export class InMemoryRunner extends Runner {
   constructor(params: Pick<RunnerConfig, 'app' | 'agent' | 'appName' | 'plugins' | 'resumabilityConfig'>) {
+    const { app, appName = 'InMemoryRunner' } = params ?? {};
+    // With a memory its turns have an app, whose name is checked more than that of sessions.
+    const hasMemory = app === undefined ? !isAppName(appName) : app.durable?.memory !== undefined;
     super({
       ...params,
-      appName: params?.appName ?? 'InMemoryRunner',
+      appName,
+      ...(hasMemory ? {} : { memoryService: new InMemoryMemoryService() }),
       sessionService: new InMemorySessionService(),
     });
   }

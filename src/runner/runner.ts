@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { BaseAgent } from '../agents/base-agent.ts';
 import type { ResumabilityConfig } from '../app/app.ts';
+import type { BaseArtifactService } from '../artifacts/base-artifact-service.ts';
 import { InvalidTurn } from '../client/client-errors.ts';
 import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
@@ -9,6 +10,7 @@ import {
   REQUEST_CREDENTIAL_FUNCTION_CALL_NAME,
   REQUEST_INPUT_FUNCTION_CALL_NAME,
 } from '../events/request-calls.ts';
+import type { BaseMemoryService } from '../memory/base-memory-service.ts';
 import { PluginManager } from '../plugins/plugin-manager.ts';
 import { defined } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
@@ -18,6 +20,7 @@ import { InMemorySessionService } from './in-memory-session-service.ts';
 import { type RunConfig, turnRunConfig } from './run-config.ts';
 import { runTurn } from './run-turn.ts';
 import { type RunnerConfig, runnerParts } from './runner-config.ts';
+import { artifactServiceOf, memoryServiceOf } from './runner-services.ts';
 import type { Served, SessionAccess } from './session-access.ts';
 import { StoreSessionService } from './store-session-service.ts';
 
@@ -60,6 +63,10 @@ export class Runner implements AsyncDisposable {
   readonly agent: BaseAgent;
   readonly pluginManager: PluginManager;
   readonly sessionService: BaseSessionService;
+  /** The service that the runner or its app was given; without one, the store. Through a `GatewayClient` its methods throw. */
+  readonly artifactService: BaseArtifactService;
+  /** The same for memories; undefined for an app without a memory. */
+  readonly memoryService: BaseMemoryService | undefined;
   readonly resumabilityConfig: ResumabilityConfig | undefined;
   readonly #access: SessionAccess;
   readonly #served: (() => Served) | undefined;
@@ -75,6 +82,9 @@ export class Runner implements AsyncDisposable {
     this.agent = agent;
     this.pluginManager = new PluginManager(plugins);
     this.sessionService = sessionService as BaseSessionService;
+    const { artifactService, memory } = config.app?.durable ?? {};
+    this.artifactService = config.artifactService ?? artifactService ?? artifactServiceOf(this.#access);
+    this.memoryService = config.memoryService ?? (memory && memoryServiceOf(this.#access, memory));
     this.resumabilityConfig = config.app?.resumabilityConfig ?? resumabilityConfig;
     this.#served = client === undefined ? () => served(this.pluginManager.plugins) : undefined;
   }

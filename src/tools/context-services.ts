@@ -1,4 +1,5 @@
 import type { ContextArtifacts } from '../artifacts/context-artifacts.ts';
+import type { BaseMemoryService } from '../memory/base-memory-service.ts';
 import type { ContextMemory } from '../memory/user-memory.ts';
 import { ToolError } from './tool-error.ts';
 
@@ -6,6 +7,8 @@ import { ToolError } from './tool-error.ts';
 export interface ContextServices {
   artifacts?: ContextArtifacts;
   memory?: ContextMemory;
+  /** The same memory, by the methods of ADK's service. */
+  memoryService?: BaseMemoryService;
 }
 
 /** A context was asked for something that a service keeps, and there is none. Messages: those of `@google/adk` 2.0.0. */

@@ -1,6 +1,9 @@
+import type { SessionArtifactService } from '../artifacts/base-artifact-service.ts';
+import { sessionArtifacts } from '../artifacts/context-artifacts.ts';
 import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import type { EventActions, ToolConfirmation } from '../events/event-actions.ts';
+import type { BaseMemoryService } from '../memory/base-memory-service.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
 import type { CallQuestions } from './call-questions.ts';
@@ -193,7 +196,7 @@ const INIT = Symbol.for('holdfast.invocationContext');
 
 /**
  * An invocation as its callbacks, plugins, processors and tools see it. Fields: `InvocationContext` of `@google/adk` 2.0.0,
- * without services and the live ones. It is made anew in each activity: only `endInvocation` says something back.
+ * without the live ones. It is made anew in each activity: only `endInvocation` says something back.
  */
 export class InvocationContext {
   readonly #init: ContextInit;
@@ -241,6 +244,17 @@ export class InvocationContext {
 
   get abortSignal(): AbortSignal | undefined {
     return this.#init.abortSignal;
+  }
+
+  /** The artifacts of the session and its user: as `Context.saveArtifact` saves them, without an `artifactDelta`. */
+  get artifactService(): SessionArtifactService | undefined {
+    const { artifacts } = this.#init;
+    return artifacts && sessionArtifacts(artifacts);
+  }
+
+  /** The memory of the app, its own service if it has one; undefined without `durable.memory`. */
+  get memoryService(): BaseMemoryService | undefined {
+    return this.#init.memoryService;
   }
 
   /**

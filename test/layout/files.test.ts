@@ -53,7 +53,9 @@ test('only the public entry points and the bundle re-export [layout.files]', () 
     const statements = readFileSync(join(root, path), 'utf8')
       .replace(/\/\*.*?\*\/|\/\/.*$/gms, '')
       .trim();
-    return statements !== '' && /^(export (type )?(\{[^}]*\}|\*) from '\.[^']+';\s*)+$/.test(statements);
+    return (
+      statements !== '' && /^((export (type )?(\{[^}]*\}|\*) from|import) '\.[^']+';\s*)+$/.test(statements)
+    );
   });
   expect(barrels.sort()).toEqual([...ENTRY_POINTS, 'workflows/index.ts'].sort());
 });

@@ -202,6 +202,14 @@ export const ADK: Rows = {
     'adk-js',
     'Every export of ADK is the same, ours, not yet, or never, as the documents say.',
   ],
+  'adk.members': [
+    'adk-js',
+    "Members of ADK's classes that Holdfast does not have throw, and name the row that says why.",
+  ],
+  'adk.services': [
+    'adk-js',
+    "Contexts and runners have ADK's artifact and memory services; what their users save counts once.",
+  ],
   'adk.differential': [
     'adk-js',
     'The same agents and scripts give the same requests and events on ADK and on Holdfast.',

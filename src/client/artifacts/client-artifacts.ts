@@ -1,6 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { ArtifactBytes } from '../../artifacts/artifact-bytes.ts';
 import { ArtifactElsewhere, NoSuchArtifact } from '../../artifacts/artifact-errors.ts';
 import { checkArtifactName } from '../../artifacts/artifact-name.ts';
+import type { ContextArtifacts } from '../../artifacts/context-artifacts.ts';
+import { SavedArtifacts } from '../../artifacts/saved-artifacts.ts';
 import {
   type ArtifactRow,
   deleteArtifact,
@@ -15,6 +18,7 @@ import {
 import { DEFAULT_LISTED } from '../../contract/lists.ts';
 import { defined } from '../../protocol/json.ts';
 import type { StoredArtifact } from '../../store/artifacts/artifact-store.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { Store } from '../../store/store.ts';
 import { SessionNotFound } from '../../store/store-errors.ts';
 import { checkedInput } from '../checked-input.ts';
@@ -29,6 +33,12 @@ export class ClientArtifacts implements Artifacts {
   /** @param open the store and the bytes, which a client without a store lacks. */
   constructor(open: () => { store: Store; bytes: ArtifactBytes }) {
     this.#open = open;
+  }
+
+  /** Those of a session and its user, by name and part: for ADK's methods. */
+  of(names: SessionNames): ContextArtifacts {
+    const { store, bytes } = this.#open();
+    return SavedArtifacts.atOnce({ store, bytes, app: names.app }, names, `client/${randomUUID()}`);
   }
 
   async list(list: ListArtifacts): Promise<ListedArtifacts> {

@@ -12,9 +12,12 @@ import {
   listMemories,
   type Memory,
 } from '../../contract/memories.ts';
+import { getLogger } from '../../logger.ts';
 import { memoryTerms, queryTerms } from '../../memory/memory-terms.ts';
+import { type StoredMemoryServiceInit, storedMemoryService } from '../../memory/stored-memory-service.ts';
 import { idKey } from '../../memory/user-memory.ts';
 import { defined } from '../../protocol/json.ts';
+import { thrownMessage } from '../../schema/thrown-message.ts';
 import type { FoundMemory } from '../../store/memories/memory-store.ts';
 import type { Store } from '../../store/store.ts';
 import { checkedInput } from '../checked-input.ts';
@@ -22,11 +25,20 @@ import type { Memories } from './memories.ts';
 
 /** `memories` of clients that have the store. */
 export class StoredMemories implements Memories {
-  readonly #open: () => Pick<Store, 'memories' | 'now'>;
+  readonly #open: () => Pick<Store, 'memories' | 'now' | 'sessions'>;
 
   /** @param open the store, which a client without one lacks. */
-  constructor(open: () => Pick<Store, 'memories' | 'now'>) {
+  constructor(open: () => Pick<Store, 'memories' | 'now' | 'sessions'>) {
     this.#open = open;
+  }
+
+  /** By ADK's methods, as an app has set its memory. */
+  of({ results, embeddings, include }: Pick<StoredMemoryServiceInit, 'results' | 'embeddings' | 'include'>) {
+    const { signal } = new AbortController();
+    const warn = (error: unknown) =>
+      getLogger().warn(`memories were searched by words only: ${thrownMessage(error)}`);
+    const of = { store: this.#open(), results, embeddings, include };
+    return storedMemoryService({ ...of, signal, warn, key: `new/${randomUUID()}` });
   }
 
   async list(list: ListMemories): Promise<ListedMemories> {

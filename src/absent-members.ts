@@ -1,0 +1,77 @@
+import { BaseAgent } from './agents/base-agent.ts';
+import { LlmAgent } from './agents/llm-agent.ts';
+import { BaseLlm } from './models/base-llm.ts';
+import { Gemini } from './models/gemini.ts';
+import { PluginManager } from './plugins/plugin-manager.ts';
+import { Runner } from './runner/runner.ts';
+import { DefinitionError } from './schema/definition-error.ts';
+import { BaseTool } from './tools/base-tool.ts';
+import { InvocationContext } from './tools/invocation-context.ts';
+import { MCPSessionManager } from './tools/mcp/mcp-session-manager.ts';
+import { State } from './tools/state.ts';
+
+/** Members of classes of `@google/adk` 2.0.0 that ours don't have: the row of docs/adk.md that says why, then they themselves. */
+export const ABSENT_MEMBERS = new Map<
+  { readonly name: string; readonly prototype: object },
+  readonly string[]
+>([
+  [
+    InvocationContext,
+    [
+      'The Live API: activeStreamingTools liveRequestQueue liveSessionResumptionHandle transcriptionCache',
+      'Graphs of nodes: eventQueue isolationScope nodeToolDepth workflowInstructionScope',
+      'Credentials are kept by the store: credentialService',
+      '`InvocationContext`: clone incrementLlmCallCount pluginManager sessionService',
+    ],
+  ],
+  [
+    BaseAgent,
+    [
+      'The Live API: runLive',
+      'Graphs of nodes: inputSchema isolationScope outputSchema preparedRetryConfig requiresAllPredecessors rerunOnResume',
+      'Graphs of nodes: retryConfig run runImpl timeout toEvent validateInput validateOutput waitForOutput',
+      '`BaseAgent`: createInvocationContext handleAfterAgentCallback handleBeforeAgentCallback',
+    ],
+  ],
+  [
+    LlmAgent,
+    [
+      'Tasks of sub-agents: finishTaskTool mode',
+      '`LlmAgent`: callLlmAsync canonicalGlobalInstruction canonicalInstruction includeContentsExplicit inputSchemaSource',
+      '`LlmAgent`: outputSchemaSource runAndHandleError',
+    ],
+  ],
+  [Runner, ['The Live API: runLive', 'Credentials are kept by the store: credentialService']],
+  [PluginManager, ['Graphs of nodes: runAfterNodeCallback runBeforeNodeCallback']],
+  [BaseLlm, ['`BaseLlm`: trackingHeaders']],
+  [
+    Gemini,
+    [
+      '`Gemini`: apiBackend apiClient getHttpOptions getLiveHttpOptions liveApiClient liveApiVersion useInteractionsApi',
+    ],
+  ],
+  [MCPSessionManager, ['`MCPSessionManager`: closeSession createSession getActiveSessions']],
+  [BaseTool, ['`BaseTool`: apiVariant checkRequireConfirmation']],
+  [State, ['`State`: schema validateDelta']],
+]);
+
+/*
+ * Not enumerable, and of the prototype: to spread, log or compare an object reads none. A class of a program may have a member of such
+ * a name for itself.
+ */
+for (const [{ name: owner, prototype }, rows] of ABSENT_MEMBERS) {
+  for (const [row = '', members = ''] of rows.map((each) => each.split(': '))) {
+    for (const field of members.split(' ')) {
+      Object.defineProperty(prototype, field, {
+        configurable: true,
+        get() {
+          const problem = `a member of @google/adk that Holdfast does not have: see ${row} in docs/adk.md`;
+          throw new DefinitionError({ owner, field, problem });
+        },
+        set(value: unknown) {
+          Object.defineProperty(this, field, { value, configurable: true, enumerable: true, writable: true });
+        },
+      });
+    }
+  }
+}
