@@ -111,7 +111,7 @@ export class ScriptedRun {
 
   /** @throws HOLDFAST_CUSTOM_AGENT_DIVERGED, and errors of the script. */
   async next(): Promise<ScriptedNext> {
-    const { agent, context } = this.#step;
+    const { agent, context, live } = this.#step;
     const asked = Promise.withResolvers<NonNullable<ScriptedNext['run']>>();
     const recorded = new WeakMap<Event, EventPlace>();
     const ownPlace = this.#ownPlace();
@@ -171,6 +171,11 @@ export class ScriptedRun {
         throw hasDiverged(agent.name, DIVERGED.ending(count + 1, missed.name));
       }
       if (step.done) return { events, said: own };
+      // As in ADK a partial event is told, and no session has it; a script that runs again tells it no second time.
+      if (isRecord(step.value) && step.value.partial === true) {
+        if (count === this.#parts.length) live.add(agent.name, step.value);
+        continue;
+      }
       const place = recorded.get(step.value);
       if (place !== undefined) {
         this.#view.sees(step.value, place);

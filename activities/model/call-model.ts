@@ -1,6 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import { isLlmAgent } from '../../src/agents/llm-agent.ts';
 import type { AppSettings } from '../../src/app/app-settings.ts';
+import type { EventKind } from '../../src/contract/events.ts';
 import { timeLeft } from '../../src/flows/budgets.ts';
 import { type AskedStep, draftFromError, recordOf, type StepResponse } from '../../src/flows/step-draft.ts';
 import { NO_USAGE } from '../../src/flows/step-usage.ts';
@@ -205,8 +206,9 @@ class CallModel {
   ): Promise<CommittedStep> {
     const commit = (response: StepResponse) => {
       // Before the commit, so that who follows the turn has all text before its event.
-      if (response.events.some(({ kind }) => kind === 'model')) live.end();
-      else live.drop();
+      const has = (wanted: EventKind) => response.events.some(({ kind }) => kind === wanted);
+      if (has('error') && !has('model')) live.drop();
+      else live.end();
       const { invocationId, runKey, step } = this.#input;
       return this.#dependencies.store.turns.commitStep({
         invocationId,

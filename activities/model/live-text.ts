@@ -42,8 +42,8 @@ export class LiveText {
     if (place.attempt > 1) this.#tellDropped(place.attempt);
   }
 
-  /** Takes the text of a partial response. */
-  add(agent: string, { content }: LlmResponse): void {
+  /** Takes the text of a partial response, or of a partial event. */
+  add(agent: string, { content }: Pick<LlmResponse, 'content'>): void {
     if (this.#ended || !Array.isArray(content?.parts)) return;
     for (const part of content.parts) {
       if (typeof part?.text === 'string' && part.text !== '') {

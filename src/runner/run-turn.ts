@@ -1,3 +1,6 @@
+import { agentsOfTree } from '../agents/agents-of-tree.ts';
+import type { BaseAgent } from '../agents/base-agent.ts';
+import { isLlmAgent } from '../agents/llm-agent.ts';
 import { FollowerTooSlow, InvalidTurn } from '../client/client-errors.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 import { replyParts } from '../client/messages/reply-parts.ts';
@@ -28,8 +31,8 @@ interface Runs {
   access: SessionAccess;
   /** Left out where others run it. */
   served: (() => Served) | undefined;
-  /** Of the tree that answers. */
-  rootAgent: string;
+  /** The root of the tree that answers. */
+  rootAgent: BaseAgent;
 }
 
 /**
@@ -42,6 +45,10 @@ export async function* runTurn(
   { session, message, stateDelta, runConfig, signal }: TurnOptions,
 ): AsyncGenerator<Event, void, undefined> {
   const { api, lost, release, keepQueue } = await access.hold(served?.());
+  const isSse = runConfig.streamingMode === 'sse';
+  // Partial events of agents' own code come in any mode, as in ADK.
+  const isTold = (agent: string) => isSse || !isLlmAgent(rootAgent.findAgent(agent));
+  const streams = isSse || !agentsOfTree(rootAgent).every(isLlmAgent);
   let rest: Rest | undefined;
   let turn: TurnHandle | undefined;
   let isLeft = true;
@@ -55,7 +62,7 @@ export async function* runTurn(
     turn = await api.sendMessage({
       ...session,
       message,
-      rootAgent,
+      rootAgent: rootAgent.name,
       ...defined({ stateDelta }),
       runConfig,
     });
@@ -72,7 +79,7 @@ export async function* runTurn(
     let last = answers ? found.seq : undefined;
     for (;;) {
       const ends = [signal, lost, rest.reached].filter((each) => each !== undefined);
-      for await (const told of eventsOf(turn, runConfig, AbortSignal.any(ends), last)) {
+      for await (const told of eventsOf(turn, streams && isTold, AbortSignal.any(ends), last)) {
         if (signal?.aborted) break;
         // Earlier requests of calls' agents are told again while they are pending.
         if (told.isBelow && answers && !(await isStillAsked(api, told.event, replied))) continue;
@@ -96,7 +103,7 @@ export async function* runTurn(
         yield* eventsAfter(api, session, turn, last);
         return;
       }
-      yield queuedEvent(turn, rootAgent, before);
+      yield queuedEvent(turn, rootAgent.name, before);
       // Once it is answered it may come to rest itself.
       rest = new Rest(api, watched);
       rest.watch();
@@ -105,7 +112,7 @@ export async function* runTurn(
     const { status, error } = await turn.result(lost ? { signal: lost } : {});
     interruption.forget();
     // A run that could not begin has left no event.
-    if (status === 'failed' && !saysError) yield failureEvent(turn, rootAgent, error);
+    if (status === 'failed' && !saysError) yield failureEvent(turn, rootAgent.name, error);
   } finally {
     rest?.ignore();
     if (turn === undefined || !isLeft || lost?.aborted) release();
@@ -227,20 +234,21 @@ interface ToldEvent {
 
 async function* eventsOf(
   turn: TurnHandle,
-  { streamingMode }: TurnRunConfig,
+  isTold: false | ((agent: string) => boolean),
   signal: AbortSignal,
   first: number | undefined,
 ): AsyncGenerator<ToldEvent, void, undefined> {
   let after: number | string | undefined = first;
   const options = () => ({ ...defined({ after }), signal });
-  if (streamingMode !== 'sse') {
+  if (!isTold) {
     for await (const stored of turn.events(options())) yield* toldEvents(stored);
     return;
   }
   for (;;) {
     try {
       for await (const item of turn.stream(options())) {
-        if (item.type === 'text' && item.holdfast === undefined) yield { event: partialEvent(turn, item) };
+        if (item.type === 'text' && item.holdfast === undefined && isTold(item.agent))
+          yield { event: partialEvent(turn, item) };
         if (item.type !== 'event') continue;
         after = item.place ?? item.seq;
         yield* toldEvents(item);

@@ -129,7 +129,7 @@ export class Runner implements AsyncDisposable {
       );
     }
     yield* runTurn(
-      { access: this.#access, served: this.#served, rootAgent: this.agent.name },
+      { access: this.#access, served: this.#served, rootAgent: this.agent },
       {
         session: { app: this.appName, userId, sessionId },
         message,

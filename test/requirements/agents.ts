@@ -35,6 +35,7 @@ export const AGENTS: Rows = {
   ],
   'flow.temp': ['adk-python: #4564', '`temp:` state crosses the steps of an invocation.'],
   'flow.custom': ['adk-js: BaseAgent', 'Own agents decide what runs next, durably.'],
+  'flow.partial': ['adk-js: Event.partial', 'Partial events of own agents are told and not stored.'],
   'flow.workflow': ['holdfast', 'Own workflows run agents, ask people and start jobs.'],
   'flow.workflow.busy': [
     'holdfast',

@@ -110,7 +110,7 @@ function outlivesCall(item: CallItem): item is JobItem {
 }
 
 function endsText(kind: EventKind): boolean {
-  return kind === 'model' || kind === 'error' || kind === 'responses';
+  return kind === 'model' || kind === 'callback' || kind === 'error' || kind === 'responses';
 }
 
 function admitText(run: RunProgress, item: Of<'text'>): LiveItem[] {
