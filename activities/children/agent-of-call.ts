@@ -133,10 +133,12 @@ export async function resultOfAgent(
   const child = await store.turns.endChild(session, ran.runKey);
   const end = endOf(ran, child);
   const stateDelta = { ...begun.prepared?.stateDelta, ...child?.stateDelta };
+  const artifactDelta = { ...begun.prepared?.artifactDelta, ...child?.artifactDelta };
   const done: CallActions = {
     ...begun.prepared,
     ...(runs.skipSummarization && end.status === 'completed' ? { skipSummarization: true } : {}),
     ...(Object.keys(stateDelta).length === 0 ? {} : { stateDelta }),
+    ...(Object.keys(artifactDelta).length === 0 ? {} : { artifactDelta }),
   };
   const once = {
     get: (key: string) => begun.once[key],

@@ -45,6 +45,8 @@ export interface ChildOutcome {
   text: string | undefined;
   /** How the session's own state differs from what it began with: no `app:`, `user:` and `temp:` keys, which are shared or gone. */
   stateDelta: Record<string, unknown>;
+  /** The newest versions that its events tell of. */
+  artifactDelta: Record<string, number>;
 }
 
 /** A call that runs an agent, with all that says whether it may. */

@@ -63,6 +63,12 @@ begin
   return (
     select json_build_object('session', s.id, 'outcome', r.outcome,
       'stateDelta', holdfast.difference(s.initial, s.state),
+      'artifactDelta', (
+        select json_object_agg(d.name, d.version)
+        from (
+          select a.key as name, max(a.value::bigint) as version
+          from holdfast.events e cross join lateral json_each_text(e.body #> '{actions,artifactDelta}') a
+          where e.session_id = s.id group by a.key) d),
       'content', (
         select e.body -> 'content' from holdfast.events e
         where e.session_id = s.id and e.kind <> 'message' and json_typeof(e.body #> '{content,parts}') = 'array'

@@ -67,6 +67,7 @@ interface EndAnswer {
   session: string;
   outcome: InvocationOutcome;
   stateDelta: Record<string, unknown>;
+  artifactDelta: Record<string, number> | null;
   content: Content | null;
 }
 
@@ -112,8 +113,12 @@ export function postgresChildren(database: Database): ChildStore {
     async endChild(parent, runKey) {
       const [row] = await database.query<{ answer: EndAnswer | null }>(END, [parent, storableText(runKey)]);
       if (!row?.answer) return undefined;
-      const { content, ...ended } = row.answer;
-      return { ...ended, text: content === null ? undefined : textOf(content, '\n') };
+      const { content, artifactDelta, ...ended } = row.answer;
+      return {
+        ...ended,
+        artifactDelta: artifactDelta ?? {},
+        text: content === null ? undefined : textOf(content, '\n'),
+      };
     },
     async readLatestSteps({ from, to, ...names }) {
       const rows = await database.query<{ event: EventRow }>(LATEST_STEPS, [

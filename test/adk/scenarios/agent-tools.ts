@@ -36,6 +36,28 @@ export const AGENT_TOOLS: readonly Scenario[] = [
     state: { topic: 'stars' },
   },
   {
+    name: 'agents that are tools of one another save an artifact twice',
+    script: [
+      [ask()],
+      [calls(['save'])],
+      [calls(['deeper', { request: 'more' }])],
+      [calls(['save'])],
+      [text('Saved.')],
+      [text('Both.')],
+      [text('Done.')],
+    ],
+    build: (library, model, name) => {
+      const save = toolOf(library, 'save', async (_args, context) => ({
+        version: await context.saveArtifact('dug.txt', { text: 'a bone' }),
+      }));
+      const deeper = agentOf(library, 'deeper', model, { tools: [save] });
+      const tools = [save, new library.AgentTool({ agent: deeper })];
+      const helper = agentOf(library, 'helper', model, { tools });
+      return { agent: agentOf(library, name, model, { tools: [new library.AgentTool({ agent: helper })] }) };
+    },
+    turns: ['dig'],
+  },
+  {
     name: 'an agent that is a tool and has schemas',
     script: [[calls(['helper', { topic: 'love' }])], [text('{"books":["Emma"]}')], [text('Read Emma.')]],
     build: (library, model, name) => {

@@ -56,6 +56,7 @@ export function childSuite(store: () => PostgresStore): void {
       outcome: expect.objectContaining({ status: 'completed' }),
       text: 'it is 42',
       stateDelta: { plan: 'silver', made: [1], gone: null },
+      artifactDelta: {},
     });
     expect((await store().sessions.get(root.names))?.state).toMatchObject({
       plan: 'gold',
