@@ -11,13 +11,19 @@ import { findMatchingFunctionCall } from '../events/request-calls.ts';
  */
 export function agentToRun(root: BaseAgent, events: readonly Event[]): BaseAgent {
   const asking = root.findAgent(findMatchingFunctionCall(events)?.author ?? '');
-  if (asking !== undefined && (asking === root || isRoutable(asking, root))) return asking;
+  if (asking !== undefined && (asking === root || isRoutable(asking, root) || isOwn(asking, root)))
+    return asking;
   for (const { author } of events.toReversed()) {
     if (author === root.name) return root;
     const agent = author === undefined ? undefined : root.findSubAgent(author);
     if (agent !== undefined && isRoutable(agent, root)) return agent;
   }
   return root;
+}
+
+/** An agent of its own code, to which a turn was transferred. */
+function isOwn(agent: BaseAgent, root: BaseAgent): boolean {
+  return !isLlmAgent(agent) && agent.parentAgent !== undefined && isRoutable(agent.parentAgent, root);
 }
 
 /** {@link agentToRun} under the name and with the arguments of `@google/adk` 2.0.0; every app is resumable. */

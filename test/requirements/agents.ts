@@ -35,6 +35,9 @@ export const AGENTS: Rows = {
   ],
   'flow.temp': ['adk-python: #4564', '`temp:` state crosses the steps of an invocation.'],
   'flow.custom': ['adk-js: BaseAgent', 'Own agents decide what runs next, durably.'],
+  'flow.empty': ['adk-js', 'Agents that have nobody to run end at once.'],
+  'agent.change': ['adk-js', 'An agent can be changed until a worker takes it, and is checked then.'],
+  'flow.ownRequest': ['adk-js', 'A response to a request of own code goes to the agent that has yielded it.'],
   'flow.partial': ['adk-js: Event.partial', 'Partial events of own agents are told and not stored.'],
   'flow.workflow': ['holdfast', 'Own workflows run agents, ask people and start jobs.'],
   'flow.workflow.busy': [

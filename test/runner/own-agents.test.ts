@@ -12,7 +12,7 @@ import {
   setLogger,
   stringifyContent,
 } from '../../src/index.ts';
-import { startMockGemini, text } from '../../src/testing/index.ts';
+import { call, startMockGemini, text } from '../../src/testing/index.ts';
 
 const gemini = await startMockGemini({ script: [] });
 Object.assign(process.env, gemini.env);
@@ -89,4 +89,45 @@ describe("a ported agent's own", () => {
     expect(said(events).at(0)).toEqual([true, expect.stringMatching(/^First, /)]);
     expect(await kept(sessionId)).toEqual(['Hi', ...whole]);
   });
+
+  test.each(['root', 'sub-agent'])(
+    'call for a confirmation is answered to the agent: %s [flow.ownRequest]',
+    async (place) => {
+      const heard: unknown[] = [];
+      const own = new Scripted(async function* (context, self) {
+        const response = context.userContent?.parts?.[0]?.functionResponse;
+        if (response !== undefined) {
+          heard.push(response.response);
+          yield self.says('Done.');
+          return;
+        }
+        const functionCall = {
+          id: 'confirm-xyz',
+          name: 'adk_request_confirmation',
+          args: { toolConfirmation: { hint: 'Sure?' } },
+        };
+        yield self.says('', {
+          content: { role: 'model', parts: [{ functionCall }] },
+          longRunningToolIds: ['confirm-xyz'],
+        });
+      });
+      gemini.reset(() => call('transfer_to_agent', { agentName: 'scripted' }));
+      const agent =
+        place === 'root' ? own : new LlmAgent({ name: 'desk', model: 'gemini-2.5-flash', subAgents: [own] });
+      const { sessionId } = await run(agent);
+      const answer = (id: string) => ({
+        sessionId,
+        newMessage: {
+          role: 'user',
+          parts: [
+            { functionResponse: { id, name: 'adk_request_confirmation', response: { confirmed: true } } },
+          ],
+        },
+      });
+      await expect(run(agent, answer('confirm-abc'))).rejects.toThrow('confirm-abc');
+      const { events } = await run(agent, answer('confirm-xyz'));
+      expect(said(events)).toEqual([[false, 'Done.']]);
+      expect(heard).toEqual([{ confirmed: true }]);
+    },
+  );
 });

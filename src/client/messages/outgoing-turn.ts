@@ -1,15 +1,23 @@
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
+import type { Content } from '../../events/content.ts';
+import { findEventByFunctionCallId } from '../../events/request-calls.ts';
+import { callKeyOfRequest } from '../../protocol/gate.ts';
 import type { SendMessage } from '../../protocol/message.ts';
 import { PAYLOAD_LIMIT } from '../../protocol/sizes.ts';
 import type { AgentTurnStart } from '../../protocol/turn.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { Store } from '../../store/store.ts';
 import { activeTrace } from '../active-trace.ts';
+import { answeredRequest } from '../approvals/find-request.ts';
 import type { ClientContext } from '../client-context.ts';
 import { InvalidTurn, MessageTooLarge } from '../client-errors.ts';
 import type { TurnNames } from '../turns/turn-names.ts';
 import type { OutgoingMessage } from './outgoing-message.ts';
 import { replyParts } from './reply-parts.ts';
 import { sealedReplies } from './seal-replies.ts';
+
+/** Events among which the call is looked for that a response answers. */
+const RECENT_EVENTS = 200;
 
 /** A turn in the forms in which it crosses Temporal. */
 export interface OutgoingTurn {
@@ -40,8 +48,10 @@ export async function outgoingTurn(
   const bytes = messageBytes([message, stateDelta]);
   let content: Pick<SendMessage, 'message' | 'stored' | 'stateDelta'> = { message, ...withDelta };
   let uploaded = false;
-  if (bytes > PAYLOAD_LIMIT) {
-    if (replyParts(message).length > 0) {
+  // The turn that waits takes what travels for answers to its requests; what the store keeps is the message of a turn.
+  const answersOwnCode = await answersCallsOfOwnCode(store, session, message);
+  if (bytes > PAYLOAD_LIMIT || answersOwnCode) {
+    if (replyParts(message).length > 0 && !answersOwnCode) {
       throw invalid(
         'message',
         'what answers requests goes in a message of its own, of at most 64 KiB of JSON',
@@ -64,6 +74,25 @@ export async function outgoingTurn(
     message: policy === undefined ? common : { ...common, policy },
     uploaded,
   };
+}
+
+/**
+ * Whether all that looks like answers to requests answers calls of such names that an agent's own code has yielded: no request of ours
+ * waits, and as in ADK the next turn is the agent's, which reads the responses itself.
+ */
+async function answersCallsOfOwnCode(
+  store: Store | undefined,
+  names: SessionNames,
+  message: string | Content,
+): Promise<boolean> {
+  const ids = replyParts(message).map(({ id = '' }) => id);
+  if (store === undefined || ids.length === 0 || ids.some((id) => callKeyOfRequest(id) !== undefined))
+    return false;
+  const { events = [] } = (await store.sessions.get({ ...names, numRecentEvents: RECENT_EVENTS })) ?? {};
+  const ofOwnCode = events.filter(({ kind }) => kind === 'callback').map(({ event }) => event);
+  if (ids.some((id) => findEventByFunctionCallId(ofOwnCode, id) === undefined)) return false;
+  const requests = await Promise.all(ids.map((id) => answeredRequest(store, names, id)));
+  return requests.every((request) => request === undefined);
 }
 
 /** Somebody else has sent a message of this id, or is about to, and needs its content. */
