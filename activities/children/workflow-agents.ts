@@ -22,6 +22,7 @@ export function draftFromPlan(step: StepParts, before: NewEvent[]): StepDraft | 
   const { agent, asked, input } = step;
   const plan = planOf(step, agent);
   if (plan === undefined) return undefined;
+  if (plan.agents.length === 0) return endOfAgents(step, before);
   const ran = input.enters === true ? undefined : input.ran;
   if (ran === undefined) return { ...draftOfEnd(asked, before), agents: plan };
   const failed = plan.continueOnError ? undefined : ran.find(({ status }) => status !== 'completed');

@@ -43,7 +43,7 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
-    how: 'Each sub-agent runs as a child workflow. At least one sub-agent. In nested loops `escalate` ends the inner one; without `maxIterations` it is undefined.',
+    how: 'Each sub-agent runs as a child workflow. A loop without sub-agents ends. In nested loops `escalate` ends the inner one; without `maxIterations` it is undefined.',
     names: 'SequentialAgent ParallelAgent LoopAgent LoopAgentConfig',
   },
   {

@@ -1,5 +1,4 @@
 import type { Event } from '../events/event.ts';
-import { DefinitionError } from '../schema/definition-error.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import {
@@ -39,16 +38,6 @@ function assertWorkflowAgentFields(owner: string, config: object, own: readonly 
   assertKnownFields(owner, config, [...FIELDS, ...own], { unsupported: UNSUPPORTED });
 }
 
-/** @throws DefinitionError */
-function assertHasSubAgents(owner: string, { subAgents }: BaseAgent): void {
-  if (subAgents.length > 0) return;
-  throw new DefinitionError({
-    owner,
-    field: 'subAgents',
-    problem: 'expected at least one agent: it does nothing but run them',
-  });
-}
-
 const SEQUENTIAL_AGENT = Symbol.for('holdfast.sequentialAgent');
 
 /**
@@ -67,7 +56,6 @@ export class SequentialAgent extends BaseAgent {
     const owner = agentOwner(new.target.name || 'SequentialAgent', config.name);
     assertNotScripted(owner, this, SequentialAgent);
     assertWorkflowAgentFields(owner, config);
-    assertHasSubAgents(owner, this);
   }
 
   protected override runAsyncImpl(): AsyncGenerator<Event, void, void> {
@@ -123,7 +111,6 @@ export class ParallelAgent extends BaseAgent<ParallelAgentConfig> {
     const owner = agentOwner(new.target.name || 'ParallelAgent', config.name);
     assertNotScripted(owner, this, ParallelAgent);
     assertWorkflowAgentFields(owner, config, ['continueOnError', 'maxParallel']);
-    assertHasSubAgents(owner, this);
     const read = new OptionReader(owner, config);
     if (this.subAgents.length > MOST_SUB_AGENTS) {
       read.fail('subAgents', `expected at most ${MOST_SUB_AGENTS} agents, got ${this.subAgents.length}`);
@@ -174,7 +161,6 @@ export class LoopAgent extends BaseAgent<LoopAgentConfig> {
     const owner = agentOwner(new.target.name || 'LoopAgent', config.name);
     assertNotScripted(owner, this, LoopAgent);
     assertWorkflowAgentFields(owner, config, ['maxIterations']);
-    assertHasSubAgents(owner, this);
     const read = new OptionReader(owner, config);
     if (read.given('maxIterations')) this.maxIterations = read.count('maxIterations', 1);
   }

@@ -194,13 +194,12 @@ export function routesByKey<Route>(
 ): Readonly<Record<string, Route>> {
   const { owner, noun, expected, isRoute, nameOf } = of;
   const field = `${noun}s`;
+  if (!Array.isArray(given) && !isRecord(given)) {
+    throw new DefinitionError({ owner, field, problem: `expected ${field}, in a list or by key` });
+  }
   const entries = Array.isArray(given)
     ? given.map((route: unknown): [string, unknown] => [isRoute(route) ? nameOf(route) : '', route])
-    : Object.entries(isRecord(given) ? given : {});
-  if (entries.length === 0) {
-    const problem = `expected at least one ${noun}, in a list or by key`;
-    throw new DefinitionError({ owner, field, problem });
-  }
+    : Object.entries(given);
   const routes = new Map<string, Route>();
   for (const [key, route] of entries) {
     const name = JSON.stringify(key);
@@ -222,7 +221,7 @@ export function noRoute(key: string | undefined, routes: object): string {
   const keys = Object.keys(routes).map((each) => JSON.stringify(each));
   const problem =
     key === undefined ? 'Initial routing failed, no item selected' : `Item not found for key: ${key}`;
-  return `${problem}: the router must return one of ${keys.join(', ')}`;
+  return `${problem}: the router must return one of ${keys.join(', ') || 'none, for there is none'}`;
 }
 
 function invalid(field: string, problem: string): DefinitionError {

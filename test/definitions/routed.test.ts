@@ -21,7 +21,7 @@ const router = () => 'one';
 
 describe('a routed agent', () => {
   test.each<[string, object, RegExp]>([
-    ['no agents', { agents: [] }, /agents: expected at least one agent/],
+    ['no agents', { agents: undefined }, /agents: expected agents, in a list or by key/],
     ['something else as an agent', { agents: { one: {} } }, /agents\["one"\]: expected an agent, got object/],
     ['two of one name', { agents: [agent('one'), agent('one')] }, /two agents are named "one"/],
     ['no router', { agents: [agent('one')], router: undefined }, /router: expected a function/],
@@ -90,7 +90,7 @@ const broken = new ModelError({ kind: 'unavailable', message: 'down' });
 
 describe('a routed model', () => {
   test.each<[string, object, RegExp]>([
-    ['no models', { models: {} }, /models: expected at least one model/],
+    ['no models', { models: 'gemini' }, /models: expected models, in a list or by key/],
     ['a name as a model', { models: { one: 'gemini' } }, /models\["one"\]: expected a BaseLlm, got string/],
     ['two of one name', { models: [new Gemini(), new Gemini()] }, /two models are named "gemini-2.5-flash"/],
     ['no router', { models: [new Gemini()], router: 1 }, /router: expected a function, got number/],

@@ -46,6 +46,20 @@ export const TREES: readonly Scenario[] = [
     turns: ['write', 'and again'],
   },
   {
+    name: 'agents that have nobody to run',
+    script: [[text('One.')], [text('Two.')]],
+    build: (library, model, name) => {
+      const [first, second] = crew(library, model, [{}, {}]) as [BaseAgent, BaseAgent];
+      const empty = [
+        new library.SequentialAgent({ name: 'sequence' }),
+        new library.ParallelAgent({ name: 'beside', subAgents: [] }),
+        new library.LoopAgent({ name: 'rounds', maxIterations: 2 }),
+      ];
+      return { agent: new library.SequentialAgent({ name, subAgents: [first, ...empty, second] }) };
+    },
+    turns: ['go'],
+  },
+  {
     name: 'what other agents have called is retold',
     script: [[askWeather()], [text('Three degrees.')], [askWeather()], [text('Still three.')]],
     build: (library, model, name) => ({
