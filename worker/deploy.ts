@@ -1,7 +1,7 @@
 import { isConfirmAgent } from '../activities/approvals/confirm-agent.ts';
 import type { Deployment } from '../activities/deployment.ts';
 import type { HoldfastLogger } from '../activities/logging.ts';
-import { llmAgentsOf } from '../src/agents/agents-of-tree.ts';
+import { llmAgentsOf, takeAgents } from '../src/agents/agents-of-tree.ts';
 import {
   type BaseAgent,
   isBaseAgent,
@@ -73,6 +73,7 @@ function add(roots: Map<string, BaseAgent>, agent: BaseAgent, field: string): vo
   if (namesake !== undefined && namesake !== agent) {
     throw invalid(field, `two agents are named ${JSON.stringify(agent.name)}`);
   }
+  takeAgents([agent]);
   // A model that nobody knows, and a schema that its provider refuses, are told here, and not by the first turn.
   for (const each of llmAgentsOf([agent])) assertTaken(each);
   roots.set(agent.name, agent);

@@ -1,4 +1,4 @@
-import { CallbackFailed, callbackThrew } from '../../src/agents/callbacks.ts';
+import { CallbackFailed, callbackList, callbackThrew } from '../../src/agents/callbacks.ts';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { PluginManager } from '../../src/plugins/plugin-manager.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
@@ -46,7 +46,7 @@ export class ToolCallbacks {
   }
 
   has(hook: ToolHook): boolean {
-    return this.#agent[hook].length > 0 || this.#plugins.has(hook);
+    return this.#callbacks(hook).length > 0 || this.#plugins.has(hook);
   }
 
   /** Whether anybody is asked at all: a call without callbacks has nothing prepared for them. */
@@ -71,7 +71,7 @@ export class ToolCallbacks {
       toolContext: context,
     });
     if (answer !== undefined) return toFunctionResponse(answer);
-    return await this.#ask('beforeToolCallback', this.#agent.beforeToolCallback, { tool, args, context });
+    return await this.#ask('beforeToolCallback', { tool, args, context });
   }
 
   /** @throws CallbackFailed, PluginFailed */
@@ -83,7 +83,7 @@ export class ToolCallbacks {
         toolContext: context,
         result: response,
       })) ??
-      (await this.#ask('afterToolCallback', this.#agent.afterToolCallback, {
+      (await this.#ask('afterToolCallback', {
         tool,
         args,
         context,
@@ -121,14 +121,11 @@ export class ToolCallbacks {
     });
     if (answer !== undefined) return toFunctionResponse(answer);
     const params = { tool, args, context, error };
-    return await this.#ask('onToolErrorCallback', this.#agent.onToolErrorCallback, params);
+    return await this.#ask('onToolErrorCallback', params);
   }
 
-  async #ask<Params>(
-    hook: ToolHook,
-    callbacks: readonly Callback<Params>[],
-    params: Params,
-  ): Promise<Record<string, unknown> | undefined> {
+  async #ask<Params>(hook: ToolHook, params: Params): Promise<Record<string, unknown> | undefined> {
+    const callbacks = this.#callbacks<Params>(hook);
     for (const [index, callback] of callbacks.entries()) {
       const name = callbacks.length === 1 ? hook : `${hook}[${index}]`;
       let answer: unknown;
@@ -140,6 +137,10 @@ export class ToolCallbacks {
       if (answer) return this.#responseOf(name, answer);
     }
     return undefined;
+  }
+
+  #callbacks<Params>(hook: ToolHook): Callback<Params>[] {
+    return callbackList(this.#agent.name, hook, this.#agent[hook] as Callback<Params>[] | undefined);
   }
 
   #responseOf(callback: string, answer: unknown): Record<string, unknown> {

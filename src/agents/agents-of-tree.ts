@@ -1,7 +1,8 @@
+import { DefinitionError } from '../schema/definition-error.ts';
 import { agentOfTool } from '../tools/base-tool.ts';
 import { isBaseToolset, type ToolUnion } from '../tools/base-toolset.ts';
 import { calledAgent } from './agent-tool.ts';
-import type { BaseAgent } from './base-agent.ts';
+import { agentOwner, type BaseAgent, CHECKED_NOW } from './base-agent.ts';
 import { isLlmAgent, type LlmAgent } from './llm-agent.ts';
 import { agentWithModel } from './llm-agent-view.ts';
 
@@ -37,7 +38,41 @@ export function llmAgentsOf(roots: Iterable<BaseAgent>): LlmAgent[] {
  * @throws DefinitionError for an agent of the trees, or of their tools, that has no model.
  */
 export function assertModels(roots: Iterable<BaseAgent>): void {
+  for (const agent of agentsWithin(roots)) {
+    for (const subAgent of agent.subAgents) subAgent.parentAgent ??= agent;
+  }
   for (const agent of llmAgentsOf(roots)) agentWithModel(agent);
+}
+
+const taken = new WeakSet<BaseAgent>();
+
+/**
+ * A worker runs the agents of some trees, and of their tools, from now on: they are checked as they are, and a change, which some turns
+ * would have and others not, throws.
+ *
+ * @throws DefinitionError
+ */
+export function takeAgents(roots: Iterable<BaseAgent>): void {
+  for (const agent of agentsWithin(roots)) {
+    if (taken.has(agent)) continue;
+    // An agent of another copy of the package may be older.
+    for (const [field, value] of Object.entries(agent[CHECKED_NOW]?.() ?? {})) fix(agent, field, value);
+    taken.add(agent);
+  }
+}
+
+function fix(agent: BaseAgent, field: string, value: unknown): void {
+  const refuse = (): never => {
+    throw new DefinitionError({
+      owner: agentOwner(agent.constructor.name, agent.name),
+      field,
+      problem:
+        'a worker runs the agent by now; change it before its first turn, or run an `agent.clone({ … })`',
+    });
+  };
+  const list = { set: refuse, defineProperty: refuse, deleteProperty: refuse };
+  const fixed = Array.isArray(value) ? new Proxy(Object.freeze([...value]), list) : value;
+  Object.defineProperty(agent, field, { get: () => fixed, set: refuse, enumerable: true });
 }
 
 /** Tools and toolsets of {@link agentsWithin}, each once: they end with their worker. */

@@ -38,6 +38,9 @@ function nameProblem(name: unknown): string | undefined {
   return undefined;
 }
 
+/** Names the method by which a worker has an agent checked. */
+export const CHECKED_NOW = Symbol.for('holdfast.checkedNow');
+
 const BASE_AGENT = Symbol.for('holdfast.baseAgent');
 
 declare module '../tools/invocation-context.ts' {
@@ -72,7 +75,7 @@ export interface BaseAgentConfig {
 
 /**
  * Base of all agents: a name, and a place in a tree of agents. Agents are values: they are checked when
- * they are made, and the workflow runs them. Semantics: `BaseAgent` of `@google/adk` 2.0.0.
+ * they are made, and again when a worker takes them; from then on a change throws. Semantics: `BaseAgent` of `@google/adk` 2.0.0.
  *
  * A subclass with a `runAsyncImpl` of its own is a ported agent. Each of its steps runs `runAsyncImpl` again from its start, and
  * `subAgent.runAsync(context)` gives the recorded events of a sub-agent that has run already. It must do the same each time, so it
@@ -97,12 +100,12 @@ export abstract class BaseAgent<TConfig extends BaseAgentConfig = BaseAgentConfi
   readonly name: string;
   /** Defaults to `''`. */
   readonly description: string;
-  readonly subAgents: readonly BaseAgent[];
+  readonly subAgents: BaseAgent[];
   readonly stateSchema?: SchemaLike;
   /** In order; empty without any. */
-  readonly beforeAgentCallback: readonly SingleAgentCallback[];
+  readonly beforeAgentCallback: SingleAgentCallback[];
   /** In order; empty without any. */
-  readonly afterAgentCallback: readonly SingleAgentCallback[];
+  readonly afterAgentCallback: SingleAgentCallback[];
   /** The agent that this one is a sub-agent of. */
   parentAgent?: BaseAgent;
 
@@ -134,7 +137,7 @@ export abstract class BaseAgent<TConfig extends BaseAgentConfig = BaseAgentConfi
     }
     this.beforeAgentCallback = callbackList(owner, 'beforeAgentCallback', config.beforeAgentCallback);
     this.afterAgentCallback = callbackList(owner, 'afterAgentCallback', config.afterAgentCallback);
-    this.subAgents = checkedSubAgents(owner, this.name, config.subAgents);
+    this.subAgents = checkedSubAgents(owner, this, config.subAgents);
     for (const subAgent of this.subAgents) subAgent.parentAgent = this;
   }
 
@@ -206,6 +209,24 @@ export abstract class BaseAgent<TConfig extends BaseAgentConfig = BaseAgentConfi
     yield* init.runSubAgent(this, parentContext);
   }
 
+  /**
+   * Checks the agent as it is now, as its constructor does.
+   *
+   * @returns the values that a worker runs, by field.
+   * @throws DefinitionError
+   */
+  [CHECKED_NOW](): object {
+    const owner = agentOwner(this.constructor.name || 'BaseAgent', this.name);
+    const { name, description, beforeAgentCallback: before, afterAgentCallback: after } = this;
+    const subAgents = checkedSubAgents(owner, this, this.subAgents);
+    for (const subAgent of subAgents) subAgent.parentAgent = this;
+    return {
+      ...{ name, description, subAgents },
+      beforeAgentCallback: callbackList(owner, 'beforeAgentCallback', before),
+      afterAgentCallback: callbackList(owner, 'afterAgentCallback', after),
+    };
+  }
+
   /** Runs sub-agents and yields events of the agent itself. Only ported agents have one. */
   protected abstract runAsyncImpl(context: InvocationContext): AsyncGenerator<Event, void, void>;
 
@@ -273,33 +294,33 @@ function notRunHere(name: string): Error {
 }
 
 /** @throws DefinitionError */
-function checkedSubAgents(owner: string, name: string, given: unknown = []): readonly BaseAgent[] {
+function checkedSubAgents(owner: string, parent: BaseAgent, given: unknown = []): BaseAgent[] {
   const fail = (field: string, problem: string): never => {
     throw new DefinitionError({ owner, field, problem });
   };
   if (!Array.isArray(given)) return fail('subAgents', `expected a list of agents, got ${kindOf(given)}`);
-  const taken = new Set([name]);
+  const taken = new Set([parent.name]);
   // By index, because an array may have holes.
   const subAgents = Array.from({ length: given.length }, (_, index): BaseAgent => {
     const subAgent: unknown = given[index];
-    const problem = subAgentProblem(subAgent, name, taken);
+    const problem = subAgentProblem(subAgent, parent, taken);
     return problem === undefined ? (subAgent as BaseAgent) : fail(`subAgents[${index}]`, problem);
   });
   const depth = 1 + Math.max(0, ...subAgents.map(depthOf));
   if (depth > DEEPEST) fail('subAgents', `the tree is ${depth} agents deep, and at most ${DEEPEST} may be`);
-  return Object.freeze(subAgents);
+  return subAgents;
 }
 
 function depthOf({ subAgents }: BaseAgent): number {
   return 1 + Math.max(0, ...subAgents.map(depthOf));
 }
 
-function subAgentProblem(subAgent: unknown, parent: string, taken: Set<string>): string | undefined {
+function subAgentProblem(subAgent: unknown, parent: BaseAgent, taken: Set<string>): string | undefined {
   if (!isBaseAgent(subAgent)) return whatItIs(subAgent);
-  if (subAgent.parentAgent !== undefined) {
+  if (subAgent.parentAgent !== undefined && subAgent.parentAgent !== parent) {
     return (
       `Agent "${subAgent.name}" already has a parent agent, current parent: "${subAgent.parentAgent.name}", ` +
-      `trying to add: "${parent}"`
+      `trying to add: "${parent.name}"`
     );
   }
   for (const member of namesIn(subAgent)) {

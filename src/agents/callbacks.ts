@@ -78,9 +78,9 @@ export function callbackList<Callback>(
   owner: string,
   field: string,
   given: Callback | readonly Callback[] | undefined,
-): readonly Callback[] {
+): Callback[] {
   if (given === undefined) return [];
-  if (typeof given === 'function') return Object.freeze([given as Callback]);
+  if (typeof given === 'function') return [given as Callback];
   if (!Array.isArray(given)) {
     const problem = `expected a function or a list of functions, got ${kindOf(given)}`;
     throw new DefinitionError({ owner, field, problem });
@@ -91,7 +91,7 @@ export function callbackList<Callback>(
     const problem = `expected a function, got ${kindOf(given[index])}`;
     throw new DefinitionError({ owner, field: `${field}[${index}]`, problem });
   }
-  return Object.freeze([...given]);
+  return [...given];
 }
 
 export interface CallbackFailedParams {

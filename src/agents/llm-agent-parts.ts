@@ -46,22 +46,20 @@ export function checkedProcessors<Processor>(
   field: 'requestProcessors' | 'responseProcessors',
   given: readonly Processor[] | undefined,
   byDefault: readonly Processor[],
-): readonly Processor[] {
-  if (given === undefined) return byDefault;
+): Processor[] {
+  if (given === undefined) return [...byDefault];
   if (!Array.isArray(given)) {
     return read.fail(field, `expected a list of processors, got ${kindOf(given)}`);
   }
-  return Object.freeze(
-    // By index, because an array may have holes.
-    Array.from({ length: given.length }, (_, index) => {
-      const processor: unknown = given[index];
-      if (isRecord(processor) && typeof processor.runAsync === 'function') return processor as Processor;
-      return read.fail(
-        `${field}[${index}]`,
-        `expected a processor (an object with runAsync), got ${kindOf(processor)}`,
-      );
-    }),
-  );
+  // By index, because an array may have holes.
+  return Array.from({ length: given.length }, (_, index) => {
+    const processor: unknown = given[index];
+    if (isRecord(processor) && typeof processor.runAsync === 'function') return processor as Processor;
+    return read.fail(
+      `${field}[${index}]`,
+      `expected a processor (an object with runAsync), got ${kindOf(processor)}`,
+    );
+  });
 }
 
 /** Names that tools of an agent may not have, and the holders of these names. */
@@ -86,11 +84,7 @@ type TakenNames = ReadonlyMap<string, string>;
  * @param taken names that no tool may have.
  * @throws DefinitionError for a value that is neither tool nor toolset, and for the second tool of a name.
  */
-export function checkedTools(
-  owner: string,
-  tools: unknown = [],
-  taken: TakenNames = new Map(),
-): readonly ToolUnion[] {
+export function checkedTools(owner: string, tools: unknown = [], taken: TakenNames = new Map()): ToolUnion[] {
   if (!Array.isArray(tools)) {
     const problem = `expected a list of tools, got ${kindOf(tools)}`;
     throw new DefinitionError({ owner, field: 'tools', problem });
@@ -98,30 +92,28 @@ export function checkedTools(
   const names = new Map(taken);
   const toolsets = new Map<unknown, number>();
   // By index, because an array may have holes.
-  return Object.freeze(
-    Array.from({ length: tools.length }, (_, index) => {
-      const tool: unknown = tools[index];
-      const field = `tools[${index}]`;
-      if (isBaseToolset(tool)) {
-        const first = toolsets.get(tool);
-        if (first !== undefined) {
-          const problem = `the same toolset as tools[${first}], so each of its tools would be there twice`;
-          throw new DefinitionError({ owner, field, problem });
-        }
-        toolsets.set(tool, index);
-        return tool;
-      }
-      if (!isBaseTool(tool)) throw new DefinitionError({ owner, field, problem: whatItIs(tool) });
-      assertNameOf(`${owner}: ${field}`, tool);
-      const other = names.get(tool.name);
-      if (other !== undefined) {
-        const problem = `duplicate tool: "${tool.name}", which is ${other} too`;
+  return Array.from({ length: tools.length }, (_, index) => {
+    const tool: unknown = tools[index];
+    const field = `tools[${index}]`;
+    if (isBaseToolset(tool)) {
+      const first = toolsets.get(tool);
+      if (first !== undefined) {
+        const problem = `the same toolset as tools[${first}], so each of its tools would be there twice`;
         throw new DefinitionError({ owner, field, problem });
       }
-      names.set(tool.name, field);
+      toolsets.set(tool, index);
       return tool;
-    }),
-  );
+    }
+    if (!isBaseTool(tool)) throw new DefinitionError({ owner, field, problem: whatItIs(tool) });
+    assertNameOf(`${owner}: ${field}`, tool);
+    const other = names.get(tool.name);
+    if (other !== undefined) {
+      const problem = `duplicate tool: "${tool.name}", which is ${other} too`;
+      throw new DefinitionError({ owner, field, problem });
+    }
+    names.set(tool.name, field);
+    return tool;
+  });
 }
 
 const ADK_TOOL = Symbol.for('google.adk.baseTool');

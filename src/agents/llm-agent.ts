@@ -18,9 +18,15 @@ import { isBaseToolset, type ToolUnion } from '../tools/base-toolset.ts';
 import type { ReadonlyContext } from '../tools/readonly-context.ts';
 import { resolveRetryOptions } from '../tools/retry-options.ts';
 import { AGENT_TRANSFER_LLM_REQUEST_PROCESSOR } from './agent-transfer.ts';
-import { agentOwner, assertNotScripted, BaseAgent, runByWorkflow } from './base-agent.ts';
+import { agentOwner, assertNotScripted, BaseAgent, CHECKED_NOW, runByWorkflow } from './base-agent.ts';
 import {
+  type AfterModelCallback,
+  type AfterToolCallback,
+  type BeforeModelCallback,
+  type BeforeToolCallback,
   callbackList,
+  type OnModelErrorCallback,
+  type OnToolErrorCallback,
   type SingleAfterModelCallback,
   type SingleAfterToolCallback,
   type SingleBeforeModelCallback,
@@ -71,40 +77,40 @@ export type {
 export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmAgentView {
   readonly [LLM_AGENT] = true;
   /** As it was given; absent: that of the nearest LlmAgent above this one. {@link LlmAgent.canonicalModel} is what is asked. */
-  readonly model?: string | BaseLlm;
+  model?: string | BaseLlm;
   /** Defaults to `''`. */
-  readonly instruction: string | InstructionProvider;
+  instruction: string | InstructionProvider;
   /** Defaults to `''`. */
-  readonly globalInstruction: string | InstructionProvider;
+  globalInstruction: string | InstructionProvider;
   /** Empty without a static instruction. */
   readonly staticInstruction: readonly Part[];
-  readonly tools: readonly ToolUnion[];
-  readonly generateContentConfig: Readonly<GenerateContentConfig>;
-  readonly includeContents: 'default' | 'none';
+  tools: ToolUnion[];
+  generateContentConfig: GenerateContentConfig;
+  includeContents: 'default' | 'none';
   /** As it was given. */
-  readonly inputSchema?: SchemaLike;
+  inputSchema?: SchemaLike;
   /** As it was given; {@link LlmAgent.outputJsonSchema} is what a model is told. */
-  readonly outputSchema?: SchemaLike;
-  readonly outputKey?: string;
-  readonly disallowTransferToParent: boolean;
-  readonly disallowTransferToPeers: boolean;
-  /** This and those below: in order, empty without any. */
-  readonly beforeModelCallback: readonly SingleBeforeModelCallback[];
-  readonly afterModelCallback: readonly SingleAfterModelCallback[];
-  readonly onModelErrorCallback: readonly SingleOnModelErrorCallback[];
-  readonly beforeToolCallback: readonly SingleBeforeToolCallback[];
-  readonly afterToolCallback: readonly SingleAfterToolCallback[];
-  readonly onToolErrorCallback: readonly SingleOnToolErrorCallback[];
-  readonly requestProcessors: readonly BaseLlmRequestProcessor[];
-  readonly responseProcessors: readonly BaseLlmResponseProcessor[];
-  readonly planner?: BasePlanner;
-  readonly codeExecutor?: BaseCodeExecutor;
+  outputSchema?: SchemaLike;
+  outputKey?: string;
+  disallowTransferToParent: boolean;
+  disallowTransferToPeers: boolean;
+  /** This and those below: a list where none was set since. */
+  beforeModelCallback?: BeforeModelCallback;
+  afterModelCallback?: AfterModelCallback;
+  onModelErrorCallback?: OnModelErrorCallback;
+  beforeToolCallback?: BeforeToolCallback;
+  afterToolCallback?: AfterToolCallback;
+  onToolErrorCallback?: OnToolErrorCallback;
+  requestProcessors: BaseLlmRequestProcessor[];
+  responseProcessors: BaseLlmResponseProcessor[];
+  planner?: BasePlanner;
+  codeExecutor?: BaseCodeExecutor;
   /** How Holdfast runs the agent: its durable options with their defaults, milliseconds. */
   readonly durable: ResolvedAgentDurableOptions;
 
-  readonly #input: CompiledSchema | undefined;
-  readonly #output: CompiledSchema | undefined;
-  #resolvedModel: BaseLlm | undefined;
+  #input: CompiledSchema | undefined;
+  #output: CompiledSchema | undefined;
+  #resolved: { name: string; model: BaseLlm } | undefined;
 
   constructor(config: LlmAgentConfig) {
     super(config);
@@ -140,7 +146,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmAgentView 
     if (read.given('codeExecutor')) this.codeExecutor = checkedCodeExecutor(read, config.codeExecutor);
     this.tools = checkedTools(owner, config.tools, namesTaken(this));
     assertGenerateContentConfig(owner, config.generateContentConfig, this.planner);
-    this.generateContentConfig = Object.freeze(copyPlain({ ...config.generateContentConfig }));
+    this.generateContentConfig = copyPlain({ ...config.generateContentConfig });
     this.requestProcessors = withTransfer(
       this,
       checkedProcessors(
@@ -175,8 +181,10 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmAgentView 
   get canonicalModel(): BaseLlm {
     const owner = agentWithModel(this);
     if (owner !== this) return owner.canonicalModel;
-    this.#resolvedModel ??= typeof owner.model === 'string' ? LLMRegistry.newLlm(owner.model) : owner.model;
-    return this.#resolvedModel;
+    const { model } = owner;
+    if (typeof model !== 'string') return model;
+    if (this.#resolved?.name !== model) this.#resolved = { name: model, model: LLMRegistry.newLlm(model) };
+    return this.#resolved.model;
   }
 
   /**
@@ -190,27 +198,39 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmAgentView 
   }
 
   get canonicalBeforeModelCallbacks(): readonly SingleBeforeModelCallback[] {
-    return this.beforeModelCallback;
+    return callbackList<SingleBeforeModelCallback>(
+      this.name,
+      'beforeModelCallback',
+      this.beforeModelCallback,
+    );
   }
 
   get canonicalAfterModelCallbacks(): readonly SingleAfterModelCallback[] {
-    return this.afterModelCallback;
+    return callbackList<SingleAfterModelCallback>(this.name, 'afterModelCallback', this.afterModelCallback);
   }
 
   get canonicalOnModelErrorCallbacks(): readonly SingleOnModelErrorCallback[] {
-    return this.onModelErrorCallback;
+    return callbackList<SingleOnModelErrorCallback>(
+      this.name,
+      'onModelErrorCallback',
+      this.onModelErrorCallback,
+    );
   }
 
   get canonicalBeforeToolCallbacks(): readonly SingleBeforeToolCallback[] {
-    return this.beforeToolCallback;
+    return callbackList<SingleBeforeToolCallback>(this.name, 'beforeToolCallback', this.beforeToolCallback);
   }
 
   get canonicalAfterToolCallbacks(): readonly SingleAfterToolCallback[] {
-    return this.afterToolCallback;
+    return callbackList<SingleAfterToolCallback>(this.name, 'afterToolCallback', this.afterToolCallback);
   }
 
   get canonicalOnToolErrorCallbacks(): readonly SingleOnToolErrorCallback[] {
-    return this.onToolErrorCallback;
+    return callbackList<SingleOnToolErrorCallback>(
+      this.name,
+      'onToolErrorCallback',
+      this.onToolErrorCallback,
+    );
   }
 
   /** `inputSchema` as JSON Schema. */
@@ -242,6 +262,19 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmAgentView 
     return matched(this.#input, value);
   }
 
+  override [CHECKED_NOW](): object {
+    // `mode` may have been set by a program in JavaScript, where the configuration would refuse it.
+    const fields = [...LLM_AGENT_FIELDS, 'mode'].filter(
+      (field) => field !== 'staticInstruction' && Object.hasOwn(this, field),
+    );
+    const valuesOf = (agent: LlmAgent) =>
+      Object.fromEntries(fields.map((field) => [field, Reflect.get(agent, field)]));
+    const now = new LlmAgent({ ...this.config, ...valuesOf(this), subAgents: [] });
+    this.#input = now.#input;
+    this.#output = now.#output;
+    return { ...valuesOf(now), ...super[CHECKED_NOW]() };
+  }
+
   protected override runAsyncImpl(): AsyncGenerator<Event, void, void> {
     return runByWorkflow(this);
   }
@@ -255,11 +288,11 @@ export function isLlmAgent(value: unknown): value is LlmAgent {
 /** As in `@google/adk` 2.0.0: an agent with processors of its own leaves out transfer by its flags. */
 function withTransfer(
   { disallowTransferToParent, disallowTransferToPeers, subAgents }: LlmAgent,
-  processors: readonly BaseLlmRequestProcessor[],
-): readonly BaseLlmRequestProcessor[] {
+  processors: BaseLlmRequestProcessor[],
+): BaseLlmRequestProcessor[] {
   if (disallowTransferToParent && disallowTransferToPeers && subAgents.length === 0) return processors;
   if (processors.includes(AGENT_TRANSFER_LLM_REQUEST_PROCESSOR)) return processors;
-  return Object.freeze([...processors, AGENT_TRANSFER_LLM_REQUEST_PROCESSOR]);
+  return [...processors, AGENT_TRANSFER_LLM_REQUEST_PROCESSOR];
 }
 
 function modelOf(read: OptionReader, model: unknown): string | BaseLlm {
