@@ -4,6 +4,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, expect, test } from 'vitest';
 import { inTier, isDeep } from '../setup/tier.ts';
+import { HoldfastProcess } from './holdfast-process.ts';
 import { UserProject } from './user-project.ts';
 
 const project = new UserProject();
@@ -56,6 +57,40 @@ test(
   inTier(180_000, 300_000),
 );
 
+test('beside holdfast dev it serves what dev runs, until its client closes [mcp.stdio]', async () => {
+  const owned = new UserProject();
+  const file = owned.write(
+    'agents.ts',
+    `import { ToolAgent, tool } from 'holdfast';
+     import { z } from 'zod';
+     const ran = tool({
+       name: 'ran',
+       description: 'Says which process runs it.',
+       parameters: z.object({}),
+       execute: () => ({ by: process.ppid }),
+     });
+     export const rootAgent = new ToolAgent({ name: 'desk', tools: [ran] });`,
+  );
+  const dev = new HoldfastProcess(['dev', file, '--no-chat'], { cwd: owned.path });
+  try {
+    await dev.prints(/gateway {3}http/);
+    const client = new Client({ name: 'test', version: '1' });
+    const transport = transportTo(file, owned);
+    await client.connect(transport, { timeout: 120_000 });
+    for (let asked = 0; asked < 2; asked += 1) {
+      const { structuredContent } = await client.callTool({ name: 'ran', arguments: {} });
+      expect(structuredContent).toEqual({ by: dev.pid });
+    }
+    const { pid } = transport;
+    await client.close();
+    await expect.poll(() => isAlive(pid)).toBe(false);
+  } finally {
+    dev.kill('SIGTERM');
+    await dev.finished();
+    await owned.remove();
+  }
+});
+
 if (isDeep) {
   test('a line that is too long ends the process, which would read no other one [mcp.stdio]', async () => {
     const file = project.write(
@@ -72,17 +107,11 @@ if (isDeep) {
   });
 }
 
-function transportTo(file: string): StdioClientTransport {
+function transportTo(file: string, { path, folder } = project): StdioClientTransport {
   const { GEMINI_API_KEY: _gemini, GOOGLE_API_KEY: _google, ...env } = process.env;
   return new StdioClientTransport({
     command: process.execPath,
-    args: [
-      join(project.path, 'node_modules/holdfast/bin/holdfast.js'),
-      'mcp',
-      file,
-      '--folder',
-      project.folder,
-    ],
+    args: [join(path, 'node_modules/holdfast/bin/holdfast.js'), 'mcp', file, '--folder', folder],
     // As clients do: not in the project.
     cwd: tmpdir(),
     env: { ...(env as Record<string, string>), TEMPORAL_DEBUG: '1', NO_COLOR: '1' },

@@ -48,6 +48,8 @@ export async function mcpCommand(file: string, options: McpCommandOptions): Prom
     const { serveStdio, StdioServerTransport } = await import('@modelcontextprotocol/server/stdio');
     const ended = Promise.withResolvers<void>();
     process.stdin.once('end', ended.resolve).once('close', ended.resolve);
+    // An owner's worker is no concern of this process.
+    failed?.catch(ended.reject);
     const transport = new StdioServerTransport(process.stdin, out);
     const serving = serveStdio(factory, { transport, onerror: onError });
     // It also closes by itself, at a line that is too long: standard input isn't read any more then.
@@ -58,7 +60,7 @@ export async function mcpCommand(file: string, options: McpCommandOptions): Prom
     };
     closing.add(() => serving.close());
     note(`offers ${tools.map(({ definition }) => definition.name).join(', ')} to MCP clients`);
-    await Promise.race([ended.promise, signals.first, failed]);
+    await Promise.race([ended.promise, signals.first]);
     return 0;
   } finally {
     signals.forget();
