@@ -136,10 +136,22 @@ describe('the chat of holdfast dev', () => {
   });
 
   test('a call is cancelled, and the turn goes on [cli.dev]', async () => {
-    dev.type('sleep');
+    await answerTo('sleep', /→ sleep/);
     await expect.poll(() => readFileSync(effects, 'utf8')).toBe('asleep asleep ');
     await answerTo('/cancel 1.0', /Here is a dream\.\n/);
     expect(dev.stderr).toMatch(/✗ sleep 1\.0 failed/);
+  });
+
+  test('an embedded server that dies is brought back, and the turn and the chat go on [cli.dev]', async () => {
+    const { temporal } = JSON.parse(readFileSync(join(project.folder, 'dev.json'), 'utf8'));
+    await answerTo('sleep', /→ sleep/);
+    await expect.poll(() => readFileSync(effects, 'utf8')).toBe('asleep asleep asleep ');
+    process.kill(temporal.pid, 'SIGKILL');
+    await dev.prints(/the Temporal server is up again: turns go on/);
+    expect(dev.stderr).toMatch(/the Temporal server has ended: it is started again/);
+    await answerTo('/cancel 1.0', /Here is a dream\.\n/);
+    expect(await answerTo('kiwi', /Here is a kiwi\.\n/)).toContain('you  kiwi\n');
+    expect(dev.stderr).not.toMatch(/try again/);
   });
 
   test('mistakes are told, and the end of input ends it with what went wrong [cli.dev]', async () => {

@@ -10,12 +10,14 @@ import {
   checkPlatform,
   ownRuntime,
 } from '../../src/cli/doctor/check-runtime.ts';
+import { checkTemporal } from '../../src/cli/doctor/check-temporal.ts';
 import { type Diagnosis, doctorCommand } from '../../src/cli/doctor/doctor-command.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import { error, text } from '../../src/testing/gemini-reply.ts';
 import { startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { acquireFolder } from '../../worker/index.ts';
 import { openLocalGateway } from '../../worker/local-gateway.ts';
+import { freePort } from '../setup/free-port.ts';
 import { capturedOutput } from './captured-output.ts';
 import { surroundings, temporaryFolder, told } from './doctor-surroundings.ts';
 
@@ -93,6 +95,21 @@ describe('the folder', () => {
     expect(told(await checkFolder(around), 'folder')).toEqual([
       expect.stringMatching(/^ok: .*in use by nobody/),
     ]);
+  });
+
+  test('a server that is down: the owner of the folder can do nothing [cli.doctor]', async () => {
+    const around = surroundings({ env: { HOLDFAST_TEMPORAL_CLI: process.env.HOLDFAST_TEMPORAL_CLI } });
+    const { release } = acquireFolder(around.folder);
+    releases.push(release);
+    const temporal = { address: `127.0.0.1:${await freePort()}`, version: '1' };
+    writeFileSync(join(around.folder, 'dev.json'), JSON.stringify({ temporal }), { mode: 0o600 });
+    expect(told(await checkTemporal(around), 'temporal')).toEqual([
+      expect.stringMatching(
+        new RegExp(`^fail: .*is down.* process ${process.pid}.* → .*kill ${process.pid}`),
+      ),
+    ]);
+    release();
+    expect(told(await checkTemporal(around), 'temporal')[0]).toMatch(/^ok: .*the next command starts it/);
   });
 
   test('one in use by a process whose gateway answers [cli.doctor]', async () => {

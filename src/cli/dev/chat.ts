@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import type { Decided } from '../../client/approvals/approvals.ts';
-import { FollowerTooSlow } from '../../client/client-errors.ts';
+import { FollowerTooSlow, TemporalUnreachable } from '../../client/client-errors.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { StreamItem } from '../../client/stream/stream-item.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
@@ -41,6 +42,9 @@ interface Sent {
   /** Behind this place it was not shown yet; undefined from its beginning on. */
   after?: number | string | undefined;
 }
+
+/** Before Temporal, which was away, is asked again, milliseconds. */
+const OUTAGE_PAUSE = 500;
 
 /** Calls that commands may name by the ends of their keys, and complete. */
 const MOST_CALLS = 200;
@@ -118,14 +122,16 @@ export class Chat {
     const { names, agent } = this;
     const messageId = randomUUID();
     return await this.#show(policy === 'interrupt', async (ahead) => {
-      const turn = await this.client.sendMessage({
-        ...names,
-        messageId,
-        message: text,
-        policy,
-        ...(agent === undefined ? {} : { agent }),
-        runConfig: { streamingMode: 'sse' },
-      });
+      const turn = await this.#whenBack(() =>
+        this.client.sendMessage({
+          ...names,
+          messageId,
+          message: text,
+          policy,
+          ...(agent === undefined ? {} : { agent }),
+          runConfig: { streamingMode: 'sse' },
+        }),
+      );
       if (ahead > 0 && policy === 'enqueue') this.view.queued({ messageId, text, ahead });
       else if (turn.disposition === 'sent' && policy === 'enqueue')
         this.view.note('  the session is answering another message; this one comes after it');
@@ -245,14 +251,17 @@ export class Chat {
     this.#desk = desk;
     this.#following = following;
     try {
-      for await (const item of itemsOf(turn, sent, following.signal)) {
-        this.#remember(item);
-        this.late.heard(names, item);
-        this.view.item(item);
-        desk.heard(item);
-      }
-      if (following.signal.aborted) return true;
-      const result = await turn.result();
+      const { signal } = following;
+      const result = await this.#whenBack(async () => {
+        for await (const item of itemsOf(turn, sent, signal)) {
+          this.#remember(item);
+          this.late.heard(names, item);
+          this.view.item(item);
+          desk.heard(item);
+        }
+        return signal.aborted ? undefined : await turn.result();
+      });
+      if (result === undefined) return true;
       this.view.turnEnded(result, Date.now() - began);
       return result.status === 'completed';
     } catch (error) {
@@ -261,6 +270,19 @@ export class Chat {
     } finally {
       desk.close();
       this.#desk = undefined;
+    }
+  }
+
+  /** A server that was away comes back: nothing is lost meanwhile. */
+  async #whenBack<T>(work: () => Promise<T>): Promise<T> {
+    for (let tried = 0; ; tried += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (!(error instanceof TemporalUnreachable)) throw error;
+        if (tried === 0) this.view.note('  Temporal can’t be reached now: this goes on when it is back');
+        await setTimeout(OUTAGE_PAUSE);
+      }
     }
   }
 

@@ -7,6 +7,7 @@ import type { HoldfastClient } from '../../client/holdfast-client.ts';
 import { CliError, describeError } from '../cli-error.ts';
 import { withProgress } from '../command-output.ts';
 import { openBackend } from '../environment/backend.ts';
+import { keepServer } from '../environment/kept-server.ts';
 import { lineLogger } from '../environment/operator-log.ts';
 import { gatewaySettingsFor, storeUrl, taskQueueFor } from '../environment/places.ts';
 import { loadGateway } from '../gateway-of-exports.ts';
@@ -105,6 +106,7 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
   };
   try {
     const environment = await opening;
+    closing.add(keepServer(environment, { folder, env, onProgress: note }));
     const client = environment.client(taskQueue);
     // Before the store, which they have joined.
     closing.add(endWorkers);

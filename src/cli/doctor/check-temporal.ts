@@ -1,11 +1,12 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import { type Connection, isGrpcServiceError } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 import { z } from 'zod';
 import { readDevEntry } from '../../../worker/folder/dev-file.ts';
-import { isAlive } from '../../../worker/folder/exclusive.ts';
+import { isAlive, readLockOwner } from '../../../worker/folder/exclusive.ts';
 import { findLocalGateway } from '../../../worker/local-gateway.ts';
 import { defaultCacheFolder } from '../../../worker/temporal/cache-folder.ts';
 import { type ConfiguredServer, configuredServer } from '../../../worker/temporal/client-config.ts';
@@ -44,6 +45,16 @@ export async function checkTemporal(surroundings: Surroundings): Promise<Finding
     connection = await connectConfigured(server);
   } catch (error) {
     if (embedded !== undefined) {
+      const owner = readLockOwner(join(surroundings.folder, 'owner.json'));
+      if (owner !== undefined) {
+        return [
+          fail(
+            'temporal',
+            `the folder's server at ${embedded} is down, and the turns of process ${owner.pid}, which uses the folder, stand still`,
+            `that process starts it again within seconds; if it doesn't, end it (kill ${owner.pid}) and start it again: temporal.log in the folder says more`,
+          ),
+        ];
+      }
       return [
         ok('temporal', `the folder's server at ${embedded} is down: the next command starts it again`),
         ...(await checkExecutable(surroundings)),

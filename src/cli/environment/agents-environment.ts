@@ -11,6 +11,7 @@ import type { Readiness } from '../../gateway/health/readiness.ts';
 import { defined } from '../../protocol/json.ts';
 import type { AgentsFile } from '../load-agents.ts';
 import { type BackendOptions, openBackend } from './backend.ts';
+import { keepServer } from './kept-server.ts';
 import { gatewaySettingsFor, publicUrlFor, taskQueueFor } from './places.ts';
 
 /** Milliseconds after which a worker that doesn't heed its end is given up. */
@@ -65,6 +66,7 @@ export async function openAgentsEnvironment(options: AgentsEnvironmentOptions): 
     const settings = gatewaySettingsFor(env, loaded.gateway);
     const opening = open({ folder, env, onProgress, stopsServer });
     const environment = await closing.of(opening, (opened) => opened.close());
+    closing.add(keepServer(environment, { folder, env, onProgress }));
     const taskQueue = options.taskQueue ?? taskQueueFor(env, folder, file);
     const client = environment.client(taskQueue);
     let localUrl: string | undefined;
