@@ -44,14 +44,14 @@ export function failureOf(error: unknown, asked: boolean): StepFailure {
     return { code, message, retryable: error.retryable === true, counts: true, modelCalls: 0, thrown: error };
   }
   const failure = toModelError(error);
-  const { code, message, retryable, countsAsFailure, retryAfterMs } = failure;
+  const { code, message, retryable, countsAsFailure, retryAfterMs, wasSent } = failure;
   return {
     code,
     message,
     retryable,
     counts: countsAsFailure,
     retryAfterMs,
-    modelCalls: asked ? 1 : 0,
+    modelCalls: asked && wasSent ? 1 : 0,
     ...(asked ? { error: error instanceof Error ? error : failure } : {}),
   };
 }

@@ -61,6 +61,7 @@ function geminiOptions(given: GeminiConnection): GoogleGenAIOptions {
   if (apiKey) return { vertexai: false, apiKey };
   throw new ModelError({
     kind: 'authentication',
+    wasSent: false,
     message:
       'There is no API key for Gemini: set GEMINI_API_KEY (or pass `apiKey` to Gemini); for Vertex AI set ' +
       'GOOGLE_GENAI_USE_VERTEXAI=true and GOOGLE_CLOUD_PROJECT. Keys: https://aistudio.google.com/apikey',
@@ -88,6 +89,7 @@ function vertexOptions(given: GeminiConnection, httpOptions: HttpOptions): Googl
   }
   throw new ModelError({
     kind: 'authentication',
+    wasSent: false,
     message:
       'Vertex AI is asked for without a project: set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION (or pass ' +
       '`project` and `location` to Gemini) and sign in with `gcloud auth application-default login`, or set ' +

@@ -27,6 +27,12 @@ export interface ModelErrorParams {
   retryable?: boolean;
   /** Milliseconds to wait before the next attempt. */
   retryAfterMs?: number | undefined;
+  /**
+   * Whether the request may have reached the provider. One that has not is counted as no call.
+   *
+   * @default true
+   */
+  wasSent?: boolean;
 }
 
 /**
@@ -46,13 +52,16 @@ export class ModelError extends HoldfastError {
   readonly retryAfterMs: number | undefined;
   /** Whether it counts towards the attempts of a call: a rate limit or an abort doesn't, everything else does. */
   readonly countsAsFailure: boolean;
+  /** Whether the request may have reached the provider. */
+  readonly wasSent: boolean;
 
-  constructor({ kind, message, status, retryable, retryAfterMs }: ModelErrorParams) {
+  constructor({ kind, message, status, retryable, retryAfterMs, wasSent = true }: ModelErrorParams) {
     super(codeOf(kind), message, retryable === undefined ? {} : { retryable });
     this.kind = kind;
     this.countsAsFailure = kind !== 'rate_limited' && kind !== 'aborted';
     this.status = status;
     this.retryAfterMs = retryAfterMs;
+    this.wasSent = wasSent;
   }
 }
 
@@ -98,10 +107,12 @@ export function toModelError(error: unknown, call: FailedCall = {}): ModelError 
   const said = parseProviderError(text);
   const status = call.response?.status ?? statusOf(error);
   const kind = kindOf(error, { call, status, text });
+  const wasSent = call.progress !== 'preparing';
   const shouldRetry = call.response?.headers.get('x-should-retry');
   return new ModelError({
     kind,
-    message: describe(kind, status, {
+    wasSent,
+    message: describe(wasSent ? MEANING[kind] : (UNSENT[kind] ?? MEANING[kind]), status, {
       name: said?.status,
       said: redactSecrets((said?.message || text).slice(0, LONGEST_SEARCHED), call.secrets),
       advice: (call.advice ?? ADVICE)[kind],
@@ -215,6 +226,11 @@ const MEANING: Record<ModelErrorKind, string> = {
   unknown: 'The model call failed',
 };
 
+/** The provider was not asked. */
+const UNSENT: Partial<Record<ModelErrorKind, string>> = {
+  authentication: 'There are no credentials for the model provider, and it was not asked',
+};
+
 const ADVICE: Partial<Record<ModelErrorKind, string>> = {
   authentication:
     'Check the API key (GEMINI_API_KEY, or `apiKey` of Gemini), or on Vertex AI the Google Cloud credentials, ' +
@@ -229,12 +245,12 @@ const ADVICE: Partial<Record<ModelErrorKind, string>> = {
 const LONGEST_QUOTE_BYTES = 2048;
 
 function describe(
-  kind: ModelErrorKind,
+  meaning: string,
   status: number | undefined,
   { name, said, advice: told }: { name: string | undefined; said: string; advice: string | undefined },
 ): string {
   const label = [status, name].filter(Boolean).join(' ');
-  const opening = label ? `${MEANING[kind]} (${label})` : MEANING[kind];
+  const opening = label ? `${meaning} (${label})` : meaning;
   const quote = said.trim() === '' ? '' : `: ${cut(said.trim())}`;
   const advice = told ? ` — ${told}` : '';
   return `${opening}${quote}${advice}`;

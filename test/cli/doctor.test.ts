@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { checkAgents } from '../../src/cli/doctor/check-agents.ts';
 import { checkDisk, checkFolder } from '../../src/cli/doctor/check-folder.ts';
 import { checkModel } from '../../src/cli/doctor/check-model.ts';
 import {
@@ -20,6 +21,7 @@ import { openLocalGateway } from '../../worker/local-gateway.ts';
 import { freePort } from '../setup/free-port.ts';
 import { capturedOutput } from './captured-output.ts';
 import { surroundings, temporaryFolder, told } from './doctor-surroundings.ts';
+import { UserProject } from './user-project.ts';
 
 const linux = { nodeVersion: '24.1.0', platform: 'linux', arch: 'x64', glibc: '2.36' } as const;
 
@@ -198,6 +200,35 @@ describe('the model', () => {
     const findings = await checkModel(surroundings({ env }));
     expect(told(findings, 'model')).toEqual([expect.stringMatching(message)]);
     expect(JSON.stringify(findings)).not.toContain('secret-word');
+  });
+
+  test('those of the file: the package and key of each provider, or what is missing [cli.doctor]', async () => {
+    const project = new UserProject();
+    onTestFinished(() => project.remove());
+    const agents = project.write(
+      'agents.ts',
+      `import { LlmAgent } from 'holdfast';
+       const names = ['anthropic/a', 'openai/b', 'bedrock/c', 'openai-compatible/d'];
+       const subAgents = names.map((model, index) => new LlmAgent({ name: 'a' + index, model }));
+       export const rootAgent = new LlmAgent({ name: 'root', model: 'gemini-2.5-flash', subAgents });`,
+    );
+    const env = { OPENAI_API_KEY: 'secret-word' };
+    const findings = await checkModel(surroundings({ agents, env }));
+    expect(told(findings, 'model')).toEqual([
+      expect.stringMatching(/^warn: no key for Gemini/),
+      expect.stringMatching(/^fail: no key for anthropic\/a.* → set ANTHROPIC_API_KEY/),
+      'ok: openai/b by @ai-sdk/openai and the key of OPENAI_API_KEY',
+      'ok: bedrock/c by @ai-sdk/amazon-bedrock, by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: AWS_BEARER_TOKEN_BEDROCK is not set',
+      expect.stringMatching(/^fail: .*set OPENAI_COMPATIBLE_BASE_URL/),
+    ]);
+    expect(JSON.stringify(findings)).not.toContain('secret-word');
+    const missing = project.write(
+      'missing.ts',
+      "import { LlmAgent } from 'holdfast'; export const rootAgent = new LlmAgent({ name: 'root', model: 'groq/x' });",
+    );
+    expect(told(await checkAgents(surroundings({ agents: missing })), 'agents')).toEqual([
+      expect.stringMatching(/^fail: .*npm install @ai-sdk\/groq/),
+    ]);
   });
 
   test('--ask-model asks for real: an answer, and a refusal without the key [cli.doctor]', async () => {

@@ -15,6 +15,7 @@ const quick = { maximumAttempts: 1, initialInterval: 1, maximumInterval: 2 };
 const agents = [
   new LlmAgent({ name: 'quick', model: own, tools: [noop], modelTimeout: 300, modelRetry: quick }),
   new LlmAgent({ name: 'patient', model: own, tools: [noop], modelRetry: { ...quick, maximumAttempts: 3 } }),
+  new LlmAgent({ name: 'keyless', model: 'anthropic/claude-sonnet-4-5' }),
   new LlmAgent({
     name: 'instructed',
     model: own,
@@ -28,9 +29,11 @@ const parts = (...list: unknown[]) => ({ content: { role: 'model', parts: list }
 const calling = (functionCall: unknown) => parts({ functionCall });
 
 describe('a model of users', () => {
+  const { ANTHROPIC_API_KEY: key } = process.env;
   let environment: TurnEnvironment;
 
   beforeAll(async () => {
+    delete process.env.ANTHROPIC_API_KEY;
     environment = await openTurnEnvironment({ agents });
   });
   beforeEach(() => {
@@ -38,13 +41,28 @@ describe('a model of users', () => {
     instruct = async () => 'You help.';
     own.asked = 0;
   });
-  afterAll(() => environment.close());
+  afterAll(async () => {
+    if (key !== undefined) process.env.ANTHROPIC_API_KEY = key;
+    await environment.close();
+  });
 
   async function expectGoesOn(sessionId: string): Promise<void> {
     own.respond = async () => saying('still here');
     const next = await environment.run({ message: 'are you there?', sessionId, agent: 'patient' });
     expect(next.result).toMatchObject({ status: 'completed', text: 'still here' });
   }
+
+  test('without its key is told as such, and no call of it is counted [model.aiSdk.secrets]', async () => {
+    const { result } = await environment.run({ message: 'go', agent: 'keyless' });
+    expect(result).toMatchObject({
+      status: 'failed',
+      error: {
+        code: 'HOLDFAST_MODEL_AUTHENTICATION',
+        message: expect.stringMatching(/was not asked.*ANTHROPIC_API_KEY/),
+      },
+      usage: { modelCalls: 0 },
+    });
+  });
 
   test.each<[string, unknown]>([
     ['a bigint in its metadata', { ...saying('hi'), customMetadata: { cost: 1n } }],

@@ -1,5 +1,11 @@
-import { Gemini } from '../../models/gemini.ts';
-import { type Finding, fail, ok, problemOf, type Surroundings, warn } from './finding.ts';
+import { llmAgentsOf } from '../../agents/agents-of-tree.ts';
+import { variable } from '../../environment.ts';
+import { namedModel } from '../../models/ai-sdk/provider-packages.ts';
+import type { BaseLlm } from '../../models/base-llm.ts';
+import { Gemini, isGemini } from '../../models/gemini.ts';
+import { answeringModels } from '../../models/routed-llm.ts';
+import { loadAgents } from '../load-agents.ts';
+import { type Finding, fail, failed, ok, problemOf, type Surroundings, warn } from './finding.ts';
 
 const ANSWER_TIMEOUT = 20_000;
 
@@ -7,11 +13,48 @@ const KEYS = ['GOOGLE_GENAI_API_KEY', 'GOOGLE_API_KEY', 'GEMINI_API_KEY'];
 
 const MODEL = 'gemini-2.5-flash';
 
-/** How agents that ask Gemini reach it; never with a key's value. */
-export async function checkModel({ env, askModel }: Surroundings): Promise<Finding[]> {
-  const way = wayToGemini(env);
-  if (way.status !== 'ok' || !askModel) return [way];
-  return [way, await asked()];
+/** How the models of the file's agents are reached, Gemini without a file; never with a key's value. */
+export async function checkModel({ env, askModel, agents }: Surroundings): Promise<Finding[]> {
+  const models = agents === undefined ? [new Gemini({ model: MODEL })] : await modelsOf(agents);
+  const ways = models.map(async (model) => {
+    const way = isGemini(model) ? wayToGemini(env) : wayTo(model, env);
+    return askModel && way.status === 'ok' ? [way, await asked(model)] : [way];
+  });
+  const findings = (await Promise.all(ways)).flat();
+  return findings.filter(
+    ({ message }, index) => findings.findIndex((other) => other.message === message) === index,
+  );
+}
+
+/** Each name once; none where the check of the agents says what is wrong with the file. */
+async function modelsOf(file: string): Promise<BaseLlm[]> {
+  try {
+    const { agents } = await loadAgents(file);
+    const models = llmAgentsOf(agents).flatMap(({ canonicalModel }) => answeringModels(canonicalModel));
+    return [...new Map(models.map((each) => [each.model, each])).values()];
+  } catch {
+    return [];
+  }
+}
+
+/** A model that the file has made knows its key by itself. */
+function wayTo({ model }: BaseLlm, env: NodeJS.ProcessEnv): Finding {
+  const named = namedModel(model);
+  if (named === undefined) return ok('model', `${model} is a model of the file's own`);
+  const { package: from, keyVariable = '', keyless, options } = named.provider;
+  try {
+    options?.();
+  } catch (error) {
+    return failed('model', error, 'set that variable');
+  }
+  if (variable(keyVariable, env) !== undefined)
+    return ok('model', `${model} by ${from} and the key of ${keyVariable}`);
+  if (keyless !== undefined) return ok('model', `${model} by ${from}, ${keyless}: ${keyVariable} is not set`);
+  return fail(
+    'model',
+    `no key for ${model}: its turns fail`,
+    `set ${keyVariable}, or give the agent a model that has its key`,
+  );
 }
 
 function wayToGemini(env: NodeJS.ProcessEnv): Finding {
@@ -44,19 +87,18 @@ function wayToGemini(env: NodeJS.ProcessEnv): Finding {
   );
 }
 
-async function asked(): Promise<Finding> {
+async function asked(model: BaseLlm): Promise<Finding> {
   const began = performance.now();
   try {
     const request = {
-      model: MODEL,
       contents: [{ role: 'user', parts: [{ text: 'Answer with the word yes.' }] }],
       toolsDict: {},
     };
     const signal = AbortSignal.timeout(ANSWER_TIMEOUT);
-    for await (const _ of new Gemini({ model: MODEL }).generateContentAsync(request, false, signal)) {
-      return ok('model', `${MODEL} has answered after ${Math.round(performance.now() - began)} ms`);
+    for await (const _ of model.generateContentAsync(request, false, signal)) {
+      return ok('model', `${model.model} has answered after ${Math.round(performance.now() - began)} ms`);
     }
-    return fail('model', `${MODEL} has answered with nothing`, 'ask again');
+    return fail('model', `${model.model} has answered with nothing`, 'ask again');
   } catch (error) {
     return fail('model', problemOf(error), 'docs/errors.md has a section for each code of a model error');
   }

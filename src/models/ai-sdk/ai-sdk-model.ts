@@ -110,6 +110,11 @@ export class AiSdkModel extends BaseLlm {
     assertInstalled(model, this.#named);
   }
 
+  /** Its provider, where it was named by a text; undefined for a model that a package has made, which has its key. */
+  get named(): NamedModel | undefined {
+    return this.#named;
+  }
+
   override get limitKey(): string {
     return this.#params.limitKey ?? this.model;
   }

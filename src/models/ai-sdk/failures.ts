@@ -19,14 +19,15 @@ const LONGEST_WORDS = 1_000;
 
 /** Classes of errors by the names that the AI SDK has for them. https://ai-sdk.dev/docs/reference/ai-sdk-errors */
 const KINDS: Record<string, ModelErrorKind> = {
-  AI_LoadAPIKeyError: 'authentication',
-  AI_LoadSettingError: 'authentication',
   AI_NoSuchModelError: 'not_found',
   AI_InvalidArgumentError: 'bad_request',
   AI_InvalidPromptError: 'bad_request',
   AI_UnsupportedFunctionalityError: 'bad_request',
   AI_NoSuchProviderReferenceError: 'bad_request',
 };
+
+/** Packages look for their keys and settings when they are about to send. */
+const UNSENT = ['AI_LoadAPIKeyError', 'AI_LoadSettingError'];
 
 /** Answers that the provider package couldn't read: their messages quote them. */
 const UNREADABLE: Record<string, string> = {
@@ -74,6 +75,8 @@ export function failureOf(error: unknown, call: FailedAiSdkCall): ModelError {
     if (isUsedUp(error)) headers.set('x-should-retry', 'false');
     return toModelError(new Error(wordsOf(error)), { ...facts, response: { status, headers } });
   }
+  if (UNSENT.includes(name))
+    return toModelError(error, { ...facts, progress: 'preparing', kind: 'authentication' });
   const kind = KINDS[name];
   if (kind !== undefined) return toModelError(error, { ...facts, kind });
   // Provider packages wrap failures of the connection, and say so.

@@ -1,7 +1,7 @@
 import { createRequire, findPackageJSON } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { variable } from '../../environment.ts';
+import { type Environment, variable } from '../../environment.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { ModelError } from '../model-errors.ts';
 
@@ -12,14 +12,17 @@ export interface ProviderPackage {
   create: string;
   /** Variable that it reads its key from. */
   keyVariable?: string;
+  /** How it signs in without that key; absent where it can't. */
+  keyless?: string;
   /** Options of {@link create} beside `fetch`. */
-  options?: () => Record<string, unknown>;
+  options?: (env?: Environment) => Record<string, unknown>;
 }
 
 const BEDROCK: ProviderPackage = {
   package: '@ai-sdk/amazon-bedrock',
   create: 'createAmazonBedrock',
   keyVariable: 'AWS_BEARER_TOKEN_BEDROCK',
+  keyless: 'by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
 };
 
 /** By the beginning of a model's name, up to the slash. */
@@ -35,6 +38,7 @@ export const PROVIDER_PACKAGES: Readonly<Record<string, ProviderPackage>> = {
     package: '@ai-sdk/google-vertex',
     create: 'createGoogleVertex',
     keyVariable: 'GOOGLE_VERTEX_API_KEY',
+    keyless: "by Google Cloud's credentials",
   },
   groq: { package: '@ai-sdk/groq', create: 'createGroq', keyVariable: 'GROQ_API_KEY' },
   mistral: { package: '@ai-sdk/mistral', create: 'createMistral', keyVariable: 'MISTRAL_API_KEY' },
@@ -43,6 +47,7 @@ export const PROVIDER_PACKAGES: Readonly<Record<string, ProviderPackage>> = {
     package: '@ai-sdk/openai-compatible',
     create: 'createOpenAICompatible',
     keyVariable: 'OPENAI_COMPATIBLE_API_KEY',
+    keyless: 'with no key at all',
     options: openAiCompatible,
   },
   openrouter: {
@@ -54,17 +59,18 @@ export const PROVIDER_PACKAGES: Readonly<Record<string, ProviderPackage>> = {
 };
 
 /** Servers of one's own have no address that a package could know. */
-function openAiCompatible(): Record<string, unknown> {
-  const baseURL = variable('OPENAI_COMPATIBLE_BASE_URL');
+function openAiCompatible(env?: Environment): Record<string, unknown> {
+  const baseURL = variable('OPENAI_COMPATIBLE_BASE_URL', env);
   if (baseURL === undefined) {
     throw new ModelError({
       kind: 'bad_request',
+      wasSent: false,
       message:
         'A model named openai-compatible/… needs the address of its server: set OPENAI_COMPATIBLE_BASE_URL, such as ' +
         'http://127.0.0.1:11434/v1.',
     });
   }
-  const apiKey = variable('OPENAI_COMPATIBLE_API_KEY');
+  const apiKey = variable('OPENAI_COMPATIBLE_API_KEY', env);
   return {
     name: 'openai-compatible',
     baseURL,
