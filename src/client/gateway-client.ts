@@ -9,6 +9,9 @@ import {
   getTurn,
   type InterruptOptions,
   interruptTurn,
+  type ListTurns,
+  listTurns,
+  type TurnRow,
 } from '../contract/turns.ts';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
@@ -120,6 +123,12 @@ export class GatewayClient implements HoldfastApi {
       input: { ...input },
       partial: true,
     });
+  }
+
+  /** @throws InvalidTurn */
+  async turns(list: ListTurns = {}): Promise<TurnRow[]> {
+    const { input } = checkedInput(listTurns, list);
+    return (await this.#connection.call<{ turns: TurnRow[] }>(listTurns, input)).turns;
   }
 
   /** @throws UnknownCall, InvalidTurn */

@@ -1,4 +1,4 @@
-import type { CallToCancel, InterruptOptions } from '../contract/turns.ts';
+import type { CallToCancel, InterruptOptions, ListTurns, TurnRow } from '../contract/turns.ts';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
@@ -38,6 +38,8 @@ export interface HoldfastApi {
   sendMessage(message: OutgoingMessage): Promise<TurnHandle>;
   /** Undefined where nobody has heard of the message. Sends nothing. */
   turn(message: SentMessage): Promise<TurnHandle | undefined>;
+  /** By their state, the newest first. */
+  turns(list?: ListTurns): Promise<TurnRow[]>;
   follow(names: SessionNames, options?: FollowOptions): AsyncIterable<FollowedEvent>;
   stream(names: SessionNames, options?: FollowOptions): AsyncIterable<StreamItem>;
   cancelCall(names: SessionNames, call: CallToCancel): Promise<Confirmed<CancelReceipt>>;

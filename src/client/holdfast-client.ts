@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ArtifactBytes } from '../artifacts/artifact-bytes.ts';
-import type { CallToCancel, InterruptOptions } from '../contract/turns.ts';
+import type { CallToCancel, InterruptOptions, ListTurns, TurnRow } from '../contract/turns.ts';
 import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
 import type { TurnStatus } from '../protocol/turn.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
@@ -30,6 +30,7 @@ import type { FollowedEvent, StreamItem } from './stream/stream-item.ts';
 import { placeOf } from './stream/stream-place.ts';
 import { withOutageTold } from './temporal-outage.ts';
 import { findTurn } from './turns/find-turn.ts';
+import { turnsBy } from './turns/list-turns.ts';
 import { type AnswerOptions, type Confirmed, cancelCall, interrupt, status } from './turns/steering.ts';
 import { type TurnHandle, turnHandle } from './turns/turn-handle.ts';
 import { sessionNamesOf, turnNamesOf } from './turns/turn-names.ts';
@@ -163,6 +164,18 @@ export class HoldfastClient implements HoldfastApi {
       ...rest,
       after: placeOf(after, 'stream'),
     });
+  }
+
+  /**
+   * Turns of sessions, the newest first: all that have not ended, or those that stand as `status` says. The server must know Holdfast's
+   * search attributes, which come a moment late and are labels: whoever reaches the namespace can write them.
+   *
+   * @throws InvalidTurn
+   * @example
+   * const waiting = await client.turns({ app: 'shop', status: 'waiting_approval' });
+   */
+  async turns(list: ListTurns = {}): Promise<TurnRow[]> {
+    return await withOutageTold(() => turnsBy(this.#context, list));
   }
 
   /**

@@ -36,7 +36,7 @@ export type { AddMemory, ListedMemories, ListMemories, Memory } from '../contrac
 export type { MessagePolicy } from '../contract/messages.ts';
 export type { ApprovalRow, RequestStatus } from '../contract/requests.ts';
 export type { DeletedSessions, DeleteSessionOptions, TurnUsage } from '../contract/sessions.ts';
-export type { CallToCancel, InterruptOptions } from '../contract/turns.ts';
+export type { CallToCancel, InterruptOptions, ListTurns, TurnRow } from '../contract/turns.ts';
 export {
   CredentialKeyMissing,
   CredentialUnreadable,

@@ -3,10 +3,12 @@ import {
   jsonObject,
   moment,
   name,
+  PAGE,
   SESSION,
   SESSION_PATH,
   TIMEOUT,
   version,
+  WHOSE,
   WHOSE_ON_THE_WIRE,
   WHOSE_WORK,
 } from './fields.ts';
@@ -222,6 +224,38 @@ export const getTurn = {
   errors: ['HOLDFAST_MESSAGE_REJECTED'],
 } as const satisfies Operation;
 
+export const listTurns = {
+  name: 'turns',
+  id: 'listTurns',
+  tag: 'Turns',
+  summary: 'List turns',
+  description: 'The newest first, as Temporal’s search attributes show them, which come a moment late.',
+  method: 'get',
+  path: '/v1/turns',
+  input: z.object({
+    ...WHOSE,
+    status: z
+      .enum(['running', ...WAITS, 'failed'])
+      .optional()
+      .meta({ description: 'The state of the turns. Defaults to all that have not ended.' }),
+    limit: PAGE.limit,
+  }),
+  wire: WHOSE_ON_THE_WIRE,
+  output: z
+    .object({
+      turns: z.array(
+        z.looseObject({
+          ...{ app: z.string(), userId: z.string(), sessionId: z.string(), agent: z.string().optional() },
+          status: z.string(),
+          since: moment('When its run began.'),
+          ...{ workflowId: z.string(), runId: z.string() },
+        }),
+      ),
+    })
+    .meta({ id: 'TurnList' }),
+  answer: 'Turns of sessions; those of agents below them are not among them.',
+} as const satisfies Operation;
+
 export const getStatus = {
   ...STEERING,
   name: 'status',
@@ -354,6 +388,10 @@ export const CHILD_START = z.object({
 
 export type Interrupt = Exact<z.output<typeof INTERRUPT_PAYLOAD>>;
 export type CancelCall = Exact<z.output<typeof CANCEL_PAYLOAD>>;
+/** Options of {@link HoldfastClient.turns}. */
+export type ListTurns = Partial<InputOf<typeof listTurns>>;
+/** A turn of a list. */
+export type TurnRow = Exact<z.output<typeof listTurns.output>>['turns'][number];
 /** Options of {@link HoldfastClient.interrupt}. */
 export type InterruptOptions = Omit<InputOf<typeof interruptTurn>, keyof typeof SESSION>;
 /** Options of {@link HoldfastClient.cancelCall}: one of the two names the call. */

@@ -13,6 +13,10 @@ export const OPERATIONS: Rows = {
     'holdfast',
     'Sessions are listed, shown, forked, rewound, retried and deleted from the command line.',
   ],
+  'cli.turns': [
+    'holdfast',
+    'Turns are listed, looked at and ended, and their calls cancelled, from the command line.',
+  ],
   'cli.init': ['holdfast', '`holdfast init` makes a project that runs, with a test.'],
   'cli.empty': ['holdfast', 'An empty variable counts as not set for every reader.'],
   'cli.init.template': [

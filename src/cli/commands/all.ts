@@ -31,6 +31,11 @@ export const COMMANDS: readonly (AddCommand | CommandGroup)[] = [
     load: async () => (await import('./sessions.ts')).sessions,
   },
   {
+    name: 'turns',
+    description: 'list, look at and end the turns that run',
+    load: async () => (await import('./turns.ts')).turns,
+  },
+  {
     name: 'approvals',
     description: 'list, show and answer what waits for people',
     load: async () => (await import('./approvals.ts')).approvals,

@@ -4,18 +4,15 @@ import { visibleEvents } from '../../flows/event-visibility.ts';
 import { callKeyOf } from '../../protocol/identity.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import { nearestName } from '../../schema/known-fields.ts';
-import { spanText } from '../approvals/span-text.ts';
 import { CliError } from '../cli-error.ts';
 import { processOutput } from '../command-output.ts';
-import { progressWords } from '../jobs/job-text.ts';
-import { childLines } from '../run/child-lines.ts';
 import { nthLastTurn } from '../sessions/rewind-session.ts';
 import { ago, cutJson, tableLines, tokensText } from '../sessions/shown-values.ts';
 import { transcriptLines, withHidden } from '../sessions/transcript.ts';
+import { statusLines } from '../turns/turn-commands.ts';
 import type { Chat } from './chat.ts';
 import { answer, approve, reject, showWaiting } from './gate-commands.ts';
 import { cancelJob, isJobId, showJobs } from './job-commands.ts';
-import { durationText } from './turn-text.ts';
 
 interface SlashCommand {
   name: string;
@@ -275,22 +272,10 @@ function changeAgent(chat: Chat, argument: string): true {
 async function showStatus(chat: Chat): Promise<true> {
   const status = await chat.client.status(chat.names);
   if (status === undefined) return answered(chat, ['  no turn runs']);
-  const { agent = 'agent', step, running, waiting, jobs, children = [], queued, usage } = status;
-  return answered(chat, [
-    `  ${status.status}: ${agent}, step ${step}, ${usage.modelCalls} model calls, ${usage.totalTokens} tokens`,
-    ...running.map(
-      ({ tool, callKey, since }) => `  ${tool} ${callKey} runs since ${durationText(Date.now() - since)}`,
-    ),
-    ...waiting.map(
-      ({ requestId, tool, since }) => `  ${tool} ${requestId} waits since ${spanText(Date.now() - since)}`,
-    ),
-    ...jobs.map(
-      ({ jobId, tool, since, progress }) =>
-        `  ${tool} waits for ${jobId} since ${spanText(Date.now() - since)}${progress === undefined ? '' : `: ${progressWords(progress)}`}`,
-    ),
-    ...childLines(children).map((line) => `  ${line}`),
-    ...(queued > 0 ? [`  ${queued} messages wait`] : []),
-  ]);
+  return answered(
+    chat,
+    statusLines(status).map((line) => `  ${line}`),
+  );
 }
 
 async function interrupt(chat: Chat, argument: string): Promise<boolean> {

@@ -7,8 +7,9 @@ import { isResponsesOnly } from '../../client/messages/reply-parts.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import { ANSWER_TIMEOUT } from '../../contract/fields.ts';
 import { getReceipt, sendMessage } from '../../contract/messages.ts';
-import { getTurn } from '../../contract/turns.ts';
+import { getTurn, listTurns } from '../../contract/turns.ts';
 import { guarded, LONG_BODY } from '../access/guarded.ts';
+import { subjectOfQuery } from '../access/screen.ts';
 import type { GatewayHono } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import { turnView } from '../pages/links.ts';
@@ -40,6 +41,9 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
       return { ...turnView(names, turn, about()), ...receipt };
     },
   );
+  serve(app, listTurns, guarded(setting, 'read', subjectOfQuery), async (list) => ({
+    turns: await client.turns(list),
+  }));
   serve(app, getTurn, guarded(setting, 'read'), async ({ wait = 0, ...message }, context) => {
     const turn = await find(message);
     const signal = AbortSignal.any([context.req.raw.signal, setting.closing]);
