@@ -69,6 +69,9 @@ const OWN: readonly string[] = [
   'pauseOnToolCalls',
 ] satisfies (keyof RunConfig)[];
 
+const CONFIRMED =
+  'is not supported: a decision answers a call that waits (approvals of a client, or a function response); leave it out';
+
 const LIVE = 'is of the Live API, which Holdfast has no part in; leave it out';
 
 /** Why a field is refused. */
@@ -78,10 +81,8 @@ const REFUSED: Record<
 > = {
   saveInputBlobsAsArtifacts:
     'is what the plugin SaveFilesAsArtifactsPlugin does: give it to the App, and leave this out',
-  plainTextToolConfirmation:
-    'needs confirmations, which this release of Holdfast does not have; leave it out',
-  allowRemoteToolConfirmation:
-    'needs confirmations, which this release of Holdfast does not have; leave it out',
+  plainTextToolConfirmation: CONFIRMED,
+  allowRemoteToolConfirmation: CONFIRMED,
   remoteDelivered: 'is set by the A2A executor of @google/adk alone; leave it out',
   supportCfc: LIVE,
   enableAffectiveDialog: LIVE,

@@ -392,5 +392,8 @@ describe('a run config', () => {
     await expect(run({ maxLLMCalls: 3 })).rejects.toThrow(
       'runConfig: maxLLMCalls: is no field of a RunConfig',
     );
+    await expect(run({ allowRemoteToolConfirmation: true })).rejects.toThrow(
+      'a decision answers a call that waits',
+    );
   });
 });

@@ -1,5 +1,5 @@
 import type { Jobs } from '../../client/jobs/jobs.ts';
-import type { JobRow } from '../../contract/jobs.ts';
+import { type JobRow, jobId } from '../../contract/jobs.ts';
 import { JOB_STATUSES, MOST_LISTED } from '../../contract/lists.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { nearestName } from '../../schema/known-fields.ts';
@@ -10,7 +10,6 @@ import { assertText } from '../sessions/named-session.ts';
 /** Options that name the app, user and session of jobs; no default is assumed. */
 export type JobNaming = RequestNaming;
 
-const JOB_ID = /^job-[\w-]{22}$/;
 /**
  * The job that an argument names: by its own id, or by the key or id of its call, of which it is the only one that goes on.
  *
@@ -24,7 +23,7 @@ export async function namedJob(
   assertText('the job', argument);
   const filter = requestFilter(naming);
   if (argument.startsWith('job-')) {
-    const row = JOB_ID.test(argument) ? await jobs.get(argument) : undefined;
+    const row = jobId.safeParse(argument).success ? await jobs.get(argument) : undefined;
     if (row !== undefined && isOf(row, filter)) return row;
     throw await unknownJob(argument, filter, jobs);
   }

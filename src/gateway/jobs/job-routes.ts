@@ -21,11 +21,11 @@ export function jobRoutes(app: GatewayHono, setting: RouteSetting): void {
     if (job === undefined) throw missing();
     return job;
   });
-  serve(app, completeJob, own, async ({ jobId, result }, context) =>
-    jobs.complete(jobId, { result, ...speakerOf(context) }),
+  serve(app, completeJob, own, async ({ jobId, ...result }, context) =>
+    jobs.complete(jobId, { ...result, ...speakerOf(context) }),
   );
-  serve(app, failJob, own, async ({ jobId, error }, context) =>
-    jobs.fail(jobId, { error, ...speakerOf(context) }),
+  serve(app, failJob, own, async ({ jobId, ...error }, context) =>
+    jobs.fail(jobId, { ...error, ...speakerOf(context) }),
   );
   serve(app, progressJob, own, async ({ jobId, ...progress }, context) => {
     const answer = await jobs.progress(jobId, { ...progress, ...speakerOf(context) });
