@@ -50,6 +50,7 @@ describe.skipIf(!hasTerminals)('while a turn waits for people, the chat of holdf
   test('goes on in another session, and comes back to the turn [dev.waits]', async () => {
     await answerTo('refund', /approve\? y, n/);
     await answerTo('', /it waits on/);
+    expect(await answerTo('/waiting', /holdfast approvals list shows all sessions/)).toContain('refund');
     expect(await answerTo('/session second', /second: new/)).toContain(
       'session first waits on; /session first',
     );

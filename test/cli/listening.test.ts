@@ -1,12 +1,15 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { CliError } from '../../src/cli/cli-error.ts';
 import { listening } from '../../src/cli/listening.ts';
 import { serveHealth } from '../../src/cli/worker/health-server.ts';
 import { isDeep } from '../setup/tier.ts';
-import { HoldfastProcess } from './holdfast-process.ts';
+import { HoldfastProcess, holdfast } from './holdfast-process.ts';
+import { UserProject } from './user-project.ts';
 
 async function takenPort(): Promise<number> {
   const server = createServer();
@@ -26,6 +29,20 @@ test('a port that is taken is a sentence with the next step [cli.port]', async (
   await expect(failed).rejects.toThrow(
     `port ${port} of 0.0.0.0 is in use: end the program that listens there, or name another port with --health`,
   );
+});
+
+test('of holdfast dev is looked at before anything is started [cli.port]', async () => {
+  const project = new UserProject();
+  onTestFinished(() => project.remove());
+  const agents = project.write(
+    'agents.ts',
+    "import { LlmAgent } from 'holdfast'; export const rootAgent = new LlmAgent({ name: 'a', model: 'gemini-2.5-flash' });",
+  );
+  const port = await takenPort();
+  const { code, stderr } = await holdfast(['dev', agents, '--port', String(port)], { cwd: project.path });
+  expect(code).toBe(1);
+  expect(stderr).toContain(`port ${port} of 127.0.0.1 is in use`);
+  expect(existsSync(join(project.folder, 'dev.json'))).toBe(false);
 });
 
 if (isDeep) {

@@ -16,7 +16,9 @@ export async function showWaiting(chat: Chat): Promise<true> {
     ...requestLines(row),
     ...nextCommands(row, chat.folder).map((command) => `  ${command}`),
   ]);
-  chat.view.answer((lines.length === 0 ? ['nothing waits for a person'] : lines).map((line) => `  ${line}`));
+  if (lines.length === 0) lines.push('nothing waits for a person in this session');
+  lines.push('holdfast approvals list shows all sessions');
+  chat.view.answer(lines.map((line) => `  ${line}`));
   return true;
 }
 
