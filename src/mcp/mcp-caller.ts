@@ -13,4 +13,6 @@ export interface McpCaller {
   ending?: AbortSignal;
   /** The page that shows a request in a browser; undefined without one. */
   pageOf(requestId: string): string | undefined;
+  /** The folder that commands name, which answer requests without a page. */
+  folder?: string;
 }

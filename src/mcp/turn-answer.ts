@@ -1,13 +1,15 @@
 import type { CallToolResult, ContentBlock, Server } from '@modelcontextprotocol/server';
+import { nextCommands } from '../approvals/next-commands.ts';
 import { LONGEST_NAME } from '../contract/message-limits.ts';
 import type { ApprovalRow } from '../contract/requests.ts';
 import { type Part, textOf } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import { isRecord } from '../protocol/json.ts';
 import type { TurnResult } from '../protocol/turn.ts';
-import { visibleExcerpt } from '../protocol/visible-text.ts';
+import { excerpt } from '../protocol/visible-text.ts';
 import { TASKS_EXTENSION } from '../tools/mcp/mcp-task.ts';
 import { questionText } from './asked-people.ts';
+import type { McpCaller } from './mcp-caller.ts';
 import { AWAIT_TURN, type OfferedTool } from './offered-tools.ts';
 import { artifactLinks, resourceBody } from './session-resources.ts';
 import type { TurnStanding } from './turn-standing.ts';
@@ -24,7 +26,7 @@ export function turnIdOf({ sessionId, messageId }: TurnOfCall): string {
 }
 
 /** Characters of a question in a text. */
-const LONGEST_LINE = 2_000;
+const LONGEST_QUESTION = 2_000;
 /** Characters of a turn's name: a character of its two names takes nine at most. */
 const LONGEST_TURN_ID = 2 * 9 * LONGEST_NAME + 1;
 
@@ -104,18 +106,21 @@ function mediaOf({ inlineData }: Part): ContentBlock[] {
 export function openResult(
   turn: TurnOfCall,
   requests: readonly ApprovalRow[],
-  pageOf: (requestId: string) => string | undefined,
+  { pageOf, folder }: Pick<McpCaller, 'pageOf' | 'folder'>,
   news: readonly string[] = [],
 ): CallToolResult {
   const id = turnIdOf(turn);
   const waits = requests.map((row) => {
     const page = pageOf(row.requestId);
-    return { request: row.requestId, question: questionText(row), ...(page === undefined ? {} : { page }) };
+    const answer = page === undefined ? { commands: nextCommands(row, folder) } : { page };
+    return { request: row.requestId, question: questionText(row), ...answer };
   });
   const status = waits.length === 0 ? 'working' : 'waiting';
-  const lines = waits.map(({ request, question, page }) => {
-    return `- ${visibleExcerpt(question, LONGEST_LINE)} (${page ?? request})`;
-  });
+  const lines = waits.flatMap(({ request, question, page, commands = [] }) => [
+    `- ${excerpt(question, LONGEST_QUESTION).replaceAll('\n', '\n  ')}`,
+    page === undefined ? `  Request ${request} is answered by` : `  It is answered at ${page}`,
+    ...commands.map((command) => `    ${command}`),
+  ]);
   const text = [
     ...news,
     status === 'working' ? 'The turn is still under way.' : 'The turn waits for a person:',

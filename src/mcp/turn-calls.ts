@@ -200,7 +200,7 @@ export class TurnCalls {
       // It names the turn and gives no right: the caller's own rights count for the turn, and for each answer.
       return { resultType: 'input_required', inputRequests, requestState: turnIdOf(turn) };
     }
-    return openResult(turn, requests, this.#caller.pageOf, replies?.refused.map(messageOf));
+    return openResult(turn, requests, this.#caller, replies?.refused.map(messageOf));
   }
 
   /** The tool that the message has called by name; undefined where an agent has answered. */

@@ -17,7 +17,7 @@ import {
   serveGateway,
 } from '../../src/gateway/index.ts';
 import { answerRequests, questionsOf } from '../../src/mcp/asked-people.ts';
-import { turnIdOf, turnOfId } from '../../src/mcp/turn-answer.ts';
+import { openResult, turnIdOf, turnOfId } from '../../src/mcp/turn-answer.ts';
 import type { JsonSchemaObject } from '../../src/schema/compiled-schema.ts';
 import { declinable } from '../../src/schema/declinable-form.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
@@ -439,6 +439,10 @@ describe('a call by MCP', () => {
       expect(wait?.page).toBe(
         `https://desk.example.com/inbox/requests/${encodeURIComponent(wait?.request ?? '')}`,
       );
+      const asks = '- desk asks to run pay with {\n    "amount": 3\n  }.\n';
+      expect(waiting.content).toMatchObject([
+        { text: expect.stringContaining(`${asks}  It is answered at ${wait?.page}\n`) },
+      ]);
       const forged = {
         name: 'pay',
         arguments: {},
@@ -456,6 +460,25 @@ describe('a call by MCP', () => {
       });
       paid.length = 0;
     }
+  });
+
+  test('names the commands that decide, where no page is known [mcp.people]', () => {
+    const names = { app: 'shop', userId: 'ada', agent: 'desk', tool: 'pay', terms: {}, hint: 'Pay?\nSure?' };
+    const row = { ...names, requestId: 'rq-1', kind: 'confirmation', args: { note: 'a\nb' } };
+    const { content } = openResult({ sessionId: 's', messageId: 'm' }, [row as unknown as ApprovalRow], {
+      pageOf: () => undefined,
+      folder: 'my folder',
+    });
+    expect((content[0] as { text: string }).text.split('\n')).toEqual([
+      'The turn waits for a person:',
+      '- desk asks to run pay with {',
+      '    "note": "a\\nb"',
+      '  }. Pay?\\u000aSure?',
+      '  Request rq-1 is answered by',
+      "    npx holdfast approvals approve rq-1 --folder 'my folder'",
+      "    npx holdfast approvals reject rq-1 --reason TEXT --folder 'my folder'",
+      'Call await_turn with turn: s/m for its answer.',
+    ]);
   });
 
   test('that takes long is a task, which is asked for, and cancelled [mcp.task]', async () => {

@@ -1,7 +1,7 @@
+import { nextCommands } from '../../approvals/next-commands.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
 import { namedRequest, type RequestNaming } from './named-request.ts';
-import { nextCommands } from './next-commands.ts';
 import { requestLines } from './request-text.ts';
 
 export interface ShowApprovalOptions extends RequestNaming {

@@ -1,5 +1,5 @@
+import type { CredentialType } from '../../approvals/next-commands.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
-import type { CredentialType } from '../approvals/next-commands.ts';
 import { UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectFolder } from '../connect-folder.ts';

@@ -1,7 +1,7 @@
+import { nextCommands } from '../../approvals/next-commands.ts';
 import type { Decided } from '../../client/approvals/approvals.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import { REQUEST_PREFIX } from '../../protocol/gate.ts';
-import { nextCommands } from '../approvals/next-commands.ts';
 import { tellReceipt } from '../approvals/receipt-text.ts';
 import { requestLines } from '../approvals/request-text.ts';
 import { assertResponse } from '../approvals/response-check.ts';

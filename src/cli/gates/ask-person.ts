@@ -1,12 +1,12 @@
 import type { ApproverKey } from '../../approvals/approver-key.ts';
 import { argumentsToRun, secretInEdit } from '../../approvals/edited-arguments.ts';
+import { credentialTypeOf, nextCommands } from '../../approvals/next-commands.ts';
 import { needsAttestation } from '../../approvals/voting.ts';
 import type { Decided } from '../../client/approvals/approvals.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import { isRecord, parsedJson } from '../../protocol/json.ts';
 import { attestDecision } from '../approvals/approver.ts';
-import { credentialTypeOf, nextCommands } from '../approvals/next-commands.ts';
 import { tellReceipt } from '../approvals/receipt-text.ts';
 import { questionLines } from '../approvals/request-text.ts';
 import { responseProblem } from '../approvals/response-check.ts';

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { ApproverKey } from '../../approvals/approver-key.ts';
+import { nextCommands } from '../../approvals/next-commands.ts';
 import type { Decided } from '../../client/approvals/approvals.ts';
 import { askedRequests } from '../../client/approvals/asked-requests.ts';
 import { NoAnswer } from '../../client/client-errors.ts';
@@ -9,7 +10,6 @@ import { REQUEST_ANSWERS } from '../../contract/lists.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import type { TurnStatus } from '../../protocol/turn.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
-import { nextCommands } from '../approvals/next-commands.ts';
 import { describeError } from '../cli-error.ts';
 import { ownerHasEnded } from '../environment/folder-access.ts';
 import { childLines, waitingChildren } from '../run/child-lines.ts';

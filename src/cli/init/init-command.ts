@@ -3,10 +3,10 @@ import { basename, dirname, join, relative, resolve } from 'node:path';
 import { ownVersion } from '../../own-version.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
+import { shellWord } from '../../protocol/shell-word.ts';
 import { makeFolder } from '../../store/engine/make-folder.ts';
 import { CliError } from '../cli-error.ts';
 import { type CommandOutput, processOutput } from '../command-output.ts';
-import { shellWord } from '../shell-word.ts';
 import { type Template, templateFiles } from './template.ts';
 
 export interface InitOptions {

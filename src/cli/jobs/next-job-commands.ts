@@ -1,5 +1,5 @@
 import type { JobRow } from '../../contract/jobs.ts';
-import { shellWord } from '../shell-word.ts';
+import { shellWord } from '../../protocol/shell-word.ts';
 
 const DEFAULT_FOLDER = '.holdfast';
 

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { createApproverKey, InvalidApproverKey } from '../../approvals/approver-key.ts';
 import type { Issuer } from '../../approvals/issuer.ts';
+import { shellWord } from '../../protocol/shell-word.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput } from '../command-output.ts';
-import { shellWord } from '../shell-word.ts';
 
 export interface CreateKeyOptions {
   approver: string;

@@ -42,7 +42,8 @@ export async function mcpCommand(file: string, options: McpCommandOptions): Prom
   const closing = new Closing();
   try {
     const { api, failed } = await openApi(file, loaded, options, closing);
-    const caller = { api, app, userId: options.user, decides: () => true, pageOf: () => undefined };
+    const { user: userId, folder } = options;
+    const caller = { api, app, userId, folder, decides: () => true, pageOf: () => undefined };
     const onError = (error: unknown) => note(describeError(error));
     const factory = mcpServerFactory(await loadMcpServer(), { tools, onError }, () => caller);
     const { serveStdio, StdioServerTransport } = await import('@modelcontextprotocol/server/stdio');

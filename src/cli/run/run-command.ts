@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { resolveModels } from '../../agents/agents-of-tree.ts';
 import { sendMessage } from '../../contract/messages.ts';
+import { shellWord } from '../../protocol/shell-word.ts';
 import { attestMessage, readApprover } from '../approvals/approver.ts';
 import { ownerHasEnded, ownOrReach } from '../environment/folder-access.ts';
 import { needsFolder } from '../environment/places.ts';
@@ -8,7 +9,6 @@ import { checkOptions } from '../field-option.ts';
 import { GateDesk, type GateDeskOptions } from '../gates/gate-desk.ts';
 import { terminalPerson } from '../gates/terminal-person.ts';
 import { chooseAgent, chooseApp, loadAgents } from '../load-agents.ts';
-import { shellWord } from '../shell-word.ts';
 import { givenMessage } from './message-options.ts';
 import { jsonPrinter, type Printer, terminalPrinter } from './printer.ts';
 import { runThrough } from './run-through.ts';

@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { readDevEntry } from '../../../worker/folder/dev-file.ts';
 import { configuredServer } from '../../../worker/temporal/client-config.ts';
 import { messageOf } from '../../protocol/message-of.ts';
+import { shellWord } from '../../protocol/shell-word.ts';
 import { CliError } from '../cli-error.ts';
-import { shellWord } from '../shell-word.ts';
 import { findTemporalCli } from './temporal-cli.ts';
 
 export interface TemporalOptions {

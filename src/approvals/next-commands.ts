@@ -1,7 +1,7 @@
-import { needsAttestation } from '../../approvals/voting.ts';
-import type { ApprovalRow } from '../../contract/requests.ts';
-import { visibleText } from '../../protocol/visible-text.ts';
-import { shellWord } from '../shell-word.ts';
+import type { ApprovalRow } from '../contract/requests.ts';
+import { shellWord } from '../protocol/shell-word.ts';
+import { visibleText } from '../protocol/visible-text.ts';
+import { needsAttestation } from './voting.ts';
 
 const DEFAULT_FOLDER = '.holdfast';
 
