@@ -16,6 +16,7 @@ import { healthRoutes } from './health/health-routes.ts';
 import { jobRoutes } from './jobs/job-routes.ts';
 import { mcpRoute } from './mcp/mcp-route.ts';
 import { memoryRoutes } from './memories/memory-routes.ts';
+import { homeRoute } from './pages/home-page.ts';
 import { inboxRoutes } from './pages/inbox-routes.ts';
 import { linkRoutes } from './pages/link-routes.ts';
 import { requestLog } from './request-log.ts';
@@ -94,6 +95,7 @@ export function createGateway(given: GatewayOptions): Gateway {
   webhookRoutes(app, setting);
   linkRoutes(app, setting);
   inboxRoutes(app, setting);
+  homeRoute(app, setting);
   slackRoutes(app, setting);
   mcpRoute(app, setting);
   documentRoutes(app, setting);

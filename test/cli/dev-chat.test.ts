@@ -83,6 +83,7 @@ describe('the chat of holdfast dev', () => {
     expect(dev.stderr).toMatch(
       /gateway {3}http:\/\/127\.0\.0\.1:\d+ {2}docs http:\/\/127\.0\.0\.1:\d+\/docs/,
     );
+    expect(dev.stderr).toMatch(/inbox {5}http:\/\/127\.0\.0\.1:\d+\/inbox\n/);
     expect(dev.stdout).toBe('');
   });
 

@@ -123,6 +123,22 @@ describe.skipIf(NO_BROWSER !== undefined)(`in a browser ${NO_BROWSER ?? ''}`, ()
     },
   );
 
+  test.each(['light', 'dark'] as const)(
+    'a person who opens the gateway’s address finds its pages, on a phone, %s [inbox.pages]',
+    async (colorScheme) => {
+      const { page, context, complaints } = await visit(browser, { ...PHONE, colorScheme });
+      await page.goto(`${desk.served.url}/`);
+      expect(await accessibilityProblems(page)).toEqual([]);
+      expect([await overflowOf(page), complaints]).toEqual([0, []]);
+      await page.click('text=API document');
+      await page.waitForURL(/\/docs$/);
+      await page.goBack();
+      await page.click('text=Inbox');
+      await page.waitForURL(/\/inbox\/sign-in/);
+      await context.close();
+    },
+  );
+
   test('somebody decides with the keyboard alone [inbox.pages]', async () => {
     const row = await desk.asked('refund_order', { order: 'A-1', cents: 700 });
     const { page: typed, context, complaints } = await visit(browser, PHONE);

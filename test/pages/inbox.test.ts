@@ -5,8 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Grant } from '../../src/contract/keys.ts';
 import { grantedPrincipal } from '../../src/gateway/access/granted-principal.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
-import { serveGateway } from '../../src/gateway/index.ts';
+import { createGateway, networkAccess, serveGateway } from '../../src/gateway/index.ts';
 import { visibleRequests } from '../../src/gateway/pages/inbox-lists.ts';
+import { ABOUT } from '../gateway/gateway-stub.ts';
 import { isDeep } from '../setup/tier.ts';
 import { until } from '../setup/until.ts';
 import { type ReadPage, readPage, sendForm } from './browser-form.ts';
@@ -36,6 +37,38 @@ async function signedIn(name: string, grants: readonly Grant[] = [EVERYTHING], u
   const read = async (path: string) => ({ ...(await readPage(at(path), { headers: { cookie } })), cookie });
   return { key, cookie, read };
 }
+
+describe('the gateway’s address', () => {
+  const about = () => ({ ...ABOUT, uiUrl: 'http://temporal.example.com' });
+  const linksOf = (page: string) => [...page.matchAll(/class="row" href="([^"]+)"/g)].map(([, link]) => link);
+
+  test('is a page for people, and for programs the answer of any other path [inbox.pages]', async () => {
+    const settings = { inbox: { enabled: false } };
+    for (const [more, links] of [
+      [{}, ['/inbox', '/docs', 'http://temporal.example.com']],
+      [{ settings }, ['/docs', 'http://temporal.example.com']],
+    ] as const) {
+      const served = await serveGateway({ gateway: { ...desk.options, about, ...more } });
+      const { status, text } = await readPage(served.url, { headers: { accept: 'text/html,*/*' } });
+      expect([status, linksOf(text)]).toEqual([200, links]);
+      const forProgram = await readPage(served.url);
+      expect([forProgram.status, JSON.parse(forProgram.text)]).toMatchObject([
+        401,
+        { error: { code: 'HOLDFAST_GATEWAY_UNAUTHENTICATED' } },
+      ]);
+      await served.close();
+    }
+  });
+
+  test('tells strangers of other machines nothing of the operators’ servers [inbox.pages]', async () => {
+    const publicUrl = 'https://agents.example.com/desk';
+    const access = networkAccess({ publicUrl, checks: [{ check: () => undefined }] });
+    const gateway = createGateway({ ...desk.options, about, publicUrl, access });
+    const headers = { accept: 'text/html', host: 'agents.example.com' };
+    const answer = await gateway.request('https://agents.example.com/', { headers });
+    expect(linksOf(await answer.text())).toEqual(['/desk/inbox', '/desk/docs']);
+  });
+});
 
 describe('signing in', () => {
   test('takes an API key, and keeps nothing of it in the browser [inbox.session]', async () => {

@@ -6,6 +6,7 @@ import type { Environment } from '../../../worker/environment/open-environment.t
 import type { FolderOwnership } from '../../../worker/folder/lock.ts';
 import type { LocalGateway } from '../../../worker/local-gateway.ts';
 import type { HoldfastClient } from '../../client/holdfast-client.ts';
+import { hasInbox } from '../../gateway/gateway-settings.ts';
 import { CliError, describeError } from '../cli-error.ts';
 import { withProgress } from '../command-output.ts';
 import { openBackend } from '../environment/backend.ts';
@@ -39,6 +40,8 @@ export interface DevServices {
   server: Environment['server'];
   client: HoldfastClient;
   gateway: LocalGateway;
+  /** Whether the gateway has an inbox. */
+  hasInbox: boolean;
   taskQueue: string;
   /** Process id of the first worker. */
   workerPid: number | undefined;
@@ -137,6 +140,7 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
       server: environment.server,
       client,
       gateway,
+      hasInbox: settings.hasInbox,
       taskQueue,
       workerPid: pid,
       loaded: () => served?.loaded ?? loaded,
@@ -183,12 +187,14 @@ class DevGateway {
   readonly #env: NodeJS.ProcessEnv;
   readonly #problem: (text: string) => void;
   #isConfigured = false;
+  hasInbox: boolean;
   #version = 0;
 
   constructor(path: string, env: NodeJS.ProcessEnv, problem: (text: string) => void) {
     this.#path = path;
     this.#env = env;
     this.#problem = problem;
+    this.hasInbox = hasInbox(gatewaySettingsFor(env, undefined));
   }
 
   /** A file that is refused leaves the gateway as it was. */
@@ -199,7 +205,9 @@ class DevGateway {
     try {
       const given = loaded.gateway ? await loadGateway(this.#path, version) : undefined;
       if (version !== this.#version) return;
-      gateway.reconfigure(gatewaySettingsFor(this.#env, given));
+      const settings = gatewaySettingsFor(this.#env, given);
+      gateway.reconfigure(settings);
+      this.hasInbox = hasInbox(settings);
       this.#isConfigured = loaded.gateway;
     } catch (error) {
       this.#problem(`the gateway stays as it was: ${describeError(error)}`);

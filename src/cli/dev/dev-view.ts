@@ -13,7 +13,8 @@ export interface DevFacts {
   address: string;
   namespace: string;
   uiUrl: string | undefined;
-  gateway: { url: string; token: string };
+  /** `inbox`: its page for people; undefined without one. */
+  gateway: { url: string; token: string; inbox: string | undefined };
   store: 'embedded' | 'postgres';
   taskQueue: string;
   /** Undefined without a chat. */
