@@ -161,7 +161,7 @@ function headOf(request: AskedRequest, wanted: string = WANTED[request.kind]): B
       type: 'context',
       block_id: 'holdfast_who',
       elements: [
-        plain(requester === undefined ? 'Sender not attested' : `For ${slackText(requester, LONGEST_NAME)}`),
+        plain(requester === undefined ? 'Sender unknown' : `For ${slackText(requester, LONGEST_NAME)}`),
         plain(`Agent ${agents.join(' › ')}`),
         plain(`Session ${names}`),
       ],

@@ -103,7 +103,7 @@ describe('a request', () => {
       /hint {2,}Refund 102 EUR\?/,
       /arguments {2,}amount: 102\n {2,}order: "A-1"/,
       /payload {2,}\{\n {2,}"limit": 100/,
-      /requester {2,}unverified: the sender of the message isn’t attested/,
+      /requester {2,}unknown: nobody has checked who sent the message/,
       /terms {2,}approvers: mira, otto\n/,
       /2 approvals of different people/,
       /not by the requester/,

@@ -165,6 +165,51 @@ describe.skipIf(NO_BROWSER !== undefined)(`in a browser ${NO_BROWSER ?? ''}`, ()
     await context.close();
   });
 
+  test('a tap is taken back for five seconds, also by the keyboard, and sent after them [inbox.undo]', async () => {
+    const row = await desk.asked('refund_order', { order: 'A-1', cents: 700 });
+    const { page, context, complaints } = await visit(browser, PHONE);
+    const sent: (string | null)[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'POST') sent.push(request.postData());
+    });
+    await page.clock.install();
+    await page.goto(desk.link(row));
+    await page.clock.pauseAt(Date.now() + 3_600_000);
+    await page.getByRole('button', { name: 'Reject', exact: true }).tap();
+    expect(await page.getByRole('status').textContent()).toBe('Rejects in 5 seconds. Keep this page open.');
+    expect(await focused(page)).toBe('Undo 5');
+    expect(await page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
+    await page.clock.runFor(4_900);
+    await page.keyboard.press('Enter');
+    expect(await focused(page)).toBe('reject');
+    await page.clock.runFor(60_000);
+    expect(sent).toEqual([]);
+    await page.getByLabel('Reason for your decision').fill('too much');
+    await page.getByRole('button', { name: 'Reject', exact: true }).tap();
+    await page.clock.runFor(5_000);
+    await page.waitForSelector('text=Rejected');
+    expect(sent).toEqual([expect.stringMatching(/reason=too\+much.*do=reject$/)]);
+    expect(await desk.now(row)).toMatchObject({ status: 'rejected', reason: 'too much' });
+    expect(complaints).toEqual([]);
+    await context.close();
+  });
+
+  test('the reason is above the buttons and in view, and an amount stands at its field [inbox.reach]', async () => {
+    const row = await desk.asked('refund_order', HARD);
+    const { page, context } = await visit(browser, PHONE);
+    await page.goto(desk.link(row));
+    const [reason, approve] = await Promise.all(
+      ['#reason', 'button[value=approve]'].map((each) => page.locator(each).boundingBox()),
+    );
+    expect((reason?.y ?? 0) + (reason?.height ?? 0)).toBeLessThanOrEqual(approve?.y ?? 0);
+    expect((approve?.y ?? 0) + (approve?.height ?? 0)).toBeLessThanOrEqual(PHONE.viewport.height);
+    await page.click('text=Edit arguments');
+    expect(await page.locator('.field:has(label code:text-is("cents")) .hint').textContent()).toBe(
+      '12900 = 129.00',
+    );
+    await context.close();
+  });
+
   if (isDeep) {
     test('on a phone Approve and Reject stay in view, and cover nothing [inbox.reach]', async () => {
       const row = await desk.asked('refund_order', HARD);
@@ -189,9 +234,9 @@ describe.skipIf(NO_BROWSER !== undefined)(`in a browser ${NO_BROWSER ?? ''}`, ()
       const last = await heightOf('.foot');
       expect(last.y + last.height).toBeLessThanOrEqual(bar.y);
       // What gets focus is scrolled to where the bar doesn't hide it.
-      await page.getByLabel('Reason for your decision').focus();
-      const reason = await heightOf('#reason');
-      expect(reason.y + reason.height).toBeLessThanOrEqual((await heightOf('.decide')).y);
+      await page.getByText('Edit arguments').focus();
+      const edit = await heightOf('.push');
+      expect(edit.y + edit.height).toBeLessThanOrEqual((await heightOf('.decide')).y);
       await page.getByRole('button', { name: 'Approve', exact: true }).tap();
       await page.waitForSelector('text=Approved');
       await until(() => expect(desk.ranOf(row)).toHaveLength(1));

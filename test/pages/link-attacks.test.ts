@@ -7,6 +7,7 @@ import type { OutgoingMessage } from '../../src/client/messages/outgoing-message
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { CredentialKeyRing } from '../../src/credentials/credential-keys.ts';
 import { GatewayAttester } from '../../src/gateway/approvals/gateway-attester.ts';
+import { UNDO_SCRIPT } from '../../src/gateway/pages/undo-script.ts';
 import { inTier } from '../setup/tier.ts';
 import { until } from '../setup/until.ts';
 import { FROM_OWN_PAGE, type ReadPage, readPage, sendForm } from './browser-form.ts';
@@ -287,6 +288,7 @@ describe('a page', () => {
       "default-src 'none'",
       "form-action 'self'",
       "frame-ancestors 'none'",
+      expect.stringMatching(/^script-src 'sha256-[\w+/]+='$/),
       expect.stringMatching(/^style-src 'sha256-[\w+/]+='$/),
     ]);
     expect(Object.fromEntries(headers)).toMatchObject({
@@ -295,7 +297,8 @@ describe('a page', () => {
       'x-content-type-options': 'nosniff',
       'x-robots-tag': 'noindex, nofollow',
     });
-    expect(shown.text).not.toMatch(/<script|javascript:|\son\w+=|\sstyle=|<img|<link|<iframe|https?:/i);
+    const own = shown.text.replace(`<script>${UNDO_SCRIPT}</script>`, '');
+    expect(own).not.toMatch(/<script|javascript:|\son\w+=|\sstyle=|<img|<link|<iframe|https?:/i);
     const [cookie = ''] = headers.getSetCookie();
     expect(cookie).toMatch(/HttpOnly/);
     expect(cookie).toMatch(/SameSite=Strict/);
@@ -399,7 +402,9 @@ describe('a page', () => {
     );
     for (const { status, text } of pages) {
       expect(status).toBe(200);
-      const drawn = text.replace(/<style>[\s\S]*?<\/style>/, '');
+      const drawn = text
+        .replace(/<style>[\s\S]*?<\/style>/, '')
+        .replace(`<script>${UNDO_SCRIPT}</script>`, '');
       expect(drawn).not.toMatch(/<(script|img|iframe|i|style)\b/i);
       expect(drawn.match(/<form/g)).toHaveLength(1);
       expect(drawn).not.toMatch(/<form[^>]*evil/);

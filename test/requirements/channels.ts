@@ -35,6 +35,7 @@ export const CHANNELS: Rows = {
   'link.csrf': ['holdfast', 'Only the page itself, in the browser that it was shown in, decides.'],
   'link.amount': ['holdfast', 'Arguments are shown as they run; a number of cents has its amount beside it.'],
   'inbox.reach': ['holdfast', 'On a phone Approve and Reject stay in view, and cover nothing.'],
+  'inbox.undo': ['holdfast', 'Within five seconds a decision can be taken back, and nothing was sent.'],
   'inbox.session': ['holdfast', 'Somebody is signed in for 12 hours, or an hour after the last request.'],
   'inbox.access': [
     'holdfast',

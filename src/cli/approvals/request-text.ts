@@ -93,8 +93,8 @@ function authText({ authScheme, credentialKey }: NonNullable<ApprovalRow['authCo
 
 function requesterText({ requester }: ApprovalRow): string {
   return requester === undefined
-    ? 'unverified: the sender of the message isn’t attested'
-    : `${visibleExcerpt(requester, 80)} (attested)`;
+    ? 'unknown: nobody has checked who sent the message'
+    : `${visibleExcerpt(requester, 80)} (verified)`;
 }
 
 function termsLines({ terms }: ApprovalRow): string[] {

@@ -1,4 +1,4 @@
-import { html } from 'hono/html';
+import { html, raw } from 'hono/html';
 import { isSensitive } from '../../approvals/sensitive.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
@@ -9,6 +9,7 @@ import { type Filled, shownField } from './fields.ts';
 import { inputFields } from './input-fields.ts';
 import { type Html, shown } from './shown-text.ts';
 import { argumentTable, nameOf, shownJson } from './shown-value.ts';
+import { UNDO_SCRIPT } from './undo-script.ts';
 
 /** Somebody who looks at a request, and what their forms need. */
 export interface Visitor {
@@ -37,9 +38,11 @@ function decisionForm(visitor: Visitor, filled: FilledFields): Html {
   return html`<section class="card" aria-labelledby="decide"><h2 id="decide">Your decision</h2>
 ${formOf(
   visitor,
-  html`${reasonField(filled)}
-<div class="actions"><div class="decide"><button class="primary" name="do" value="approve">Approve</button>
-<button class="danger" name="do" value="reject">Reject</button></div>
+  html`<div class="actions">${decideBar(
+    filled,
+    html`<button class="primary" name="do" value="approve" data-says="Approves">Approve</button>
+<button class="danger" name="do" value="reject" data-says="Rejects">Reject</button>`,
+  )}
 ${isEditable(row) ? html`<a class="button quiet push" href="${action}?edit">Edit arguments</a>` : ''}</div>`,
 )}</section>`;
 }
@@ -82,9 +85,11 @@ ${same === 0 ? '' : html`<p class="same">${same === 1 ? 'One other argument stay
 ${formOf(
   visitor,
   html`<input type="hidden" name="edited" value="${visibleText(JSON.stringify(args))}">
-${reasonField(new Map([['reason', { value: reason }]]))}
-<div class="actions"><div class="decide"><button class="primary" name="do" value="approve">Approve with this change</button>
-<button class="quiet" name="do" value="edit">Back to editing</button></div></div>`,
+<div class="actions">${decideBar(
+    new Map([['reason', { value: reason }]]),
+    html`<button class="primary" name="do" value="approve" data-says="Approves">Approve with this change</button>
+<button class="quiet" name="do" value="edit">Back to editing</button>`,
+  )}</div>`,
 )}</section>
 <details class="card"><summary>All arguments that will run</summary>${argumentTable(
     { ...row.args, ...args },
@@ -131,6 +136,13 @@ function formOf({ action, formToken, row }: Visitor, fields: Html): Html {
   return html`<form method="post" action="${action}" accept-charset="utf-8" autocomplete="off">
 <input type="hidden" name="token" value="${formToken}">${shownFields(row)}
 ${fields}</form>`;
+}
+
+/** Reason and buttons, which stay in view on a phone, and a moment to take a decision back. */
+function decideBar(filled: FilledFields, buttons: Html): Html {
+  return html`<div class="decide">${reasonField(filled)}${buttons}
+<span class="told" id="told" role="status"></span><button type="button" class="quiet undo" aria-describedby="told" hidden>Undo <span aria-hidden="true"></span></button></div>
+<script>${raw(UNDO_SCRIPT)}</script>`;
 }
 
 function reasonField(filled: FilledFields): Html {

@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { amountOf } from '../../approvals/amount.ts';
 import { isSensitive } from '../../approvals/sensitive.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import { canonicalJson } from '../../protocol/canonical-json.ts';
@@ -93,7 +94,9 @@ function editField(name: string, id: string, value: unknown): EditField {
     return { name, field, before: value, read: (text) => ({ value: text }) };
   }
   if (typeof value === 'number') {
-    return { name, field: { id, label, control: 'number' }, before: String(value), read: parsedNumber };
+    const [before, amount] = [String(value), amountOf(name, value)];
+    const hint = amount === undefined ? undefined : html`${before} = ${amount}`;
+    return { name, field: { id, label, hint, control: 'number' }, before, read: parsedNumber };
   }
   if (typeof value === 'boolean') {
     const options = [

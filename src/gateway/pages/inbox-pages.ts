@@ -10,7 +10,7 @@ import { pageOf } from './shell.ts';
 import { type Html, shown } from './shown-text.ts';
 import { distance, shownTime } from './shown-time.ts';
 import type { SignedIn } from './sign-in.ts';
-import { linkOfJob, linkOfRequest } from './temporal-links.ts';
+import { linkOfJob } from './temporal-links.ts';
 
 export type Tab = 'pending' | 'decided' | 'jobs';
 
@@ -80,7 +80,7 @@ export function requestList(
     ) => html`<li><a class="row" href="${site.base}/inbox/requests/${encodeURIComponent(row.requestId)}">${headOf(row)}</a>
 ${ownQuestion(row) === '' ? '' : html`<p>${shown(cut(ownQuestion(row)))}</p>`}
 <p>${shown(row.app)} · ${shown(row.userId)}${row.requester === undefined ? '' : html` · asked for by ${shown(row.requester)}`}</p>
-<div class="aside">${statusChip(row)}<span>${tab === 'pending' ? timing(row, now) : shownTime(row.decidedAt ?? row.since, now)}</span>${linkOfRequest(frame.about, row)}</div></li>`,
+<div class="aside">${statusChip(row)}<span>${tab === 'pending' ? timing(row, now) : shownTime(row.decidedAt ?? row.since, now)}</span></div></li>`,
   );
   const nothing =
     tab === 'pending'
@@ -106,7 +106,7 @@ export function jobList(frame: InboxFrame, page: Page<JobRow>, narrowed: Narrowe
     return html`<li><strong><code>${shown(row.tool)}</code> of ${shown(row.agent)}</strong>
 <p>${shown(row.app)} · ${shown(row.userId)} · <code>${shown(row.jobId)}</code></p>
 ${progress === undefined ? '' : html`<p>${share}${share !== '' && progress.message !== undefined ? ', ' : ''}${progress.message === undefined ? '' : shown(progress.message)} <span class="soft">(${distance(progress.at - now)})</span></p>`}
-<div class="aside"><span class="chip ${look}">${word}</span><span>begun ${distance(row.since - now)}${row.status === 'running' ? `, until ${distance(row.until - now)}` : row.endedAt === undefined ? '' : `, ended ${distance(row.endedAt - now)}`}</span>${linkOfJob(frame.about, row)}</div></li>`;
+<div class="aside"><span class="chip ${look}">${word}</span><span>begun ${distance(row.since - now)}${row.status === 'running' ? `, until ${distance(row.until - now)}` : row.endedAt === undefined ? '' : `, ended ${distance(row.endedAt - now)}`}</span>${linkOfJob(frame, row)}</div></li>`;
   });
   const nothing = narrowed.ended
     ? empty('No job has ended', 'Jobs of long-running tools appear here once they have.')

@@ -274,7 +274,7 @@ function visitorOf({ site, who, now }: InboxFrame, row: ApprovalRow): Visitor {
 
 function requestPage(frame: InboxFrame, row: ApprovalRow, main: Html): string {
   const tab = row.status === 'pending' ? 'pending' : 'decided';
-  const ui = linkOfRequest(frame.about, row);
+  const ui = linkOfRequest(frame, row);
   const more = html`${main}<p class="soft">Request <code>${shown(row.requestId)}</code>${ui === '' ? '' : html` · ${ui}`}</p>`;
   return inboxPage(frame, { tab, title: requestTitle(row), main: more });
 }

@@ -122,7 +122,7 @@ function facts(row: ApprovalRow, now: number): Html {
   const agents = path.length > 0 ? path : [agent];
   const isPending = status === 'pending';
   return html`<dl class="facts">
-<dt>Asked for by</dt><dd>${requester === undefined ? html`unknown <span class="soft">(the sender of the message isn’t attested)</span>` : html`<b>${shown(requester)}</b> <span class="soft">(verified)</span>`}</dd>
+<dt>Asked for by</dt><dd>${requester === undefined ? html`unknown <span class="soft">(nobody has checked who sent the message)</span>` : html`<b>${shown(requester)}</b> <span class="soft">(verified)</span>`}</dd>
 <dt>Agent</dt><dd>${agents.map((name, index) => html`${index === 0 ? '' : ' › '}${shown(name)}`)}</dd>
 <dt>App</dt><dd>${shown(app)}</dd>
 <dt>User and session</dt><dd>${shown(userId)} <span class="soft">/</span> ${shown(sessionId)}</dd>

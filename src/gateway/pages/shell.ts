@@ -15,7 +15,7 @@ export interface Shell {
   again?: true;
 }
 
-/** The frame of every page for people: one style, no script, nothing loaded. */
+/** The frame of every page for people: one style, nothing loaded. */
 export function pageOf({ title, main, width, top, foot, again }: Shell): string {
   return String(html`<!doctype html>
 <html lang="en">

@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { amountOf } from '../../approvals/amount.ts';
 import { isAnySensitive, isSensitive, MASK, type Sensitive } from '../../approvals/sensitive.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { type Html, shown, shownLines } from './shown-text.ts';
@@ -8,8 +9,6 @@ const LONGEST_LINE = 160;
 /** Characters, of all texts together, that a page shows. */
 const MOST_SHOWN = 262_144;
 const MOST_LEVELS = 8;
-/** `cents`, `amount_cents`, `priceInCents`. */
-const IN_CENTS = /(^c|[_-]c|C)ents?$/;
 const MOST_ROWS = 400;
 
 /** How much of a page is left. */
@@ -67,7 +66,7 @@ function shownValue(value: unknown, { name, room, level = 0 }: Place): Html {
   if (typeof value === 'string') return shownString(value, { name, room });
   const entries = entriesOf(value);
   if (entries === undefined)
-    return html`<code class="${value === null ? 'nil' : typeof value}">${String(value)}</code>${amountOf(name, value)}`;
+    return html`<code class="${value === null ? 'nil' : typeof value}">${String(value)}</code>${shownAmount(name, value)}`;
   if (entries.length === 0)
     return html`<code class="nil">${Array.isArray(value) ? 'empty list' : 'empty object'}</code>`;
   if (level >= MOST_LEVELS || entries.length > room.rows) {
@@ -80,12 +79,9 @@ function shownValue(value: unknown, { name, room, level = 0 }: Place): Html {
   )}</dl>`;
 }
 
-/** The tool runs with a number of cents; the amount beside it has the hint's unit. */
-function amountOf(name: string, value: unknown): Html | '' {
-  if (!IN_CENTS.test(name) || typeof value !== 'number' || !Number.isSafeInteger(value)) return '';
-  const digits = String(Math.abs(value)).padStart(3, '0');
-  const amount = `${value < 0 ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`;
-  return html`<small class="amount">= ${amount}</small>`;
+function shownAmount(name: string, value: unknown): Html | '' {
+  const amount = amountOf(name, value);
+  return amount === undefined ? '' : html`<small class="amount">= ${amount}</small>`;
 }
 
 function shownString(text: string, { name, room }: Place): Html {

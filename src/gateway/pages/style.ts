@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { UNDO_SCRIPT } from './undo-script.ts';
 
 /** Exactly what stands in each page: its hash is what the pages’ policy allows. */
 export const PAGE_STYLE = `
@@ -123,7 +124,12 @@ textarea.code, input.code { font-size: .88rem; }
 .choice { display: flex; gap: 1.25rem; flex-wrap: wrap; }
 .choice label { font-weight: 400; display: inline-flex; gap: .45rem; align-items: center; padding: .45rem 0; margin: 0; }
 .choice input { width: 1.15rem; height: 1.15rem; accent-color: var(--go); }
-.actions, .decide { display: flex; flex-wrap: wrap; gap: .6rem; align-items: center; }
+.actions { display: flex; flex-wrap: wrap; gap: .6rem; align-items: center; }
+.decide { display: contents; }
+.decide .field { flex: 1 1 100%; margin-bottom: .4rem; }
+.told:empty, [hidden] { display: none !important; }
+.told { font-weight: 600; flex: 1 1 100%; } .told:has(+ .undo:not([hidden])) { flex: 2 1 0; }
+.undo { gap: .5rem; min-width: 6.5rem; font-variant-numeric: tabular-nums; }
 button, .button { font: inherit; font-weight: 600; min-height: 2.9rem; padding: .6rem 1.3rem; border-radius: .6rem; border: 1px solid transparent;
   cursor: pointer; text-decoration: none; display: inline-flex; align-items: center; justify-content: center; }
 .primary { background: var(--go); color: var(--go-ink); }
@@ -149,7 +155,7 @@ button, .button { font: inherit; font-weight: 600; min-height: 2.9rem; padding: 
 .rows p { margin: 0; color: var(--soft); font-size: .92rem; grid-column: 1; overflow: hidden; overflow-wrap: anywhere; }
 .rows .aside { grid-column: 2; grid-row: 1 / span 3; text-align: right; font-size: .88rem; color: var(--soft); display: flex; flex-direction: column;
   gap: .3rem; align-items: flex-end; }
-.rows .ui { position: relative; z-index: 1; }
+.ui { display: inline-flex; align-items: center; min-height: 2.75rem; }
 .empty { text-align: center; padding: 3rem 1.5rem; color: var(--soft); }
 .empty strong { display: block; color: var(--ink); font-size: 1.1rem; margin-bottom: .25rem; }
 .pager { display: flex; justify-content: space-between; gap: 1rem; }
@@ -174,23 +180,30 @@ button, .button { font: inherit; font-weight: 600; min-height: 2.9rem; padding: 
     margin-top: .25rem; }
   .who { margin-left: 0; width: 100%; justify-content: space-between; }
 }
-@media (max-width: 34rem) and (min-height: 24rem) {
-  html:has(.decide) { scroll-padding-bottom: 6rem; }
-  body:has(.decide) { padding-bottom: calc(4.5rem + env(safe-area-inset-bottom)); }
-  .decide { position: fixed; inset: auto 0 0; z-index: 2; flex-wrap: nowrap; align-items: stretch; background: var(--card);
-    border-top: 1px solid var(--line); padding: .6rem .75rem calc(.6rem + env(safe-area-inset-bottom)); }
+@media (max-width: 34rem) and (min-height: 30rem) {
+  html:has(.decide) { scroll-padding-bottom: 11rem; }
+  body:has(.decide) { padding-bottom: calc(9.5rem + env(safe-area-inset-bottom)); }
+  .decide { position: fixed; inset: auto 0 0; z-index: 2; display: flex; flex-wrap: wrap; align-items: center; gap: .5rem .6rem; background: var(--card);
+    border-top: 1px solid var(--line); padding: .5rem .75rem calc(.6rem + env(safe-area-inset-bottom)); }
   .decide > button { flex: 1 1 0; padding-inline: .6rem; line-height: 1.25; }
+  .decide .field { margin: 0; } .decide .hint { display: none; }
+  .decide textarea { min-height: 2.9rem; max-height: 7rem; }
 }
 @media (prefers-reduced-motion: no-preference) { button, .button, .rows > li { transition: background-color .12s, filter .12s; } }
 @media (forced-colors: active) { .chip, button, .button { border: 1px solid; } }
 @media print { .skip, form { display: none; } }
 `;
 
-/** A page that can run nothing and load nothing, and sends its forms to its own server only. */
+/** A page that can run nothing but our script and load nothing, and sends its forms to its own server only. */
 export const PAGE_POLICY = [
   "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(PAGE_STYLE).digest('base64')}'`,
+  `script-src ${hashOf(UNDO_SCRIPT)}`,
+  `style-src ${hashOf(PAGE_STYLE)}`,
   "form-action 'self'",
   "frame-ancestors 'none'",
   "base-uri 'none'",
 ].join('; ');
+
+function hashOf(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}
