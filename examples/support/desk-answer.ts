@@ -119,7 +119,10 @@ function refusal({ name, response }: FunctionResponse): string[] {
   const said = response.error
     .replace(/^Error in tool '\w+': /, '')
     .replace(/(\d+) cents/g, (_, cents) => euros(Number(cents)));
-  if (name === 'refund') return [`The refund was refused: ${said}.`];
+  if (name === 'refund') {
+    const why = said.includes('by this desk') ? ' Payments of earlier runs are kept: see .holdfast.' : '';
+    return [`The refund was refused: ${said}.${why}`];
+  }
   const [problem = ''] = said.split(';');
   return [`${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`];
 }

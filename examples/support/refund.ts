@@ -36,9 +36,11 @@ export const refund = tool({
       return { ...payment, leftCents: atMostCents - payments.paidCents(order.id) };
     } catch (error) {
       if (!(error instanceof OverRefund)) throw error;
+      const earlier = payments.of(order.id).map(({ receipt, paidAt }) => `${receipt} of ${paidAt}`);
+      const paid = earlier.length === 0 ? '' : ` by this desk: ${earlier.join(', ')}`;
       throw new ToolError(
         `${cents} cents are more than is left of ${order.id}: ${error.leftCents} cents can still be refunded ` +
-          `(charged ${order.chargedCents} cents, paid back ${order.chargedCents - error.leftCents} cents); nothing was paid`,
+          `(charged ${order.chargedCents} cents, paid back ${order.chargedCents - error.leftCents} cents${paid}); nothing was paid`,
         { code: 'OVER_REFUND', retryable: false, cause: error },
       );
     }

@@ -115,14 +115,20 @@ export function toGeminiRequest(model: string, body: Json): GeminiRequest {
 
 /** The text of the last user message, '' when there is none. */
 export function lastUserText(request: GeminiRequest): string {
-  const isMessage = (content: Content) =>
-    content.role !== 'model' && content.parts?.some((part) => part.text !== undefined && !part.thought);
   const message = request.contents.findLast(isMessage);
   return message?.parts?.map((part) => part.text ?? '').join('') ?? '';
 }
 
-/** The function responses of the last content: what the client has just run. */
-export function lastFunctionResponses(request: GeminiRequest): readonly FunctionResponse[] {
-  const parts = request.contents.at(-1)?.parts ?? [];
-  return parts.flatMap((part) => (part.functionResponse ? [part.functionResponse] : []));
+/** The function responses since the last user message, those of the newest content first: what the client has run in this turn. */
+export function functionResponsesOf({ contents }: GeminiRequest): readonly FunctionResponse[] {
+  const turn = contents.slice(Math.max(0, contents.findLastIndex(isMessage)));
+  return turn.reverse().flatMap(({ parts = [] }) => parts.flatMap((part) => part.functionResponse ?? []));
+}
+
+/** As the tools put what they have loaded behind the responses, or the message. */
+const LOADED = /^(Artifact|Resource) .{1,1024} is:$/s;
+
+function isMessage({ role, parts = [] }: Content): boolean {
+  const isLoaded = parts.length > 1 && LOADED.test(parts[0]?.text ?? '');
+  return role !== 'model' && !isLoaded && parts.some((part) => part.text !== undefined && !part.thought);
 }

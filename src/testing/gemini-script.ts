@@ -2,7 +2,7 @@ import type { FunctionResponse } from '@google/genai';
 import { messageOf } from '../protocol/message-of.ts';
 import { GeminiRefusal, MockGeminiError } from './gemini-error.ts';
 import { type GeminiReply, type GeminiReplyLike, toReply } from './gemini-reply.ts';
-import { type GeminiRequest, lastFunctionResponses, lastUserText } from './gemini-request.ts';
+import { functionResponsesOf, type GeminiRequest, lastUserText } from './gemini-request.ts';
 
 /** The facts that a script's function gets about a request besides its body. */
 export type GeminiScriptInfo = Readonly<{
@@ -15,7 +15,7 @@ export type GeminiScriptInfo = Readonly<{
   headers: Readonly<Record<string, string>>;
   /** The text of the last user message, '' when there is none. */
   userText: string;
-  /** The function responses of the last content: the results the client has just sent. */
+  /** The function responses of this turn, those of the newest content first: the results that the client has sent since the message. */
   functionResponses: readonly FunctionResponse[];
 }>;
 
@@ -37,7 +37,7 @@ export function scriptRunner(script: GeminiScript): ScriptRunner {
       try {
         const userText = lastUserText(request);
         return toReply(
-          await script(request, { ...info, userText, functionResponses: lastFunctionResponses(request) }),
+          await script(request, { ...info, userText, functionResponses: functionResponsesOf(request) }),
         );
       } catch (cause) {
         if (info.signal.aborted) throw cause;

@@ -174,6 +174,25 @@ describe('artifacts in turns', () => {
     });
   });
 
+  test('a script that loads artifacts until it has them sees that it has [artifact.load]', async () => {
+    env.gemini.reset([text('hello')]);
+    const { app, userId, sessionId } = await env.run('hello');
+    const names = { app, userId, sessionId };
+    await env.client.artifacts.put({
+      ...names,
+      name: 'a.txt',
+      bytes: Buffer.from('x'),
+      mimeType: 'text/plain',
+    });
+    env.gemini.reset((_request, { functionResponses, userText, index }) => {
+      const isLoaded = functionResponses.some(({ name }) => name === 'load_artifacts');
+      return isLoaded || index > 2
+        ? text(`${userText} ${index}`)
+        : call('load_artifacts', { artifact_names: ['a.txt'] });
+    });
+    expect((await env.run({ ...names, message: 'read', agent: 'reader' })).text).toBe('read 1');
+  });
+
   test('the model gets preloaded artifacts with each request and those it loads with the next one [artifact.load]', async () => {
     env.gemini.reset([text('hello')]);
     const { app, userId, sessionId } = await env.run('hello');

@@ -1,8 +1,9 @@
+import { stripTypeScriptTypes } from 'node:module';
 import { describe, expect, test } from 'vitest';
 import { placesOf } from '../../src/cli/completion/command-tree.ts';
 import { COMMANDS } from '../../src/cli/dev/slash-commands.ts';
 import { holdfastProgram } from '../../src/cli/program.ts';
-import { documents, proseOf, textOf } from './documents.ts';
+import { documents, proseOf, snippetsOf, textOf } from './documents.ts';
 
 /** Words about what the writer of a page expected then: nothing finds them again once it is there. */
 const ABOUT_LATER = /\bparts? \d|\blater (release|part|version)s?\b|\bcoming soon\b|\bnext release\b/i;
@@ -51,4 +52,25 @@ describe('cli.md', () => {
     const missing = leaves.filter(({ path }) => !path.split(' ').every((word) => text.includes(word)));
     expect(missing.map(({ path }) => path)).toEqual([]);
   });
+});
+
+test('the scripted agent of the README pays back what it is asked for, and nothing else [docs.current]', () => {
+  const code = snippetsOf(textOf('README.md')).find(({ name }) => name === 'agents.ts')?.code ?? '';
+  const script = code
+    .slice(code.indexOf('export const geminiScript'))
+    .replace('export const geminiScript', 'return');
+  const value = stripTypeScriptTypes(
+    `const made = () => { ${script.replace('return: GeminiScript =', 'return')} };`,
+  );
+  const make = new Function('call', 'text', `${value} return made();`) as (
+    call: (name: string) => string,
+    text: (said: string) => string,
+  ) => (request: object, info: { userText: string; functionResponses: object[] }) => string;
+  const answer = make(
+    (name) => `calls ${name}`,
+    (said) => said,
+  );
+  const to = (userText: string) => answer({}, { userText, functionResponses: [] });
+  expect(to('I want my 12 euros for order A-1 back')).toBe('calls refund');
+  expect(to('hi')).not.toContain('calls');
 });

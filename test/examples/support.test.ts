@@ -338,6 +338,8 @@ describe.concurrent('the desk', () => {
 
       const again = await say('Refund the second one again.');
       expect(again.said).toMatch(/^The refund was refused: .* €0\.00 can still be refunded/);
+      expect(again.said).toContain(`by this desk: ${payment?.receipt} of 20`);
+      expect(again.said).toContain('earlier runs are kept');
       const status = await say(`What was refunded for ${refunded}?`);
       expect(status.said).toContain(`${amount} (${payment?.receipt}, `);
       expect(deskPayments().of(refunded)).toEqual([payment]);
