@@ -21,7 +21,7 @@ const LONGEST = 128;
 /** @throws DefinitionError */
 export function assertAgentName(owner: string, name: unknown): asserts name is string {
   const problem = nameProblem(name);
-  if (problem !== undefined) throw new DefinitionError({ owner, field: 'name', problem });
+  if (problem !== undefined) throw new DefinitionError({ owner, field: 'name', problem, value: name });
 }
 
 function nameProblem(name: unknown): string | undefined {

@@ -23,7 +23,7 @@ export function isAppName(name: unknown): name is string {
 /** @throws DefinitionError */
 export function assertAppName(owner: string, name: unknown): asserts name is string {
   const problem = problemOf(name);
-  if (problem !== undefined) throw new DefinitionError({ owner, field: 'name', problem });
+  if (problem !== undefined) throw new DefinitionError({ owner, field: 'name', problem, value: name });
 }
 
 function problemOf(name: unknown): string | undefined {

@@ -1,4 +1,6 @@
-import { pathToFileURL } from 'node:url';
+import { existsSync } from 'node:fs';
+import { dirname, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { HoldfastError } from '../contract/error.ts';
 import { CliError } from './cli-error.ts';
 
@@ -26,15 +28,30 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return `it threw ${String(error)}`;
   const code = 'code' in error ? error.code : undefined;
   if (code === 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') {
-    return `${error.message}\nNode runs TypeScript by removing the types: write enums, parameter properties and namespaces as plain JavaScript.`;
+    return `${error.message}${placeOf(error)}\nNode runs TypeScript by removing the types: write enums, parameter properties and namespaces as plain JavaScript.`;
   }
   if (/import statement outside a module|Unexpected token 'export'/.test(error.message)) {
     return `${error.message}\nWrite "type": "module" into the package.json beside it, or name the file .mts.`;
   }
-  if (code === 'ERR_MODULE_NOT_FOUND') return `${error.message}\nInstall the package, or correct the import.`;
+  if (code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_UNSUPPORTED_DIR_IMPORT')
+    return `${error.message}\n${importRemedy(error)}`;
   if (error instanceof SyntaxError) return `${error.message}${placeOf(error)}`;
   if (error instanceof HoldfastError) return error.message;
   return stackOfUser(error);
+}
+
+/** Node wants an import's whole name: a file beside it may be what was meant. */
+function importRemedy({ message, url }: Error & { url?: string }): string {
+  const [, from] = / imported from (.+)$/.exec(message) ?? [];
+  if (url === undefined || from === undefined) return 'Install the package, or correct the import.';
+  const missing = fileURLToPath(url);
+  const names = ['.ts', '.mts', '.js', '.mjs', '/index.ts', '/index.js'].map((end) => `${missing}${end}`);
+  const found = [...names, missing.replace(/\.([mc]?)js$/, '.$1ts')].find(
+    (name) => existsSync(name) && name !== missing,
+  );
+  if (found === undefined) return 'There is no such file: correct the import.';
+  const way = relative(dirname(from), found).replaceAll('\\', '/');
+  return `Node wants the file's whole name: write '${way.startsWith('.') ? way : `./${way}`}'.`;
 }
 
 /** The stack down to where the file is loaded. */
@@ -48,7 +65,7 @@ function stackOfUser(error: Error): string {
 }
 
 /** Node prints a syntax error's place at the head of its stack. */
-function placeOf(error: SyntaxError): string {
+function placeOf(error: Error): string {
   const head = error.stack?.split('\n').slice(0, 4) ?? [];
   return head[0]?.startsWith('file:') ? `\n${head.join('\n')}` : '';
 }

@@ -1,4 +1,5 @@
 import { codedError } from '../contract/error.ts';
+import { excerpt } from '../protocol/visible-text.ts';
 import { AiSdkModel } from './ai-sdk/ai-sdk-model.ts';
 import type { BaseLlm } from './base-llm.ts';
 import { Gemini } from './gemini.ts';
@@ -13,8 +14,19 @@ export type BaseLlmType = (new (params: {
 /** No registered class takes a model of this name. */
 export class UnknownModelError extends codedError('HOLDFAST_UNKNOWN_MODEL') {}
 
+/** Providers of names that are often written without one. */
+const PROVIDERS = [
+  [/^claude/i, 'anthropic'],
+  [/^(gpt|chatgpt|o\d)/i, 'openai'],
+  [/^(mistral|ministral|magistral|codestral)/i, 'mistral'],
+  [/^grok/i, 'xai'],
+  [/^deepseek/i, 'deepseek'],
+  [/^command/i, 'cohere'],
+] as const;
+
+const LONGEST_SHOWN = 100;
+
 interface Registration {
-  shown: string;
   pattern: RegExp;
   llmClass: BaseLlmType;
 }
@@ -39,7 +51,6 @@ export class LLMRegistry {
     llmClass: (new (params: { model: string }) => T) & { readonly supportedModels: Array<string | RegExp> },
   ): void {
     const added = llmClass.supportedModels.map((supported) => ({
-      shown: supported instanceof RegExp ? supported.source.replaceAll('\\/', '/') : supported,
       pattern: wholeName(supported),
       llmClass,
     }));
@@ -64,13 +75,10 @@ export class LLMRegistry {
   static resolve(model: string): BaseLlmType {
     const found = LLMRegistry.#registrations.find(({ pattern }) => pattern.test(model));
     if (found) return found.llmClass;
-    const classes = Map.groupBy(LLMRegistry.#registrations, ({ llmClass }) => llmClass.name);
-    const known = [...classes].map(
-      ([name, names]) => `${names.map(({ shown }) => shown).join(', ')} (${name})`,
-    );
+    const [, provider] = PROVIDERS.find(([names]) => names.test(model)) ?? [];
+    const example = provider === undefined ? 'openai/gpt-5' : `${provider}/${model}`;
     throw new UnknownModelError(
-      `No model is known by the name ${JSON.stringify(model)}. Known are ${known.join('; ')}. Begin with the provider, as in ` +
-        'openai/gpt-5, register a class for it with LLMRegistry.register, or give the agent a BaseLlm instead of a name.',
+      `no model is known by the name ${JSON.stringify(excerpt(model, LONGEST_SHOWN))}: begin with the provider, as in ${example}`,
     );
   }
 }

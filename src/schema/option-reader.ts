@@ -20,8 +20,9 @@ export class OptionReader {
     return this.#options[name] !== undefined;
   }
 
-  fail(name: string, problem: string): never {
-    throw new DefinitionError({ owner: this.#owner, field: `${this.#prefix}${name}`, problem });
+  /** @param value to be repeated: nothing that may be a secret. */
+  fail(name: string, problem: string, value?: unknown): never {
+    throw new DefinitionError({ owner: this.#owner, field: `${this.#prefix}${name}`, problem, value });
   }
 
   /** @returns whole milliseconds. */
@@ -29,7 +30,7 @@ export class OptionReader {
     const value = this.#options[name];
     if (value === undefined) return defaultMs;
     const read = readDuration(value);
-    return 'ms' in read ? read.ms : this.fail(name, read.problem);
+    return 'ms' in read ? read.ms : this.fail(name, read.problem, value);
   }
 
   count(name: string, defaultCount: number): number {
@@ -39,6 +40,7 @@ export class OptionReader {
     return this.fail(
       name,
       `expected a whole number, 1 or more${typeof value === 'number' ? '' : `, got ${kindOf(value)}`}`,
+      value,
     );
   }
 
@@ -49,6 +51,7 @@ export class OptionReader {
     return this.fail(
       name,
       `expected a number, ${least} or more${typeof value === 'number' ? '' : `, got ${kindOf(value)}`}`,
+      value,
     );
   }
 
@@ -57,7 +60,7 @@ export class OptionReader {
     if (value === undefined) return defaultValue;
     return typeof value === 'boolean'
       ? value
-      : this.fail(name, `expected true or false, got ${kindOf(value)}`);
+      : this.fail(name, `expected true or false, got ${kindOf(value)}`, value);
   }
 
   choice<Choice extends string>(name: string, choices: readonly Choice[], defaultChoice: Choice): Choice {
@@ -66,15 +69,16 @@ export class OptionReader {
     const choice = choices.find((each) => each === value);
     if (choice !== undefined) return choice;
     const wanted = `expected ${choices.map((each) => `'${each}'`).join(' or ')}`;
-    return this.fail(
-      name,
-      typeof value === 'string' ? wanted + didYouMean(value, choices) : `${wanted}, got ${kindOf(value)}`,
-    );
+    if (typeof value !== 'string') return this.fail(name, `${wanted}, got ${kindOf(value)}`, value);
+    const meant = didYouMean(value, choices);
+    return meant === '' ? this.fail(name, wanted, value) : this.fail(name, wanted + meant);
   }
 
   text(name: string): string {
     const value = this.#options[name];
     if (value === undefined) return this.fail(name, 'required');
-    return typeof value === 'string' ? value : this.fail(name, `expected a string, got ${kindOf(value)}`);
+    return typeof value === 'string'
+      ? value
+      : this.fail(name, `expected a string, got ${kindOf(value)}`, value);
   }
 }

@@ -29,7 +29,7 @@ export function withReservedName<Options extends object>(options: Options): Opti
 export function assertToolName(owner: string, name: unknown, options: object = {}): asserts name is string {
   if (RESERVED_NAME in options) return;
   const problem = problemOf(name);
-  if (problem !== undefined) throw new DefinitionError({ owner, field: 'name', problem });
+  if (problem !== undefined) throw new DefinitionError({ owner, field: 'name', problem, value: name });
 }
 
 /** Whether the model, Temporal and Holdfast take the name. */

@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, test } from 'vitest';
 import { isApp } from '../../src/app/app.ts';
 import { CliError } from '../../src/cli/cli-error.ts';
+import { importFile } from '../../src/cli/import-file.ts';
 import { chooseAgent, chooseApp, loadAgents } from '../../src/cli/load-agents.ts';
 
 const agentsFile = (name: string) => fileURLToPath(new URL(`./agents/${name}.ts`, import.meta.url));
@@ -154,6 +155,19 @@ describe('an agents file is refused [app.settings]', () => {
     const refused = loadAgents(file);
     await expect(refused).rejects.toThrow(CliError);
     await expect(refused).rejects.toThrow(`${file}: ${problem}`);
+  });
+
+  test.each([
+    ['./words', './words.ts'],
+    ['./words.js', './words.ts'],
+    ['./shop', './shop/index.ts'],
+  ])('an import of %s, with the whole name %s', async (given, whole) => {
+    mkdirSync(join(folder, 'shop'), { recursive: true });
+    for (const name of ['words.ts', 'shop/index.ts'])
+      writeFileSync(join(folder, name), 'export const a = 1;');
+    const file = join(folder, 'imports.mjs');
+    writeFileSync(file, `import '${given}';\n// ${whole}`);
+    await expect(importFile(file, file, Math.random())).rejects.toThrow(`write '${whole}'.`);
   });
 
   test('what throws while it is loaded, with its own stack alone', async () => {

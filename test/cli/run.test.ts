@@ -255,7 +255,7 @@ describe.concurrent('bad input of holdfast run', () => {
       'an enum',
       [file('enum.ts', 'export enum A { b }'), ...message],
       1,
-      /write enums, .* as plain JavaScript/,
+      /enum\.ts:1\n[\s\S]*write enums, .* as plain JavaScript/,
     ],
     [
       'a missing package',

@@ -58,7 +58,7 @@ describe('terms of one call [approval.approvers]', () => {
   });
 
   test.each<[string, unknown, string]>([
-    ['a wrong value', { quorum: 0 }, 'approval.quorum: expected a whole number, 1 or more'],
+    ['a wrong value', { quorum: 0 }, 'approval.quorum: expected a whole number, 1 or more, got 0'],
     [
       'a misspelt field',
       { aprovers: ['mira'] },

@@ -347,8 +347,23 @@ describe('BaseTool [tool.base]', () => {
   test('errors name the class', () => {
     expect(refusal(() => new Clock({ name: 'holdfast.x' })).message).toMatch(/^Clock: name: /);
     expect(refusal(() => new Clock({ timeout: 0 })).message).toBe(
-      'Clock "clock": timeout: must be longer than 0',
+      'Clock "clock": timeout: must be longer than 0, got 0',
     );
+  });
+
+  test('errors repeat what was given, where it is short and no secret', () => {
+    const long = `look up ${'x'.repeat(200)}`;
+    for (const [options, end] of [
+      [{ name: 'look up' }, '_ . : or -, got "look up"'],
+      [{ name: long.slice(0, 61) }, `got "${long.slice(0, 60)}…"`],
+      [{ timeout: 'soon' }, '\'5 minutes\', got "soon"'],
+      [{ timeout: true }, 'got boolean true'],
+      [{ execution: 'remote\u202e' }, 'got "remote\\u202e"'],
+    ] as const) {
+      const { message, problem } = refusal(() => new Clock(options as never));
+      expect(message.slice(-end.length)).toBe(end);
+      expect(problem).not.toContain('"');
+    }
   });
 
   test('is known across copies of the package', () => {

@@ -83,14 +83,16 @@ describe('refuses, naming the field [define.refuse]', () => {
 
   test.each(['deadline', 'startTimeout', 'silenceTimeout', 'pollInterval'])('%s that is no time', (name) => {
     const given = (value: unknown) => message({ poll: () => 1, [name]: value });
-    expect(given(0)).toBe(`${name}: must be longer than 0`);
-    expect(given('soon')).toBe(`${name}: expected milliseconds or a duration like '30s' or '5 minutes'`);
-    expect(given('11 years')).toBe(`${name}: must be at most 10 years`);
+    expect(given(0)).toBe(`${name}: must be longer than 0, got 0`);
+    expect(given('soon')).toBe(
+      `${name}: expected milliseconds or a duration like '30s' or '5 minutes', got "soon"`,
+    );
+    expect(given('11 years')).toBe(`${name}: must be at most 10 years, got "11 years"`);
     expect(given(true)).toContain('got boolean');
   });
 
   test.each(['pauseOnReturn', 'inProcess'])('%s that is no boolean', (name) => {
-    expect(message({ [name]: 'yes' })).toBe(`${name}: expected true or false, got string`);
+    expect(message({ [name]: 'yes' })).toBe(`${name}: expected true or false, got string "yes"`);
   });
 
   test.each<[object, string]>([

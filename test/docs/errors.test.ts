@@ -1,9 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { BlockedReason, FinishReason } from '@google/genai';
 import { describe, expect, test } from 'vitest';
+import { describeError } from '../../src/cli/cli-error.ts';
+import { explainCommand } from '../../src/cli/explain-command.ts';
 import { VARIABLE_GROUPS } from '../../src/cli/variables.ts';
+import { HoldfastError } from '../../src/contract/error.ts';
 import { ERROR_CODES, type ErrorEntry, entryOf } from '../../src/contract/error-codes.ts';
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
+import { capturedOutput } from '../cli/captured-output.ts';
 import { headingsOf, proseOf, root, textOf } from './documents.ts';
 
 const sources = globSync(['src/**/*.ts', 'activities/**/*.ts', 'workflows/**/*.ts', 'worker/**/*.ts'], {
@@ -33,6 +37,23 @@ const bodies = new Map(
 );
 
 describe('docs/errors.md', () => {
+  test('each section is printed by holdfast explain, which errors name [errors.explain]', () => {
+    for (const code of sections) {
+      const output = capturedOutput();
+      explainCommand(code.toLowerCase(), output);
+      const [text = ''] = output.lines;
+      expect(text.split('\n', 1)).toEqual([code]);
+      expect(text.length).toBeGreaterThan(code.length + 20);
+      expect(text).not.toMatch(/\]\(|^#/m);
+    }
+    expect(() => explainCommand('HOLDFAST_DEFINITIO', capturedOutput())).toThrow(
+      'there is no error code HOLDFAST_DEFINITIO; did you mean "HOLDFAST_DEFINITION"?',
+    );
+    expect(describeError(new HoldfastError('HOLDFAST_SCHEMA', 'no schema'))).toBe(
+      'no schema\nHOLDFAST_SCHEMA: npx holdfast explain HOLDFAST_SCHEMA',
+    );
+  });
+
   test('each code of the sources stands in the table', () => {
     const variables = new Set(VARIABLE_GROUPS.flatMap((group) => Object.keys(group.variables)));
     const names = found(/\b(HOLDFAST_[A-Z]+(?:_[A-Z]+)*)\b/g).filter((name) => !variables.has(name));

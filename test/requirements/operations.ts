@@ -25,6 +25,7 @@ export const OPERATIONS: Rows = {
   ],
   'cli.init.source': ['holdfast', 'The project of `holdfast init` requires what the command was run from.'],
   'cli.doctor': ['holdfast', '`holdfast doctor` finds what is missing and says what to do.'],
+  'errors.explain': ['holdfast', '`holdfast explain` prints the section of each error code.'],
   'cli.replay': ['temporal: replay', '`holdfast replay` replays a history.'],
   'cli.graph': ['holdfast', '`holdfast graph` draws agents and tools.'],
   'gateway.turns': ['holdfast', 'Turns are started, awaited and followed over HTTP.'],

@@ -3,6 +3,7 @@ import type { AddCommand, AddToGroup } from './command.ts';
 import { completion } from './completion.ts';
 import { dev } from './dev.ts';
 import { doctor } from './doctor.ts';
+import { explain } from './explain.ts';
 import { gateway } from './gateway.ts';
 import { graph } from './graph.ts';
 import { init } from './init.ts';
@@ -72,6 +73,7 @@ export const COMMANDS: readonly (AddCommand | CommandGroup)[] = [
   },
   graph,
   doctor,
+  explain,
   replay,
   worker,
   gateway,
