@@ -42,12 +42,12 @@ export interface GateOptions<Args = Record<string, unknown>> {
   /** The same as `requireConfirmation`, under the name that kadirpekel/hector has for it. */
   requiresApproval?: boolean;
   /**
-   * Text that people read about a call, unless the gate gives a hint.
+   * Text that people read about a call, or a function that makes it, unless the gate gives a hint.
    *
    * @default "Please approve or reject the tool call NAME() by responding with a FunctionResponse with an expected
    * ToolConfirmation payload."
    */
-  confirmationHint?: (args: Args) => string;
+  confirmationHint?: string | ((args: Args) => string);
   /** The people who may decide, and the rules of their decision. */
   approval?: ApprovalOptions;
   /** The credential without which the tool doesn't run: `context.credential`. If none is kept, the call asks for it. */
@@ -86,7 +86,7 @@ export function resolveGate(owner: string, options: object): ToolGate | undefine
   const given = options as GateOptions<never>;
   const read = new OptionReader(owner, options);
   const asks = confirmationOf(read, given);
-  const hint = functionOf(read, 'confirmationHint', given.confirmationHint);
+  const hint = hintOf(read, given.confirmationHint);
   const { sensitive } = options as { sensitive?: unknown };
   const approval = resolveApproval(owner, 'approval', given.approval, sensitive);
   const authConfig = authConfigOf(read, given.authConfig);
@@ -130,6 +130,13 @@ function refuseUnasked(read: OptionReader, options: GateOptions<never>): void {
         `${name} out. For a tool that asks only while it runs: requireConfirmation: () => false`,
     );
   }
+}
+
+function hintOf(read: OptionReader, hint: GateOptions<never>['confirmationHint']) {
+  if (hint === '') read.fail('confirmationHint', 'expected words, or leave it out for the default');
+  if (typeof hint === 'string') return () => hint;
+  if (hint === undefined || typeof hint === 'function') return hint;
+  return read.fail('confirmationHint', `expected text or a function of the arguments, got ${kindOf(hint)}`);
 }
 
 function functionOf<Value>(read: OptionReader, name: string, value: Value): Value {

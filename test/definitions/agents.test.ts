@@ -115,6 +115,7 @@ describe('LlmAgent [agent.define]', () => {
     ['no name', { model: 'm' }, 'LlmAgent: name: required'],
     ['no text', { name: 5 }, 'LlmAgent: name: expected a string, got number'],
     ['no identifier', { name: 'my agent' }, 'LlmAgent: name: Agent name must be a valid identifier.'],
+    ['an identifier that is said', { name: 'a b' }, 'underscores, and hyphens, got "a b"'],
     ['digits first', { name: '1st' }, 'LlmAgent: name: Agent name must be a valid identifier.'],
     ['user', { name: 'user' }, `LlmAgent: name: Agent name cannot be 'user'.`],
     ['a long name', { name: 'x'.repeat(129) }, 'LlmAgent: name: must have at most 128 characters, has 129'],

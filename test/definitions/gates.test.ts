@@ -164,6 +164,11 @@ describe('the question [confirm.hint]', () => {
     expect(await asks(hinted)).toEqual({ hint: DEFAULT_HINT });
   });
 
+  test('may be one text for all calls', async () => {
+    const hinted = pay({ requireConfirmation: true, confirmationHint: 'Pay this?' });
+    expect(await asks(hinted)).toEqual({ hint: 'Pay this?' });
+  });
+
   test('is never longer than people read', async () => {
     const long = pay({ requireConfirmation: true, confirmationHint: () => '\ud83d\udcb6'.repeat(600_000) });
     const hint = (await asks(long))?.hint ?? '';

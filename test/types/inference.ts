@@ -256,6 +256,7 @@ tool({
   approval: { approvers: ['mira'], expiresIn: '2 hours' },
   execute: ({ amount }) => amount,
 });
+tool({ ...base, requireConfirmation: true, confirmationHint: 'Pay?', execute: () => 1 });
 // @ts-expect-error no such argument
 tool({ ...base, parameters: z.object({ a: z.number() }), confirmationHint: ({ b }) => b, execute: () => 1 });
 // @ts-expect-error no duration
