@@ -157,8 +157,11 @@ export async function retryUnlessSpent(
     failures,
     ...(isHidden || stack === undefined ? {} : { stack }),
   });
-  if (failures >= durable.retry.maximumAttempts) return;
-  throw retryLater(TOOL_FAILED, isHidden ? `Error in tool '${tool}'` : message, {
+  const { maximumAttempts } = durable.retry;
+  if (failures >= maximumAttempts) return;
+  // Temporal counts attempts as well, and knows of no limit.
+  const counted = `attempt ${failures} of ${maximumAttempts}`;
+  throw retryLater(TOOL_FAILED, `${counted}: ${isHidden ? `Error in tool '${tool}'` : message}`, {
     delay: Math.max(delayOf(durable, begun.failures), retryAfter),
   });
 }

@@ -1,4 +1,5 @@
 import type { NotifiedRequest } from '../approvals/notifier.ts';
+import { ownQuestion } from '../approvals/own-question.ts';
 import type { Voter } from '../contract/approvals.ts';
 import { defined } from '../protocol/json.ts';
 import { visibleExcerpt } from '../protocol/visible-text.ts';
@@ -148,7 +149,8 @@ export function outcomeLine({ status, at, by = [] }: Outcome): string {
 }
 
 function headOf(request: AskedRequest, wanted: string = WANTED[request.kind]): Block[] {
-  const { path, agent, app, userId, sessionId, requester, hint } = request;
+  const { path, agent, app, userId, sessionId, requester } = request;
+  const hint = ownQuestion(request);
   const agents = (path.length > 0 ? path : [agent]).slice(0, 8).map((name) => slackText(name, LONGEST_NAME));
   const names = [app, userId, sessionId].map((name) => slackText(name, LONGEST_NAME)).join('/');
   return [

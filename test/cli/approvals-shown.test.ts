@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { nextCommands } from '../../src/approvals/next-commands.ts';
+import { requestCells } from '../../src/cli/approvals/list-approvals.ts';
 import { questionLines, requestLines } from '../../src/cli/approvals/request-text.ts';
 import { argumentLines, changeLines } from '../../src/cli/approvals/shown-arguments.ts';
 import { spanText } from '../../src/cli/approvals/span-text.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
 import { visibleText } from '../../src/protocol/visible-text.ts';
+import { defaultHint } from '../../src/tools/tool-gate.ts';
 import { requestRow } from './shown-request.ts';
 
 describe('the arguments that an approver sees', () => {
@@ -62,6 +64,16 @@ describe('the arguments that an approver sees', () => {
     expect(edit).toEqual(['- iban: (sensitive)', '+ iban: (sensitive)']);
   });
 
+  test('have amounts beside numbers of cents [approval.list]', () => {
+    const lines = argumentLines({ cents: 12_900, items: [{ cents: 5 }], count: 3 }, false);
+    expect([lines[0], lines.at(1)]).toEqual(['cents: 12900 = 129.00', 'count: 3']);
+    expect(argumentLines({ cents: 12_900 }, ['cents'])).toEqual(['cents: (sensitive)']);
+    expect(changeLines({ cents: 12_900 }, { cents: 900 }, false)).toEqual([
+      '- cents: 12900 = 129.00',
+      '+ cents: 900 = 9.00',
+    ]);
+  });
+
   test('that are edited stand as before and after; the rest is left out [approval.edit]', () => {
     expect(
       changeLines({ order: 'A-1', amount: 102 }, { order: 'A-1', amount: 100, note: 'x' }, false),
@@ -71,6 +83,13 @@ describe('the arguments that an approver sees', () => {
 });
 
 describe('a request', () => {
+  test('of a tool without a hint has none: the default is for programs [approval.list]', () => {
+    const row = requestRow({ hint: defaultHint('pay') });
+    expect(requestLines(row).join('\n')).not.toMatch(/hint|FunctionResponse/);
+    expect(requestCells(row).at(-1)).toBe('');
+    expect(requestCells(requestRow({ hint: 'Pay?' })).at(-1)).toBe('Pay?');
+  });
+
   test('tells who asks what of whom, until when, and how it stands [approval.list]', () => {
     const now = Date.now();
     const row = requestRow({

@@ -33,7 +33,7 @@ test('an operator who looks at the root sees what waits below it, at any depth, 
   const both = new ParallelAgent({ name: 'both', subAgents: [desk.agent, holding.agent] });
   const turn = await open(new SequentialAgent({ name: 'root', subAgents: [both] }));
   const [[request]] = await Promise.all([scene.pending(1), held.begun()]);
-  await expect.poll(() => scene.details()).toContain(`holdfast approvals approve ${request?.requestId}`);
+  await expect.poll(() => scene.details()).toContain(`npx holdfast approvals approve ${request?.requestId}`);
   expect(await scene.details()).toMatch(/root \/ both \/ desk \/ expert: waits for approval of `pay` since/);
   expect(await scene.details()).toMatch(/- root \/ both: runs since/);
   expect((await scene.status()).children).toMatchObject([

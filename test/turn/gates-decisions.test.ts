@@ -398,7 +398,7 @@ test('what a turn waits for is in its status, details and label [confirm.signal]
   const details = await turn.details();
   expect(details).toContain('Refund \\*7\\*?');
   expect(details).toContain('order 7');
-  expect(details).toContain(`holdfast approvals approve ${turn.request()}`);
+  expect(details).toContain(`npx holdfast approvals approve ${turn.request()}`);
   const label = async () => (await turn.handle.describe()).searchAttributes.HoldfastStatus?.[0];
   await expect.poll(label).toBe('waiting_approval');
   await turn.signal('confirm', { confirmed: true });

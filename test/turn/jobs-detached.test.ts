@@ -111,7 +111,7 @@ describe('a job that outlives its turn', () => {
     await expect.poll(async () => (await statusOf(turn)).progress?.value).toBe(0.5);
     const metadata = await handleOf(turn).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
     expect(metadata.currentDetails).toContain('50 % · \\[page\\](x) 5');
-    expect(metadata.currentDetails).toContain(`holdfast jobs show ${turn.jobId()}`);
+    expect(metadata.currentDetails).toContain(`npx holdfast jobs show ${turn.jobId()}`);
     await environment.jobs.finish(turn.jobId(), 'completed', {});
     await handleOf(turn).result();
   });

@@ -341,7 +341,7 @@ describe('a turn with a job', () => {
     await expect.poll(async () => (await turn.status()).jobs[0]?.progress?.value).toBe(0.5);
     const details = await turn.details();
     expect(details).toContain('50 % · page 5 # \\[pay\\](https://evil.example)');
-    expect(details).toContain(`holdfast jobs show ${turn.jobId()}`);
+    expect(details).toContain(`npx holdfast jobs show ${turn.jobId()}`);
     expect(details).toMatch(/job of `report` 1\.0 since .* UTC until .* UTC/);
     await tell(7, 'x', 4);
     await expect.poll(() => turn.details()).toContain('progress.value: expected a number from 0 to 1');

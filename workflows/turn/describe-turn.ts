@@ -44,7 +44,7 @@ export function describeTurn(
   paragraphs.push(...mailbox.state.notes.map(plain));
   paragraphs.push(
     transcript === undefined
-      ? `transcript: ${code(`holdfast sessions show ${sessionName}`)}`
+      ? `transcript: ${code(`npx holdfast sessions show ${sessionName}`)}`
       : `[transcript](${transcript})`,
   );
   return paragraphs.join('\n\n');
@@ -82,7 +82,7 @@ function requestsText(pending: readonly PendingRequest[]): string {
       ...(gate.hint === '' ? [] : [plain(gate.hint)]),
       ...(summary === '' ? [] : [plain(summary)]),
       ...(votes.quorum > 1 ? [`${votes.approvals} of ${votes.quorum} have approved`] : []),
-      code(`holdfast approvals ${WHAT_TO_DO[gate.kind]} ${gate.requestId}`),
+      code(`npx holdfast approvals ${WHAT_TO_DO[gate.kind]} ${gate.requestId}`),
     ].join('  \n  ');
   });
   const more = pending.length - shown.length;
@@ -124,7 +124,7 @@ function waitsText(children: readonly RunningChild[]): string[] {
   const shown = waits.slice(0, MOST_CALLS).map(({ path, tool, status, requestId, since }) => {
     const what = `- ${plain(path.join(' / '))}: ${waitsFor(status)} of ${code(tool)}${sinceText(since)}`;
     const todo = requestId === undefined ? undefined : WHAT_TO_DO[KIND_OF[status] ?? 'confirmation'];
-    return [what, ...(todo === undefined ? [] : [code(`holdfast approvals ${todo} ${requestId}`)])].join(
+    return [what, ...(todo === undefined ? [] : [code(`npx holdfast approvals ${todo} ${requestId}`)])].join(
       '  \n  ',
     );
   });
@@ -162,7 +162,7 @@ export function jobLines({ jobId, tool, callKey, since, until, progress }: Waiti
   return [
     `job of ${code(tool)} ${shortCallKey(callKey)}${sinceText(since)}${timeText(' until', until)}`,
     ...progressLines(progress),
-    code(`holdfast jobs show ${jobId}`),
+    code(`npx holdfast jobs show ${jobId}`),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { ownQuestion } from '../../approvals/own-question.ts';
 import { MOST_LISTED, REQUEST_STATUSES } from '../../contract/lists.ts';
 import type { ApprovalRow, GateKind } from '../../contract/requests.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
@@ -36,7 +37,7 @@ export async function listApprovals(
     if (options.json) return output.json({ approvals: shown });
     if (shown.length === 0) await assertKnownApp(options.app, connected.apps);
     if (shown.length === 0) return output.note(all ? 'no requests' : 'nothing waits for a person');
-    for (const line of tableLines(COLUMNS, shown.map(rowOf))) output.line(line);
+    for (const line of tableLines(COLUMNS, shown.map(requestCells))) output.line(line);
     if (found.length > shown.length) output.note(`the oldest ${limit}; more with --limit`);
     else output.note('holdfast approvals show REQUEST tells all of one');
   } finally {
@@ -56,8 +57,9 @@ const COLUMNS = [
   { title: 'HINT' },
 ];
 
-function rowOf(row: ApprovalRow): string[] {
-  const { requestId, kind, status, since, until, votes, terms, app, userId, sessionId, tool, hint } = row;
+/** A request in the table. */
+export function requestCells(row: ApprovalRow): string[] {
+  const { requestId, kind, status, since, until, votes, terms, app, userId, sessionId, tool } = row;
   const quorum = terms.quorum ?? 1;
   const approvals = votes.filter(({ confirmed }) => confirmed).length;
   const isPending = status === 'pending';
@@ -70,6 +72,6 @@ function rowOf(row: ApprovalRow): string[] {
     isPending && quorum > 1 ? `${approvals} of ${quorum}` : '',
     [app, userId, sessionId].map((part) => visibleExcerpt(part, 40)).join('/'),
     visibleExcerpt(tool, 40),
-    visibleExcerpt(hint, 60),
+    visibleExcerpt(ownQuestion(row), 60),
   ];
 }

@@ -1,4 +1,5 @@
 import { argumentsToRun } from '../../approvals/edited-arguments.ts';
+import { ownQuestion } from '../../approvals/own-question.ts';
 import { LONGEST_HINT, WANTED } from '../../approvals/request-lines.ts';
 import { isResultSensitive, MASK } from '../../approvals/sensitive.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
@@ -69,8 +70,9 @@ function callText({ tool, path, agent, app, userId, sessionId }: ApprovalRow): s
 }
 
 function questionBlocks(row: ApprovalRow): Block[] {
-  const { kind, hint, args, sensitive, payload, editedArgs, responseSchema, authConfig } = row;
+  const { kind, args, sensitive, payload, editedArgs, responseSchema, authConfig } = row;
   const isEmpty = Object.keys(args).length === 0;
+  const hint = ownQuestion(row);
   return [
     ...(hint === '' ? [] : ([['hint', [visibleExcerpt(hint, LONGEST_HINT)]]] as Block[])),
     ['arguments', isEmpty ? ['(none)'] : argumentLines(args, sensitive)],

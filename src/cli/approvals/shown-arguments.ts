@@ -1,3 +1,4 @@
+import { amountOf } from '../../approvals/amount.ts';
 import { isAnySensitive, isSensitive, MASK, type Sensitive } from '../../approvals/sensitive.ts';
 import { canonicalJson } from '../../protocol/canonical-json.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
@@ -47,6 +48,8 @@ function named(mark: string, name: string, value: unknown, sensitive: Sensitive)
   const label = `${mark}${/^[\w.-]+$/.test(name) ? name : visibleText(JSON.stringify(name))}: `;
   if (isSensitive(sensitive, name)) return [`${label}${MASK}`];
   const indent = ' '.repeat(mark.length);
+  const amount = amountOf(name, value);
+  if (amount !== undefined) return [`${label}${value} = ${amount}`];
   return prettyLines(value).map((line, index) => (index === 0 ? `${label}${line}` : `${indent}${line}`));
 }
 
