@@ -42,11 +42,6 @@ const SETTINGS: readonly string[] = [
   'mcp',
 ] satisfies (keyof GatewaySettings)[];
 
-/** Whether people can sign in, where the gateway has a store. */
-export function hasInbox({ inbox, access }: GatewaySettings = {}): boolean {
-  return inbox?.enabled !== false && access?.keys !== false;
-}
-
 /** The result of {@link defineGateway}. */
 export interface GatewayDefinition extends Readonly<GatewaySettings> {
   readonly [GATEWAY]: true;

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { BlockedReason, FinishReason } from '@google/genai';
 import { describe, expect, test } from 'vitest';
 import { describeError } from '../../src/cli/cli-error.ts';
-import { explainCommand } from '../../src/cli/explain-command.ts';
+import { explainCommand } from '../../src/cli/commands/explain.ts';
 import { VARIABLE_GROUPS } from '../../src/cli/variables.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
 import { ERROR_CODES, type ErrorEntry, entryOf } from '../../src/contract/error-codes.ts';

@@ -1,12 +1,32 @@
+import { readFileSync } from 'node:fs';
+import { didYouMean } from '../../schema/known-fields.ts';
+import { CliError } from '../cli-error.ts';
+import { type CommandOutput, processOutput } from '../command-output.ts';
 import type { AddCommand } from './command.ts';
+
+/** Inside of the package, built or not. */
+const PAGE = new URL(
+  `${import.meta.url.endsWith('.js') ? '../' : ''}../../../docs/errors.md`,
+  import.meta.url,
+);
+
+/** @throws CliError for a code without a section. */
+export function explainCommand(code: string, output: CommandOutput = processOutput()): void {
+  const sections = readFileSync(PAGE, 'utf8')
+    .split(/^#{2,4} /m)
+    .map((text) => ({ name: text.split('\n', 1)[0] ?? '', text }));
+  const found = sections.find(({ name }) => name.toUpperCase() === code.toUpperCase());
+  if (found === undefined) {
+    const names = sections.map(({ name }) => name);
+    throw new CliError(`there is no error code ${code}${didYouMean(code, names)}`);
+  }
+  output.line(found.text.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1').trim());
+}
 
 export const explain: AddCommand = (holdfast) => {
   holdfast
     .command('explain')
     .description('what an error code means, and what to do')
     .argument('<code>', 'as the error names it: HOLDFAST_DEFINITION')
-    .action(async (code: string) => {
-      const { explainCommand } = await import('../explain-command.ts');
-      explainCommand(code);
-    });
+    .action((code: string) => explainCommand(code));
 };

@@ -64,7 +64,7 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
     const services = await Promise.race([starting, ending.promise]);
     // The end of the process closes connections that are being opened.
     if (services === undefined) return 130;
-    const { server, client, gateway, hasInbox, workerPid, taskQueue, loaded } = services;
+    const { server, client, gateway, workerPid, taskQueue, loaded } = services;
     const agents = () => {
       const { agents: roots, below = [] } = loaded();
       return [...roots.map(({ name }) => name), ...below];
@@ -84,11 +84,7 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
       address: server.address,
       namespace: server.namespace,
       uiUrl: server.uiUrl,
-      gateway: {
-        url: gateway.url,
-        token: gateway.token,
-        inbox: hasInbox ? `${gateway.url}/inbox` : undefined,
-      },
+      gateway: { url: gateway.url, token: gateway.token },
       store: storeUrl(env) === undefined ? 'embedded' : 'postgres',
       taskQueue,
       session: options.chat ? names : undefined,

@@ -6,7 +6,6 @@ import type { Environment } from '../../../worker/environment/open-environment.t
 import type { FolderOwnership } from '../../../worker/folder/lock.ts';
 import type { LocalGateway } from '../../../worker/local-gateway.ts';
 import type { HoldfastClient } from '../../client/holdfast-client.ts';
-import { hasInbox } from '../../gateway/gateway-settings.ts';
 import { CliError, describeError } from '../cli-error.ts';
 import { withProgress } from '../command-output.ts';
 import { openBackend } from '../environment/backend.ts';
@@ -40,8 +39,6 @@ export interface DevServices {
   server: Environment['server'];
   client: HoldfastClient;
   gateway: LocalGateway;
-  /** Whether the gateway has an inbox. */
-  hasInbox: boolean;
   taskQueue: string;
   /** Process id of the first worker. */
   workerPid: number | undefined;
@@ -140,7 +137,6 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
       server: environment.server,
       client,
       gateway,
-      hasInbox: settings.hasInbox,
       taskQueue,
       workerPid: pid,
       loaded: () => served?.loaded ?? loaded,
@@ -187,14 +183,12 @@ class DevGateway {
   readonly #env: NodeJS.ProcessEnv;
   readonly #problem: (text: string) => void;
   #isConfigured = false;
-  hasInbox: boolean;
   #version = 0;
 
   constructor(path: string, env: NodeJS.ProcessEnv, problem: (text: string) => void) {
     this.#path = path;
     this.#env = env;
     this.#problem = problem;
-    this.hasInbox = hasInbox(gatewaySettingsFor(env, undefined));
   }
 
   /** A file that is refused leaves the gateway as it was. */
@@ -205,9 +199,7 @@ class DevGateway {
     try {
       const given = loaded.gateway ? await loadGateway(this.#path, version) : undefined;
       if (version !== this.#version) return;
-      const settings = gatewaySettingsFor(this.#env, given);
-      gateway.reconfigure(settings);
-      this.hasInbox = hasInbox(settings);
+      gateway.reconfigure(gatewaySettingsFor(this.#env, given));
       this.#isConfigured = loaded.gateway;
     } catch (error) {
       this.#problem(`the gateway stays as it was: ${describeError(error)}`);

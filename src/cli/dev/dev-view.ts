@@ -13,8 +13,7 @@ export interface DevFacts {
   address: string;
   namespace: string;
   uiUrl: string | undefined;
-  /** `inbox`: its page for people; undefined without one. */
-  gateway: { url: string; token: string; inbox: string | undefined };
+  gateway: { url: string; token: string };
   store: 'embedded' | 'postgres';
   taskQueue: string;
   /** Undefined without a chat. */

@@ -124,7 +124,7 @@ function panel(facts: DevFacts, screen: Screen): string[] {
       `${uiUrl === undefined ? dim('its UI is not known: set TEMPORAL_UI_URL') : url(uiUrl)}  ${dim(`at ${address}, namespace ${namespace}`)}`,
     ],
     ['gateway', `${url(gateway.url)}  ${dim(`docs ${gateway.url}/docs`)}`],
-    ...(gateway.inbox === undefined ? [] : [['inbox', url(gateway.inbox)] as [string, string]]),
+    ['inbox', url(`${gateway.url}/inbox`)],
     ['token', session === undefined ? gateway.token : dim(`in ${here(`${folder}/dev.json`)}`)],
     ['store', store === 'postgres' ? 'HOLDFAST_STORE' : here(`${folder}/store`)],
     ['queue', dim(taskQueue)],

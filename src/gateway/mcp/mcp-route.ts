@@ -8,7 +8,6 @@ import { guarded } from '../access/guarded.ts';
 import { subjectOf } from '../access/screen.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
-import { hasInbox } from '../gateway-settings.ts';
 import type { RouteSetting } from '../route-setting.ts';
 
 /** Milliseconds that waiting calls have for their answers when the gateway closes. */
@@ -88,7 +87,7 @@ export function mcpRoute(app: GatewayHono, setting: RouteSetting): void {
       ending: setting.closing,
       decides: (request) => decides && (person === undefined || couldAnswer(request, person)),
       pageOf: (requestId) =>
-        publicUrl === undefined || setting.keys === undefined || !hasInbox(settings)
+        publicUrl === undefined || setting.keys === undefined || settings?.inbox?.enabled === false
           ? undefined
           : `${publicUrl.replace(/(?<!\/)\/+$/, '')}/inbox/requests/${encodeURIComponent(requestId)}`,
     };

@@ -1,13 +1,10 @@
 import { html } from 'hono/html';
 import type { GatewayHono } from '../gateway-app.ts';
-import { hasInbox } from '../gateway-settings.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { pageRoute, sendPage } from './page-answer.ts';
 import { siteOf } from './page-site.ts';
 import { pageOf } from './shell.ts';
 import type { Html } from './shown-text.ts';
-
-const HTML = /\btext\/html\b/;
 
 /** `/` for people who open the gateway's address. Programs get the answer of a path that there isn't. */
 export function homeRoute(app: GatewayHono, { options, keys }: RouteSetting): void {
@@ -20,7 +17,7 @@ export function homeRoute(app: GatewayHono, { options, keys }: RouteSetting): vo
       const main = html`<h1>Holdfast runs agents here</h1>
 <p class="soft">This is the gateway, by which people and programs reach them.</p>
 <ul class="rows">
-${keys !== undefined && hasInbox(settings) ? way(`${base}/inbox`, 'Inbox', 'What waits for people: approvals, questions, credentials. And jobs.') : ''}
+${keys !== undefined && settings?.inbox?.enabled !== false ? way(`${base}/inbox`, 'Inbox', 'What waits for people: approvals, questions, credentials. And jobs.') : ''}
 ${way(`${base}/docs`, 'API document', html`The routes for programs. For their tools: <code>/openapi.json</code>`)}
 ${uiUrl === undefined ? '' : way(uiUrl, 'Temporal UI', 'Each turn as a workflow: its calls, its waits, its history.')}
 </ul>`;
@@ -29,7 +26,9 @@ ${uiUrl === undefined ? '' : way(uiUrl, 'Temporal UI', 'Each turn as a workflow:
   });
   app.all('/', async (context, next) => {
     const isPerson = ['GET', 'HEAD'].includes(context.req.raw.method);
-    return isPerson && HTML.test(context.req.header('accept') ?? '') ? await show(context) : await next();
+    return isPerson && context.req.header('accept')?.includes('text/html')
+      ? await show(context)
+      : await next();
   });
 }
 

@@ -5,7 +5,6 @@ import type { Principal } from '../access/access.ts';
 import { download } from '../artifacts/download.ts';
 import { errorAnswer } from '../error-answer.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
-import { hasInbox } from '../gateway-settings.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { editForm, type Visitor } from './answer-forms.ts';
 import { type AnswerOptions, answerRequest, requestMain } from './answer-request.ts';
@@ -42,7 +41,7 @@ type Show = (context: GatewayContext, frame: InboxFrame) => Promise<Response>;
 export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { options, keys } = setting;
   const { records, logger, settings } = options;
-  if (records === undefined || keys === undefined || !hasInbox(settings)) return;
+  if (records === undefined || keys === undefined || settings?.inbox?.enabled === false) return;
   const parts: SignInParts = { records, keys, lookups: new SignInLookups(records.keys) };
   const site = (context: GatewayContext) => siteOf(context, options.publicUrl);
   const frameOf = (context: GatewayContext, who: SignedIn): InboxFrame => ({

@@ -24,10 +24,7 @@ export function linkOfJob(frame: LinkFrame, row: JobRow): Html | '' {
   return linkTo(frame, row, (ui) => workflowPage(ui, address.workflowId, address.runId));
 }
 
-interface LinkFrame {
-  about: GatewayAbout;
-  who: SignedIn;
-}
+type LinkFrame = { about: GatewayAbout; who: SignedIn };
 
 /** For operators: who approves has no way into Temporal. */
 function linkTo(

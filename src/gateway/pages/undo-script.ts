@@ -1,39 +1,36 @@
-/** Seconds in which a decision can be taken back before it is sent. */
-const SECONDS = 5;
-
 /**
- * Exactly what stands in pages with a decision: its hash is what their policy allows. It holds forms back whose button says so; without
- * script they are sent at once. The focus goes to Undo, and back: so readers of screens hear what happens.
+ * Exactly what stands in pages with a decision: its hash is what their policy allows. A form waits five seconds after a button that
+ * says so; without script it is sent at once. The focus goes to Undo, and back: so readers of screens hear what happens.
  */
 export const UNDO_SCRIPT = `
 for (const form of document.querySelectorAll('form:has([data-says])')) {
   const told = form.querySelector('[role=status]'), undo = form.querySelector('.undo'), count = undo.lastElementChild;
-  const buttons = [...form.querySelectorAll('[name=do]')];
-  let isSent = false, timer;
-  const show = (isWaiting) => { for (const each of buttons) each.hidden = isWaiting; undo.hidden = !isWaiting; };
+  let isSent = false;
   form.addEventListener('submit', (event) => {
     const button = event.submitter, says = button?.dataset.says;
     if (isSent || says === undefined) return;
     event.preventDefault();
-    let left = ${SECONDS};
+    const show = (isWaiting, words) => {
+      for (const each of form.querySelectorAll('[name=do]')) each.hidden = isWaiting;
+      undo.hidden = !isWaiting;
+      told.textContent = words;
+    };
+    let left = 5;
     const tick = () => {
       count.textContent = left;
       if (left > 0) return void (left -= 1);
       clearInterval(timer);
-      isSent = true;
-      undo.hidden = true;
+      isSent = undo.hidden = true;
       told.textContent = 'Sending…';
       form.requestSubmit(button);
     };
-    told.textContent = says + ' in ${SECONDS} seconds. Keep this page open.';
-    show(true);
-    undo.focus();
-    timer = setInterval(tick, 1000);
+    const timer = setInterval(tick, 1000);
+    show(true, says + ' in 5 seconds. Keep this page open.');
     tick();
+    undo.focus();
     undo.onclick = () => {
       clearInterval(timer);
-      told.textContent = 'Nothing was sent.';
-      show(false);
+      show(false, 'Nothing was sent.');
       button.focus();
     };
   });
