@@ -50,12 +50,7 @@ function describeFailedRun(cause: unknown): string {
   return `the turn failed: ${type}${reason.message}`;
 }
 
-/** Where more is said about a code. */
-export function explanationOf(code: string): string {
-  return `${code}: npx holdfast explain ${code}`;
-}
-
 /** The message of an error, and where the documents tell more about it. */
 export function withSection({ code, message, docs }: HoldfastError): string {
-  return docs === undefined ? message : `${message}\n${explanationOf(code)}`;
+  return docs === undefined ? message : `${message}\n${code}: npx holdfast explain ${code}`;
 }

@@ -40,16 +40,13 @@ function reasonOf(error: unknown): string {
   return stackOfUser(error);
 }
 
-/** Node wants an import's whole name: a file beside it may be what was meant. */
+/** Node wants a file's whole name: one that is there may be meant. */
 function importRemedy({ message, url }: Error & { url?: string }): string {
-  const [, from] = / imported from (.+)$/.exec(message) ?? [];
-  if (url === undefined || from === undefined) return 'Install the package, or correct the import.';
-  const missing = fileURLToPath(url);
-  const names = ['.ts', '.mts', '.js', '.mjs', '/index.ts', '/index.js'].map((end) => `${missing}${end}`);
-  const found = [...names, missing.replace(/\.([mc]?)js$/, '.$1ts')].find(
-    (name) => existsSync(name) && name !== missing,
-  );
-  if (found === undefined) return 'There is no such file: correct the import.';
+  const [, from = ''] = / imported from (.+)$/.exec(message) ?? [];
+  const missing = url === undefined ? '' : fileURLToPath(url);
+  const meant = ['.ts', '.mts', '.js', '.mjs', '/index.ts', '/index.js'].map((end) => missing + end);
+  const found = [...meant, missing.replace(/js$/, 'ts')].find((name) => name !== missing && existsSync(name));
+  if (missing === '' || found === undefined) return 'Install the package, or correct the import.';
   const way = relative(dirname(from), found).replaceAll('\\', '/');
   return `Node wants the file's whole name: write '${way.startsWith('.') ? way : `./${way}`}'.`;
 }

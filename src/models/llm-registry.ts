@@ -1,5 +1,4 @@
 import { codedError } from '../contract/error.ts';
-import { excerpt } from '../protocol/visible-text.ts';
 import { AiSdkModel } from './ai-sdk/ai-sdk-model.ts';
 import type { BaseLlm } from './base-llm.ts';
 import { Gemini } from './gemini.ts';
@@ -23,8 +22,6 @@ const PROVIDERS = [
   [/^deepseek/i, 'deepseek'],
   [/^command/i, 'cohere'],
 ] as const;
-
-const LONGEST_SHOWN = 100;
 
 interface Registration {
   pattern: RegExp;
@@ -78,7 +75,7 @@ export class LLMRegistry {
     const [, provider] = PROVIDERS.find(([names]) => names.test(model)) ?? [];
     const example = provider === undefined ? 'openai/gpt-5' : `${provider}/${model}`;
     throw new UnknownModelError(
-      `no model is known by the name ${JSON.stringify(excerpt(model, LONGEST_SHOWN))}: begin with the provider, as in ${example}`,
+      `no model is known by the name ${JSON.stringify(model)}: begin with the provider, as in ${example}`,
     );
   }
 }

@@ -86,7 +86,8 @@ export function resolveGate(owner: string, options: object): ToolGate | undefine
   const given = options as GateOptions<never>;
   const read = new OptionReader(owner, options);
   const asks = confirmationOf(read, given);
-  const hint = hintOf(read, given.confirmationHint);
+  const { confirmationHint: words } = given;
+  const hint = typeof words === 'string' ? () => words : functionOf(read, 'confirmationHint', words);
   const { sensitive } = options as { sensitive?: unknown };
   const approval = resolveApproval(owner, 'approval', given.approval, sensitive);
   const authConfig = authConfigOf(read, given.authConfig);
@@ -130,13 +131,6 @@ function refuseUnasked(read: OptionReader, options: GateOptions<never>): void {
         `${name} out. For a tool that asks only while it runs: requireConfirmation: () => false`,
     );
   }
-}
-
-function hintOf(read: OptionReader, hint: GateOptions<never>['confirmationHint']) {
-  if (hint === '') read.fail('confirmationHint', 'expected words, or leave it out for the default');
-  if (typeof hint === 'string') return () => hint;
-  if (hint === undefined || typeof hint === 'function') return hint;
-  return read.fail('confirmationHint', `expected text or a function of the arguments, got ${kindOf(hint)}`);
 }
 
 function functionOf<Value>(read: OptionReader, name: string, value: Value): Value {

@@ -141,7 +141,7 @@ describe('refuses, naming the field [define.refuse]', () => {
     [
       { requireConfirmation: true, confirmationHint: 7 },
       'confirmationHint',
-      'expected text or a function of the arguments, got number',
+      'expected a function of the arguments, got number',
     ],
     [
       { requireConfirmation: false, requiresApproval: true },

@@ -20,7 +20,7 @@ export function explainCommand(code: string, output: CommandOutput = processOutp
     const names = sections.map(({ name }) => name);
     throw new CliError(`there is no error code ${code}${didYouMean(code, names)}`);
   }
-  output.line(found.text.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1').trim());
+  output.line(found.text.replaceAll(/\[([^[\]]+)\]\([^()]*\)/g, '$1').trim());
 }
 
 export const explain: AddCommand = (holdfast) => {

@@ -14,7 +14,6 @@ import { connectConfigured } from '../../../worker/temporal/configured.ts';
 import { findExecutable } from '../../../worker/temporal/executable.ts';
 import { GatewayClient } from '../../client/gateway-client.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTES } from '../../protocol/names.ts';
-import { explanationOf } from '../cli-error.ts';
 import { type Finding, fail, failed, ok, problemOf, type Surroundings, warn } from './finding.ts';
 
 const CALL_TIMEOUT = 5_000;
@@ -61,7 +60,7 @@ export async function checkTemporal(surroundings: Surroundings): Promise<Finding
         ...(await checkExecutable(surroundings)),
       ];
     }
-    return [failed('temporal', error, explanationOf('HOLDFAST_TEMPORAL_UNREACHABLE'))];
+    return [failed('temporal', error, 'npx holdfast explain HOLDFAST_TEMPORAL_UNREACHABLE says more')];
   }
   try {
     return (
