@@ -49,8 +49,14 @@ export const OPERATIONS: Rows = {
     '`createTestEnvironment` brings server, store, mock Gemini server and worker in one call.',
   ],
   'metrics.prometheus': ['holdfast', 'Turns, steps, calls, tokens, cost, waiting and failures are counted.'],
-  'ops.otlp': ['holdfast', 'Workers and gateways send metrics and spans where the variables of OpenTelemetry say.'],
-  'ops.codec': ['holdfast', 'Workers, gateways and commands encode payloads by a module; the Temporal UI decodes them by it.'],
+  'ops.otlp': [
+    'holdfast',
+    'Workers and gateways send metrics and spans where the variables of OpenTelemetry say.',
+  ],
+  'ops.codec': [
+    'holdfast',
+    'Workers, gateways and commands encode payloads by a module; the Temporal UI decodes them by it.',
+  ],
   'traces.genai': ['holdfast', 'One trace spans client, workflow and activities, contents off by default.'],
   'deploy.compose': ['holdfast', 'One Compose file runs Postgres, Temporal, UI, worker and gateway.'],
   'deploy.secrets': ['holdfast', 'The Compose file has no default passwords.'],
