@@ -21,7 +21,7 @@ export interface UnsafeLocalCodeExecutorOptions {
    * @default 30
    */
   timeoutSeconds?: number;
-  /** Runs JavaScript and TypeScript. Defaults to the running Node.js. */
+  /** Runs JavaScript and TypeScript, ES modules and CommonJS. Defaults to the running Node.js. */
   commandPath?: string;
   /** @default 'python3' */
   pythonCommandPath?: string;
@@ -69,8 +69,9 @@ export class UnsafeLocalCodeExecutor extends BaseCodeExecutor {
     const command = (name: string, byDefault: string) => (read.given(name) ? read.text(name) : byDefault);
     const node = command('commandPath', process.execPath);
     this.#programs = {
-      javascript: { command: node, file: 'script.mjs' },
-      typescript: { command: node, file: 'script.mts' },
+      // Node decides by the syntax whether they are CommonJS.
+      javascript: { command: node, file: 'script.js' },
+      typescript: { command: node, file: 'script.ts' },
       python: { command: command('pythonCommandPath', 'python3'), file: 'script.py' },
       shell: { command: command('shellCommandPath', 'bash'), file: 'script.sh' },
     };

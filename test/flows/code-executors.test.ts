@@ -231,6 +231,19 @@ describe('running code on this machine [agent.codeExecutor]', () => {
     expect((await execute('', 'cmd')).stderr).toBe('Unsupported language: cmd');
   });
 
+  test.each([
+    ['CommonJS', 'javascript', 'console.log(typeof require("node:fs").readFileSync)'],
+    ['an ES module', 'javascript', 'import fs from "node:fs"; console.log(await typeof fs.readFileSync)'],
+    ['CommonJS', 'typescript', 'const fs: unknown = require("node:fs"); console.log(typeof fs.readFileSync)'],
+    [
+      'an ES module',
+      'typescript',
+      'import fs from "node:fs"; console.log(typeof (fs.readFileSync as unknown))',
+    ],
+  ])('runs %s in %s', async (_, language, code) => {
+    expect(await execute(code, language)).toEqual({ stdout: 'function\n', stderr: '', outputFiles: [] });
+  });
+
   test('the code knows no variable of the worker, and its files are what it wrote', async () => {
     process.env.HOLDFAST_TEST_SECRET = 'hush';
     const { stdout, outputFiles } = await execute(
