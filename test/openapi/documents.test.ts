@@ -322,3 +322,30 @@ test("ADK's parser and tools work by hand [openapi.tools]", async () => {
   );
   expect(() => new OpenApiSpecParser().parse(swagger)).toThrow('give it to OpenAPIToolset');
 });
+
+test.each([
+  ['no servers', undefined, '', 'expected an absolute URL: choose another server'],
+  ['a server without a host', [{ url: '/v1' }], '/v1', 'expected an absolute URL: choose another server'],
+  [
+    'a server without TLS',
+    [{ url: 'http://{where}.example.com', variables: { where: { default: 'pets' } } }],
+    'http://pets.example.com',
+    'pets.example.com is asked over https only: choose another server, or add "pets.example.com" to allow',
+  ],
+])(
+  'a document with %s is parsed and its tool made; the request is refused [openapi.servers]',
+  async (_, servers, baseUrl, problem) => {
+    const [parsed] = new OpenApiSpecParser().parse({ ...three('3.1.0'), servers });
+    expect(parsed?.endpoint.baseUrl).toBe(baseUrl);
+    if (parsed === undefined) throw new Error('no operation');
+    const tool = createRestApiTool(parsed, { document: three('3.1.0') });
+    // A host that isn't asked gets no credential.
+    tool.configureAuthScheme({ type: 'http', scheme: 'bearer' });
+    expect(tool.definitionDigest).toMatch(/./);
+    await expect(tool.runAsync({ args: { id: 7 }, toolContext: contextWith() })).rejects.toMatchObject({
+      code: 'HOLDFAST_ADDRESS_REFUSED',
+      retryable: false,
+      message: expect.stringContaining(`Error in tool 'get_pet': endpoint.baseUrl: ${problem}`),
+    });
+  },
+);

@@ -238,10 +238,10 @@ describe('operations', () => {
       'serverVariables.regoin: no server of its operations has {regoin}; did you mean "region"?',
     );
     await expect(urlOf({ server: 'http://plain.example.com' })).rejects.toThrow(
-      /plain.example.com is asked over https only: choose another by server, or add "plain.example.com" to allow/,
+      /plain.example.com is asked over https only: choose another server, or add "plain.example.com" to allow/,
     );
     await expect(urlOf({ server: 'http://localhost:8080' })).rejects.toThrow('add "localhost:8080" to allow');
-    await expect(urlOf({ server: 'http://169.254.169.254' })).rejects.toThrow(/choose another by server$/);
+    await expect(urlOf({ server: 'http://169.254.169.254' })).rejects.toThrow(/choose another server$/);
     const plain = { url: 'http://pets.example.com/v1' };
     const twins = { servers: [plain, { url: 'https://pets.example.com/v1' }] };
     const twin = async (allow: string[]) =>

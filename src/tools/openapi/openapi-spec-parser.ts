@@ -10,7 +10,7 @@ import { uniqueNames } from './operation-names.ts';
 import { type ApiParameter, OperationParser } from './operation-parser.ts';
 import { readOperations } from './read-operations.ts';
 import type { RestApiToolParts } from './rest-api-tool.ts';
-import { baseUrlOf } from './server-url.ts';
+import { serverAddress } from './server-url.ts';
 
 /** An operation of a document. Fields: `ParsedOperation` of `@google/adk` 2.0.0. */
 export interface ParsedOperation extends RestApiToolParts {
@@ -51,11 +51,12 @@ export class OpenApiSpecParser {
           preservePropertyNames: this.#preservePropertyNames,
           document: openapiSpec,
         });
+        const servers = (operation.servers ?? []) as ServerObject[];
         const authScheme = firstScheme(operation, securitySchemes);
         return {
           name,
           description: parser.getDescription(),
-          endpoint: { baseUrl: baseUrlOf((operation.servers ?? []) as ServerObject[], {}), path, method },
+          endpoint: { baseUrl: servers.length === 0 ? '' : serverAddress(servers, {}), path, method },
           operation,
           parameters: parser.getParameters(),
           ...(authScheme === undefined ? {} : { authScheme }),

@@ -25,7 +25,7 @@ import {
 } from './openapi-document.ts';
 import { uniqueNames } from './operation-names.ts';
 import { isSafeMethod, RestApiTool, type RestApiToolOptions, withOperation } from './rest-api-tool.ts';
-import { allowAdvice } from './server-checks.ts';
+import { allowAdvice, refusalOf } from './server-checks.ts';
 import { baseUrlOf } from './server-url.ts';
 import {
   checkedToolsetOptions,
@@ -227,6 +227,7 @@ export class OpenAPIToolset extends BaseToolset {
     const baseUrl = this.#baseUrl(owner, read, seen);
     if ((read.security ?? []).some((requirement) => Object.keys(requirement).length > 0))
       seen.isSecured = true;
+    const options = this.#optionsOf(name, operation);
     try {
       const tool = new RestApiTool(
         name,
@@ -235,12 +236,15 @@ export class OpenAPIToolset extends BaseToolset {
         read,
         this.#options.authScheme,
         this.#options.authCredential as AuthCredential | undefined,
-        withOperation(this.#optionsOf(name, operation), {
+        withOperation(options, {
           definitions: document.definitions,
           security: this.#security(document, read, baseUrl),
         }),
       );
-      // A wrong schema is told now, not in a turn.
+      // A server that refuses all requests, and a wrong schema, are told now, not in a turn.
+      const refusal = refusalOf(baseUrl, options.allow);
+      if (refusal !== undefined)
+        throw new DefinitionError({ owner, field: 'endpoint.baseUrl', problem: refusal });
       tool._getDeclaration();
       return tool;
     } catch (error) {

@@ -33,7 +33,7 @@ import { assertPlaces, type OperationEndpoint, requestForm, restRequest } from '
 import { resultOfResponse } from './rest-response.ts';
 import { assertOwnSecurity } from './security-checks.ts';
 import { asHeader, isFieldName } from './serialize-parameters.ts';
-import { assertServer } from './server-checks.ts';
+import { refusalOf } from './server-checks.ts';
 
 /** Gives headers of the requests of a call. */
 export type HeaderProvider = (
@@ -186,7 +186,6 @@ export class RestApiTool extends BaseTool {
       maxBytes: read.count('maxResponseBytes', 50 * 1024 * 1024),
       idempotencyHeader,
     };
-    assertServer(read, endpoint.baseUrl, this.#request.allow);
     this.#security = init.security;
     this.#own = { scheme: authScheme, credential: authCredential, key: options.credentialKey };
   }
@@ -252,6 +251,8 @@ export class RestApiTool extends BaseTool {
   override async runAsync(request: RunAsyncToolRequest): Promise<unknown> {
     const { toolContext: context } = request;
     const args = await this.readArguments(request.args);
+    const refusal = refusalOf(this.endpoint.baseUrl, this.#request.allow);
+    if (refusal !== undefined) throw this.#refused(`endpoint.baseUrl: ${refusal}`);
     const kept = await keptFromRunning(this, request);
     if (kept !== undefined) return kept;
     const security = await securityOf(this.#securityOfCalls(), context);
@@ -308,10 +309,7 @@ export class RestApiTool extends BaseTool {
 
   #failure(error: unknown, secrets: readonly string[]): unknown {
     if (hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')) {
-      return new ToolError(`Error in tool '${this.name}': ${withoutSecretsIn(error.message, secrets)}`, {
-        code: 'HOLDFAST_ADDRESS_REFUSED',
-        retryable: false,
-      });
+      return this.#refused(withoutSecretsIn(error.message, secrets));
     }
     if (!hasCode(error, 'HOLDFAST_FETCH_FAILED')) {
       const isDecided = isToolError(error) && (ANSWERED.has(error.code) || !error.retryable);
@@ -325,6 +323,13 @@ export class RestApiTool extends BaseTool {
     if (!wasSent || this.isReadOnly) return new ToolError(text, { code: 'HOLDFAST_FETCH_FAILED' });
     // The server may have done it: `onUnknownOutcome` decides.
     return new ToolError(`${text}; it may have run`, { code: 'HOLDFAST_UNKNOWN_OUTCOME' });
+  }
+
+  #refused(problem: string): ToolError {
+    return new ToolError(`Error in tool '${this.name}': ${problem}`, {
+      code: 'HOLDFAST_ADDRESS_REFUSED',
+      retryable: false,
+    });
   }
 
   async #provided(context: Context): Promise<Record<string, string>> {
@@ -341,9 +346,8 @@ export class RestApiTool extends BaseTool {
   #securityOfCalls(): OperationSecurity {
     const { scheme, credential, key } = this.#own;
     if (scheme === undefined) return this.#security ?? OPEN;
-    const { origin } = new URL(this.endpoint.baseUrl);
     return securityOfOne(scheme, {
-      origin,
+      origin: URL.parse(this.endpoint.baseUrl)?.origin ?? '',
       ...defined({ credential, key }),
       asks: this.#security?.asks ?? true,
     });
@@ -368,7 +372,7 @@ function definitionsIn(document: object): Definitions {
 function methodOf(owner: string, endpoint: OperationEndpoint): string {
   const { baseUrl, path, method }: Partial<OperationEndpoint> = isRecord(endpoint) ? endpoint : {};
   for (const [field, value] of Object.entries({ baseUrl, path, method })) {
-    if (typeof value === 'string' && value !== '') continue;
+    if (typeof value === 'string' && (value !== '' || field === 'baseUrl')) continue;
     const problem = `expected a text, got ${value === '' ? "''" : kindOf(value)}`;
     throw new DefinitionError({ owner, field: `endpoint.${field}`, problem });
   }

@@ -1,14 +1,14 @@
 import { hasCode } from '../../contract/error.ts';
 import { checkedUrl, mayAsk } from '../../net/public-address.ts';
-import type { OptionReader } from '../../schema/option-reader.ts';
 
-/** A server that no request may go to is told before the first one. */
-export function assertServer(read: OptionReader, baseUrl: string, allow: readonly string[]): void {
+/** Why no request may go to a server, as far as that is known without resolving it, and what helps. */
+export function refusalOf(baseUrl: string, allow: readonly string[] = []): string | undefined {
   try {
     checkedUrl(baseUrl, allow);
+    return undefined;
   } catch (error) {
     if (!hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')) throw error;
-    read.fail('endpoint.baseUrl', `${error.message}: choose another by server${allowAdvice(baseUrl, allow)}`);
+    return `${error.message}: choose another server${allowAdvice(baseUrl, allow)}`;
   }
 }
 

@@ -2,31 +2,32 @@ import { mayAsk } from '../../net/public-address.ts';
 import { DocumentProblem, quoted, type ServerObject } from './openapi-document.ts';
 import type { OpenAPIToolsetOptions } from './toolset-options.ts';
 
+type ServerOptions = Pick<OpenAPIToolsetOptions, 'server' | 'serverVariables' | 'specUrl' | 'allow'>;
+
 /**
  * The address before the paths of an operation: of the chosen server, with its variables.
  *
  * @throws DocumentProblem
  */
-export function baseUrlOf(
-  servers: readonly ServerObject[],
-  {
-    server,
-    serverVariables = {},
-    specUrl,
-    allow = [],
-  }: Pick<OpenAPIToolsetOptions, 'server' | 'serverVariables' | 'specUrl' | 'allow'>,
-): string {
-  const first = chosenServer(servers, server);
-  const chosen = server === undefined ? overTls(first, servers, allow) : first;
-  const url = chosen.url.replaceAll(/\{([^{}]+)\}/g, (_, name: string) =>
-    variable(chosen, name, serverVariables),
-  );
+export function baseUrlOf(servers: readonly ServerObject[], options: ServerOptions): string {
+  const url = serverAddress(servers, options);
+  const { specUrl } = options;
   const base = specUrl !== undefined && /^https?:/i.test(String(specUrl)) ? String(specUrl) : undefined;
   const absolute = URL.parse(url, base);
   if (absolute === null) {
     throw new DocumentProblem(`its server ${quoted(url)} has no host: set server to the address of one`);
   }
   return absolute.href;
+}
+
+/** The address of the chosen server as the document writes it, with its variables. @throws DocumentProblem */
+export function serverAddress(
+  servers: readonly ServerObject[],
+  { server, serverVariables = {}, allow = [] }: ServerOptions,
+): string {
+  const first = chosenServer(servers, server);
+  const chosen = server === undefined ? overTls(first, servers, allow) : first;
+  return chosen.url.replaceAll(/\{([^{}]+)\}/g, (_, name: string) => variable(chosen, name, serverVariables));
 }
 
 function chosenServer(servers: readonly ServerObject[], wanted: string | number | undefined): ServerObject {
