@@ -74,7 +74,7 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
     ['src/models/gemini-connection.ts', 'GeminiConnection'],
   ],
   '`new AiSdkModel`': [['src/models/ai-sdk/language-model.ts', 'AiSdkModelParams']],
-  '`new RoutedLlm`': [['src/models/routed-llm.ts', 'RoutedLlmParams']],
+  '`new RoutedLlm`': [['src/agents/routed-llm.ts', 'RoutedLlmParams']],
   '`openStore`': [['src/store/open-store.ts', 'OpenStoreOptions']],
   '`openTemporal`': [['worker/temporal/connect.ts', 'TemporalOptions']],
   '`createWorker`': [

@@ -66,6 +66,13 @@ export {
   RoutedAgent,
   type RoutedAgentConfig,
 } from './agents/routed-agent.ts';
+export {
+  isRoutedLlm,
+  type LlmRouter,
+  RoutedLlm,
+  type RoutedLlmParams,
+  type RouteErrors,
+} from './agents/routed-llm.ts';
 export { type CallMessage, ToolAgent, type ToolAgentConfig } from './agents/tool-agent.ts';
 export {
   isLoopAgent,
@@ -299,13 +306,6 @@ export {
   type ModelErrorKind,
   type ModelErrorParams,
 } from './models/model-errors.ts';
-export {
-  isRoutedLlm,
-  type LlmRouter,
-  RoutedLlm,
-  type RoutedLlmParams,
-  type RouteErrors,
-} from './models/routed-llm.ts';
 export {
   BasePlanner,
   BuiltInPlanner,

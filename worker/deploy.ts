@@ -9,11 +9,11 @@ import {
   whatItIs as whatAgentItIs,
 } from '../src/agents/base-agent.ts';
 import type { LlmAgent } from '../src/agents/llm-agent.ts';
+import { answeringModels } from '../src/agents/routed-llm.ts';
 import { type App, appOwner, isApp } from '../src/app/app.ts';
 import { hasCode } from '../src/contract/error.ts';
 import { missingPrice } from '../src/flows/budgets.ts';
 import { assertNames, givesWay, type ToolGroup } from '../src/flows/resolve-tools.ts';
-import { answeringModels } from '../src/models/routed-llm.ts';
 import { PluginManager } from '../src/plugins/plugin-manager.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
 import { thrownMessage } from '../src/schema/thrown-message.ts';

@@ -1,5 +1,6 @@
 import { CallbackFailed } from '../../src/agents/callbacks.ts';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { withRouteOf } from '../../src/agents/routed-llm.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
 import { type BuiltRequest, buildRequest, type RequestSite } from '../../src/flows/build-request.ts';
 import { draftOf, yieldedBy } from '../../src/flows/draft-event.ts';
@@ -7,7 +8,6 @@ import { withoutDeepArguments } from '../../src/flows/left-out-arguments.ts';
 import { thawRequest } from '../../src/models/llm-request.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
 import { ModelError } from '../../src/models/model-errors.ts';
-import { withRouteOf } from '../../src/models/routed-llm.ts';
 import type { OwnCall } from '../../src/protocol/turn.ts';
 import type { DraftEvent } from '../../src/store/sessions/session-store.ts';
 import type { LlmRequest } from '../../src/tools/base-tool.ts';

@@ -1,8 +1,8 @@
 import { activityInfo } from '@temporalio/activity';
 import { isLlmAgent } from '../../src/agents/llm-agent.ts';
+import { isRoutedLlm } from '../../src/agents/routed-llm.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
 import { type BaseLlm, limitKeyOf } from '../../src/models/base-llm.ts';
-import { isRoutedLlm } from '../../src/models/routed-llm.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
 import type { TurnSlot } from '../../src/store/turns/turn-store.ts';
 import { retryLater } from '../attempt.ts';

@@ -1,4 +1,5 @@
 import { CallbackFailed, callbackThrew } from '../../src/agents/callbacks.ts';
+import { answeredBy } from '../../src/agents/routed-llm.ts';
 import { isBuiltInCodeExecutor } from '../../src/code-executors/built-in-code-executor.ts';
 import { hasFailedTooOften } from '../../src/code-executors/code-parts.ts';
 import { hasCode } from '../../src/contract/error.ts';
@@ -10,7 +11,6 @@ import { draftFromError, draftOfEnd, type StepDraft } from '../../src/flows/step
 import { draftFromResponse, type GivenResponse } from '../../src/flows/step-response.ts';
 import { addUsage, NO_USAGE, ONE_CALL, usageOf } from '../../src/flows/step-usage.ts';
 import type { LlmResponse } from '../../src/models/llm-response.ts';
-import { answeredBy } from '../../src/models/routed-llm.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
 import { isRecord } from '../../src/protocol/json.ts';
 import { CONFIRM_TOOL } from '../../src/protocol/names.ts';

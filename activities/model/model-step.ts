@@ -1,4 +1,5 @@
 import { isLlmAgent } from '../../src/agents/llm-agent.ts';
+import { answeringModels } from '../../src/agents/routed-llm.ts';
 import type { TurnUsage } from '../../src/contract/sessions.ts';
 import {
   exceededAbove,
@@ -17,7 +18,6 @@ import {
   type StepResponse,
   textOfEvents,
 } from '../../src/flows/step-draft.ts';
-import { answeringModels } from '../../src/models/routed-llm.ts';
 import type { PluginFailed } from '../../src/plugins/plugin-failed.ts';
 import { runKeyOfCallKey, stepKeyOf } from '../../src/protocol/identity.ts';
 import type { TurnError } from '../../src/protocol/turn.ts';

@@ -1,6 +1,5 @@
 import { HoldfastError } from '../contract/error.ts';
 import type { Event } from '../events/event.ts';
-import { noRoute, type RouteErrors, routesByKey } from '../models/routed-llm.ts';
 import type { RanAgent } from '../protocol/agent-run.ts';
 import { isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
@@ -10,6 +9,7 @@ import type { InvocationContext } from '../tools/invocation-context.ts';
 import { agentOwner, type BaseAgent, type BaseAgentConfig, isBaseAgent } from './base-agent.ts';
 import { CallbackFailed } from './callbacks.ts';
 import { CustomAgent, type NextOfAgent } from './custom-agent.ts';
+import { noRoute, type RouteErrors, routesByKey } from './routed-llm.ts';
 
 /**
  * Chooses an agent, by its key. Asked again when the chosen one has failed: undefined, or a key that has failed, lets the routed

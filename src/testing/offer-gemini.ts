@@ -1,8 +1,8 @@
 import { llmAgentsOf } from '../agents/agents-of-tree.ts';
 import type { BaseAgent } from '../agents/base-agent.ts';
+import { answeringModels } from '../agents/routed-llm.ts';
 import { variable } from '../environment.ts';
 import { isGemini } from '../models/gemini.ts';
-import { answeringModels } from '../models/routed-llm.ts';
 import { demoScript } from './gemini-demo-script.ts';
 import { type GeminiScript, type MockGemini, startMockGemini } from './mock-gemini.ts';
 

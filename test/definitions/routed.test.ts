@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { isRoutedAgent, RoutedAgent, type RoutedAgentConfig } from '../../src/agents/routed-agent.ts';
-import { BaseLlm } from '../../src/models/base-llm.ts';
-import { Gemini } from '../../src/models/gemini.ts';
-import type { ModelRequest } from '../../src/models/llm-request.ts';
-import type { LlmResponse } from '../../src/models/llm-response.ts';
-import { ModelError } from '../../src/models/model-errors.ts';
 import {
   answeringModels,
   isRoutedLlm,
   type LlmRouter,
   RoutedLlm,
   type RoutedLlmParams,
-} from '../../src/models/routed-llm.ts';
+} from '../../src/agents/routed-llm.ts';
+import { BaseLlm } from '../../src/models/base-llm.ts';
+import { Gemini } from '../../src/models/gemini.ts';
+import type { ModelRequest } from '../../src/models/llm-request.ts';
+import type { LlmResponse } from '../../src/models/llm-response.ts';
+import { ModelError } from '../../src/models/model-errors.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
 import { ask, failure, request } from '../models/ask.ts';
 

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { RoutedAgent } from '../../src/agents/routed-agent.ts';
+import { RoutedLlm, type RouteErrors } from '../../src/agents/routed-llm.ts';
 import { App } from '../../src/app/app.ts';
 import type { StreamItem } from '../../src/client/stream/stream-item.ts';
 import { getFunctionCalls, getFunctionResponses } from '../../src/events/event.ts';
 import { Gemini } from '../../src/models/gemini.ts';
-import { RoutedLlm, type RouteErrors } from '../../src/models/routed-llm.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { AskingTurn } from '../setup/asking-turn.ts';
 import { isDeep, someOf } from '../setup/tier.ts';

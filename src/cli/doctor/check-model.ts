@@ -1,9 +1,9 @@
 import { llmAgentsOf } from '../../agents/agents-of-tree.ts';
+import { answeringModels } from '../../agents/routed-llm.ts';
 import { variable } from '../../environment.ts';
 import { namedModel } from '../../models/ai-sdk/provider-packages.ts';
 import type { BaseLlm } from '../../models/base-llm.ts';
 import { Gemini, isGemini } from '../../models/gemini.ts';
-import { answeringModels } from '../../models/routed-llm.ts';
 import { loadAgents } from '../load-agents.ts';
 import { type Finding, fail, failed, ok, problemOf, type Surroundings, warn } from './finding.ts';
 

@@ -1,4 +1,12 @@
-import { BaseLlm, type BaseLlmConnection, LLMRegistry, type LlmRequest, type LlmResponse } from '@google/adk';
+import {
+  BaseLlm,
+  type BaseLlmConnection,
+  LLMRegistry,
+  type LlmRequest,
+  type LlmResponse,
+  type LlmRouter,
+  RoutedLlm,
+} from '@google/adk';
 import type { Content } from '@google/genai';
 
 class NoConnection implements BaseLlmConnection {
@@ -32,3 +40,18 @@ export class Parrot extends BaseLlm {
 LLMRegistry.register(Parrot);
 
 export const request: LlmRequest = { model: 'parrot-1', contents: [], toolsDict: {}, liveConnectConfig: {} };
+
+function hasTool(llmRequest: LlmRequest, name: string): boolean {
+  return llmRequest.toolsDict[name]?.isLongRunning === false;
+}
+
+const byTools: LlmRouter = (models, llmRequest: LlmRequest, errorContext) => {
+  const free = Object.keys(models).filter((key) => !errorContext?.failedKeys.has(key));
+  return hasTool(llmRequest, 'find_order') ? free[0] : free.at(-1);
+};
+
+export const routed = new RoutedLlm({ models: [new Parrot({ model: 'parrot-1' })], router: byTools });
+export const unannotated = new RoutedLlm({
+  models: { small: new Parrot({ model: 'parrot-1' }), large: new Parrot({ model: 'parrot-2' }) },
+  router: async (_models, llmRequest) => (hasTool(llmRequest, 'find_order') ? 'large' : 'small'),
+});

@@ -1,12 +1,12 @@
+import { BaseLlm, type DefinedRequest, isBaseLlm } from '../models/base-llm.ts';
+import type { LlmResponse } from '../models/llm-response.ts';
+import { ModelError, toModelError } from '../models/model-errors.ts';
 import { isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
-import { BaseLlm, type DefinedRequest, isBaseLlm } from './base-llm.ts';
-import type { ModelRequest } from './llm-request.ts';
-import type { LlmResponse } from './llm-response.ts';
-import { ModelError, toModelError } from './model-errors.ts';
+import type { LlmRequest } from '../tools/base-tool.ts';
 
 /** Failures so far, for a router that is asked again. */
 export interface RouteErrors {
@@ -21,7 +21,7 @@ export interface RouteErrors {
  */
 export type LlmRouter = (
   models: Readonly<Record<string, BaseLlm>>,
-  request: ModelRequest,
+  request: LlmRequest,
   errorContext?: RouteErrors,
 ) => Promise<string | undefined> | string | undefined;
 
@@ -92,7 +92,7 @@ export class RoutedLlm extends BaseLlm {
 
   /** @throws ModelError of the last model, where the router names no other. */
   override async *generateContentAsync(
-    llmRequest: ModelRequest,
+    llmRequest: LlmRequest,
     stream?: boolean,
     abortSignal?: AbortSignal,
   ): AsyncGenerator<LlmResponse, void> {
@@ -129,11 +129,11 @@ export class RoutedLlm extends BaseLlm {
   }
 
   /** A name that a callback has written stays. */
-  #nameFor({ model: asked }: ModelRequest, { model }: BaseLlm): string {
+  #nameFor({ model: asked }: LlmRequest, { model }: BaseLlm): string {
     return asked === undefined || asked === this.model ? model : asked;
   }
 
-  async #route(request: ModelRequest, errors: RouteErrors | undefined): Promise<string | undefined> {
+  async #route(request: LlmRequest, errors: RouteErrors | undefined): Promise<string | undefined> {
     try {
       const key: unknown = await (errors === undefined
         ? this.#router(this.#models, request)
