@@ -1,7 +1,13 @@
-/** Severities. Values: `LogLevel` of `@google/adk` 2.0.0. */
-export const LogLevel = { DEBUG: 0, INFO: 1, WARN: 2, ERROR: 3 } as const;
+const LEVELS = { DEBUG: 0, INFO: 1, WARN: 2, ERROR: 3 } as const;
 
-export type LogLevel = (typeof LogLevel)[keyof typeof LogLevel];
+/** Severities by name, and their names by number. Values: the enum `LogLevel` of `@google/adk` 2.0.0. */
+export const LogLevel: typeof LEVELS &
+  Readonly<Record<LogLevel, string>> & { readonly [level: number]: string } = {
+  ...LEVELS,
+  ...{ 0: 'DEBUG', 1: 'INFO', 2: 'WARN', 3: 'ERROR' },
+};
+
+export type LogLevel = (typeof LEVELS)[keyof typeof LEVELS];
 
 /** Gets what runners tell. Methods: `Logger` of `@google/adk` 2.0.0. */
 export interface Logger {

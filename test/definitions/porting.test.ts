@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import * as adk from '@google/adk';
 import { expect, test } from 'vitest';
+import { LogLevel } from '../../src/index.ts';
 
 const PROGRAMS = ['weather', 'orders', 'echo-model', 'own-model', 'shelves', 'refunds', 'editors'];
 
@@ -44,6 +46,13 @@ test('the ported programs run [types.adk]', async () => {
     partial.push(said.partial);
   }
   expect(partial).toEqual([true, undefined]);
+});
+
+test('a level of the log has its number and its name, as in the enum of ADK [types.adk]', () => {
+  expect(LogLevel).toEqual({ ...adk.LogLevel });
+  expect(LogLevel[1]).toBe('INFO');
+  const level: LogLevel = LogLevel.WARN;
+  expect(LogLevel[level].toLowerCase()).toBe('warn');
 });
 
 /** Linters sort and break imports by what stands in them. */

@@ -105,6 +105,9 @@ expectTypeOf<ours.State['hasDelta']>().toEqualTypeOf<adk.State['hasDelta']>();
 expectTypeOf<ours.State['toRecord']>().toEqualTypeOf<adk.State['toRecord']>();
 expectTypeOf<adk.State['update']>().toExtend<ours.State['update']>();
 
+expectTypeOf<(typeof ours.LogLevel)[number]>().toEqualTypeOf<(typeof adk.LogLevel)[number]>();
+expectTypeOf<Parameters<ours.Logger['log']>[0]>().toEqualTypeOf<0 | 1 | 2 | 3>();
+
 // Events: ADK's are ours, and ours are read by ADK's functions.
 expectTypeOf<adk.Event>().toExtend<ours.Event>();
 expectTypeOf<adk.EventActions>().toExtend<ours.EventActions>();
