@@ -47,7 +47,7 @@ export const ABSENT_MEMBERS = new Map<
   [
     Gemini,
     [
-      '`Gemini`: apiBackend apiClient getHttpOptions getLiveHttpOptions liveApiClient liveApiVersion useInteractionsApi',
+      '`Gemini`: apiBackend getHttpOptions getLiveHttpOptions liveApiClient liveApiVersion useInteractionsApi',
     ],
   ],
   [MCPSessionManager, ['`MCPSessionManager`: closeSession createSession getActiveSessions']],

@@ -170,7 +170,7 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
-    how: '`connect` is never called; no Interactions API, no `apiClient`; failures have classes, which say whether they are tried again.',
+    how: '`connect` is never called, and throws unless a class has its own; no Interactions API; failures have classes, which say whether they are tried again.',
     names: 'BaseLlm BaseLlmConnection Gemini GeminiParams LlmResponse',
   },
   {

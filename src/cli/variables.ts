@@ -193,6 +193,10 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
         readBy: '@google/genai',
       },
       GOOGLE_VERTEX_BASE_URL: { meaning: 'Another address of Vertex AI.' },
+      ADK_DISABLE_GEMINI_MODEL_ID_CHECK: {
+        meaning:
+          '`true` or `1`: Google Maps, Enterprise Web Search and Vertex AI Search are offered to models with other names than `gemini-…`, too.',
+      },
       GOOGLE_GENAI_API_VERSION: { meaning: 'For example `v1beta`.', readBy: '@google/genai' },
     },
   },

@@ -2,6 +2,7 @@ import type { Blob, Content, FunctionDeclaration } from '@google/genai';
 import { shortDigest } from '../protocol/identity.ts';
 import type { ModelRequest } from './llm-request.ts';
 import type { LlmResponse } from './llm-response.ts';
+import { ModelError } from './model-errors.ts';
 
 /**
  * An open connection to a live model. Declared so that model classes of ADK programs compile, whose `connect` returns one;
@@ -32,7 +33,7 @@ const BASE_LLM = Symbol.for('google.adk.baseModel');
  * A model that agents can call. Extend it to bring your own; errors should be {@link ModelError}s, because only
  * these tell which failures are worth another attempt.
  *
- * Semantics: `BaseLlm` of `@google/adk` 2.0.0, where `connect` (live audio and video) is required.
+ * Semantics: `BaseLlm` of `@google/adk` 2.0.0.
  *
  * @example
  * class Echo extends BaseLlm {
@@ -95,8 +96,17 @@ export abstract class BaseLlm {
    */
   assertTakes?(defined: DefinedRequest): void;
 
-  /** Live audio and video. Never called: classes of ADK programs have it. */
-  connect?(llmRequest: ModelRequest): Promise<BaseLlmConnection>;
+  /**
+   * Live audio and video. Never called: classes of ADK programs have it.
+   *
+   * @throws ModelError unless the class has its own.
+   */
+  async connect(_llmRequest: ModelRequest): Promise<BaseLlmConnection> {
+    throw new ModelError({
+      kind: 'bad_request',
+      message: `The model ${JSON.stringify(this.model)} opens no live connection: ask it by generateContentAsync.`,
+    });
+  }
 
   /**
    * Makes the request end with a `user` content, which models ask for. Texts: `@google/adk` 2.0.0.

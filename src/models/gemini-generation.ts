@@ -1,3 +1,4 @@
+import { variable } from '../environment.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import type { BaseLlm } from './base-llm.ts';
 
@@ -21,6 +22,12 @@ export function takesSchemaWithTools(model: BaseLlm): boolean {
 /** Semantics: those of `@google/adk` 2.0.0. */
 export function isGeminiModel(model: string): boolean {
   return nameIn(model).startsWith('gemini-');
+}
+
+/** Whether a model may be one of Gemini: any may that has another name, if the variable of `@google/adk` 2.0.0 says so. */
+export function mayBeGemini(model: string): boolean {
+  const isUnchecked = variable('ADK_DISABLE_GEMINI_MODEL_ID_CHECK') ?? '';
+  return isGeminiModel(model) || ['true', '1'].includes(isUnchecked.toLowerCase());
 }
 
 export function isGemini1Model(model: string): boolean {

@@ -1,6 +1,6 @@
 import * as adk from '@google/adk';
 import type { Tool } from '@google/genai';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TransferToTool, transferToAgentTool } from '../../src/agents/agent-transfer.ts';
 import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
@@ -339,9 +339,15 @@ async function processed(
 }
 
 describe('tools of Gemini itself [builtin.gemini]', () => {
-  test.each(OF_ADK.map(([ours, theirs]) => [theirs.name, ours, theirs] as const))(
-    '%s makes of every model what ADK makes of it',
-    async (_, ours, theirs) => {
+  test.each(
+    OF_ADK.flatMap(([ours, theirs]) =>
+      ['', 'True'].map((unchecked) => [theirs.name, unchecked, ours, theirs] as const),
+    ),
+  )(
+    '%s makes of every model what ADK makes of it, with ADK_DISABLE_GEMINI_MODEL_ID_CHECK=%s',
+    async (_, unchecked, ours, theirs) => {
+      vi.stubEnv('ADK_DISABLE_GEMINI_MODEL_ID_CHECK', unchecked);
+      onTestFinished(() => void vi.unstubAllEnvs());
       for (const model of MODELS) {
         for (const present of [[], [{ codeExecution: {} }]]) {
           expect(

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { inspect, promisify } from 'node:util';
-import type { Part } from '@google/genai';
+import { GoogleGenAI, type Part } from '@google/genai';
 import { afterEach, expect, test, vi } from 'vitest';
 import { Gemini, type GeminiParams } from '../../src/models/gemini.ts';
+import { ModelError } from '../../src/models/model-errors.ts';
 import { DefinitionError } from '../../src/schema/definition-error.ts';
 import { blocked, call, calls, reply, stopped, text } from '../../src/testing/gemini-reply.ts';
 import { startMockGemini } from '../../src/testing/mock-gemini.ts';
@@ -285,6 +286,33 @@ test('works with a fetch of the user', async () => {
   await ask(model);
 
   expect(seen).toEqual([expect.stringContaining(gemini.url)]);
+});
+
+test('asks the client that a subclass or a spy brings [types.adk]', async () => {
+  await using gemini = await startMockGemini({ script: () => text('ok'), apiKey: 'brought' });
+  onlyEnvironment({});
+  const client = new GoogleGenAI({ apiKey: 'brought', httpOptions: { baseUrl: gemini.url } });
+  class Brought extends Gemini {
+    override get apiClient() {
+      return client;
+    }
+  }
+  const spied = new Gemini();
+  expect(() => spied.apiClient).toThrow(ModelError);
+  vi.spyOn(spied, 'apiClient', 'get').mockReturnValue(client);
+
+  for (const model of [new Brought(), spied]) {
+    for (const stream of [false, true]) {
+      const responses = await ask(model, request(), { stream });
+      expect(responses.at(-1)?.content?.parts).toEqual([{ text: 'ok' }]);
+    }
+  }
+});
+
+test('opens no live connection [types.adk]', async () => {
+  await expect(new Gemini().connect(request())).rejects.toThrow(
+    'The model "gemini-2.5-flash" opens no live connection: ask it by generateContentAsync.',
+  );
 });
 
 test('waits for slow models: the limits of Node for headers and body are off', async () => {

@@ -3,6 +3,7 @@ import {
   isGemini1Model,
   isGemini2OrAbove,
   isGeminiModel,
+  mayBeGemini,
   unfitModel,
 } from '../../models/gemini-generation.ts';
 import { isRecord } from '../../protocol/json.ts';
@@ -109,7 +110,7 @@ export class GoogleMapsGroundingTool extends NativeTool {
     if (isGemini1Model(model)) {
       throw unfitModel(this.name, 'Google Maps grounding tool cannot be used with Gemini 1.x models.');
     }
-    if (!isGeminiModel(model)) {
+    if (!mayBeGemini(model)) {
       throw unfitModel(this.name, `Google maps tool is not supported for model ${model}`);
     }
     this.addTo(llmRequest, { googleMaps: {} });
@@ -172,7 +173,7 @@ export class EnterpriseWebSearchTool extends NativeTool {
   override async processLlmRequest({ llmRequest }: ToolProcessLlmRequest): Promise<void> {
     const { model } = llmRequest;
     if (!model) return;
-    if (!isGeminiModel(model)) {
+    if (!mayBeGemini(model)) {
       throw unfitModel(this.name, `Enterprise Web Search tool is not supported for model ${model}`);
     }
     if (isGemini1Model(model) && this.hasOtherTools(llmRequest)) {

@@ -1,4 +1,4 @@
-import { isGemini1Model, isGeminiModel, unfitModel } from '../../models/gemini-generation.ts';
+import { isGemini1Model, mayBeGemini, unfitModel } from '../../models/gemini-generation.ts';
 import { defined } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
@@ -112,7 +112,7 @@ export class VertexAiSearchTool extends NativeTool {
   override async processLlmRequest({ toolContext, llmRequest }: ToolProcessLlmRequest): Promise<void> {
     const { model } = llmRequest;
     if (!model) return;
-    if (!isGeminiModel(model)) {
+    if (!mayBeGemini(model)) {
       throw unfitModel(this.name, `Vertex AI search tool is not supported for model ${model}`);
     }
     if (isGemini1Model(model) && this.hasOtherTools(llmRequest) && !this.bypassMultiToolsLimit) {
