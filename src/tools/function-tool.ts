@@ -21,7 +21,7 @@ import { jsonResult, responseSchema } from './function-response.ts';
 import type { JobOptions } from './job-options.ts';
 import { isMediaResult } from './media.ts';
 import { ChunkRefused, type ChunkStream, isChunkStream, streamedResult } from './streamed-result.ts';
-import { InvalidArgumentsError, InvalidResultError, ToolExecutionError } from './tool-error.ts';
+import { InvalidArgumentsError, InvalidResultError, ToolError, ToolExecutionError } from './tool-error.ts';
 import { keptFromRunning, questionOf } from './tool-gate.ts';
 import { assertToolName } from './tool-name.ts';
 import type { ToolCancel, ToolInputParameters, ToolOptions, ToolOutputSchema } from './tool-types.ts';
@@ -69,7 +69,7 @@ export class FunctionTool<
     const name = nameOf(kind, options, execute);
     const owner = toolOwner(kind, name);
     assertKnownFields(owner, options, FIELDS);
-    if (typeof execute !== 'function') {
+    if (execute !== undefined && typeof execute !== 'function') {
       throw new DefinitionError({
         owner,
         field: 'execute',
@@ -86,7 +86,7 @@ export class FunctionTool<
       name,
       ...(endsJobs && cancel !== undefined ? { cancel: cancel as NonNullable<JobOptions['cancel']> } : {}),
     });
-    this.#execute = execute as Execute;
+    this.#execute = (execute as Execute | undefined) ?? notExecuted;
     this.#cancel = endsJobs ? undefined : (cancel as ToolCancel<false> | undefined);
     this.#maxChunks = read.count('maxChunks', 10_000);
     if (parameters !== undefined) {
@@ -216,6 +216,11 @@ export class FunctionTool<
       throw new ToolExecutionError(`Error in tool '${this.name}': ${thrownMessage(thrown)}`, thrown);
     }
   }
+}
+
+/** Programs of ADK declare tools that nothing runs: the model is told so by a call. */
+function notExecuted(): never {
+  throw new ToolError('execute: expected a function that runs the call, got undefined', { retryable: false });
 }
 
 /** Whether `value` is a {@link FunctionTool}, of this or of another copy of the package. */

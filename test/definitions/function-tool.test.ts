@@ -230,6 +230,15 @@ describe('results [tool.output]', () => {
 
 describe('refuses, naming the field [define.refuse]', () => {
   const good = { name: 'pay', description: 'Pays.', execute: () => 1 };
+  test('without execute is declared, as on ADK, and a call says what is missing', async () => {
+    const declaredOnly = new FunctionTool({ name: 'pay', description: '' } as never);
+    expect(declaredOnly._getDeclaration().name).toBe('pay');
+    await expect(run(declaredOnly)).rejects.toMatchObject({
+      message: "Error in tool 'pay': execute: expected a function that runs the call, got undefined",
+      retryable: false,
+    });
+  });
+
   test.each<[string, object, string]>([
     ['no options', undefined as never, 'FunctionTool: expected an object, got undefined'],
     ['a list', [] as never, 'FunctionTool: expected an object, got array'],
@@ -277,8 +286,8 @@ describe('refuses, naming the field [define.refuse]', () => {
     ],
     [
       'no function',
-      { name: 'pay', description: '' },
-      'FunctionTool "pay": execute: expected a function, got undefined',
+      { name: 'pay', description: '', execute: 'pay' },
+      'FunctionTool "pay": execute: expected a function, got string',
     ],
     [
       'no flag',
