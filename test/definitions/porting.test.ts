@@ -48,6 +48,16 @@ test('the ported programs run [types.adk]', async () => {
   expect(partial).toEqual([true, undefined]);
 });
 
+test('the entry points of ADK are entry points here, with all exports [types.adk]', async () => {
+  const exportsOf = async (path: string): Promise<Record<string, unknown>> =>
+    JSON.parse(await readFile(new URL(`../../${path}package.json`, import.meta.url), 'utf8')).exports;
+  const theirs = Object.keys(await exportsOf('node_modules/@google/adk/'));
+  const ours = await exportsOf('');
+  for (const path of theirs.filter((each) => /^\.\/(?!dist|package)/.test(each))) {
+    expect(ours[path], path).toEqual(ours['.']);
+  }
+});
+
 test('a level of the log has its number and its name, as in the enum of ADK [types.adk]', () => {
   expect(LogLevel).toEqual({ ...adk.LogLevel });
   expect(LogLevel[1]).toBe('INFO');

@@ -14,8 +14,10 @@ const CONSUMER = `import { FunctionTool, LlmAgent, tool, type ToolContext } from
 import { HoldfastClient, MessageRejected, type TurnResult } from 'holdfast/client';
 import { type MockGemini, startMockGemini, text } from 'holdfast/testing';
 import { createWorker, type WorkerOptions } from 'holdfast/worker';
+import { MCPToolset } from 'holdfast/tools/mcp';
 import { z } from 'zod';
 
+new MCPToolset({ type: 'StreamableHTTPConnectionParams', url: 'https://example.com' }).name.trim();
 const look = tool({
   name: 'look',
   description: 'looks',
