@@ -467,6 +467,7 @@ export type { InputAnswer, InputRequest } from './tools/input-request.ts';
 export {
   type AgentView,
   InvocationContext,
+  type InvocationContextParams,
   type Perspective,
   type SessionView,
   type ToolCallRecord,

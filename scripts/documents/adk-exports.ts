@@ -106,8 +106,8 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
-    how: 'Made anew in each activity from the store. `artifactService` and `memoryService` are there, with what they save counted once; no `sessionService`: sessions are written by `state` and events.',
-    names: 'Context ReadonlyContext InvocationContext',
+    how: 'Made anew in each activity from the store, or by hand in a test of a tool. `artifactService` and `memoryService` are there, with what they save counted once; no `sessionService`: sessions are written by `state` and events.',
+    names: 'Context ReadonlyContext InvocationContext InvocationContextParams',
   },
   {
     kind: 'ours',
@@ -295,7 +295,7 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   {
     kind: 'never',
     why: 'Parts of ADK’s own machinery.',
-    names: `AsyncQueue FeatureConfig FeatureName FeatureStage GoogleLLMVariant InvocationContextParams LlmAgentSchema
+    names: `AsyncQueue FeatureConfig FeatureName FeatureStage GoogleLLMVariant LlmAgentSchema
       SchemaLike Task TaskExecutable functionsExportedForTestingOnly geminiInitParams getClientLabels getFeatureConfig
       isFeatureEnabled isGemini2OrAbove overrideFeatureEnabled registerFeature requireAgent runWithClientLabel version
       withTemporaryFeatureOverride zodObjectToSchema`,

@@ -289,7 +289,7 @@ function assertRunnable(owner: string, agent: BaseAgent): void {
 function notRunHere(name: string): Error {
   return new Error(
     `agent "${name}" is not run by hand: only the runAsyncImpl of an agent above it runs it, with the context that it was ` +
-      'given; start turns with Runner or HoldfastClient',
+      'given; start turns with Runner or HoldfastClient, in tests by createTestEnvironment',
   );
 }
 

@@ -2,6 +2,8 @@ import { createEventActions, type EventActions, type ToolConfirmation } from '..
 import { defined } from '../protocol/json.ts';
 import { type ContextInit, InvocationContext, isInvocationContext } from './invocation-context.ts';
 import { stateWith } from './readonly-context.ts';
+import { State } from './state.ts';
+import { stateSchemaOf } from './state-schema.ts';
 import { ToolError } from './tool-error.ts';
 
 /** Arguments of an ADK program that makes a context. Fields: those of `@google/adk` 2.0.0. */
@@ -19,20 +21,30 @@ export function initFrom({
   eventActions,
   functionCallId,
   toolConfirmation,
-}: ContextParams) {
+}: ContextParams): ContextInit {
   if (!isInvocationContext(invocationContext)) {
-    throw new TypeError('new Context: invocationContext must be the InvocationContext that Holdfast made');
+    throw new TypeError('new Context: invocationContext must be an InvocationContext, or have a session');
   }
   const { call, eventActions: written, ...init } = InvocationContext.initOf(invocationContext);
-  const isOfCall = call !== undefined && call.callId === functionCallId;
+  const current =
+    functionCallId !== undefined && init.handMade !== undefined
+      ? init.handMade.callOf(functionCallId)
+      : call?.callId === functionCallId
+        ? call
+        : undefined;
   return {
     ...init,
     state: stateWith(init.state, written === eventActions ? undefined : written),
     eventActions: eventActions ?? createEventActions(),
     invocation: invocationContext,
-    ...(isOfCall ? { call } : {}),
-    ...defined({ toolConfirmation }),
-  } satisfies ContextInit;
+    ...defined({ call: current, toolConfirmation }),
+  };
+}
+
+/** The state of a context. Other contexts read what was there, but that of a session that was made by hand. */
+export function stateOf({ state, agent, handMade }: ContextInit, delta: EventActions['stateDelta']): State {
+  const schema = stateSchemaOf(agent);
+  return handMade === undefined ? State.over(state, delta, schema) : new State(state, delta, schema);
 }
 
 /** Something was asked of a context that only the context of a tool call has. */

@@ -19,14 +19,13 @@ import { toJsonValue } from '../schema/json-value.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
 import { CallJob, type ContextJob, NoJobError } from './call-job.ts';
 import { type Asked, assertCredentialKey, CallQuestions, withoutSecrets } from './call-questions.ts';
-import { type ContextParams, type ContextTask, initFrom, NoCallError } from './context-params.ts';
+import { type ContextParams, type ContextTask, initFrom, NoCallError, stateOf } from './context-params.ts';
 import { type ContextServices, serviceOf } from './context-services.ts';
 import { onceResult } from './function-response.ts';
 import { type InputAnswer, type InputRequest, nextInput, shortHint } from './input-request.ts';
 import type { CallInit, ContextInit } from './invocation-context.ts';
 import { ReadonlyContext } from './readonly-context.ts';
-import { State } from './state.ts';
-import { stateSchemaOf } from './state-schema.ts';
+import type { State } from './state.ts';
 
 const LONGEST_ONCE_KEY = 200;
 const QUESTIONS = Symbol.for('holdfast.callQuestions');
@@ -64,7 +63,7 @@ export class Context extends ReadonlyContext {
     super(init);
     this.eventActions = init.eventActions ?? createEventActions();
     this.abortSignal = init.abortSignal ?? new AbortController().signal;
-    this.#state = new State(init.state, this.eventActions.stateDelta, stateSchemaOf(init.agent));
+    this.#state = stateOf(init, this.eventActions.stateDelta);
     this.#services = init;
     this.#call = init.call;
     this.#questions = init.call?.questions ?? new CallQuestions();
@@ -387,7 +386,8 @@ export class Context extends ReadonlyContext {
 
 /** Questions of the run that the context belongs to. */
 export function questionsOf(context: Context): CallQuestions {
-  return context[QUESTIONS];
+  // Tests bring objects of their own in place of a context.
+  return context[QUESTIONS] ?? new CallQuestions();
 }
 
 /**

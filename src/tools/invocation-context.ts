@@ -1,9 +1,12 @@
-import type { SessionArtifactService } from '../artifacts/base-artifact-service.ts';
+import type { BaseArtifactService, SessionArtifactService } from '../artifacts/base-artifact-service.ts';
 import { sessionArtifacts } from '../artifacts/context-artifacts.ts';
+import { ServiceArtifacts } from '../artifacts/service-artifacts.ts';
 import type { Content } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import type { EventActions, ToolConfirmation } from '../events/event-actions.ts';
 import type { BaseMemoryService } from '../memory/base-memory-service.ts';
+import { ServiceMemory } from '../memory/user-memory.ts';
+import { defined } from '../protocol/json.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
 import type { CallQuestions } from './call-questions.ts';
@@ -178,6 +181,37 @@ export interface ContextInit extends ContextServices {
   stepOnce?: OnceRecords;
   /** Shared by the contexts of one step; made of this by default. */
   invocation?: InvocationContext;
+  /** Of an invocation that no turn runs. */
+  handMade?: HandMade;
+}
+
+/** An invocation that was made by hand, to test a tool or a callback. It is in memory, and nothing of it is stored. */
+interface HandMade {
+  /** Its state gets what contexts write, as in ADK. */
+  session: SessionView;
+  /** The call of an id: every context of it has the same results of `once`. */
+  callOf(callId: string): CallInit;
+}
+
+/** An invocation that is made by hand. Fields: `InvocationContextParams` of `@google/adk` 2.0.0. */
+export interface InvocationContextParams {
+  invocationId: string;
+  session: SessionView;
+  agent?: ContextAgent;
+  userContent?: Content;
+  branch?: string;
+  runConfig?: TurnRunConfig;
+  abortSignal?: AbortSignal;
+  /** @default false */
+  endInvocation?: boolean;
+  /** For artifacts of contexts, such as an `InMemoryArtifactService`. */
+  artifactService?: Pick<BaseArtifactService, 'saveArtifact' | 'loadArtifact' | 'listArtifactKeys'>;
+  /** For searches of contexts, such as an `InMemoryMemoryService`. */
+  memoryService?: BaseMemoryService;
+  /** Taken and never read, as the next two. */
+  sessionService?: unknown;
+  credentialService?: unknown;
+  pluginManager?: unknown;
 }
 
 /** The transcript was asked for in a tool that doesn't say that it needs it. */
@@ -205,10 +239,12 @@ export class InvocationContext {
 
   declare readonly [INIT]: ContextInit;
 
-  constructor(init: ContextInit) {
-    this.#init = init;
+  /** @param init by hand, for a test of a tool or a callback: the params of ADK. */
+  constructor(init: ContextInit | InvocationContextParams) {
+    this.#init = 'session' in init ? initByHand(init) : init;
+    if ('session' in init) this.endInvocation = init.endInvocation ?? false;
     // Not private: processors and plugins may come from another copy of the package. Not enumerable: it is nobody's to log.
-    Object.defineProperty(this, INIT, { value: init });
+    Object.defineProperty(this, INIT, { value: this.#init });
   }
 
   get appName(): string {
@@ -268,11 +304,12 @@ export class InvocationContext {
   }
 
   static initOf(context: InvocationContext): ContextInit {
-    return context[INIT];
+    return context[INIT] ?? initByHand(context);
   }
 
   get session(): SessionView {
     const init = this.#init;
+    if (init.handMade !== undefined) return init.handMade.session;
     return {
       id: init.sessionId,
       appName: init.appName,
@@ -291,7 +328,64 @@ export class InvocationContext {
   }
 }
 
-/** Whether `value` is an {@link InvocationContext}, of this or of another copy of the package. */
+/** Whether `value` is an {@link InvocationContext}, of this or of another copy of the package, or what a test has in place of one. */
 export function isInvocationContext(value: unknown): value is InvocationContext {
-  return typeof value === 'object' && value !== null && INIT in value;
+  return typeof value === 'object' && value !== null && (INIT in value || 'session' in value);
+}
+
+const NO_SESSION: SessionView = { id: '', appName: '', userId: '', state: {}, events: [], lastUpdateTime: 0 };
+
+/** Tests bring objects in place of an invocation that lack some of this. */
+function initByHand(given: Partial<InvocationContextParams>): ContextInit {
+  const { session = NO_SESSION, invocationId = '', artifactService, memoryService, agent } = given;
+  const { branch, userContent, runConfig, abortSignal } = given;
+  const { appName, userId, id: sessionId, state = {} } = session;
+  const names = { app: appName, userId, sessionId };
+  const signal = abortSignal ?? new AbortController().signal;
+  const calls = new Map<string, CallInit>();
+  return {
+    ...{ appName, userId, sessionId, invocationId, state, agentName: agent?.name ?? '' },
+    ...defined({ agent, branch, userContent, runConfig, abortSignal }),
+    ...(artifactService && {
+      artifacts: new ServiceArtifacts({
+        service: artifactService as BaseArtifactService,
+        names: async () => names,
+      }),
+    }),
+    ...(memoryService && { memory: new ServiceMemory(memoryService, names, signal, () => undefined) }),
+    transcript: {
+      events: () => session.events,
+      contents: () => onlyInTurns('contents'),
+      toolCalls: () => onlyInTurns('turnToolCalls'),
+    },
+    handMade: {
+      session,
+      callOf(callId) {
+        const call = calls.get(callId) ?? callByHand(callId, `${invocationId}.${callId}`);
+        calls.set(callId, call);
+        return call;
+      },
+    },
+  };
+}
+
+function callByHand(callId: string, callKey: string): CallInit {
+  const once = new Map<string, unknown>();
+  const job = {
+    ...{ id: callKey, until: Number.POSITIVE_INFINITY, longRunning: false },
+    callbackUrl: () => undefined,
+    token: () => undefined,
+    progress: async () => undefined,
+  };
+  const put = async (key: string, value: unknown) => once.set(key, value).get(key);
+  return {
+    ...{ callId, callKey, attempt: 1, job, heartbeat: () => undefined },
+    once: { get: (key) => once.get(key), put },
+  };
+}
+
+function onlyInTurns(member: string): never {
+  throw new ToolError(`${member}: a context made by hand has none; run the agent by createTestEnvironment`, {
+    retryable: false,
+  });
 }

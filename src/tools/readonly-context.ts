@@ -68,7 +68,7 @@ export class ReadonlyContext {
   /** The session's state with the step's changes so far; writing to it throws. */
   get state(): Readonly<State> {
     const { state, eventActions } = this.#init;
-    return new State(stateWith(state, eventActions), Object.freeze({}));
+    return State.over(stateWith(state, eventActions), Object.freeze({}));
   }
 }
 

@@ -37,20 +37,28 @@ export class State {
   /** Keys that start like this last until the invocation ends. */
   static readonly TEMP_PREFIX = 'temp:';
 
-  readonly #value: Readonly<StateRecord>;
+  readonly #value: StateRecord;
   readonly #delta: StateRecord;
   readonly #schema: SchemaLike | undefined;
   readonly #copies = new Map<string, unknown>();
+  #isValueShared = false;
 
   /**
-   * @param value what was there; never changed.
+   * @param value what was there; it gets what is written, too, as in ADK.
    * @param delta gets what is written; frozen makes the state read-only.
    * @param schema of an object: writes of other keys, and of values that don't fit, are refused.
    */
-  constructor(value: Readonly<StateRecord> = {}, delta: StateRecord = {}, schema?: SchemaLike) {
+  constructor(value: StateRecord = {}, delta: StateRecord = {}, schema?: SchemaLike) {
     this.#value = value;
     this.#delta = delta;
     this.#schema = schema;
+  }
+
+  /** A state over a value that others read: it is never changed. */
+  static over(value: Readonly<StateRecord>, delta: StateRecord, schema?: SchemaLike): State {
+    const state = new State(value, delta, schema);
+    state.#isValueShared = true;
+    return state;
   }
 
   get<T>(key: string, defaultValue?: T): T | undefined {
@@ -75,13 +83,15 @@ export class State {
     if (isReservedKey(key)) throw new ReservedStateKey(key);
     checkStateWrites(this.#schema, { [key]: value });
     assertJson(key, value);
-    // An assignment to `__proto__` would set the prototype.
-    Object.defineProperty(this.#delta, key, {
-      value: value ?? null,
-      configurable: true,
-      enumerable: true,
-      writable: true,
-    });
+    for (const record of this.#isValueShared ? [this.#delta] : [this.#delta, this.#value]) {
+      // An assignment to `__proto__` would set the prototype.
+      Object.defineProperty(record, key, {
+        value: value ?? null,
+        configurable: true,
+        enumerable: true,
+        writable: true,
+      });
+    }
   }
 
   has(key: string): boolean {

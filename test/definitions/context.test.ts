@@ -214,9 +214,9 @@ describe('of an invocation context, as in ADK programs [tool.context]', () => {
     expect(new ReadonlyContext(invocationContext).invocationContext.endInvocation).toBe(true);
   });
 
-  test("anything but Holdfast's is refused", () => {
+  test('anything but an invocation is refused', () => {
     expect(() => new Context({ invocationContext: {} as never })).toThrow(
-      'invocationContext must be the InvocationContext that Holdfast made',
+      'invocationContext must be an InvocationContext, or have a session',
     );
   });
 });

@@ -27,6 +27,19 @@ describe('State [turn.state]', () => {
     expect(state.get('cart')).toEqual(['a', 'b']);
   });
 
+  test('what was there gets what is written, as on ADK, unless others read it', () => {
+    const [value, delta] = [{ a: 1 }, {}];
+    new State(value, delta).update({ a: 2, b: null });
+    expect([value, delta]).toEqual([
+      { a: 2, b: null },
+      { a: 2, b: null },
+    ]);
+    const shared = Object.freeze({ a: 1 });
+    const over = State.over(shared, {});
+    over.set('a', 2);
+    expect([over.get('a'), shared]).toEqual([2, { a: 1 }]);
+  });
+
   test('names of Object.prototype are ordinary keys', () => {
     const delta: Record<string, unknown> = {};
     const state = new State({}, delta);

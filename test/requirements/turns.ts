@@ -127,6 +127,10 @@ export const TURNS: Rows = {
   // Definitions
   'define.refuse': ['holdfast', 'A wrong definition throws when it is made, naming the field.'],
   'types.adk': ['adk-js', 'An ADK program is ported by changing the import.'],
+  'types.handMade': [
+    'adk-js',
+    'A test of a tool, a toolset, a callback or a compactor makes its contexts by hand, in memory.',
+  ],
   'agent.model': [
     'adk-js: canonicalModel',
     'A sub-agent without a model has that of the nearest LlmAgent above; an agent without any is refused by its name.',
