@@ -41,7 +41,7 @@ export class InMemoryArtifactService implements BaseArtifactService {
     const versions = names.get(filename) ?? [];
     names.set(filename, versions);
     const version = versions.length;
-    const mimeType = inlineData?.mimeType ?? fileData?.mimeType;
+    const mimeType = inlineData?.mimeType ?? (text === undefined ? fileData?.mimeType : undefined);
     versions.push({
       part: structuredClone(artifact),
       about: { version, ...defined({ mimeType, customMetadata: structuredClone(customMetadata) }) },

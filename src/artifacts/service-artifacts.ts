@@ -84,7 +84,7 @@ export class ServiceArtifacts implements AttemptArtifacts {
       0;
     const { fileData, inlineData, text } = part;
     const trusted = trustIn(part.partMetadata);
-    if (fileData !== undefined) {
+    if (fileData !== undefined && inlineData === undefined && text === undefined) {
       return { version, ...defined({ fileUri: fileData.fileUri, mimeType: fileData.mimeType, trusted }) };
     }
     const whole =

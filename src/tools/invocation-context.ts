@@ -352,7 +352,10 @@ function initByHand(given: Partial<InvocationContextParams>): ContextInit {
         names: async () => names,
       }),
     }),
-    ...(memoryService && { memory: new ServiceMemory(memoryService, names, signal, () => undefined) }),
+    ...(memoryService && {
+      memory: new ServiceMemory(memoryService, names, signal, () => undefined),
+      memoryService,
+    }),
     transcript: {
       events: () => session.events,
       contents: () => onlyInTurns('contents'),

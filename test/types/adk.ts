@@ -105,6 +105,7 @@ expectTypeOf<ours.State['hasDelta']>().toEqualTypeOf<adk.State['hasDelta']>();
 expectTypeOf<ours.State['toRecord']>().toEqualTypeOf<adk.State['toRecord']>();
 expectTypeOf<adk.State['update']>().toExtend<ours.State['update']>();
 
+expectTypeOf<undefined>().not.toExtend<ours.BaseLlm['connect']>();
 expectTypeOf<(typeof ours.LogLevel)[number]>().toEqualTypeOf<(typeof adk.LogLevel)[number]>();
 expectTypeOf<Parameters<ours.Logger['log']>[0]>().toEqualTypeOf<0 | 1 | 2 | 3>();
 

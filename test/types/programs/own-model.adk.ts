@@ -39,24 +39,6 @@ export class Parrot extends BaseLlm {
 
 LLMRegistry.register(Parrot);
 
-/** A model around another. */
-export class Cage extends BaseLlm {
-  readonly inner: BaseLlm;
-
-  constructor(inner: BaseLlm) {
-    super({ model: inner.model });
-    this.inner = inner;
-  }
-
-  override generateContentAsync(llmRequest: LlmRequest, stream?: boolean): AsyncGenerator<LlmResponse, void> {
-    return this.inner.generateContentAsync(llmRequest, stream);
-  }
-
-  override async connect(llmRequest: LlmRequest): Promise<BaseLlmConnection> {
-    return await this.inner.connect(llmRequest);
-  }
-}
-
 export const request: LlmRequest = { model: 'parrot-1', contents: [], toolsDict: {}, liveConnectConfig: {} };
 
 function hasTool(llmRequest: LlmRequest, name: string): boolean {
