@@ -364,7 +364,7 @@ function initByHand(given: Partial<InvocationContextParams>): ContextInit {
     handMade: {
       session,
       callOf(callId) {
-        const call = calls.get(callId) ?? callByHand(callId, `${invocationId}.${callId}`);
+        const call = calls.get(callId) ?? callByHand(sessionId, callId, `${invocationId}.${callId}`);
         calls.set(callId, call);
         return call;
       },
@@ -372,7 +372,7 @@ function initByHand(given: Partial<InvocationContextParams>): ContextInit {
   };
 }
 
-function callByHand(callId: string, callKey: string): CallInit {
+function callByHand(session: string, callId: string, callKey: string): CallInit {
   const once = new Map<string, unknown>();
   const job = {
     ...{ id: callKey, until: Number.POSITIVE_INFINITY, longRunning: false },
@@ -382,7 +382,7 @@ function callByHand(callId: string, callKey: string): CallInit {
   };
   const put = async (key: string, value: unknown) => once.set(key, value).get(key);
   return {
-    ...{ callId, callKey, attempt: 1, job, heartbeat: () => undefined },
+    ...{ callId, callKey, session, attempt: 1, job, heartbeat: () => undefined },
     once: { get: (key) => once.get(key), put },
   };
 }

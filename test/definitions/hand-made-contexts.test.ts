@@ -193,7 +193,11 @@ describe('contexts that are made by hand [types.handMade]', () => {
     expect(await first?.once('id', () => 1)).toBe(1);
     expect(await again?.once('id', () => 2)).toBe(1);
     expect(await other?.once('id', () => 3)).toBe(3);
-    expect([first?.idempotencyKey, first?.attempt, first?.job.id]).toEqual(['e-1.call-1', 1, 'e-1.call-1']);
+    expect([first?.idempotencyKey, first?.attempt, first?.job.id]).toEqual([
+      's1.e-1.call-1',
+      1,
+      'e-1.call-1',
+    ]);
     expect(invocationContext.endInvocation).toBe(true);
   });
 

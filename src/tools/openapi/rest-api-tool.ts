@@ -308,9 +308,8 @@ export class RestApiTool extends BaseTool {
   }
 
   #failure(error: unknown, secrets: readonly string[]): unknown {
-    if (hasCode(error, 'HOLDFAST_ADDRESS_REFUSED')) {
+    if (hasCode(error, 'HOLDFAST_ADDRESS_REFUSED'))
       return this.#refused(withoutSecretsIn(error.message, secrets));
-    }
     if (!hasCode(error, 'HOLDFAST_FETCH_FAILED')) {
       const isDecided = isToolError(error) && (ANSWERED.has(error.code) || !error.retryable);
       if (isDecided || this.#isRepeatable) return error;
@@ -326,10 +325,8 @@ export class RestApiTool extends BaseTool {
   }
 
   #refused(problem: string): ToolError {
-    return new ToolError(`Error in tool '${this.name}': ${problem}`, {
-      code: 'HOLDFAST_ADDRESS_REFUSED',
-      retryable: false,
-    });
+    const options = { code: 'HOLDFAST_ADDRESS_REFUSED', retryable: false };
+    return new ToolError(`Error in tool '${this.name}': ${problem}`, options);
   }
 
   async #provided(context: Context): Promise<Record<string, string>> {
