@@ -76,7 +76,9 @@ export class ToolRun {
   readonly #dependencies: ActivityDependencies;
   /** Ends the attempt: another one has taken its place. */
   readonly #replaced: (reason: Error) => void;
-  /** Values of `once` that are being recorded. */
+  /** Values of `once` that the call has by now. */
+  readonly #once: Map<string, unknown>;
+  /** Those that are being recorded. */
   readonly #recording = new Set<Promise<unknown>>();
   readonly #cancellation: ToolCancellation;
   readonly #credentials: CallCredentials;
@@ -93,7 +95,8 @@ export class ToolRun {
     this.#replaced = end;
     this.call = call;
     const { input, tool, begun, answers } = call;
-    this.#isPrepared = input.prepared === true || begun.once[PREPARED] === true;
+    this.#once = new Map(Object.entries(begun.once));
+    this.#isPrepared = input.prepared === true || this.#once.get(PREPARED) === true;
     const isAsIs = this.#isPrepared || answers.isEdited;
     this.#before = begun.prepared;
     const planned = plannedArguments(input, begun);
@@ -161,10 +164,11 @@ export class ToolRun {
     return answers.isApproved && tool.gate?.confirmation === undefined;
   }
 
+  /** By what the call has recorded until now: this attempt may have sent what its beginning knew nothing of. */
   get onUnknown(): OnUnknownOutcome {
-    const { tool, begun } = this.call;
+    const { tool } = this.call;
     const { onUnknownOutcome } = tool.durable;
-    if (tool.goesOn(begun.once)) return 'retry';
+    if (tool.goesOn(Object.fromEntries(this.#once))) return 'retry';
     return this.isForOneStart && onUnknownOutcome === 'retry' ? 'fail' : onUnknownOutcome;
   }
 
@@ -308,21 +312,18 @@ export class ToolRun {
 
   #callInit(): CallInit {
     const { input, begun, tool, job } = this.call;
-    const { session, callKey, callId } = input;
-    const once = new Map(Object.entries(begun.once));
+    const { callKey, callId } = input;
     return {
       callId,
       callKey,
       session,
       attempt: begun.attempt,
       once: {
-        get: async (key) => once.get(key) ?? (await this.#askOnce(key)),
+        get: async (key) => this.#once.get(key) ?? (await this.#askOnce(key)),
         put: async (key, value) => {
-          const recording = this.#dependencies.store.turns.recordOnce({ session, callKey, key, value });
+          const recording = this.#recordOnce(key, value);
           this.#recording.add(recording);
-          const first = await recording.finally(() => this.#recording.delete(recording));
-          once.set(key, first);
-          return first;
+          return await recording.finally(() => this.#recording.delete(recording));
         },
       },
       // Temporal shows the details of a pending activity as they are.
@@ -331,6 +332,13 @@ export class ToolRun {
       onCancel: (handler) => this.#cancellation.onCancel(handler),
       ...(job === undefined ? {} : { job: job.init }),
     };
+  }
+
+  async #recordOnce(key: string, value: unknown): Promise<unknown> {
+    const { session, callKey } = this.call.input;
+    const first = await this.#dependencies.store.turns.recordOnce({ session, callKey, key, value });
+    this.#once.set(key, first);
+    return first;
   }
 
   /** Right before an action: an attempt that stood still doesn't do what another one has done, or is to do. */

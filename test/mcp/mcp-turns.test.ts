@@ -220,6 +220,23 @@ describe('tools of an MCP server', () => {
     ]);
   });
 
+  test('are not called again after a person’s answer, where the effect came and its answer got lost [mcp.failures]', async () => {
+    server.served.length = 0;
+    env.gemini.reset([call('book', { day: 'sunday' }), text('Sorry.')]);
+    const names = { app: 'desk', userId: 'ada', sessionId: 's1b' };
+    const handle = await env.send({ ...names, message: 'a table' });
+    const { requestId } = await pending(names);
+    server.losesAnswers = true;
+    try {
+      await env.client.approvals.provideInput({ ...names, requestId }, { response: { people: 2 } });
+      const { calls: made } = await env.turnOf(handle);
+      expect(made[0]?.response).toEqual({ error: expect.stringMatching(/^outcome unknown.*502/) });
+    } finally {
+      server.losesAnswers = false;
+    }
+    expect(server.served).toHaveLength(1);
+  });
+
   test('wait for an approval where their server’s name and the arguments say so, and else don’t [mcp.gate]', async () => {
     server.served.length = 0;
     env.gemini.reset([calls([add(1), add(500)]), text('done')]);

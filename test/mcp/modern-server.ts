@@ -27,6 +27,8 @@ export interface ModernServer extends AsyncDisposable {
   changed(): void;
   /** Answers of the next requests: they are refused with this status. */
   refuses: number[];
+  /** Answers of calls that have had their effect get lost: a proxy answers in their place. */
+  losesAnswers: boolean;
 }
 
 const PNG = Buffer.from(
@@ -40,7 +42,7 @@ export async function startModernServer(port = 0): Promise<ModernServer> {
   const extra = new Map<string, string>();
   const bus = new InMemoryServerEventBus();
   const handler = createMcpHandler(() => serverOf(served, extra), { bus });
-  const state = { requests: 0, refuses: [] as number[] };
+  const state = { requests: 0, refuses: [] as number[], losesAnswers: false };
   const { promise, resolve } = Promise.withResolvers<number>();
   const server = serve(
     {
@@ -50,28 +52,27 @@ export async function startModernServer(port = 0): Promise<ModernServer> {
         state.requests += 1;
         const refusal = state.refuses.shift();
         if (refusal !== undefined) return new Response('not now', { status: refusal });
-        return await handler.fetch(request);
+        const before = served.length;
+        const response = await handler.fetch(request);
+        const isLost = state.losesAnswers && served.length > before;
+        return isLost ? new Response('bad gateway', { status: 502 }) : response;
       },
     },
     (info) => resolve(info.port),
   );
   const at = await promise;
-  return {
+  return Object.assign(state, {
     url: `http://127.0.0.1:${at}/mcp`,
     served,
     extra,
     changed: () => handler.notify.toolsChanged(),
-    get requests() {
-      return state.requests;
-    },
-    refuses: state.refuses,
     async [Symbol.asyncDispose]() {
       if ('closeAllConnections' in server) server.closeAllConnections();
       const { promise: closed, resolve: done } = Promise.withResolvers<void>();
       server.close(() => done());
       await closed;
     },
-  };
+  });
 }
 
 function serverOf(served: McpServed[], extra: ReadonlyMap<string, string>): McpServer {
