@@ -112,7 +112,7 @@ async function settle(job: JobToEnd, outcome: JobOutcome): Promise<ToolCallResul
   const heard =
     hookContext === undefined
       ? { ...outcome, actions: {} }
-      : await spooledOutcome(await outcomeAfterCallbacks(hookContext, outcome, job.current), {
+      : await spooledOutcome(await outcomeAfterCallbacks(job, hookContext, outcome), {
           tool: hookContext.tool,
           callKey,
           artifacts: hookContext.artifacts,
@@ -126,12 +126,13 @@ async function settle(job: JobToEnd, outcome: JobOutcome): Promise<ToolCallResul
 }
 
 async function outcomeAfterCallbacks(
+  { dependencies: { store }, current }: Pick<JobToEnd, 'dependencies' | 'current'>,
   hookContext: JobHookContext,
   outcome: JobOutcome,
-  current: Attempt,
 ): Promise<CallOutcome> {
-  const { tool, callbacks, args, notes, once } = hookContext;
-  const { actions, ...media } = outcomeNotesIn(once, outcome.response);
+  const { tool, callbacks, args, notes, row } = hookContext;
+  // A hook may have given the outcome, and its notes, since the context was opened.
+  const { actions, ...media } = outcomeNotesIn(await store.turns.readOnce(row), outcome.response);
   await hookContext.openCredentials();
   const context = hookContext.toolContext(current.signal, merged(notes.actions, actions));
   const heard = await outcomeByHooks({

@@ -56,7 +56,6 @@ export class JobHookContext {
   /** Those that the call ran with. */
   readonly args: Record<string, unknown>;
   readonly notes: JobNotes;
-  readonly once: Readonly<Record<string, unknown>>;
   readonly #parts: HookContextParts;
 
   private constructor(parts: HookContextParts) {
@@ -66,7 +65,6 @@ export class JobHookContext {
     this.tool = tool;
     this.callbacks = new ToolCallbacks(agent, pluginsOf(dependencies.deployment, row.app));
     this.args = args;
-    this.once = known.once;
     this.notes = notesIn(known.once);
     this.#parts = parts;
   }

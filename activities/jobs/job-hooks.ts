@@ -145,10 +145,12 @@ export async function runCancelHook(
   current: Attempt,
 ): Promise<number | undefined> {
   const { store } = dependencies;
-  const { once, tool, row } = hookContext;
+  const { tool, row } = hookContext;
   const { session, callKey } = row;
   const { cancel } = tool.job;
-  if (cancel === undefined || Object.hasOwn(once, CANCEL_HOOK_DONE)) return undefined;
+  if (cancel === undefined) return undefined;
+  const once = await store.turns.readOnce({ session, callKey });
+  if (Object.hasOwn(once, CANCEL_HOOK_DONE)) return undefined;
   try {
     await askHook(hookContext, 'cancel', cancel, current);
   } catch (error) {

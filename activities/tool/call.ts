@@ -221,16 +221,18 @@ class Call {
 
   async #start({ run }: StateOf<'ready'>): Next<'running' | 'unknown' | 'failed' | 'parked' | 'finished'> {
     const { input, begun, tool, job } = run.call;
+    const { store } = this.#dependencies;
     const runs = agentOfTool(tool);
     if (runs !== undefined && input.ran !== undefined) {
       const call = { ...run.call, runs, ran: input.ran };
-      const { outcome, done } = await resultOfAgent(this.#dependencies.store, call, this.#current);
+      const { outcome, done } = await resultOfAgent(store, call, this.#current);
       this.#prepared = done;
       return finished(tool, outcome);
     }
     const left = await job?.left();
     if (left !== undefined) {
-      return ofJob(tool, await run.jobOutcomes.of(left, notesIn(begun.once).actions));
+      const { actions } = notesIn(await store.turns.readOnce(input));
+      return ofJob(tool, await run.jobOutcomes.of(left, actions));
     }
     const problem = await run.problem();
     if (problem !== undefined) return { is: 'failed', run, thrown: problem, isFinal: true };

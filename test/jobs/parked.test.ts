@@ -246,6 +246,23 @@ test('a job out of time ends with what its tool says, and whoever does it is tol
   expect(told).toEqual([`cancelled ${job.jobId}`]);
 });
 
+test('what the hook of a job out of time has set and saved counts with its outcome [job.timeouts]', async () => {
+  tools.onTimeout = async (_job, context) => {
+    context.state.set('late', true);
+    await context.saveArtifact('part.txt', { text: 'half' });
+    return { partial: true };
+  };
+  const turn = await startJobTurn(environment, 'ends');
+  const { jobId } = await turn.job('parked');
+  await expect.poll(turn.status).toMatchObject({ status: 'waiting_job' });
+  const handle = environment.temporal.workflow.getHandle(turn.workflowId);
+  await handle.executeUpdate(EXPIRE_JOB, { args: [{ v: 1, jobId }] });
+  await turn.result;
+  const events = await environment.store.sessions.readEvents(turn.names);
+  const [{ event } = {}] = events.filter(({ event }) => event.actions.artifactDelta['part.txt'] === 0);
+  expect(event?.actions.stateDelta).toMatchObject({ late: true });
+});
+
 test('a job out of time of a tool that says nothing is an error that names the time [job.timeouts]', async () => {
   const turn = await startJobTurn(environment, 'report');
   const { jobId } = await turn.job('parked');
