@@ -42,7 +42,7 @@ interface HookContextParts {
   agent: LlmAgent;
   tool: BaseTool;
   init: ContextInit;
-  known: KnownCall;
+  known: Pick<KnownCall, 'attempts' | 'once'>;
   args: Record<string, unknown>;
   credentials: CallCredentials;
 }
@@ -88,7 +88,7 @@ export class JobHookContext {
       // Not those of the activity, which a made-up input could name freely.
       store.turns.callArguments({ session, callKey }),
     ]);
-    const known = found ?? { settled: false, attempts: 1, once: {} };
+    const known = found ?? { attempts: 1, once: {} };
     const { names } = peeked;
     const parts = contextParts({ ...peeked, invocationId }, { agent, abortSignal: current.signal });
     const edits = peeked.remembered.toolEdits;

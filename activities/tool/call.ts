@@ -45,10 +45,12 @@ import { spooledOutcome } from './spool-result.ts';
 import type { AskedPerson } from './tool-attempt.ts';
 import {
   describeFailure,
+  endingError,
   hasNotRun,
   isToolTimeout,
   isUnknownOutcome,
   recordedFailure,
+  recordMayHaveRun,
   retryUnlessSpent,
   retryWithoutTool,
   type StartedCall,
@@ -82,7 +84,7 @@ type CallState =
   /** A failure from here on may have had an effect. */
   | { is: 'running'; run: ToolRun }
   /** An attempt may have had its effect: the outcome is unknown. */
-  | { is: 'unknown'; run: ToolRun; reason?: string }
+  | { is: 'unknown'; run: ToolRun; thrown?: unknown }
   | { is: 'failed'; run: ToolRun; thrown: unknown; isFinal: boolean }
   /** People have not let it run. */
   | { is: 'refused'; by: ApprovalRow; tool: BaseTool | undefined }
@@ -121,6 +123,8 @@ class Call {
   readonly #current: Attempt;
   readonly #name = activityInfo().activityType;
   #report: CallReport | undefined;
+  /** Traces of attempts that may have run, where another run could do harm. */
+  #known: Pick<StartedCall, 'unknown' | 'once'> | undefined;
   /** Effects of callbacks when the call was planned: they stay for every end of the call. */
   #prepared: CallActions = {};
   #requests: readonly ApprovalRow[] = [];
@@ -185,6 +189,7 @@ class Call {
     // The store has another decision, from before the workflow was reset.
     this.#requests = begun.kind === 'closed' ? [begun.request] : 'requests' in begun ? begun.requests : [];
     if (begun.kind === 'closed') return { is: 'refused', by: begun.request, tool: own };
+    this.#known = begun;
     this.#prepared = begun.prepared ?? {};
     return { is: 'begun', begun, agent, own };
   }
@@ -214,6 +219,10 @@ class Call {
     await assertPlanned(this.#dependencies, { input, begun, requests }, tool);
     const run = await ToolRun.open(this.#dependencies, this.#current, { input, begun, agent, tool, answers });
     this.#marks = settingsOf(this.#dependencies.deployment, begun.names.app).markUntrusted;
+    // An agent's own calls are checked one by one.
+    const isHarmless =
+      agentOfTool(tool) !== undefined || (tool.durable.idempotent && run.onUnknown === 'retry');
+    if (isHarmless) this.#known = undefined;
     this.#report = run.call.report;
     this.#artifacts = run.call.init.artifacts;
     return { is: 'ready', run };
@@ -241,8 +250,7 @@ class Call {
       const thrown = recordedFailure(begun.lastError ?? 'it has failed');
       return { is: 'failed', run, thrown, isFinal: true };
     }
-    // The agent may have run. Its own calls are checked one by one.
-    const isUnknown = begun.unknown && runs === undefined && run.onUnknown !== 'retry';
+    const isUnknown = this.#known?.unknown === true && run.onUnknown !== 'retry';
     return isUnknown ? { is: 'unknown', run } : { is: 'running', run };
   }
 
@@ -263,6 +271,7 @@ class Call {
   async #fail({ run, thrown, isFinal }: StateOf<'failed'>): Next<'finished' | 'unknown'> {
     const { current, jobOutcomes, before } = run;
     const { tool, job, report, callbacks } = run.call;
+    const ending = endingError(this.#known, thrown);
     if (!isFinal) {
       await run.recorded();
       if (current.signal.aborted) throw current.aborted();
@@ -274,31 +283,39 @@ class Call {
         return finished(tool, await jobOutcomes.outOfTime(job, before));
       }
       report.failed(isLate ? 'timeout' : TOOL_FAILED);
-      if (isUnknownOutcome(thrown) && run.onUnknown !== 'retry')
-        return { is: 'unknown', run, reason: describeFailure(thrown).message };
-      if (!run.isForOneStart) await retryUnlessSpent(this.#dependencies, run.tried, thrown);
+      if (isUnknownOutcome(thrown)) {
+        await recordMayHaveRun(this.#dependencies, this.#input);
+        if (run.onUnknown !== 'retry') return { is: 'unknown', run, thrown };
+      }
+      if (!run.isForOneStart) await retryUnlessSpent(this.#dependencies, run.tried, thrown, ending);
     }
-    const outcome = { response: { error: describeFailure(thrown).message }, failed: true };
+    const outcome = { response: { error: describeFailure(ending).message }, failed: true };
     if (isFinal && job?.isOpen && hasCode(thrown, 'HOLDFAST_NEVER_ANSWERED'))
       return finished(tool, await jobOutcomes.abandoned(job, outcome, before));
     const ended = await job?.end(outcome);
     if (ended !== undefined) return finished(tool, await jobOutcomes.ended(ended, before));
     const time = Math.max(Math.round(run.timeLeft), LEAST_CALLBACK_TIME);
-    return finished(tool, await outcomeOfFailure(callbacks, { call: run.called(), thrown, time, current }));
+    const failed = { call: run.called(), thrown: ending, time, current };
+    return finished(tool, await outcomeOfFailure(callbacks, failed));
   }
 
   async #suspend({ run, asking }: StateOf<'waiting'>): Next<'over' | 'finished'> {
     const { tool, answers } = run.call;
     const n = answers.next;
-    if (n === undefined) return finished(tool, errorOutcome(tooManyRequests(tool)));
+    if (n === undefined) return this.#ended(tool, tooManyRequests(tool));
+    if (this.#known?.unknown) await recordMayHaveRun(this.#dependencies, this.#input);
     const call = { ...run.call, current: this.#current, n };
     try {
       const asks = await suspendCall(this.#dependencies, call, { ...asking, args: run.args });
       return over({ v: PROTOCOL_VERSION, asks });
     } catch (error) {
       if (!(error instanceof JsonValueError || error instanceof Unstorable)) throw error;
-      return finished(tool, errorOutcome(error));
+      return this.#ended(tool, error);
     }
+  }
+
+  #ended(tool: BaseTool | undefined, error: unknown): StateOf<'finished'> {
+    return finished(tool, errorOutcome(endingError(this.#known, error)));
   }
 
   async #settle({ outcome: given, tool }: StateOf<'finished'>): Promise<ToolCallResult> {
@@ -332,12 +349,11 @@ class Call {
   async #refusedHere(error: unknown): Next<'finished'> {
     if (!(error instanceof NotDeployedHere)) throw error;
     if (!isLastRefusal() && !(wasSearched(error) && isLastSearch())) throw error;
-    const { session, answered } = this.#input;
-    if (answered !== undefined) {
-      await recordClaims(this.#dependencies, { session, entries: answered.entries });
-      return finished(undefined, errorOutcome(toolChanged()));
-    }
-    return finished(undefined, errorOutcome(new Error(`${error.message}; it may have run`)));
+    const { session, callKey, answered } = this.#input;
+    this.#known = await this.#dependencies.store.turns.findCall({ session, callKey });
+    if (answered === undefined) return this.#ended(undefined, error);
+    await recordClaims(this.#dependencies, { session, entries: answered.entries });
+    return this.#ended(undefined, toolChanged());
   }
 
   async #notFound(begun: StartedCall, error: unknown): Next<'finished'> {
@@ -347,7 +363,7 @@ class Call {
     if (isAborted) throw this.#current.aborted();
     if (error instanceof NotDeployedHere) return await this.#refusedHere(error);
     await retryWithoutTool(this.#dependencies, tried, error);
-    return finished(undefined, errorOutcome(error));
+    return this.#ended(undefined, error);
   }
 }
 
@@ -377,9 +393,9 @@ async function afterGate(run: ToolRun): Next<'finished' | 'waiting' | 'child'> {
   return kept === undefined ? { is: 'child' } : finished(tool, { response: kept, failed: true, actions: {} });
 }
 
-function afterUnknown({ run, reason }: StateOf<'unknown'>): StateOf<'waiting' | 'failed'> {
+function afterUnknown({ run, thrown }: StateOf<'unknown'>): StateOf<'waiting' | 'failed'> {
   if (run.onUnknown === 'ask') return waiting(run, askOfUnknown(run.call.tool));
-  return { is: 'failed', run, thrown: unknownOutcome(reason), isFinal: true };
+  return { is: 'failed', run, thrown: unknownOutcome(thrown), isFinal: true };
 }
 
 function ofJob(tool: BaseTool, outcome: CallOutcome | ParkedRun): StateOf<'parked' | 'finished'> {

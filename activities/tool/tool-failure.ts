@@ -9,6 +9,7 @@ import { StoreError } from '../../src/store/store-errors.ts';
 import type { BegunCall } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { type ResolvedDurableOptions, resolveDurableOptions } from '../../src/tools/durable-options.ts';
+import { isToolError } from '../../src/tools/tool-error.ts';
 import { isLastRefusal, retryLater, withoutStack } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger, type HoldfastLogger } from '../logging.ts';
@@ -22,11 +23,12 @@ export function toolTimeout(tool: BaseTool): HoldfastError {
 /**
  * An earlier attempt may have had its effect: the outcome is unknown.
  *
- * @param reason the words of the tool that doesn't know it.
+ * @param cause the error of the tool that doesn't know it, or of a later attempt.
  */
-export function unknownOutcome(reason?: string): HoldfastError {
-  const message = 'outcome unknown: this call may have run; check before repeating it';
-  return notOfTheTool('HOLDFAST_UNKNOWN_OUTCOME', reason === undefined ? message : `${message} (${reason})`);
+export function unknownOutcome(cause?: unknown): HoldfastError {
+  const reason = cause === undefined ? '' : ` (${describeFailure(cause).message})`;
+  const message = `outcome unknown: this call may have run; check before repeating it${reason}`;
+  return withoutStack(new HoldfastError('HOLDFAST_UNKNOWN_OUTCOME', message, { cause }));
 }
 
 /** The arguments that would run differ from the approved ones. Nothing has run. */
@@ -113,6 +115,32 @@ export function isUnknownOutcome(thrown: unknown): boolean {
   return isToolTimeout(thrown) || (isA(HoldfastError, thrown) && thrown.code === 'HOLDFAST_UNKNOWN_OUTCOME');
 }
 
+/** Under which a call's `once` results say that an attempt may have had its effect. */
+const MAY_HAVE_RUN = 'holdfast:may-have-run';
+
+/** For attempts to come: one ends as any other that has failed, or with a question. */
+export async function recordMayHaveRun(
+  { store }: Pick<ActivityDependencies, 'store'>,
+  { session, callKey }: Pick<ToolCallInput, 'session' | 'callKey'>,
+): Promise<void> {
+  await store.turns.recordOnce({ session, callKey, key: MAY_HAVE_RUN, value: true });
+}
+
+/**
+ * The error with which a call ends, on every way out: a call that may have run is of unknown outcome, whatever its last attempt says.
+ *
+ * @param call undefined for one that nobody has begun, or that may be made again without harm.
+ */
+export function endingError(
+  call: Pick<StartedCall, 'unknown' | 'once'> | undefined,
+  thrown: unknown,
+): unknown {
+  const isUnknown = isUnknownOutcome(thrown);
+  // One of ours says so itself.
+  if (call === undefined || (isUnknown && !isToolError(thrown))) return thrown;
+  return isUnknown || call.unknown || call.once[MAY_HAVE_RUN] === true ? unknownOutcome(thrown) : thrown;
+}
+
 /** `instanceof` throws for some values that can be thrown, a revoked proxy for one. */
 function isA<T>(type: abstract new (...args: never[]) => T, value: unknown): value is T {
   try {
@@ -135,12 +163,14 @@ export interface TriedCall {
 /**
  * Records a failure that another attempt may mend.
  *
+ * @param ending the call's error, where no attempt is in time any more.
  * @throws an error after which that attempt comes; returns where no attempt follows.
  */
 export async function retryUnlessSpent(
   dependencies: ActivityDependencies,
   call: TriedCall,
   thrown: unknown,
+  ending: unknown,
 ): Promise<void> {
   const { message, stack, retryable, retryAfter } = describeFailure(thrown);
   if (!retryable) return;
@@ -159,9 +189,10 @@ export async function retryUnlessSpent(
   });
   const { maximumAttempts } = durable.retry;
   if (failures >= maximumAttempts) return;
+  const hidden = ending === thrown ? `Error in tool '${tool}'` : unknownOutcome().message;
   // Temporal counts attempts as well, and knows of no limit.
   const counted = `attempt ${failures} of ${maximumAttempts}`;
-  throw retryLater(TOOL_FAILED, `${counted}: ${isHidden ? `Error in tool '${tool}'` : message}`, {
+  throw retryLater(TOOL_FAILED, `${counted}: ${isHidden ? hidden : describeFailure(ending).message}`, {
     delay: Math.max(delayOf(durable, begun.failures), retryAfter),
   });
 }
@@ -180,12 +211,13 @@ export async function retryWithoutTool(
 ): Promise<void> {
   const tried = { ...call, durable: DEFAULT_OPTIONS };
   if (!(error instanceof ToolsetFailed && error.retryable))
-    return await retryUnlessSpent(dependencies, tried, error);
+    return await retryUnlessSpent(dependencies, tried, error, endingError(call.begun, error));
   await hasNotRun(dependencies, tried, error);
   if (isLastRefusal()) return;
-  const message = hidesTexts(dependencies, tried.durable) ? `no toolset has ${call.tool} now` : error.message;
-  loggerOf(dependencies, tried).warn(message);
-  throw retryLater(TOOL_FAILED, message);
+  const isHidden = hidesTexts(dependencies, tried.durable);
+  const shown = isHidden ? new Error(`no toolset has ${call.tool} now`) : error;
+  loggerOf(dependencies, tried).warn(shown.message);
+  throw retryLater(TOOL_FAILED, describeFailure(endingError(call.begun, shown)).message);
 }
 
 /** Records that an attempt has started nothing: the next one finds no unknown outcome. */

@@ -226,14 +226,34 @@ describe('tools of an MCP server', () => {
     const names = { app: 'desk', userId: 'ada', sessionId: 's1b' };
     const handle = await env.send({ ...names, message: 'a table' });
     const { requestId } = await pending(names);
-    server.losesAnswers = true;
+    server.instead = () => new Response('bad gateway', { status: 502 });
     try {
       await env.client.approvals.provideInput({ ...names, requestId }, { response: { people: 2 } });
       const { calls: made } = await env.turnOf(handle);
       expect(made[0]?.response).toEqual({ error: expect.stringMatching(/^outcome unknown.*502/) });
     } finally {
-      server.losesAnswers = false;
+      server.instead = undefined;
     }
+    expect(server.served).toHaveLength(1);
+  });
+
+  test('that may have run are told so by a worker whose toolset is refused [mcp.failures]', async () => {
+    server.served.length = 0;
+    env.gemini.reset([calls([add(1)]), text('Sorry.')]);
+    const [had, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    server.instead = async () => {
+      had.resolve();
+      await over.promise;
+      return new Response('bad gateway', { status: 502 });
+    };
+    const handle = await env.send({ app: 'desk', userId: 'ada', sessionId: 's1c', message: 'go' });
+    await had.promise;
+    server.refuses.push(401);
+    await env.restartWorker();
+    over.resolve();
+    server.instead = undefined;
+    const { calls: made } = await env.turnOf(handle);
+    expect(made[0]?.response).toEqual({ error: expect.stringMatching(/^outcome unknown.*401/) });
     expect(server.served).toHaveLength(1);
   });
 

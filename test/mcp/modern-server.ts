@@ -27,8 +27,8 @@ export interface ModernServer extends AsyncDisposable {
   changed(): void;
   /** Answers of the next requests: they are refused with this status. */
   refuses: number[];
-  /** Answers of calls that have had their effect get lost: a proxy answers in their place. */
-  losesAnswers: boolean;
+  /** What a proxy answers in place of a call that has had its effect. */
+  instead: (() => Response | Promise<Response>) | undefined;
 }
 
 const PNG = Buffer.from(
@@ -42,7 +42,7 @@ export async function startModernServer(port = 0): Promise<ModernServer> {
   const extra = new Map<string, string>();
   const bus = new InMemoryServerEventBus();
   const handler = createMcpHandler(() => serverOf(served, extra), { bus });
-  const state = { requests: 0, refuses: [] as number[], losesAnswers: false };
+  const state = { requests: 0, refuses: [] as number[], instead: undefined as ModernServer['instead'] };
   const { promise, resolve } = Promise.withResolvers<number>();
   const server = serve(
     {
@@ -54,8 +54,7 @@ export async function startModernServer(port = 0): Promise<ModernServer> {
         if (refusal !== undefined) return new Response('not now', { status: refusal });
         const before = served.length;
         const response = await handler.fetch(request);
-        const isLost = state.losesAnswers && served.length > before;
-        return isLost ? new Response('bad gateway', { status: 502 }) : response;
+        return (served.length > before && (await state.instead?.())) || response;
       },
     },
     (info) => resolve(info.port),

@@ -97,8 +97,9 @@ describe('a turn with operations of an API', () => {
       () => 'cut',
       () => ({ status: 500, body: '{}' }),
       () => ({ status: 429, headers: { 'retry-after': '0' } }),
+      () => ({ status: 429, headers: { 'retry-after': '0' } }),
     );
-    await turn(
+    const spent = await turn(
       [
         pets({
           options: { addPet: { onUnknownOutcome: 'retry', retry: { ...quick.retry, maximumAttempts: 4 } } },
@@ -107,6 +108,8 @@ describe('a turn with operations of an API', () => {
       'add_pet',
       { name: 'Rex' },
     );
+    // The last attempts say that nothing was done; the first one may have done it.
+    expect(spent.response.error).toMatch(/^outcome unknown: this call may have run.*answered 429/);
     const keys = api.heard.map(({ headers }) => headers['idempotency-key']);
     expect(keys).toHaveLength(4);
     expect(new Set(keys).size).toBe(1);
@@ -147,6 +150,16 @@ describe('a turn with operations of an API', () => {
       expect(response.error).toMatch(/^Error in tool 'add_pet': its result is sensitive.+it has run$/);
     }
     expect(api.heard).toHaveLength(3);
+  });
+
+  test('says that a write may have run, whatever came after that until its time was over [openapi.keys]', async () => {
+    answers.push(
+      () => 'cut',
+      () => ({ status: 500, headers: { 'retry-after': '60' } }),
+    );
+    const options = { onUnknownOutcome: 'retry', timeout: '5s', totalTimeout: '50s', ...quick } as const;
+    const { response } = await turn([pets({ options: { addPet: options } })], 'add_pet', { name: 'Rex' });
+    expect(response.error).toMatch(/^outcome unknown: this call may have run.*answered 500/);
   });
 
   test('does not send a write again that a proxy may have answered: only 429 means not begun [openapi.keys]', async () => {

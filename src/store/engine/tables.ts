@@ -69,6 +69,7 @@ export interface Tables {
     kind: 'step' | 'call';
     status: 'planned' | 'started' | 'settled';
     attempts: number;
+    ended: number;
     args: JSONColumnType<Record<string, unknown>> | null;
     prepared: JSONColumnType<CallActions> | null;
     once: JSONColumnType<Record<string, unknown>> | null;

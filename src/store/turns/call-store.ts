@@ -64,6 +64,8 @@ export interface KnownCall {
   settled: boolean;
   /** How often it was begun. */
   attempts: number;
+  /** One of them has recorded neither failure nor outcome, unless the call is settled. */
+  unknown: boolean;
   once: Record<string, unknown>;
   /** Effects of before-callbacks when the call was planned. */
   prepared?: CallActions;

@@ -85,17 +85,18 @@ export function postgresCalls(database: Database, live: LiveNotices): CallStore 
       const [row] = await database.read(
         database.db
           .selectFrom('holdfast.ledger')
-          .select(['status', 'attempts', 'once', 'prepared'])
+          .select(['status', 'attempts', 'ended', 'once', 'prepared'])
           .where('session_id', '=', session)
           .where('key', '=', storableText(callKey))
           .where('kind', '=', 'call')
           .compile(),
       );
       if (row === undefined) return undefined;
-      const { status, attempts, once, prepared } = row;
+      const { status, attempts, ended, once, prepared } = row;
       return {
         settled: status === 'settled',
         attempts,
+        unknown: attempts > ended,
         once: once ?? {},
         ...(prepared === null ? {} : { prepared }),
       };
