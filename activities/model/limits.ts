@@ -10,10 +10,8 @@ import type { ActivityDependencies } from '../dependencies.ts';
 import { type Deployment, settingsOf } from '../deployment.ts';
 import { type CallPlace, callLogger } from '../logging.ts';
 import type { RateLimitedModels } from './rate-limited-models.ts';
-import type { StepFailure } from './step-failures.ts';
+import { RATE_LIMITED, type StepFailure } from './step-failures.ts';
 import type { StepParts } from './step-parts.ts';
-
-const RATE_LIMITED = 'HOLDFAST_MODEL_RATE_LIMITED';
 
 /** Those that wait come back one after another: within a fifth of the wait, five seconds at most. */
 const SPREAD = 0.2;

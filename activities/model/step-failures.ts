@@ -3,7 +3,7 @@ import type { BaseAgent } from '../../src/agents/base-agent.ts';
 import { isLlmAgent } from '../../src/agents/llm-agent.ts';
 import { hasCode } from '../../src/contract/error.ts';
 import { type AskedStep, draftFromError, recordOf, type StepResponse } from '../../src/flows/step-draft.ts';
-import { toModelError } from '../../src/models/model-errors.ts';
+import { rateLimitIn, toModelError } from '../../src/models/model-errors.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
 import type { TurnError } from '../../src/protocol/turn.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
@@ -14,6 +14,8 @@ import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger, framesOf } from '../logging.ts';
 import { storeErrorIn } from '../tool/tool-failure.ts';
 import type { OpenStep, StepParts } from './step-parts.ts';
+
+export const RATE_LIMITED = 'HOLDFAST_MODEL_RATE_LIMITED';
 
 const DEEPEST_CAUSE = 8;
 
@@ -39,6 +41,12 @@ export interface StepFailure {
 
 /** @param asked whether the model was, so that the failure is its own. */
 export function failureOf(error: unknown, asked: boolean): StepFailure {
+  const limit = asked ? undefined : rateLimitIn(error);
+  if (limit !== undefined) {
+    // User code has asked a model: a summariser, a router, a callback.
+    const of = { code: RATE_LIMITED, message: thrownMessage(error), modelCalls: 0, thrown: error };
+    return { ...of, ...limit, retryable: true, counts: false };
+  }
   if (!asked && isOwn(error)) {
     const { code, message } = error;
     return { code, message, retryable: error.retryable === true, counts: true, modelCalls: 0, thrown: error };

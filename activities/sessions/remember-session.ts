@@ -1,6 +1,8 @@
 import type { RememberSession } from '../../src/contract/sessions.ts';
 import { MemoryError } from '../../src/memory/memory-errors.ts';
 import { addNewEvents } from '../../src/memory/remember-session.ts';
+import { rateLimitIn } from '../../src/models/model-errors.ts';
+import { defined } from '../../src/protocol/json.ts';
 import { type Attempt, retryLater } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf } from '../deployment.ts';
@@ -17,8 +19,10 @@ export async function rememberSession(
   try {
     await addNewEvents({ store, names: { app, userId, sessionId }, include, embeddings, service, signal });
   } catch (error) {
+    const limit = rateLimitIn(error);
+    if (!(error instanceof MemoryError) || (!conceal && limit === undefined)) throw error;
     // A provider's or a service's message may quote what was said.
-    if (!conceal || !(error instanceof MemoryError)) throw error;
-    throw retryLater(error.code, 'the session could not be added to the memory');
+    const text = conceal ? 'the session could not be added to the memory' : error.message;
+    throw retryLater(error.code, text, defined({ delay: limit?.retryAfterMs }));
   }
 }

@@ -2,6 +2,7 @@ import { isAnySensitive } from '../../src/approvals/sensitive.ts';
 import { HoldfastError } from '../../src/contract/error.ts';
 import type { ErrorCode } from '../../src/contract/error-codes.ts';
 import { ToolsetFailed } from '../../src/flows/resolve-tools.ts';
+import { rateLimitIn } from '../../src/models/model-errors.ts';
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { thrownField, thrownMessage } from '../../src/schema/thrown-message.ts';
@@ -72,6 +73,8 @@ interface ToolFailure {
   retryable: boolean;
   /** Milliseconds. */
   retryAfter: number;
+  /** A model that the tool has asked is to be asked later: no failure of the tool. */
+  isLimited: boolean;
 }
 
 /** Milliseconds that a tool may put off its next attempt. */
@@ -82,12 +85,14 @@ const DEEPEST_CAUSE = 8;
 /** A value that a tool threw: it may be of any type, with getters that throw. */
 export function describeFailure(thrown: unknown): ToolFailure {
   const stack = thrownField(thrownField(thrown, 'cause'), 'stack') ?? thrownField(thrown, 'stack');
-  const retryAfter = thrownField(thrown, 'retryAfter');
+  const limit = rateLimitIn(thrown);
+  const retryAfter = limit?.retryAfterMs ?? thrownField(thrown, 'retryAfter');
   return {
     message: thrownMessage(thrown),
     stack: typeof stack === 'string' && stack !== '' ? stack : undefined,
     retryable: thrownField(thrown, 'retryable') !== false,
     retryAfter: typeof retryAfter === 'number' && retryAfter > 0 ? Math.min(retryAfter, LONGEST_PUT_OFF) : 0,
+    isLimited: limit !== undefined,
   };
 }
 
@@ -172,7 +177,7 @@ export async function retryUnlessSpent(
   thrown: unknown,
   ending: unknown,
 ): Promise<void> {
-  const { message, stack, retryable, retryAfter } = describeFailure(thrown);
+  const { message, stack, retryable, retryAfter, isLimited } = describeFailure(thrown);
   if (!retryable) return;
   const { input, begun, tool, durable } = call;
   const { session, callKey } = input;
@@ -180,6 +185,7 @@ export async function retryUnlessSpent(
     session,
     callKey,
     error: message,
+    counts: !isLimited,
     attempt: begun.attempt,
   });
   const isHidden = hidesTexts(dependencies, durable);
@@ -188,12 +194,12 @@ export async function retryUnlessSpent(
     ...(isHidden || stack === undefined ? {} : { stack }),
   });
   const { maximumAttempts } = durable.retry;
-  if (failures >= maximumAttempts) return;
+  if (!isLimited && failures >= maximumAttempts) return;
   const hidden = ending === thrown ? `Error in tool '${tool}'` : unknownOutcome().message;
   // Temporal counts attempts as well, and knows of no limit.
-  const counted = `attempt ${failures} of ${maximumAttempts}`;
-  throw retryLater(TOOL_FAILED, `${counted}: ${isHidden ? hidden : describeFailure(ending).message}`, {
-    delay: Math.max(delayOf(durable, begun.failures), retryAfter),
+  const counted = isLimited ? '' : `attempt ${failures} of ${maximumAttempts}: `;
+  throw retryLater(TOOL_FAILED, `${counted}${isHidden ? hidden : describeFailure(ending).message}`, {
+    delay: Math.max(delayOf(durable, isLimited ? begun.attempt - 1 : begun.failures), retryAfter),
   });
 }
 

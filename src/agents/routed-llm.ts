@@ -1,6 +1,6 @@
 import { BaseLlm, type DefinedRequest, isBaseLlm } from '../models/base-llm.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
-import { ModelError, toModelError } from '../models/model-errors.ts';
+import { ModelError, rateLimitIn, toModelError } from '../models/model-errors.ts';
 import { isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
@@ -142,6 +142,10 @@ export class RoutedLlm extends BaseLlm {
       if (typeof key === 'string') return key;
       throw new TypeError(`expected a key of its models, got ${kindOf(key)}`);
     } catch (error) {
+      // It may have asked a model itself.
+      const limit = rateLimitIn(error);
+      if (limit !== undefined)
+        throw new ModelError({ kind: 'rate_limited', message: thrownMessage(error), ...limit });
       throw wrong(`The router of ${this.model} failed: ${thrownMessage(error)}`);
     }
   }

@@ -1,3 +1,4 @@
+import { toModelError } from '../models/model-errors.ts';
 import { aborting } from '../net/guarded-fetch.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
@@ -68,10 +69,11 @@ async function vectorsOf(
   let answer: unknown;
   try {
     answer = await aborting(embeddings.embed(texts, options), signal);
-  } catch (cause) {
+  } catch (thrown) {
     if (signal.aborted) throw signal.reason;
-    const problem = `the embeddings ${embeddings.model} failed: ${thrownMessage(cause)}`;
-    throw new EmbeddingsFailed(problem, { cause });
+    const problem = `the embeddings ${embeddings.model} failed: ${thrownMessage(thrown)}`;
+    const asModel = toModelError(thrown);
+    throw new EmbeddingsFailed(problem, { cause: asModel.kind === 'rate_limited' ? asModel : thrown });
   }
   if (!Array.isArray(answer) || answer.length !== texts.length) {
     const got = Array.isArray(answer) ? `${answer.length} of` : `${kindOf(answer)} in place of`;

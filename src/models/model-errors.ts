@@ -1,5 +1,6 @@
 import { HoldfastError } from '../contract/error.ts';
 import { entryOf } from '../contract/error-codes.ts';
+import { thrownField } from '../schema/thrown-message.ts';
 import { parseProviderError, redactSecrets, retryAfterMs } from './provider-error.ts';
 
 /** Why a model call failed. */
@@ -63,6 +64,25 @@ export class ModelError extends HoldfastError {
     this.retryAfterMs = retryAfterMs;
     this.wasSent = wasSent;
   }
+}
+
+const DEEPEST_CAUSE = 8;
+
+/**
+ * The refusal of a model's provider to answer so soon, where an error is one or was caused by one: whatever user code asked the model, it
+ * is to be run again later, and has not failed. Undefined for any other error.
+ */
+export function rateLimitIn(thrown: unknown): { retryAfterMs: number | undefined } | undefined {
+  let error = thrown;
+  for (let depth = 0; depth < DEEPEST_CAUSE; depth++) {
+    const isLimit = thrownField(error, 'code') === codeOf('rate_limited');
+    if (isLimit && thrownField(error, 'retryable') === true) {
+      const wait = thrownField(error, 'retryAfterMs');
+      return { retryAfterMs: typeof wait === 'number' ? wait : undefined };
+    }
+    error = thrownField(error, 'cause');
+  }
+  return undefined;
 }
 
 function codeOf(kind: ModelErrorKind): ModelErrorCode {

@@ -2,13 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { NativeConnection } from '@temporalio/worker';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { TokenBasedContextCompactor } from '../../src/agents/compaction/context-compactors.ts';
+import { LlmSummarizer } from '../../src/agents/compaction/llm-summarizer.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
+import { embedded } from '../../src/memory/embeddings.ts';
 import { ModelError } from '../../src/models/model-errors.ts';
+import { RoutedLlm } from '../../src/models/routed-llm.ts';
 import { error, text } from '../../src/testing/gemini-reply.ts';
+import type { LlmRequest } from '../../src/tools/base-tool.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { createWorker } from '../../worker/index.ts';
 import { OwnModel, saying } from '../setup/own-model.ts';
+import { stepCalls } from '../setup/scripts.ts';
 import { isDeep } from '../setup/tier.ts';
 import { openTurnEnvironment, type RanTurn, type TurnEnvironment } from '../setup/turn-environment.ts';
 
@@ -33,8 +39,57 @@ const cached = new LlmAgent({
 });
 const owned = new LlmAgent({ name: 'owned', model: own, tools: [step] });
 const clerk = new LlmAgent({ name: 'clerk', model: 'gemini-2.5-flash' });
+
+/** A model that is too busy for a while, and is asked by user code of each of these agents. */
+const busy = new OwnModel();
+const REFUSALS = 5;
+async function askBusy(): Promise<void> {
+  for await (const _ of busy.generateContentAsync({} as LlmRequest)) return;
+}
+const embeddings = {
+  model: 'busy embeddings',
+  embed: async () => {
+    await askBusy();
+    return [[1]];
+  },
+};
+const retry = { initialInterval: 1, maximumInterval: 2 };
+const plain = new OwnModel();
+const asking = {
+  summariser: new LlmAgent({
+    ...{ name: 'summarised', model: plain, modelRetry: retry },
+    contextCompactors: [
+      new TokenBasedContextCompactor({
+        ...{ tokenThreshold: 1, eventRetentionSize: 1, summarizer: new LlmSummarizer({ llm: busy }) },
+      }),
+    ],
+  }),
+  router: new LlmAgent({
+    ...{ name: 'routed', modelRetry: retry },
+    model: new RoutedLlm({ models: [plain], router: async () => await askBusy().then(() => plain.model) }),
+  }),
+  callback: new LlmAgent({
+    ...{ name: 'called_back', model: plain, modelRetry: retry },
+    beforeModelCallback: async () => void (await askBusy()),
+  }),
+  tool: new LlmAgent({
+    ...{ name: 'tooled', model: 'gemini-2.5-flash' },
+    tools: [tool({ name: 'asks', description: 'd', retry, execute: () => askBusy() })],
+  }),
+  embeddings: new LlmAgent({
+    ...{ name: 'embedding', model: 'gemini-2.5-flash' },
+    tools: [
+      tool({
+        ...{ name: 'asks', description: 'd', retry },
+        execute: async (_args, { abortSignal: signal }) => {
+          await embedded(embeddings, ['x'], { purpose: 'document', signal });
+        },
+      }),
+    ],
+  }),
+};
 const apps = [new App({ name: 'test', rootAgent: clerk })];
-const agents = [clerk, cached, owned];
+const agents = [clerk, cached, owned, ...Object.values(asking)];
 
 /** What attempts before the last one have failed with. */
 function failuresIn({ history }: Pick<RanTurn, 'history'>): string[] {
@@ -83,6 +138,25 @@ describe('rate limits of models', () => {
     const { db } = environment.store;
     return (await sql`select from holdfast.model_limits where key = ${key}`.execute(db)).rows.length > 0;
   }
+
+  test.each(Object.entries(asking))(
+    'a 429 to the %s is waited for, however often, and is no failure [limit.model]',
+    async (_who, { name: agent }) => {
+      const sessionId = randomUUID();
+      busy.respond = async () => saying('a summary');
+      await environment.run({ message: 'hello', agent: 'owned', sessionId });
+      busy.asked = 0;
+      busy.respond = async () => {
+        if (busy.asked > REFUSALS) return saying('a summary');
+        throw new ModelError({ kind: 'rate_limited', message: 'slow down', retryAfterMs: 1 });
+      };
+      environment.gemini.reset(stepCalls([[{ name: 'asks' }]]));
+      const { result, events } = await environment.run({ message: 'go', agent, sessionId });
+      expect(result).toMatchObject({ status: 'completed' });
+      expect(JSON.stringify(events)).not.toContain('slow down');
+      expect(busy.asked).toBe(REFUSALS + 1);
+    },
+  );
 
   test('after a 429 no worker asks the model before its time, then all turns end [limit.model]', async () => {
     const { gemini } = environment;
