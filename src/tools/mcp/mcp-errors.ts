@@ -34,6 +34,9 @@ export class McpRefused extends ToolError {
   }
 }
 
+/** Answers below 500 of a server, or a proxy, that takes the same request later: timeout, too early, too many. */
+export const PASSING: ReadonlySet<number | undefined> = new Set([408, 425, 429]);
+
 /**
  * The error of a request.
  *
@@ -66,7 +69,7 @@ export function serverFailed(
     );
   }
   if (isProtocolError(error)) return new McpRefused(`${server} refused the request: ${why}`);
-  if (status !== undefined && status < 500 && status !== 404 && status !== 429) {
+  if (status !== undefined && status < 500 && status !== 404 && !PASSING.has(status)) {
     return new McpRefused(`${server} refused the request (${status}): ${why}`);
   }
   const maybeDone = isSent && !isUnsent(error, { status, hasSession });
@@ -117,7 +120,7 @@ function isUnsent(
   { status, hasSession }: { status: number | undefined; hasSession: boolean },
 ): boolean {
   // A server answers 404 for a session that is gone. Else it is a proxy's, as 503 may be: after the server had the request.
-  if (status === 429 || (status === 404 && hasSession)) return true;
+  if (status === 425 || status === 429 || (status === 404 && hasSession)) return true;
   if (thrownField(error, 'code') === 'NOT_CONNECTED') return true;
   const cause = thrownField(thrownField(error, 'cause'), 'code') ?? thrownField(error, 'code');
   return cause === 'ECONNREFUSED' || cause === 'ENOTFOUND' || cause === 'EAI_AGAIN';

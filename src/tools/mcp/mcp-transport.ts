@@ -3,7 +3,7 @@ import { boundedResponse } from '../../net/bounded-response.ts';
 import { patientFetch } from '../../net/patient-fetch.ts';
 import { defined } from '../../protocol/json.ts';
 import { headersOf, mergedHeaders, type OpenMcpConnection } from './connection-params.ts';
-import { STREAM_ENDED } from './mcp-errors.ts';
+import { PASSING, STREAM_ENDED } from './mcp-errors.ts';
 
 /** Characters of a program's standard error that are kept: far more than an error tells, so that no secret there is cut. */
 const MOST_KEPT = 65_536;
@@ -48,8 +48,14 @@ export async function transportOf({
     reconnectionScheduler: slower(),
     fetch: async (url, init) => {
       const own = Object.fromEntries(new Headers(init?.headers));
+      const response = await patientFetch(url, { ...init, headers: mergedHeaders(fixed, headers(), own) });
+      // The package would take it for the answer of a server that knows no revision of 2026.
+      if (transport.protocolVersion === undefined && PASSING.has(response.status)) {
+        await response.body?.cancel();
+        throw new Error(`the server answered ${response.status}`);
+      }
       return boundedResponse(
-        await patientFetch(url, { ...init, headers: mergedHeaders(fixed, headers(), own) }),
+        response,
         maxResponseBytes,
         () => new Error(`the server's answer has more than ${maxResponseBytes} bytes`),
       );
