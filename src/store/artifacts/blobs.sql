@@ -56,6 +56,18 @@ begin
   return of_id;
 end $$;
 
+-- Bytes that waiting calls of an app have saved: versions use them once their calls settle.
+create or replace function holdfast.held_blobs(of_app text) returns setof text language sql stable as $$
+  select v ->> 'blob' from (
+    select j.session_id, j.call_key from holdfast.jobs j where j.app_key = of_app and j.status = 'running'
+    union
+    select a.session_id, a.call_key from holdfast.approvals a where a.app_key = of_app and a.status = 'pending'
+  ) w
+  join holdfast.ledger l on l.session_id = w.session_id and l.key = w.call_key and l.status <> 'settled'
+  cross join lateral jsonb_array_elements(
+    coalesce(l.prepared -> 'artifacts', '[]') || coalesce(l.once #> '{holdfast:job,actions,artifacts}', '[]')) v
+$$;
+
 -- Gives up bytes that no version uses, and answers them: the caller removes them, and then drops them. They are answered
 -- again after `again_after` milliseconds as long as they are there.
 create or replace function holdfast.give_up_blobs(at_most int, again_after double precision)
@@ -63,6 +75,12 @@ returns table (id text, bucket text) language plpgsql as $$
 declare
   due text[];
 begin
+  -- A call whose wait is over has a day left to settle.
+  update holdfast.blobs b set used_until = clock_timestamp() + interval '7 days' where b.id in (
+    select t.id from (select distinct d.app_key from holdfast.blobs d where d.used_until < clock_timestamp() + interval '1 day') a
+    cross join lateral holdfast.held_blobs(a.app_key) h (id)
+    join holdfast.blobs t on t.id = h.id and t.used_until < clock_timestamp() + interval '1 day' and not t.given_up
+    for update of t skip locked);
   -- Versions that come and go lock their blobs too: by the next statement nobody changes that.
   due := array(select b.id from holdfast.blobs b where b.used_until < clock_timestamp() order by b.used_until limit at_most
     for update skip locked);

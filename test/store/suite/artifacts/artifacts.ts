@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { SavedArtifact } from '../../../../src/store/artifacts/artifact-store.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
+import { AskingTurn } from '../approvals/asking-turn.ts';
+import { JobTurn } from '../jobs/job-turn.ts';
 import { newNames, Turn } from '../turns/turn.ts';
 import { expireBlobs, sha256 } from './blobs.ts';
 
@@ -43,6 +45,38 @@ export function artifactSuite(store: () => PostgresStore): void {
       actions: { artifactDelta, artifacts },
     });
   }
+
+  /** Bytes that are given up after a week without use. */
+  const given = async ({ names }: Turn) => {
+    await expireBlobs(store(), names.app);
+    return (await store().blobs.giveUp(1_000)).map(({ id }) => id);
+  };
+
+  test('what a call has saved is kept for as long as it waits for its job [artifact.garbage]', async () => {
+    const turn = new JobTurn(store());
+    await turn.calling();
+    const artifacts = [await saved(turn, turn.callKey(1, 0), 'a')];
+    const call = { session: turn.session, callKey: turn.callKey(1, 0) };
+    await store().turns.recordOnce({ ...call, key: 'holdfast:job', value: { actions: { artifacts } } });
+    await turn.parked(0);
+    expect(await given(turn)).not.toContain((artifacts[0] as { blob: string }).blob);
+    await settle(turn, 1, artifacts, { a: 0 });
+    expect(await versionsOf(turn, 'a')).toEqual([0]);
+  });
+
+  test('what callbacks have saved for a call is kept for as long as it waits for people, and then not [artifact.garbage]', async () => {
+    const turn = new AskingTurn(store());
+    await turn.opened(1);
+    const blob = await blobOf(turn.names.app);
+    const kept = { name: 'b', version: 0, kind: 'inline', blob, mimeType: 'text/csv' } as const;
+    const request = turn.request(1, 0);
+    const { callKey, callId, tool } = request;
+    const rows = [{ ...{ callKey, callId, tool, index: 0 }, actions: { artifacts: [kept] } }];
+    await turn.commitAsking(1, [request], { rows });
+    expect(await given(turn)).not.toContain(blob);
+    await store().sessions.delete(turn.names);
+    expect(await given(turn)).toContain(blob);
+  });
 
   const versionsOf = async (turn: Turn, name: string) =>
     (await store().artifacts.versions(turn.names, name)).map(({ version }) => version);
