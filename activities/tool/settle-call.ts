@@ -8,7 +8,7 @@ import type { AwaitedJob } from '../../src/protocol/job.ts';
 import { defined } from '../../src/protocol/json.ts';
 import type { ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
 import type { Store } from '../../src/store/store.ts';
-import { Unstorable } from '../../src/store/store-errors.ts';
+import { ArtifactCollected, Unstorable } from '../../src/store/store-errors.ts';
 import type { CallActions, SettleCall, SettledCall } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { REJECTED } from '../../src/tools/tool-gate.ts';
@@ -40,7 +40,7 @@ export async function settleCall(
   try {
     return await store.turns.settleCall({ session, callKey, ...outcome, ...intermediate, actions, token });
   } catch (error) {
-    if (!(error instanceof Unstorable)) throw error;
+    if (!(error instanceof Unstorable || error instanceof ArtifactCollected)) throw error;
     const text = `Error in tool '${tool}': its result can't be stored; it has run`;
     const failure = { ...errorOutcome(new Error(text)), actions: done };
     return await store.turns.settleCall({ session, callKey, ...failure, ...intermediate, token });

@@ -6,7 +6,7 @@ import { rateLimitIn } from '../../src/models/model-errors.ts';
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { thrownField, thrownMessage } from '../../src/schema/thrown-message.ts';
-import { StoreError } from '../../src/store/store-errors.ts';
+import { ArtifactCollected, StoreError } from '../../src/store/store-errors.ts';
 import type { BegunCall } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { type ResolvedDurableOptions, resolveDurableOptions } from '../../src/tools/durable-options.ts';
@@ -105,7 +105,8 @@ export function errorOf(thrown: unknown): Error {
 export function storeErrorIn(thrown: unknown): StoreError | undefined {
   let error = thrown;
   for (let depth = 0; depth < DEEPEST_CAUSE; depth++) {
-    if (isA(StoreError, error)) return error;
+    // What a tool has saved and left for too long is its own failure: the store serves.
+    if (isA(StoreError, error) && !isA(ArtifactCollected, error)) return error;
     error = thrownField(error, 'cause');
   }
   return undefined;

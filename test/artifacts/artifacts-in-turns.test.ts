@@ -4,9 +4,11 @@ import { AgentTool } from '../../src/agents/agent-tool.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import { SaveFilesAsArtifactsPlugin } from '../../src/plugins/save-files-as-artifacts-plugin.ts';
+import type { PostgresStore } from '../../src/store/postgres-store.ts';
 import { call, createTestEnvironment, type TestEnvironment, text } from '../../src/testing/index.ts';
 import { LoadArtifactsTool } from '../../src/tools/built-in/load-artifacts-tool.ts';
 import { tool } from '../../src/tools/function-tool.ts';
+import { expireBlobs } from '../store/suite/artifacts/blobs.ts';
 
 let begun = Promise.withResolvers<void>();
 let attempts = 0;
@@ -35,6 +37,17 @@ const read = tool({
     part: (await context.loadArtifact(name, version)) ?? 'none',
   }),
 });
+const tardy = tool({
+  name: 'tardy',
+  description: 'Saves, and takes longer than bytes that nobody uses are kept.',
+  parameters: z.object({}),
+  execute: async (_args, context) => {
+    await context.saveArtifact('late', { text: 'late' });
+    await expireBlobs(env.store as PostgresStore, 'shop');
+    await env.store.blobs.giveUp(100);
+    return { saved: true };
+  },
+});
 const refuse = tool({
   name: 'refuse',
   description: 'Saves, and fails.',
@@ -59,7 +72,7 @@ const desk = new LlmAgent({
   name: 'desk',
   subAgents: [reader],
   model: 'gemini-2.5-flash',
-  tools: [write, read, refuse, new AgentTool({ agent: writer })],
+  tools: [write, read, tardy, refuse, new AgentTool({ agent: writer })],
   beforeAgentCallback: async (context) => {
     if (context.state.get('notes') === true) await context.saveArtifact('notes.txt', { text: 'noted' });
     return undefined;
@@ -123,6 +136,14 @@ describe('artifacts in turns', () => {
       nth: 0,
     });
     expect(Buffer.from(read ?? []).toString()).toBe('attempt 2 of again.txt');
+  });
+
+  test('a call whose bytes were collected says so at once, and that it has run [artifact.garbage]', async () => {
+    env.gemini.reset([call('tardy', {}), text('done')]);
+    const { calls } = await env.run('go');
+    expect(calls[0]?.response).toEqual({
+      error: "Error in tool 'tardy': its result can't be stored; it has run",
+    });
   });
 
   test('a failed call leaves no artifact, as it leaves no state [artifact.durable]', async () => {
