@@ -3,6 +3,7 @@ import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { messageOf } from '../protocol/message-of.ts';
+import { thrownField } from '../schema/thrown-message.ts';
 import { BucketFailed } from './artifact-errors.ts';
 import type { Bucket } from './bucket.ts';
 
@@ -41,7 +42,7 @@ export function folderBucket(folder: string): Bucket {
         await rename(unfinished, place.file);
       } catch (error) {
         await rm(unfinished, { force: true }).catch(() => undefined);
-        throw signal?.aborted === true ? error : failed('write', place.file, error);
+        throw signal?.aborted === true ? error : failed('write', key, error);
       }
     },
     async *read(key, { start, end }) {
@@ -50,7 +51,7 @@ export function folderBucket(folder: string): Bucket {
         // `end` of a stream is read too.
         yield* createReadStream(file, { start, end: end - 1 });
       } catch (error) {
-        throw failed('read', file, error);
+        throw failed('read', key, error);
       }
     },
     async remove(key) {
@@ -59,12 +60,15 @@ export function folderBucket(folder: string): Bucket {
         await rm(file, { force: true });
         await rm(`${file}.part`, { force: true });
       } catch (error) {
-        throw failed('remove', file, error);
+        throw failed('remove', key, error);
       }
     },
   };
 }
 
-function failed(what: string, file: string, error: unknown): BucketFailed {
-  return new BucketFailed(`could not ${what} ${file}: ${messageOf(error)}`, { cause: error });
+/** Models read it: the path on the machine is in the cause alone. */
+function failed(what: string, key: string, error: unknown): BucketFailed {
+  const code = thrownField(error, 'syscall') === undefined ? undefined : thrownField(error, 'code');
+  const reason = typeof code === 'string' ? code : messageOf(error);
+  return new BucketFailed(`could not ${what} ${key} in the folder of artifacts: ${reason}`, { cause: error });
 }

@@ -1,8 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ArtifactBytes } from '../../src/artifacts/artifact-bytes.ts';
 import { folderBucket } from '../../src/artifacts/folder-bucket.ts';
@@ -69,6 +72,18 @@ describe('a bucket that', () => {
       await expectWhole(bytes);
     },
   );
+
+  test('is a folder: the error doesn’t tell where it is [artifact.failures]', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'holdfast-bucket-'));
+    writeFileSync(join(folder, 'taken'), '');
+    const bytes = new ArtifactBytes(store.blobs, { bucket: folderBucket(join(folder, 'taken')) });
+    try {
+      const keeping = bytes.keep(newApp(), large());
+      await expect(keeping).rejects.toThrow(/could not write \w+ in the folder of artifacts: ENOTDIR$/);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
 
   const disk = makeSmallDisk(4);
   test.skipIf('reason' in disk)(

@@ -119,7 +119,7 @@ test.each([['another text', `update holdfast.migrations set checksum = 'other' w
       code: 'HOLDFAST_STORE_SCHEMA_MISMATCH',
       name: 'StoreSchemaMismatch',
       retryable: false,
-      message: expect.stringMatching(/test_\d+\).*migration 1 .*\.holdfast\/store, or use another database/),
+      message: expect.stringMatching(/test_\d+\).*migration 1 .*release's; use another database/),
     });
   },
 );

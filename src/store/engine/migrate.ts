@@ -76,7 +76,7 @@ function checkTexts(applied: AppliedSchema, { database, schema }: Migration): vo
   throw new StoreError(
     'HOLDFAST_STORE_SCHEMA_MISMATCH',
     `the store (${database.place}) was made by a version of Holdfast that was never released: its migration ` +
-      `${version} isn't this release's; delete the folder .holdfast/store, or use another database`,
+      `${version} isn't this release's; use another database, or for an embedded store another folder`,
   );
 }
 
