@@ -6,6 +6,7 @@ import { attemptReplaced } from '../../src/store/store-errors.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { settingsOf } from '../deployment.ts';
 import type { AskedPerson } from '../tool/tool-attempt.ts';
+import { recordMayHaveRun } from '../tool/tool-failure.ts';
 import { type CallToRun, PREPARED } from '../tool/tool-run.ts';
 import { gateOf, knownGate, newRequest } from './request.ts';
 import { type CallThatAsks, seenRequest } from './seen-request.ts';
@@ -41,6 +42,7 @@ export async function suspendCall(
   if (prepared && !input.prepared && callbacks.has('beforeToolCallback')) {
     await store.turns.recordOnce({ session, callKey, key: PREPARED, value: true });
   }
+  if (begun.unknown) await recordMayHaveRun(dependencies, input);
   const event = requestEvent([request], { invocationId: begun.invocationId, author: agent.name });
   Object.assign(event.actions.stateDelta, stateDelta);
   const isSuspended = await store.approvals.suspendCall({

@@ -14,8 +14,6 @@ import { Unstorable } from '../../src/store/store-errors.ts';
 import type { BegunCall, CallActions } from '../../src/store/turns/call-store.ts';
 import { agentOfTool, type BaseTool } from '../../src/tools/base-tool.ts';
 import type { Asked } from '../../src/tools/call-questions.ts';
-import { askedOf } from '../../src/tools/context.ts';
-import { keptFromRunning } from '../../src/tools/tool-gate.ts';
 import { callerOf, NotDeployedHere } from '../agents.ts';
 import { askOfUnknown, RecordedAnswers } from '../approvals/call-answers.ts';
 import { recordClaims } from '../approvals/claimed-entries.ts';
@@ -46,7 +44,6 @@ import type { AskedPerson } from './tool-attempt.ts';
 import {
   describeFailure,
   endingError,
-  hasNotRun,
   isToolTimeout,
   isUnknownOutcome,
   recordedFailure,
@@ -219,10 +216,7 @@ class Call {
     await assertPlanned(this.#dependencies, { input, begun, requests }, tool);
     const run = await ToolRun.open(this.#dependencies, this.#current, { input, begun, agent, tool, answers });
     this.#marks = settingsOf(this.#dependencies.deployment, begun.names.app).markUntrusted;
-    // An agent's own calls are checked one by one.
-    const isHarmless =
-      agentOfTool(tool) !== undefined || (tool.durable.idempotent && run.onUnknown === 'retry');
-    if (isHarmless) this.#known = undefined;
+    if (run.isHarmless) this.#known = undefined;
     this.#report = run.call.report;
     this.#artifacts = run.call.init.artifacts;
     return { is: 'ready', run };
@@ -230,17 +224,16 @@ class Call {
 
   async #start({ run }: StateOf<'ready'>): Next<'running' | 'unknown' | 'failed' | 'parked' | 'finished'> {
     const { input, begun, tool, job } = run.call;
-    const { store } = this.#dependencies;
     const runs = agentOfTool(tool);
     if (runs !== undefined && input.ran !== undefined) {
       const call = { ...run.call, runs, ran: input.ran };
-      const { outcome, done } = await resultOfAgent(store, call, this.#current);
+      const { outcome, done } = await resultOfAgent(this.#dependencies.store, call, this.#current);
       this.#prepared = done;
       return finished(tool, outcome);
     }
     const left = await job?.left();
     if (left !== undefined) {
-      const { actions } = notesIn(await store.turns.readOnce(input));
+      const { actions } = notesIn(await this.#dependencies.store.turns.readOnce(input));
       return ofJob(tool, await run.jobOutcomes.of(left, actions));
     }
     const problem = await run.problem();
@@ -268,54 +261,48 @@ class Call {
     }
   }
 
-  async #fail({ run, thrown, isFinal }: StateOf<'failed'>): Next<'finished' | 'unknown'> {
+  async #fail({ run, thrown: cause, isFinal }: StateOf<'failed'>): Next<'finished' | 'unknown'> {
     const { current, jobOutcomes, before } = run;
     const { tool, job, report, callbacks } = run.call;
-    const ending = endingError(this.#known, thrown);
+    const thrown = endingError(this.#known, cause);
     if (!isFinal) {
       await run.recorded();
       if (current.signal.aborted) throw current.aborted();
-      const storeError = storeErrorIn(thrown);
+      const storeError = storeErrorIn(cause);
       if (storeError !== undefined) throw storeError;
-      if (isRetryLater(thrown)) throw thrown;
-      const isLate = isToolTimeout(thrown);
+      if (isRetryLater(cause)) throw cause;
+      const isLate = isToolTimeout(cause);
       if (isLate && tool.job.inProcess && job !== undefined) {
         return finished(tool, await jobOutcomes.outOfTime(job, before));
       }
       report.failed(isLate ? 'timeout' : TOOL_FAILED);
-      if (isUnknownOutcome(thrown)) {
+      if (isUnknownOutcome(cause)) {
         await recordMayHaveRun(this.#dependencies, this.#input);
-        if (run.onUnknown !== 'retry') return { is: 'unknown', run, thrown };
+        if (run.onUnknown !== 'retry') return { is: 'unknown', run, thrown: cause };
       }
-      if (!run.isForOneStart) await retryUnlessSpent(this.#dependencies, run.tried, thrown, ending);
+      if (!run.isForOneStart) await retryUnlessSpent(this.#dependencies, run.tried, cause, thrown);
     }
-    const outcome = { response: { error: describeFailure(ending).message }, failed: true };
-    if (isFinal && job?.isOpen && hasCode(thrown, 'HOLDFAST_NEVER_ANSWERED'))
+    const outcome = { response: { error: describeFailure(thrown).message }, failed: true };
+    if (isFinal && job?.isOpen && hasCode(cause, 'HOLDFAST_NEVER_ANSWERED'))
       return finished(tool, await jobOutcomes.abandoned(job, outcome, before));
     const ended = await job?.end(outcome);
     if (ended !== undefined) return finished(tool, await jobOutcomes.ended(ended, before));
     const time = Math.max(Math.round(run.timeLeft), LEAST_CALLBACK_TIME);
-    const failed = { call: run.called(), thrown: ending, time, current };
-    return finished(tool, await outcomeOfFailure(callbacks, failed));
+    return finished(tool, await outcomeOfFailure(callbacks, { call: run.called(), thrown, time, current }));
   }
 
   async #suspend({ run, asking }: StateOf<'waiting'>): Next<'over' | 'finished'> {
     const { tool, answers } = run.call;
     const n = answers.next;
-    if (n === undefined) return this.#ended(tool, tooManyRequests(tool));
-    if (this.#known?.unknown) await recordMayHaveRun(this.#dependencies, this.#input);
+    if (n === undefined) return finished(tool, errorOutcome(tooManyRequests(tool), this.#known));
     const call = { ...run.call, current: this.#current, n };
     try {
       const asks = await suspendCall(this.#dependencies, call, { ...asking, args: run.args });
       return over({ v: PROTOCOL_VERSION, asks });
     } catch (error) {
       if (!(error instanceof JsonValueError || error instanceof Unstorable)) throw error;
-      return this.#ended(tool, error);
+      return finished(tool, errorOutcome(error, this.#known));
     }
-  }
-
-  #ended(tool: BaseTool | undefined, error: unknown): StateOf<'finished'> {
-    return finished(tool, errorOutcome(endingError(this.#known, error)));
   }
 
   async #settle({ outcome: given, tool }: StateOf<'finished'>): Promise<ToolCallResult> {
@@ -351,19 +338,16 @@ class Call {
     if (!isLastRefusal() && !(wasSearched(error) && isLastSearch())) throw error;
     const { session, callKey, answered } = this.#input;
     this.#known = await this.#dependencies.store.turns.findCall({ session, callKey });
-    if (answered === undefined) return this.#ended(undefined, error);
+    if (answered === undefined) return finished(undefined, errorOutcome(error, this.#known));
     await recordClaims(this.#dependencies, { session, entries: answered.entries });
-    return this.#ended(undefined, toolChanged());
+    return finished(undefined, errorOutcome(toolChanged(), this.#known));
   }
 
   async #notFound(begun: StartedCall, error: unknown): Next<'finished'> {
-    const isAborted = this.#current.signal.aborted;
     const tried = { input: this.#input, begun, tool: this.#name };
-    if (isAborted || error instanceof NotDeployedHere) await hasNotRun(this.#dependencies, tried, error);
-    if (isAborted) throw this.#current.aborted();
+    await retryWithoutTool(this.#dependencies, tried, error, this.#current);
     if (error instanceof NotDeployedHere) return await this.#refusedHere(error);
-    await retryWithoutTool(this.#dependencies, tried, error);
-    return this.#ended(undefined, error);
+    return finished(undefined, errorOutcome(error, this.#known));
   }
 }
 
@@ -386,11 +370,9 @@ async function afterRun(run: ToolRun): Next<'finished' | 'waiting' | 'parked' | 
 
 /** The state of a call whose tool is an agent. */
 async function afterGate(run: ToolRun): Next<'finished' | 'waiting' | 'child'> {
-  const { tool, args, context } = run.asking();
-  const kept = await keptFromRunning(tool, { args, toolContext: context });
-  const asked = askedOf(context);
+  const { asked, kept } = await run.gate();
   if (asked !== undefined) return waiting(run, asked);
-  return kept === undefined ? { is: 'child' } : finished(tool, { response: kept, failed: true, actions: {} });
+  return kept === undefined ? { is: 'child' } : finished(run.call.tool, kept);
 }
 
 function afterUnknown({ run, thrown }: StateOf<'unknown'>): StateOf<'waiting' | 'failed'> {

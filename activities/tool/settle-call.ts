@@ -18,7 +18,7 @@ import type { ActivityDependencies } from '../dependencies.ts';
 import { planOf } from './begin-call.ts';
 import { effectsOf } from './call-context.ts';
 import type { CalledTool, ToolCallbacks } from './tool-callbacks.ts';
-import { describeFailure, storeErrorIn } from './tool-failure.ts';
+import { describeFailure, endingError, storeErrorIn } from './tool-failure.ts';
 
 /**
  * Settles a call with its outcome, or with an error where the outcome can't be stored.
@@ -133,10 +133,10 @@ export async function outcomeOfFailure(
 }
 
 /** @throws StoreError where that is what was thrown: it is nobody's failure here. */
-export function errorOutcome(thrown: unknown): CallOutcome {
+export function errorOutcome(thrown: unknown, call?: Parameters<typeof endingError>[0]): CallOutcome {
   const storeError = storeErrorIn(thrown);
   if (storeError !== undefined) throw storeError;
-  const { message, stack } = describeFailure(thrown);
+  const { message, stack } = describeFailure(endingError(call, thrown));
   return {
     response: { error: message },
     failed: true,

@@ -11,7 +11,8 @@ import type { BegunCall } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
 import { type ResolvedDurableOptions, resolveDurableOptions } from '../../src/tools/durable-options.ts';
 import { isToolError } from '../../src/tools/tool-error.ts';
-import { isLastRefusal, retryLater, withoutStack } from '../attempt.ts';
+import { NotDeployedHere } from '../agents.ts';
+import { type Attempt, isLastRefusal, retryLater, withoutStack } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import { callLogger, type HoldfastLogger } from '../logging.ts';
 
@@ -73,8 +74,6 @@ interface ToolFailure {
   retryable: boolean;
   /** Milliseconds. */
   retryAfter: number;
-  /** A model that the tool has asked is to be asked later: no failure of the tool. */
-  isLimited: boolean;
 }
 
 /** Milliseconds that a tool may put off its next attempt. */
@@ -85,14 +84,12 @@ const DEEPEST_CAUSE = 8;
 /** A value that a tool threw: it may be of any type, with getters that throw. */
 export function describeFailure(thrown: unknown): ToolFailure {
   const stack = thrownField(thrownField(thrown, 'cause'), 'stack') ?? thrownField(thrown, 'stack');
-  const limit = rateLimitIn(thrown);
-  const retryAfter = limit?.retryAfterMs ?? thrownField(thrown, 'retryAfter');
+  const retryAfter = rateLimitIn(thrown)?.retryAfterMs ?? thrownField(thrown, 'retryAfter');
   return {
     message: thrownMessage(thrown),
     stack: typeof stack === 'string' && stack !== '' ? stack : undefined,
     retryable: thrownField(thrown, 'retryable') !== false,
     retryAfter: typeof retryAfter === 'number' && retryAfter > 0 ? Math.min(retryAfter, LONGEST_PUT_OFF) : 0,
-    isLimited: limit !== undefined,
   };
 }
 
@@ -178,7 +175,9 @@ export async function retryUnlessSpent(
   thrown: unknown,
   ending: unknown,
 ): Promise<void> {
-  const { message, stack, retryable, retryAfter, isLimited } = describeFailure(thrown);
+  const { message, stack, retryable, retryAfter } = describeFailure(thrown);
+  // By the provider of a model that the tool has asked: no failure of the tool.
+  const isLimited = rateLimitIn(thrown) !== undefined;
   if (!retryable) return;
   const { input, begun, tool, durable } = call;
   const { session, callKey } = input;
@@ -215,7 +214,11 @@ export async function retryWithoutTool(
   dependencies: ActivityDependencies,
   call: Omit<TriedCall, 'durable'>,
   error: unknown,
+  { signal, aborted }: Pick<Attempt, 'signal' | 'aborted'>,
 ): Promise<void> {
+  if (signal.aborted || error instanceof NotDeployedHere) await hasNotRun(dependencies, call, error);
+  if (signal.aborted) throw aborted();
+  if (error instanceof NotDeployedHere) return;
   const tried = { ...call, durable: DEFAULT_OPTIONS };
   if (!(error instanceof ToolsetFailed && error.retryable))
     return await retryUnlessSpent(dependencies, tried, error, endingError(call.begun, error));

@@ -8,7 +8,7 @@ import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
 import type { CallActions } from '../../src/store/turns/call-store.ts';
-import type { BaseTool } from '../../src/tools/base-tool.ts';
+import { agentOfTool, type BaseTool } from '../../src/tools/base-tool.ts';
 import {
   type Asked,
   CallQuestions,
@@ -16,9 +16,10 @@ import {
   type HeldQuestion,
   withoutSecrets,
 } from '../../src/tools/call-questions.ts';
-import type { Context } from '../../src/tools/context.ts';
+import { askedOf, type Context } from '../../src/tools/context.ts';
 import type { OnUnknownOutcome } from '../../src/tools/durable-options.ts';
 import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
+import { keptFromRunning } from '../../src/tools/tool-gate.ts';
 import type { RecordedAnswers } from '../approvals/call-answers.ts';
 import { QuestionHolder } from '../approvals/question-holder.ts';
 import { type Attempt, endable } from '../attempt.ts';
@@ -172,6 +173,12 @@ export class ToolRun {
     return this.isForOneStart && onUnknownOutcome === 'retry' ? 'fail' : onUnknownOutcome;
   }
 
+  /** Another run does no more than the first one. An agent's own calls are checked one by one. */
+  get isHarmless(): boolean {
+    const { tool } = this.call;
+    return agentOfTool(tool) !== undefined || (tool.durable.idempotent && this.onUnknown === 'retry');
+  }
+
   /** The actions from before the tool runs. */
   get before(): CallActions | undefined {
     return this.#before;
@@ -206,6 +213,13 @@ export class ToolRun {
       hold: job && this.#hold(),
     });
     return { tool, args: this.args, context: this.#context(signal, questions) };
+  }
+
+  /** For a call whose tool is an agent: what is to be asked before it runs, or why it must not. */
+  async gate(): Promise<{ asked: Asked | undefined; kept: CallOutcome | undefined }> {
+    const { tool, args, context } = this.asking();
+    const response = await keptFromRunning(tool, { args, toolContext: context });
+    return { asked: askedOf(context), kept: response && { response, failed: true, actions: {} } };
   }
 
   /** @returns what is to be asked for: the tool's own credential comes before its run. */
