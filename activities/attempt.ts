@@ -124,13 +124,14 @@ export function isLastSearch(): boolean {
 export function retryLater(
   type: string,
   message: string,
-  options: { delay?: number; benign?: boolean } = {},
+  options: { delay?: number; benign?: boolean; details?: string } = {},
 ): ApplicationFailure {
   const failure = withoutStack(
     ApplicationFailure.create({
       type,
       message: excerpt(message, LONGEST_MESSAGE),
       ...defined({ nextRetryDelay: options.delay }),
+      ...(options.details === undefined ? {} : { details: [options.details] }),
       ...(options.benign ? { category: ApplicationFailureCategory.BENIGN } : {}),
     }),
   );

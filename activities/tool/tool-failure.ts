@@ -196,9 +196,9 @@ export async function retryUnlessSpent(
   const { maximumAttempts } = durable.retry;
   if (!isLimited && failures >= maximumAttempts) return;
   const hidden = ending === thrown ? `Error in tool '${tool}'` : unknownOutcome().message;
-  // Temporal counts attempts as well, and knows of no limit.
-  const counted = isLimited ? '' : `attempt ${failures} of ${maximumAttempts}: `;
-  throw retryLater(TOOL_FAILED, `${counted}${isHidden ? hidden : describeFailure(ending).message}`, {
+  throw retryLater(TOOL_FAILED, isHidden ? hidden : describeFailure(ending).message, {
+    // Temporal counts attempts as well, and knows of no limit. The message may become what the model is told.
+    details: `failure ${failures} of ${maximumAttempts}`,
     delay: Math.max(delayOf(durable, isLimited ? begun.attempt - 1 : begun.failures), retryAfter),
   });
 }

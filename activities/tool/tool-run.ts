@@ -326,7 +326,7 @@ export class ToolRun {
 
   #callInit(): CallInit {
     const { input, begun, tool, job } = this.call;
-    const { callKey, callId } = input;
+    const { session, callKey, callId } = input;
     return {
       callId,
       callKey,

@@ -16,6 +16,7 @@ describe('media as a result [tool.media]', () => {
     expect(mediaOf(Buffer.from('abc'))).toEqual({
       response: { media: [{ mimeType: 'text/plain', bytes: 3 }] },
       parts: [{ inlineData: { mimeType: 'text/plain', data: 'YWJj' } }],
+      trusted: false,
     });
     const chart = png(Buffer.from('chart'), { name: 'chart.png', trustTier: 'ours' });
     const sound = new Media({ mimeType: 'audio/wav; rate=16000', data: new Uint8Array([0]) });
@@ -30,8 +31,9 @@ describe('media as a result [tool.media]', () => {
         { inlineData: { mimeType: 'image/png', data: 'Y2hhcnQ=' } },
         { inlineData: { mimeType: 'audio/wav; rate=16000', data: 'AA==' } },
       ],
+      trusted: false,
     });
-    expect(mediaOf(chart)?.parts).toHaveLength(1);
+    expect(mediaOf(chart)).toMatchObject({ parts: [{}], trusted: true });
   });
 
   test('every byte survives, of views into larger buffers too', async () => {
@@ -152,6 +154,7 @@ describe('data that says nothing of itself [tool.media]', () => {
       },
       parts: [{ inlineData: { mimeType: 'text/plain', data: 'aGk=' } }],
       omitted: [{ inlineData: { mimeType: 'application/octet-stream', data: 'UEsDBAA=' } }],
+      trusted: false,
     });
   });
 

@@ -5,10 +5,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { TokenBasedContextCompactor } from '../../src/agents/compaction/context-compactors.ts';
 import { LlmSummarizer } from '../../src/agents/compaction/llm-summarizer.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { RoutedLlm } from '../../src/agents/routed-llm.ts';
 import { App } from '../../src/app/app.ts';
 import { embedded } from '../../src/memory/embeddings.ts';
 import { ModelError } from '../../src/models/model-errors.ts';
-import { RoutedLlm } from '../../src/models/routed-llm.ts';
 import { error, text } from '../../src/testing/gemini-reply.ts';
 import type { LlmRequest } from '../../src/tools/base-tool.ts';
 import { tool } from '../../src/tools/function-tool.ts';

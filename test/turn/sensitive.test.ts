@@ -119,7 +119,7 @@ describe('what a history and a log are told', () => {
       expect(said).not.toContain(SECRET);
       expect(logged.join('\n')).not.toContain(SECRET);
       if (fails) expect(logged.join('\n')).toContain(name);
-      if (fails && name.endsWith('_activity')) expect(said).toContain('attempt 1 of 2: Error in tool');
+      if (fails && name.endsWith('_activity')) expect(said).toContain('failure 1 of 2');
     },
   );
 
