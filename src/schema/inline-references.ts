@@ -45,6 +45,7 @@ class Inliner {
   readonly #names = new Map<string, string>();
   readonly #targets = new Map<string, SchemaObject>();
   readonly #sizes = new Map<string, number>();
+  readonly #direct = new Map<string, ReadonlySet<string>>();
   #inlined = 0;
   #size = 0;
 
@@ -94,11 +95,26 @@ class Inliner {
   }
 
   references(): Set<string> {
-    return referencesIn(this.#resolvedRoot(), (reference) => this.#target(reference));
+    return this.#allFrom(directReferences(this.#resolvedRoot()));
   }
 
   #isRecursive(reference: string): boolean {
-    return referencesIn(this.#target(reference), (inner) => this.#target(inner)).has(reference);
+    return this.#allFrom(this.#within(reference)).has(reference);
+  }
+
+  /** With those that these references lead to. */
+  #allFrom(references: ReadonlySet<string>): Set<string> {
+    const found = new Set(references);
+    for (const reference of found) for (const inner of this.#within(reference)) found.add(inner);
+    return found;
+  }
+
+  #within(reference: string): ReadonlySet<string> {
+    const known = this.#direct.get(reference);
+    if (known !== undefined) return known;
+    const direct = directReferences(this.#target(reference));
+    this.#direct.set(reference, direct);
+    return direct;
   }
 
   #target(reference: string): SchemaObject {
@@ -152,15 +168,12 @@ function unescaped(reference: string, token: string): string {
   }
 }
 
-/** All references in a schema, and in what they lead to. */
-function referencesIn(schema: SchemaObject, target: (reference: string) => SchemaObject): Set<string> {
+/** The references that stand in a schema itself. */
+function directReferences(schema: SchemaObject): Set<string> {
   const found = new Set<string>();
   const visit = (subschema: unknown): unknown => {
     if (!isRecord(subschema)) return subschema;
-    if (typeof subschema.$ref === 'string' && !found.has(subschema.$ref)) {
-      found.add(subschema.$ref);
-      visit(target(subschema.$ref));
-    }
+    if (typeof subschema.$ref === 'string') found.add(subschema.$ref);
     mapSubschemas(withoutKeys(subschema, LEFT_OUT), visit);
     return subschema;
   };

@@ -140,9 +140,11 @@ function compileJsonSchema(schema: object, dialect: string): JsonSchemaValidator
  * @throws Error what ajv says about an invalid schema. SchemaError for one that is beyond the bounds.
  */
 function compileOutsideSchema(schema: object, dialect: string): BoundedValidator {
+  // What asserts it compiles its patterns, too.
+  const bounded = checkable(schema);
   assertSchema(dialect, schema);
   const budget = { left: 0 };
-  const check = compiledBy(dialect, checkable(schema), budget);
+  const check = compiledBy(dialect, bounded, budget);
   return (value) => {
     budget.left = MOST_WORK;
     try {

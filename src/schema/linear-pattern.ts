@@ -12,28 +12,31 @@ export interface LinearPattern {
 /** Characters of a pattern, at most. */
 const LONGEST = 1_000;
 
-/** Characters and classes of a pattern with its repetitions written out, at most. */
+/** Characters, classes and quantifiers of a pattern with its repetitions written out, at most. */
 const LARGEST = 2_000;
+
+/** Ranges of a pattern without case, at most: the engine looks at each of their characters. */
+const MOST_FOLDED = 40;
+
+/** Engines take as long to read a class of Unicode as this many characters. */
+const UNICODE_CLASS = 20;
 
 /**
  * A pattern as JSON Schema and JavaScript write it, in an engine without backtracking. A character is a code point.
  *
  * @returns undefined for features that such an engine doesn't have (look-around, references back to a group), for a pattern of more
- * than 1,000 characters or 2,000 repetitions written out, and for a text that is no pattern.
+ * than 1,000 characters or 2,000 repetitions written out, for one without case of more than 40 ranges, and for a text that is no pattern.
  * @example linearPattern('^[A-Z]{2}-\\d+$')?.test('FH-12511'); // true
  */
 export function linearPattern(
   source: string,
-  { ignoreCase = false }: { ignoreCase?: boolean } = {},
+  options: { ignoreCase?: boolean; mostSteps?: number } = {},
 ): LinearPattern | undefined {
-  if (source.length > LONGEST) return undefined;
-  // With the flag, as JSON Schema has it, or without: patterns of other engines escape what the flag doesn't let them.
-  const flags = ['u', ''].find((each) => isPattern(source, each));
-  if (flags === undefined) return undefined;
-  const translated = new Translation(source, flags === 'u').text();
-  if (translated === undefined) return undefined;
+  const { ignoreCase = false, mostSteps = Number.POSITIVE_INFINITY } = options;
+  const { text, size, ranges } = translatedPattern(source);
+  if (text === undefined || size > mostSteps || (ignoreCase && ranges > MOST_FOLDED)) return undefined;
   try {
-    const program = RE2JS.compile(translated, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);
+    const program = RE2JS.compile(text, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);
     return {
       test: (text) => program.test(text),
       size: program.programSize(),
@@ -43,6 +46,21 @@ export function linearPattern(
     // The engine knows fewer names of Unicode properties, and repeats 1,000 times at most.
     return undefined;
   }
+}
+
+/** A pattern before it is compiled, which takes time that grows with its `size`. Without a `text` no engine gets it. */
+export function translatedPattern(source: string): { size: number; text?: string; ranges: number } {
+  const ofClasses = UNICODE_CLASS * (source.split(/\\p/i).length - 1);
+  const refused = { size: ofClasses, ranges: 0 };
+  if (source.length > LONGEST || ofClasses > LARGEST) return refused;
+  // With the flag, as JSON Schema has it, or without: patterns of other engines escape what the flag doesn't let them.
+  const flags = ['u', ''].find((each) => isPattern(source, each));
+  if (flags === undefined) return refused;
+  const translation = new Translation(source, flags === 'u');
+  const text = translation.text();
+  return text === undefined
+    ? refused
+    : { size: ofClasses + translation.size, text, ranges: translation.ranges };
 }
 
 function isPattern(source: string, flags: string): boolean {
@@ -72,10 +90,16 @@ class Translation {
   readonly #groups = [0];
   /** Size of the part that a quantifier would repeat. */
   #last = 0;
+  /** As `a-z`. */
+  ranges = 0;
 
   constructor(source: string, isUnicode: boolean) {
     this.#source = source;
     this.#isUnicode = isUnicode;
+  }
+
+  get size(): number {
+    return this.#groups.reduce((sum, size) => sum + size, 0);
   }
 
   text(): string | undefined {
@@ -110,6 +134,7 @@ class Translation {
       case '+':
       case '?':
         this.#at += 1;
+        this.#add(1);
         return sign;
       case '.':
         this.#at += 1;
@@ -165,7 +190,10 @@ class Translation {
       const isDash = sign === '-';
       const next = sign === '\\' ? this.#escaped(true) : isDash ? '-' : this.#plain();
       if (next === undefined) return undefined;
-      if (isDash) this.#at += 1;
+      if (isDash) {
+        this.#at += 1;
+        this.ranges += 1;
+      }
       text += next;
     }
     this.#at += 1;

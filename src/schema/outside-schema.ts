@@ -3,7 +3,7 @@ import { isRecord } from '../protocol/json.ts';
 import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
 import { visibleLines } from '../protocol/visible-text.ts';
 import { SchemaError } from './compiled-schema.ts';
-import { type LinearPattern, linearPattern } from './linear-pattern.ts';
+import { type LinearPattern, linearPattern, translatedPattern } from './linear-pattern.ts';
 import { mapSubschemas } from './subschemas.ts';
 
 /** Bounds of a schema that a model, a server or a person may have written. */
@@ -12,8 +12,8 @@ const MOST_SUBSCHEMAS = 500;
 const MOST_REFERENCES = 100;
 /** Characters of a title or description. */
 const LONGEST_TEXT = 4_000;
-/** Steps for each character of all its patterns. */
-const MOST_STEPS = 10_000;
+/** Steps for each character of all its patterns. To compile them takes about 50 ms. */
+export const MOST_STEPS = 10_000;
 
 /** Says in each subschema what to check a value by it costs. */
 export const WORK_KEYWORD = 'holdfast:work';
@@ -74,30 +74,36 @@ export function withShownTexts(schema: Record<string, unknown>): Record<string, 
 
 /**
  * The part of a schema that checks a value, with the cost of each subschema. Annotations are left out, and so are patterns that
- * need an engine that backtracks.
+ * need an engine that backtracks. Patterns are compiled after all is counted.
  *
  * @param schema with its references written out.
  * @throws SchemaError for one with too many parts or patterns.
  */
 export function checkable(schema: object): object {
-  const patterns = new Map<string, LinearPattern | undefined>();
+  const sizes = new Map<string, number>();
   let subschemas = 0;
   let steps = 0;
   const find = (subschema: unknown): unknown => {
     subschemas += 1;
+    if (subschemas > MOST_SUBSCHEMAS) {
+      throw new SchemaError(
+        [],
+        `more than ${MOST_SUBSCHEMAS} subschemas, and at most ${MOST_SUBSCHEMAS} are taken`,
+      );
+    }
     if (!isRecord(subschema)) return subschema;
     for (const source of patternsOf(subschema)) {
-      if (!patterns.has(source)) patterns.set(source, linearPattern(source));
-      steps += patterns.get(source)?.size ?? 0;
+      const size = sizes.get(source) ?? translatedPattern(source).size;
+      sizes.set(source, size);
+      steps += size;
+      if (steps > MOST_STEPS)
+        throw new SchemaError([], 'its patterns are too long: use fewer or shorter ones');
     }
     mapSubschemas(subschema, find);
     return subschema;
   };
   find(schema);
-  if (subschemas > MOST_SUBSCHEMAS) {
-    throw new SchemaError([], `${subschemas} subschemas, and at most ${MOST_SUBSCHEMAS} are taken`);
-  }
-  if (steps > MOST_STEPS) throw new SchemaError([], 'its patterns are too long: use fewer or shorter ones');
+  const patterns = new Map([...sizes.keys()].map((source) => [source, linearPattern(source)]));
   const isExact = [...patterns.values()].every((pattern) => pattern !== undefined);
   const write = (subschema: unknown): unknown =>
     isRecord(subschema)

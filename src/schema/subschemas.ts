@@ -20,6 +20,7 @@ const SINGLE = new Set([
   'additionalProperties',
   'unevaluatedProperties',
   'propertyNames',
+  'contentSchema',
   'not',
   'if',
   'then',

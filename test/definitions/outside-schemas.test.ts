@@ -65,6 +65,46 @@ describe('a schema from outside', () => {
     expect(() => compile(schema)).toThrow(problem);
   });
 
+  const everything = String.raw`[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Z}\p{C}]`;
+  const chain = Array.from({ length: 98 }, (_, n): [string, object] => [
+    `d${n}`,
+    { allOf: [{ $ref: `#/$defs/d${(n + 1) % 98}` }] },
+  ]);
+  test.each([
+    [
+      'long patterns',
+      { allOf: Array.from({ length: 480 }, (_, n) => ({ pattern: `(?:${everything}?){${800 - n}}` })) },
+    ],
+    [
+      'patterns of many classes',
+      { allOf: Array.from({ length: 63 }, (_, n) => ({ pattern: String.raw`\p{L}`.repeat(140) + n })) },
+    ],
+    [
+      'patterns that are only told',
+      { contentSchema: { allOf: Array.from({ length: 1_000 }, (_, n) => ({ pattern: everything + n })) } },
+    ],
+    [
+      'references that lead to all of it',
+      {
+        $ref: '#/$defs/d0',
+        $defs: Object.fromEntries([
+          ...chain,
+          [
+            'd1',
+            {
+              ...chain[1]?.[1],
+              properties: Object.fromEntries(Array.from({ length: 4_500 }, (_, n) => [n, {}])),
+            },
+          ],
+        ]),
+      },
+    ],
+  ])('of %s is refused while it is counted [schema.outside]', (_, schema) => {
+    const took = processorTime();
+    expect(() => compile(schema)).toThrow(/its patterns are too long|more than 500 subschemas/);
+    expect(took()).toBeLessThan(300);
+  });
+
   const doubled = Object.fromEntries(
     Array.from({ length: 40 }, (_, n) => {
       const next = { $ref: `#/$defs/d${n + 1}` };

@@ -729,6 +729,15 @@ describe('hostile and half-valid documents', () => {
       }),
     );
     expect(told).toEqual({ anyOf: Array.from({ length: 250 }, () => ({ type: 'string', enum: ['a'] })) });
+    // Patterns that engines take long to read, which each detail of an operation tells.
+    const everything = String.raw`[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Z}\p{C}]`.repeat(14);
+    const parts = Array.from({ length: 250 }, (_, n) => ({
+      pattern: everything + n,
+      description: 'd'.repeat(600),
+    }));
+    expect(() => boundedSchema(Object, 'request', (read) => ({ anyOf: parts.map(read) }))).toThrow(
+      'too many to be told',
+    );
     // Quadratic work takes a minute.
     expect(took()).toBeLessThan(5_000);
     const pattern = tools[2];

@@ -1,5 +1,6 @@
 import { isRecord } from '../../protocol/json.ts';
-import { linearPattern } from '../../schema/linear-pattern.ts';
+import { translatedPattern } from '../../schema/linear-pattern.ts';
+import { MOST_STEPS } from '../../schema/outside-schema.ts';
 import { DocumentProblem, leadsNowhere } from './openapi-document.ts';
 import { addNumbers, isSmall, typesOf, valuesOf } from './schema-keywords.ts';
 
@@ -102,9 +103,10 @@ export function boundedSchema(
   build: (read: (schema: unknown) => Schema) => Schema,
   mostBytes = MOST_BYTES,
 ): Schema {
+  const patterns = new Patterns();
   for (const detail of DETAILS) {
     try {
-      const reader = new SchemaReader(definitions, side, detail);
+      const reader = new SchemaReader(definitions, side, detail, patterns);
       const whole = build((schema) => reader.read(schema));
       const defs = reader.definitions();
       const schema = defs === undefined ? whole : { ...whole, $defs: defs };
@@ -121,23 +123,42 @@ export function boundedSchema(
 
 /** A schema whose references at its root are resolved, and whose parts of `allOf` are one where they can be. */
 export function flattened(definitions: Definitions, given: unknown): Schema {
-  return new SchemaReader(definitions, 'request', { depth: 0, description: 0 }).flat(given, []);
+  const reader = new SchemaReader(definitions, 'request', { depth: 0, description: 0 }, new Patterns());
+  return reader.flat(given, []);
+}
+
+/** Patterns of one operation, at all details. Those after {@link MOST_STEPS} are left out: engines take long to read them. */
+class Patterns {
+  readonly #known = new Map<string, boolean>();
+  #left = MOST_STEPS;
+
+  isTold(source: string): boolean {
+    const known = this.#known.get(source);
+    if (known !== undefined) return known;
+    const { size, text } = translatedPattern(this.#left < 0 ? '' : source);
+    this.#left -= size;
+    const isTold = text !== undefined && this.#left >= 0;
+    this.#known.set(source, isTold);
+    return isTold;
+  }
 }
 
 class SchemaReader {
   readonly #target: Definitions;
   readonly #side: SchemaSide;
   readonly #detail: Detail;
+  readonly #patterns: Patterns;
   /** Names of cyclic definitions, by reference. */
   readonly #names = new Map<string, string>();
   #schemas = 0;
   #references = 0;
   #parts = 0;
 
-  constructor(definitions: Definitions, side: SchemaSide, detail: Detail) {
+  constructor(definitions: Definitions, side: SchemaSide, detail: Detail, patterns: Patterns) {
     this.#target = definitions;
     this.#side = side;
     this.#detail = detail;
+    this.#patterns = patterns;
   }
 
   read(schema: unknown): Schema {
@@ -264,9 +285,8 @@ class SchemaReader {
     else if (isSmall(schema.const)) clean.const = schema.const;
     if (isSmall(schema.default)) clean.default = schema.default;
     addNumbers(schema, clean);
-    if (typeof schema.pattern === 'string' && linearPattern(schema.pattern) !== undefined) {
+    if (typeof schema.pattern === 'string' && this.#patterns.isTold(schema.pattern))
       clean.pattern = schema.pattern;
-    }
     const isArray = types.includes('array') || (types.length === 0 && schema.items !== undefined);
     if (depth <= 0) {
       if (isArray) clean.items = {};
