@@ -1,6 +1,6 @@
 import { JSONPathEnvironment, type JSONValue } from 'json-p3';
 import { kindOf } from '../schema/kind-of.ts';
-import { linearPattern } from '../schema/linear-pattern.ts';
+import { type LinearPattern, linearPattern } from '../schema/linear-pattern.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 
 /** A place in a document and its value. */
@@ -12,13 +12,23 @@ export interface PathMatch {
 
 /** Characters. */
 const LONGEST_PATH = 500;
-/** Members and elements that a query may look at. */
-const MOST_STEPS = 2_000_000;
-const TOO_MANY = `the path looks at more than ${MOST_STEPS} places; ask for less at once`;
+/** Work of a query: steps of patterns for each character, and reads for each character of the path, which may be filters of all. */
+const MOST_WORK = 100_000_000;
+/** Read besides. */
+const ONE_READ = 30;
+/** Characters that are compared as quickly as one step is done. */
+const COMPARED_AT_ONCE = 16;
+/** To compile a pattern, for each of its characters. */
+const COMPILED = 5_000;
+/** Steps of a pattern that is searched, with its repetitions written out. */
+export const MOST_SEARCHED = 500;
+export const NOT_SEARCHED = `a pattern is searched that has at most ${MOST_SEARCHED} steps with its repetitions written out, and neither look-around nor back references`;
+/** Levels of a document that a descent looks at: each place is written with those around it. */
+const DEEPEST = 100;
 
 /**
- * The places that a path of RFC 9535 names, in order, at most `limit`; or the problem of a path that is none, or that looks at more than
- * 2,000,000 places. Patterns of `match` and `search` take linear time.
+ * The places that a path of RFC 9535 names, in order, at most `limit`; or the problem of a path that is none, or that takes too much
+ * work. That is seconds at most, in which the thread does nothing else.
  *
  * @example queryJson({ a: [1, 2] }, '$.a[?@ > 1]', 10); // [{ path: "$['a'][1]", value: 2 }]
  */
@@ -28,33 +38,32 @@ export function queryJson(
   limit: number,
 ): { matches: PathMatch[]; isCut: boolean } | { problem: string } {
   if (path.length > LONGEST_PATH) return { problem: `the path has more than ${LONGEST_PATH} characters` };
-  const counted = new CountedReads(MOST_STEPS);
+  const counted = new CountedReads(ONE_READ + path.length);
   const matches: PathMatch[] = [];
   try {
-    const query = ENVIRONMENT.compile(path);
+    const query = environment(counted).compile(path);
     for (const node of query.lazyQuery(counted.wrap(document) as JSONValue)) {
       if (matches.length === limit) return { matches, isCut: true };
       matches.push({ path: node.getPath({ form: 'canonical' }), value: counted.unwrap(node.value) });
     }
     return { matches, isCut: false };
   } catch (error) {
-    if (counted.isOver) return { problem: TOO_MANY };
+    if (counted.problem !== undefined) return { problem: counted.problem };
     return { problem: `this is no JSONPath of RFC 9535: ${thrownMessage(error)}` };
   }
 }
 
 /** A document whose reads are counted, so that no query looks at it for ever. */
 class CountedReads {
-  #left: number;
+  /** Why it was refused to go on. */
+  problem: string | undefined;
+  #left = MOST_WORK;
+  readonly #oneRead: number;
   readonly #wrapped = new WeakMap<object, object>();
   readonly #given = new WeakMap<object, object>();
 
-  constructor(most: number) {
-    this.#left = most;
-  }
-
-  get isOver(): boolean {
-    return this.#left < 0;
+  constructor(oneRead: number) {
+    this.#oneRead = oneRead;
   }
 
   wrap(value: unknown): unknown {
@@ -63,12 +72,14 @@ class CountedReads {
     if (known !== undefined) return known;
     const wrapped = new Proxy(value, {
       get: (target, key) => {
-        this.#count(1);
-        return this.wrap(Reflect.get(target, key));
+        const value = Reflect.get(target, key);
+        // It may be compared.
+        this.spend(this.#oneRead + (typeof value === 'string' ? value.length / COMPARED_AT_ONCE : 0));
+        return this.wrap(value);
       },
       ownKeys: (target) => {
         const keys = Reflect.ownKeys(target);
-        this.#count(keys.length);
+        this.spend(this.#oneRead * keys.length);
         return keys;
       },
     });
@@ -81,35 +92,48 @@ class CountedReads {
     return typeof value === 'object' && value !== null ? (this.#given.get(value) ?? value) : value;
   }
 
-  #count(reads: number): void {
-    this.#left -= reads;
-    if (this.#left < 0) throw new RangeError(TOO_MANY);
+  /** @throws RangeError for the work that is too much. */
+  spend(work: number): void {
+    this.#left -= work;
+    if (this.#left < 0)
+      this.refuse(
+        `the path takes more than ${MOST_WORK} steps; name fewer places, or use simpler filters and patterns`,
+      );
+  }
+
+  refuse(problem: string): never {
+    this.problem = problem;
+    throw new RangeError(problem);
   }
 }
-
-const PATTERNS = new Map<string, ReturnType<typeof linearPattern>>();
 
 /** `match` wants the whole text to match, `search` a part of it. */
-function isMatching(text: unknown, pattern: unknown, isWhole: boolean): boolean {
-  if (typeof text !== 'string' || typeof pattern !== 'string') return false;
-  const source = isWhole ? `^(?:${pattern})$` : pattern;
-  if (!PATTERNS.has(source)) {
-    if (PATTERNS.size > 100) PATTERNS.clear();
-    PATTERNS.set(source, linearPattern(source));
+function environment(counted: CountedReads): JSONPathEnvironment {
+  const patterns = new Map<string, LinearPattern | undefined>();
+  const isMatching = (text: unknown, given: unknown, isWhole: boolean) => {
+    if (typeof text !== 'string' || typeof given !== 'string') return false;
+    const source = isWhole ? `^(?:${given})$` : given;
+    if (!patterns.has(source)) {
+      counted.spend(COMPILED * source.length);
+      patterns.set(source, linearPattern(source, { mostSteps: MOST_SEARCHED }));
+    }
+    const pattern = patterns.get(source);
+    if (pattern === undefined) return counted.refuse(NOT_SEARCHED);
+    counted.spend(pattern.size * (1 + text.length));
+    return pattern.test(text);
+  };
+  const made = new JSONPathEnvironment({ maxRecursionDepth: DEEPEST });
+  for (const [name, isWhole] of [
+    ['match', true],
+    ['search', false],
+  ] as const) {
+    const known = made.functionRegister.get(name);
+    if (known === undefined) throw new TypeError(`the JSONPath library has no function ${name}`);
+    const { argTypes, returnType } = known;
+    const call = (text: unknown, pattern: unknown) => isMatching(text, pattern, isWhole);
+    made.functionRegister.set(name, { argTypes, returnType, call });
   }
-  return PATTERNS.get(source)?.test(text) ?? false;
-}
-
-const ENVIRONMENT = new JSONPathEnvironment({ maxRecursionDepth: 500 });
-for (const [name, isWhole] of [
-  ['match', true],
-  ['search', false],
-] as const) {
-  const known = ENVIRONMENT.functionRegister.get(name);
-  if (known === undefined) throw new TypeError(`the JSONPath library has no function ${name}`);
-  const { argTypes, returnType } = known;
-  const call = (text: unknown, pattern: unknown) => isMatching(text, pattern, isWhole);
-  ENVIRONMENT.functionRegister.set(name, { argTypes, returnType, call });
+  return made;
 }
 
 const MOST_PROPERTIES = 60;

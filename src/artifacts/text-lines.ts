@@ -60,27 +60,36 @@ function boundary(text: string, at: number): number {
   return code >= 0xd800 && code <= 0xdbff ? at - 1 : at;
 }
 
-const MOST_UNINTERRUPTED = 20;
+/** Work that others wait for: characters, each times the steps of a pattern. Some 20 ms. */
+const MOST_AT_ONCE = 1_000_000;
 
-/** Lets others have the process every 20 ms of a long search, and ends it after its time. */
+/** Of a line, however short. */
+const ONE_TAKE = 10;
+let lastPause: Promise<void> = Promise.resolve();
+
+/** Lets others have the process after some work of a long search, and ends the search after all of its work. */
 export class Breath {
-  readonly #until: number;
+  #left: number;
+  #since = 0;
   readonly #signal: AbortSignal;
-  #last = performance.now();
 
-  /** @param time milliseconds */
-  constructor(time: number, signal: AbortSignal) {
-    this.#until = this.#last + time;
+  /** @param most work of the whole search. */
+  constructor(most: number, signal: AbortSignal) {
+    this.#left = most;
     this.#signal = signal;
   }
 
-  /** @returns false where the time is over. */
-  async take(): Promise<boolean> {
-    const now = performance.now();
-    if (now - this.#last < MOST_UNINTERRUPTED) return true;
-    await setImmediate();
-    this.#signal.throwIfAborted();
-    this.#last = performance.now();
-    return this.#last < this.#until;
+  /** @returns false for work that is more than what is left. */
+  async take(work: number): Promise<boolean> {
+    this.#left -= work;
+    this.#since += ONE_TAKE + work;
+    if (this.#since > MOST_AT_ONCE) {
+      this.#since = 0;
+      // Each turn of the event loop has one search go on, however many there are.
+      lastPause = lastPause.then(() => setImmediate());
+      await lastPause;
+      this.#signal.throwIfAborted();
+    }
+    return this.#left >= 0;
   }
 }

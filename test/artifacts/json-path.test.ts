@@ -64,6 +64,34 @@ describe('a JSONPath', () => {
     queryJson(wide, path, 1_000);
     expect(took()).toBeLessThan(8_000);
   });
+
+  const texts = Array.from({ length: 2_000 }, (_, n) => `c${n.toString(2).padEnd(4_000, 'ab')}`);
+  const copy = (text: string): string => JSON.parse(JSON.stringify(text));
+  const long = 'q'.repeat(300_000);
+  test.each([
+    ["$.a[?search(@, '(?:[ab]?){160}[ab]{160}c')]", { a: texts }],
+    ["$.a[?search($.long, '(?:[ab]?){160}[ab]{160}c')]", { a: texts, long }],
+    ["$.a[?search('x', @)]", { a: texts.map((text) => text.slice(0, 400)) }],
+    ['$.a[?$.x == $.y]', { a: Array.from({ length: 10_000 }, () => 1), x: long, y: copy(long) }],
+    [
+      '$.a[?$.x == $.y]',
+      { a: Array.from({ length: 10_000 }, () => 1), x: { long }, y: { long: copy(long) } },
+    ],
+    [`$.a[?'${'a'.repeat(230)}'=='${'b'.repeat(230)}']`, { a: Array(500_000).fill(1) }],
+  ])('is refused for its work: %s [spool.jsonpath]', (path, document) => {
+    expect(queryJson(document, path, 10)).toEqual({
+      problem: expect.stringMatching(/^the path takes more than 100000000 steps; name fewer places/),
+    });
+  });
+
+  test.each(["$.a[?search(@, '(?:[ab]?){900}[ab]{900}c')]", "$.a[?match(@, '(?=a)a')]"])(
+    'is refused for its pattern: %s [spool.jsonpath]',
+    (path) => {
+      expect(queryJson({ a: ['a'] }, path, 10)).toEqual({
+        problem: expect.stringContaining('at most 500 steps with its repetitions written out'),
+      });
+    },
+  );
 });
 
 test('an outline has the shape of a document [spool.schema]', () => {

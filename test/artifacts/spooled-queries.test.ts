@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ContextArtifacts } from '../../src/artifacts/context-artifacts.ts';
@@ -100,6 +101,63 @@ describe('queries of a large result', () => {
         retryable: false,
       });
     }
+  });
+
+  /** Turns of the event loop in which others can do something, while a query is answered. */
+  async function turnsBeside(query: Promise<unknown>): Promise<number> {
+    let turns = 0;
+    let isOver = false;
+    const end = () => {
+      isOver = true;
+    };
+    query.then(end, end);
+    while (!isOver) {
+      await setImmediate();
+      turns += 1;
+    }
+    return turns;
+  }
+
+  const ORDERLESS = Array.from({ length: 65 }, (_, n) => {
+    let seed = n + 1;
+    return Array.from({ length: 4_000 }, () => {
+      seed = (seed * 48_271) % 2_147_483_647;
+      return seed % 2 === 0 ? 'a' : 'b';
+    }).join('');
+  });
+  const SLOW = '(?:[ab]?){160}[ab]{160}c';
+
+  test('let others go on after each line that takes long, also beside other searches [spool.query]', async () => {
+    const artifact = await openText(`c\n${ORDERLESS.join('\n')}`);
+    expect(await turnsBeside(artifact.grep(SLOW))).toBeGreaterThan(60);
+    const both = [artifact.grep(SLOW), artifact.grep(SLOW)];
+    expect(await turnsBeside(Promise.all(both))).toBeGreaterThan(120);
+    await expect(artifact.grep('(?:[ab]?){900}[ab]{900}c')).rejects.toThrow('at most 500 steps');
+    await expect(artifact.grep('[B-\uffff]'.repeat(50), { ignoreCase: true })).rejects.toThrow(
+      'a pattern is',
+    );
+  });
+
+  test('end when they have searched much, and say where [spool.query]', async () => {
+    const artifact = await openText(`${'y'.repeat(3_999)}\n`.repeat(400));
+    const { matches, truncated, searchedTo } = await artifact.grep('x{480}');
+    expect({ matches, truncated }).toEqual({ matches: [], truncated: true });
+    expect(searchedTo).toBeGreaterThan(200);
+    expect(searchedTo).toBeLessThan(300);
+  });
+
+  test('of JSON let others go on [spool.query]', async () => {
+    const artifact = await openText(JSON.stringify({ a: ORDERLESS }), 'application/json');
+    const query = artifact.jsonpath(`$.a[?search(@, '${SLOW}')]`);
+    expect(await turnsBeside(query)).toBeGreaterThan(60);
+    await expect(query).rejects.toMatchObject({
+      message: expect.stringContaining('the path takes more than'),
+      code: 'HOLDFAST_INVALID_QUERY',
+    });
+    expect(await artifact.jsonpath('$.a[64]')).toEqual({
+      matches: [{ path: "$['a'][64]", value: ORDERLESS[64] }],
+    });
+    expect(await artifact.schema()).toMatchObject({ properties: { a: { maxItems: 65 } } });
   });
 
   test('end with their call [spool.query]', async () => {

@@ -1,10 +1,10 @@
 import { readFile, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { Worker } from 'node:worker_threads';
 import { HoldfastError } from '../../contract/error.ts';
 import { guardedFetch } from '../../net/guarded-fetch.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
+import { answerOfThread } from '../../schema/thread-answer.ts';
 import { inSlices } from '../in-slices.ts';
 import type { DocumentThreadData, DocumentThreadMessage } from './document-thread.ts';
 import type { ExternalPlace } from './external-documents.ts';
@@ -45,7 +45,6 @@ export interface LoadedDocument {
 const MOST_BYTES = 64 * 1024 * 1024;
 /** Milliseconds. */
 const FETCH_TIME = 30_000;
-const READ_TIME = 60_000;
 /** Mebibytes of a thread's heap: documents of 64 MiB need less. */
 const MOST_HEAP = 2_048;
 
@@ -94,7 +93,12 @@ async function ofObject(document: object): Promise<LoadedDocument> {
 
 async function parsedInThread(data: DocumentThreadData): Promise<LoadedDocument> {
   if (data.text.length > MOST_BYTES) throw tooLarge();
-  const message = await answerOfThread(data);
+  const thread = { module: 'document-thread', from: import.meta.url };
+  const message = await answerOfThread<DocumentThreadMessage>(thread, data, { heap: MOST_HEAP }).catch(
+    (error: unknown) => {
+      throw new DocumentProblem(`it can't be read: ${messageOf(error).slice(0, 200)}`);
+    },
+  );
   if ('problem' in message) {
     if (message.isAway) throw new HoldfastError('HOLDFAST_FETCH_FAILED', message.problem);
     throw new DocumentProblem(message.problem);
@@ -109,34 +113,6 @@ async function parsedInThread(data: DocumentThreadData): Promise<LoadedDocument>
     })),
     definitions: definitionsOf(definitions),
   };
-}
-
-async function answerOfThread(workerData: DocumentThreadData): Promise<DocumentThreadMessage> {
-  const file = import.meta.url.endsWith('.ts') ? './document-thread.ts' : './document-thread.js';
-  const thread = new Worker(new URL(file, import.meta.url), {
-    workerData,
-    // Type stripping is experimental in Node 22, and says so on stderr.
-    execArgv: ['--disable-warning=ExperimentalWarning'],
-    resourceLimits: { maxOldGenerationSizeMb: MOST_HEAP },
-    name: 'holdfast openapi',
-  });
-  thread.unref();
-  const { promise, resolve, reject } = Promise.withResolvers<DocumentThreadMessage>();
-  const late = setTimeout(
-    () => reject(new DocumentProblem(`it was not read within ${READ_TIME / 1000} seconds`)),
-    READ_TIME,
-  );
-  thread.once('message', resolve);
-  thread.on('error', (error) =>
-    reject(new DocumentProblem(`it can't be read: ${messageOf(error).slice(0, 200)}`)),
-  );
-  thread.once('exit', () => reject(new DocumentProblem('its reader ended without an answer')));
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(late);
-    await thread.terminate();
-  }
 }
 
 async function textAt({ url, allow }: { url: string | URL; allow: readonly string[] }): Promise<string> {

@@ -1,8 +1,11 @@
 import type { OpenedArtifact } from '../../artifacts/context-artifacts.ts';
 import { type FoundLine, FoundLines } from '../../artifacts/found-lines.ts';
-import { outlineOf, queryJson } from '../../artifacts/json-path.ts';
+import { MOST_SEARCHED, NOT_SEARCHED } from '../../artifacts/json-path.ts';
+import type { JsonAnswer, JsonQuery } from '../../artifacts/json-query-thread.ts';
 import { Breath, linesOf } from '../../artifacts/text-lines.ts';
+import { messageOf } from '../../protocol/message-of.ts';
 import { linearPattern } from '../../schema/linear-pattern.ts';
+import { answerOfThread } from '../../schema/thread-answer.ts';
 import type { BaseTool } from '../base-tool.ts';
 import type { Context } from '../context.ts';
 import { ToolError } from '../tool-error.ts';
@@ -18,9 +21,10 @@ const MOST_ANSWER = 12_000;
 const MOST_ANSWER_BYTES = 4 * MOST_ANSWER;
 /** Bytes of a document that is parsed as a whole. */
 const MOST_PARSED = 16 * 1024 * 1024;
-const MOST_MATCHES = 1_000;
-/** Milliseconds of one search. */
-const SEARCH_TIME = 20_000;
+/** Characters of one search, each times the steps of its pattern. */
+const MOST_WORK = 500_000_000;
+/** Mebibytes. */
+const MOST_HEAP = 1_024;
 const CSV_SAMPLE = 64 * 1024;
 
 /**
@@ -101,8 +105,9 @@ export class SpooledArtifact implements SpooledQueries {
     let text = '';
     let last = 0;
     for await (const some of linesOf(this.#read())) {
-      if (!(await breath.take())) throw refused('there are too many lines before these; use slice');
       for (const line of some) {
+        if (!(await breath.take(1 + line.text.length)))
+          throw refused('there are too many lines before these; use slice');
         if (line.number > to) return answer(text, true);
         if (line.number < from) continue;
         text += `${last === 0 || last === line.number ? '' : '\n'}${line.text}`;
@@ -128,8 +133,9 @@ export class SpooledArtifact implements SpooledQueries {
   }
 
   /**
-   * Lines that match a pattern, in an engine whose time grows with the text only. Look-around and references back are refused. A line of more
-   * than 4,000 characters is searched in pieces.
+   * Lines that match a pattern, in an engine whose time grows with the text and the pattern only. Look-around, references back, and patterns
+   * of more than 500 steps are refused. A line of more than 4,000 characters is searched in pieces. A search of much text ends early, and says
+   * where: `searchedTo`.
    *
    * @param pattern as JavaScript and JSON Schema write it
    */
@@ -138,20 +144,15 @@ export class SpooledArtifact implements SpooledQueries {
     { ignoreCase = false, context = 0, limit = 50, from = 1 }: GrepOptions = {},
   ): Promise<{ matches: FoundLine[]; truncated?: true; searchedTo?: number }> {
     this.#assertText('grep');
-    const compiled = linearPattern(pattern, { ignoreCase });
-    if (compiled === undefined) {
-      throw refused(
-        'this is no pattern that is searched in linear time: leave out look-around and back references',
-      );
-    }
+    const compiled = linearPattern(pattern, { ignoreCase, mostSteps: MOST_SEARCHED });
+    if (compiled === undefined) throw refused(NOT_SEARCHED);
     const found = new FoundLines({ context, limit, characters: MOST_ANSWER });
     const breath = this.#breath();
-    let n = 0;
     let at = from;
     for await (const some of linesOf(this.#read())) {
       for (const line of some) {
-        n += 1;
-        if (n % 64 === 0 && !(await breath.take()))
+        const steps = line.number < from ? 1 : compiled.size;
+        if (!(await breath.take(steps * (1 + line.text.length))))
           return { ...found.answer, truncated: true, searchedTo: at };
         if (line.number < from) continue;
         at = line.number;
@@ -164,24 +165,7 @@ export class SpooledArtifact implements SpooledQueries {
 
   /** The places of a JSON document that a path of RFC 9535 names. */
   async jsonpath(path: string): Promise<{ matches: unknown[]; truncated?: true }> {
-    const document = await this.#document('jsonpath');
-    const found = queryJson(document, path, MOST_MATCHES);
-    if ('problem' in found) throw refused(found.problem);
-    const { matches, isCut } = found;
-    const kept: unknown[] = [];
-    let characters = 0;
-    for (const match of matches) {
-      const { length } = JSON.stringify(match);
-      if (characters + length > MOST_ANSWER) {
-        if (kept.length > 0) return { matches: kept, truncated: true };
-        throw refused(
-          `the first match, ${match.path}, has ${length} characters, more than the ${MOST_ANSWER} of an answer; name places inside of it`,
-        );
-      }
-      characters += length;
-      kept.push(match);
-    }
-    return { matches: kept, ...(isCut ? { truncated: true } : {}) };
+    return await this.#asked<{ matches: unknown[]; truncated?: true }>('jsonpath', { path });
   }
 
   /** The shape: a JSON Schema of JSON, the columns of CSV. */
@@ -196,29 +180,20 @@ export class SpooledArtifact implements SpooledQueries {
         firstRows: rows.map((row) => row.slice(0, MOST_ANSWER / 8)),
       };
     }
-    const schema = outlineOf(await this.#document('schema'));
-    const { length } = JSON.stringify(schema);
-    if (length <= MOST_ANSWER) return schema;
-    throw refused(
-      `the schema has ${length} characters, more than the ${MOST_ANSWER} of an answer; use jsonpath or head`,
-    );
+    return await this.#asked<Record<string, unknown>>('schema', {});
   }
 
-  async #document(query: string): Promise<unknown> {
+  async #asked<Found>(query: string, about: Pick<JsonQuery, 'path'>): Promise<Found> {
     if (this.form !== 'json') throw refused(`${query} reads JSON, and ${this.name} is ${this.mimeType}`);
     if (this.bytes > MOST_PARSED) {
       throw refused(
         `${this.name} has ${this.bytes} bytes; ${query} reads at most ${MOST_PARSED}: use grep, lines or slice`,
       );
     }
-    try {
-      return JSON.parse((await this.#bytes(0, this.bytes)).toString());
-    } catch (cause) {
-      if (!(cause instanceof SyntaxError)) throw cause;
-      throw refused(
-        `${this.name} is not the JSON that its type ${this.mimeType} says; use grep, lines or slice`,
-      );
-    }
+    const bytes = await this.#bytes(0, this.bytes);
+    const answered = await inJsonThread({ ...about, bytes, most: MOST_ANSWER }, this.#context.abortSignal);
+    if ('problem' in answered) throw refused(`${this.name}: ${answered.problem}`);
+    return answered.found as Found;
   }
 
   #assertText(query: string): void {
@@ -227,7 +202,7 @@ export class SpooledArtifact implements SpooledQueries {
   }
 
   #breath(): Breath {
-    return new Breath(SEARCH_TIME, this.#context.abortSignal);
+    return new Breath(MOST_WORK, this.#context.abortSignal);
   }
 
   async #text(start: number, end: number): Promise<string> {
@@ -256,6 +231,21 @@ export class SpooledArtifact implements SpooledQueries {
     const opened = await this.#context.openArtifact(this.name, { version, start, end });
     if (opened?.bytes === undefined) throw refused(`${this.name} was deleted`);
     yield* opened.bytes;
+  }
+}
+
+let lastAsked: Promise<unknown> = Promise.resolve();
+
+/** One at a time: a model may ask many, and each may take all of a processor for seconds. */
+async function inJsonThread(query: JsonQuery, signal: AbortSignal): Promise<JsonAnswer> {
+  const thread = { module: '../../artifacts/json-query-thread', from: import.meta.url };
+  const asked = lastAsked.then(() => answerOfThread<JsonAnswer>(thread, query, { heap: MOST_HEAP, signal }));
+  lastAsked = Promise.allSettled([asked]);
+  try {
+    return await asked;
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw refused(`the query can't be answered: ${messageOf(cause)}; ask for less at once`);
   }
 }
 
