@@ -1,3 +1,5 @@
+import { Breath } from '../artifacts/text-lines.ts';
+
 /** Marks that texts of one language write or leave out: accents, Hebrew points, Arabic vowel signs. */
 const MARKS = /[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed]/g;
 
@@ -16,6 +18,9 @@ const STEM = 5;
 
 /** Terms of a query that count. */
 const MOST_TERMS = 32;
+
+/** Work of a {@link Breath}. */
+const ONE_CHARACTER = 50;
 
 export interface MemoryTerms {
   /** Different ones. */
@@ -56,6 +61,32 @@ export function queryTerms(query: string): string[] {
   return memoryTerms(query).terms.slice(0, MOST_TERMS);
 }
 
+/** Each with the terms of its text, while others go on. */
+export async function withTerms<Given extends { text: string }>(
+  all: readonly Given[],
+  signal: AbortSignal,
+): Promise<(Given & MemoryTerms)[]> {
+  const breath = new Breath(Number.POSITIVE_INFINITY, signal);
+  const found: (Given & MemoryTerms)[] = [];
+  for (const each of all) {
+    await breath.take(ONE_CHARACTER * each.text.length);
+    found.push({ ...each, ...memoryTerms(each.text) });
+  }
+  return found;
+}
+
+/**
+ * Marks that follow each other are put into an order in the square of their number: at most 256 are, and 30 kept. No language's text
+ * becomes four times as long, but some signs are 18 letters.
+ */
 function folded(text: string): string {
-  return text.normalize('NFKD').replace(MARKS, '').normalize('NFC').toLowerCase();
+  const pieces = text.match(/.{1,256}/gsu) ?? [];
+  return pieces
+    .map((piece) => piece.normalize('NFKD'))
+    .join('')
+    .slice(0, 4 * text.length)
+    .replace(MARKS, '')
+    .replace(/(\p{M}{30})\p{M}+/gu, '$1')
+    .normalize('NFC')
+    .toLowerCase();
 }

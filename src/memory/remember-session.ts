@@ -7,7 +7,7 @@ import type { SessionNames } from '../store/sessions/session-names.ts';
 import type { Store } from '../store/store.ts';
 import type { BaseMemoryService } from './base-memory-service.ts';
 import { type Embeddings, embeddedDocuments } from './embeddings.ts';
-import { memoryTerms } from './memory-terms.ts';
+import { withTerms } from './memory-terms.ts';
 import { passagesOf, textOf } from './passages.ts';
 import { askService } from './user-memory.ts';
 
@@ -61,12 +61,14 @@ async function memoriesOf(
   );
   const texts = passages.map(({ text }) => text);
   const vectors = await embeddedDocuments(embeddings, texts, signal);
-  return passages.map(({ seq, nth, text, event }, index) => ({
+  const found = await withTerms(passages, signal);
+  return found.map(({ seq, nth, text, event, terms, words }, index) => ({
     seq,
     nth,
     content: { ...defined({ role: event.content?.role }), parts: [{ text }] },
     saidAt: event.timestamp,
-    ...memoryTerms(text),
+    terms,
+    words,
     ...defined({ author: event.author, embedding: vectors[index] }),
   }));
 }

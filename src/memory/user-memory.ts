@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts';
 import type { BaseMemoryService, MemoryEntry, SearchMemoryResponse } from './base-memory-service.ts';
 import { type Embeddings, embedded, embeddedDocuments } from './embeddings.ts';
 import { InvalidMemory, MemoryServiceFailed } from './memory-errors.ts';
-import { memoryTerms, queryTerms } from './memory-terms.ts';
+import { queryTerms, withTerms } from './memory-terms.ts';
 import { textOf } from './passages.ts';
 
 /** Beginning of the year 1 and end of the year 9999, milliseconds since the epoch. */
@@ -73,12 +73,13 @@ export class UserMemory implements ContextMemory {
     const texts = given.map(({ text }) => text);
     const vectors = await embeddedDocuments(embeddings, texts, signal);
     const now = await store.now();
-    const added = given.map(({ entry, text }, index) => ({
+    const added = (await withTerms(given, signal)).map(({ entry, text, terms, words }, index) => ({
       // Each context of a call counts from 0: the digest tells their texts apart.
       key: entry.id === undefined ? `${key}/${first + index}/${sha256Digest(text)}` : idKey(entry.id),
       content: entry.content,
       saidAt: entry.timestamp === undefined ? now : Date.parse(entry.timestamp),
-      ...memoryTerms(text),
+      terms,
+      words,
       ...defined({ author: entry.author, metadata: entry.customMetadata, embedding: vectors[index] }),
     }));
     await store.memories.add(owner, added);

@@ -5,9 +5,10 @@ import { App } from '../../src/app/app.ts';
 import { createEvent } from '../../src/events/event.ts';
 import type { BaseMemoryService } from '../../src/memory/base-memory-service.ts';
 import { InMemoryMemoryService } from '../../src/memory/in-memory-memory-service.ts';
-import { memoryTerms } from '../../src/memory/memory-terms.ts';
+import { memoryTerms, withTerms } from '../../src/memory/memory-terms.ts';
 import { passagesOf } from '../../src/memory/passages.ts';
 import { checkedMemories, ServiceMemory } from '../../src/memory/user-memory.ts';
+import { processorTime } from '../setup/processor-time.ts';
 
 const whose = { appName: 'desk', userId: 'ada' };
 const said = (text: string, author = 'user') =>
@@ -161,6 +162,24 @@ describe('terms', () => {
     expect(memoryTerms('학교에서').terms).toEqual(['학교', '교에', '에서']);
     expect(memoryTerms('invoices').terms).toContain(memoryTerms('invoice').terms[1]);
     expect(memoryTerms('x'.repeat(10_000)).terms[0]).toHaveLength(64);
+    expect(memoryTerms(`${'a'.repeat(254)} か\u3099く`).terms).toEqual(expect.arrayContaining(['がく']));
+  });
+
+  test('of marks in falling order, and of signs that are many, take time that grows with the text [memory.scripts]', async () => {
+    const took = processorTime();
+    for (let n = 0; n < 5; n += 1)
+      for (const text of ['\u20d0\u3099'.repeat(16_000), '\ufdfa'.repeat(32_000)]) memoryTerms(text);
+    expect(took()).toBeLessThan(1_500);
+    let turns = 0;
+    const count = () => {
+      turns += 1;
+      counting = setImmediate(count);
+    };
+    let counting = setImmediate(count);
+    const texts = passagesOf('\ufdfa'.repeat(100_000)).map((text) => ({ text }));
+    expect(await withTerms(texts, new AbortController().signal)).toHaveLength(25);
+    clearImmediate(counting);
+    expect(turns).toBeGreaterThan(3);
   });
 
   test('of any text are words without signs, which an index takes [memory.scripts]', () => {
