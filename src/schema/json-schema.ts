@@ -94,6 +94,8 @@ const OPTIONS: Options = {
   strict: false,
   logger: false,
   addUsedSchema: false,
+  // Each object has a constructor, which no caller has sent.
+  ownProperties: true,
   code: {
     regExp: Object.assign((source: string) => linearPattern(source) ?? nativePattern(source), {
       code: 'linearPattern',

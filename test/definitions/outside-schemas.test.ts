@@ -158,6 +158,25 @@ describe('a schema from outside', () => {
   });
 });
 
+test.each([true, false])(
+  'a property named as one that each object inherits is an own one, outside: %s [schema.outside]',
+  async (isOutside) => {
+    const of = (schema: object) =>
+      compileSchema(schema, { owner: 'a tool', field: 'parameters', side: 'input', isOutside });
+    for (const $schema of ['draft-07', '2020-12']) {
+      const properties = { constructor: { type: 'string' }, toString: { enum: ['a'] } };
+      const optional = of({ $schema, type: 'object', properties, dependentRequired: { valueOf: ['x'] } });
+      expect(await optional.validate({})).toMatchObject(ok);
+      expect(await optional.validate({ constructor: 'x', toString: 'a' })).toMatchObject(ok);
+      expect(await optional.validate({ constructor: 1 })).toMatchObject({
+        message: 'constructor: expected string, got number',
+      });
+      const required = of({ $schema, type: 'object', properties, required: ['constructor'] });
+      expect(await required.validate({})).toMatchObject({ message: 'constructor: required' });
+    }
+  },
+);
+
 describe('a long value with a schema of any kind', () => {
   const compileOwn = (schema: unknown) =>
     compileSchema(schema, { owner: 'a tool', field: 'parameters', side: 'input' });
