@@ -1,4 +1,5 @@
 import { codedError } from '../contract/error.ts';
+import { visibleLines } from '../protocol/visible-text.ts';
 import { formatPath } from './path.ts';
 import { describeProblems, type Problem } from './problems.ts';
 
@@ -55,5 +56,5 @@ export function refused(problems: readonly Problem[]): Validation {
   // Other problems of a value of the wrong kind are not worth telling; zod checks the length of a list where text is wanted.
   const told = problems.filter(({ path, expectedKinds }) => expectedKinds || !ofKind.has(formatPath(path)));
   const found = told.length > 0 ? told : [{ path: [], text: 'is not valid' }];
-  return { ok: false, message: describeProblems(found), problems: found };
+  return { ok: false, message: visibleLines(describeProblems(found)), problems: found };
 }

@@ -12,14 +12,7 @@ import { type JsonSchemaObject, refused, SchemaError, type Validation } from './
 import { inlineReferences } from './inline-references.ts';
 import { JsonValueError, toJsonValue } from './json-value.ts';
 import { linearPattern } from './linear-pattern.ts';
-import {
-  assertBounded,
-  checkable,
-  WORK_KEYWORD,
-  type Work,
-  withShownTexts,
-  workFor,
-} from './outside-schema.ts';
+import { assertBounded, checkable, WORK_KEYWORD, type Work, workFor } from './outside-schema.ts';
 import { isProviderSchema, providerToJsonSchema } from './provider-schema.ts';
 
 interface ReadJsonSchema {
@@ -41,9 +34,7 @@ export function readJsonSchema(given: object, { isOutside }: { isOutside: boolea
   if (dialect === undefined) {
     throw new SchemaError(['$schema'], 'write the schema in draft 2020-12 or draft-07');
   }
-  const jsonSchema = isOutside
-    ? withShownTexts(inlineReferences(schema, PAYLOAD_LIMIT))
-    : inlineReferences(schema);
+  const jsonSchema = inlineReferences(schema, isOutside ? PAYLOAD_LIMIT : undefined);
   const check = compiled(jsonSchema, dialect, isOutside);
   return {
     jsonSchema,

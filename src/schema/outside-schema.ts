@@ -2,7 +2,7 @@ import { isTooDeep, tooDeepText } from '../contract/message-limits.ts';
 import { isRecord } from '../protocol/json.ts';
 import { PAYLOAD_LIMIT } from '../protocol/sizes.ts';
 import { visibleLines } from '../protocol/visible-text.ts';
-import { SchemaError } from './compiled-schema.ts';
+import { type JsonSchemaObject, SchemaError } from './compiled-schema.ts';
 import { type LinearPattern, linearPattern, translatedPattern } from './linear-pattern.ts';
 import { mapSubschemas } from './subschemas.ts';
 
@@ -62,14 +62,26 @@ export function assertBounded(given: object): void {
   }
 }
 
-/** The schema with titles and descriptions as a model may be told them: not without end, and without unseen characters. */
-export function withShownTexts(schema: Record<string, unknown>): Record<string, unknown> {
-  const shown = mapSubschemas(schema, (part) => (isRecord(part) ? withShownTexts(part) : part));
-  for (const field of ['title', 'description'] as const) {
-    const text = shown[field];
-    if (typeof text === 'string') shown[field] = visibleLines(text.slice(0, LONGEST_TEXT).toWellFormed());
-  }
-  return shown;
+/**
+ * The schema as a model may be told it: its titles and descriptions not without end, and with unseen characters as escapes. Any other
+ * part with such characters is left out, names of properties and values of an `enum` too: the server wouldn't know them as escapes.
+ */
+export function shownSchema(schema: JsonSchemaObject): JsonSchemaObject {
+  const entries = Object.entries(schema).flatMap(([name, value]) => {
+    const isTold = (name === 'title' || name === 'description') && typeof value === 'string';
+    const shown = isTold ? visibleLines(value.slice(0, LONGEST_TEXT).toWellFormed()) : seen(value);
+    return shown === undefined || seen(name) === undefined ? [] : [[name, shown] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+function seen(value: unknown): unknown {
+  if (typeof value === 'string') return visibleLines(value) === value ? value : undefined;
+  if (isRecord(value)) return shownSchema(value);
+  if (!Array.isArray(value)) return value;
+  const kept = value.map(seen).filter((each) => each !== undefined);
+  // Providers refuse an empty enum.
+  return kept.length === 0 && value.length > 0 ? undefined : kept;
 }
 
 /**
@@ -85,12 +97,8 @@ export function checkable(schema: object): object {
   let steps = 0;
   const find = (subschema: unknown): unknown => {
     subschemas += 1;
-    if (subschemas > MOST_SUBSCHEMAS) {
-      throw new SchemaError(
-        [],
-        `more than ${MOST_SUBSCHEMAS} subschemas, and at most ${MOST_SUBSCHEMAS} are taken`,
-      );
-    }
+    if (subschemas > MOST_SUBSCHEMAS)
+      throw new SchemaError([], `too many subschemas, and at most ${MOST_SUBSCHEMAS} are taken`);
     if (!isRecord(subschema)) return subschema;
     for (const source of patternsOf(subschema)) {
       const size = sizes.get(source) ?? translatedPattern(source).size;

@@ -51,6 +51,29 @@ describe('what models send', () => {
     );
   });
 
+  test('sees no text of a document that people would not see, and can send it [openapi.bad]', async () => {
+    const hidden = (text: string) => `${text}\u202e\u{e0041}`;
+    const size = {
+      type: 'string',
+      description: hidden('Size.'),
+      enum: ['S', hidden('M')],
+      default: hidden('S'),
+    };
+    const box = { type: 'object', properties: { [hidden('odd')]: size }, required: [hidden('odd')] };
+    const schema = { type: 'object', properties: { size, box } };
+    const content = { 'application/json': { schema } };
+    const parameters = [{ name: 'q', in: 'query', description: hidden('Query.'), schema: size }];
+    const put = { operationId: 'op', description: hidden('Puts.'), parameters, requestBody: { content } };
+    const told = { put: { ...put, responses: { 200: { description: '', content } } } };
+    const [tool] = await toolsOf({ '/a': told });
+    const declared = JSON.stringify(tool?._getDeclaration());
+    expect(declared).toMatch(/^[ -~]*$/);
+    expect(declared).toContain('"enum":["S"]');
+    const args = { size: hidden('M'), box: { [hidden('odd')]: 'S' } };
+    await called(told, { q: 'S', ...args });
+    expect(JSON.parse(String(api.heard.at(-1)?.body))).toEqual(args);
+  });
+
   test('base64 that is none is refused [openapi.bodies]', async () => {
     const content = { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
     const post = { post: { operationId: 'op', requestBody: { content } } };

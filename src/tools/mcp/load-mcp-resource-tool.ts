@@ -100,7 +100,7 @@ before answering questions related to the resources.`,
         .slice(0, MOST_NAMED)
         .map(({ name, uri, mimeType }) => ({
           ...{ name: visibleLines(name), uri: visibleLines(uri) },
-          ...defined({ mimeType: mimeType?.slice(0, LONGEST_NAME) }),
+          ...defined({ mimeType: mimeType && visibleLines(mimeType.slice(0, LONGEST_NAME)) }),
         }));
     } catch (error) {
       getLogger().warn(`resources of ${this.#toolset.name} can't be listed: ${thrownMessage(error)}`);
@@ -143,9 +143,8 @@ function partsOf(content: McpResourceContents, left: Reading['left']): Part[] {
   left.blob -= content.blob.length;
   const { parts = [] } = mediaOf(new Uint8Array(Buffer.from(content.blob, 'base64'))) ?? {};
   if (parts.length > 0) return parts;
-  return [
-    { text: `[Bytes of type ${content.mimeType ?? 'application/octet-stream'}, which can't be read here]` },
-  ];
+  const type = visibleExcerpt(content.mimeType ?? 'application/octet-stream', LONGEST_NAME);
+  return [{ text: `[Bytes of type ${type}, which can't be read here]` }];
 }
 
 /** Names that the model has asked for in the step before: contents are loaded for one request. */

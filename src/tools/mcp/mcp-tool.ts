@@ -6,6 +6,7 @@ import { visibleLines } from '../../protocol/visible-text.ts';
 import { compileObjectSchema, compileSchema } from '../../schema/compile-schema.ts';
 import type { CompiledSchema } from '../../schema/compiled-schema.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
+import { shownSchema } from '../../schema/outside-schema.ts';
 import { BaseTool, type BaseToolParams, type RunAsyncToolRequest } from '../base-tool.ts';
 import { NoJobError } from '../call-job.ts';
 import type { Context } from '../context.ts';
@@ -65,6 +66,7 @@ export class MCPTool extends BaseTool {
   readonly #sessions: MCPSessionManager;
   readonly #parameters: CompiledSchema;
   readonly #output: CompiledSchema | undefined;
+  readonly #shown: Pick<FunctionDeclaration, 'parametersJsonSchema' | 'responseJsonSchema'>;
   readonly #digest: string;
 
   constructor(
@@ -99,6 +101,11 @@ export class MCPTool extends BaseTool {
         ...{ owner, field: 'outputSchema', side: 'output', isOutside: true },
       });
     }
+    const output = this.#output && shownSchema(this.#output.jsonSchema);
+    this.#shown = {
+      parametersJsonSchema: shownSchema(this.#parameters.jsonSchema),
+      ...(output && { responseJsonSchema: { type: 'object', properties: { output }, required: ['output'] } }),
+    };
     this.#digest = digestOf(this.#definition);
   }
 
@@ -113,20 +120,7 @@ export class MCPTool extends BaseTool {
   }
 
   override _getDeclaration(): FunctionDeclaration {
-    return {
-      name: this.name,
-      description: this.description,
-      parametersJsonSchema: this.#parameters.jsonSchema,
-      ...(this.#output === undefined
-        ? {}
-        : {
-            responseJsonSchema: {
-              type: 'object',
-              properties: { output: this.#output.jsonSchema },
-              required: ['output'],
-            },
-          }),
-    };
+    return { name: this.name, description: this.description, ...this.#shown };
   }
 
   override async readArguments(args: Record<string, unknown>): Promise<Record<string, unknown>> {

@@ -6,12 +6,14 @@ import { guardedStream } from '../../net/guarded-fetch.ts';
 import { secretsInHeaders, withoutSecretsIn } from '../../net/removed-secrets.ts';
 import { digestOf } from '../../protocol/canonical-json.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
+import { visibleLines } from '../../protocol/visible-text.ts';
 import { compileObjectSchema } from '../../schema/compile-schema.ts';
 import type { CompiledSchema } from '../../schema/compiled-schema.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import type { Duration } from '../../schema/duration.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
+import { shownSchema } from '../../schema/outside-schema.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
 import {
   BaseTool,
@@ -174,7 +176,7 @@ export class RestApiTool extends BaseTool {
       ...(isKept ? {} : { spool: true }),
       ...Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined)),
       name,
-      description,
+      description: visibleLines(description),
     });
     this.endpoint = Object.freeze({ ...endpoint, method });
     this.#parser = parser;
@@ -216,8 +218,8 @@ export class RestApiTool extends BaseTool {
     this.#declaration = Object.freeze({
       name: this.name,
       description: this.description,
-      parametersJsonSchema: this.#parser.getJsonSchema(),
-      ...(response === undefined ? {} : { responseJsonSchema: responseSchema(response) }),
+      parametersJsonSchema: shownSchema(this.#parser.getJsonSchema()),
+      ...(response === undefined ? {} : { responseJsonSchema: responseSchema(shownSchema(response)) }),
     });
     return this.#declaration;
   }
