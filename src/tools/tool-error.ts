@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { HoldfastError } from '../contract/error.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import type { CompiledSchema } from '../schema/compiled-schema.ts';
@@ -63,6 +64,8 @@ export async function outsideArguments(
   { validate }: CompiledSchema,
   args: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {
+  // A model may ask for many calls at once, each with as much work as is taken.
+  await setImmediate();
   let validation = await validate(args);
   if (!validation.ok && Object.values(args).includes(null)) {
     const given = Object.entries(args).filter(([, value]) => value !== null);

@@ -406,6 +406,13 @@ describe('a server that', () => {
     const args = { size: hidden('M'), color: hidden('red'), [hidden('name')]: 'x' };
     expect(await add?.readArguments(args)).toEqual(args);
     await expect(add?.readArguments({ size: 'L' })).rejects.toThrow(/^[^\u202e\u200b]*$/);
+    // Others go on between the checks of calls that a model asks for at once.
+    let isTurn = false;
+    setImmediate(() => {
+      isTurn = true;
+    });
+    for (let n = 0; n < 3; n += 1) await add?.readArguments(args);
+    expect(isTurn).toBe(true);
   });
 
   test.each([
