@@ -97,7 +97,7 @@ function script(steps: readonly (GeminiReplyLike | ((artifact: string) => Gemini
   let n = 0;
   let artifact = '';
   env.gemini.reset((_request, { functionResponses }) => {
-    for (const { response } of functionResponses) {
+    for (const { response } of functionResponses.toReversed()) {
       if (typeof response?.artifact === 'string') ({ artifact } = response as { artifact: string });
     }
     const step = steps[n] ?? text('more');

@@ -104,7 +104,7 @@ async function run(
   let n = 0;
   let artifact = '';
   env.gemini.reset((_request, { functionResponses }) => {
-    for (const { response } of functionResponses) {
+    for (const { response } of functionResponses.toReversed()) {
       const { artifact: own } = (response?.untrusted_data ?? response ?? {}) as { artifact?: string };
       if (own !== undefined) artifact = own;
     }
