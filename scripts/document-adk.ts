@@ -1,22 +1,16 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { behaviourDifferences } from './documents/adk-behaviour.ts';
 import { ADK_EXPORTS, type AdkGroup, namesOf } from './documents/adk-exports.ts';
 import { code, table } from './documents/markdown.ts';
 
-export const DOCUMENT = 'docs/adk.md';
+export const DOCUMENT = 'docs/adk-exports.md';
 
-const BEGINNING =
-  '<!-- Made by `npm run document` from here to the end: change scripts/documents/adk-exports.ts, or the scenarios in test/adk. -->';
-
-const file = fileURLToPath(new URL(`../${DOCUMENT}`, import.meta.url));
-
-/** docs/adk.md: its hand-written part, and after it the list of ADK's exports. */
+/** docs/adk-exports.md: how agents behave that run on both packages, and the list of ADK's exports. */
 export function adkDocument(): string {
-  const [byHand, ...others] = readFileSync(file, 'utf8').split(BEGINNING);
-  if (byHand === undefined || others.length !== 1) throw new Error(`${DOCUMENT} has no line ${BEGINNING}`);
   return `${[
-    `${byHand}${BEGINNING}`,
+    '# The exports of ADK',
+    '<!-- Made by `npm run document`: change scripts/documents/adk-exports.ts, or the scenarios in test/adk. -->',
     '## Behaviour',
     'Tests play the same agents on both packages. Requests of models, events, state and calls of user code are equal, but ' +
       'for these:',
@@ -60,4 +54,6 @@ function listOf(names: readonly string[]): string {
     .join(', ');
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(file, adkDocument());
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(fileURLToPath(new URL(`../${DOCUMENT}`, import.meta.url)), adkDocument());
+}

@@ -10,7 +10,7 @@ import { InvocationContext } from './tools/invocation-context.ts';
 import { MCPSessionManager } from './tools/mcp/mcp-session-manager.ts';
 import { State } from './tools/state.ts';
 
-/** Members of classes of `@google/adk` 2.0.0 that ours don't have: the row of docs/adk.md that says why, then they themselves. */
+/** Members of classes of `@google/adk` 2.0.0 that ours don't have: the row of docs/adk-exports.md that says why, then they themselves. */
 export const ABSENT_MEMBERS = new Map<
   { readonly name: string; readonly prototype: object },
   readonly string[]
@@ -65,7 +65,7 @@ for (const [{ name: owner, prototype }, rows] of ABSENT_MEMBERS) {
       Object.defineProperty(prototype, field, {
         configurable: true,
         get() {
-          const problem = `a member of @google/adk that Holdfast does not have: see ${row} in docs/adk.md`;
+          const problem = `a member of @google/adk that Holdfast does not have: see ${row} in docs/adk-exports.md`;
           throw new DefinitionError({ owner, field, problem });
         },
         set(value: unknown) {

@@ -52,7 +52,7 @@ export interface Scenario {
 
 /** A deliberate difference, and how Holdfast's outcome comes of ADK's. */
 export interface Difference {
-  /** A sentence that stands by itself: docs/adk.md lists it. */
+  /** A sentence that stands by itself: docs/adk-exports.md lists it. */
   because: string;
   /** What ADK plays otherwise, so that it comes to what Holdfast does. */
   plays?: Partial<Scenario>;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { conformancePage, expectWholePage, runSuite } from './conformance-suite.ts';
 
 const client = fileURLToPath(new URL('conformance-client-program.ts', import.meta.url));
-const page = conformancePage('mcp.md');
+const page = conformancePage('mcp-conformance.md');
 
 describe('the conformance suite of MCP', () => {
   test('has rows on the page, all of which pass [mcp.conformance]', () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openConformanceServer } from './conformance-server.ts';
 import { conformancePage, expectWholePage, runSuite } from './conformance-suite.ts';
 
-const page = conformancePage('mcp-server.md');
+const page = conformancePage('mcp-server-conformance.md');
 
 let server: Awaited<ReturnType<typeof openConformanceServer>>;
 beforeAll(async () => {
