@@ -50,7 +50,7 @@ export interface Gateway {
 
 /**
  * Turns and sessions over HTTP: JSON, and server-sent events. Callers must be let in by `access`, except for
- * `/v1/health`, `/v1/ready`, `/openapi.json` and `/docs`, which hold no data. Its routes stand in `/openapi.json`.
+ * `/v1/health`, `/v1/ready` and `/openapi.json`, which hold no data. Its routes stand in the last one.
  *
  * @throws TypeError for a `publicUrl` by which keys would go to other machines without TLS.
  * @example

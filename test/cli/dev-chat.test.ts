@@ -81,7 +81,7 @@ describe('the chat of holdfast dev', () => {
     expect(dev.stderr).toMatch(/model {5}a local mock Gemini server, .*GEMINI_API_KEY is not set/);
     expect(dev.stderr).toMatch(/Temporal {2}http:\/\/127\.0\.0\.1:\d+/);
     expect(dev.stderr).toMatch(
-      /gateway {3}http:\/\/127\.0\.0\.1:\d+ {2}docs http:\/\/127\.0\.0\.1:\d+\/docs/,
+      /gateway {3}http:\/\/127\.0\.0\.1:\d+ {2}API http:\/\/127\.0\.0\.1:\d+\/openapi\.json/,
     );
     expect(dev.stderr).toMatch(/inbox {5}http:\/\/127\.0\.0\.1:\d+\/inbox\n/);
     expect(dev.stdout).toBe('');

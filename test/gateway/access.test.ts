@@ -3,7 +3,7 @@ import { type Access, localAccess } from '../../src/gateway/index.ts';
 import { HOST, stubGateway, TOKEN } from './gateway-stub.ts';
 
 const bearer = { authorization: `Bearer ${TOKEN}` };
-const OPEN = ['/v1/health', '/v1/ready', '/openapi.json', '/docs'];
+const OPEN = ['/v1/health', '/v1/ready', '/openapi.json'];
 const own = { host: HOST, ...bearer };
 
 /** Sends exactly these headers. */

@@ -131,7 +131,7 @@ describe.skipIf(NO_BROWSER !== undefined)(`in a browser ${NO_BROWSER ?? ''}`, ()
       expect(await accessibilityProblems(page)).toEqual([]);
       expect([await overflowOf(page), complaints]).toEqual([0, []]);
       await page.click('text=API document');
-      await page.waitForURL(/\/docs$/);
+      await page.waitForURL(/\/openapi\.json$/);
       await page.goBack();
       await page.click('text=Inbox');
       await page.waitForURL(/\/inbox\/sign-in/);

@@ -45,8 +45,8 @@ describe('the gateway’s address', () => {
   test('is a page for people, and for programs the answer of any other path [inbox.pages]', async () => {
     const settings = { inbox: { enabled: false } };
     for (const [more, links] of [
-      [{}, ['/inbox', '/docs', 'http://temporal.example.com']],
-      [{ settings }, ['/docs', 'http://temporal.example.com']],
+      [{}, ['/inbox', '/openapi.json', 'http://temporal.example.com']],
+      [{ settings }, ['/openapi.json', 'http://temporal.example.com']],
     ] as const) {
       const served = await serveGateway({ gateway: { ...desk.options, about, ...more } });
       const { status, text } = await readPage(served.url, { headers: { accept: 'text/html,*/*' } });
@@ -66,7 +66,7 @@ describe('the gateway’s address', () => {
     const gateway = createGateway({ ...desk.options, about, publicUrl, access });
     const headers = { accept: 'text/html', host: 'agents.example.com' };
     const answer = await gateway.request('https://agents.example.com/', { headers });
-    expect(linksOf(await answer.text())).toEqual(['/desk/inbox', '/desk/docs']);
+    expect(linksOf(await answer.text())).toEqual(['/desk/inbox', '/desk/openapi.json']);
   });
 });
 

@@ -123,7 +123,7 @@ function panel(facts: DevFacts, screen: Screen): string[] {
       'Temporal',
       `${uiUrl === undefined ? dim('its UI is not known: set TEMPORAL_UI_URL') : url(uiUrl)}  ${dim(`at ${address}, namespace ${namespace}`)}`,
     ],
-    ['gateway', `${url(gateway.url)}  ${dim(`docs ${gateway.url}/docs`)}`],
+    ['gateway', `${url(gateway.url)}  ${dim(`API ${gateway.url}/openapi.json`)}`],
     ['inbox', url(`${gateway.url}/inbox`)],
     ['token', session === undefined ? gateway.token : dim(`in ${here(`${folder}/dev.json`)}`)],
     ['store', store === 'postgres' ? 'HOLDFAST_STORE' : here(`${folder}/store`)],

@@ -71,7 +71,7 @@ export async function gatewayCommand(options: GatewayCommandOptions): Promise<nu
     closing.add(() => served.close());
     logger.info('gateway listens', {
       url: served.url,
-      docs: `${served.url}/docs`,
+      document: `${served.url}/openapi.json`,
       temporal: server.address,
       namespace: server.namespace,
       taskQueue: options.taskQueue,

@@ -18,7 +18,7 @@ export function homeRoute(app: GatewayHono, { options, keys }: RouteSetting): vo
 <p class="soft">This is the gateway, by which people and programs reach them.</p>
 <ul class="rows">
 ${keys !== undefined && settings?.inbox?.enabled !== false ? way(`${base}/inbox`, 'Inbox', 'What waits for people: approvals, questions, credentials. And jobs.') : ''}
-${way(`${base}/docs`, 'API document', html`The routes for programs. For their tools: <code>/openapi.json</code>`)}
+${way(`${base}/openapi.json`, 'API document', 'The routes for programs, as OpenAPI 3.1.')}
 ${uiUrl === undefined ? '' : way(uiUrl, 'Temporal UI', 'Each turn as a workflow: its calls, its waits, its history.')}
 </ul>`;
       return sendPage(context, pageOf({ title: 'Gateway', main }));
@@ -32,6 +32,6 @@ ${uiUrl === undefined ? '' : way(uiUrl, 'Temporal UI', 'Each turn as a workflow:
   });
 }
 
-function way(href: string, name: string, text: Html | string): Html {
+function way(href: string, name: string, text: string): Html {
   return html`<li><a class="row" href="${href}">${name}</a><p>${text}</p></li>`;
 }
