@@ -7,14 +7,12 @@ import { getLogger, setLogger } from '../../src/logger.ts';
 import { FunctionTool } from '../../src/tools/function-tool.ts';
 import { LoadMcpResourceTool } from '../../src/tools/mcp/load-mcp-resource-tool.ts';
 import { answersOf, askedIn } from '../../src/tools/mcp/mcp-questions.ts';
-import { MCPSessionManager } from '../../src/tools/mcp/mcp-session-manager.ts';
 import type { McpToolOptions } from '../../src/tools/mcp/mcp-tool.ts';
 import { MCPToolset, type MCPToolsetOptions } from '../../src/tools/mcp/mcp-toolset.ts';
 import { withConfirmation } from '../../src/tools/with-confirmation.ts';
 import { callOf, contextWith, emptyRequest } from '../definitions/tool-context.ts';
 import { longestPause } from '../setup/longest-pause.ts';
 import { until } from '../setup/until.ts';
-import { startModernServer } from './modern-server.ts';
 import { type RawAnswer, type RawServer, startRawServer, stdioProgram } from './raw-server.ts';
 
 const opened: AsyncDisposable[] = [];
@@ -438,27 +436,6 @@ describe('a server that', () => {
     });
     await expect(failed).rejects.not.toThrow(/s3cret/);
   });
-
-  test.each([408, 425, 429])(
-    'answers its first requests with %s is asked later, by its own revision [mcp.failures]',
-    async (status) => {
-      await using served = await startModernServer();
-      const params = { type: 'StreamableHTTPConnectionParams', url: served.url } as const;
-      const sessions = new MCPSessionManager(params);
-      served.refuses.push(status);
-      const opened = () => sessions.use(undefined, async (connection) => connection.isLegacy);
-      await expect(opened()).rejects.toMatchObject({
-        code: 'HOLDFAST_MCP_UNAVAILABLE',
-        retryable: true,
-        message: expect.stringContaining(`${status}`),
-      });
-      expect(served.requests).toBe(1);
-      expect(await opened()).toBe(false);
-      await sessions.close();
-      const { toolset } = await open({ initialize: (response) => void response.writeHead(status).end() });
-      await expect(toolset.getTools()).rejects.toMatchObject({ code: 'HOLDFAST_MCP_UNAVAILABLE' });
-    },
-  );
 
   test('has lost its session is called again in another one [mcp.failures]', async () => {
     let calls = 0;

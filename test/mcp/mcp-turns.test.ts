@@ -10,6 +10,7 @@ import {
   type TestEnvironment,
   text,
 } from '../../src/testing/index.ts';
+import { MCPSessionManager } from '../../src/tools/mcp/mcp-session-manager.ts';
 import { MCPToolset, type MCPToolsetOptions } from '../../src/tools/mcp/mcp-toolset.ts';
 import { collecting, type LoggedLine } from '../gateway/gateway-stub.ts';
 import { quickenRetries } from '../setup/quicken-retries.ts';
@@ -326,6 +327,29 @@ describe('tools of an MCP server', () => {
     expect(turn.calls[0]?.response).toEqual({ output: { sum: 3 } });
     expect(server.refuses).toEqual([]);
   });
+
+  test.each([408, 425, 429])(
+    'of a server that answers its first request with %s are asked for later, by its own revision [mcp.failures]',
+    async (status) => {
+      const sessions = new MCPSessionManager({ type: 'StreamableHTTPConnectionParams', url: server.url });
+      const isLegacy = () => sessions.use(undefined, async (connection) => connection.isLegacy);
+      server.refuses.push(status);
+      const before = server.requests;
+      await expect(isLegacy()).rejects.toMatchObject({
+        ...{ code: 'HOLDFAST_MCP_UNAVAILABLE', retryable: true },
+        message: expect.stringContaining(`${status}`),
+      });
+      expect(server.requests).toBe(before + 1);
+      expect(await isLegacy()).toBe(false);
+      await sessions.close();
+      await using busy = await startRawServer({
+        initialize: (response) => void response.writeHead(status).end(),
+      });
+      const toolset = new MCPToolset({ type: 'StreamableHTTPConnectionParams', url: busy.url });
+      await expect(toolset.getTools()).rejects.toMatchObject({ code: 'HOLDFAST_MCP_UNAVAILABLE' });
+      await toolset.close();
+    },
+  );
 
   test('fail the turn with the name of their server, if it stays away [mcp.failures]', async () => {
     env.gemini.reset([text('never said')]);
