@@ -168,12 +168,10 @@ export class RestApiTool extends BaseTool {
     };
     const parser = new OperationParser(operation, parserOptions);
     assertPlaces(owner, endpoint, parser);
-    const isKept =
-      own.sensitive === true || (Array.isArray(own.sensitive) && own.sensitive.includes('result'));
     super({
       isReadOnly: SAFE.has(method),
       idempotent: IDEMPOTENT.has(method),
-      ...(isKept ? {} : { spool: true }),
+      ...(isResultSensitive(options.sensitive ?? false) ? {} : { spool: true }),
       ...Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined)),
       name,
       description: visibleLines(description),
