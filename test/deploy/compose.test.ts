@@ -96,6 +96,8 @@ const DISPENSABLE = [
   /^HOLDFAST_QUIET$/,
   // Options with a default; links to where people read transcripts.
   /^HOLDFAST_(WAIT|LOG|TRANSCRIPT_URL)$/,
+  // Of what an override adds: a collector, a codec, another model's name.
+  /^OTEL_|^HOLDFAST_(DATA_CONVERTER|CODEC_\w+)$|^ADK_/,
   // Of the system.
   /^(HOME|LOCALAPPDATA|XDG_CACHE_HOME|PATH)$/,
 ];

@@ -100,7 +100,7 @@ describe('toolsets', () => {
     const nameless = Object.create(named('a'), { name: { value: '' } }) as BaseTool;
     const agent = agentOf({ tools: [new Shelves(() => [nameless])] });
     await expect(buildRequest(siteOf(agent))).rejects.toThrow(
-      'LlmAgent "support": tools[0]: a tool of Shelves: name: Tool name cannot be empty.',
+      'LlmAgent "support": tools[0]: a tool of Shelves: name: Tool name cannot be empty, got ""',
     );
   });
 });

@@ -25,13 +25,14 @@ function ran(command: readonly string[]): { status: number | null; lines: string
 }
 
 /**
- * Streams of files are read by `for await` or by `pipeline`; the pool is heard by `Database`; lines are read in a try block. A template is
+ * Streams of files are read by `for await` or by `pipeline`; the pool is heard by `Database`; lines are read in a try block; `once` hears a server. A template is
  * the text of a user's program.
  */
 const HEARD_ELSEWHERE = [
   'src/artifacts/folder-bucket.ts',
   'src/cli/artifacts/get-artifact.ts',
   'src/cli/artifacts/put-artifact.ts',
+  'src/cli/dev/dev-services.ts',
   'src/cli/init/template-openapi.ts',
   'src/store/engine/open-pool.ts',
   'worker/embedded/ending-process.ts',

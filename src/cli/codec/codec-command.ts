@@ -7,6 +7,7 @@ import proto from '@temporalio/proto';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { cors } from 'hono/cors';
+import { outliveErrors } from '../../net/outlive-errors.ts';
 import { UsageError } from '../cli-error.ts';
 import { loadDataConverter } from '../environment/data-converter.ts';
 import { knownUi } from '../environment/places.ts';
@@ -42,6 +43,7 @@ export async function codecCommand(
   try {
     server.listen(port, HOST);
     await listening('--port', once(server, 'listening'));
+    outliveErrors(server, 'the codec server');
     process.stdout.write(
       `codec endpoint for the Temporal UI${ui ? ` ${ui}` : ''}: http://${HOST}:${port}/${token}\n`,
     );
