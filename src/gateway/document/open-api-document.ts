@@ -1,7 +1,5 @@
 import type { ApiDocument } from './api-document.ts';
 
-type OpenApiDocument = ReturnType<typeof openApiDocument>;
-
 const DESCRIPTION = `Turns of agents, over HTTP. A message to a session starts a turn, or waits for the one that runs; its result
 is polled for, and its events are followed as server-sent events, which go on after the last one seen.
 
