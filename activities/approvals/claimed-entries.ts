@@ -24,7 +24,7 @@ const RECORDED_BY_WORKFLOWS: readonly AuditEntry['kind'][] = [
   'escalated',
   'cancelled',
 ];
-/** Those that say what a request is for. */
+/** Kinds that say what a request is for. */
 const ANSWERS: readonly AuditEntry['kind'][] = ['approved', 'answered'];
 const DECIDED: readonly AuditEntry['kind'][] = REQUEST_ANSWERS;
 

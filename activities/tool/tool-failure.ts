@@ -102,7 +102,7 @@ export function errorOf(thrown: unknown): Error {
 export function storeErrorIn(thrown: unknown): StoreError | undefined {
   let error = thrown;
   for (let depth = 0; depth < DEEPEST_CAUSE; depth++) {
-    // What a tool has saved and left for too long is its own failure: the store serves.
+    // Bytes that a tool has saved and left for too long are its own failure: the store serves.
     if (isA(StoreError, error) && !isA(ArtifactCollected, error)) return error;
     error = thrownField(error, 'cause');
   }
@@ -121,7 +121,7 @@ export function isUnknownOutcome(thrown: unknown): boolean {
 /** Under which a call's `once` results say that an attempt may have had its effect. */
 const MAY_HAVE_RUN = 'holdfast:may-have-run';
 
-/** For attempts to come: one ends as any other that has failed, or with a question. */
+/** Later attempts know it, even where the attempt itself ends as any failed one, or with a question. */
 export async function recordMayHaveRun(
   { store }: Pick<ActivityDependencies, 'store'>,
   { session, callKey }: Pick<ToolCallInput, 'session' | 'callKey'>,

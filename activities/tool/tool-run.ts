@@ -79,7 +79,7 @@ export class ToolRun {
   readonly #replaced: (reason: Error) => void;
   /** Values of `once` that the call has by now. */
   readonly #once: Map<string, unknown>;
-  /** Those that are being recorded. */
+  /** Values of `once` that are being recorded. */
   readonly #recording = new Set<Promise<unknown>>();
   readonly #cancellation: ToolCancellation;
   readonly #credentials: CallCredentials;

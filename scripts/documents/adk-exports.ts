@@ -258,7 +258,7 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'never',
-    why: 'An approval is bound to its call and its arguments in the store: it can be for no other. Where the tool has changed since, the model is told so.',
+    why: 'An approval is bound to its call and its arguments in the store: it can be for no other. If the tool has changed since, the model is told so.',
     names: 'IntentMismatchError IntentMismatchReason isIntentMismatchError',
   },
   {

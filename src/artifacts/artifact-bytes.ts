@@ -135,7 +135,7 @@ export class ArtifactBytes {
         nth += 1;
       }
     } catch (error) {
-      // Uploads that break off would fill the store. Where the store is away, they are collected a day later.
+      // Uploads that break off would fill the store. If the store is away, they are collected a day later.
       await Promise.allSettled([this.#blobs.drop(id)]);
       throw error;
     }

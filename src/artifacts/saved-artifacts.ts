@@ -29,7 +29,7 @@ export interface SavedArtifactsInit {
   versionOf: (save: NamedContent & { nth: number }) => Promise<number>;
   /** The version is recorded by `versionOf`, and not with the outcome. */
   isRecorded?: boolean;
-  /** What is saved is marked by its tool; left out where the app marks nothing. */
+  /** Whether the tool that saves is trusted; left out where the app marks nothing. */
   marks?: { trusted: boolean | undefined } | undefined;
   signal?: AbortSignal;
 }

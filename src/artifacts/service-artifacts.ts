@@ -19,7 +19,7 @@ export interface ServiceArtifactsInit {
     get(key: string): Promise<unknown>;
     put(key: string, value: unknown): Promise<unknown>;
   };
-  /** What is saved is marked by its tool; left out where the app marks nothing. */
+  /** Whether the tool that saves is trusted; left out where the app marks nothing. */
   marks?: { trusted: boolean | undefined } | undefined;
 }
 

@@ -123,8 +123,8 @@ function waitsText(children: readonly RunningChild[]): string[] {
   if (waits.length === 0) return [];
   const shown = waits.slice(0, MOST_CALLS).map(({ path, tool, status, requestId, since }) => {
     const what = `- ${plain(path.join(' / '))}: ${waitsFor(status)} of ${code(tool)}${sinceText(since)}`;
-    const todo = requestId === undefined ? undefined : WHAT_TO_DO[KIND_OF[status] ?? 'confirmation'];
-    return [what, ...(todo === undefined ? [] : [code(`npx holdfast approvals ${todo} ${requestId}`)])].join(
+    const verb = requestId === undefined ? undefined : WHAT_TO_DO[KIND_OF[status] ?? 'confirmation'];
+    return [what, ...(verb === undefined ? [] : [code(`npx holdfast approvals ${verb} ${requestId}`)])].join(
       '  \n  ',
     );
   });
