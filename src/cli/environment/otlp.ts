@@ -81,7 +81,16 @@ function headersOf(text = ''): Record<string, string> {
   return Object.fromEntries(
     text.split(',').flatMap((pair) => {
       const [name = '', ...value] = pair.split('=');
-      return name.trim() === '' ? [] : [[name.trim(), decodeURIComponent(value.join('=').trim())]];
+      return name.trim() === '' ? [] : [[name.trim(), decoded(value.join('=').trim())]];
     }),
   );
+}
+
+/** A value with a percent sign that begins no code is taken as it is. */
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
 }
