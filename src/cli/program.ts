@@ -21,8 +21,6 @@ export async function holdfastProgram({
     // Words after holdfast temporal are for that program.
     .enablePositionalOptions()
     .exitOverride();
-  // A script of completions has them all.
-  const isAll = words?.includes('completion') ?? true;
   for (const add of COMMANDS) {
     if (typeof add === 'function') {
       add(holdfast, exit);
@@ -30,7 +28,7 @@ export async function holdfastProgram({
     }
     const { name, description, load } = add;
     const group = holdfast.command(name).description(description);
-    if (isAll || words?.includes(name)) (await load())(group, exit);
+    if (words?.includes(name) ?? true) (await load())(group, exit);
   }
   return holdfast;
 }

@@ -1,6 +1,6 @@
 import { stripTypeScriptTypes } from 'node:module';
+import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { placesOf } from '../../src/cli/completion/command-tree.ts';
 import { COMMANDS } from '../../src/cli/dev/slash-commands.ts';
 import { holdfastProgram } from '../../src/cli/program.ts';
 import { documents, proseOf, snippetsOf, textOf } from './documents.ts';
@@ -28,13 +28,30 @@ test('dev.md has every command of the chat, and no other [docs.current]', () => 
 
 const holdfast = await holdfastProgram();
 
+/** A program, its groups and its commands, by the words that name them. */
+function placesOf(command: Command, words: readonly string[] = []): { path: string; command: Command }[] {
+  const shown = command.createHelp().visibleCommands(command);
+  const below = command.commands.filter((each) => shown.includes(each));
+  return [
+    { path: words.join(' '), command },
+    ...below.flatMap((each) => placesOf(each, [...words, each.name()])),
+  ];
+}
+
 describe('cli.md', () => {
   const text = textOf('docs/cli.md');
   const places = placesOf(holdfast);
-  const leaves = places.filter(({ subcommands }) => subcommands.length === 0);
+  const leaves = places.filter(({ command }) => command.commands.length === 0);
 
   test('has no command and no option that there is not [docs.current]', () => {
-    const flags = new Set(places.flatMap(({ options }) => options.flatMap((option) => option.flags)));
+    const flags = new Set(
+      places.flatMap(({ command }) =>
+        command
+          .createHelp()
+          .visibleOptions(command)
+          .map(({ long }) => long),
+      ),
+    );
     const named = [...text.matchAll(/(?<![\w-])(--[a-z][a-z-]+)/g)].map(([, flag = '']) => flag);
     // Of the Temporal CLI, and of npm.
     const others = ['--workflow-id', '--output', '--query'];
