@@ -58,7 +58,9 @@ describe('in a shell', () => {
   const testIn = (shell: string) => {
     const isInstalled = spawnSync(shell, ['-c', 'exit 0']).status === 0;
     const named = isInstalled ? shell : `${shell}, which is not installed,`;
-    return { named, test: test.skipIf(!isInstalled) };
+    const run = (program: string, ...args: string[]) =>
+      execFileSync(shell, ['-c', program, ...args], { encoding: 'utf8' });
+    return { named, run, test: test.skipIf(!isInstalled) };
   };
   const fileOf = (shell: keyof typeof COMPLETION_SCRIPTS) => {
     const file = join(work, `completion.${shell}`);
@@ -70,20 +72,20 @@ describe('in a shell', () => {
   bash.test(`${bash.named} offers words, and files where there are none`, () => {
     const program = `source '${fileOf('bash')}'
 COMP_WORDS=('${command}' "$@"); COMP_CWORD=$#; _holdfast; printf '%s\\n' "\${COMPREPLY[@]}"; complete -p holdfast`;
-    const lines = execFileSync('bash', ['-c', program, 'bash', 'sessions', 're'], { encoding: 'utf8' });
+    const lines = bash.run(program, 'bash', 'sessions', 're');
     expect(lines).toBe('rewind\nretry\ncomplete -o default -F _holdfast holdfast\n');
   });
 
   const zsh = testIn('zsh');
   zsh.test(`${zsh.named} reads its script`, () => {
-    const read = spawnSync('zsh', ['-n', fileOf('zsh')], { encoding: 'utf8' });
-    expect(read).toMatchObject({ status: 0, stderr: '' });
+    const program = `autoload -Uz compinit && compinit -u -D && source '${fileOf('zsh')}' && print $_comps[holdfast]`;
+    expect(zsh.run(program)).toBe('_holdfast\n');
   });
 
   const fish = testIn('fish');
   fish.test(`${fish.named} offers words with their descriptions`, () => {
     const program = `source '${fileOf('fish')}'; complete -C '${command} sessions re'`;
-    const lines = execFileSync('fish', ['-c', program], { encoding: 'utf8' });
+    const lines = fish.run(program);
     expect(lines).toContain('retry\trun a turn anew from a call on, and follow it to its end\n');
   });
 });
