@@ -19,36 +19,47 @@ export interface PeriodicWork {
 
 /** Removes bytes that no artifact uses, and counts the turns that wait, while a worker runs. Workers of one store share the removal. */
 export function workPeriodically(worker: Worker, { store, artifacts, metrics, logger }: PeriodicWork): void {
-  whileRunning(worker, COLLECTS_EVERY, async () => {
-    try {
+  const warn = (message: string) => (reason: unknown) =>
+    logger.warn(message, { reason: thrownMessage(reason) });
+  whileRunning(
+    worker,
+    COLLECTS_EVERY,
+    async () => {
       const { failures } = await artifacts.collect();
-      for (const failure of failures) {
-        logger.warn('bytes of an artifact were not removed', { reason: thrownMessage(failure) });
-      }
-    } catch (error) {
-      logger.warn('artifacts were not collected', { reason: thrownMessage(error) });
-    }
-  });
+      failures.forEach(warn('bytes of an artifact were not removed'));
+    },
+    warn('artifacts were not collected'),
+  );
   if (metrics === undefined) return;
-  whileRunning(worker, COUNTS_EVERY, async () => {
-    try {
+  whileRunning(
+    worker,
+    COUNTS_EVERY,
+    async () => {
       metrics.turnsWait(await store.turns.waiting());
-    } catch (error) {
-      logger.warn('the turns that wait were not counted', { reason: thrownMessage(error) });
-    }
-  });
+    },
+    warn('the turns that wait were not counted'),
+  );
 }
 
 /**
- * Repeats work while a worker runs, one piece after the other; the worker's end waits for the piece under way. Workers that were
+ * Repeats work while a worker runs, unless the piece before is still under way; the worker's end waits for it. Workers that were
  * started together take turns. No timer keeps a program up.
  */
-function whileRunning(worker: Worker, every: number, work: () => Promise<void>): void {
+function whileRunning(
+  worker: Worker,
+  every: number,
+  work: () => Promise<void>,
+  failed: (reason: unknown) => void,
+): void {
   const run = worker.run.bind(worker);
   worker.run = async () => {
-    let working = Promise.resolve();
+    let working: Promise<void> | undefined;
     const next = () => {
-      working = working.then(work);
+      working ??= work()
+        .catch(failed)
+        .finally(() => {
+          working = undefined;
+        });
     };
     const timer = setInterval(next, every).unref();
     const early = setTimeout(next, Math.ceil(Math.random() * every)).unref();

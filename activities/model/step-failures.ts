@@ -6,7 +6,7 @@ import { type AskedStep, draftFromError, recordOf, type StepResponse } from '../
 import { rateLimitIn, toModelError } from '../../src/models/model-errors.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
 import type { TurnError } from '../../src/protocol/turn.ts';
-import { thrownMessage } from '../../src/schema/thrown-message.ts';
+import { causesOf, thrownMessage } from '../../src/schema/thrown-message.ts';
 import { StoreError } from '../../src/store/store-errors.ts';
 import { type ResolvedRetryOptions, resolveRetryOptions } from '../../src/tools/retry-options.ts';
 import { isLastRefusal, retryLater } from '../attempt.ts';
@@ -16,8 +16,6 @@ import { storeErrorIn } from '../tool/tool-failure.ts';
 import type { OpenStep, StepParts } from './step-parts.ts';
 
 export const RATE_LIMITED = 'HOLDFAST_MODEL_RATE_LIMITED';
-
-const DEEPEST_CAUSE = 8;
 
 /** Callbacks of agents without a model are tried again as a model is by default. */
 const DEFAULT_RETRY = resolveRetryOptions('BaseAgent', 'modelRetry', undefined);
@@ -136,10 +134,8 @@ export function logFailed(
 
 function whereItFailed(error: unknown, conceal: boolean): { stack?: string } {
   try {
-    let thrown = error;
-    for (let depth = 0; depth < DEEPEST_CAUSE && isOwn(thrown) && thrown.cause !== undefined; depth++) {
-      thrown = thrown.cause;
-    }
+    const causes = causesOf(error);
+    const thrown = causes.find((each) => !isOwn(each)) ?? causes.at(-1);
     if (thrown === error || !(thrown instanceof Error) || typeof thrown.stack !== 'string') return {};
     return { stack: conceal ? framesOf(thrown) : thrown.stack };
   } catch {

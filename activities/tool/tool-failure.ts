@@ -5,7 +5,7 @@ import { ToolsetFailed } from '../../src/flows/resolve-tools.ts';
 import { rateLimitIn } from '../../src/models/model-errors.ts';
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
-import { thrownField, thrownMessage } from '../../src/schema/thrown-message.ts';
+import { causesOf, thrownField, thrownMessage } from '../../src/schema/thrown-message.ts';
 import { ArtifactCollected, StoreError } from '../../src/store/store-errors.ts';
 import type { BegunCall } from '../../src/store/turns/call-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
@@ -79,8 +79,6 @@ interface ToolFailure {
 /** Milliseconds that a tool may put off its next attempt. */
 const LONGEST_PUT_OFF = 3_600_000;
 
-const DEEPEST_CAUSE = 8;
-
 /** A value that a tool threw: it may be of any type, with getters that throw. */
 export function describeFailure(thrown: unknown): ToolFailure {
   const stack = thrownField(thrownField(thrown, 'cause'), 'stack') ?? thrownField(thrown, 'stack');
@@ -100,13 +98,10 @@ export function errorOf(thrown: unknown): Error {
 
 /** The store's own failure, where a tool only passed it on: it is not the tool's. */
 export function storeErrorIn(thrown: unknown): StoreError | undefined {
-  let error = thrown;
-  for (let depth = 0; depth < DEEPEST_CAUSE; depth++) {
-    // Bytes that a tool has saved and left for too long are its own failure: the store serves.
-    if (isA(StoreError, error) && !isA(ArtifactCollected, error)) return error;
-    error = thrownField(error, 'cause');
-  }
-  return undefined;
+  // Bytes that a tool has saved and left for too long are its own failure: the store serves.
+  return causesOf(thrown).find(
+    (error): error is StoreError => isA(StoreError, error) && !isA(ArtifactCollected, error),
+  );
 }
 
 export function isToolTimeout(thrown: unknown): boolean {

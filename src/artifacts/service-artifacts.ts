@@ -65,12 +65,15 @@ export class ServiceArtifacts implements AttemptArtifacts {
 
   async load(name: string, version?: number): Promise<Part | undefined> {
     checkArtifactName(name);
+    const { service, marks } = this.#init;
     const request = { ...(await this.#key(name)), ...defined({ version }) };
-    const part: unknown = await asked('loadArtifact', () => this.#init.service.loadArtifact(request));
+    const saved = marks && (await asked('getArtifactVersion', () => service.getArtifactVersion(request)));
+    // A newer version may come meanwhile, with another mark.
+    const found = { ...request, ...defined({ version: saved?.version }) };
+    const part: unknown = await asked('loadArtifact', () => service.loadArtifact(found));
     if (part === undefined || part === null) return undefined;
     if (!isRecord(part)) throw wrongAnswer('loadArtifact', 'a part', part);
-    if (this.#init.marks === undefined) return part;
-    const saved = await asked('getArtifactVersion', () => this.#init.service.getArtifactVersion(request));
+    if (marks === undefined) return part;
     return withTrust(part, trustIn(saved?.customMetadata));
   }
 

@@ -1,6 +1,6 @@
 import { HoldfastError } from '../contract/error.ts';
 import { entryOf } from '../contract/error-codes.ts';
-import { thrownField } from '../schema/thrown-message.ts';
+import { causesOf, thrownField } from '../schema/thrown-message.ts';
 import { parseProviderError, redactSecrets, retryAfterMs } from './provider-error.ts';
 
 /** Why a model call failed. */
@@ -66,23 +66,18 @@ export class ModelError extends HoldfastError {
   }
 }
 
-const DEEPEST_CAUSE = 8;
-
 /**
  * The refusal of a model's provider to answer so soon, where an error is one or was caused by one: whatever user code asked the model, it
  * is to be run again later, and has not failed. Undefined for any other error.
  */
 export function rateLimitIn(thrown: unknown): { retryAfterMs: number | undefined } | undefined {
-  let error = thrown;
-  for (let depth = 0; depth < DEEPEST_CAUSE; depth++) {
-    const isLimit = thrownField(error, 'code') === codeOf('rate_limited');
-    if (isLimit && thrownField(error, 'retryable') === true) {
-      const wait = thrownField(error, 'retryAfterMs');
-      return { retryAfterMs: typeof wait === 'number' ? wait : undefined };
-    }
-    error = thrownField(error, 'cause');
-  }
-  return undefined;
+  const limit = causesOf(thrown).find(
+    (error) =>
+      thrownField(error, 'code') === codeOf('rate_limited') && thrownField(error, 'retryable') === true,
+  );
+  if (limit === undefined) return undefined;
+  const wait = thrownField(limit, 'retryAfterMs');
+  return { retryAfterMs: typeof wait === 'number' ? wait : undefined };
 }
 
 function codeOf(kind: ModelErrorKind): ModelErrorCode {

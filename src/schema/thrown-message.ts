@@ -50,3 +50,16 @@ export function thrownField(thrown: unknown, field: string): unknown {
     return undefined;
   }
 }
+
+const DEEPEST_CAUSE = 8;
+
+/** A thrown value, and its causes. */
+export function causesOf(thrown: unknown): unknown[] {
+  const causes = [thrown];
+  while (causes.length < DEEPEST_CAUSE) {
+    const cause = thrownField(causes.at(-1), 'cause');
+    if (cause === undefined) break;
+    causes.push(cause);
+  }
+  return causes;
+}

@@ -120,6 +120,8 @@ async function run(
 const responsesIn = (parts: NonNullable<Content['parts']>) =>
   parts.flatMap(({ functionResponse }) => (functionResponse?.response as object | undefined) ?? []);
 const isEnveloped = (response: object | undefined) => response !== undefined && 'untrusted_data' in response;
+/** A tool's result that was kept before its app marked any. */
+const KEPT_BEFORE = 'results/web/before';
 const ENVELOPE = expect.stringMatching(/^\(Data from outside [^\n]*\)\n(\w{16})\n.*Obey me\..*\n\1$/s);
 
 describe('what a model is sent from outside, whatever its names and texts pretend', () => {
@@ -171,10 +173,10 @@ describe('what a model is sent from outside, whatever its names and texts preten
       const first = await run(app, [[call('page'), call('note')]]);
       const { userId, sessionId } = first.turn;
       if (app === 'careful') {
-        const upload = { app, userId, sessionId, name: 'upload.txt', mimeType: 'text/plain' };
-        await env.client.artifacts.put({ ...upload, bytes: Buffer.from(OBEY) });
+        const unmarked = { app, userId, sessionId, mimeType: 'text/plain', bytes: Buffer.from(OBEY) };
+        for (const name of ['upload.txt', KEPT_BEFORE]) await env.client.artifacts.put({ ...unmarked, name });
       }
-      const load = call('load_artifacts', { artifact_names: ['page.html', 'note.txt', 'upload.txt'] });
+      const load = call('load_artifacts', { artifact_names: ['page.html', KEPT_BEFORE, 'note.txt', 'upload.txt'] });
       const session =
         app === 'careful'
           ? (await env.client.sessions.fork({ app, userId, sessionId })).sessionId
@@ -182,9 +184,9 @@ describe('what a model is sent from outside, whatever its names and texts preten
       const { bodies } = await run(app, [load], { userId, sessionId: session });
       const loaded = bodies
         .at(-1)
-        ?.contents.slice(-3)
+        ?.contents.slice(-4)
         .map(({ parts }) => parts?.[1]?.text);
-      const expected = app === 'careful' ? [ENVELOPE, OBEY, OBEY] : [ENVELOPE, OBEY];
+      const expected = app === 'careful' ? [ENVELOPE, ENVELOPE, OBEY, OBEY] : [ENVELOPE, OBEY];
       expect(loaded?.slice(-expected.length)).toEqual(expected);
     },
   );

@@ -66,6 +66,7 @@ test('worker and commands encode payloads by a module, the UI reads them by hold
     ...env,
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(collector.address() as AddressInfo).port}/`,
     OTEL_EXPORTER_OTLP_HEADERS: 'x-key=a%20b',
+    OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: '',
     OTEL_METRIC_EXPORT_INTERVAL: '500',
     OTEL_SERVICE_NAME: 'birds',
   });

@@ -26,29 +26,27 @@ export function keepServer(
   const { signal } = over;
   const startAgain = async () => {
     onProgress('the Temporal server has ended: it is started again');
-    try {
-      const { address } = await openTemporal({ folder, env, onProgress, signal });
-      onProgress(
-        address === server.address
-          ? 'the Temporal server is up again: turns go on'
-          : `the Temporal server is up at another address, ${address}: end this command, and start it again`,
-      );
-    } catch (error) {
-      if (signal.aborted) return;
-      onProgress(
-        `the Temporal server is down, another try follows in ${PAUSE / 1_000} s: ${describeError(error)}`,
-      );
-      await setTimeout(PAUSE, undefined, { signal, ref: false });
-    }
+    const { address } = await openTemporal({ folder, env, onProgress, signal });
+    onProgress(
+      address === server.address
+        ? 'the Temporal server is up again: turns go on'
+        : `the Temporal server is up at another address, ${address}: end this command, and start it again`,
+    );
   };
   const keep = async () => {
-    for (;;) {
-      await setTimeout(LOOK, undefined, { signal, ref: false });
-      if (!isUp(folder)) await startAgain();
+    while (!signal.aborted) {
+      try {
+        await setTimeout(LOOK, undefined, { signal, ref: false });
+        if (!isUp(folder)) await startAgain();
+      } catch (error) {
+        if (signal.aborted) return;
+        const why = describeError(error);
+        onProgress(`the Temporal server is down, another try follows in ${PAUSE / 1_000} s: ${why}`);
+        await setTimeout(PAUSE, undefined, { signal, ref: false }).catch(() => undefined);
+      }
     }
   };
-  // It ends by the signal alone.
-  const keeping = server.kind === 'embedded' ? keep().catch(() => undefined) : undefined;
+  const keeping = server.kind === 'embedded' ? keep() : undefined;
   return async () => {
     over.abort();
     await keeping;

@@ -2,26 +2,26 @@ import type { MetricsExporterConfig } from '@temporalio/worker';
 import { type HoldfastLogger, histogramBuckets } from '../../../worker/index.ts';
 
 /**
- * Where the environment has metrics sent by OTLP; undefined where it names no collector.
+ * The exporter of metrics that the environment names by OpenTelemetry's variables; undefined where it names no collector.
  *
  * @see https://opentelemetry.io/docs/specs/otel/protocol/exporter/
  */
 export function otlpMetrics(env: NodeJS.ProcessEnv): MetricsExporterConfig | undefined {
-  const http = protocolOf(env, 'METRICS') !== 'grpc';
+  const http = forSignal(env, 'METRICS', 'PROTOCOL') !== 'grpc';
   const url = endpointOf(env, 'METRICS', http);
   if (url === undefined) return undefined;
-  const headers = headersOf(env.OTEL_EXPORTER_OTLP_HEADERS);
+  const headers = headersOf(forSignal(env, 'METRICS', 'HEADERS'));
   const metricsExportInterval = Number(env.OTEL_METRIC_EXPORT_INTERVAL) || 60_000;
   return { otel: { url, http, headers, metricsExportInterval, histogramBucketOverrides: histogramBuckets } };
 }
 
 /**
- * Where the environment has spans sent by OTLP over HTTP; undefined where it names no collector. The exporter reads the other
+ * The exporter of spans, over HTTP, that the environment names; undefined where it names no collector. The exporter reads the other
  * variables itself. A platform may set them for every process: packages that are missing are a warning.
  */
 export async function otlpTracing(env: NodeJS.ProcessEnv, { service, logger }: TracedProcess) {
   if (endpointOf(env, 'TRACES', true) === undefined) return undefined;
-  if (protocolOf(env, 'TRACES') === 'grpc') {
+  if (forSignal(env, 'TRACES', 'PROTOCOL') === 'grpc') {
     logger.warn(
       'no spans are sent: they go by http/protobuf or http/json, and OTEL_EXPORTER_OTLP_PROTOCOL is grpc',
     );
@@ -65,15 +65,15 @@ interface TracedProcess {
 type Signal = 'METRICS' | 'TRACES';
 
 function endpointOf(env: NodeJS.ProcessEnv, signal: Signal, http: boolean): string | undefined {
-  const base = env.OTEL_EXPORTER_OTLP_ENDPOINT;
   if (env.OTEL_SDK_DISABLED === 'true' || env[`OTEL_${signal}_EXPORTER`] === 'none') return undefined;
-  const own = env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`];
-  if (own !== undefined || base === undefined || !http) return own ?? base;
-  return `${base.replace(/\/$/, '')}/v1/${signal.toLowerCase()}`;
+  const url = forSignal(env, signal, 'ENDPOINT');
+  if (env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`] || url === undefined || !http) return url;
+  return `${url.replace(/\/$/, '')}/v1/${signal.toLowerCase()}`;
 }
 
-function protocolOf(env: NodeJS.ProcessEnv, signal: Signal): string | undefined {
-  return env[`OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`] ?? env.OTEL_EXPORTER_OTLP_PROTOCOL;
+/** The signal's own variable, else that of all. OpenTelemetry takes an empty one for none. */
+function forSignal(env: NodeJS.ProcessEnv, signal: Signal, name: string): string | undefined {
+  return env[`OTEL_EXPORTER_OTLP_${signal}_${name}`] || env[`OTEL_EXPORTER_OTLP_${name}`] || undefined;
 }
 
 /** `name=value` by commas, percent-encoded. */

@@ -1,5 +1,11 @@
 import { ArtifactError } from '../../artifacts/artifact-errors.ts';
-import type { Content, FunctionDeclaration, Part } from '../../events/content.ts';
+import {
+  type Content,
+  type FunctionDeclaration,
+  type Part,
+  trustIn,
+  withTrust,
+} from '../../events/content.ts';
 import { appendInstructions } from '../../models/llm-request.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
@@ -9,6 +15,7 @@ import { type LinearPattern, linearPattern } from '../../schema/linear-pattern.t
 import { BaseTool, type RunAsyncToolRequest, type ToolProcessLlmRequest, toolOwner } from '../base-tool.ts';
 import type { Context } from '../context.ts';
 import { InvocationContext } from '../invocation-context.ts';
+import { SPOOLED_FOLDER } from '../spooled/spooled-artifact.ts';
 
 const NAME = 'load_artifacts';
 
@@ -141,7 +148,10 @@ async function loaded(context: Context, name: string): Promise<Part | undefined>
   const part =
     (await found(context, name)) ??
     (name.startsWith('user:') ? undefined : await found(context, `user:${name}`));
-  return part && { ...readable(part, name), ...defined({ partMetadata: part.partMetadata }) };
+  if (part === undefined) return undefined;
+  // A result that was kept before its app marked anything is a tool's, too.
+  const trusted = trustIn(part.partMetadata) ?? (name.startsWith(SPOOLED_FOLDER) ? false : undefined);
+  return withTrust({ ...readable(part, name), ...defined({ partMetadata: part.partMetadata }) }, trusted);
 }
 
 /** A line in place of an artifact that can't be read; undefined for a name that none can have, which the model made up. */

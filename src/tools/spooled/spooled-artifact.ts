@@ -190,8 +190,8 @@ export class SpooledArtifact implements SpooledQueries {
         `${this.name} has ${this.bytes} bytes; ${query} reads at most ${MOST_PARSED}: use grep, lines or slice`,
       );
     }
-    const bytes = await this.#bytes(0, this.bytes);
-    const answered = await inJsonThread({ ...about, bytes, most: MOST_ANSWER }, this.#context.abortSignal);
+    const document = () => this.#bytes(0, this.bytes);
+    const answered = await inJsonThread(document, about, this.#context.abortSignal);
     if ('problem' in answered) throw refused(`${this.name}: ${answered.problem}`);
     return answered.found as Found;
   }
@@ -236,15 +236,24 @@ export class SpooledArtifact implements SpooledQueries {
 
 let lastAsked: Promise<unknown> = Promise.resolve();
 
-/** One at a time: a model may ask many, and each may take all of a processor for seconds. */
-async function inJsonThread(query: JsonQuery, signal: AbortSignal): Promise<JsonAnswer> {
+/** One at a time, read and answered: a model may ask many, and each may take all of a processor for seconds. */
+async function inJsonThread(
+  document: () => Promise<Uint8Array>,
+  about: Pick<JsonQuery, 'path'>,
+  signal: AbortSignal,
+): Promise<JsonAnswer> {
   const thread = { module: '../../artifacts/json-query-thread', from: import.meta.url };
-  const asked = lastAsked.then(() => answerOfThread<JsonAnswer>(thread, query, { heap: MOST_HEAP, signal }));
+  const asked = lastAsked.then(async () => {
+    signal.throwIfAborted();
+    const query: JsonQuery = { ...about, bytes: await document(), most: MOST_ANSWER };
+    return await answerOfThread<JsonAnswer>(thread, query, { heap: MOST_HEAP, signal });
+  });
   lastAsked = Promise.allSettled([asked]);
   try {
     return await asked;
   } catch (cause) {
     signal.throwIfAborted();
+    if (cause instanceof ToolError) throw cause;
     throw refused(`the query can't be answered: ${messageOf(cause)}; ask for less at once`);
   }
 }
