@@ -45,6 +45,7 @@ describe('docs/errors.md', () => {
       expect(text.split('\n', 1)).toEqual([code]);
       expect(text.length).toBeGreaterThan(code.length + 20);
       expect(text).not.toMatch(/\]\(|^#/m);
+      expect(text.match(/\*\*Retried\.\*\*/g)).toHaveLength(1);
     }
     expect(() => explainCommand('HOLDFAST_DEFINITIO', capturedOutput())).toThrow(
       'there is no error code HOLDFAST_DEFINITIO; did you mean "HOLDFAST_DEFINITION"?',
@@ -89,13 +90,12 @@ describe('docs/errors.md', () => {
     expect(sections.filter((section) => !all.has(section))).toEqual([]);
   });
 
-  test('a section names the error and its HTTP status, says what to do and whether it is retried', () => {
+  test('a section names the error and its HTTP status, says what to do', () => {
     for (const [code, { name, status, exit }] of Object.entries<ErrorEntry>(ERROR_CODES)) {
       const body = bodies.get(code);
-      expect(body, code).toContain('**What to do.**');
-      expect(body, code).toContain('**Retried.**');
+      expect(body, code).toContain('**Remedy.**');
       const head = [name && `\`${name}\``, status, exit && `exit code ${exit}`].filter(Boolean);
-      if (head.length > 0) expect(body, code).toContain(`\n\n${head.join(' · ')} · `);
+      if (head.length > 0) expect(body, code).toContain(`\n\n${head.join(', ')}: `);
     }
   });
 });

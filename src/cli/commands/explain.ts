@@ -20,7 +20,8 @@ export function explainCommand(code: string, output: CommandOutput = processOutp
     const names = sections.map(({ name }) => name);
     throw new CliError(`there is no error code ${code}${didYouMean(code, names)}`);
   }
-  output.line(found.text.replaceAll(/\[([^[\]]+)\]\([^()]*\)/g, '$1').trim());
+  const text = found.text.replaceAll(/\[([^[\]]+)\]\([^()]*\)/g, '$1').trim();
+  output.line(text.includes('**Retried.**') ? text : `${text}\n\n**Retried.** No.`);
 }
 
 export const explain: AddCommand = (holdfast) => {
