@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { holdfastProgram } from '../src/cli/program.ts';
 import { VARIABLE_GROUPS } from '../src/cli/variables.ts';
 import { optionsOf } from './documents/interface-options.ts';
-import { code, table } from './documents/markdown.ts';
+import { code, prose } from './documents/markdown.ts';
 
 export const DOCUMENT = 'docs/configuration.md';
 
@@ -105,35 +105,30 @@ export async function configurationDocument(): Promise<string> {
     '- [Variables](#variables)\n- [Options in code](#options-in-code)',
     "An option on the command line wins over a variable, a variable over Temporal's configuration file, and that over the " +
       'default. An option in code wins over a variable. An empty variable counts as not set. `npx holdfast <command> --help` lists the ' +
-      'options of a command.',
+      "options of a command. A `Duration` is a number of milliseconds, or text like `'90s'`, `'10 minutes'`, `'2h'` and `'7 days'`.",
     '## Variables',
     ...VARIABLE_GROUPS.flatMap(({ heading, variables }) => [
       `### ${heading}`,
-      table(
-        ['Variable', 'Option', 'Default', 'Meaning', 'Read by'],
-        Object.entries(variables).map(([name, { meaning, byDefault = '', readBy = '' }]) => [
-          code(name),
-          optionsFor(program, name),
-          byDefault,
-          meaning,
-          code(readBy),
-        ]),
-      ),
+      Object.entries(variables)
+        .map(([name, { meaning, byDefault = '' }]) =>
+          item([code(name), ...optionsFor(program, name)].join(', '), meaning, byDefault),
+        )
+        .join('\n'),
     ]),
     '## Options in code',
     ...Object.entries(INTERFACES).flatMap(([heading, interfaces]) => [
       `### ${heading}`,
-      table(['Option', 'Type', 'Default', 'Meaning'], optionRows(interfaces)),
+      optionItems(interfaces).join('\n'),
     ]),
   ].join('\n\n')}\n`;
 }
 
 /** `--port` of a command, for the variable that it reads. */
-function optionsFor(program: Command, variable: string): string {
+function optionsFor(program: Command, variable: string): string[] {
   const flags = commandsOf(program).flatMap(({ options }) =>
     options.filter(({ envVar }) => envVar === variable).map(({ long }) => code(long ?? '')),
   );
-  return [...new Set(flags)].join(', ');
+  return [...new Set(flags)];
 }
 
 /** Those that do something, groups left out. */
@@ -141,18 +136,25 @@ function commandsOf(command: Command): Command[] {
   return command.commands.flatMap((each) => (each.commands.length > 0 ? commandsOf(each) : [each]));
 }
 
-function optionRows(interfaces: readonly [path: string, name: string][]): string[][] {
+/** Options that exist to be refused are left out: the refusal names them. */
+function optionItems(interfaces: readonly [path: string, name: string][]): string[] {
   const options = interfaces.flatMap(([path, name]) => optionsOf(path, name));
   // The first interface is the most special one.
   const unique = options.filter(
-    ({ name }, index) => options.findIndex((option) => option.name === name) === index,
+    ({ name, meaning }, index) =>
+      options.findIndex((option) => option.name === name) === index && !meaning.startsWith('Refused'),
   );
-  return unique.map(({ name, isRequired, type, meaning, byDefault }) => [
-    code(name),
-    code(type),
-    shownDefault(byDefault) || (isRequired ? 'required' : ''),
-    meaning,
-  ]);
+  return unique.map(({ name, isRequired, type, meaning, byDefault }) =>
+    item(code(`${name}${isRequired ? '' : '?'}: ${type}`), meaning, shownDefault(byDefault)),
+  );
+}
+
+function item(name: string, meaning: string, byDefault: string): string {
+  const parts = [
+    meaning === '' ? name : `${name}: ${prose(meaning)}`,
+    byDefault && `Default: ${prose(byDefault)}.`,
+  ];
+  return `- ${parts.filter(Boolean).join(meaning === '' ? '. ' : ' ')}`;
 }
 
 /** A value is code, a description is not. */

@@ -69,20 +69,19 @@ function optionOf(path: string, comment: string, text: string): DocumentedOption
       ?.slice(wanted.length)
       .trim();
   const sentence = /(?:\bD|; d)efaults?(?: to|:) ((?:[^.`]|\.(?=\S)|`[^`]*`)*)\.(?= |$)/.exec(prose);
-  const format = tag('format');
   const [said = ''] = prose
     .replace(sentence?.[0] ?? '', '')
     .trim()
     .split(/(?<=[a-z0-9)`'”]\.) (?=[A-Z`{])/);
-  const meaning = [said, ...(format === undefined ? [] : [`Format: ${format}.`])];
   return {
     name,
     isRequired: mark !== '?',
     type: type
+      .replaceAll(/\/\*\*.*?\*\/ /g, '')
       .replace(/^\| /, '')
       .replace(/<\s+/g, '<')
       .replace(/,?\s+>/g, '>'),
-    meaning: meaning.join(' ').replace(/\s+/g, ' ').trim().replace(/\w$/, '$&.'),
+    meaning: said.replace(/\s+/g, ' ').trim().replace(/\w$/, '$&.'),
     byDefault: tag('default') ?? sentence?.[1] ?? '',
   };
 }

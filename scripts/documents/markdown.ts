@@ -10,8 +10,12 @@ export function code(text: string): string {
   return text === '' ? '' : `\`${text}\``;
 }
 
-/** A bar ends a cell, also within code; what looks like a tag is one, outside of it. */
+/** A bar ends a cell, also within code. */
 function cell(text: string): string {
-  const line = text.replaceAll('|', '\\|').replace(/\s+/g, ' ').trim();
-  return line.replace(/(`[^`]*`)|</g, (_found, inCode: string | undefined) => inCode ?? '&lt;');
+  return prose(text.replaceAll('|', '\\|').replace(/\s+/g, ' ').trim());
+}
+
+/** Outside of code, text that looks like a tag is one. */
+export function prose(text: string): string {
+  return text.replace(/(`[^`]*`)|</g, (_found, inCode: string | undefined) => inCode ?? '&lt;');
 }

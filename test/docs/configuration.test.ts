@@ -56,18 +56,19 @@ test(`${DOCUMENT} is what the code says: else run npm run document [docs.configu
   expect(textOf(DOCUMENT)).toBe(await configurationDocument());
 });
 
-test('it has a row for each option of what code is given [docs.configuration]', () => {
+test('it has a line for each option of what code is given [docs.configuration]', () => {
   const page = textOf(DOCUMENT);
-  const rowOf = (heading: string, option: string) =>
+  const lineOf = (heading: string, option: string) =>
     page
       .split(`### ${heading}\n`)[1]
       ?.split('\n### ')[0]
       ?.split('\n')
-      .find((line) => line.startsWith(`| \`${option}\` |`));
-  expect(rowOf('`createWorker`', 'taskQueue')).toBe('| `taskQueue` | `string` | `holdfast` |  |');
-  expect(rowOf('`createWorker`', 'tuner')).toMatch(/`WorkerTuner`/);
-  expect(rowOf('`tool` and `new FunctionTool`', 'timeout')).toMatch(
-    /\| `Duration` \| 5 minutes; .* \| Longest run of one attempt\. Format: milliseconds/,
+      .find((line) => line.startsWith(`- \`${option}`));
+  expect(lineOf('`createWorker`', 'taskQueue')).toBe('- `taskQueue?: string`. Default: `holdfast`.');
+  expect(lineOf('`createWorker`', 'store')).toBe('- `store: Store`');
+  expect(lineOf('`tool` and `new FunctionTool`', 'timeout')).toMatch(
+    /^- `timeout\?: Duration`: Longest run of one attempt\. Default: 5 minutes; .*\.$/,
   );
-  expect(rowOf('`openStore`', 'poolSize')).toMatch(/\| `10` \| Connections to the server/);
+  expect(lineOf('`openStore`', 'poolSize')).toMatch(/: Connections to the server.* Default: `10`\.$/);
+  expect(page).not.toMatch(/: Refused/);
 });
