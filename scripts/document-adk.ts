@@ -12,15 +12,13 @@ export function adkDocument(): string {
     '# The exports of ADK',
     '<!-- Made by `npm run document`: change scripts/documents/adk-exports.ts, or the scenarios in test/adk. -->',
     '## Behaviour',
-    'Tests play the same agents on both packages. Requests of models, events, state and calls of user code are equal, but ' +
-      'for these:',
+    'Tests play the same agents on Holdfast and on ADK 2.0.0. Requests of models, events, state and calls of user code are equal, ' +
+      'but for these:',
     behaviourDifferences()
       .map((sentence) => `- ${sentence}`)
       .join('\n'),
     '## Exports',
-    'All that `@google/adk` 2.0.0 exports, types included.',
-    `### Same (${count('same')})`,
-    listOf(groups('same').flatMap(namesOf)),
+    `The exports of \`@google/adk\` 2.0.0, types included, that differ. The other ${count('same')} do what ADK’s do.`,
     `### Ours (${count('ours')})`,
     table(
       ['Export', 'How it differs'],

@@ -202,33 +202,33 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'not yet',
-    what: 'Tasks of sub-agents (later)',
+    what: 'Tasks of sub-agents',
     names: 'FinishTaskTool FINISH_TASK_TOOL_NAME FINISH_TASK_SUCCESS_RESULT',
   },
   {
     kind: 'not yet',
-    what: 'OAuth (later)',
+    what: 'OAuth',
     names: `AUTH_PREPROCESSOR AuthPreprocessor AuthHandler AuthProviderRegistry BaseAuthProvider BaseCredentialExchanger
       BaseCredentialRefresher CredentialExchangeError CredentialRefresherRegistry ExchangeResult AuthScheme
       OAuth2CredentialExchanger OAuth2DiscoveryManager OAuthGrantType OpenIdConnectWithConfig`,
   },
   {
     kind: 'not yet',
-    what: 'Skills (later)',
+    what: 'Skills',
     names: `Skill Frontmatter Resources Script SkillRegistry SkillToolset ListSkillsTool LoadSkillTool
       LoadSkillResourceTool SearchSkillsTool RunSkillScriptTool RunSkillInlineScriptTool RunSkillInlineScriptErrorCode
       loadAllSkillsInDir loadSkillFromDir loadSkillFromZipBuffer validateSkillDir`,
   },
   {
     kind: 'not yet',
-    what: 'A2A (later)',
+    what: 'A2A',
     names: `A2AAgentExecutor A2AStreamEventData A2aUserBuilder AGENT_CARD_PATH AfterA2ARequestCallback AfterEventCallback
       AfterExecuteCallback AgentExecutorConfig BeforeA2ARequestCallback BeforeExecuteCallback ExecutorContext
       RemoteA2AAgent RemoteA2AAgentConfig RunnerOrRunnerConfig ToA2aOptions bearerTokenUserBuilder getA2AAgentCard toA2a`,
   },
   {
     kind: 'not yet',
-    what: 'Web pages, commands, examples (later)',
+    what: 'Web pages, commands, examples',
     names: `BaseEnvironment ExecutionResult LocalEnvironment LocalEnvironmentOptions LOAD_WEB_PAGE loadWebPage
       LoadWebPageOptions BaseExampleProvider isBaseExampleProvider Example ExampleTool`,
   },

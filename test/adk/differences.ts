@@ -9,15 +9,15 @@ export const MERGED: Difference = {
 
 /** What throws where ADK lets it out of `runAsync`. */
 export const KEPT =
-  'An error outside of a model call is the error of its turn, which is kept; ADK 2.0.0 throws out of `runAsync`.';
+  'An error outside of a model call is the error of its turn, which is kept; ADK throws out of `runAsync`.';
 
 export const NO_OUTPUT =
-  'Calls and responses are no output; ADK 2.0.0 sets `outputKey` to an empty text for long-running tools, and for tools that skip the summary.';
+  'Calls and responses are no output; ADK sets `outputKey` to an empty text for long-running tools, and for tools that skip the summary.';
 
 /** Of responses to long-running calls. */
 export const CONTINUES: Difference = {
   because:
-    'The first result of a long-running tool is marked in its event as a response with successors (`willContinue`); ADK 2.0.0 leaves that to its reader.',
+    'The first result of a long-running tool is marked in its event as a response with successors (`willContinue`); ADK leaves that to its reader.',
   adk: continuing,
 };
 

@@ -152,7 +152,7 @@ export const AGENT_CALLBACKS: readonly Scenario[] = [
     }),
     turns: ['Hi', 'again'],
     differs: {
-      because: 'Content without a role gets that of its author; the contents of ADK 2.0.0 leave it out.',
+      because: 'Content without a role gets that of its author; the contents of ADK leave it out.',
       plays: {
         build: (library, model, name) => ({
           agent: agentOf(library, name, model, {
@@ -180,7 +180,7 @@ export const AGENT_CALLBACKS: readonly Scenario[] = [
     }),
     turns: ['Hi'],
     differs: {
-      because: 'Actions of callbacks around an agent are kept; ADK 2.0.0 keeps them only beside state.',
+      because: 'Actions of callbacks around an agent are kept; ADK keeps them only beside state.',
       adk: (came) =>
         withEvents(came, (events) => [
           { author: 'actions_without_state_of_callbacks_of_an_agent', actions: { escalate: true } },

@@ -80,7 +80,7 @@ export const AGENT_TOOLS: readonly Scenario[] = [
     turns: ['why?'],
     differs: {
       because:
-        '`skipSummarization` of an `AgentTool` counts; ADK 2.0.0 takes it and asks for a summary all the same.',
+        '`skipSummarization` of an `AgentTool` counts; ADK takes it and asks for a summary all the same.',
       plays: { script: [[ask()], [text('Because.')], [text('A summary.')]] },
       adk: (came) => ({
         ...withEvents(came, ([called, answered]) => [
@@ -101,7 +101,7 @@ export const AGENT_TOOLS: readonly Scenario[] = [
     turns: ['go'],
     differs: {
       because:
-        'An agent that is a tool begins each call afresh; in ADK 2.0.0 it sees the calls before it, of the same session (adk-js #294).',
+        'An agent that is a tool begins each call afresh; in ADK it sees the calls before it, of the same session (adk-js #294).',
       adk: (came) => ({
         ...came,
         requests: came.requests.map((request, index) =>
@@ -120,7 +120,7 @@ export const AGENT_TOOLS: readonly Scenario[] = [
     turns: ['go'],
     differs: {
       because:
-        'The error of an agent that is a tool is told to its caller; ADK 2.0.0 tells the caller an empty result.',
+        'The error of an agent that is a tool is told to its caller; ADK tells the caller an empty result.',
       adk: (came) =>
         replaced(
           came,

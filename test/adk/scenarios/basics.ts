@@ -167,7 +167,7 @@ export const BASICS: readonly Scenario[] = [
     turns: ['weather?'],
     differs: {
       because:
-        'A turn that has used up its model calls ends with a code of its own; ADK 2.0.0 has `UNKNOWN_ERROR`.',
+        'A turn that has used up its model calls ends with a code of its own; ADK has `UNKNOWN_ERROR`.',
       adk: (came) => replaced(came, 'UNKNOWN_ERROR', 'LLM_CALLS_LIMIT_EXCEEDED'),
     },
   },

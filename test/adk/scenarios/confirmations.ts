@@ -51,7 +51,7 @@ const payOf = (
 
 const ANSWERED: Difference = {
   because:
-    'An answer to a request goes to the turn that waits for it, and is no message of the session; ADK 2.0.0 begins another invocation with it. A request skips no summary.',
+    'An answer to a request goes to the turn that waits for it, and is no message of the session; ADK begins another invocation with it. A request skips no summary.',
   adk: answered,
 };
 
@@ -72,7 +72,7 @@ function answered(came: Came): Came {
 }
 
 const SIBLINGS =
-  'A call beside one that waits for a person keeps its result; ADK 2.0.0 drops it, and the model is told of the approved ' +
+  'A call beside one that waits for a person keeps its result; ADK drops it, and the model is told of the approved ' +
   'call only.';
 
 /** With the response of a sibling, which both sides have run. */
@@ -104,7 +104,7 @@ function withSibling(came: Came, response: NonNullable<Part['functionResponse']>
 }
 
 const INSIDE =
-  'A tool that asks for a confirmation from inside runs again with the answer; ADK 2.0.0 refuses the answer, unless the tool ' +
+  'A tool that asks for a confirmation from inside runs again with the answer; ADK refuses the answer, unless the tool ' +
   'is gated as well.';
 
 /** What comes of the answer that ADK refuses. */

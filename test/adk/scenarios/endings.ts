@@ -51,7 +51,7 @@ export const ENDINGS: readonly Scenario[] = [
     turns: ['Hi'],
     differs: {
       because:
-        'If a callback sets `endInvocation` before the model, the model is not asked any more; ADK 2.0.0 asks it this once.',
+        'If a callback sets `endInvocation` before the model, the model is not asked any more; ADK asks it this once.',
       adk: (came) => withEvents({ ...came, requests: [] }, () => []),
     },
   },
@@ -72,7 +72,7 @@ export const ENDINGS: readonly Scenario[] = [
     turns: ['end'],
     differs: {
       because:
-        '`endInvocation` of a tool is its `skipSummarization`, which its event says; in ADK 2.0.0 no event does.',
+        '`endInvocation` of a tool is its `skipSummarization`, which its event says; in ADK no event does.',
       adk: (came) =>
         withEvents(came, ([asked, answered]) =>
           asked && answered ? [asked, { ...answered, actions: { skipSummarization: true } }] : [],
@@ -92,7 +92,7 @@ export const ENDINGS: readonly Scenario[] = [
     turns: ['weather?'],
     differs: {
       because:
-        'Each step counts against `maxLlmCalls`, also if a callback answers it, so that callbacks end; ADK 2.0.0 counts calls of models only.',
+        'Each step counts against `maxLlmCalls`, also if a callback answers it, so that callbacks end; ADK counts calls of models only.',
       adk: (came) =>
         withEvents(came, (events) => [
           ...events.slice(0, -1),
@@ -123,7 +123,7 @@ export const ENDINGS: readonly Scenario[] = [
     turns: ['Hi'],
     differs: {
       because:
-        'Plugins see events that are stored, and pieces of a stream by `afterModelCallback` alone; ADK 2.0.0 shows them pieces as events.',
+        'Plugins see events that are stored, and pieces of a stream by `afterModelCallback` alone; ADK shows them pieces as events.',
       adk: (came) => ({ ...came, notes: came.notes.slice(2) }),
     },
   },
@@ -153,7 +153,7 @@ export const ENDINGS: readonly Scenario[] = [
     turns: ['Hi'],
     differs: {
       because:
-        'Plugins are shown the events of a step together, when they are about to be stored; ADK 2.0.0 shows each as it comes.',
+        'Plugins are shown the events of a step together, when they are about to be stored; ADK shows each as it comes.',
       adk: ({ notes: [event, model, ...rest], ...came }) => ({ ...came, notes: [model, event, ...rest] }),
     },
   },
@@ -172,7 +172,7 @@ export const ENDINGS: readonly Scenario[] = [
     turns: ['weather?'],
     differs: {
       because:
-        'Callbacks after a tool are shown an object, as the model is; ADK 2.0.0 shows them the returned value.',
+        'Callbacks after a tool are shown an object, as the model is; ADK shows them the returned value.',
       adk: (came) => replaced(came, '"notes":[["three degrees"]]', '"notes":[[{"result":"three degrees"}]]'),
     },
   },

@@ -24,7 +24,7 @@ const isQuestion = ({ name }: { name?: string }) => name === REQUEST_INPUT_FUNCT
 const ASKED: Difference = {
   because:
     "A model's question to a person is asked by an event of its own, its answer is the result of the call, and the model sees both; " +
-    'ADK 2.0.0 shows the model neither.',
+    'ADK shows the model neither.',
   adk: asked,
 };
 

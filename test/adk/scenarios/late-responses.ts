@@ -27,7 +27,7 @@ const answering =
 
 const LATE: Difference = {
   because:
-    'A call that is answered late stands where its latest response came, after all later messages, and so do the words beside the response; ADK 2.0.0 leaves out the messages between in that turn, and has the call in its old place later.',
+    'A call that is answered late stands where its latest response came, after all later messages, and so do the words beside the response; ADK leaves out the messages between in that turn, and has the call in its old place later.',
   plays: { keepsTalk: true },
   adk: (came) => merged(continuing(came)),
 };
@@ -131,7 +131,7 @@ export const LATE_RESPONSES: readonly Scenario[] = [
     turns: ['pay', { message: answering({ approve: { status: 'approved' } }) }],
     differs: {
       because:
-        'A long-running tool that returns nothing has its turn wait, and the end of its job is an event of that turn; in ADK 2.0.0 the ' +
+        'A long-running tool that returns nothing has its turn wait, and the end of its job is an event of that turn; in ADK the ' +
         'turn ends, and a message of the user goes on.',
       adk: (came) => {
         const [asked, answer] = came.messages;

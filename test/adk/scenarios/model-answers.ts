@@ -4,7 +4,7 @@ import { modelFailed, replaced, withEvents } from '../differences.ts';
 import type { Difference, Scenario } from '../scenario.ts';
 import { calls, parts, piece, text } from '../scripted-llm.ts';
 
-const EMPTY = 'An answer with nothing in it is an event, too, which has its usage; ADK 2.0.0 drops it.';
+const EMPTY = 'An answer with nothing in it is an event, too, which has its usage; ADK drops it.';
 
 const emptyEvent = (said: { content?: Content }): Difference => ({
   because: EMPTY,
@@ -16,15 +16,15 @@ const noOutput = (words: string, because: string): Difference => ({
   adk: (came) => replaced(came, `"actions":{"stateDelta":{"said":${JSON.stringify(words)}}}`, '"actions":{}'),
 });
 
-const NO_TEXT = noOutput('', 'An answer without text is no output; ADK 2.0.0 stores an empty one.');
+const NO_TEXT = noOutput('', 'An answer without text is no output; ADK stores an empty one.');
 
 const ROLE: Difference = {
-  because: 'Words of a model have the role `model`; ADK 2.0.0 sends any other one back to the provider.',
+  because: 'Words of a model have the role `model`; ADK sends any other one back to the provider.',
   adk: (came) => replaced(came, '"assistant"', '"model"'),
 };
 
 const ROLELESS: Difference = {
-  because: 'Content without a role gets that of its author; the contents of ADK 2.0.0 leave it out.',
+  because: 'Content without a role gets that of its author; the contents of ADK leave it out.',
   plays: { script: [[text('Hello.')], [text('Then.')]] },
 };
 
@@ -38,7 +38,7 @@ export const MODEL_ANSWERS: readonly Scenario[] = [
     [
       'of thoughts alone',
       [parts({ text: 'hm', thought: true })],
-      noOutput('hm', 'Thoughts are no output; ADK 2.0.0 stores them under `outputKey`.'),
+      noOutput('hm', 'Thoughts are no output; ADK stores them under `outputKey`.'),
     ],
     ['of several texts', [parts({ text: 'One.' }, { text: 'Two.' }, { text: '' })]],
     ['of a picture', [parts({ inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } })], NO_TEXT],
@@ -47,7 +47,7 @@ export const MODEL_ANSWERS: readonly Scenario[] = [
     [
       'with an error beside words',
       [text('As far as', { errorCode: 'MAX_TOKENS', errorMessage: 'cut' })],
-      noOutput('As far as', 'An answer that ends with an error is no output; ADK 2.0.0 stores it.'),
+      noOutput('As far as', 'An answer that ends with an error is no output; ADK stores it.'),
     ],
     ['with an error without words for it', [{ errorCode: 'SAFETY' }]],
     ['that was interrupted', [text('As far', { interrupted: true })]],
@@ -135,7 +135,7 @@ export const MODEL_ANSWERS: readonly Scenario[] = [
     turns: ['weather?'],
     differs: {
       because:
-        'An event whose first part is empty is told to the model; the contents of ADK 2.0.0 leave it out, calls and all.',
+        'An event whose first part is empty is told to the model; the contents of ADK leave it out, calls and all.',
       plays: { script: [[askWeather()], [text('done')]] },
       adk: (came) => replaced(came, '[{"functionCall"', '[{"text":""},{"functionCall"'),
     },
@@ -147,7 +147,7 @@ export const MODEL_ANSWERS: readonly Scenario[] = [
     turns: ['Hi', 'again'],
     differs: {
       because:
-        'An event whose first part is empty is told to the model; the contents of ADK 2.0.0 leave it out, calls and all.',
+        'An event whose first part is empty is told to the model; the contents of ADK leave it out, calls and all.',
       plays: { script: [[text('Hello.')], [text('done')]] },
       adk: (came) => replaced(came, '[{"text":"Hello."}', '[{"text":""},{"text":"Hello."}'),
     },
@@ -159,7 +159,7 @@ export const MODEL_ANSWERS: readonly Scenario[] = [
     turns: ['Hi', 'again'],
     differs: {
       because:
-        'Errors of models have the codes of their classes; ADK 2.0.0 has `UNKNOWN_ERROR`, or the code in a message that is JSON.',
+        'Errors of models have the codes of their classes; ADK has `UNKNOWN_ERROR`, or the code in a message that is JSON.',
       adk: (came) => modelFailed(came, 'overloaded'),
     },
   },
@@ -172,7 +172,7 @@ export const MODEL_ANSWERS: readonly Scenario[] = [
     turns: ['Hi'],
     differs: {
       because:
-        'Errors of models have the codes of their classes; ADK 2.0.0 has `UNKNOWN_ERROR`, or the code in a message that is JSON.',
+        'Errors of models have the codes of their classes; ADK has `UNKNOWN_ERROR`, or the code in a message that is JSON.',
       adk: (came) =>
         replaced(
           came,
@@ -190,7 +190,7 @@ export const MODEL_ANSWERS: readonly Scenario[] = [
     turns: ['Hi', 'again'],
     differs: {
       because:
-        'Errors of models have the codes of their classes; ADK 2.0.0 has `UNKNOWN_ERROR`, or the code in a message that is JSON.',
+        'Errors of models have the codes of their classes; ADK has `UNKNOWN_ERROR`, or the code in a message that is JSON.',
       adk: (came) => modelFailed(came, 'overloaded'),
     },
   },
@@ -200,7 +200,7 @@ export const MODEL_ANSWERS: readonly Scenario[] = [
     build: (library, model, name) => ({ agent: agentOf(library, name, model) }),
     turns: ['Hi'],
     differs: {
-      because: 'The last of several whole responses to one model call counts; in ADK 2.0.0 each is an event.',
+      because: 'The last of several whole responses to one model call counts; in ADK each is an event.',
       plays: { script: [[text('Two.')]] },
     },
   },
@@ -239,7 +239,7 @@ export const MODEL_ANSWERS: readonly Scenario[] = [
     turns: ['Hi'],
     differs: {
       because:
-        'Errors of models have the codes of their classes; ADK 2.0.0 has `UNKNOWN_ERROR`, or the code in a message that is JSON.',
+        'Errors of models have the codes of their classes; ADK has `UNKNOWN_ERROR`, or the code in a message that is JSON.',
       adk: (came) => modelFailed(came, 'cut off'),
     },
     runConfig: { streamingMode: 'sse' },
@@ -250,8 +250,7 @@ export const MODEL_ANSWERS: readonly Scenario[] = [
     build: (library, model, name) => ({ agent: agentOf(library, name, model) }),
     turns: ['Hi'],
     differs: {
-      because:
-        'A stream that ends without a whole response has failed; in ADK 2.0.0 the turn ends with nothing.',
+      because: 'A stream that ends without a whole response has failed; in ADK the turn ends with nothing.',
       adk: (came) =>
         withEvents({ ...came, partials: [{ text: '', thoughts: '' }] }, () => [
           {

@@ -252,7 +252,7 @@ export const MODEL_CALLBACKS: readonly Scenario[] = [
     turns: ['Hi'],
     differs: {
       because:
-        'Errors of callbacks and plugins have a code, and name the failing one; ADK 2.0.0 has `UNKNOWN_ERROR`.',
+        'Errors of callbacks and plugins have a code, and name the failing one; ADK has `UNKNOWN_ERROR`.',
       adk: (came) =>
         called(
           came,
@@ -273,7 +273,7 @@ export const MODEL_CALLBACKS: readonly Scenario[] = [
     }),
     turns: ['Hi'],
     differs: {
-      because: 'An error event keeps the state that callbacks have written; ADK 2.0.0 drops it.',
+      because: 'An error event keeps the state that callbacks have written; ADK drops it.',
       adk: (came) => ({
         ...withEvents(
           called(

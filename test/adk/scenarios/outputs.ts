@@ -50,7 +50,7 @@ export const OUTPUTS: readonly Scenario[] = [
     build: (library, model, name) => ({ agent: agentOf(library, name, model, { outputKey: 'said' }) }),
     turns: ['Hi'],
     differs: {
-      because: 'Thoughts are no output; ADK 2.0.0 stores them under `outputKey`.',
+      because: 'Thoughts are no output; ADK stores them under `outputKey`.',
       adk: (came) => replaced(came, '"hmYes."', '"Yes."'),
     },
   },
@@ -60,7 +60,7 @@ export const OUTPUTS: readonly Scenario[] = [
     build: (library, model, name) => ({ agent: agentOf(library, name, model, { outputKey: 'said' }) }),
     turns: ['Hi'],
     differs: {
-      because: 'Thoughts are no output; ADK 2.0.0 stores them under `outputKey`.',
+      because: 'Thoughts are no output; ADK stores them under `outputKey`.',
       adk: (came) => ({ ...replaced(came, '"stateDelta":{"said":"hm"}', ''), states: [{}] }),
     },
   },
@@ -204,7 +204,7 @@ export const OUTPUTS: readonly Scenario[] = [
     turns: ['weather?'],
     differs: {
       because:
-        'An answer by `set_model_response` that does not match its schema is told to the model, which answers again; ADK 2.0.0 takes it.',
+        'An answer by `set_model_response` that does not match its schema is told to the model, which answers again; ADK takes it.',
       plays: { script: [[calls(['set_model_response', { city: 'Oslo', celsius: 3 }])]] },
       adk: ({ events: [answered = []], requests: [asked], ...came }) => {
         const author = answered[0]?.author;

@@ -16,7 +16,7 @@ export const PLUGIN_FAILURES: readonly Scenario[] = [
       turns: ['Hi'],
       differs: {
         because:
-          'Errors of callbacks and plugins have a code, and name the failing one; ADK 2.0.0 has `UNKNOWN_ERROR`.',
+          'Errors of callbacks and plugins have a code, and name the failing one; ADK has `UNKNOWN_ERROR`.',
         adk: (came) => replaced(came, 'UNKNOWN_ERROR', 'HOLDFAST_PLUGIN_FAILED'),
       },
     }),
@@ -55,7 +55,7 @@ export const PLUGIN_FAILURES: readonly Scenario[] = [
       turns: ['weather?'],
       differs: {
         because:
-          'A callback or plugin that throws around a tool is the failure of that call, which the model is told of; in ADK 2.0.0 it ends the turn.',
+          'A callback or plugin that throws around a tool is the failure of that call, which the model is told of; in ADK it ends the turn.',
         plays: {
           build: (library, model, name) => ({
             agent: agentOf(library, name, model, {
@@ -79,7 +79,7 @@ export const PLUGIN_FAILURES: readonly Scenario[] = [
     }),
     turns: ['Hi'],
     differs: {
-      because: 'A plugin that throws after a run is logged, and the turn stays answered; ADK 2.0.0 throws.',
+      because: 'A plugin that throws after a run is logged, and the turn stays answered; ADK throws.',
       adk: (came) => afterThrow(came, /during 'afterRunCallback' callback: Error: no luck$/),
     },
   },

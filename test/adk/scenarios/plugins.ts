@@ -62,7 +62,7 @@ export const PLUGINS: readonly Scenario[] = [
     }),
     turns: ['Hi'],
     differs: {
-      because: 'Plugins are asked before and after an agent; ADK 2.0.0 never asks them.',
+      because: 'Plugins are asked before and after an agent; ADK never asks them.',
       adk: (came) => ({ ...came, notes: [['before', true], ['after']] }),
     },
   },
@@ -90,7 +90,7 @@ export const PLUGINS: readonly Scenario[] = [
     turns: [{ message: 'Hi', stateDelta: { x: 1 } }, 'again'],
     differs: {
       because:
-        'A message that a plugin replaces is the `userContent`, too; in ADK 2.0.0 that stays the sent message.',
+        'A message that a plugin replaces is the `userContent`, too; in ADK that stays the sent message.',
       adk: (came) => ({
         ...came,
         notes: came.notes.map((note) =>
@@ -135,7 +135,7 @@ export const PLUGINS: readonly Scenario[] = [
     }),
     turns: ['Hi', 'again'],
     differs: {
-      because: 'Plugins see every event that is stored; ADK 2.0.0 keeps an answer before the run from them.',
+      because: 'Plugins see every event that is stored; ADK keeps an answer before the run from them.',
       adk: (came) => ({ ...came, notes: came.notes.toSpliced(1, 0, ['event', said('closed')]) }),
     },
   },
@@ -283,7 +283,7 @@ export const PLUGINS: readonly Scenario[] = [
     turns: ['Hi'],
     differs: {
       because:
-        'A plugin’s answer for a failed model is the model’s answer; ADK 2.0.0 yields it as no event, and throws.',
+        'A plugin’s answer for a failed model is the model’s answer; ADK yields it as no event, and throws.',
       plays: { script: [[text('I am busy.')]] },
       adk: (came) => ({ ...came, notes: [['overloaded', [said('Hi', 'user')]]] }),
     },
@@ -303,7 +303,7 @@ export const PLUGINS: readonly Scenario[] = [
     turns: ['Hi', 'again'],
     differs: {
       because:
-        'Errors of models have the codes of their classes; ADK 2.0.0 has `UNKNOWN_ERROR`, or the code in a message that is JSON.',
+        'Errors of models have the codes of their classes; ADK has `UNKNOWN_ERROR`, or the code in a message that is JSON.',
       adk: (came) => modelFailed(came, 'overloaded'),
     },
   },

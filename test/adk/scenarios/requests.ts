@@ -84,7 +84,7 @@ export const REQUESTS: readonly Scenario[] = [
     turns: ['count'],
     differs: {
       because:
-        'A toolset is asked once for each request, and for each call of its tools; ADK 2.0.0 asks it twice for each request.',
+        'A toolset is asked once for each request, and for each call of its tools; ADK asks it twice for each request.',
       adk: (came) => ({ ...came, notes: came.notes.slice(0, 9) }),
     },
   },
@@ -331,7 +331,7 @@ export const REQUESTS: readonly Scenario[] = [
     },
     turns: ['weather?'],
     differs: {
-      because: 'The output is the model’s text; ADK 2.0.0 takes text of processors, too.',
+      because: 'The output is the model’s text; ADK takes text of processors, too.',
       adk: (came) => replaced(came, '{"masked":true,"said":"masked"}', '{"masked":true}'),
     },
   },

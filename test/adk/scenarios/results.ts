@@ -155,7 +155,7 @@ export const RESULTS: readonly Scenario[] = [
     }),
     turns: ['go'],
     differs: {
-      because: 'A call that fails has written no state, since it may be tried again; ADK 2.0.0 keeps it.',
+      because: 'A call that fails has written no state, since it may be tried again; ADK keeps it.',
       adk: (came) => replaced(came, '"bad":"written before it throws",', ''),
     },
   },
@@ -175,7 +175,7 @@ export const RESULTS: readonly Scenario[] = [
     }),
     turns: ['go'],
     differs: {
-      because: 'Writes of a step’s calls under one key are merged; in ADK 2.0.0 the last one wins.',
+      because: 'Writes of a step’s calls under one key are merged; in ADK the last one wins.',
       adk: (came) => replaced(came, '"all":{"b":', '"all":{"a":{"of":"a"},"b":'),
     },
   },
@@ -265,7 +265,7 @@ export const RESULTS: readonly Scenario[] = [
     turns: ['fly'],
     differs: {
       because:
-        'A call of a tool that is not there is answered with an error, and the turn goes on; in ADK 2.0.0 it ends with an error event.',
+        'A call of a tool that is not there is answered with an error, and the turn goes on; in ADK it ends with an error event.',
       plays: {
         build: (library, model, name) => ({
           agent: agentOf(library, name, model, {
@@ -314,8 +314,7 @@ function results(): Scenario[] {
     {
       ...outcomes('a result that is a date', [() => new Date(0)]),
       differs: {
-        because:
-          'Results are kept as JSON; ADK 2.0.0 sends a date as it is, which is no object any more in JSON.',
+        because: 'Results are kept as JSON; ADK sends a date as it is, which is no object any more in JSON.',
         adk: (came) => {
           const date = '"1970-01-01T00:00:00.000Z"';
           const asText = replaced(came, '"response":{}', `"response":${date}`);
@@ -346,7 +345,7 @@ function failures(): Scenario[] {
         },
       ]),
       differs: {
-        because: 'An error without a message is told by its name; ADK 2.0.0 tells nothing.',
+        because: 'An error without a message is told by its name; ADK tells nothing.',
         adk: (came) => replaced(came, `"Error in tool 'tool-0': "`, `"Error in tool 'tool-0': Error"`),
       },
     },

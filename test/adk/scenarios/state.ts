@@ -53,7 +53,7 @@ export const STATE: readonly Scenario[] = [
     turns: ['Hi'],
     differs: {
       because:
-        'Only own properties are values of a template; ADK 2.0.0 fills in `{constructor?}` from the prototype.',
+        'Only own properties are values of a template; ADK fills in `{constructor?}` from the prototype.',
       adk: (came) => replaced(came, '<function Object() { [native code] }>', '<>'),
     },
   },
@@ -107,7 +107,7 @@ export const STATE: readonly Scenario[] = [
     }),
     turns: ['Hi'],
     differs: {
-      because: 'An instruction that is empty adds nothing; ADK 2.0.0 adds two line ends.',
+      because: 'An instruction that is empty adds nothing; ADK adds two line ends.',
       adk: (came) => replaced(came, 'softly}.\\n\\n', 'softly}.'),
     },
   },
@@ -161,7 +161,7 @@ export const STATE: readonly Scenario[] = [
       },
     ],
     differs: {
-      because: '`temp:` state of a message counts until its turn ends; ADK 2.0.0 drops it.',
+      because: '`temp:` state of a message counts until its turn ends; ADK drops it.',
       adk: (came) =>
         replaced(came, 'Bob {\\"text\\":\\"onward\\"} "', 'Bob {\\"text\\":\\"onward\\"} of the message"'),
     },

@@ -64,7 +64,7 @@ export const TOOL_CALLBACKS: readonly Scenario[] = [
     turns: ['weather?'],
     differs: {
       because:
-        'A stored call stays as the model made it; ADK 2.0.0 writes arguments that a callback changes into it.',
+        'A stored call stays as the model made it; ADK writes arguments that a callback changes into it.',
       adk: (came) => replaced(came, '"Oslo, Norway"},"name":"weather"', '"Oslo"},"name":"weather"'),
     },
   },
@@ -171,8 +171,7 @@ export const TOOL_CALLBACKS: readonly Scenario[] = [
     adk: (came) => replaced(came, '"results":[1,2]', '"result":[1,2]'),
   }),
   ...answering('answers that are falsy', [0, '', false], {
-    because:
-      'A falsy value is no answer of a callback; in ADK 2.0.0 it is one if the last callback returns it.',
+    because: 'A falsy value is no answer of a callback; in ADK it is one if the last callback returns it.',
     plays: {
       build: (library, model, name) => ({
         agent: agentOf(library, name, model, {
@@ -209,7 +208,7 @@ export const TOOL_CALLBACKS: readonly Scenario[] = [
     }),
     turns: ['weather?'],
     differs: {
-      because: 'Callbacks after a tool see its error, and may replace it; ADK 2.0.0 drops what they return.',
+      because: 'Callbacks after a tool see its error, and may replace it; ADK drops what they return.',
       adk: (came) =>
         replaced(
           came,
@@ -251,7 +250,7 @@ export const TOOL_CALLBACKS: readonly Scenario[] = [
 function thrownBy(callback: string, agent: string): Difference {
   return {
     because:
-      'A callback or plugin that throws around a tool is the failure of that call, which the model is told of; in ADK 2.0.0 it ends the turn.',
+      'A callback or plugin that throws around a tool is the failure of that call, which the model is told of; in ADK it ends the turn.',
     plays: {
       build: (library, model, name) => ({
         agent: agentOf(library, name, model, {

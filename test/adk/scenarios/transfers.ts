@@ -132,7 +132,7 @@ export const TRANSFERS: readonly Scenario[] = [
     turns: ['go'],
     differs: {
       because:
-        'A model isn’t told of a parent to which its agent can’t transfer, one that asks no model; ADK 2.0.0 names it to the model.',
+        'A model isn’t told of a parent to which its agent can’t transfer, one that asks no model; ADK names it to the model.',
       adk: (came) => ({
         ...came,
         requests: came.requests.map((request, index) => {
@@ -152,7 +152,7 @@ export const TRANSFERS: readonly Scenario[] = [
     turns: ['go'],
     differs: {
       because:
-        'An agent that transfers to a missing agent, or to a forbidden one, is told so by its call; ADK 2.0.0 says that it ' +
+        'An agent that transfers to a missing agent, or to a forbidden one, is told so by its call; ADK says that it ' +
         'is queued, and adds an error event, or transfers to any agent of the tree.',
       adk: (came) => {
         const events = withEvents(came, (all) => all.filter(({ errorCode }) => errorCode === undefined));

@@ -142,7 +142,7 @@ export const TREES: readonly Scenario[] = [
     build: (library, model, name) => loopInLoop(library, model, { name, exit: library.EXIT_LOOP }),
     turns: ['go'],
     differs: {
-      because: 'Escalating in a loop within a loop ends the inner one; ADK 2.0.0 ends all of them.',
+      because: 'Escalating in a loop within a loop ends the inner one; ADK ends all of them.',
       plays: {
         build: (library, model, name) => {
           class Leaves extends library.ExitLoopTool {
