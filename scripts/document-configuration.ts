@@ -105,7 +105,7 @@ export async function configurationDocument(): Promise<string> {
     '- [Variables](#variables)\n- [Options in code](#options-in-code)',
     "An option on the command line wins over a variable, a variable over Temporal's configuration file, and that over the " +
       'default. An option in code wins over a variable. An empty variable counts as not set. `npx holdfast <command> --help` lists the ' +
-      "options of a command. A `Duration` is a number of milliseconds, or text like `'90s'`, `'10 minutes'`, `'2h'` and `'7 days'`.",
+      "options of a command. A `Duration` is a number of milliseconds, or text like `'90s'`, `'10 minutes'`, `'2h'` and `'7 days'`. A boolean without a default is false.",
     '## Variables',
     ...VARIABLE_GROUPS.flatMap(({ heading, variables }) => [
       `### ${heading}`,
@@ -145,7 +145,11 @@ function optionItems(interfaces: readonly [path: string, name: string][]): strin
       options.findIndex((option) => option.name === name) === index && !meaning.startsWith('Refused'),
   );
   return unique.map(({ name, isRequired, type, meaning, byDefault }) =>
-    item(code(`${name}${isRequired ? '' : '?'}: ${type}`), meaning, shownDefault(byDefault)),
+    item(
+      code(`${name}${isRequired ? '' : '?'}: ${type}`),
+      meaning,
+      type === 'boolean' && byDefault === 'false' ? '' : shownDefault(byDefault),
+    ),
   );
 }
 
