@@ -25,18 +25,17 @@ export interface ConformancePage {
 /** @param name of a page in `docs`. */
 export function conformancePage(name: string): ConformancePage {
   const page = readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
-  const rows = page.matchAll(/^\| `([\w-]+)` +\| ([\w-]+) +\| (passes|partly)/gm);
-  const leftOut = page.matchAll(
-    /^\| (`[\w/*-]+`(?:, `[\w/*-]+`)*) +\| ([\w-]+) +\| (?!passes|partly)[^|]+ \|$/gm,
+  const lines = page.matchAll(/^\| (`[\w/*-]+`(?:, `[\w/*-]+`)*) +\| ([\w-]+) +\| ([^|]+?) +\|/gm);
+  const each = [...lines].flatMap(([, scenarios = '', revision = '', outcome = '']) =>
+    scenarios
+      .replaceAll('`', '')
+      .split(', ')
+      .map((scenario) => [scenario, revision, outcome] as const),
   );
+  const isRow = ([, , outcome]: (typeof each)[number]) => /^(passes|partly)$/.test(outcome);
   return {
-    rows: [...rows].map(([, scenario = '', revision = '', outcome = '']) => [scenario, revision, outcome]),
-    leftOut: [...leftOut].flatMap(([, scenarios = '', revision = '']) =>
-      scenarios
-        .replaceAll('`', '')
-        .split(', ')
-        .map((scenario) => [scenario, revision] as const),
-    ),
+    rows: each.filter(isRow),
+    leftOut: each.filter((line) => !isRow(line)).map(([scenario, revision]) => [scenario, revision] as const),
   };
 }
 
