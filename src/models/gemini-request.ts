@@ -7,7 +7,6 @@ import type {
   Part,
   ToolConfig,
 } from '@google/genai';
-import { secretsInHeaders } from '../net/removed-secrets.ts';
 import { originOf, UNSIGNED_CALL, withoutOrigin } from './ai-sdk/part-origin.ts';
 import { isGemini1Model } from './gemini-generation.ts';
 import type { ModelRequest } from './llm-request.ts';
@@ -46,11 +45,6 @@ export function geminiParameters(llmRequest: ModelRequest, call: GeminiCall): Ge
       httpOptions: httpOptions({ contents, config }, call.fetch),
     },
   };
-}
-
-/** Values of the request's own headers that no message may show. */
-export function requestSecrets(llmRequest: ModelRequest): string[] {
-  return secretsInHeaders(llmRequest.config?.httpOptions?.headers);
 }
 
 function httpOptions(

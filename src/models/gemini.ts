@@ -1,4 +1,5 @@
 import type { GenerateContentParameters, GoogleGenAI } from '@google/genai';
+import { secretsInHeaders } from '../net/removed-secrets.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
@@ -10,7 +11,7 @@ import {
   resolveConnection,
 } from './gemini-connection.ts';
 import { GeminiExchange, type GeminiVariables, geminiVariables } from './gemini-exchange.ts';
-import { geminiParameters, requestSecrets } from './gemini-request.ts';
+import { geminiParameters } from './gemini-request.ts';
 import type { ModelRequest } from './llm-request.ts';
 import { createLlmResponse, type LlmResponse } from './llm-response.ts';
 import { ModelError, toModelError } from './model-errors.ts';
@@ -101,7 +102,8 @@ export class Gemini extends BaseLlm {
       sdk ??= await import('@google/genai');
       const { models, vertexai } = this.apiClient;
       const { resolved } = this.#connections.get(geminiVariables()) ?? {};
-      secrets = [...(resolved?.secrets ?? []), ...requestSecrets(llmRequest)];
+      const { headers } = llmRequest.config?.httpOptions ?? {};
+      secrets = [...(resolved?.secrets ?? []), ...secretsInHeaders(headers)];
       const parameters = geminiParameters(this.#completed(llmRequest), {
         model: llmRequest.model ?? this.model,
         vertexai: vertexai === true,

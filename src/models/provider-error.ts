@@ -1,4 +1,5 @@
 import { variable } from '../environment.ts';
+import { REMOVED, withoutSecretsIn } from '../net/removed-secrets.ts';
 import { isRecord, parsedJson } from '../protocol/json.ts';
 
 /** The error object of a Google API: `google.rpc.Status` in JSON. */
@@ -35,18 +36,17 @@ function errorOf(body: unknown): ProviderError | undefined {
   };
 }
 
-const REDACTED = '[redacted]';
 /** Shorter values are words that a message may need, and no keys. */
 const SHORTEST_SECRET = 8;
 const KEY_VARIABLES = ['GOOGLE_GENAI_API_KEY', 'GOOGLE_API_KEY', 'GEMINI_API_KEY'];
 
 const SECRET_SHAPES: Array<[RegExp, string]> = [
-  [/([?&](?:key|api_?key|access_token|token)=)[^&\s"'\\]+/gi, `$1${REDACTED}`],
-  [/([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/@"']+@/gi, `$1${REDACTED}@`],
-  [/\b(Bearer|Basic)\s+[\w.~+/=-]{8,}/gi, `$1 ${REDACTED}`],
-  [/\bAIza[\w-]{20,}/g, REDACTED],
-  [/\bya29\.[\w.-]+/g, REDACTED],
-  [/\b(?:sk|gsk|xai)-[\w-]{16,}/g, REDACTED],
+  [/([?&](?:key|api_?key|access_token|token)=)[^&\s"'\\]+/gi, `$1${REMOVED}`],
+  [/([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/@"']+@/gi, `$1${REMOVED}@`],
+  [/\b(Bearer|Basic)\s+[\w.~+/=-]{8,}/gi, `$1 ${REMOVED}`],
+  [/\bAIza[\w-]{20,}/g, REMOVED],
+  [/\bya29\.[\w.-]+/g, REMOVED],
+  [/\b(?:sk|gsk|xai)-[\w-]{16,}/g, REMOVED],
 ];
 
 /**
@@ -58,17 +58,10 @@ const SECRET_SHAPES: Array<[RegExp, string]> = [
 export function redactSecrets(text: string, secrets: readonly string[] = []): string {
   const environment = KEY_VARIABLES.map((name) => variable(name)?.trim() ?? '');
   const values = [...secrets, ...environment].filter((value) => value.length >= SHORTEST_SECRET);
-  const forms = values.flatMap((value) => [value, JSON.stringify(value).slice(1, -1), urlEncoded(value)]);
-  const longestFirst = [...new Set(forms)].sort((a, b) => b.length - a.length);
-  const withoutValues = longestFirst.reduce((rest, value) => rest.replaceAll(value, REDACTED), text);
   return SECRET_SHAPES.reduce(
     (rest, [shape, replacement]) => rest.replace(shape, replacement),
-    withoutValues,
+    withoutSecretsIn(text, values),
   );
-}
-
-function urlEncoded(value: string): string {
-  return value.isWellFormed() ? encodeURIComponent(value) : value;
 }
 
 /** Longer waits are taken as this: a day. */

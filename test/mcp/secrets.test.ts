@@ -62,11 +62,10 @@ const said = (message: object) =>
   `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`;
 
 describe('a secret of a connection that its server tells is not taken in', () => {
-  test('from an answer: text, structured content, resources, bytes [mcp.secrets]', async () => {
+  test('from an answer: text, structured content, resources [mcp.secrets]', async () => {
     const content = [
       { type: 'text', text: `your token is ${token}, or Bearer%20${token}` },
       { type: 'resource', resource: { uri: `memo://${token}`, text: `it is ${token}` } },
-      { type: 'resource', resource: { uri: 'memo://bytes', blob: base64(`token=${token}\n`) } },
       { type: 'resource_link', uri: `memo://${token}`, name: token, description: token },
       { type: 'image', mimeType: 'image/png', data: base64(PNG) },
     ];
@@ -74,60 +73,44 @@ describe('a secret of a connection that its server tells is not taken in', () =>
     expect(told).toBeInstanceOf(ResponseWithMedia);
     const { response, media } = told as ResponseWithMedia;
     expect(response).toMatchObject({ output: expect.stringContaining('your token is [removed], or') });
-    const data = media.map((each) => Buffer.from(each.data as Uint8Array));
-    expect(data).toEqual([Buffer.from('token=[removed]\n'), PNG]);
-    expect(leaks(response, data.map(String))).toEqual(CLEAN);
+    expect(media.map((each) => Buffer.from(each.data as Uint8Array))).toEqual([PNG]);
+    expect(leaks(response)).toEqual(CLEAN);
 
     const structuredContent = { auth: { [token]: [`Bearer ${token}`] } };
     const structured = await called(await open({ 'tools/call': { content: [], structuredContent } }));
     expect(structured).toEqual({ output: { auth: { '[removed]': ['[removed]'] } } });
   });
 
+  test('as it is, as JSON writes it, and as a component of an address [mcp.secrets]', async () => {
+    const key = `${token}/"+ü&`;
+    const forms = [key, JSON.stringify(key), encodeURIComponent(key)];
+    const content = forms.map((form) => ({ type: 'text', text: `<${form}>` }));
+    const toolset = await open({ 'tools/call': { content } }, { headers: () => ({ 'x-api-key': key }) });
+    const told = JSON.stringify(await called(toolset));
+    expect(told.match(/\[removed\]/g)).toHaveLength(3);
+    expect(leaks(told)).toEqual(CLEAN);
+  });
+
   test('from an answer of a program, whose folders and sites can still be read [mcp.secrets]', async () => {
-    const database = `postgres://desk:${token}@db.example/desk`;
     const toolset = new MCPToolset({
       type: 'StdioConnectionParams',
       serverParams: {
         command: process.execPath,
         args: [
-          ...['-e', TELLING_PROGRAM, '--', '/srv/docs', '--api-key', token, database],
-          ...['--header', `Authorization: Bearer ${token}`, `--env=DESK_TOKEN=${token}`],
+          ...['-e', TELLING_PROGRAM, '--', '/srv/docs', '--api-key', `${token}=`, '/srv/mails'],
+          ...[`--desk-token=${token}`, '/srv/notes'],
         ],
-        env: {
-          AUTH_HEADER: `Bearer ${token}`,
-          MCP_HEADERS: JSON.stringify({ Authorization: `Bearer ${token}` }),
-          MONGO: `mongodb://desk:${token}@one:27017,two:27017/desk`,
-          JDBC: `jdbc:postgresql://db.example/desk?user=desk&password=${token}`,
-          MYSQL_PWD: token,
-          MSSQL: `Server=db;Uid=sa;Pwd=${token};Encrypt=yes`,
-          ODBC: `Uid=sa;Password=a,${token}&b;Encrypt=yes`,
-          MAILS: `smtp://me@desk.example:${token}@mail.desk.example`,
-          STORE: `postgres://desk:p@ss-${token}@db.example/desk`,
-          ACCOUNT: JSON.stringify({
-            private_key: `-----BEGIN KEY-----\n${token}\n`,
-            token_uri: 'https://x.example/token',
-          }),
-          PHRASE: JSON.stringify({ password: `correct ${token} battery` }),
-          DESK_TOKEN: token,
-          DESK_PAT: token,
-          FOLDER: '/srv/docs',
-          REGION: 'us-east-1',
-          DATABASE_URL: database,
-        },
+        env: { DESK_TOKEN: `Bearer ${token}`, FOLDER: '/srv/docs', REGION: 'us-east-1' },
       },
     });
     opened.push({ [Symbol.asyncDispose]: () => toolset.close() });
     const told = await called(toolset);
     expect(told).toMatchObject({
       output: {
-        env: {
-          ...{ DESK_TOKEN: '[removed]', DESK_PAT: '[removed]', FOLDER: '/srv/docs', REGION: 'us-east-1' },
-          DATABASE_URL: 'postgres://desk:[removed]@db.example/desk',
-          ACCOUNT: '{"private_key":"[removed]","token_uri":"https://x.example/token"}',
-        },
+        env: { DESK_TOKEN: '[removed]', FOLDER: '/srv/docs', REGION: 'us-east-1' },
         args: [
-          ...['/srv/docs', '--api-key', '[removed]', 'postgres://desk:[removed]@db.example/desk'],
-          ...['--header', 'Authorization: [removed]', '--env=DESK_TOKEN=[removed]'],
+          ...['/srv/docs', '--api-key', '[removed]', '/srv/mails'],
+          ...['--desk-token=[removed]', '/srv/notes'],
         ],
       },
     });
@@ -151,44 +134,6 @@ describe('a secret of a connection that its server tells is not taken in', () =>
     );
     expect(await called(toolset)).toEqual({ output: '{"content":"ok","is":true}, tested' });
     expect((await toolset.getTools()).map(({ name }) => name)).toEqual(['content_find']);
-  });
-
-  test('and not names that only sound like one of a secret, nor what follows a switch [mcp.secrets]', async () => {
-    const env = {
-      GIT_AUTHOR_NAME: 'Ada Lovelace',
-      AUTH_TYPE: 'password',
-      API_KEY_FILE: '/run/secrets/key',
-      KEYCLOAK_REALM: 'employees',
-      PRIMARY_KEY: 'customer_id',
-    };
-    const args = ['-e', TELLING_PROGRAM, '--', '--no-auth', '/srv/docs', '--skip-token-check', 'customers'];
-    const serverParams = { command: process.execPath, args, env };
-    const toolset = new MCPToolset({ type: 'StdioConnectionParams', serverParams });
-    opened.push({ [Symbol.asyncDispose]: () => toolset.close() });
-    expect(await called(toolset)).toMatchObject({
-      output: { env, args: ['--no-auth', '/srv/docs', '--skip-token-check', 'customers'] },
-    });
-  });
-
-  test('with an apostrophe, as PHP writes it [mcp.secrets]', async () => {
-    const content = [{ type: 'text', text: `it&#039;s-${token} or it&#x0027;s-${token}` }];
-    const toolset = await open(
-      { 'tools/call': { content } },
-      { headers: () => ({ 'x-api-key': `it's-${token}` }) },
-    );
-    expect(await called(toolset)).toEqual({ output: '[removed] or [removed]' });
-  });
-
-  test.each([
-    ['cookie', `session=${token}; theme=dark`],
-    ['x-database-url', `postgres://desk:${token}@db.example/desk`],
-    ['x-config', `{"apiKey":"${token}"}`],
-    ['authorization', `Token token=${token}`],
-    ['authorization', `ApiKey desk ${token}`],
-  ])('from a header %s of several values, of which it tells one [mcp.secrets]', async (name, value) => {
-    const content = [{ type: 'text', text: `it is ${token}, and theme dark` }];
-    const toolset = await open({ 'tools/call': { content } }, { headers: () => ({ [name]: value }) });
-    expect(await called(toolset)).toEqual({ output: 'it is [removed], and theme dark' });
   });
 
   test('while a page that it wants opened stays as it is [mcp.secrets]', async () => {
@@ -358,10 +303,7 @@ describe('a secret of a connection that its server tells is not taken in', () =>
         },
         'resources/list': { resources: [{ name: 'memo', uri: 'raw://memo', description: token }] },
         'resources/read': {
-          contents: [
-            { uri: 'raw://memo', text: `it is ${token}` },
-            { uri: 'raw://memo', blob: base64(`it is ${token}`) },
-          ],
+          contents: [{ uri: 'raw://memo', text: `it is ${token}` }],
         },
       });
       const listed = await toolset.getTools();

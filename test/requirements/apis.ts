@@ -30,7 +30,7 @@ export const APIS: Rows = {
   'openapi.ask': ['holdfast', 'A missing credential is asked of a person, for one scheme of one API.'],
   'openapi.secrets': [
     'holdfast',
-    'Secrets of an API are in no result and no error, and go to no other host.',
+    'Secrets of an API, in plain, as JSON or in an address, are in no result and no error, and go to no other host.',
   ],
   'openapi.retry': ['holdfast', 'Safe and idempotent requests are tried again, as the server asks.'],
   'openapi.keys': ['holdfast', 'Other requests have an idempotency key, and follow onUnknownOutcome.'],

@@ -79,7 +79,7 @@ export const OUTSIDE_TOOLS: Rows = {
   'mcp.hostile': ['holdfast', 'A server that hangs, floods or lies loses its own tools, and nothing else.'],
   'mcp.secrets': [
     'holdfast',
-    'Nothing that a server says tells the credential that it had: no answer, error, question, progress, task, list or log.',
+    'A known secret of a connection, in plain, as JSON or in an address, is in no answer, error, question, progress, task, list or log.',
   ],
   'mcp.serve': ['holdfast', 'Agents and tools are tools of an MCP server; a repeated call is one turn.'],
   'mcp.resources': ['holdfast', 'Sessions and artifacts of a caller are resources.'],

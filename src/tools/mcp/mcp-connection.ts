@@ -26,7 +26,7 @@ import {
 import { type AskedByServer, CallsUnderWay } from './mcp-elicitations.ts';
 import { isGone, McpRefused, serverFailed, taskFailed, unanswered } from './mcp-errors.ts';
 import { askedByError } from './mcp-questions.ts';
-import { secretsOf, tellsSecret, withoutSecretsInMessage } from './mcp-secrets.ts';
+import { removeSecrets, secretsOf, tellsSecret } from './mcp-secrets.ts';
 import { begunTask, type McpTask, TASKS_EXTENSION, taskOf, withTaskInMeta } from './mcp-task.ts';
 import { Flood, isSession, loadMcpClient, transportOf } from './mcp-transport.ts';
 
@@ -171,8 +171,8 @@ export class MCPConnection {
         void connection.close();
         return;
       }
-      const clean = withoutSecretsInMessage(message, removed);
-      onmessage?.(checked(withTaskInMeta(clean), connection.isLegacy), extra);
+      removeSecrets(message, removed);
+      onmessage?.(checked(withTaskInMeta(message), connection.isLegacy), extra);
     };
     return connection;
   }

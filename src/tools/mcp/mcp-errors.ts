@@ -1,5 +1,4 @@
 import { redactSecrets } from '../../models/provider-error.ts';
-import { withoutSecretsIn } from '../../net/removed-secrets.ts';
 import { messageOf } from '../../protocol/message-of.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import { thrownField } from '../../schema/thrown-message.ts';
@@ -149,7 +148,7 @@ function reasonOf(error: unknown, { said, secrets }: { said: string; secrets: re
     .map(messageOf)
     .reduce((told, words) => (told.endsWith(words) ? told : `${told}: ${words}`));
   // Cut afterwards: half a secret is not found.
-  const clean = (part: string) => withoutSecretsIn(redactSecrets(part.toWellFormed(), secrets), secrets);
+  const clean = (part: string) => redactSecrets(part.toWellFormed(), secrets);
   const reason = clean(text.slice(0, MOST_SEARCHED)).slice(0, LONGEST_REASON);
   const whole = said === '' ? reason : `${reason}; it said: ${clean(said).slice(-MOST_SAID)}`;
   return visibleLines(whole.toWellFormed());

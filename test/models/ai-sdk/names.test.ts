@@ -111,7 +111,7 @@ describe('a model that is named', () => {
     process.env.OPENAI_API_KEY = 'a-wrong-key-that-nobody-sees';
     const refused = await failure(LLMRegistry.newLlm('openai/gpt-5'));
     expect(refused.error).toMatchObject({ kind: 'authentication', status: 401 });
-    expect(refused.error.message).toContain('[redacted]');
+    expect(refused.error.message).toContain('[removed]');
     expect(refused.error.message).not.toContain('a-wrong-key');
   });
 
