@@ -6,7 +6,7 @@ const SHORTEST_IN_BYTES = 8;
 
 /** Whether a name is one of secrets: of a header, a variable, a field of a query, an option of a program. */
 export function isNameOfSecret(name: string): boolean {
-  return /authorization|token|secret|passw|credential|cookie|key/i.test(name);
+  return /authorization|token|secret|passw|credential|cookie|key$/i.test(name);
 }
 
 /** The values among an app's own headers that must not be told. */

@@ -72,8 +72,17 @@ function endpointOf(env: NodeJS.ProcessEnv, signal: Signal, http: boolean): stri
 }
 
 /** The signal's own variable, else that of all. OpenTelemetry takes an empty one for none. */
-function forSignal(env: NodeJS.ProcessEnv, signal: Signal, name: string): string | undefined {
-  return env[`OTEL_EXPORTER_OTLP_${signal}_${name}`] || env[`OTEL_EXPORTER_OTLP_${name}`] || undefined;
+function forSignal(
+  env: NodeJS.ProcessEnv,
+  signal: Signal,
+  name: 'ENDPOINT' | 'PROTOCOL' | 'HEADERS',
+): string | undefined {
+  const all = {
+    ENDPOINT: env.OTEL_EXPORTER_OTLP_ENDPOINT,
+    PROTOCOL: env.OTEL_EXPORTER_OTLP_PROTOCOL,
+    HEADERS: env.OTEL_EXPORTER_OTLP_HEADERS,
+  };
+  return env[`OTEL_EXPORTER_OTLP_${signal}_${name}`] || all[name] || undefined;
 }
 
 /** `name=value` by commas, percent-encoded. */

@@ -67,7 +67,8 @@ export function removeSecrets(
     for (const fields of [part, ...kept])
       for (const [name, value] of Object.entries(fields)) {
         const isLeft = (GO_BACK.includes(name) && !isRecord(value)) || kept.some((each) => each === value);
-        if (!isLeft) fields[name] = withoutSecretsInJson(value, secrets);
+        const told = part === error && name === 'message' ? fromErrors() : secrets;
+        if (!isLeft) fields[name] = withoutSecretsInJson(value, told);
       }
   }
 }
