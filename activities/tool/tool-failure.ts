@@ -155,7 +155,7 @@ export interface TriedCall {
   input: ToolCallInput;
   begun: StartedCall;
   tool: string;
-  durable: Pick<ResolvedDurableOptions, 'retry' | 'sensitive'>;
+  durable: Pick<ResolvedDurableOptions, 'retry' | 'sensitive' | 'onUnknownOutcome'>;
 }
 
 /**
@@ -171,10 +171,10 @@ export async function retryUnlessSpent(
   ending: unknown,
 ): Promise<void> {
   const { message, stack, retryable, retryAfter } = describeFailure(thrown);
-  // By the provider of a model that the tool has asked: no failure of the tool.
-  const isLimited = rateLimitIn(thrown) !== undefined;
   if (!retryable) return;
   const { input, begun, tool, durable } = call;
+  // By the provider of a model that the tool has asked: no failure of the tool, where another run does no more than the first one.
+  const isLimited = rateLimitIn(thrown) !== undefined && durable.onUnknownOutcome === 'retry';
   const { session, callKey } = input;
   const failures = await dependencies.store.turns.recordCallFailure({
     session,

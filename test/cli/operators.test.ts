@@ -114,7 +114,7 @@ test('worker and commands encode payloads by a module, the UI reads them by hold
 });
 
 test('a command without the module, or with a wrong one, says which variable to mend [ops.codec]', async () => {
-  const none = project.write('none.ts', 'export const codec = 1;');
+  const none = project.write('none.ts', 'export const dataConverter = { payloadCodecs: [null] };');
   const ran = (env: Record<string, string>) => holdfast(['codec'], { cwd: project.path, env });
   const [unset, missing, wrong] = await Promise.all([
     ran({}),

@@ -88,8 +88,18 @@ const asking = {
     ],
   }),
 };
+const payer = new LlmAgent({
+  ...{ name: 'payer', model: 'gemini-2.5-flash' },
+  tools: [
+    tool({
+      ...{ name: 'pays', description: 'd', idempotent: false },
+      retry: { ...retry, maximumAttempts: 1 },
+      execute: () => askBusy(),
+    }),
+  ],
+});
 const apps = [new App({ name: 'test', rootAgent: clerk })];
-const agents = [clerk, cached, owned, ...Object.values(asking)];
+const agents = [clerk, cached, owned, payer, ...Object.values(asking)];
 
 /** What attempts before the last one have failed with. */
 function failuresIn({ history }: Pick<RanTurn, 'history'>): string[] {
@@ -157,6 +167,17 @@ describe('rate limits of models', () => {
       expect(busy.asked).toBe(REFUSALS + 1);
     },
   );
+
+  test('a 429 within a tool that must not run twice is a failure of the tool [limit.model]', async () => {
+    busy.asked = 0;
+    busy.respond = async () => {
+      throw new ModelError({ kind: 'rate_limited', message: 'slow down', retryAfterMs: 1 });
+    };
+    environment.gemini.reset(stepCalls([[{ name: 'pays' }]]));
+    const { events } = await environment.run({ message: 'go', agent: 'payer' });
+    expect(JSON.stringify(events)).toContain('slow down');
+    expect(busy.asked).toBe(1);
+  });
 
   test('after a 429 no worker asks the model before its time, then all turns end [limit.model]', async () => {
     const { gemini } = environment;

@@ -61,27 +61,20 @@ function codecServer(
   codecs: readonly PayloadCodec[],
   { token, origin }: { token: string; origin?: string | undefined },
 ): Hono {
-  const answering = (coded: (payloads: Payload[]) => Promise<Payload[]>) => async (request: Request) => {
-    const { payloads } = Payloads.fromObject((await request.json()) as object);
-    return Response.json(
-      Payloads.toObject(Payloads.create({ payloads: await coded(payloads) }), { bytes: String }),
-    );
-  };
   // Temporal's SDK encodes by the first codec first.
-  const decode = answering(async (payloads) => {
-    let decoded = payloads;
-    for (const codec of codecs.toReversed()) decoded = await codec.decode(decoded);
-    return decoded;
-  });
-  const encode = answering(async (payloads) => {
-    let encoded = payloads;
-    for (const codec of codecs) encoded = await codec.encode(encoded);
-    return encoded;
-  });
+  const work = {
+    decode: codecs.toReversed().map((codec) => codec.decode.bind(codec)),
+    encode: codecs.map((codec) => codec.encode.bind(codec)),
+  };
   const app = new Hono();
   app.use(cors({ origin: origin ?? [], allowMethods: ['POST'] }), bodyLimit({ maxSize: LONGEST_BODY }));
-  app.post(`/${token}/decode`, ({ req }) => decode(req.raw));
-  app.post(`/${token}/encode`, ({ req }) => encode(req.raw));
+  app.post('/:token/:work{(de|en)code}', async (context) => {
+    const { token: given, work: named } = context.req.param();
+    if (given !== token) return context.notFound();
+    let { payloads } = Payloads.fromObject(await context.req.json()) as { payloads: Payload[] };
+    for (const code of work[named as keyof typeof work]) payloads = await code(payloads);
+    return context.json(Payloads.toObject(Payloads.create({ payloads }), { bytes: String }));
+  });
   app.onError((error, context) => context.text(error.message, 400));
   return app;
 }

@@ -27,6 +27,6 @@ function isConverter(value: unknown): value is DataConverter {
   return (
     Array.isArray(codecs) &&
     codecs.length > 0 &&
-    codecs.every(({ encode, decode }) => typeof encode === 'function' && typeof decode === 'function')
+    codecs.every((codec) => typeof codec?.encode === 'function' && typeof codec?.decode === 'function')
   );
 }

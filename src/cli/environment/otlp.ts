@@ -1,5 +1,6 @@
 import type { MetricsExporterConfig } from '@temporalio/worker';
 import { type HoldfastLogger, histogramBuckets } from '../../../worker/index.ts';
+import { UsageError } from '../cli-error.ts';
 
 /**
  * The exporter of metrics that the environment names by OpenTelemetry's variables; undefined where it names no collector.
@@ -67,6 +68,10 @@ type Signal = 'METRICS' | 'TRACES';
 function endpointOf(env: NodeJS.ProcessEnv, signal: Signal, http: boolean): string | undefined {
   if (env.OTEL_SDK_DISABLED === 'true' || env[`OTEL_${signal}_EXPORTER`] === 'none') return undefined;
   const url = forSignal(env, signal, 'ENDPOINT');
+  if (url !== undefined && !/^https?:\/\//.test(url))
+    throw new UsageError(
+      `OTEL_EXPORTER_OTLP_ENDPOINT: expected a URL such as http://collector:4318, got ${url}`,
+    );
   if (env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`] || url === undefined || !http) return url;
   return `${url.replace(/\/$/, '')}/v1/${signal.toLowerCase()}`;
 }

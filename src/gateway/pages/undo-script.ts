@@ -1,6 +1,7 @@
 /**
  * Exactly what stands in pages with a decision: its hash is what their policy allows. A form waits five seconds after a button that
- * says so; without script it is sent at once. The focus goes to Undo, and back: so readers of screens hear what happens.
+ * says so; without script it is sent at once. The focus goes to Undo, and back: so readers of screens hear what happens. Undo stands where
+ * the button was, so the second tap of a double one doesn't count.
  */
 export const UNDO_SCRIPT = `
 for (const form of document.querySelectorAll('form:has([data-says])')) {
@@ -15,7 +16,8 @@ for (const form of document.querySelectorAll('form:has([data-says])')) {
       undo.hidden = !isWaiting;
       told.textContent = words;
     };
-    let left = 5;
+    let left = 5, isSecondTap = true;
+    setTimeout(() => { isSecondTap = false; }, 500);
     const tick = () => {
       count.textContent = left;
       if (left > 0) return void (left -= 1);
@@ -29,6 +31,7 @@ for (const form of document.querySelectorAll('form:has([data-says])')) {
     tick();
     undo.focus();
     undo.onclick = () => {
+      if (isSecondTap) return;
       clearInterval(timer);
       show(false, 'Nothing was sent.');
       button.focus();
