@@ -1,8 +1,9 @@
+import { isPlain } from '../schema/copy-plain.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { agentOfTool } from '../tools/base-tool.ts';
 import { isBaseToolset, type ToolUnion } from '../tools/base-toolset.ts';
 import { calledAgent } from './agent-tool.ts';
-import { agentOwner, type BaseAgent, CHECKED_NOW } from './base-agent.ts';
+import { type BaseAgent, CHECKED_NOW, ownerOf } from './base-agent.ts';
 import { isLlmAgent, type LlmAgent } from './llm-agent.ts';
 import { agentWithModel } from './llm-agent-view.ts';
 
@@ -15,11 +16,15 @@ export function agentsOfTree(agent: BaseAgent): BaseAgent[] {
  * All agents of some trees, and of their tools, that one worker may run. Agents of other task queues are left out, and agents of
  * toolsets, which aren't known beforehand.
  */
-export function agentsWithin(roots: Iterable<BaseAgent>): BaseAgent[] {
+export function agentsWithin(
+  roots: Iterable<BaseAgent>,
+  check: (agent: BaseAgent) => void = () => {},
+): BaseAgent[] {
   const seen = new Set<BaseAgent>();
   const add = (agent: BaseAgent): void => {
     if (seen.has(agent)) return;
     seen.add(agent);
+    check(agent);
     for (const subAgent of agent.subAgents) add(subAgent);
     for (const called of agentsOfTools(agent)) add(called.rootAgent);
   };
@@ -33,14 +38,13 @@ export function llmAgentsOf(roots: Iterable<BaseAgent>): LlmAgent[] {
 }
 
 /**
- * Sub-agents are made before those above them, so that only a whole tree says whose model they have.
+ * Checks the agents of some trees, and of their tools, as they are now.
  *
- * @throws DefinitionError for an agent of the trees, or of their tools, that has no model.
+ * @throws DefinitionError
  */
-export function assertModels(roots: Iterable<BaseAgent>): void {
-  for (const agent of agentsWithin(roots)) {
-    for (const subAgent of agent.subAgents) subAgent.parentAgent ??= agent;
-  }
+export function assertAgents(roots: Iterable<BaseAgent>): void {
+  checkedAgents(roots);
+  // Sub-agents are made before those above them, so that only a whole tree says whose model they have.
   for (const agent of llmAgentsOf(roots)) agentWithModel(agent);
 }
 
@@ -53,26 +57,47 @@ const taken = new WeakSet<BaseAgent>();
  * @throws DefinitionError
  */
 export function takeAgents(roots: Iterable<BaseAgent>): void {
-  for (const agent of agentsWithin(roots)) {
-    if (taken.has(agent)) continue;
-    // An agent of another copy of the package may be older.
-    for (const [field, value] of Object.entries(agent[CHECKED_NOW]?.() ?? {})) fix(agent, field, value);
+  for (const [agent, fields] of checkedAgents(roots)) {
     taken.add(agent);
+    refuseChanges(agent, fields);
   }
 }
 
-function fix(agent: BaseAgent, field: string, value: unknown): void {
-  const refuse = (): never => {
-    throw new DefinitionError({
-      owner: agentOwner(agent.constructor.name, agent.name),
-      field,
-      problem:
-        'a worker runs the agent by now; change it before its first turn, or run an `agent.clone({ … })`',
-    });
-  };
-  const list = { set: refuse, defineProperty: refuse, deleteProperty: refuse };
-  const fixed = Array.isArray(value) ? new Proxy(Object.freeze([...value]), list) : value;
-  Object.defineProperty(agent, field, { get: () => fixed, set: refuse, enumerable: true });
+/** The fields of agents that no worker has taken yet, each agent checked before those below it are looked for. */
+function checkedAgents(roots: Iterable<BaseAgent>): Map<BaseAgent, object> {
+  const checked = new Map<BaseAgent, object>();
+  agentsWithin(roots, (agent) => {
+    // An agent of another copy of the package may be older.
+    if (!taken.has(agent)) checked.set(agent, agent[CHECKED_NOW]?.() ?? {});
+  });
+  return checked;
+}
+
+/** Fields whose values are settings through and through. Other fields hold objects of users, which may have a state. */
+const SETTINGS: readonly string[] = ['generateContentConfig', 'staticInstruction', 'durable'];
+
+function refuseChanges(agent: BaseAgent, fields: object): void {
+  const owner = ownerOf(agent);
+  for (const [field, value] of Object.entries(fields)) {
+    const refuse = (): never => {
+      const problem =
+        'a worker runs the agent by now; change it before its first turn, or run an `agent.clone({ … })`';
+      throw new DefinitionError({ owner, field, problem });
+    };
+    const kept = unchangeable(value, refuse, SETTINGS.includes(field));
+    Object.defineProperty(agent, field, { get: () => kept, set: refuse, enumerable: true });
+  }
+}
+
+/** The value itself, or a copy of a list, and of a setting with all that it holds, whose changes are refused. */
+function unchangeable(value: unknown, refuse: () => never, isSetting: boolean): unknown {
+  const within = (member: unknown): unknown => (isSetting ? unchangeable(member, refuse, true) : member);
+  let copy: object;
+  if (Array.isArray(value)) copy = value.map(within);
+  else if (isSetting && isPlain(value)) {
+    copy = Object.fromEntries(Object.entries(value).map(([name, member]) => [name, within(member)]));
+  } else return value;
+  return new Proxy(Object.freeze(copy), { set: refuse, defineProperty: refuse, deleteProperty: refuse });
 }
 
 /** Tools and toolsets of {@link agentsWithin}, each once: they end with their worker. */
@@ -87,7 +112,7 @@ export function resolveModels(roots: Iterable<BaseAgent>): void {
 
 function agentsOfTools(agent: BaseAgent): BaseAgent[] {
   if (!isLlmAgent(agent)) return [];
-  return agent.tools.flatMap((tool) => {
+  return (agent.tools ?? []).flatMap((tool) => {
     if (isBaseToolset(tool) || agentOfTool(tool)?.taskQueue !== undefined) return [];
     const called = calledAgent(tool);
     return called === undefined ? [] : [called];

@@ -41,6 +41,9 @@ function nameProblem(name: unknown): string | undefined {
 /** Names the method by which a worker has an agent checked. */
 export const CHECKED_NOW = Symbol.for('holdfast.checkedNow');
 
+/** Names the fields of the configuration that the agent's constructor takes. */
+export const CONFIG_FIELDS = Symbol.for('holdfast.configFields');
+
 const BASE_AGENT = Symbol.for('holdfast.baseAgent');
 
 declare module '../tools/invocation-context.ts' {
@@ -73,6 +76,15 @@ export interface BaseAgentConfig {
   afterAgentCallback?: AfterAgentCallback;
 }
 
+export const BASE_AGENT_FIELDS: readonly string[] = [
+  'name',
+  'description',
+  'subAgents',
+  'stateSchema',
+  'beforeAgentCallback',
+  'afterAgentCallback',
+] satisfies (keyof BaseAgentConfig)[];
+
 /**
  * Base of all agents: a name, and a place in a tree of agents. Agents are values: they are checked when
  * they are made, and again when a worker takes them; from then on a change throws. Semantics: `BaseAgent` of `@google/adk` 2.0.0.
@@ -95,7 +107,7 @@ export interface BaseAgentConfig {
  */
 export abstract class BaseAgent<TConfig extends BaseAgentConfig = BaseAgentConfig> implements AgentView {
   readonly [BASE_AGENT] = true;
-  /** As it was given, for {@link BaseAgent.clone}. */
+  /** As it was given. */
   protected readonly config: TConfig;
   readonly name: string;
   /** Defaults to `''`. */
@@ -116,13 +128,6 @@ export abstract class BaseAgent<TConfig extends BaseAgentConfig = BaseAgentConfi
     }
     assertAgentName(kind, config.name);
     const owner = agentOwner(kind, config.name);
-    if (config.description !== undefined && typeof config.description !== 'string') {
-      throw new DefinitionError({
-        owner,
-        field: 'description',
-        problem: `expected a string, got ${kindOf(config.description)}`,
-      });
-    }
     if ((config as { parentAgent?: unknown }).parentAgent !== undefined) {
       const problem = 'is set by the agent that lists this one in its subAgents; leave it out';
       throw new DefinitionError({ owner, field: 'parentAgent', problem });
@@ -130,15 +135,17 @@ export abstract class BaseAgent<TConfig extends BaseAgentConfig = BaseAgentConfi
     assertRunnable(owner, this);
     this.config = Object.freeze({ ...config }) as TConfig;
     this.name = config.name;
-    this.description = config.description ?? '';
-    if (config.stateSchema !== undefined) {
-      readStateSchema(owner, config.stateSchema);
-      this.stateSchema = config.stateSchema;
-    }
-    this.beforeAgentCallback = callbackList(owner, 'beforeAgentCallback', config.beforeAgentCallback);
-    this.afterAgentCallback = callbackList(owner, 'afterAgentCallback', config.afterAgentCallback);
-    this.subAgents = checkedSubAgents(owner, this, config.subAgents);
+    const checked = checkedFields(this, { subAgents: [], ...config });
+    this.description = checked.description;
+    if (checked.stateSchema !== undefined) this.stateSchema = checked.stateSchema;
+    this.beforeAgentCallback = checked.beforeAgentCallback;
+    this.afterAgentCallback = checked.afterAgentCallback;
+    this.subAgents = checked.subAgents;
     for (const subAgent of this.subAgents) subAgent.parentAgent = this;
+  }
+
+  get [CONFIG_FIELDS](): readonly string[] {
+    return BASE_AGENT_FIELDS;
   }
 
   get canonicalBeforeAgentCallbacks(): readonly SingleAgentCallback[] {
@@ -171,8 +178,9 @@ export abstract class BaseAgent<TConfig extends BaseAgentConfig = BaseAgentConfi
   }
 
   /**
-   * Another agent of the same class and configuration, without a parent. Its sub-agents are clones too, unless `overrides` brings
-   * others. Made by the class's constructor, which gets one configuration object. Semantics: `BaseAgent.clone` of `@google/adk` 2.0.0.
+   * Another agent of the same class, with the fields as they are now, without a parent. Its sub-agents are clones too, unless `overrides`
+   * brings others. Made by the class's constructor, which gets one configuration object; options that only a subclass knows are in it as they
+   * were given. Semantics: `BaseAgent.clone` of `@google/adk` 2.0.0, which leaves out what was changed since the agent was made.
    *
    * @throws DefinitionError for values that the constructor refuses, and for `parentAgent`.
    * @example const formal = greeter.clone({ name: 'formal_greeter', instruction: 'Greet formally.' });
@@ -180,21 +188,19 @@ export abstract class BaseAgent<TConfig extends BaseAgentConfig = BaseAgentConfi
   clone(overrides: Partial<TConfig> = {}): this {
     if (Object.hasOwn(overrides, 'parentAgent')) {
       throw new DefinitionError({
-        owner: agentOwner(this.constructor.name, this.name),
+        owner: ownerOf(this),
         field: 'parentAgent',
         problem:
           'Cannot update `parentAgent` field in clone. Parent agent is set only when the parent agent is instantiated ' +
           'with the sub-agents.',
       });
     }
-    const inherited = Object.fromEntries(
-      Object.entries(this.config).map(([name, value]) => [name, Array.isArray(value) ? [...value] : value]),
-    );
-    const subAgents = Object.hasOwn(overrides, 'subAgents')
-      ? {}
-      : { subAgents: this.subAgents.map((subAgent) => subAgent.clone()) };
+    const config = { ...configNow(this, this.config, this[CONFIG_FIELDS]), ...overrides };
+    if (Object.hasOwn(config, 'subAgents') && !Object.hasOwn(overrides, 'subAgents')) {
+      config.subAgents = checkedSubAgents(this, this.subAgents).map((subAgent) => subAgent.clone());
+    }
     const Kind = this.constructor as new (config: object) => this;
-    return new Kind({ ...inherited, ...subAgents, ...overrides });
+    return new Kind(config);
   }
 
   /**
@@ -216,15 +222,11 @@ export abstract class BaseAgent<TConfig extends BaseAgentConfig = BaseAgentConfi
    * @throws DefinitionError
    */
   [CHECKED_NOW](): object {
-    const owner = agentOwner(this.constructor.name || 'BaseAgent', this.name);
-    const { name, description, beforeAgentCallback: before, afterAgentCallback: after } = this;
-    const subAgents = checkedSubAgents(owner, this, this.subAgents);
-    for (const subAgent of subAgents) subAgent.parentAgent = this;
-    return {
-      ...{ name, description, subAgents },
-      beforeAgentCallback: callbackList(owner, 'beforeAgentCallback', before),
-      afterAgentCallback: callbackList(owner, 'afterAgentCallback', after),
-    };
+    const { name, parentAgent } = this;
+    assertAgentName(this.constructor.name, name);
+    const checked = checkedFields(this, this);
+    for (const subAgent of checked.subAgents) subAgent.parentAgent ??= this;
+    return { name, parentAgent, ...checked };
   }
 
   /** Runs sub-agents and yields events of the agent itself. Only ported agents have one. */
@@ -244,6 +246,27 @@ export function isBaseAgent(value: unknown): value is BaseAgent {
 /** How messages call an agent. */
 export function agentOwner(kind: string, name: string): string {
   return `${kind} "${name}"`;
+}
+
+/** {@link agentOwner} of an agent that has its name. */
+export function ownerOf(agent: AgentView): string {
+  return agentOwner(agent.constructor.name || 'BaseAgent', agent.name);
+}
+
+/** The configuration of an agent, with those of the fields that the agent has as they are now. */
+export function configNow<TConfig extends object>(
+  agent: BaseAgent,
+  given: TConfig,
+  fields: readonly string[],
+): TConfig {
+  const config = { ...given } as Record<string, unknown>;
+  for (const field of fields) {
+    if (!Object.hasOwn(agent, field)) continue;
+    const value: unknown = Reflect.get(agent, field);
+    if (value === undefined) delete config[field];
+    else config[field] = Array.isArray(value) ? [...value] : value;
+  }
+  return config as TConfig;
 }
 
 /** The `runAsyncImpl` of an agent that the workflow runs itself. Nothing calls it. */
@@ -294,40 +317,54 @@ function notRunHere(name: string): Error {
 }
 
 /** @throws DefinitionError */
-function checkedSubAgents(owner: string, parent: BaseAgent, given: unknown = []): BaseAgent[] {
-  const fail = (field: string, problem: string): never => {
-    throw new DefinitionError({ owner, field, problem });
+function checkedFields(
+  agent: BaseAgent,
+  fields: Pick<BaseAgentConfig, Exclude<keyof BaseAgentConfig, 'name'>>,
+): Required<Omit<BaseAgentConfig, 'name' | 'stateSchema' | `${string}Callback`>> &
+  Pick<BaseAgent, 'stateSchema' | 'beforeAgentCallback' | 'afterAgentCallback'> {
+  const owner = ownerOf(agent);
+  const { description = '', stateSchema, beforeAgentCallback: before, afterAgentCallback: after } = fields;
+  if (typeof description !== 'string') {
+    const problem = `expected a string, got ${kindOf(description)}`;
+    throw new DefinitionError({ owner, field: 'description', problem });
+  }
+  if (stateSchema !== undefined) readStateSchema(owner, stateSchema);
+  return {
+    ...{ description, ...(stateSchema !== undefined && { stateSchema }) },
+    beforeAgentCallback: callbackList(owner, 'beforeAgentCallback', before),
+    afterAgentCallback: callbackList(owner, 'afterAgentCallback', after),
+    subAgents: checkedSubAgents(agent, fields.subAgents),
   };
-  if (!Array.isArray(given)) return fail('subAgents', `expected a list of agents, got ${kindOf(given)}`);
-  const taken = new Set([parent.name]);
-  // By index, because an array may have holes.
-  const subAgents = Array.from({ length: given.length }, (_, index): BaseAgent => {
-    const subAgent: unknown = given[index];
-    const problem = subAgentProblem(subAgent, parent, taken);
-    return problem === undefined ? (subAgent as BaseAgent) : fail(`subAgents[${index}]`, problem);
-  });
-  const depth = 1 + Math.max(0, ...subAgents.map(depthOf));
-  if (depth > DEEPEST) fail('subAgents', `the tree is ${depth} agents deep, and at most ${DEEPEST} may be`);
-  return subAgents;
 }
 
-function depthOf({ subAgents }: BaseAgent): number {
-  return 1 + Math.max(0, ...subAgents.map(depthOf));
-}
-
-function subAgentProblem(subAgent: unknown, parent: BaseAgent, taken: Set<string>): string | undefined {
-  if (!isBaseAgent(subAgent)) return whatItIs(subAgent);
-  if (subAgent.parentAgent !== undefined && subAgent.parentAgent !== parent) {
-    return (
-      `Agent "${subAgent.name}" already has a parent agent, current parent: "${subAgent.parentAgent.name}", ` +
-      `trying to add: "${parent.name}"`
-    );
-  }
-  for (const member of namesIn(subAgent)) {
-    if (taken.has(member)) return `duplicate agent name "${member}": names are unique within a tree`;
-    taken.add(member);
-  }
-  return undefined;
+/** @throws DefinitionError of the agent in the tree that has the wrong list. */
+function checkedSubAgents(top: BaseAgent, given: unknown): BaseAgent[] {
+  const names = new Set([top.name]);
+  const checked = (parent: BaseAgent, list: unknown, depth: number): BaseAgent[] => {
+    const fail = (field: string, problem: string): never => {
+      throw new DefinitionError({ owner: ownerOf(parent), field, problem });
+    };
+    if (!Array.isArray(list)) return fail('subAgents', `expected a list of agents, got ${kindOf(list)}`);
+    if (depth === DEEPEST && list.length > 0) {
+      fail('subAgents', `at most ${DEEPEST} agents may be below one another, "${top.name}" the first`);
+    }
+    // By index, because an array may have holes.
+    return Array.from({ length: list.length }, (_, index): BaseAgent => {
+      const subAgent: unknown = list[index];
+      const field = `subAgents[${index}]`;
+      if (!isBaseAgent(subAgent)) return fail(field, whatItIs(subAgent));
+      const { name, parentAgent } = subAgent;
+      if (parentAgent !== undefined && parentAgent !== parent) {
+        const parents = `current parent: "${parentAgent.name}", trying to add: "${parent.name}"`;
+        fail(field, `Agent "${name}" already has a parent agent, ${parents}`);
+      }
+      if (names.has(name)) fail(field, `duplicate agent name "${name}": names are unique within a tree`);
+      names.add(name);
+      checked(subAgent, subAgent.subAgents, depth + 1);
+      return subAgent;
+    });
+  };
+  return checked(top, given, 1);
 }
 
 const ADK_AGENT = Symbol.for('google.adk.baseAgent');
@@ -344,8 +381,4 @@ export function whatItIs(value: unknown): string {
 export function notARoot({ name, parentAgent, rootAgent }: BaseAgent): string | undefined {
   if (parentAgent === undefined) return undefined;
   return `agent "${name}" is a sub-agent of "${parentAgent.name}": name the root of its tree, "${rootAgent.name}"`;
-}
-
-function namesIn(agent: BaseAgent): string[] {
-  return [agent.name, ...agent.subAgents.flatMap(namesIn)];
 }

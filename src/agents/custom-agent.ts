@@ -1,13 +1,7 @@
 import type { Event } from '../events/event.ts';
 import type { RanAgent } from '../protocol/agent-run.ts';
 import type { Context } from '../tools/context.ts';
-import {
-  agentOwner,
-  assertNotScripted,
-  BaseAgent,
-  type BaseAgentConfig,
-  runByWorkflow,
-} from './base-agent.ts';
+import { assertNotScripted, BaseAgent, type BaseAgentConfig, ownerOf, runByWorkflow } from './base-agent.ts';
 
 const CUSTOM_AGENT = Symbol.for('holdfast.customAgent');
 
@@ -52,7 +46,7 @@ export abstract class CustomAgent<
 
   constructor(config: TConfig) {
     super(config);
-    assertNotScripted(agentOwner(new.target.name || 'CustomAgent', config.name), this, CustomAgent);
+    assertNotScripted(ownerOf(this), this, CustomAgent);
   }
 
   /**

@@ -19,7 +19,6 @@ export function staticInstructionParts(read: OptionReader, given: unknown): read
       `expected a text, a Content, or parts, got ${item === list ? '' : 'a list with '}${kindOf(item)}`,
     );
   });
-  if (parts.length === 0) read.fail('staticInstruction', 'expected a text, a Content, or parts, got none');
   const copy = copyPlain(parts);
   freezeDeep(copy);
   return copy;

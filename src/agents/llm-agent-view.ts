@@ -7,7 +7,7 @@ import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import type { ToolUnion } from '../tools/base-toolset.ts';
 import type { AgentView } from '../tools/invocation-context.ts';
-import { agentOwner } from './base-agent.ts';
+import { ownerOf } from './base-agent.ts';
 import type { InstructionProvider } from './llm-agent-config.ts';
 
 export const LLM_AGENT = Symbol.for('holdfast.llmAgent');
@@ -58,7 +58,7 @@ export function agentWithModel(agent: LlmAgentView): WithModel {
   const found = nearestWithModel(agent);
   if (found !== undefined) return found;
   throw new DefinitionError({
-    owner: agentOwner(agent.constructor.name || 'LlmAgent', agent.name),
+    owner: ownerOf(agent),
     field: 'model',
     problem:
       "required: the name of a model ('gemini-2.5-flash'), or a BaseLlm, of the agent or of an LlmAgent above it in its " +

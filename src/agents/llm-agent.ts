@@ -18,7 +18,15 @@ import { isBaseToolset, type ToolUnion } from '../tools/base-toolset.ts';
 import type { ReadonlyContext } from '../tools/readonly-context.ts';
 import { resolveRetryOptions } from '../tools/retry-options.ts';
 import { AGENT_TRANSFER_LLM_REQUEST_PROCESSOR } from './agent-transfer.ts';
-import { agentOwner, assertNotScripted, BaseAgent, CHECKED_NOW, runByWorkflow } from './base-agent.ts';
+import {
+  assertNotScripted,
+  BaseAgent,
+  CHECKED_NOW,
+  CONFIG_FIELDS,
+  configNow,
+  ownerOf,
+  runByWorkflow,
+} from './base-agent.ts';
 import {
   type AfterModelCallback,
   type AfterToolCallback,
@@ -114,7 +122,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmAgentView 
 
   constructor(config: LlmAgentConfig) {
     super(config);
-    const owner = agentOwner(new.target.name || 'LlmAgent', config.name);
+    const owner = ownerOf(this);
     assertNotScripted(owner, this, LlmAgent);
     assertKnownFields(owner, config, LLM_AGENT_FIELDS, { unsupported: UNSUPPORTED_AGENT_FIELDS });
     const read = new OptionReader(owner, config);
@@ -262,17 +270,30 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmAgentView 
     return matched(this.#input, value);
   }
 
+  override get [CONFIG_FIELDS](): readonly string[] {
+    return LLM_AGENT_FIELDS;
+  }
+
+  /** Fields that follow from an override, and were not set since, follow from it again. */
+  override clone(overrides: Partial<LlmAgentConfig> = {}): this {
+    const { requestProcessors, disallowTransferToParent, disallowTransferToPeers } = this.config;
+    return super.clone({
+      ...(Object.hasOwn(overrides, 'contextCompactors') && { requestProcessors }),
+      ...(Object.hasOwn(overrides, 'outputSchema') &&
+        this.outputSchema !== undefined && { disallowTransferToParent, disallowTransferToPeers }),
+      ...overrides,
+    });
+  }
+
   override [CHECKED_NOW](): object {
     // `mode` may have been set by a program in JavaScript, where the configuration would refuse it.
-    const fields = [...LLM_AGENT_FIELDS, 'mode'].filter(
-      (field) => field !== 'staticInstruction' && Object.hasOwn(this, field),
-    );
-    const valuesOf = (agent: LlmAgent) =>
-      Object.fromEntries(fields.map((field) => [field, Reflect.get(agent, field)]));
-    const now = new LlmAgent({ ...this.config, ...valuesOf(this), subAgents: [] });
+    const config = configNow(this, this.config, [...LLM_AGENT_FIELDS, 'mode']);
+    const now = new LlmAgent({ ...config, subAgents: [] });
     this.#input = now.#input;
     this.#output = now.#output;
-    return { ...valuesOf(now), ...super[CHECKED_NOW]() };
+    const fields = [...LLM_AGENT_FIELDS, 'durable'].filter((field) => Object.hasOwn(now, field));
+    const checked = Object.fromEntries(fields.map((field) => [field, Reflect.get(now, field)]));
+    return { ...checked, ...super[CHECKED_NOW]() };
   }
 
   protected override runAsyncImpl(): AsyncGenerator<Event, void, void> {

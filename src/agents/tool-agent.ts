@@ -4,7 +4,7 @@ import type { ModelRequest } from '../models/llm-request.ts';
 import type { LlmResponse } from '../models/llm-response.ts';
 import { isRecord, parsedJson } from '../protocol/json.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
-import { agentOwner } from './base-agent.ts';
+import { agentOwner, CONFIG_FIELDS } from './base-agent.ts';
 import { LlmAgent } from './llm-agent.ts';
 import type { LlmAgentConfig } from './llm-agent-config.ts';
 import { TOOL_AGENT } from './llm-agent-view.ts';
@@ -44,7 +44,13 @@ export class ToolAgent extends LlmAgent {
 
   constructor(config: ToolAgentConfig) {
     assertKnownFields(agentOwner('ToolAgent', isRecord(config) ? config.name : ''), config, FIELDS);
-    super({ ...config, model: new CallOfMessage(), includeContents: 'none' });
+    super(config);
+    this.model = new CallOfMessage();
+    this.includeContents = 'none';
+  }
+
+  override get [CONFIG_FIELDS](): readonly string[] {
+    return FIELDS;
   }
 }
 

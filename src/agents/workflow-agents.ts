@@ -2,22 +2,15 @@ import type { Event } from '../events/event.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import {
-  agentOwner,
   assertNotScripted,
+  BASE_AGENT_FIELDS,
   BaseAgent,
   type BaseAgentConfig,
+  CHECKED_NOW,
+  CONFIG_FIELDS,
+  ownerOf,
   runByWorkflow,
 } from './base-agent.ts';
-
-/** Fields of agents that do nothing but run their sub-agents. */
-const FIELDS: readonly string[] = [
-  'name',
-  'description',
-  'subAgents',
-  'stateSchema',
-  'beforeAgentCallback',
-  'afterAgentCallback',
-] satisfies (keyof BaseAgentConfig)[];
 
 /** Of `@google/adk` 2.0.0. */
 const UNSUPPORTED = [
@@ -29,14 +22,6 @@ const UNSUPPORTED = [
   'timeout',
   'isolationScope',
 ];
-
-/**
- * @param own fields that this kind of agent has beside.
- * @throws DefinitionError
- */
-function assertWorkflowAgentFields(owner: string, config: object, own: readonly string[] = []): void {
-  assertKnownFields(owner, config, [...FIELDS, ...own], { unsupported: UNSUPPORTED });
-}
 
 const SEQUENTIAL_AGENT = Symbol.for('holdfast.sequentialAgent');
 
@@ -53,9 +38,9 @@ export class SequentialAgent extends BaseAgent {
 
   constructor(config: BaseAgentConfig) {
     super(config);
-    const owner = agentOwner(new.target.name || 'SequentialAgent', config.name);
+    const owner = ownerOf(this);
     assertNotScripted(owner, this, SequentialAgent);
-    assertWorkflowAgentFields(owner, config);
+    assertKnownFields(owner, config, this[CONFIG_FIELDS], { unsupported: UNSUPPORTED });
   }
 
   protected override runAsyncImpl(): AsyncGenerator<Event, void, void> {
@@ -108,15 +93,31 @@ export class ParallelAgent extends BaseAgent<ParallelAgentConfig> {
 
   constructor(config: ParallelAgentConfig) {
     super(config);
-    const owner = agentOwner(new.target.name || 'ParallelAgent', config.name);
+    const owner = ownerOf(this);
     assertNotScripted(owner, this, ParallelAgent);
-    assertWorkflowAgentFields(owner, config, ['continueOnError', 'maxParallel']);
-    const read = new OptionReader(owner, config);
+    assertKnownFields(owner, config, this[CONFIG_FIELDS], { unsupported: UNSUPPORTED });
+    const { continueOnError, maxParallel } = this.#checked(config);
+    this.continueOnError = continueOnError;
+    this.maxParallel = maxParallel;
+  }
+
+  override get [CONFIG_FIELDS](): readonly string[] {
+    return [...BASE_AGENT_FIELDS, 'continueOnError', 'maxParallel'];
+  }
+
+  override [CHECKED_NOW](): object {
+    return { ...super[CHECKED_NOW](), ...this.#checked(this) };
+  }
+
+  #checked(options: object): Required<Pick<ParallelAgentConfig, 'continueOnError' | 'maxParallel'>> {
+    const read = new OptionReader(ownerOf(this), options);
     if (this.subAgents.length > MOST_SUB_AGENTS) {
       read.fail('subAgents', `expected at most ${MOST_SUB_AGENTS} agents, got ${this.subAgents.length}`);
     }
-    this.continueOnError = read.boolean('continueOnError', false);
-    this.maxParallel = read.count('maxParallel', 32);
+    return {
+      continueOnError: read.boolean('continueOnError', false),
+      maxParallel: read.count('maxParallel', 32),
+    };
   }
 
   protected override runAsyncImpl(): AsyncGenerator<Event, void, void> {
@@ -158,11 +159,23 @@ export class LoopAgent extends BaseAgent<LoopAgentConfig> {
 
   constructor(config: LoopAgentConfig) {
     super(config);
-    const owner = agentOwner(new.target.name || 'LoopAgent', config.name);
+    const owner = ownerOf(this);
     assertNotScripted(owner, this, LoopAgent);
-    assertWorkflowAgentFields(owner, config, ['maxIterations']);
-    const read = new OptionReader(owner, config);
-    if (read.given('maxIterations')) this.maxIterations = read.count('maxIterations', 1);
+    assertKnownFields(owner, config, this[CONFIG_FIELDS], { unsupported: UNSUPPORTED });
+    Object.assign(this, this.#checked(config));
+  }
+
+  override get [CONFIG_FIELDS](): readonly string[] {
+    return [...BASE_AGENT_FIELDS, 'maxIterations'];
+  }
+
+  override [CHECKED_NOW](): object {
+    return { maxIterations: undefined, ...super[CHECKED_NOW](), ...this.#checked(this) };
+  }
+
+  #checked(options: object): Pick<LoopAgentConfig, 'maxIterations'> {
+    const read = new OptionReader(ownerOf(this), options);
+    return read.given('maxIterations') ? { maxIterations: read.count('maxIterations', 1) } : {};
   }
 
   protected override runAsyncImpl(): AsyncGenerator<Event, void, void> {

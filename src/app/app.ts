@@ -1,4 +1,4 @@
-import { assertModels } from '../agents/agents-of-tree.ts';
+import { assertAgents } from '../agents/agents-of-tree.ts';
 import { type BaseAgent, isBaseAgent, notARoot, whatItIs } from '../agents/base-agent.ts';
 import type { BasePlugin } from '../plugins/base-plugin.ts';
 import { checkedPlugins } from '../plugins/plugin-list.ts';
@@ -68,7 +68,7 @@ export class App {
     const problem = noRootAgent(rootAgent);
     if (problem !== undefined) throw new DefinitionError({ owner, field: 'rootAgent', problem });
     this.name = options.name;
-    assertModels([rootAgent]);
+    assertAgents([rootAgent]);
     this.rootAgent = rootAgent;
     this.plugins = checkedPlugins(owner, 'plugins', plugins);
     if (resumabilityConfig !== undefined) {

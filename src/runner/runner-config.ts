@@ -1,4 +1,4 @@
-import { assertModels } from '../agents/agents-of-tree.ts';
+import { assertAgents } from '../agents/agents-of-tree.ts';
 import type { BaseAgent } from '../agents/base-agent.ts';
 import { App, isApp, noRootAgent, type ResumabilityConfig } from '../app/app.ts';
 import type { BaseArtifactService } from '../artifacts/base-artifact-service.ts';
@@ -106,7 +106,7 @@ export function runnerParts(owner: string, config: RunnerConfig): RunnerParts {
   }
   const problem = noRootAgent(agent);
   if (problem !== undefined) throw new DefinitionError({ owner, field: 'agent', problem });
-  assertModels([agent]);
+  assertAgents([agent]);
   if (config.client !== undefined && (config.plugins?.length ?? 0) > 0) {
     throw new DefinitionError({
       owner,

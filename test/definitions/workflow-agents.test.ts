@@ -128,7 +128,7 @@ describe('agents that run others [flow.sequential] [flow.parallel] [flow.loop] [
           agent = new SequentialAgent({ name: `s${depth}`, subAgents: [agent] });
         return agent;
       },
-      'SequentialAgent "s15": subAgents: the tree is 17 agents deep, and at most 16 may be',
+      'SequentialAgent "s0": subAgents: at most 16 agents may be below one another, "s15" the first',
     ],
     [
       'a script that nobody would run',

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import {
   type BaseAgent,
   BaseLlm,
@@ -13,6 +14,8 @@ import {
   SequentialAgent,
   setLogger,
   stringifyContent,
+  ToolAgent,
+  TruncatingContextCompactor,
   tool,
 } from '../../src/index.ts';
 import { startMockGemini, text } from '../../src/testing/index.ts';
@@ -94,10 +97,13 @@ describe('an agent', () => {
       model,
       tools: [named('find')],
       subAgents: [new LlmAgent({ name: 'clerk' })],
+      generateContentConfig: { httpOptions: { timeout: 1 }, stopSequences: ['.'] },
     });
-    taken(agent);
+    const steps = new ParallelAgent({ name: 'desk', subAgents: [new LoopAgent({ name: 'rounds' })] });
+    for (const each of [agent, steps]) taken(each);
+    const { generateContentConfig: settings } = agent;
     const late =
-      /^LlmAgent "desk": \w+: a worker runs the agent by now; change it before its first turn, or run an `agent.clone/;
+      /^\w+ "(desk|rounds)": \w+: a worker runs the agent by now; change it before its first turn, or run an `agent.clone/;
     const changes = [
       () => agent.tools.push(named('more')),
       () => agent.tools.splice(0, 1),
@@ -108,6 +114,17 @@ describe('an agent', () => {
       () => Object.assign(agent, { model: 'gemini-2.5-pro' }),
       () => Object.assign(agent, { beforeToolCallback: [] }),
       () => Object.assign(agent, { name: 'another' }),
+      () => Object.assign(agent, { durable: {} }),
+      () => Object.assign(agent.durable, { maxParallelCalls: 1 }),
+      () => Object.assign(settings, { temperature: 0.9 }),
+      () => void delete settings.httpOptions,
+      () => Object.assign(settings.httpOptions ?? {}, { timeout: 2 }),
+      () => settings.stopSequences?.push('!'),
+      () => void new LlmAgent({ name: 'above', model, subAgents: [agent] }),
+      () => Object.assign(steps, { maxParallel: 1 }),
+      () => Object.assign(steps, { continueOnError: true }),
+      () => Object.assign(steps.subAgents[0] ?? {}, { maxIterations: 1 }),
+      () => Object.assign(steps.subAgents[0] ?? {}, { parentAgent: undefined }),
     ];
     for (const change of changes) expect(change).toThrow(late);
     expect([agent.tools.length, agent.subAgents.length, agent.model]).toEqual([1, 1, model]);
@@ -115,7 +132,48 @@ describe('an agent', () => {
     taken(agent);
     const clone = agent.clone({ model: 'gemini-2.5-pro' });
     clone.tools.push(named('more'));
+    clone.generateContentConfig.temperature = 0.9;
     expect(clone).toMatchObject({ model: 'gemini-2.5-pro', tools: { length: 2 } });
+    expect([agent.clone().generateContentConfig, clone.parentAgent]).toEqual([settings, undefined]);
+  });
+
+  test.each([true, false])(
+    'that was changed is cloned as it is, taken or not: %s [agent.change]',
+    (isTaken) => {
+      const clerk = new LlmAgent({ name: 'clerk' });
+      const agent = new LlmAgent({ name: 'desk', model, outputKey: 'answer', subAgents: [clerk] });
+      const rounds = new LoopAgent({ name: 'rounds', subAgents: [agent], maxIterations: 2 });
+      const calls = new ToolAgent({ name: 'calls' });
+      Object.assign(agent, { instruction: 'new', outputKey: undefined, description: 'helps' });
+      agent.generateContentConfig.temperature = 0.9;
+      for (const { tools } of [agent, clerk, calls]) tools.push(named('find'));
+      Object.assign(rounds, { maxIterations: 3 });
+      agent.subAgents.push(calls);
+      if (isTaken) taken(rounds);
+      const clone = rounds.clone();
+      const desk = clone.subAgents[0] as LlmAgent;
+      expect(clone.maxIterations).toBe(3);
+      expect(desk).toMatchObject({
+        instruction: 'new',
+        description: 'helps',
+        outputKey: undefined,
+        generateContentConfig: { temperature: 0.9 },
+        tools: [agent.tools[0]],
+        subAgents: [{ tools: clerk.tools }, { tools: calls.tools, includeContents: 'none' }],
+        requestProcessors: agent.requestProcessors,
+      });
+      expect(desk.subAgents[1]).toBeInstanceOf(ToolAgent);
+    },
+  );
+
+  test('is cloned with fields that follow from its overrides [agent.change]', () => {
+    const outputSchema = z.object({ at: z.string() });
+    const agent = new LlmAgent({ name: 'desk', model, outputSchema });
+    expect(agent.clone()).toMatchObject({ outputSchema, disallowTransferToPeers: true });
+    expect(agent.clone({ outputSchema: undefined } as object).disallowTransferToPeers).toBe(false);
+    const { length } = agent.requestProcessors;
+    const contextCompactors = [new TruncatingContextCompactor({ threshold: 9 })];
+    expect(agent.clone({ contextCompactors }).requestProcessors).toHaveLength(length + 1);
   });
 
   test.each<[string, (agent: LlmAgent) => unknown, RegExp]>([
@@ -152,6 +210,68 @@ describe('an agent', () => {
     expect(() => taken(agent)).toThrow(DefinitionError);
     expect(() => taken(agent)).toThrow(problem);
   });
+
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, index) => new LlmAgent({ name: `a${index}`, model }));
+
+  test.each<[string, (desk: LlmAgent, steps: ParallelAgent) => unknown, string]>([
+    [
+      'no tool',
+      ({ tools }) => tools.push(undefined as never),
+      'LlmAgent "desk": tools[0]: expected a tool, got undefined',
+    ],
+    [
+      'no sub-agent',
+      ({ subAgents }) => subAgents.push(undefined as never),
+      'LlmAgent "desk": subAgents[0]: expected an agent, got undefined',
+    ],
+    [
+      'no list',
+      (desk) => Object.assign(desk, { subAgents: undefined }),
+      'LlmAgent "desk": subAgents: expected a list of agents, got undefined',
+    ],
+    [
+      'a circle',
+      ({ subAgents }, steps) => subAgents.push(steps),
+      'LlmAgent "desk": subAgents[0]: duplicate agent name "steps": names are unique within a tree',
+    ],
+    [
+      'a tree that is too deep',
+      (desk) =>
+        many(20).reduce((above, agent) => {
+          above.subAgents.push(agent);
+          return agent;
+        }, desk),
+      'LlmAgent "a13": subAgents: at most 16 agents may be below one another, "steps" the first',
+    ],
+    [
+      'more sub-agents than may be',
+      (_desk, { subAgents }) => subAgents.push(...many(300)),
+      'ParallelAgent "steps": subAgents: expected at most 100 agents, got 301',
+    ],
+    [
+      'no count',
+      (_desk, steps) => Object.assign(steps, { maxParallel: 0 }),
+      'ParallelAgent "steps": maxParallel: expected a whole number, 1 or more, got 0',
+    ],
+    [
+      'no description',
+      (_desk, steps) => Object.assign(steps, { description: 5 }),
+      'ParallelAgent "steps": description: expected a string, got number',
+    ],
+  ])(
+    'of a tree that has become wrong is refused by runner and worker: %s [agent.change]',
+    (_what, change, message) => {
+      const desk = new LlmAgent({ name: 'desk', model });
+      const steps = new ParallelAgent({ name: 'steps', subAgents: [desk] });
+      change(desk, steps);
+      expect(() => taken(steps)).toThrow(message);
+      expect(() => taken(steps)).toThrow(DefinitionError);
+      expect(() => new Runner({ appName: 'shop', agent: steps, sessionService: service })).toThrow(message);
+      // No worker has taken a part of it.
+      desk.instruction = 'Be brief.';
+    },
+  );
 
   test('that has nobody to run ends at once, also a loop without end [flow.empty]', async () => {
     expect(await run(new LoopAgent({ name: 'rounds' }))).toEqual([]);
