@@ -65,6 +65,11 @@ export class Gemini extends BaseLlm {
     return isOnVertex(this.#given);
   }
 
+  /** Whether it was given a key or a project, and so asks the environment for none. */
+  get hasOwnAccess(): boolean {
+    return Boolean(this.#given.apiKey ?? this.#given.project);
+  }
+
   /**
    * The SDK's client. The model is asked by it, so a subclass that overrides it asks another one: in tests, for example.
    *

@@ -207,9 +207,12 @@ describe('the model', () => {
     onTestFinished(() => project.remove());
     const agents = project.write(
       'agents.ts',
-      `import { LlmAgent } from 'holdfast';
+      `import { AiSdkModel, Gemini, LlmAgent } from 'holdfast';
        const names = ['anthropic/a', 'openai/b', 'bedrock/c', 'openai-compatible/d'];
-       const subAgents = names.map((model, index) => new LlmAgent({ name: 'a' + index, model }));
+       const router = { specificationVersion: 'v3', provider: 'openrouter.chat', modelId: 'e', supportedUrls: {} };
+       const made = { ...router, doGenerate() {}, doStream() {} };
+       const own = [new AiSdkModel({ model: made }), new Gemini({ apiKey: 'secret-word' })];
+       const subAgents = [...names, ...own].map((model, index) => new LlmAgent({ name: 'a' + index, model }));
        export const rootAgent = new LlmAgent({ name: 'root', model: 'gemini-2.5-flash', subAgents });`,
     );
     const env = { OPENAI_API_KEY: 'secret-word' };
@@ -220,6 +223,8 @@ describe('the model', () => {
       'ok: openai/b by @ai-sdk/openai and the key of OPENAI_API_KEY',
       'ok: bedrock/c by @ai-sdk/amazon-bedrock, by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: AWS_BEARER_TOKEN_BEDROCK is not set',
       expect.stringMatching(/^fail: .*set OPENAI_COMPATIBLE_BASE_URL/),
+      "ok: openrouter/e is a model of the file's own",
+      "ok: gemini-2.5-flash is a model of the file's own",
     ]);
     expect(JSON.stringify(findings)).not.toContain('secret-word');
     const missing = project.write(

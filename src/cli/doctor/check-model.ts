@@ -1,7 +1,7 @@
 import { llmAgentsOf } from '../../agents/agents-of-tree.ts';
 import { answeringModels } from '../../agents/routed-llm.ts';
 import { variable } from '../../environment.ts';
-import { namedModel } from '../../models/ai-sdk/provider-packages.ts';
+import { nameGiven } from '../../models/ai-sdk/ai-sdk-model.ts';
 import type { BaseLlm } from '../../models/base-llm.ts';
 import { Gemini, isGemini } from '../../models/gemini.ts';
 import { loadAgents } from '../load-agents.ts';
@@ -16,30 +16,35 @@ const MODEL = 'gemini-2.5-flash';
 /** How the models of the file's agents are reached, Gemini without a file; never with a key's value. */
 export async function checkModel({ env, askModel, agents }: Surroundings): Promise<Finding[]> {
   const models = agents === undefined ? [new Gemini({ model: MODEL })] : await modelsOf(agents);
-  const ways = models.map(async (model) => {
-    const way = isGemini(model) ? wayToGemini(env) : wayTo(model, env);
-    return askModel && way.status === 'ok' ? [way, await asked(model)] : [way];
-  });
-  const findings = (await Promise.all(ways)).flat();
+  const ways = new Map(
+    models.map((model) => {
+      const way = isGemini(model) && !model.hasOwnAccess ? wayToGemini(env) : wayTo(model, env);
+      return [`${model.model} ${way.message}`, { model, way }];
+    }),
+  );
+  const asking = [...ways.values()].map(async ({ model, way }) =>
+    askModel && way.status === 'ok' ? [way, await asked(model)] : [way],
+  );
+  const findings = (await Promise.all(asking)).flat();
   return findings.filter(
     ({ message }, index) => findings.findIndex((other) => other.message === message) === index,
   );
 }
 
-/** Each name once; none where the check of the agents says what is wrong with the file. */
+/** None where the check of the agents says what is wrong with the file. */
 async function modelsOf(file: string): Promise<BaseLlm[]> {
   try {
     const { agents } = await loadAgents(file);
-    const models = llmAgentsOf(agents).flatMap(({ canonicalModel }) => answeringModels(canonicalModel));
-    return [...new Map(models.map((each) => [each.model, each])).values()];
+    return llmAgentsOf(agents).flatMap(({ canonicalModel }) => answeringModels(canonicalModel));
   } catch {
     return [];
   }
 }
 
 /** A model that the file has made knows its key by itself. */
-function wayTo({ model }: BaseLlm, env: NodeJS.ProcessEnv): Finding {
-  const named = namedModel(model);
+function wayTo(llm: BaseLlm, env: NodeJS.ProcessEnv): Finding {
+  const { model } = llm;
+  const named = nameGiven(llm);
   if (named === undefined) return ok('model', `${model} is a model of the file's own`);
   const { package: from, keyVariable = '', keyless, options } = named.provider;
   try {

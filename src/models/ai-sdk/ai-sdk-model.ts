@@ -66,6 +66,13 @@ const MOST_SECRETS = 500;
 /** Milliseconds that a failure waits for headers, whose secrets it must not tell. */
 const LONGEST_SIGN_IN = 1_000;
 
+const NAMED_MODEL = Symbol.for('holdfast.namedModel');
+
+/** The provider and id of an `AiSdkModel`, of this or of another copy of the package, that was named by a text: its key is a variable. */
+export function nameGiven(model: BaseLlm): NamedModel | undefined {
+  return NAMED_MODEL in model ? (model as AiSdkModel)[NAMED_MODEL] : undefined;
+}
+
 /**
  * Any model of the AI SDK: OpenAI, Anthropic, Bedrock, Mistral, OpenRouter, local servers. Each call is one request: retries are
  * Temporal's. The provider's metadata (signatures, encrypted reasoning) is kept with the part that it came with, and given back to
@@ -110,8 +117,7 @@ export class AiSdkModel extends BaseLlm {
     assertInstalled(model, this.#named);
   }
 
-  /** Its provider, where it was named by a text; undefined for a model that a package has made, which has its key. */
-  get named(): NamedModel | undefined {
+  get [NAMED_MODEL](): NamedModel | undefined {
     return this.#named;
   }
 

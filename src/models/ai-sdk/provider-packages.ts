@@ -1,7 +1,7 @@
 import { createRequire, findPackageJSON } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Environment, variable } from '../../environment.ts';
+import { variable } from '../../environment.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { ModelError } from '../model-errors.ts';
 
@@ -15,7 +15,7 @@ export interface ProviderPackage {
   /** How it signs in without that key; absent where it can't. */
   keyless?: string;
   /** Options of {@link create} beside `fetch`. */
-  options?: (env?: Environment) => Record<string, unknown>;
+  options?: () => Record<string, unknown>;
 }
 
 const BEDROCK: ProviderPackage = {
@@ -59,8 +59,8 @@ export const PROVIDER_PACKAGES: Readonly<Record<string, ProviderPackage>> = {
 };
 
 /** Servers of one's own have no address that a package could know. */
-function openAiCompatible(env?: Environment): Record<string, unknown> {
-  const baseURL = variable('OPENAI_COMPATIBLE_BASE_URL', env);
+function openAiCompatible(): Record<string, unknown> {
+  const baseURL = variable('OPENAI_COMPATIBLE_BASE_URL');
   if (baseURL === undefined) {
     throw new ModelError({
       kind: 'bad_request',
@@ -70,7 +70,7 @@ function openAiCompatible(env?: Environment): Record<string, unknown> {
         'http://127.0.0.1:11434/v1.',
     });
   }
-  const apiKey = variable('OPENAI_COMPATIBLE_API_KEY', env);
+  const apiKey = variable('OPENAI_COMPATIBLE_API_KEY');
   return {
     name: 'openai-compatible',
     baseURL,
