@@ -1,5 +1,6 @@
 import { codedError } from '../contract/error.ts';
 import { AiSdkModel } from './ai-sdk/ai-sdk-model.ts';
+import { PROVIDER_PACKAGES } from './ai-sdk/provider-packages.ts';
 import type { BaseLlm } from './base-llm.ts';
 import { Gemini } from './gemini.ts';
 
@@ -12,16 +13,6 @@ export type BaseLlmType = (new (params: {
 
 /** No registered class takes a model of this name. */
 export class UnknownModelError extends codedError('HOLDFAST_UNKNOWN_MODEL') {}
-
-/** Providers of names that are often written without one. */
-const PROVIDERS = [
-  [/^claude/i, 'anthropic'],
-  [/^(gpt|chatgpt|o\d)/i, 'openai'],
-  [/^(mistral|ministral|magistral|codestral)/i, 'mistral'],
-  [/^grok/i, 'xai'],
-  [/^deepseek/i, 'deepseek'],
-  [/^command/i, 'cohere'],
-] as const;
 
 interface Registration {
   pattern: RegExp;
@@ -72,10 +63,9 @@ export class LLMRegistry {
   static resolve(model: string): BaseLlmType {
     const found = LLMRegistry.#registrations.find(({ pattern }) => pattern.test(model));
     if (found) return found.llmClass;
-    const [, provider] = PROVIDERS.find(([names]) => names.test(model)) ?? [];
-    const example = provider === undefined ? 'openai/gpt-5' : `${provider}/${model}`;
     throw new UnknownModelError(
-      `no model is known by the name ${JSON.stringify(model)}: begin with the provider, as in ${example}`,
+      `no model is known by the name ${JSON.stringify(model)}: begin with the provider, as in "openai/gpt-5"; ` +
+        `providers are ${Object.keys(PROVIDER_PACKAGES).join(', ')}`,
     );
   }
 }

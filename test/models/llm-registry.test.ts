@@ -26,7 +26,9 @@ test('an unknown model is refused with what is known [model.registry]', () => {
   const resolve = () => LLMRegistry.newLlm('gpt-9');
 
   expect(resolve).toThrow(UnknownModelError);
-  expect(resolve).toThrow(/"gpt-9": begin with the provider, as in openai\/gpt-9/);
+  expect(resolve).toThrow(
+    /"gpt-9": begin with the provider, as in "openai\/gpt-5"; providers are .*, anthropic, .*, openrouter, xai$/,
+  );
   expect(() => LLMRegistry.resolve('my-gemini-2.5-flash')).toThrow(UnknownModelError);
 });
 
