@@ -206,39 +206,27 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmAgentView 
   }
 
   get canonicalBeforeModelCallbacks(): readonly SingleBeforeModelCallback[] {
-    return callbackList<SingleBeforeModelCallback>(
-      this.name,
-      'beforeModelCallback',
-      this.beforeModelCallback,
-    );
+    return callbackList(this.name, 'beforeModelCallback', this.beforeModelCallback);
   }
 
   get canonicalAfterModelCallbacks(): readonly SingleAfterModelCallback[] {
-    return callbackList<SingleAfterModelCallback>(this.name, 'afterModelCallback', this.afterModelCallback);
+    return callbackList(this.name, 'afterModelCallback', this.afterModelCallback);
   }
 
   get canonicalOnModelErrorCallbacks(): readonly SingleOnModelErrorCallback[] {
-    return callbackList<SingleOnModelErrorCallback>(
-      this.name,
-      'onModelErrorCallback',
-      this.onModelErrorCallback,
-    );
+    return callbackList(this.name, 'onModelErrorCallback', this.onModelErrorCallback);
   }
 
   get canonicalBeforeToolCallbacks(): readonly SingleBeforeToolCallback[] {
-    return callbackList<SingleBeforeToolCallback>(this.name, 'beforeToolCallback', this.beforeToolCallback);
+    return callbackList(this.name, 'beforeToolCallback', this.beforeToolCallback);
   }
 
   get canonicalAfterToolCallbacks(): readonly SingleAfterToolCallback[] {
-    return callbackList<SingleAfterToolCallback>(this.name, 'afterToolCallback', this.afterToolCallback);
+    return callbackList(this.name, 'afterToolCallback', this.afterToolCallback);
   }
 
   get canonicalOnToolErrorCallbacks(): readonly SingleOnToolErrorCallback[] {
-    return callbackList<SingleOnToolErrorCallback>(
-      this.name,
-      'onToolErrorCallback',
-      this.onToolErrorCallback,
-    );
+    return callbackList(this.name, 'onToolErrorCallback', this.onToolErrorCallback);
   }
 
   /** `inputSchema` as JSON Schema. */

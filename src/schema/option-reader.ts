@@ -25,34 +25,32 @@ export class OptionReader {
     throw new DefinitionError({ owner: this.#owner, field: `${this.#prefix}${name}`, problem, value });
   }
 
+  #wrong(name: string, problem: string): never {
+    return this.fail(name, problem, this.#options[name]);
+  }
+
   /** @returns whole milliseconds. */
   duration(name: string, defaultMs: number): number {
     const value = this.#options[name];
     if (value === undefined) return defaultMs;
     const read = readDuration(value);
-    return 'ms' in read ? read.ms : this.fail(name, read.problem, value);
+    return 'ms' in read ? read.ms : this.#wrong(name, read.problem);
   }
 
   count(name: string, defaultCount: number): number {
     const value = this.#options[name];
     if (value === undefined) return defaultCount;
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
-    return this.fail(
-      name,
-      `expected a whole number, 1 or more${typeof value === 'number' ? '' : `, got ${kindOf(value)}`}`,
-      value,
-    );
+    const got = typeof value === 'number' ? '' : `, got ${kindOf(value)}`;
+    return this.#wrong(name, `expected a whole number, 1 or more${got}`);
   }
 
   number(name: string, defaultNumber: number, least: number): number {
     const value = this.#options[name];
     if (value === undefined) return defaultNumber;
     if (typeof value === 'number' && Number.isFinite(value) && value >= least) return value;
-    return this.fail(
-      name,
-      `expected a number, ${least} or more${typeof value === 'number' ? '' : `, got ${kindOf(value)}`}`,
-      value,
-    );
+    const got = typeof value === 'number' ? '' : `, got ${kindOf(value)}`;
+    return this.#wrong(name, `expected a number, ${least} or more${got}`);
   }
 
   boolean(name: string, defaultValue: boolean): boolean {
@@ -60,7 +58,7 @@ export class OptionReader {
     if (value === undefined) return defaultValue;
     return typeof value === 'boolean'
       ? value
-      : this.fail(name, `expected true or false, got ${kindOf(value)}`, value);
+      : this.#wrong(name, `expected true or false, got ${kindOf(value)}`);
   }
 
   choice<Choice extends string>(name: string, choices: readonly Choice[], defaultChoice: Choice): Choice {
@@ -69,16 +67,14 @@ export class OptionReader {
     const choice = choices.find((each) => each === value);
     if (choice !== undefined) return choice;
     const wanted = `expected ${choices.map((each) => `'${each}'`).join(' or ')}`;
-    if (typeof value !== 'string') return this.fail(name, `${wanted}, got ${kindOf(value)}`, value);
+    if (typeof value !== 'string') return this.#wrong(name, `${wanted}, got ${kindOf(value)}`);
     const meant = didYouMean(value, choices);
-    return meant === '' ? this.fail(name, wanted, value) : this.fail(name, wanted + meant);
+    return meant === '' ? this.#wrong(name, wanted) : this.fail(name, wanted + meant);
   }
 
   text(name: string): string {
     const value = this.#options[name];
     if (value === undefined) return this.fail(name, 'required');
-    return typeof value === 'string'
-      ? value
-      : this.fail(name, `expected a string, got ${kindOf(value)}`, value);
+    return typeof value === 'string' ? value : this.#wrong(name, `expected a string, got ${kindOf(value)}`);
   }
 }
