@@ -39,7 +39,7 @@ export interface RequestSite {
   toolFactories: ReadonlyMap<string, ToolFactory>;
   /** Tools that the invocation has added or removed. */
   toolEdits: readonly ToolEdit[];
-  /** What is not trusted is sent in envelopes. */
+  /** Whether untrusted content is sent in envelopes. */
   markUntrusted: boolean;
   /** Is told once of an optional toolset that fails. */
   warn?: (message: string) => void;

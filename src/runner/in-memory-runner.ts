@@ -5,7 +5,8 @@ import { Runner } from './runner.ts';
 import type { RunnerConfig } from './runner-config.ts';
 
 /**
- * A runner with an `InMemorySessionService` of its own and, if its app has no memory, an `InMemoryMemoryService`. Semantics: `InMemoryRunner` of `@google/adk` 2.0.0.
+ * A runner with an `InMemorySessionService` of its own and, if its app has no memory, an `InMemoryMemoryService`; an `appName` that `App`
+ * would refuse has no memory. Semantics: `InMemoryRunner` of `@google/adk` 2.0.0.
  *
  * @param params `appName` defaults to `'InMemoryRunner'`.
  * @example
@@ -16,12 +17,12 @@ import type { RunnerConfig } from './runner-config.ts';
 export class InMemoryRunner extends Runner {
   constructor(params: Pick<RunnerConfig, 'app' | 'agent' | 'appName' | 'plugins' | 'resumabilityConfig'>) {
     const { app, appName = 'InMemoryRunner' } = params ?? {};
-    // With a memory its turns have an app, whose name is checked more than that of sessions.
-    const hasMemory = app === undefined ? !isAppName(appName) : app.durable?.memory !== undefined;
+    // A memory is an app's, and the name of sessions may be none that an app takes.
+    const takesMemory = app === undefined ? isAppName(appName) : app.durable?.memory === undefined;
     super({
       ...params,
       appName,
-      ...(hasMemory ? {} : { memoryService: new InMemoryMemoryService() }),
+      ...(takesMemory && { memoryService: new InMemoryMemoryService() }),
       sessionService: new InMemorySessionService(),
     });
   }

@@ -125,7 +125,7 @@ export function functionResponsesOf({ contents }: GeminiRequest): readonly Funct
   return turn.reverse().flatMap(({ parts = [] }) => parts.flatMap((part) => part.functionResponse ?? []));
 }
 
-/** As the tools put what they have loaded behind the responses, or the message. */
+/** The first part of a content that load_artifacts and load_mcp_resource add after the responses, or after the message. */
 const LOADED = /^(Artifact|Resource) .{1,1024} is:$/s;
 
 function isMessage({ role, parts = [] }: Content): boolean {

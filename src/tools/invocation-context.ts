@@ -181,7 +181,7 @@ export interface ContextInit extends ContextServices {
   stepOnce?: OnceRecords;
   /** Shared by the contexts of one step; made of this by default. */
   invocation?: InvocationContext;
-  /** Of an invocation that no turn runs. */
+  /** The session and the calls of an invocation that no turn runs. */
   handMade?: HandMade;
 }
 
@@ -208,9 +208,11 @@ export interface InvocationContextParams {
   artifactService?: Pick<BaseArtifactService, 'saveArtifact' | 'loadArtifact' | 'listArtifactKeys'>;
   /** For searches of contexts, such as an `InMemoryMemoryService`. */
   memoryService?: BaseMemoryService;
-  /** Taken and never read, as the next two. */
+  /** Never read: the session above is the one that contexts have. */
   sessionService?: unknown;
+  /** Never read: credentials are kept by the store. */
   credentialService?: unknown;
+  /** Never read: plugins run in turns only. */
   pluginManager?: unknown;
 }
 
