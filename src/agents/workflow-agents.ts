@@ -175,12 +175,21 @@ export class LoopAgent extends BaseAgent<LoopAgentConfig> {
 
   #checked(options: object): Pick<LoopAgentConfig, 'maxIterations'> {
     const read = new OptionReader(ownerOf(this), options);
+    if (!read.given('maxIterations') && this.subAgents.length > 0 && this.subAgents.every(doesNothing))
+      read.fail('maxIterations', 'the sub-agents do nothing, so that the loop never ends: give a number');
     return read.given('maxIterations') ? { maxIterations: read.count('maxIterations', 1) } : {};
   }
 
   protected override runAsyncImpl(): AsyncGenerator<Event, void, void> {
     return runByWorkflow(this);
   }
+}
+
+function doesNothing(agent: BaseAgent): boolean {
+  return (
+    (isSequentialAgent(agent) || isParallelAgent(agent) || isLoopAgent(agent)) &&
+    agent.subAgents.every(doesNothing)
+  );
 }
 
 /** Whether `value` is a {@link LoopAgent}, of this or of another copy of the package. */

@@ -65,6 +65,10 @@ describe('agents that run others [flow.sequential] [flow.parallel] [flow.loop] [
   });
 
   test('may have nobody to run [flow.empty]', () => {
+    const loop = (options: object) =>
+      new LoopAgent({ name: 'loop', subAgents: [new SequentialAgent({ name: 'nobody' })], ...options });
+    expect(() => loop({})).toThrow(/maxIterations: .*never ends/);
+    expect(loop({ maxIterations: 2 }).maxIterations).toBe(2);
     for (const Kind of [SequentialAgent, ParallelAgent, LoopAgent]) {
       expect(new Kind({ name: 'nobody' }).subAgents).toEqual([]);
       expect(new Kind({ name: 'nobody', subAgents: [] }).subAgents).toEqual([]);

@@ -13,7 +13,7 @@ import { withConfirmation } from '../../src/tools/with-confirmation.ts';
 import { callOf, contextWith, emptyRequest } from '../definitions/tool-context.ts';
 import { longestPause } from '../setup/longest-pause.ts';
 import { until } from '../setup/until.ts';
-import { type RawAnswer, type RawServer, startRawServer, stdioProgram } from './raw-server.ts';
+import { type RawAnswer, type RawServer, startRawServer } from './raw-server.ts';
 
 const opened: AsyncDisposable[] = [];
 afterEach(async () => {
@@ -124,23 +124,6 @@ describe('a server that', () => {
       code: 'HOLDFAST_UNKNOWN_OUTCOME',
       message: expect.stringContaining('the call may have run'),
     });
-  });
-
-  test('sends messages without end is left [mcp.hostile]', async () => {
-    const flood = stdioProgram(`
-      'tools/list': () => {
-        const pings = (JSON.stringify({ jsonrpc: '2.0', id: 'p', method: 'ping' }) + '\\n').repeat(1000);
-        setInterval(() => process.stdout.write(pings), 1);
-      },
-    `);
-    const toolset = new MCPToolset({
-      type: 'StdioConnectionParams',
-      serverParams: { command: process.execPath, args: ['-e', flood] },
-    });
-    const lines = await lineOf(() => toolset.getTools().catch(() => undefined));
-    // The list is asked for once more, on a new connection.
-    expect([...new Set(lines)]).toEqual([expect.stringMatching(/sends more than 1000 messages a second/)]);
-    await toolset.close();
   });
 
   test('asks under any key is answered under that [mcp.hostile]', async () => {

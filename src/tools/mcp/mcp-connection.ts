@@ -5,7 +5,6 @@ import type {
   Tool,
   Transport,
 } from '@modelcontextprotocol/client';
-import { getLogger } from '../../logger.ts';
 import { ownVersion } from '../../own-version.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { CheckedLists, KeptList } from './checked-list.ts';
@@ -28,7 +27,7 @@ import { isGone, McpRefused, serverFailed, taskFailed, unanswered } from './mcp-
 import { askedByError } from './mcp-questions.ts';
 import { removeSecrets, secretsOf, tellsSecret } from './mcp-secrets.ts';
 import { begunTask, type McpTask, TASKS_EXTENSION, taskOf, withTaskInMeta } from './mcp-task.ts';
-import { Flood, isSession, loadMcpClient, transportOf } from './mcp-transport.ts';
+import { isSession, loadMcpClient, transportOf } from './mcp-transport.ts';
 
 /** Milliseconds for which a list counts where the server tells of changes, and where it doesn't. */
 const LIST_LASTS = { told: 600_000, untold: 60_000 };
@@ -157,20 +156,11 @@ export class MCPConnection {
     }
     const { onmessage } = transport;
     const checked = await connection.#lists.checker();
-    const flood = new Flood();
     const removed = {
       fromAnswers: open.secrets,
       fromErrors: () => [...secretsOf(params, open.headers()), ...open.secrets()],
     };
     transport.onmessage = (message, extra) => {
-      if (flood.isOver) return;
-      if (flood.rises()) {
-        getLogger().warn(
-          `the MCP server ${shownServer(params)} sends ${flood.pace}: its connection is closed`,
-        );
-        void connection.close();
-        return;
-      }
       removeSecrets(message, removed);
       onmessage?.(checked(withTaskInMeta(message), connection.isLegacy), extra);
     };

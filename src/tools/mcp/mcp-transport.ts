@@ -73,27 +73,6 @@ export async function transportOf({
   return { transport, said: () => '' };
 }
 
-/** Messages that a server may send at once, and in each second after that. */
-const MOST_MESSAGES = { atOnce: 10_000, perSecond: 1_000 };
-
-/** The messages of one connection: a server that sends without end would take the worker's time, and its memory for answers. */
-export class Flood {
-  readonly pace = `more than ${MOST_MESSAGES.perSecond} messages a second`;
-  #left = MOST_MESSAGES.atOnce;
-  #since = performance.now();
-  isOver = false;
-
-  /** Counts a message. @returns whether it is one too many. */
-  rises(): boolean {
-    const now = performance.now();
-    const filled = this.#left + ((now - this.#since) / 1_000) * MOST_MESSAGES.perSecond;
-    this.#since = now;
-    this.#left = Math.min(filled, MOST_MESSAGES.atOnce) - 1;
-    this.isOver = this.#left < 0;
-    return this.isOver;
-  }
-}
-
 /** Milliseconds before a stream that has ended is opened again. */
 const REOPEN_AFTER = { least: 500, most: 60_000 };
 /** Streams of one connection that may end soon after each other before they are opened more slowly. */
