@@ -34,6 +34,7 @@ import { turnsBy } from './turns/list-turns.ts';
 import { type AnswerOptions, type Confirmed, cancelCall, interrupt, status } from './turns/steering.ts';
 import { type TurnHandle, turnHandle } from './turns/turn-handle.ts';
 import { sessionNamesOf, turnNamesOf } from './turns/turn-names.ts';
+import { waitingTurn } from './turns/waiting-turn.ts';
 
 /**
  * Sends messages, waits for their turns, follows and steers them, and manages sessions.
@@ -117,6 +118,23 @@ export class HoldfastClient implements HoldfastApi {
     const names = turnNamesOf(message, message.messageId, 'turn');
     const found = await withOutageTold(() => findTurn(this.#context, names));
     return found && turnHandle(this.#context, found);
+  }
+
+  /**
+   * The turn that a session runs now, whoever has sent its message; undefined if none runs. Sends nothing.
+   *
+   * @throws InvalidTurn; NoAnswer if no worker answers in time.
+   * @example
+   * const turn = await client.runningTurn(names);
+   * if (turn !== undefined) console.log((await turn.result()).text);
+   */
+  async runningTurn(names: SessionNames): Promise<TurnHandle | undefined> {
+    return await withOutageTold(async () => {
+      const invocationId = (await status(this.#context, names, {}))?.invocationId;
+      if (invocationId === undefined) return undefined;
+      const named = turnNamesOf(names, invocationId, 'runningTurn');
+      return turnHandle(this.#context, await waitingTurn(this.#context, named, invocationId));
+    });
   }
 
   /**

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { HoldfastProcess } from './holdfast-process.ts';
+import { HoldfastProcess, holdfast } from './holdfast-process.ts';
 import { atTerminal, hasTerminals } from './terminal-process.ts';
 import { UserProject } from './user-project.ts';
 
@@ -67,4 +67,30 @@ describe.skipIf(!hasTerminals)('while a turn waits for people, the chat of holdf
     expect(approved).toContain('approved');
     expect(approved).not.toContain('somebody else');
   });
+});
+
+test('the chat joins a turn that others have begun, at its start and by /session [dev.waits]', async () => {
+  const project = new UserProject();
+  const cwd = project.path;
+  const agents = project.write('agents.ts', AGENTS);
+  let dev: HoldfastProcess | undefined;
+  try {
+    for (const session of ['one', 'two'])
+      await holdfast(['run', agents, '--session', session, '--message', 'refund', '--no-wait'], { cwd });
+    dev = new HoldfastProcess(['dev', agents, '--session', 'one'], { cwd, typed: true });
+    for (const session of ['one', 'two']) {
+      if (session === 'two') dev.type('/session two');
+      await dev.prints(new RegExp(`session ${session} is answering a message: here is its turn`));
+      const read = { out: dev.stdout.length, err: dev.stderr.length };
+      dev.type('/approve');
+      await expect.poll(() => dev?.stdout.slice(read.out)).toContain('cashier  It is done.');
+      await expect.poll(() => dev?.stderr.slice(read.err)).toMatch(/2 model calls/);
+    }
+    dev.endOfInput();
+    expect((await dev.finished()).code).toBe(0);
+  } finally {
+    if (dev?.isOver === false) dev.kill('SIGTERM');
+    await dev?.finished();
+    await project.remove();
+  }
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Decided } from '../../client/approvals/approvals.ts';
 import { FollowerTooSlow, TemporalUnreachable } from '../../client/client-errors.ts';
-import type { HoldfastApi } from '../../client/holdfast-api.ts';
+import type { HoldfastClient } from '../../client/holdfast-client.ts';
 import type { StreamItem } from '../../client/stream/stream-item.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import type { MessagePolicy } from '../../contract/messages.ts';
@@ -14,7 +14,7 @@ import type { DevView } from './dev-view.ts';
 import { type LateTurn, LateTurns } from './late-turns.ts';
 
 export interface ChatOptions {
-  client: HoldfastApi;
+  client: HoldfastClient;
   view: DevView;
   names: SessionNames;
   /** Answers in place of the session's last agent. */
@@ -51,7 +51,7 @@ const MOST_CALLS = 200;
 
 /** One conversation: messages become turns, which are shown one after another. */
 export class Chat {
-  readonly client: HoldfastApi;
+  readonly client: HoldfastClient;
   readonly view: DevView;
   readonly agents: ChatOptions['agents'];
   readonly linkOf: ChatOptions['linkOf'];
@@ -189,8 +189,8 @@ export class Chat {
     return true;
   }
 
-  /** Shows the rest of the turns of the session that were left. */
-  goOn(): void {
+  /** Shows the rest of the turns of the session that were left; without any, the turn that runs there, whoever has sent its message. */
+  async goOn(): Promise<void> {
     const isHere = ({ names }: Sent) => names.sessionId === this.names.sessionId;
     const left = this.#left.filter(isHere);
     this.#left = this.#left.filter((sent) => !isHere(sent));
@@ -198,6 +198,12 @@ export class Chat {
       const isBegun = after !== undefined;
       void this.#show(false, async () => ({ turn, names, text: isBegun ? '' : text, after }));
     }
+    const { names } = this;
+    const turn = this.isBusy ? undefined : await this.#whenBack(() => this.client.runningTurn(names));
+    // A message that was sent meanwhile shows its own turn.
+    if (turn === undefined || this.isBusy) return;
+    this.view.note(`  session ${names.sessionId} is answering a message: here is its turn`);
+    void this.#show(false, async () => ({ turn, names, text: '' }));
   }
 
   async #show(

@@ -24,12 +24,12 @@ export interface Conversation {
   close(): void;
 }
 
-export function startConversation({
+export async function startConversation({
   screen,
   isTyped,
   folder,
   chat: given,
-}: ConversationOptions): Conversation {
+}: ConversationOptions): Promise<Conversation> {
   const { promise: ended, resolve: end } = Promise.withResolvers<number>();
   let input: ChatInput | undefined;
   let wasInterrupted = false;
@@ -52,6 +52,8 @@ export function startConversation({
     given.view.note('  interrupting; once more ends it');
     chat.interrupt().catch((error: unknown) => given.view.problem(describeError(error)));
   };
+  // Before the first line, whose turn comes after the one that runs.
+  await chat.goOn().catch((error: unknown) => given.view.problem(describeError(error)));
   if (isTyped) {
     input = terminalInput(
       screen,
@@ -69,6 +71,7 @@ export function startConversation({
   } else {
     input = pipedInput(pipedLines(chat, end, (line) => given.view.note(line)));
   }
+  input.busy(chat.isBusy);
   void chat.late.join(chat.names);
   return {
     ended,

@@ -93,7 +93,7 @@ export async function devCommand(file: string, options: DevOptions): Promise<num
       await ending.promise;
       return 0;
     }
-    const conversation = startConversation({
+    const conversation = await startConversation({
       screen,
       isTyped,
       folder: ownership.folder,

@@ -210,7 +210,7 @@ async function changeSession(chat: Chat, argument: string): Promise<true> {
   const session = await chat.client.sessions.get({ ...chat.names, numRecentEvents: 4 });
   if (session === undefined) return answered(chat, [`  session ${sessionId}: new`]);
   answered(chat, [`  session ${sessionId}: ${session.seq} events`, ...eventLines(session.events)]);
-  chat.goOn();
+  await chat.goOn();
   return true;
 }
 
