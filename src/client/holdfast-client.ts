@@ -125,8 +125,7 @@ export class HoldfastClient implements HoldfastApi {
    *
    * @throws InvalidTurn; NoAnswer if no worker answers in time.
    * @example
-   * const turn = await client.runningTurn(names);
-   * if (turn !== undefined) console.log((await turn.result()).text);
+   * const result = await (await client.runningTurn(names))?.result();
    */
   async runningTurn(names: SessionNames): Promise<TurnHandle | undefined> {
     return await withOutageTold(async () => {

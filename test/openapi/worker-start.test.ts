@@ -1,12 +1,13 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { checkAgents } from '../../src/cli/doctor/check-agents.ts';
 import { findTool, resolveTools } from '../../src/flows/resolve-tools.ts';
 import { BaseToolset } from '../../src/tools/base-toolset.ts';
 import { tool } from '../../src/tools/function-tool.ts';
+import type { StdioServerParameters } from '../../src/tools/mcp/connection-params.ts';
 import { MCPToolset } from '../../src/tools/mcp/mcp-toolset.ts';
 import { OpenAPIToolset } from '../../src/tools/openapi/openapi-toolset.ts';
 import type { OpenAPIToolsetOptions } from '../../src/tools/openapi/toolset-options.ts';
@@ -104,6 +105,29 @@ test('a document whose server is away is a warning, and so is a toolset that thr
     override async close() {}
   }
   expect(await warnings(new Thrown())).toEqual(['a toolset has no tools yet: oops']);
+});
+
+test('a program of an MCP server that can not be started is told as well [mcp.input]', async () => {
+  const start = (serverParams: StdioServerParameters, optional = false) =>
+    warnings(new MCPToolset({ type: 'StdioConnectionParams', serverParams }, [], undefined, { optional }));
+  const folder = dirname(process.execPath);
+  const env = { PATH: folder };
+  for (const there of [
+    { command: 'node', env },
+    { command: './node', cwd: folder },
+  ])
+    expect(await start(there)).toEqual([]);
+  const missing = 'MCPToolset: connectionParams.serverParams.command: there is no program';
+  for (const command of ['no-such-server', '/nowhere/mcp-server', './node', 'node server.js'])
+    await expect(start({ command, env })).rejects.toMatchObject({
+      code: 'HOLDFAST_DEFINITION',
+      message: expect.stringContaining(`${missing} ${JSON.stringify(command)}`),
+    });
+  await expect(start({ command: 'node', env: { PATH: '/nowhere' } })).rejects.toThrow('install it');
+  await expect(start({ command: './node', cwd: '/nowhere' })).rejects.toThrow(
+    'serverParams.cwd: there is no',
+  );
+  expect(await start({ command: 'no-such-server' }, true)).toEqual([expect.stringContaining(missing)]);
 });
 
 const own = tool({ name: 'add_pet', description: 'Adds a pet.', execute: () => 'own' });

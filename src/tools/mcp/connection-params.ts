@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { delimiter, resolve } from 'node:path';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
@@ -125,6 +127,20 @@ function checkProcess(owner: string, read: OptionReader, process: unknown): void
   checkTexts(read, 'serverParams.env', env);
   if (typeof cwd !== 'string') read.fail('serverParams.cwd', `expected a folder, got ${kindOf(cwd)}`);
   new OptionReader(owner, process as object, 'connectionParams.serverParams').count('maxBufferSize', 1);
+}
+
+/** @throws DefinitionError for a program that can't be started here, told before a turn needs it. */
+export function assertStartable(owner: string, params: MCPConnectionParams): void {
+  // Windows finds programs by rules of its own.
+  if (params.type !== 'StdioConnectionParams' || process.platform === 'win32') return;
+  const { command, cwd = '', env = {} } = params.serverParams;
+  const read = new OptionReader(owner, params, 'connectionParams');
+  if (!existsSync(resolve(cwd))) read.fail('serverParams.cwd', `there is no folder ${JSON.stringify(cwd)}`);
+  const { PATH = '' } = { ...process.env, ...env };
+  const folders = command.includes('/') ? [''] : PATH.split(delimiter);
+  if (folders.some((folder) => existsSync(resolve(cwd, folder, command)))) return;
+  const remedy = 'install it, or name it by its path; its arguments belong into args';
+  read.fail('serverParams.command', `there is no program ${JSON.stringify(command)} here: ${remedy}`);
 }
 
 /** ADK passes them on to its own transport: what has no effect here is told. */

@@ -14,7 +14,12 @@ import { BaseToolset, FAILURE_LASTS, passes, type ToolPredicate } from '../base-
 import { inSlices } from '../in-slices.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import { isToolName } from '../tool-name.ts';
-import { checkedConnectionParams, type MCPConnectionParams, shownServer } from './connection-params.ts';
+import {
+  assertStartable,
+  checkedConnectionParams,
+  type MCPConnectionParams,
+  shownServer,
+} from './connection-params.ts';
 import type { McpResource, McpResourceContents, McpToolDefinition } from './mcp-connection.ts';
 import { McpRefused, McpUnavailable } from './mcp-errors.ts';
 import { MCPSessionManager, type MCPSessionOptions } from './mcp-session-manager.ts';
@@ -85,6 +90,7 @@ const MOST_KEPT = 2 * MOST_SCHEMAS;
  */
 export class MCPToolset extends BaseToolset {
   readonly #options: MCPToolsetOptions;
+  readonly #params: MCPConnectionParams;
   readonly #sessions: MCPSessionManager;
   readonly #server: string;
   /** Tools of lists, by their digests; the newest last. */
@@ -108,6 +114,7 @@ export class MCPToolset extends BaseToolset {
     const params = checkedConnectionParams(owner, connectionParams);
     checkOptions(owner, options);
     this.#options = options;
+    this.#params = params;
     this.#server = shownServer(params);
     this.#sessions = new MCPSessionManager(params, options);
     this.#checkToolOptions(owner);
@@ -115,6 +122,11 @@ export class MCPToolset extends BaseToolset {
 
   override get name(): string {
     return this.#options.name ?? super.name;
+  }
+
+  override async knownTools(): Promise<BaseTool[]> {
+    assertStartable(this.constructor.name || 'MCPToolset', this.#params);
+    return [];
   }
 
   /** @throws McpUnavailable, McpRefused */
