@@ -140,6 +140,11 @@ export const DURABILITY: Rows = {
     'The command waits for its message where a session answers another one.',
     'deep',
   ],
+  'worker.memory': [
+    'holdfast',
+    'The heap of a worker holds no more after many turns than after few.',
+    'deep',
+  ],
   'crash.soak': [
     'holdfast',
     '200 kills of worker, server and store over 100 turns: nothing lost, nothing doubled.',

@@ -1,5 +1,8 @@
 import { flushCompileCache } from 'node:module';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import { LRUCache } from 'lru-cache';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createWorker } from '../../worker/index.ts';
@@ -31,7 +34,17 @@ const worker = await createWorker({
   taskQueue: options.taskQueue,
   connection: await NativeConnection.connect({ address: options.address }),
   searchAttributes: true,
+  // Sessions leave them during a soak, and what is kept for longer shows.
+  transcriptCacheBytes: 1024 * 1024,
+  maxCachedWorkflows: 10,
   ...(options.workflowBundlePath === undefined ? {} : { workflowBundlePath: options.workflowBundlePath }),
+});
+setFlagsFromString('--expose-gc');
+const collectGarbage: (options: object) => void = runInNewContext('gc');
+process.on('message', () => {
+  // Compiled code, which comes with the first turns, goes with it.
+  collectGarbage({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  process.send?.(process.memoryUsage().heapUsed);
 });
 const running = worker.run();
 console.log('polling');
@@ -41,7 +54,8 @@ await running;
 
 /** The store, which leaves word outside of the process of what it has promised. */
 function noting(actual: Store): Store {
-  const attempts = new Map<string, number>();
+  // Calls that go on are fewer: what is kept of all would look like a leak of the worker's.
+  const attempts = new LRUCache<string, number>({ max: 1_000 });
   const attemptOf = (callKey: string) => attempts.get(callKey) ?? 0;
   const noted: Pick<Store['turns'], 'beginCall' | 'recordOnce' | 'settleCall'> = {
     async beginCall(call) {

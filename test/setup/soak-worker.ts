@@ -55,6 +55,13 @@ export class SoakWorker {
     await this.#polling;
   }
 
+  /** Bytes of the heap that a garbage collection leaves. */
+  async heapUsed(): Promise<number> {
+    this.#process?.send('heap');
+    const [bytes] = this.#process === undefined ? [0] : await once(this.#process, 'message');
+    return Number(bytes);
+  }
+
   async close(): Promise<void> {
     await this.kill();
     process.off('exit', this.#endWithParent);
@@ -78,7 +85,7 @@ export class SoakWorker {
     const worker = spawn(
       process.execPath,
       ['--disable-warning=ExperimentalWarning', PROGRAM, JSON.stringify(options)],
-      { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', output] },
+      { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', output, 'ipc'] },
     );
     closeSync(output);
     this.#process = worker;

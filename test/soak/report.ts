@@ -23,6 +23,8 @@ export interface SoakReport {
   clientOutages: Record<string, number>;
   /** Time from sending to the answer, of all answers, milliseconds. */
   latency: { p50: number; p95: number; max: number };
+  /** Bytes that a worker's heap holds after garbage collections, in the order in which they were measured. */
+  heap: number[];
   violations: Violation[];
   /** Where the evidence of violations lies. */
   folder?: string;
@@ -54,6 +56,7 @@ export function tableOf(report: SoakReport): string {
     ['answer after p50 / p95 / max, ms', `${latency.p50} / ${latency.p95} / ${latency.max}`],
     ['starts of workers in vain', report.failedStarts],
     ['clients met', counts(report.clientOutages) || 'nothing'],
+    ['heap, MB', report.heap.map((bytes) => (bytes / 1e6).toFixed(1)).join(' ') || 'not measured'],
     ['violations', report.violations.length],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));

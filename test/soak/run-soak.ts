@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as startTimer } from 'node:timers';
 import { setTimeout } from 'node:timers/promises';
 import { Chaos } from './chaos.ts';
 import { checkEffects } from './check-effects.ts';
@@ -27,11 +28,13 @@ export interface SoakOptions {
   atOnce?: number;
   /** Milliseconds until the next kill, once all is up again. Defaults to 300 to 3,000. */
   every?: readonly [least: number, most: number];
+  /** The worker's heap is measured after each so many answers, without kills. Defaults to never. */
+  heapEvery?: number;
   /** Told how it goes. */
   onProgress?: (line: string) => void;
 }
 
-/** How long all turns may take to end once nothing is killed any more, milliseconds. */
+/** How long an answer may take once nothing is killed any more, milliseconds. */
 const LONGEST_END = 180_000;
 
 /** The log of requests holds their bodies. */
@@ -50,7 +53,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
   });
   let quiet = false;
   try {
-    const { played, driver, outages, late } = await play(options, stage, found, onProgress);
+    const { played, driver, outages, late, heap } = await play(options, stage, found, onProgress);
     quiet = !late;
     onProgress(
       `${late ? 'given up' : 'all is answered'} after ${Math.round((Date.now() - began) / 1_000)} s; looking at ${played.length} sessions`,
@@ -88,6 +91,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
       wrongTranscripts: new Set(transcripts.map(({ sessionId }) => sessionId)).size,
       clientOutages: Object.fromEntries(driver.outages),
       latency: latencyOf(played),
+      heap,
       violations,
       ...(violations.length > 0 ? { folder } : {}),
     };
@@ -97,7 +101,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
 }
 
 async function play(
-  { seed, kills, turns, atOnce = 4, every = [300, 3_000] }: SoakOptions,
+  { seed, kills, turns, atOnce = 4, every = [300, 3_000], heapEvery = Number.POSITIVE_INFINITY }: SoakOptions,
   stage: Stage,
   found: Findings,
   onProgress: (line: string) => void,
@@ -105,6 +109,8 @@ async function play(
   const { victims, outages, clients, temporal, model, gemini } = stage;
   const ending = new AbortController();
   let answers = 0;
+  const heap: Promise<number>[] = [];
+  let patience: NodeJS.Timeout | undefined;
   const driver = new Driver({
     clients,
     temporal,
@@ -112,6 +118,11 @@ async function play(
     signal: ending.signal,
     onAnswer: () => {
       answers += 1;
+      patience?.refresh();
+      if (answers % heapEvery === 0) heap.push(stage.heapUsed());
+      if (gemini.requests.length < LONGEST_REQUEST_LOG) return;
+      for (const { message } of gemini.refusals) refused(found, message);
+      gemini.reset();
     },
   });
   const chaos = new Chaos({
@@ -121,9 +132,6 @@ async function play(
     every,
     onKill(kind) {
       if (chaos.kills % 10 === 0) onProgress(`${chaos.kills} kills (${kind}), ${answers} answers`);
-      if (gemini.requests.length < LONGEST_REQUEST_LOG) return;
-      for (const { message } of gemini.refusals) refused(found, message);
-      gemini.reset();
     },
   });
   let planned = 0;
@@ -150,15 +158,10 @@ async function play(
     killing = false;
   }
   onProgress(`${chaos.kills} kills are done, ${answers} answers of ${planned}`);
-  const patience = new AbortController();
-  const giveUp = setTimeout(LONGEST_END, undefined, { signal: patience.signal }).then(
-    () => ending.abort(new Error(`no answer ${LONGEST_END / 1_000} s after the last kill`)),
-    () => undefined,
-  );
+  patience = startTimer(() => ending.abort(new Error(`no answer for ${LONGEST_END / 1_000} s`)), LONGEST_END);
   await playing;
-  patience.abort();
-  await giveUp;
-  return { played, driver, outages, late: ending.signal.aborted };
+  clearTimeout(patience);
+  return { played, driver, outages, late: ending.signal.aborted, heap: await Promise.all(heap) };
 }
 
 function refused(found: Findings, message: string): void {

@@ -14,12 +14,13 @@ const { values } = parseArgs({
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     workers: { type: 'string', default: '2' },
     'at-once': { type: 'string', default: '4' },
+    'heap-every': { type: 'string', default: '0' },
     out: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
 });
 
-function count(name: 'kills' | 'turns' | 'seed' | 'workers' | 'at-once'): number {
+function count(name: 'kills' | 'turns' | 'seed' | 'workers' | 'at-once' | 'heap-every'): number {
   const number = Number(values[name]);
   if (Number.isSafeInteger(number) && number >= 0) return number;
   throw new TypeError(`--${name}: expected a whole number, got ${JSON.stringify(values[name])}`);
@@ -40,6 +41,7 @@ const report = await runSoak({
   turns: count('turns'),
   workers: count('workers'),
   atOnce: count('at-once'),
+  heapEvery: count('heap-every') || undefined,
   onProgress: (line) => process.stderr.write(`${line}\n`),
 });
 console.log(values.json ? JSON.stringify(report, undefined, 1) : tableOf(report));

@@ -12,6 +12,12 @@ const seed = Number(process.env.HOLDFAST_SOAK_SEED ?? 1);
 const KILLS = 12;
 const TURNS = 10;
 
+/** Turns of the soak that measures memory: 5,000 take about an hour. */
+const HEAP_TURNS = Number(process.env.HOLDFAST_SOAK_TURNS ?? 150);
+const MEASURED = 15;
+/** Bytes, from the first to the last third of its turns: its beginning, and up to 16 MiB of what turns began with, which the store keeps. */
+const MOST_GROWTH = 4_000_000 + HEAP_TURNS * 2_000;
+
 test.concurrent.each(['pglite', 'postgres'] as const)(
   `${KILLS} kills on %s: nothing lost, nothing doubled, every message answered [crash.soak]`,
   { timeout: 600_000 },
@@ -35,3 +41,20 @@ test.concurrent.each(['pglite', 'postgres'] as const)(
     rmSync(folder, { recursive: true, force: true });
   },
 );
+
+test.concurrent('the heap of a worker holds no more after many turns than after few [worker.memory]', {
+  timeout: 300_000 + HEAP_TURNS * 3_000,
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-soak-'));
+  const heapEvery = Math.ceil(HEAP_TURNS / MEASURED);
+  const report = await runSoak({
+    ...{ seed, folder, store: 'postgres', workers: 1 },
+    ...{ kills: 0, turns: HEAP_TURNS, heapEvery },
+  });
+  expect(report.violations, tableOf(report)).toEqual([]);
+  const third = Math.floor(report.heap.length / 3);
+  // The least of each third: what is under way comes on top.
+  const growth = Math.min(...report.heap.slice(-third)) - Math.min(...report.heap.slice(0, third));
+  expect(growth, tableOf(report)).toBeLessThan(MOST_GROWTH);
+  rmSync(folder, { recursive: true, force: true });
+});

@@ -46,6 +46,8 @@ export interface Stage {
   temporal: Client;
   clients: readonly [HoldfastClient, HoldfastClient];
   failedStarts(): number;
+  /** Bytes that the first worker's heap holds after a garbage collection. */
+  heapUsed(): Promise<number>;
   /** Ends the workers and opens the store to look at. */
   openStore(): Promise<OpenedStore>;
   /**
@@ -123,6 +125,7 @@ export async function openStage(options: StageOptions): Promise<Stage> {
       temporal,
       clients,
       failedStarts: () => workers.reduce((sum, { failedStarts }) => sum + failedStarts, 0),
+      heapUsed: async () => (await workers[0]?.heapUsed()) ?? 0,
       async openStore() {
         for (const worker of workers) await worker.close();
         const store = await openStore(place);
