@@ -18,6 +18,7 @@ const pick = tool({
   parameters: z.object({ fruit: z.string() }),
   execute: ({ fruit }, ctx) => {
     console.log('picking ' + fruit);
+    if (fruit === 'durian' && ctx?.attempt === 1) throw new Error('it smells');
     ctx?.state.set('picked', fruit);
     return { fruit };
   },
@@ -141,6 +142,11 @@ describe('the chat of holdfast dev', () => {
     await expect.poll(() => readFileSync(effects, 'utf8')).toBe('asleep asleep ');
     await answerTo('/cancel 1.0', /Here is a dream\.\n/);
     expect(dev.stderr).toMatch(/✗ sleep 1\.0 failed/);
+  });
+
+  test('a call that fails and is tried again says why [cli.dev]', async () => {
+    await answerTo('durian', /Here is a durian\.\n/);
+    expect(dev.stderr).toMatch(/│ +pick 1\.0 failed: Error in tool 'pick': it smells\n.*started, attempt 2/s);
   });
 
   test('an embedded server that dies is brought back, and the turn and the chat go on [cli.dev]', async () => {

@@ -34,6 +34,18 @@ test('a full disk ends nothing that runs: it is said once, and lines are kept ag
   expect(readFileSync(join(folder, 'worker.log'), 'utf8')).toMatch(/ kept [\s\S]* kept again /);
 });
 
+test('the person is told of a failed attempt, in one short line, and of no other warning [cli.run]', () => {
+  const { told, logger } = loggerIn(mkdtempSync(join(tmpdir(), 'holdfast-log-')));
+  const call = { tool: 'pay', callKey: 'e-1.2.0', failures: 1 };
+  logger.warn(`no\nmoney${'x'.repeat(9_000)}`, call);
+  logger.warn('model step failed: 503', { failures: 1 });
+  logger.warn('else');
+  expect(told).toEqual([
+    expect.stringMatching(/^ {2}pay 2\.0 failed: no\\u000amoneyx{200,300}… 9008 characters$/),
+    '  model step failed: 503',
+  ]);
+});
+
 test('a log that can not be written ends nothing that runs [worker.fullDisk]', () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-log-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

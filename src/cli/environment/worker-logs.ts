@@ -9,23 +9,29 @@ import {
   Runtime,
 } from '@temporalio/worker';
 import type { HoldfastLogger } from '../../../activities/logging.ts';
+import { shortCallKey } from '../../protocol/identity.ts';
+import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
 
 /**
- * The SDK's own warnings are for the operator's file; what matters to the person at the terminal is told there. A file that can't be
- * written, because the disk is full for one, must not end what runs: the person is told, once until it can be written again.
+ * Warnings are for the operator's file; what matters to the person at the terminal is told there, as why a step or call has failed that may
+ * be tried again. A file that can't be written, because the disk is full for one, must not end what runs: the person is told, once until
+ * it can be written again.
  */
-export function folderLogger(folder: string, onProblem: (line: string) => void): DefaultLogger {
+export function folderLogger(folder: string, tell: (line: string) => void): DefaultLogger {
   const path = join(folder, 'worker.log');
   let isTold = false;
   return new DefaultLogger('WARN', ({ level, timestampNanos, message, meta }) => {
+    const { failures, tool, callKey } = meta ?? {};
+    const call = typeof callKey === 'string' ? `${tool} ${shortCallKey(callKey)} failed: ` : '';
+    if (failures !== undefined) tell(`  ${call}${visibleExcerpt(message, 300)}`);
     const time = new Date(Number(timestampNanos / 1_000_000n)).toISOString();
     try {
       appendFileSync(path, `${time} ${level} ${message} ${attributesOf(meta)}\n`);
       isTold = false;
     } catch (error) {
       if (!isTold)
-        onProblem(
+        tell(
           `warnings of the worker can't be kept in ${path}: ${thrownMessage(error)}; free space, or see to its rights`,
         );
       isTold = true;
