@@ -1,6 +1,6 @@
 import type { GatewayCommandOptions } from '../gateway/gateway-command.ts';
 import type { AddCommand } from './command.ts';
-import { milliseconds, oneOf, portNumber, setting, word } from './setting.ts';
+import { logLevelSetting, logSetting, portNumber, setting, waitSetting, word } from './setting.ts';
 
 export const gateway: AddCommand = (holdfast, exit) => {
   holdfast
@@ -38,32 +38,9 @@ export const gateway: AddCommand = (holdfast, exit) => {
         shown: 'holdfast',
       }),
     )
-    .addOption(
-      setting(
-        '--wait <duration>',
-        'how long to wait for a server and a store that are not up yet',
-        'HOLDFAST_WAIT',
-        milliseconds,
-        { value: 60_000, shown: '60s' },
-      ),
-    )
-    .addOption(
-      setting(
-        '--log <format>',
-        'json or text (default: text at a terminal, else json)',
-        'HOLDFAST_LOG',
-        oneOf(['json', 'text'] as const),
-      ),
-    )
-    .addOption(
-      setting(
-        '--log-level <level>',
-        'debug, info, warn or error',
-        'HOLDFAST_LOG_LEVEL',
-        oneOf(['debug', 'info', 'warn', 'error'] as const),
-        { value: 'info' as const, shown: 'info' },
-      ),
-    )
+    .addOption(waitSetting())
+    .addOption(logSetting())
+    .addOption(logLevelSetting())
     .option(
       '--json',
       'JSON on standard output, `{ url, token }` where the token was made here, and --log json',

@@ -23,6 +23,27 @@ export function switchSetting(flags: string, description: string, variable: stri
     .argParser((text: string) => /^(true|1|yes)$/i.test(text));
 }
 
+export function waitSetting(): Option {
+  const what = 'how long to wait for a server and a store that are not up yet';
+  return setting('--wait <duration>', what, 'HOLDFAST_WAIT', milliseconds, { value: 60_000, shown: '60s' });
+}
+
+export function logSetting(): Option {
+  const formats = oneOf(['json', 'text']);
+  return setting(
+    '--log <format>',
+    'json or text (default: text at a terminal, else json)',
+    'HOLDFAST_LOG',
+    formats,
+  );
+}
+
+export function logLevelSetting(): Option {
+  const levels = oneOf(['debug', 'info', 'warn', 'error']);
+  const preset = { value: 'info', shown: 'info' };
+  return setting('--log-level <level>', 'debug, info, warn or error', 'HOLDFAST_LOG_LEVEL', levels, preset);
+}
+
 /** @throws InvalidArgumentError */
 export function milliseconds(text: string): number {
   if (/^0+\s*[a-z]*$/i.test(text)) return 1;

@@ -1,6 +1,15 @@
 import type { WorkerCommandOptions } from '../worker/worker-command.ts';
 import { type AddCommand, FOLDER_OPTION } from './command.ts';
-import { milliseconds, oneOf, portNumber, setting, switchSetting, word } from './setting.ts';
+import {
+  logLevelSetting,
+  logSetting,
+  milliseconds,
+  portNumber,
+  setting,
+  switchSetting,
+  waitSetting,
+  word,
+} from './setting.ts';
 
 export const worker: AddCommand = (holdfast, exit) => {
   holdfast
@@ -24,15 +33,7 @@ export const worker: AddCommand = (holdfast, exit) => {
         { value: 10_000, shown: '10s' },
       ),
     )
-    .addOption(
-      setting(
-        '--wait <duration>',
-        'how long to wait for a server and a store that are not up yet',
-        'HOLDFAST_WAIT',
-        milliseconds,
-        { value: 60_000, shown: '60s' },
-      ),
-    )
+    .addOption(waitSetting())
     .addOption(
       setting(
         '--health <port>',
@@ -49,23 +50,8 @@ export const worker: AddCommand = (holdfast, exit) => {
         portNumber,
       ),
     )
-    .addOption(
-      setting(
-        '--log <format>',
-        'json or text (default: text at a terminal, else json)',
-        'HOLDFAST_LOG',
-        oneOf(['json', 'text'] as const),
-      ),
-    )
-    .addOption(
-      setting(
-        '--log-level <level>',
-        'debug, info, warn or error',
-        'HOLDFAST_LOG_LEVEL',
-        oneOf(['debug', 'info', 'warn', 'error'] as const),
-        { value: 'info' as const, shown: 'info' },
-      ),
-    )
+    .addOption(logSetting())
+    .addOption(logLevelSetting())
     .addOption(
       setting(
         '--transcript-url <template>',

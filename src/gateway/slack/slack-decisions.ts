@@ -34,7 +34,7 @@ import { slackText } from '../../slack/slack-text.ts';
 import { type Background, isLeft, isPassing } from '../background.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 import type { RouteSetting } from '../route-setting.ts';
-import type { Listener, SlackResponder } from './slack-responder.ts';
+import type { Listener, SlackParts, SlackResponder } from './slack-responder.ts';
 
 /** Milliseconds that the notifier has to write down where it has posted a message. */
 const NOTE_TIME = 60_000;
@@ -65,17 +65,12 @@ export class SlackDecisions {
   readonly #background: Background;
   readonly #responder: SlackResponder;
 
-  constructor(parts: {
-    app: SlackApp;
-    setting: RouteSetting;
-    records: GatewayRecords;
-    responder: SlackResponder;
-  }) {
-    this.#app = parts.app;
-    this.#setting = parts.setting;
-    this.#records = parts.records;
-    this.#background = parts.setting.background;
-    this.#responder = parts.responder;
+  constructor({ app, setting, records, responder }: SlackParts) {
+    this.#app = app;
+    this.#setting = setting;
+    this.#records = records;
+    this.#background = setting.background;
+    this.#responder = responder;
   }
 
   async clicked(act: SlackAct, actionId: string, triggerId: string): Promise<void> {

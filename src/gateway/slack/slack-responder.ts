@@ -4,6 +4,8 @@ import { SlackFailed } from '../../slack/slack-api.ts';
 import type { SlackApp } from '../../slack/slack-app.ts';
 import { slackText } from '../../slack/slack-text.ts';
 import type { GatewayLogger } from '../gateway-logger.ts';
+import type { GatewayRecords } from '../gateway-records.ts';
+import type { RouteSetting } from '../route-setting.ts';
 
 /** A person who has acted in Slack, and is to be told the result. */
 export interface Listener {
@@ -11,6 +13,14 @@ export interface Listener {
   channel: string;
   /** Where an answer is taken; as Slack has sent it, and looked at before it is used. */
   responseUrl?: string | undefined;
+}
+
+/** Shared by what answers Slack. */
+export interface SlackParts {
+  app: SlackApp;
+  setting: RouteSetting;
+  records: GatewayRecords;
+  responder: SlackResponder;
 }
 
 const LONGEST = 2_900;

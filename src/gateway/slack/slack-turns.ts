@@ -13,7 +13,7 @@ import type { GatewayRecords } from '../gateway-records.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { CHANNEL } from './slack-deduplication.ts';
 import { type CommandPayload, type EventPayload, threadMessageOf } from './slack-payloads.ts';
-import type { SlackResponder } from './slack-responder.ts';
+import type { SlackParts, SlackResponder } from './slack-responder.ts';
 
 const LONGEST_SHOWN = 2_900;
 const LONGEST_NOTICE = 200;
@@ -35,17 +35,12 @@ export class SlackTurns {
   readonly #background: Background;
   readonly #responder: SlackResponder;
 
-  constructor(parts: {
-    app: SlackApp;
-    setting: RouteSetting;
-    records: GatewayRecords;
-    responder: SlackResponder;
-  }) {
-    this.#app = parts.app;
-    this.#setting = parts.setting;
-    this.#records = parts.records;
-    this.#background = parts.setting.background;
-    this.#responder = parts.responder;
+  constructor({ app, setting, records, responder }: SlackParts) {
+    this.#app = app;
+    this.#setting = setting;
+    this.#records = records;
+    this.#background = setting.background;
+    this.#responder = responder;
   }
 
   /** A slash command: a thread of its own, and the first turn in it. */
