@@ -20,7 +20,7 @@ const STEM = 5;
 const MOST_TERMS = 32;
 
 /** Work of a {@link Breath}. */
-const ONE_CHARACTER = 50;
+const ONE_CHARACTER = 15;
 
 export interface MemoryTerms {
   /** Different ones. */

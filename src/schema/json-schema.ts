@@ -11,7 +11,7 @@ import { ajvProblems } from './ajv-problems.ts';
 import { type JsonSchemaObject, refused, SchemaError, type Validation } from './compiled-schema.ts';
 import { inlineReferences } from './inline-references.ts';
 import { JsonValueError, toJsonValue } from './json-value.ts';
-import { linearPattern } from './linear-pattern.ts';
+import { type LinearPattern, linearPattern } from './linear-pattern.ts';
 import { assertBounded, checkable, WORK_KEYWORD, type Work, workFor } from './outside-schema.ts';
 import { isProviderSchema, providerToJsonSchema } from './provider-schema.ts';
 
@@ -87,11 +87,6 @@ const OPTIONS: Options = {
   addUsedSchema: false,
   // Each object has a constructor, which no caller has sent.
   ownProperties: true,
-  code: {
-    regExp: Object.assign((source: string) => linearPattern(source) ?? nativePattern(source), {
-      code: 'linearPattern',
-    }),
-  },
 };
 
 /** For developers' own patterns: a schema from outside has none left that the other engine can't do. */
@@ -134,9 +129,9 @@ function compileJsonSchema(schema: object, dialect: string): JsonSchemaValidator
  */
 function compileOutsideSchema(schema: object, dialect: string): BoundedValidator {
   // What asserts it compiles its patterns, too.
-  const bounded = checkable(schema);
+  const { bounded, patterns } = checkable(schema);
   assertSchema(dialect, schema);
-  const budget = { left: 0 };
+  const budget = { left: 0, compiled: patterns };
   const check = compiledBy(dialect, bounded, budget);
   return (value) => {
     budget.left = MOST_WORK;
@@ -152,6 +147,7 @@ function compileOutsideSchema(schema: object, dialect: string): BoundedValidator
 
 interface Budget {
   left: number;
+  compiled?: ReadonlyMap<string, LinearPattern | undefined>;
 }
 
 function compiledBy(dialect: string, schema: object, budget: Budget): JsonSchemaValidator {
@@ -175,7 +171,10 @@ function dialectNamed(dialect: string) {
 
 function engine(dialect: string, options: Options, budget: Budget): Ajv {
   const { Engine } = dialectNamed(dialect);
-  const ajv = addFormats.default(new Engine(options));
+  const regExp = (source: string) =>
+    budget.compiled?.get(source) ?? linearPattern(source) ?? nativePattern(source);
+  const code = { regExp: Object.assign(regExp, { code: 'linearPattern' }) };
+  const ajv = addFormats.default(new Engine({ ...options, code }));
   // Its time grows with the square of the text.
   const isUrl = fullFormats.url as RegExp;
   ajv.addFormat('url', (text: string) => text.length <= LONGEST_URL && isUrl.test(text));

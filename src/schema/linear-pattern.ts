@@ -15,33 +15,40 @@ const LONGEST = 1_000;
 /** Characters, classes and quantifiers of a pattern with its repetitions written out, at most. */
 const LARGEST = 2_000;
 
-/** Ranges of a pattern without case, at most: the engine looks at each of their characters. */
-const MOST_FOLDED = 40;
+/** The engine looks at each character of a range for its case, up to the last that has one, and takes about 40 ns. */
+const FOLDED = { most: 1_000_000, last: 0x1e943 };
 
-/** Engines take as long to read a class of Unicode as this many characters. */
-const UNICODE_CLASS = 20;
+/** What two engines take to read a part, beside its steps: 6 µs for each 1, at most. */
+const READ = { character: 0.2, space: 3, property: 60 };
+
+/** Bytes of the states that the engine keeps: to make one takes 100 ns for each step, and to search on without takes 30 ns. */
+const MOST_KEPT = 64 * 1024;
 
 /**
  * A pattern as JSON Schema and JavaScript write it, in an engine without backtracking. A character is a code point.
  *
  * @returns undefined for features that such an engine doesn't have (look-around, references back to a group), for a pattern of more
- * than 1,000 characters or 2,000 repetitions written out, for one without case of more than 40 ranges, and for a text that is no pattern.
+ * than 1,000 characters or 2,000 (or `mostSteps`) repetitions written out, for long ranges without case, and for a text that is no pattern.
  * @example linearPattern('^[A-Z]{2}-\\d+$')?.test('FH-12511'); // true
  */
 export function linearPattern(
   source: string,
-  options: { ignoreCase?: boolean; mostSteps?: number } = {},
+  { ignoreCase = false, mostSteps = Number.POSITIVE_INFINITY } = {},
 ): LinearPattern | undefined {
-  const { ignoreCase = false, mostSteps = Number.POSITIVE_INFINITY } = options;
-  const { text, size, ranges } = translatedPattern(source);
-  if (text === undefined || size > mostSteps || (ignoreCase && ranges > MOST_FOLDED)) return undefined;
+  const { text } = translatedPattern(source);
+  if (text === undefined || (ignoreCase && charactersOfRanges(text) > FOLDED.most)) return undefined;
   try {
     const program = RE2JS.compile(text, ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);
-    return {
-      test: (text) => program.test(text),
-      size: program.programSize(),
-      toString: () => source,
+    const size = program.programSize();
+    if (size > mostSteps) return undefined;
+    const engine = program.re2();
+    const test = (text: string) => {
+      // One that never needs more than one state at a time keeps none.
+      if (engine.lazyDFA === null && engine.onepass === null)
+        engine.dfa.stateBudget = engine.dfa.memBudget = MOST_KEPT;
+      return program.test(text);
     };
+    return { test, size, toString: () => source };
   } catch {
     // The engine knows fewer names of Unicode properties, and repeats 1,000 times at most.
     return undefined;
@@ -49,18 +56,26 @@ export function linearPattern(
 }
 
 /** A pattern before it is compiled, which takes time that grows with its `size`. Without a `text` no engine gets it. */
-export function translatedPattern(source: string): { size: number; text?: string; ranges: number } {
-  const ofClasses = UNICODE_CLASS * (source.split(/\\p/i).length - 1);
-  const refused = { size: ofClasses, ranges: 0 };
-  if (source.length > LONGEST || ofClasses > LARGEST) return refused;
+export function translatedPattern(source: string): { size: number; text?: string } {
+  const times = (part: RegExp) => source.split(part).length - 1;
+  const read = READ.character * source.length + READ.space * times(/\\s/i) + READ.property * times(/\\p/i);
+  const refused = { size: Math.ceil(read) };
+  if (source.length > LONGEST || read > LARGEST) return refused;
   // With the flag, as JSON Schema has it, or without: patterns of other engines escape what the flag doesn't let them.
   const flags = ['u', ''].find((each) => isPattern(source, each));
   if (flags === undefined) return refused;
   const translation = new Translation(source, flags === 'u');
   const text = translation.text();
-  return text === undefined
-    ? refused
-    : { size: ofClasses + translation.size, text, ranges: translation.ranges };
+  return text === undefined ? refused : { size: refused.size + translation.size, text };
+}
+
+function charactersOfRanges(translated: string): number {
+  const code = (sign = '') =>
+    sign[0] === '\\' ? Number.parseInt(sign.slice(3), 16) : (sign.codePointAt(0) ?? 0);
+  let characters = 0;
+  for (const [, first, last] of translated.matchAll(RANGE))
+    characters += Math.max(Math.min(code(last), FOLDED.last) - code(first), 0);
+  return characters;
 }
 
 function isPattern(source: string, flags: string): boolean {
@@ -73,9 +88,10 @@ function isPattern(source: string, flags: string): boolean {
 }
 
 const SPACE = String.raw`\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`;
-const NO_SPACE = String.raw`\x{0}-\x{8}\x{e}-\x{1f}!-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`;
+const NO_SPACE = String.raw`\x{0}-\x{8}\x{e}-\x{1f}\x{21}-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`;
 const NO_LINE_END = String.raw`[^\n\r\x{2028}\x{2029}]`;
 
+const RANGE = /(\\x\{\w+\}|(?<!\\)[\p{L}\p{N}-])-(\\x\{\w+\}|[\p{L}\p{N}-])/gu;
 const COUNTED = /\{(\d{1,6})(?:,(\d{0,6}))?\}\??/y;
 const ESCAPED =
   /\\(?:([dDwWbBsS])|([fnrtv0])(?!\d)|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}|([pP]\{[\w=]{1,60}\})|([^\w\s]|_))/uy;
@@ -90,8 +106,6 @@ class Translation {
   readonly #groups = [0];
   /** Size of the part that a quantifier would repeat. */
   #last = 0;
-  /** As `a-z`. */
-  ranges = 0;
 
   constructor(source: string, isUnicode: boolean) {
     this.#source = source;
@@ -190,10 +204,7 @@ class Translation {
       const isDash = sign === '-';
       const next = sign === '\\' ? this.#escaped(true) : isDash ? '-' : this.#plain();
       if (next === undefined) return undefined;
-      if (isDash) {
-        this.#at += 1;
-        this.ranges += 1;
-      }
+      if (isDash) this.#at += 1;
       text += next;
     }
     this.#at += 1;
@@ -211,8 +222,8 @@ class Translation {
     const code = byte ?? unit ?? point ?? (control === undefined ? undefined : CONTROLS[control]);
     if (code !== undefined) return this.#codePoint(code);
     if (shorthand === 's' || shorthand === 'S') {
-      const class_ = shorthand === 's' ? SPACE : NO_SPACE;
-      return isInClass ? class_ : `[${class_}]`;
+      if (!isInClass) return shorthand === 's' ? `[${SPACE}]` : `[^${SPACE}]`;
+      return shorthand === 's' ? SPACE : NO_SPACE;
     }
     if (isInClass && shorthand === 'b') return String.raw`\x{8}`;
     return isInClass && shorthand === 'B' ? undefined : `\\${shorthand}`;

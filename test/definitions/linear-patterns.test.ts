@@ -62,6 +62,9 @@ describe('a pattern in the engine without backtracking', () => {
     String.raw`^[\p{L}\p{M}' .-]{1,100}$`,
     String.raw`^https://[\w.-]+(?:/[^\s]*)?$`,
     '^.{1,1000}$',
+    String.raw`^[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}$`,
+    String.raw`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$`,
+    String.raw`^\p{Lu}\p{L}+(?:[ -]\p{L}+)*, [\p{L}\p{N}]+$`,
   ])('can be %s [schema.linear]', (source) => {
     expect(linearPattern(source)?.toString()).toBe(source);
   });
@@ -75,6 +78,40 @@ describe('a pattern in the engine without backtracking', () => {
     ['no pattern', '(a'],
   ])('has no %s [schema.linear]', (_, source) => {
     expect(linearPattern(source)).toBeUndefined();
+  });
+
+  test.each([
+    ['another script', '^[А-Яа-яЁё]+$', 'ПРИВЕТ'],
+    ['a class of all but spaces', String.raw`^[\S ]{1,80}$`, 'É f'],
+    ['many that are no spaces', String.raw`\S`.repeat(450), 'x'.repeat(450)],
+    ['many short ranges', '[k-ſ]'.repeat(150), 'K'.repeat(150)],
+  ])('of %s is read in little time without case [schema.linear]', (_, source, given) => {
+    const took = processorTime();
+    expect(linearPattern(source, { ignoreCase: true, mostSteps: 500 })?.test(given)).toBe(true);
+    expect(took()).toBeLessThan(300);
+  });
+
+  test.each([
+    [String.raw`[\S]`, 200],
+    [String.raw`[a-b--\u{1e943}]`, 50],
+    [String.raw`[\w--\uffff]`, 50],
+  ])('is refused for long ranges without case: %s, %i times [schema.linear]', (part, times) => {
+    expect(linearPattern(part.repeat(times))).toBeDefined();
+    expect(linearPattern(part.repeat(times), { ignoreCase: true })).toBeUndefined();
+  });
+
+  test('reads a text that always needs new states in time that grows with its steps [schema.linear]', () => {
+    let seed = 1;
+    const next = () => {
+      seed = (seed * 48_271) % 2_147_483_647;
+      return seed % 2 === 0 ? 'a' : 'b';
+    };
+    const slow = linearPattern('^.*a.{0,240}[0-9]$');
+    const took = processorTime();
+    for (let line = 0; line < 10; line += 1)
+      expect(slow?.test(Array.from({ length: 4_000 }, next).join(''))).toBe(false);
+    // 300 to 600 ms; with all states kept, 2,000.
+    expect(took()).toBeLessThan(1_200);
   });
 
   test.each([

@@ -80,6 +80,16 @@ describe('a schema from outside', () => {
       { allOf: Array.from({ length: 63 }, (_, n) => ({ pattern: String.raw`\p{L}`.repeat(140) + n })) },
     ],
     [
+      'classes in one class',
+      {
+        allOf: Array.from({ length: 5 }, (_, n) => ({ pattern: `[${String.raw`\P{L}`.repeat(95)}${n}]` })),
+      },
+    ],
+    [
+      'spaces in one class',
+      { allOf: Array.from({ length: 20 }, (_, n) => ({ pattern: `[${String.raw`\S`.repeat(470)}${n}]` })) },
+    ],
+    [
       'patterns that are only told',
       { contentSchema: { allOf: Array.from({ length: 1_000 }, (_, n) => ({ pattern: everything + n })) } },
     ],
@@ -115,6 +125,7 @@ describe('a schema from outside', () => {
   test.each([
     ['references that double', { $ref: '#/$defs/d0', $defs: doubled }, 'x'],
     ['a recursive union', { anyOf: [branch('x'), branch('y')] }, nested(90, (a) => ({ a }))],
+    ['a pattern of many steps', { pattern: '^.*a.{0,240}[0-9]$' }, 'ab'.repeat(10_000)],
     ['a reference to itself', { allOf: [{ $ref: '#' }] }, 1],
     [
       'a long list of a long enum',

@@ -21,8 +21,10 @@ const MOST_ANSWER = 12_000;
 const MOST_ANSWER_BYTES = 4 * MOST_ANSWER;
 /** Bytes of a document that is parsed as a whole. */
 const MOST_PARSED = 16 * 1024 * 1024;
-/** Characters of one search, each times the steps of its pattern. */
-const MOST_WORK = 500_000_000;
+/** Characters of one search, each times the steps of its pattern: 10 s of a processor at most. */
+const MOST_WORK = 150_000_000;
+/** Work for a character that is only passed. */
+const PASSED = 0.3;
 /** Mebibytes. */
 const MOST_HEAP = 1_024;
 const CSV_SAMPLE = 64 * 1024;
@@ -106,7 +108,7 @@ export class SpooledArtifact implements SpooledQueries {
     let last = 0;
     for await (const some of linesOf(this.#read())) {
       for (const line of some) {
-        if (!(await breath.take(1 + line.text.length)))
+        if (!(await breath.take(PASSED * (1 + line.text.length))))
           throw refused('there are too many lines before these; use slice');
         if (line.number > to) return answer(text, true);
         if (line.number < from) continue;
@@ -151,7 +153,7 @@ export class SpooledArtifact implements SpooledQueries {
     let at = from;
     for await (const some of linesOf(this.#read())) {
       for (const line of some) {
-        const steps = line.number < from ? 1 : compiled.size;
+        const steps = line.number < from ? PASSED : compiled.size;
         if (!(await breath.take(steps * (1 + line.text.length))))
           return { ...found.answer, truncated: true, searchedTo: at };
         if (line.number < from) continue;
