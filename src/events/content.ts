@@ -54,8 +54,13 @@ export function withTrust(part: Part, trusted: boolean | undefined): Part {
 }
 
 export function withoutTrust(part: Part): Part {
-  if (trustIn(part.partMetadata) === undefined) return part;
-  const { partMetadata, ...unmarked } = part;
-  const { [MARK]: _, ...others } = partMetadata as Record<string, unknown>;
-  return Object.keys(others).length === 0 ? unmarked : { ...unmarked, partMetadata: others };
+  return trustIn(part.partMetadata) === undefined ? part : withoutMetadata(part, MARK);
+}
+
+/** The part without a field of its `partMetadata`. */
+export function withoutMetadata(part: Part, field: string): Part {
+  const { partMetadata, ...data } = part;
+  if (partMetadata === null || typeof partMetadata !== 'object' || !(field in partMetadata)) return part;
+  const { [field]: _, ...others } = partMetadata as Record<string, unknown>;
+  return Object.keys(others).length === 0 ? data : { ...data, partMetadata: others };
 }

@@ -19,16 +19,13 @@ export async function checkModel({ env, askModel, agents }: Surroundings): Promi
   const ways = new Map(
     models.map((model) => {
       const way = isGemini(model) && !model.hasOwnAccess ? wayToGemini(env) : wayTo(model, env);
-      return [`${model.model} ${way.message}`, { model, way }];
+      return [way.message, { model, way }];
     }),
   );
   const asking = [...ways.values()].map(async ({ model, way }) =>
     askModel && way.status === 'ok' ? [way, await asked(model)] : [way],
   );
-  const findings = (await Promise.all(asking)).flat();
-  return findings.filter(
-    ({ message }, index) => findings.findIndex((other) => other.message === message) === index,
-  );
+  return (await Promise.all(asking)).flat();
 }
 
 /** None where the check of the agents says what is wrong with the file. */

@@ -72,9 +72,9 @@ export async function interruptTurn(
 ): Promise<void> {
   await withTurn(session, options, output, async (api, names) => {
     const receipt = await api.interrupt(names, defined({ reason: options.reason }));
-    if (options.json) output.json(receipt);
-    else if (!receipt.confirmed) output.note(`it ends once a worker takes it up: ${receipt.reason}`);
-    else output.note(receipt.invocationId === undefined ? 'no turn runs' : `${receipt.invocationId} ends`);
+    if (options.json) return output.json(receipt);
+    if (!receipt.confirmed) return output.note(`it ends once a worker takes it up: ${receipt.reason}`);
+    output.note(receipt.invocationId === undefined ? 'no turn runs' : `${receipt.invocationId} ends`);
   });
 }
 
@@ -88,13 +88,9 @@ export async function cancelCall(
   await withTurn(session, options, output, async (api, names) => {
     const named = /\.\d+\.\d+$/.test(call) ? { callKey: call } : { callId: call };
     const receipt = await api.cancelCall(names, { ...named, ...defined({ reason: options.reason }) });
-    if (options.json) output.json(receipt);
-    else
-      output.note(
-        receipt.confirmed
-          ? `${receipt.callKey} is cancelled`
-          : `it is cancelled once a worker takes it up: ${receipt.reason}`,
-      );
+    if (options.json) return output.json(receipt);
+    if (receipt.confirmed) return output.note(`${receipt.callKey} is cancelled`);
+    output.note(`it is cancelled once a worker takes it up: ${receipt.reason}`);
   });
 }
 

@@ -1,4 +1,4 @@
-import type { Part } from '../../events/content.ts';
+import { type Part, withoutMetadata } from '../../events/content.ts';
 import { isRecord } from '../../protocol/json.ts';
 
 /** Where a part of a model of the AI SDK came from, with all that its provider wants back. Plain JSON. */
@@ -39,9 +39,6 @@ export function originOf({ partMetadata }: Part): PartOrigin | undefined {
 
 /** The part without its origin, or undefined where nothing else is in it. */
 export function withoutOrigin(part: Part): Part | undefined {
-  if (!isRecord(part.partMetadata) || !(FIELD in part.partMetadata)) return part;
-  const { partMetadata, ...data } = part;
-  const { [FIELD]: _, ...others } = partMetadata as Record<string, unknown>;
-  if (Object.keys(others).length > 0) return { ...data, partMetadata: others };
-  return Object.keys(data).length > 0 ? data : undefined;
+  const rest = withoutMetadata(part, FIELD);
+  return rest === part || Object.keys(rest).length > 0 ? rest : undefined;
 }

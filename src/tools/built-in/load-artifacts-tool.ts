@@ -1,13 +1,7 @@
 import { ArtifactError } from '../../artifacts/artifact-errors.ts';
-import {
-  type Content,
-  type FunctionDeclaration,
-  type Part,
-  trustIn,
-  withTrust,
-} from '../../events/content.ts';
+import { type FunctionDeclaration, type Part, trustIn, withTrust } from '../../events/content.ts';
 import { appendInstructions } from '../../models/llm-request.ts';
-import { defined, isRecord } from '../../protocol/json.ts';
+import { defined } from '../../protocol/json.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
@@ -15,6 +9,7 @@ import { type LinearPattern, linearPattern } from '../../schema/linear-pattern.t
 import { BaseTool, type RunAsyncToolRequest, type ToolProcessLlmRequest, toolOwner } from '../base-tool.ts';
 import type { Context } from '../context.ts';
 import { InvocationContext } from '../invocation-context.ts';
+import { askedNames, type NamingTool, namesIn, namingDeclaration } from '../named-contents.ts';
 import { SPOOLED_FOLDER } from '../spooled/spooled-artifact.ts';
 
 const NAME = 'load_artifacts';
@@ -30,6 +25,16 @@ const TEXT_TYPES = new Set(['application/csv', 'application/json', 'application/
 
 /** Artifacts that one call can load, and that one request gets of preloaded ones. */
 const MOST_LOADED = 64;
+
+const LOADING: NamingTool = {
+  name: NAME,
+  description: `Loads artifacts into the session for this request.
+
+NOTE: Call when you need access to artifacts (for example, uploads saved by the web UI).`,
+  field: 'artifact_names',
+  names: 'The names of the artifacts to load.',
+  most: MOST_LOADED,
+};
 
 /** Characters of a name of `preload`. */
 const LONGEST_PATTERN = 200;
@@ -59,9 +64,7 @@ export class LoadArtifactsTool extends BaseTool {
     super({
       name: NAME,
       trusted: true,
-      description: `Loads artifacts into the session for this request.
-
-NOTE: Call when you need access to artifacts (for example, uploads saved by the web UI).`,
+      description: LOADING.description,
     });
     const { preload = [] } = options;
     if (!Array.isArray(preload) || preload.some((each) => typeof each !== 'string' || each === '')) {
@@ -77,24 +80,11 @@ NOTE: Call when you need access to artifacts (for example, uploads saved by the 
   }
 
   override _getDeclaration(): FunctionDeclaration {
-    return {
-      name: this.name,
-      description: this.description,
-      parametersJsonSchema: {
-        type: 'object',
-        properties: {
-          artifact_names: {
-            type: 'array',
-            items: { type: 'string' },
-            description: 'The names of the artifacts to load.',
-          },
-        },
-      },
-    };
+    return namingDeclaration(LOADING);
   }
 
   override async runAsync({ args }: RunAsyncToolRequest): Promise<unknown> {
-    return { artifact_names: namesIn(args.artifact_names), status: LOADED };
+    return { artifact_names: namesIn(args, LOADING), status: LOADED };
   }
 
   override async processLlmRequest({ toolContext, llmRequest }: ToolProcessLlmRequest): Promise<void> {
@@ -116,7 +106,7 @@ NOTE: Call when you need access to artifacts (for example, uploads saved by the 
   artifacts.`,
     ]);
     const preloaded = names.filter((name) => this.#preload.some((pattern) => pattern.test(name)));
-    const asked = askedIn(llmRequest.contents.at(-1));
+    const asked = askedNames(llmRequest.contents, LOADING);
     for (const name of [...new Set([...preloaded.slice(0, MOST_LOADED), ...asked])]) {
       const part = await loaded(toolContext, name);
       const parts = part && [{ text: `Artifact ${visibleLines(name)} is:` }, part];
@@ -127,21 +117,6 @@ NOTE: Call when you need access to artifacts (for example, uploads saved by the 
 
 /** The {@link LoadArtifactsTool} without options. */
 export const LOAD_ARTIFACTS = new LoadArtifactsTool();
-
-/** Names that the model has asked for in the step before: contents are loaded for one request. */
-function askedIn(last: Content | undefined): string[] {
-  if (last?.role !== 'user') return [];
-  return (last.parts ?? []).flatMap(({ functionResponse }) =>
-    functionResponse?.name === NAME && isRecord(functionResponse.response)
-      ? namesIn(functionResponse.response.artifact_names)
-      : [],
-  );
-}
-
-function namesIn(given: unknown): string[] {
-  const names = Array.isArray(given) ? given : [];
-  return names.filter((name): name is string => typeof name === 'string').slice(0, MOST_LOADED);
-}
 
 /** A name that the session lacks may be the user's. */
 async function loaded(context: Context, name: string): Promise<Part | undefined> {

@@ -1,22 +1,29 @@
-import { type Content, type FunctionDeclaration, type Part, withTrust } from '../../events/content.ts';
+import { type FunctionDeclaration, type Part, withTrust } from '../../events/content.ts';
 import { getLogger } from '../../logger.ts';
 import { appendInstructions } from '../../models/llm-request.ts';
-import { defined, isRecord } from '../../protocol/json.ts';
+import { defined } from '../../protocol/json.ts';
 import { visibleExcerpt, visibleLines } from '../../protocol/visible-text.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
 import { BaseTool, type RunAsyncToolRequest, type ToolProcessLlmRequest } from '../base-tool.ts';
 import type { Context } from '../context.ts';
 import { mediaOf } from '../media.ts';
+import { askedNames, type NamingTool, namesIn, namingDeclaration } from '../named-contents.ts';
 import type { McpResourceContents } from './mcp-connection.ts';
 import type { MCPToolset } from './mcp-toolset.ts';
 
-const LOAD_MCP_RESOURCE = 'load_mcp_resource';
 /** Text of `@google/adk` 2.0.0. */
 const LOADED =
   'resource contents temporarily inserted and removed. to access these resources, call load_mcp_resource tool again.';
 /** Resources that a request names, and that one call loads. */
 const MOST_NAMED = 200;
 const MOST_LOADED = 32;
+const LOADING: NamingTool = {
+  name: 'load_mcp_resource',
+  description: 'Loads resources from the MCP server.\n\nNOTE: Call when you need access to resources.',
+  field: 'resource_names',
+  names: 'The names or URIs of the MCP resources to load.',
+  most: MOST_LOADED,
+};
 /** Characters of a name or an URI in a request: a longer one is left out. */
 const LONGEST_NAME = 500;
 /** Characters that all resources of one request have: of texts, and of bytes in base64. */
@@ -35,32 +42,16 @@ export class LoadMcpResourceTool extends BaseTool {
   readonly #toolset: MCPToolset;
 
   constructor(mcpToolset: MCPToolset) {
-    super({
-      name: LOAD_MCP_RESOURCE,
-      description: 'Loads resources from the MCP server.\n\nNOTE: Call when you need access to resources.',
-    });
+    super({ name: LOADING.name, description: LOADING.description });
     this.#toolset = mcpToolset;
   }
 
   override _getDeclaration(): FunctionDeclaration {
-    return {
-      name: this.name,
-      description: this.description,
-      parametersJsonSchema: {
-        type: 'object',
-        properties: {
-          resource_names: {
-            type: 'array',
-            items: { type: 'string' },
-            description: 'The names or URIs of the MCP resources to load.',
-          },
-        },
-      },
-    };
+    return namingDeclaration(LOADING);
   }
 
   override async runAsync({ args }: RunAsyncToolRequest): Promise<unknown> {
-    return { resource_names: namesIn(args.resource_names), status: LOADED };
+    return { resource_names: namesIn(args, LOADING), status: LOADED };
   }
 
   override async processLlmRequest({ toolContext, llmRequest }: ToolProcessLlmRequest): Promise<void> {
@@ -78,7 +69,7 @@ before answering questions related to the resources.`,
     }
     const left = { ...MOST_CHARACTERS };
     const until = performance.now() + LOADING_TIME;
-    for (const name of askedIn(llmRequest.contents.at(-1))) {
+    for (const name of askedNames(llmRequest.contents, LOADING)) {
       const read = await this.#read(name, { context: toolContext, left, until });
       const parts = read.map((part) => withTrust(part, false));
       const text = `Resource ${visibleExcerpt(name, LONGEST_NAME)} is:`;
@@ -145,20 +136,4 @@ function partsOf(content: McpResourceContents, left: Reading['left']): Part[] {
   if (parts.length > 0) return parts;
   const type = visibleExcerpt(content.mimeType ?? 'application/octet-stream', LONGEST_NAME);
   return [{ text: `[Bytes of type ${type}, which can't be read here]` }];
-}
-
-/** Names that the model has asked for in the step before: contents are loaded for one request. */
-function askedIn(last: Content | undefined): string[] {
-  if (last?.role !== 'user') return [];
-  const names = (last.parts ?? []).flatMap(({ functionResponse }) =>
-    functionResponse?.name === LOAD_MCP_RESOURCE && isRecord(functionResponse.response)
-      ? namesIn(functionResponse.response.resource_names)
-      : [],
-  );
-  return [...new Set(names)].slice(0, MOST_LOADED);
-}
-
-function namesIn(given: unknown): string[] {
-  const names = Array.isArray(given) ? given : [];
-  return names.filter((name): name is string => typeof name === 'string').slice(0, MOST_LOADED);
 }

@@ -45,7 +45,7 @@ export async function transportOf({
     ...(session === undefined
       ? {}
       : defined({ sessionId: session.id, protocolVersion: session.protocolVersion })),
-    reconnectionScheduler: slower(),
+    reconnectionScheduler: reopenLater,
     fetch: async (url, init) => {
       const own = Object.fromEntries(new Headers(init?.headers));
       const response = await patientFetch(url, { ...init, headers: mergedHeaders(fixed, headers(), own) });
@@ -75,22 +75,12 @@ export async function transportOf({
 
 /** Milliseconds before a stream that has ended is opened again. */
 const REOPEN_AFTER = { least: 500, most: 60_000 };
-/** Streams of one connection that may end soon after each other before they are opened more slowly. */
-const SOON_ENDED = 10;
 
 /** A server may say `retry: 0`, or a time that no timer has: its streams are opened again at a pace that harms nobody. */
-function slower(): (reopen: () => void, delay: number) => () => void {
-  let ended = 0;
-  let last = 0;
-  return (reopen, delay) => {
-    const now = performance.now();
-    ended = now - last > 2 * REOPEN_AFTER.most ? 1 : ended + 1;
-    last = now;
-    const least = REOPEN_AFTER.least * 2 ** Math.min(Math.max(ended - SOON_ENDED, 0), 10);
-    const timer = setTimeout(reopen, Math.min(Math.max(delay, least), REOPEN_AFTER.most));
-    timer.unref();
-    return () => clearTimeout(timer);
-  };
+function reopenLater(reopen: () => void, delay: number): () => void {
+  const { least, most } = REOPEN_AFTER;
+  const timer = setTimeout(reopen, Math.min(Math.max(delay, least), most)).unref();
+  return () => clearTimeout(timer);
 }
 
 /** Whether the server keeps a session of this transport. */
