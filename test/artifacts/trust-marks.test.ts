@@ -176,7 +176,9 @@ describe('what a model is sent from outside, whatever its names and texts preten
         const unmarked = { app, userId, sessionId, mimeType: 'text/plain', bytes: Buffer.from(OBEY) };
         for (const name of ['upload.txt', KEPT_BEFORE]) await env.client.artifacts.put({ ...unmarked, name });
       }
-      const load = call('load_artifacts', { artifact_names: ['page.html', KEPT_BEFORE, 'note.txt', 'upload.txt'] });
+      const load = call('load_artifacts', {
+        artifact_names: ['page.html', KEPT_BEFORE, 'note.txt', 'upload.txt'],
+      });
       const session =
         app === 'careful'
           ? (await env.client.sessions.fork({ app, userId, sessionId })).sessionId
