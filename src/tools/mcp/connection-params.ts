@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
+import { setVariables } from '../../environment.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
@@ -136,7 +137,7 @@ export function assertStartable(owner: string, params: MCPConnectionParams): voi
   const { command, cwd = '', env = {} } = params.serverParams;
   const read = new OptionReader(owner, params, 'connectionParams');
   if (!existsSync(resolve(cwd))) read.fail('serverParams.cwd', `there is no folder ${JSON.stringify(cwd)}`);
-  const { PATH = '' } = { ...process.env, ...env };
+  const { PATH = '' } = { ...setVariables(), ...env };
   const folders = command.includes('/') ? [''] : PATH.split(delimiter);
   if (folders.some((folder) => existsSync(resolve(cwd, folder, command)))) return;
   const remedy = 'install it, or name it by its path; its arguments belong into args';
