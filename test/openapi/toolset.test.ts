@@ -719,14 +719,13 @@ describe('hostile and half-valid documents', () => {
     );
     expect(told).toEqual({ anyOf: Array.from({ length: 250 }, () => ({ type: 'string', enum: ['a'] })) });
     // Patterns that engines take long to read, which each detail of an operation tells.
-    const everything = String.raw`[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Z}\p{C}]`.repeat(14);
+    const everything = String.raw`[\p{L}\p{M}\p{N}\p{P}\p{S}\p{Z}\p{C}]`.repeat(4);
     const parts = Array.from({ length: 250 }, (_, n) => ({
       pattern: everything + n,
       description: 'd'.repeat(600),
     }));
-    expect(() => boundedSchema(Object, 'request', (read) => ({ anyOf: parts.map(read) }))).toThrow(
-      'too many to be told',
-    );
+    const bounded = boundedSchema(Object, 'request', (read) => ({ anyOf: parts.map(read) }));
+    expect(JSON.stringify(bounded).length).toBeLessThan(40_000);
     // Quadratic work takes a minute.
     expect(took()).toBeLessThan(5_000);
     const pattern = tools[2];
