@@ -76,10 +76,10 @@ export interface WorkerOptions extends PassedOptions {
    * where those of Temporal's SDK go, as `Runtime.install({ telemetryOptions: { metrics } })` says.
    */
   tracing?: TracingOptions;
-  /** Where bytes of artifacts are kept. @default the bucket of HOLDFAST_ARTIFACTS; without it the store keeps up to 100 MiB of each */
+  /** Place of the bytes of artifacts. @default the bucket of HOLDFAST_ARTIFACTS; without it the store keeps up to 100 MiB of each */
   artifacts?: ArtifactBytesOptions;
   /**
-   * Where people read a session's transcript, linked from its run in the Temporal UI: a URL with the places `{app}`, `{user}`
+   * Page on which people read a session's transcript, linked from its run in the Temporal UI: a URL with the places `{app}`, `{user}`
    * and `{session}`. Without it the run names the command that shows it.
    */
   transcriptUrl?: string;

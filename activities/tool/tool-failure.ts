@@ -116,7 +116,7 @@ export function isUnknownOutcome(thrown: unknown): boolean {
 /** Under which a call's `once` results say that an attempt may have had its effect. */
 const MAY_HAVE_RUN = 'holdfast:may-have-run';
 
-/** Later attempts know it, even where the attempt itself ends as any failed one, or with a question. */
+/** Records that the call may have run: attempts after this one know it, also where this one ends as a failed one, or with a question. */
 export async function recordMayHaveRun(
   { store }: Pick<ActivityDependencies, 'store'>,
   { session, callKey }: Pick<ToolCallInput, 'session' | 'callKey'>,

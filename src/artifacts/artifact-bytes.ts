@@ -18,7 +18,7 @@ export interface KeptBytes {
   size: number;
 }
 
-/** Where bytes of artifacts are kept. */
+/** Place of the bytes of artifacts. */
 export interface ArtifactBytesOptions {
   /**
    * Keeps bytes of more than `storeLimit`; without it the store keeps all. A bucket, or its address: `s3://…`, `gs://…`, `file:///…`.

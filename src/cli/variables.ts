@@ -44,7 +44,7 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
       },
       HOLDFAST_PUBLIC_URL: {
         meaning:
-          'Where people and services reach the gateway: its own name, which links have, and what the tools of long-running jobs hand out as `context.job.callbackUrl`.',
+          'Address at which people and services reach the gateway: its own name, which links have, and what the tools of long-running jobs hand out as `context.job.callbackUrl`.',
         byDefault: 'the gateway of the folder, on this machine only; with `HOLDFAST_STORE` none',
       },
       HOLDFAST_TASK_QUEUE: {
@@ -74,7 +74,7 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
       HOLDFAST_LOG_LEVEL: { meaning: '`debug`, `info`, `warn` or `error`.', byDefault: '`info`' },
       HOLDFAST_TRANSCRIPT_URL: {
         meaning:
-          'Where people read a session: a URL with `{app}`, `{user}` and `{session}`, linked from its run.',
+          'Page on which people read a session: a URL with `{app}`, `{user}` and `{session}`, linked from its run.',
         byDefault: 'runs name the command that shows it',
       },
       HOLDFAST_QUIET: {
@@ -225,7 +225,7 @@ export const VARIABLE_GROUPS: readonly VariableGroup[] = [
   {
     heading: 'The system',
     variables: {
-      HOME: { meaning: "Where the platform's cache folder is." },
+      HOME: { meaning: "Folder that has the platform's cache folder." },
       XDG_CACHE_HOME: { meaning: 'Cache folder on Linux.', byDefault: '`~/.cache`' },
       LOCALAPPDATA: { meaning: 'Cache folder on Windows.' },
     },

@@ -37,7 +37,7 @@ export interface HoldfastClientOptions {
    * Defaults to those of the environment variable `HOLDFAST_CREDENTIAL_KEYS`; without any no credential can be stored.
    */
   credentialKeys?: GivenCredentialKeys;
-  /** Where bytes of artifacts are kept, as the workers have it. @default the bucket of HOLDFAST_ARTIFACTS */
+  /** Place of the bytes of artifacts, as the workers have it. @default the bucket of HOLDFAST_ARTIFACTS */
   artifacts?: ArtifactBytesOptions;
 }
 

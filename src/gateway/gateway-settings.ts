@@ -17,7 +17,7 @@ const GATEWAY = Symbol.for('holdfast.gateway');
 /** How a gateway is configured, wherever it is served. */
 export interface GatewaySettings {
   /**
-   * Where people and services reach the gateway: `https://agents.example.com`; of http for this machine alone. `HOLDFAST_PUBLIC_URL`
+   * Address at which people and services reach the gateway: `https://agents.example.com`; of http for this machine alone. `HOLDFAST_PUBLIC_URL`
    * counts before it. With it the gateway may listen where other machines reach it.
    */
   publicUrl?: string;

@@ -110,7 +110,7 @@ export interface FirstStep {
   timeLeft?: number;
   /** The start of the chain as its fence has it from now on: the clock was set back since the session's last turn. */
   startedAt?: number;
-  /** Where people read the session's transcript. */
+  /** Page on which people read the session's transcript. */
   transcript?: string;
   /** The app remembers what is said: the session is added to the memory once the run has ended. */
   remembers?: true;

@@ -26,7 +26,7 @@ export interface OpenStoreOptions {
    * second and get no partial text. (What this process does is always sent, by NOTIFY through `url`.)
    */
   listen?: string;
-  /** Where the embedded store lives, in `store/`. Defaults to `.holdfast`. */
+  /** Folder of the embedded store, which lives in `store/`. Defaults to `.holdfast`. */
   folder?: string;
   /**
    * A folder in which ready-made embedded stores are kept, one for each version of PGlite and of the schema: `folder` starts

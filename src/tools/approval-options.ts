@@ -9,7 +9,7 @@ import { problemOfName } from '../schema/person-name.ts';
 /** Rules of the decision whether a call runs. */
 export interface ApprovalOptions {
   /**
-   * Those whose decision counts, by the names that their attestations have. Decisions without an attestation don't count then.
+   * Persons whose decision counts, by the names that their attestations have. Decisions without an attestation don't count then.
    *
    * @default anybody
    */

@@ -96,7 +96,7 @@ describe('a pattern in the engine without backtracking', () => {
     [String.raw`[a-b--\u{1e943}]`, 50],
     [String.raw`[\w--\uffff]`, 50],
   ])('is refused for long ranges without case: %s, %i times [schema.linear]', (part, times) => {
-    expect(linearPattern(part.repeat(times))).toBeDefined();
+    expect(linearPattern(part.repeat(times))?.test('\u017f'.repeat(times))).toBe(true);
     expect(linearPattern(part.repeat(times), { ignoreCase: true })).toBeUndefined();
   });
 

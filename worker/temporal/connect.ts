@@ -21,7 +21,7 @@ export interface TemporalOptions {
   env?: NodeJS.ProcessEnv;
   /** Path of a `temporal` executable for the embedded server. Default: `HOLDFAST_TEMPORAL_CLI`, else a search. */
   executable?: string;
-  /** Where a downloaded or built server is kept. Default: `HOLDFAST_CACHE`, else the platform's cache folder. */
+  /** Folder of a downloaded or built server. Default: `HOLDFAST_CACHE`, else the platform's cache folder. */
   cacheFolder?: string;
   /** Lines for people about work that takes time. Default: none are made. */
   onProgress?: (line: string) => void;
