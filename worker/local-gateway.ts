@@ -38,8 +38,6 @@ export interface LocalGatewayOptions {
   client: HoldfastApi;
   about: () => GatewayAbout;
   ready: () => Promise<Readiness>;
-  /** Whether the process has not loaded its agents yet, which may bring settings. Defaults to no. */
-  starting?: () => boolean;
   /** Settings that `defineGateway` has made. */
   settings?: GatewaySettings;
   /** The store: without it there are no API keys. Where it is embedded, commands of this user join it, by its `socket`. */
@@ -84,7 +82,7 @@ export async function openLocalGateway(options: LocalGatewayOptions): Promise<Lo
     createGateway({
       ...{ client, about, ready, logger },
       access: configuredAccess({ settings, records, local: localAccess({ token }), logger }),
-      ...defined({ settings, records, credentialKeys, starting: options.starting }),
+      ...defined({ settings, records, credentialKeys }),
     });
   const gateway = swappableGateway(made(options.settings));
   const serve = (at: { port?: number }) => serveGateway({ gateway, ...at });

@@ -34,9 +34,7 @@ export function workPeriodically(worker: Worker, { store, artifacts, metrics, lo
   whileRunning(
     worker,
     COUNTS_EVERY,
-    async () => {
-      metrics.turnsWait(await store.turns.waiting());
-    },
+    async () => metrics.turnsWait(await store.turns.waiting()),
     warn('the turns that wait were not counted'),
   );
 }

@@ -99,7 +99,7 @@ export function createGateway(given: GatewayOptions): Gateway {
   slackRoutes(app, setting);
   mcpRoute(app, setting);
   documentRoutes(app, setting);
-  app.notFound(unknownRoute(app, { access: options.access, limits: setting.limits }, options.starting));
+  app.notFound(unknownRoute(app, { access: options.access, limits: setting.limits }));
   app.onError((error, context) => {
     const { status, body, headers, unexpected } = errorAnswer(error);
     if (unexpected)

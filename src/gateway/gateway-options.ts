@@ -15,8 +15,6 @@ export interface GatewayOptions {
   about: () => GatewayAbout;
   /** Says of each thing that the gateway needs whether it answers now: `temporal`, `store`. See {@link readiness}. */
   ready: () => Promise<Readiness>;
-  /** Whether agents are still being loaded, with which settings may come: `/mcp` is 503 meanwhile. Defaults to no. */
-  starting?: () => boolean;
   /** Access rules: {@link localAccess}, {@link networkAccess}. */
   access: Access;
   /** The store, for the gateway's own records. Without it no link decides, there is no inbox, and denials aren't noted. */

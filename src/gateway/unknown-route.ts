@@ -8,19 +8,13 @@ type Paths = { pattern: RegExp; methods: Set<string> }[];
 /**
  * Answers what no route takes: OPTIONS with the path's methods, another method of a path that there is, and paths that there
  * aren't. A stranger doesn't learn which is which.
- *
- * @param starting whether settings may still come, with which there is `/mcp`.
  */
-export function unknownRoute(app: GatewayHono, gate: Gate, starting: () => boolean = () => false) {
+export function unknownRoute(app: GatewayHono, gate: Gate) {
   let paths: Paths | undefined;
   return async (context: GatewayContext): Promise<Response> => {
     await authenticated(gate, context);
     paths ??= pathsOf(app);
     const methods = paths.find(({ pattern }) => pattern.test(context.req.path))?.methods;
-    if (context.req.path === '/mcp' && methods === undefined && starting())
-      throw new RequestRefused('HOLDFAST_GATEWAY_BUSY', 'agents are being loaded: try again', {
-        'retry-after': '1',
-      });
     if (methods === undefined) throw new RequestRefused('HOLDFAST_GATEWAY_NO_SUCH_ROUTE');
     const allow = { allow: [...methods, 'OPTIONS'].join(', ') };
     if (context.req.method === 'OPTIONS') return context.body(null, 204, allow);

@@ -77,13 +77,3 @@ describe('the document', () => {
     }
   });
 });
-
-test('/mcp is not there yet while agents are loaded, and not there at all without settings [gateway.turns]', async () => {
-  let starting = true;
-  const { send } = stubGateway({}, { starting: () => starting });
-  const early = await send('/mcp', { method: 'POST' });
-  expect(early.status).toBe(503);
-  expect(early.headers.get('retry-after')).toBe('1');
-  starting = false;
-  expect((await send('/mcp', { method: 'POST' })).status).toBe(404);
-});

@@ -41,7 +41,7 @@ export function readinessOf(
 }
 
 export interface EnvironmentGatewayOptions
-  extends Pick<LocalGatewayOptions, 'ownership' | 'settings' | 'logger' | 'port' | 'starting'> {
+  extends Pick<LocalGatewayOptions, 'ownership' | 'settings' | 'logger' | 'port'> {
   client: HoldfastApi;
   /** Defaults to that of `HoldfastClient`. */
   taskQueue?: string;

@@ -27,11 +27,7 @@ export const turns: AddToGroup = (group) => {
       await showStatus(session, { ...options, env: process.env });
     });
 
-  named(
-    group
-      .command('interrupt')
-      .description('end the turn of a session, politely: its open calls are answered'),
-  )
+  named(group.command('interrupt').description('end the turn of a session: its open calls are answered'))
     .addOption(fieldOption(interruptTurn, 'reason', '--reason <text>'))
     .option('--json', 'one JSON value: { confirmed, invocationId, reason }')
     .action(async (session: string, options: TurnOptions) => {

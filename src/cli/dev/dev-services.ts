@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import type { Closing } from '../../../worker/closing.ts';
 import { openEnvironmentGateway, readinessOf } from '../../../worker/environment/environment-gateway.ts';
 import type { Environment } from '../../../worker/environment/open-environment.ts';
@@ -63,7 +61,6 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
   const { folder } = ownership;
   const note = (line: string) => view.note(line);
   const taskQueue = taskQueueFor(env, folder, path);
-  if (port !== undefined) await listening('--port', assertFree(port));
   const opening = closing.of(
     openBackend({ folder, env, stopsServer: options.stopServer ? 'always' : 'never', onProgress: note }),
     (opened) => opened.close(),
@@ -116,7 +113,6 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
     const serving = openEnvironmentGateway(environment, {
       ...{ ownership, client, taskQueue },
       served: () => servedNames(served),
-      starting: () => served === undefined,
       ready: readinessOf(environment, {
         worker: async () => {
           if (!fleet.polls) throw new Error('there is none');
@@ -147,14 +143,6 @@ export async function startDevServices(options: DevServicesOptions, closing: Clo
     await endWorkers();
     throw error;
   }
-}
-
-/** Before a Temporal server is started for nothing. */
-async function assertFree(port: number): Promise<void> {
-  const server = createServer().listen(port, '127.0.0.1');
-  await once(server, 'listening');
-  server.close();
-  await once(server, 'close');
 }
 
 function servedNames(served: Served | undefined): { apps: string[]; agents: string[] } {
