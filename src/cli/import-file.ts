@@ -61,8 +61,8 @@ function stackOfUser(error: Error): string {
     .join('\n');
 }
 
-/** Node prints a syntax error's place at the head of its stack. */
+/** Node prints the place of a syntax error, a path or URL with its line, at the head of its stack. */
 function placeOf(error: Error): string {
   const head = error.stack?.split('\n').slice(0, 4) ?? [];
-  return head[0]?.startsWith('file:') ? `\n${head.join('\n')}` : '';
+  return /^(file:|\/|\w:\\).*:\d+$/.test(head[0] ?? '') ? `\n${head.join('\n')}` : '';
 }
