@@ -236,12 +236,12 @@ describe.skipIf(NO_BROWSER !== undefined)(`in a browser ${NO_BROWSER ?? ''}`, ()
       await page.goto(desk.link(row));
       await buttonsStay();
       await page.mouse.wheel(0, 100_000);
-      await expect.poll(async () => (await heightOf('.foot')).y).toBeLessThan(PHONE.viewport.height);
-      await buttonsStay();
       // Scrolled to its end, all of the page is above the bar.
-      const bar = await heightOf('.decide');
-      const last = await heightOf('.foot');
-      expect(last.y + last.height).toBeLessThanOrEqual(bar.y);
+      await until(async () => {
+        const last = await heightOf('.foot');
+        expect(last.y + last.height).toBeLessThanOrEqual((await heightOf('.decide')).y);
+      });
+      await buttonsStay();
       // What gets focus is scrolled to where the bar doesn't hide it.
       await page.getByText('Edit arguments').focus();
       const edit = await heightOf('.push');
