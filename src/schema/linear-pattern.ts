@@ -18,7 +18,7 @@ const LARGEST = 2_000;
 /** The engine looks at each character of a range for its case, up to the last that has one, and takes about 40 ns. */
 const FOLDED = { most: 1_000_000, last: 0x1e943 };
 
-/** What two engines take to read a part, beside its steps: 6 µs for each 1, at most. */
+/** The work of two engines that read a part, beside its steps: 6 µs for each 1, at most. */
 const READ = { character: 0.2, space: 3, property: 60 };
 
 /** Bytes of the states that the engine keeps: to make one takes 100 ns for each step, and to search on without takes 30 ns. */

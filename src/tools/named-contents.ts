@@ -7,7 +7,7 @@ export interface NamingTool {
   description: string;
   /** The argument, and the field of the response, that has the names. */
   field: string;
-  /** What the argument is for. */
+  /** The description of the argument, for the model. */
   names: string;
   /** Names of one call, at most. */
   most: number;

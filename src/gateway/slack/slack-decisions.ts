@@ -31,7 +31,7 @@ import { SlackFailed } from '../../slack/slack-api.ts';
 import type { SlackApp } from '../../slack/slack-app.ts';
 import type { SlackUser } from '../../slack/slack-options.ts';
 import { slackText } from '../../slack/slack-text.ts';
-import { type Background, isLeft, isPassing } from '../background.ts';
+import { isLeft, isPassing } from '../background.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import type { Listener, SlackParts, SlackResponder } from './slack-responder.ts';
@@ -62,14 +62,12 @@ export class SlackDecisions {
   readonly #app: SlackApp;
   readonly #setting: RouteSetting;
   readonly #records: GatewayRecords;
-  readonly #background: Background;
   readonly #responder: SlackResponder;
 
   constructor({ app, setting, records, responder }: SlackParts) {
     this.#app = app;
     this.#setting = setting;
     this.#records = records;
-    this.#background = setting.background;
     this.#responder = responder;
   }
 
@@ -137,11 +135,11 @@ export class SlackDecisions {
     const { approvals } = this.#setting.options.client;
     const { subject } = act;
     const { requestId } = subject;
-    const { found, isBeingPosted } = await this.#background.retryWhileUnavailable(() =>
+    const { found, isBeingPosted } = await this.#setting.background.retryWhileUnavailable(() =>
       this.#noteOf(subject),
     );
     if (found !== undefined && found.requestId !== requestId) return undefined;
-    const row = await this.#background.retryWhileUnavailable(() => approvals.get({ requestId }));
+    const row = await this.#setting.background.retryWhileUnavailable(() => approvals.get({ requestId }));
     if (row === undefined) throw new RequestNotFound('there is no such request');
     // It may be the only one of its request, whose place the notifier looks for yet. Another message with such buttons doesn't decide.
     if (found === undefined && isBeingPosted) {
@@ -165,7 +163,7 @@ export class SlackDecisions {
     const { requestId } = row;
     const { attester } = this.#setting;
     try {
-      const decided = await this.#background.retryWhileUnavailable(() =>
+      const decided = await this.#setting.background.retryWhileUnavailable(() =>
         attester.confirm({ person, channel: 'slack' }, { requestId }, options, shown),
       );
       await this.#responder.tell(situation, answerTo(decided, options));
@@ -258,7 +256,7 @@ export class SlackDecisions {
         readPosting(await this.#records.notices.noteOf({ notifier, requestId })) !== undefined;
       const found = await this.#records.notices.findNote(notifier, placeOf({ channel, ts }));
       if (found !== undefined || !isBeingPosted || !(Date.now() < deadline)) return { found, isBeingPosted };
-      await this.#background.pause(pause);
+      await this.#setting.background.pause(pause);
     }
   }
 }

@@ -8,7 +8,7 @@ import { plainMessage, slackLines, slackText } from '../../slack/slack-text.ts';
 import { type SlackThread, sessionOfThread } from '../../slack/thread-session.ts';
 import type { ChannelThread } from '../../store/messages/message-store.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
-import { type Background, isPassing } from '../background.ts';
+import { isPassing } from '../background.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { CHANNEL } from './slack-deduplication.ts';
@@ -32,14 +32,12 @@ export class SlackTurns {
   readonly #app: SlackApp;
   readonly #setting: RouteSetting;
   readonly #records: GatewayRecords;
-  readonly #background: Background;
   readonly #responder: SlackResponder;
 
   constructor({ app, setting, records, responder }: SlackParts) {
     this.#app = app;
     this.#setting = setting;
     this.#records = records;
-    this.#background = setting.background;
     this.#responder = responder;
   }
 
@@ -82,7 +80,7 @@ export class SlackTurns {
     const [secret] = await this.#app.signingSecrets();
     const names = { app, userId: person, sessionId: sessionOfThread(place, secret) };
     try {
-      await this.#background.retryWhileUnavailable(() =>
+      await this.#setting.background.retryWhileUnavailable(() =>
         this.#records.messages.keepThread(channelThread(place), names),
       );
       await this.#send(names, { id, person, text });
@@ -99,7 +97,7 @@ export class SlackTurns {
    * @throws what passes, where Slack may still tell it again.
    */
   async replied({ id, threads, who, text }: ThreadReply, answered: AbortSignal): Promise<void> {
-    const found = await this.#background.retryWhileUnavailable(() => this.#sessionOf(threads));
+    const found = await this.#setting.background.retryWhileUnavailable(() => this.#sessionOf(threads));
     if (found === undefined) return;
     const { names, thread } = found;
     try {
@@ -126,7 +124,7 @@ export class SlackTurns {
     const { client } = this.#setting.options;
     const message = { ...names, messageId: `slack:${id}`, message: text };
     const sent = await this.#setting.attester.attestMessage(person, message);
-    await this.#background.retryWhileUnavailable(() => client.sendMessage(sent));
+    await this.#setting.background.retryWhileUnavailable(() => client.sendMessage(sent));
   }
 
   async #personOf(who: SlackUser): Promise<string> {
