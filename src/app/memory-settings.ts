@@ -43,6 +43,8 @@ const FIELDS = ['index', 'include', 'results', 'embeddings', 'service'] satisfie
 
 const MOST_RESULTS = 100;
 const DEFAULT_RESULTS = 10;
+/** One function, so that the same options are the same settings: runners of one app share its turns by them. */
+const EVERY_EVENT = () => true;
 
 /**
  * @returns undefined for an app without a memory.
@@ -57,7 +59,7 @@ export function resolveMemory(
   const given: unknown = options === true ? {} : options;
   assertKnownFields(owner, given, FIELDS, { field });
   const read = new OptionReader(owner, given, field);
-  const { include = () => true, embeddings, service } = given as MemoryOptions;
+  const { include = EVERY_EVENT, embeddings, service } = given as MemoryOptions;
   if (typeof include !== 'function') read.fail('include', `expected a function, got ${kindOf(include)}`);
   const results = read.count('results', DEFAULT_RESULTS);
   if (results > MOST_RESULTS) read.fail('results', `expected at most ${MOST_RESULTS}, got ${results}`);

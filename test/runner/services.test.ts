@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   App,
@@ -84,6 +85,13 @@ async function memoriesOf({ memoryService }: Runner, query: string): Promise<unk
 }
 
 describe('artifactService and memoryService', () => {
+  test('the same options are the same settings: a runner finds the worker again that its waiting turns have [adk.services]', () => {
+    const rootAgent = noting();
+    const durable = { memory: { service: new InMemoryMemoryService() } };
+    const settings = () => new App({ name: appName, rootAgent, durable }).durable;
+    expect(isDeepStrictEqual(settings(), settings())).toBe(true);
+  });
+
   test('of a context save once, and a runner reads what they saved [adk.services]', async () => {
     const seen: unknown[] = [];
     const rootAgent = noting(seen);
