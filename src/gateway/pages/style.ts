@@ -181,8 +181,8 @@ button, .button { font: inherit; font-weight: 600; min-height: 2.9rem; padding: 
   .who { margin-left: 0; width: 100%; justify-content: space-between; }
 }
 @media (max-width: 34rem) and (min-height: 30rem) {
-  html:has(.decide) { scroll-padding-bottom: 11rem; }
-  body:has(.decide) { padding-bottom: calc(9.5rem + env(safe-area-inset-bottom)); }
+  html:has(.decide) { scroll-padding-bottom: 11.5rem; }
+  body:has(.decide) { padding-bottom: calc(10.5rem + env(safe-area-inset-bottom)); }
   .decide { position: fixed; inset: auto 0 0; z-index: 2; display: flex; flex-wrap: wrap; align-items: center; gap: .5rem .6rem; background: var(--card);
     border-top: 1px solid var(--line); padding: .5rem .75rem calc(.6rem + env(safe-area-inset-bottom)); }
   .decide > button { flex: 1 1 0; padding-inline: .6rem; line-height: 1.25; }
