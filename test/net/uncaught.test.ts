@@ -32,7 +32,6 @@ const HEARD_ELSEWHERE = [
   'src/artifacts/folder-bucket.ts',
   'src/cli/artifacts/get-artifact.ts',
   'src/cli/artifacts/put-artifact.ts',
-  'src/cli/dev/dev-services.ts',
   'src/cli/init/template-openapi.ts',
   'src/store/engine/open-pool.ts',
   'worker/embedded/ending-process.ts',
