@@ -37,6 +37,7 @@ export const TURNS: Rows = {
     'deep',
   ],
   'layout.files': ['holdfast', 'Files are small, named for one idea, and not drawers for everything.'],
+  'layout.ratchet': ['holdfast', 'Lines, files and other costs of reading grow by a named budget only.'],
   'layout.workflows': [
     'holdfast',
     'Modules of workflows keep no state: all workflows of a worker share them.',
