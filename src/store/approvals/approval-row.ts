@@ -6,116 +6,80 @@ import type {
   RequestStatus,
 } from '../../contract/requests.ts';
 import type { AuthConfig } from '../../events/event-actions.ts';
+import { bigint, integer, json, orNull, rowReader, type StoredRow, text } from '../engine/row.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 import type { StoredSignature } from './approval-store.ts';
 
-/** A row of `holdfast.approvals`, as a query or as JSON gives it: only the latter has numbers for its times. */
-export interface ApprovalColumns {
-  session_id: string;
-  request_id: string;
-  run_key: string;
-  invocation_id: string;
-  call_key: string;
-  call_id: string;
-  kind: GateKind;
-  tool: string;
-  agent: string;
-  path: string[];
-  workflow_id: string;
-  root_workflow_id: string;
-  requester: string | null;
-  hint: string;
-  payload: unknown;
-  args: Record<string, unknown>;
-  args_digest: string;
-  gate_digest: string;
-  sensitive: boolean | string[];
-  terms: ApprovalTerms;
-  response_schema: unknown;
-  auth_config: AuthConfig | null;
-  status: RequestStatus;
-  since: number | string;
-  until: number | string | null;
-  escalated_at: number | string | null;
-  decided_at: number | string | null;
-  votes: ApprovalRow['votes'];
-  history: RecordedEntry[];
-  reason: string | null;
-  edited_args: Record<string, unknown> | null;
-  answer_payload: unknown;
-  response: unknown;
-  response_ref: string | null;
-  credential_ref: string | null;
-}
+type Json = Record<string, unknown>;
 
-/** A row of `holdfast.signatures`, as a query or as JSON gives it: only the latter has numbers for its times. */
-export interface SignatureColumns {
-  session_id: string;
-  request_id: string;
-  digest: string;
-  n: number;
-  at: number | string;
-  came_at: number | string;
-  says: StoredSignature['says'];
-  principal: string;
-  jws: string;
-  key: StoredSignature['key'];
-  signed_response: string | null;
-  meant_response: string | null;
-}
+/** The columns of `holdfast.approvals` that a request's fields come from, in the order of the fields. */
+export const APPROVAL_COLUMNS = {
+  session_id: text('session'),
+  request_id: text(),
+  run_key: text(),
+  invocation_id: text(),
+  call_key: text(),
+  call_id: text(),
+  kind: text<GateKind>(),
+  tool: text(),
+  agent: text(),
+  path: json<string[]>(),
+  workflow_id: text(),
+  root_workflow_id: text(),
+  requester: orNull(text()),
+  hint: text(),
+  payload: orNull(json()),
+  args: json<Json>(),
+  args_digest: text(),
+  gate_digest: text(),
+  sensitive: json<boolean | string[]>(),
+  terms: json<ApprovalTerms>(),
+  response_schema: orNull(json()),
+  auth_config: orNull(json<AuthConfig>()),
+  status: text<RequestStatus>(),
+  since: bigint(),
+  until: orNull(bigint()),
+  escalated_at: orNull(bigint()),
+  decided_at: orNull(bigint()),
+  votes: json<ApprovalRow['votes']>(),
+  history: json<RecordedEntry[]>(),
+  reason: orNull(text()),
+  edited_args: orNull(json<Json>()),
+  answer_payload: orNull(json()),
+  response: orNull(json()),
+  response_ref: orNull(text()),
+  credential_ref: orNull(text()),
+};
+const readRequest = rowReader(APPROVAL_COLUMNS);
 
-export function approvalRow(row: ApprovalColumns, { app, userId, sessionId }: SessionNames): ApprovalRow {
+/** The columns of `holdfast.signatures`, but for the session's. */
+export const SIGNATURE_COLUMNS = {
+  request_id: text(),
+  digest: text(),
+  says: text<StoredSignature['says']>(),
+  principal: text(),
+  jws: text(),
+  key: json<StoredSignature['key']>(),
+  came_at: bigint(),
+  signed_response: orNull(text()),
+  meant_response: orNull(text()),
+  n: integer(),
+  at: bigint(),
+};
+const readSignature = rowReader(SIGNATURE_COLUMNS);
+
+export type ApprovalColumns = StoredRow<typeof APPROVAL_COLUMNS>;
+export type SignatureColumns = StoredRow<typeof SIGNATURE_COLUMNS>;
+
+export function approvalRow(row: ApprovalColumns, names: SessionNames): ApprovalRow {
+  const { session, ...request } = readRequest(row);
+  const read = { session, ...names, ...request } satisfies Record<keyof ApprovalRow, unknown>;
   // The only JSON for which null is something else than nothing.
-  const responded = row.kind === 'input' && row.status === 'answered';
-  return {
-    session: row.session_id,
-    app,
-    userId,
-    sessionId,
-    requestId: row.request_id,
-    runKey: row.run_key,
-    invocationId: row.invocation_id,
-    callKey: row.call_key,
-    callId: row.call_id,
-    kind: row.kind,
-    tool: row.tool,
-    agent: row.agent,
-    path: row.path,
-    workflowId: row.workflow_id,
-    rootWorkflowId: row.root_workflow_id,
-    ...given('requester', row.requester),
-    hint: row.hint,
-    ...given('payload', row.payload),
-    args: row.args,
-    argsDigest: row.args_digest,
-    gateDigest: row.gate_digest,
-    sensitive: row.sensitive,
-    terms: row.terms,
-    ...given('responseSchema', row.response_schema),
-    ...given('authConfig', row.auth_config),
-    status: row.status,
-    since: Number(row.since),
-    ...given('until', timeOf(row.until)),
-    ...given('escalatedAt', timeOf(row.escalated_at)),
-    ...given('decidedAt', timeOf(row.decided_at)),
-    votes: row.votes,
-    history: row.history,
-    ...given('reason', row.reason),
-    ...given('editedArgs', row.edited_args),
-    ...given('answerPayload', row.answer_payload),
-    ...(responded ? { response: row.response } : {}),
-    ...given('responseRef', row.response_ref),
-    ...given('credentialRef', row.credential_ref),
-  };
+  if (row.kind === 'input' && row.status === 'answered') return { ...read, response: row.response };
+  const { response: _, ...unanswered } = read;
+  return unanswered;
 }
 
-function given<Field extends string, Value>(
-  field: Field,
-  value: Value | null,
-): { [key in Field]?: NonNullable<Value> } {
-  return (value === null ? {} : { [field]: value }) as { [key in Field]?: NonNullable<Value> };
-}
-
-function timeOf(value: number | string | null): number | null {
-  return value === null ? null : Number(value);
+export function storedSignature(row: SignatureColumns): StoredSignature {
+  return readSignature(row) satisfies Record<keyof StoredSignature, unknown>;
 }

@@ -14,14 +14,8 @@ import { eventArguments } from '../sessions/event-rows.ts';
 import { ofSessions, rootOf } from '../sessions/session-tree.ts';
 import { StoreBehindHistory } from '../store-errors.ts';
 import { type BegunAnswer, begunCall, type ContextAnswer, namesOfContext } from '../turns/call-ledger.ts';
-import { type ApprovalColumns, approvalRow, type SignatureColumns } from './approval-row.ts';
-import type {
-  ApprovalStore,
-  BeginAnsweredCall,
-  BegunAnsweredCall,
-  Evidence,
-  StoredSignature,
-} from './approval-store.ts';
+import { type ApprovalColumns, approvalRow, type SignatureColumns, storedSignature } from './approval-row.ts';
+import type { ApprovalStore, BeginAnsweredCall, BegunAnsweredCall, Evidence } from './approval-store.ts';
 
 const PENDING: readonly RequestStatus[] = [DEFAULT_REQUEST_STATUS];
 
@@ -176,7 +170,7 @@ export function postgresApprovals(database: Database, live: LiveNotices): Approv
           .orderBy('n')
           .compile(),
       );
-      return rows.map(signatureOf);
+      return rows.map(storedSignature);
     },
     /** @throws Unstorable */
     async keepResponse(kept) {
@@ -254,26 +248,9 @@ function evidenceOf({ names, requests, signatures, now, stamp }: EvidenceAnswer)
   const known = namesOfContext(names ?? ['', '', '']);
   return {
     requests: requests.map((request) => approvalRow(request, known)),
-    signatures: signatures.map(signatureOf),
+    signatures: signatures.map(storedSignature),
     now,
     stamp,
-  };
-}
-
-function signatureOf(row: SignatureColumns): StoredSignature {
-  const { signed_response: signedResponse, meant_response: meantResponse } = row;
-  return {
-    requestId: row.request_id,
-    digest: row.digest,
-    says: row.says,
-    principal: row.principal,
-    jws: row.jws,
-    key: row.key,
-    cameAt: Number(row.came_at),
-    ...(signedResponse === null ? {} : { signedResponse }),
-    ...(meantResponse === null ? {} : { meantResponse }),
-    n: row.n,
-    at: Number(row.at),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { ColumnType, Generated, JSONColumnType } from 'kysely';
+import type { Generated, JSONColumnType } from 'kysely';
 import type { AuditRow } from '../../contract/audit.ts';
 import type { EventKind } from '../../contract/events.ts';
 import type { DeniedKind, Grant } from '../../contract/keys.ts';
@@ -9,18 +9,12 @@ import type { DeliverNotice, NotifyInput } from '../../protocol/gate.ts';
 import type { TurnRunConfig } from '../../protocol/run-terms.ts';
 import type { StepOutcome } from '../../protocol/step.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
-import type { ApprovalColumns, SignatureColumns } from '../approvals/approval-row.ts';
+import type { APPROVAL_COLUMNS, SIGNATURE_COLUMNS } from '../approvals/approval-row.ts';
 import type { ArtifactContent } from '../artifacts/artifact-store.ts';
-import type { JobColumns } from '../jobs/job-row.ts';
+import type { JOB_COLUMNS } from '../jobs/job-row.ts';
 import type { InboxRow } from '../messages/message-store.ts';
 import type { CallActions } from '../turns/call-store.ts';
-
-/** PostgreSQL's bigint arrives as text; every one here is below 2^53. */
-type BigInteger = ColumnType<string, number | undefined, number>;
-
-type ApprovalTimes = 'since' | 'until' | 'escalated_at' | 'decided_at';
-
-type JobTimes = 'since' | 'until' | 'heard_at' | 'ended_at' | 'polled_at';
+import type { BigInteger, ColumnsOf } from './row.ts';
 
 /** The columns that typed queries read. The functions of `schema/` do the writing. */
 export interface Tables {
@@ -86,25 +80,12 @@ export interface Tables {
     content: JSONColumnType<Record<string, unknown>> | null;
     salt: string | null;
   };
-  'holdfast.approvals': Omit<ApprovalColumns, ApprovalTimes> & {
+  'holdfast.approvals': ColumnsOf<typeof APPROVAL_COLUMNS> & { app_key: string; user_key: string };
+  'holdfast.signatures': ColumnsOf<typeof SIGNATURE_COLUMNS> & { session_id: string };
+  'holdfast.jobs': ColumnsOf<typeof JOB_COLUMNS> & {
     app_key: string;
     user_key: string;
-    since: BigInteger;
-    until: BigInteger | null;
-    escalated_at: BigInteger | null;
-    decided_at: BigInteger | null;
-  };
-  'holdfast.signatures': Omit<SignatureColumns, 'at' | 'came_at'> & { at: BigInteger; came_at: BigInteger };
-  'holdfast.jobs': Omit<JobColumns, JobTimes | 'delivered_seq'> & {
-    app_key: string;
-    user_key: string;
-    since: BigInteger;
-    until: BigInteger;
-    heard_at: BigInteger | null;
     told_at: BigInteger | null;
-    ended_at: BigInteger | null;
-    polled_at: BigInteger | null;
-    delivered_seq: BigInteger | null;
   };
   'holdfast.credentials': {
     user_key: string;

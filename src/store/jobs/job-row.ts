@@ -1,40 +1,46 @@
 import type { JobEnder, JobProgress, JobRow, JobStatus } from '../../contract/jobs.ts';
+import { bigint, boolean, integer, json, orNull, rowReader, type StoredRow, text } from '../engine/row.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 import type { JobAddress, JobOfMessage } from './job-store.ts';
 
-/** A row of `holdfast.jobs`, as a query or as JSON gives it: only the latter has numbers for its times and seqs. */
-export interface JobColumns {
-  session_id: string;
-  job_id: string;
-  run_key: string;
-  invocation_id: string;
-  call_key: string;
-  call_id: string;
-  tool: string;
-  agent: string;
-  workflow_id: string | null;
-  workflow_run_id: string | null;
-  activity_id: string | null;
-  mode: JobRow['mode'];
-  status: JobStatus;
-  since: number | string;
-  until: number | string;
-  heard_at: number | string | null;
-  progress: JobProgress | null;
-  intermediate: Record<string, unknown> | null;
-  response: Record<string, unknown> | null;
-  failed: boolean | null;
-  ended_at: number | string | null;
-  ended_by: JobEnder | null;
-  ended_person: string | null;
-  reason: string | null;
-  delivered_seq: number | string | null;
-  not_yet: number;
-  failed_polls: number;
-  failed_in_a_row: number;
-  poll_error: string | null;
-  polled_at: number | string | null;
-}
+type Json = Record<string, unknown>;
+
+/** The columns of `holdfast.jobs` that a job's fields come from, in the order of the fields. */
+export const JOB_COLUMNS = {
+  session_id: text('session'),
+  job_id: text(),
+  run_key: text(),
+  invocation_id: text(),
+  call_key: text(),
+  call_id: text(),
+  tool: text(),
+  agent: text(),
+  workflow_id: orNull(text('address.workflowId')),
+  workflow_run_id: orNull(text('address.runId')),
+  activity_id: orNull(text('address.activityId')),
+  status: text<JobStatus>(),
+  mode: text<JobRow['mode']>(),
+  since: bigint(),
+  until: bigint(),
+  heard_at: orNull(bigint()),
+  progress: orNull(json<JobProgress>()),
+  intermediate: orNull(json<Json>()),
+  response: orNull(json<Json, 'outcome.response'>('outcome.response')),
+  failed: orNull(boolean('outcome.failed')),
+  ended_at: orNull(bigint()),
+  ended_by: orNull(text<JobEnder>()),
+  ended_person: orNull(text('endedByPerson')),
+  reason: orNull(text()),
+  delivered_seq: orNull(bigint()),
+  not_yet: integer('polls.notYet'),
+  failed_polls: integer('polls.failed'),
+  failed_in_a_row: integer('polls.failedInARow'),
+  poll_error: orNull(text('polls.lastError')),
+  polled_at: orNull(bigint('polls.lastAt')),
+};
+const readJob = rowReader(JOB_COLUMNS);
+
+export type JobColumns = StoredRow<typeof JOB_COLUMNS>;
 
 /** A job as the functions of `holdfast` answer it. */
 export interface JobWithNames {
@@ -58,58 +64,10 @@ export function answeredJob({ job, names: [app, userId, sessionId] }: JobWithNam
   return jobRow(job, { app, userId, sessionId });
 }
 
-export function jobRow(row: JobColumns, { app, userId, sessionId }: SessionNames): JobRow {
-  return {
-    session: row.session_id,
-    app,
-    userId,
-    sessionId,
-    jobId: row.job_id,
-    runKey: row.run_key,
-    invocationId: row.invocation_id,
-    callKey: row.call_key,
-    callId: row.call_id,
-    tool: row.tool,
-    agent: row.agent,
-    ...given('address', addressOf(row)),
-    status: row.status,
-    mode: row.mode,
-    since: Number(row.since),
-    until: Number(row.until),
-    ...given('heardAt', numberOf(row.heard_at)),
-    ...given('progress', row.progress),
-    ...given('intermediate', row.intermediate),
-    ...given('outcome', row.response && { response: row.response, failed: row.failed ?? false }),
-    ...given('endedAt', numberOf(row.ended_at)),
-    ...given('endedBy', row.ended_by),
-    ...given('endedByPerson', row.ended_person),
-    ...given('reason', row.reason),
-    ...given('deliveredSeq', numberOf(row.delivered_seq)),
-    polls: {
-      notYet: row.not_yet,
-      failed: row.failed_polls,
-      failedInARow: row.failed_in_a_row,
-      ...given('lastError', row.poll_error),
-      ...given('lastAt', numberOf(row.polled_at)),
-    },
+export function jobRow(row: JobColumns, names: SessionNames): JobRow {
+  const { session, ...job } = readJob(row);
+  type Every = Record<Exclude<keyof JobRow, 'args'>, unknown> & {
+    polls: Record<keyof JobRow['polls'], unknown>;
   };
-}
-
-function addressOf(row: JobColumns): JobRow['address'] | null {
-  const { workflow_id: workflowId, workflow_run_id: runId, activity_id: activityId } = row;
-  if (workflowId === null || runId === null || activityId === null) return null;
-  return { workflowId, runId, activityId };
-}
-
-function given<Field extends string, Value>(
-  field: Field,
-  value: Value | null | undefined,
-): { [key in Field]?: NonNullable<Value> } {
-  return (value === null || value === undefined ? {} : { [field]: value }) as {
-    [key in Field]?: NonNullable<Value>;
-  };
-}
-
-function numberOf(value: number | string | null): number | null {
-  return value === null ? null : Number(value);
+  return { session, ...names, ...job } satisfies Every;
 }

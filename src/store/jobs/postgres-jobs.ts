@@ -6,12 +6,13 @@ import type { Carried } from '../../protocol/sizes.ts';
 import { checkWhole } from '../engine/arguments.ts';
 import type { Database } from '../engine/database.ts';
 import { jsonText, storableText } from '../engine/json-text.ts';
+import { columnsOf } from '../engine/row.ts';
 import { callFunction, JsonDocument } from '../engine/sql-function.ts';
 import type { LiveNotices } from '../live/live-notices.ts';
 import { sessionKeys } from '../sessions/session-names.ts';
 import { ofSessions, rootOf } from '../sessions/session-tree.ts';
 import { StoreError } from '../store-errors.ts';
-import { answeredJob, type JobColumns, type JobWithNames, jobRow } from './job-row.ts';
+import { answeredJob, JOB_COLUMNS, type JobColumns, type JobWithNames, jobRow } from './job-row.ts';
 import type { EndReceipt, JobClaims, JobStore } from './job-store.ts';
 
 const PARK = 'select holdfast.park_job($1, $2, $3, $4) as answer';
@@ -39,20 +40,7 @@ const PLANNED_ARGUMENTS = sql<Carried<Record<string, unknown>> | null>`(
 /** Bytes of JSON, at most, of what a list tells of a job's response: a page of them fits into memory, for any size of services' results. */
 const MOST_LISTED_BYTES = 4_096;
 
-const LISTED = [
-  ...(['j.session_id', 'j.job_id', 'j.run_key', 'j.invocation_id', 'j.call_key', 'j.call_id'] as const),
-  ...(['j.tool', 'j.agent', 'j.workflow_id', 'j.workflow_run_id', 'j.activity_id', 'j.mode'] as const),
-  ...(['j.status', 'j.since', 'j.until', 'j.heard_at', 'j.progress', 'j.failed', 'j.ended_at'] as const),
-  ...([
-    'j.ended_by',
-    'j.ended_person',
-    'j.reason',
-    'j.delivered_seq',
-    'j.not_yet',
-    'j.failed_polls',
-  ] as const),
-  ...(['j.failed_in_a_row', 'j.poll_error', 'j.polled_at'] as const),
-];
+const LISTED = columnsOf(JOB_COLUMNS, 'j', ['intermediate', 'response']);
 
 const DELIVERY = 'select holdfast.job_delivery($1, $2) as delivery';
 
