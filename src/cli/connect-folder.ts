@@ -75,8 +75,8 @@ export async function connectFolder(options: ConnectFolderOptions): Promise<Conn
 export async function connectSessions(options: ConnectOptions): Promise<ConnectedSessions> {
   const access = await accessTo(options, storeUrl(options.env) === undefined);
   if ('api' in access) {
-    const { sessions, approvals, jobs, artifacts, memories } = access.api;
-    return { ...access, sessions, approvals, jobs, artifacts, memories };
+    const { call, sessions, approvals, jobs, artifacts, memories } = access.api;
+    return { ...access, call, sessions, approvals, jobs, artifacts, memories };
   }
   const closing = new Closing();
   closing.add(() => access.ownership?.release());

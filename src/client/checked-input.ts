@@ -1,32 +1,22 @@
 import type { z } from 'zod';
-import { isObject, shapeOf, take } from '../contract/check.ts';
+import { type Check, isObject, shapeOf, take } from '../contract/check.ts';
 import { checkOf, type Exact, type InputOf, type Operation } from '../contract/operation.ts';
+import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { InvalidTurn } from './client-errors.ts';
 
 type InvalidClass = new (message: string) => Error;
 
-type CallerOf<Of extends Operation> = Of['caller'] extends z.ZodObject
-  ? Exact<z.output<Of['caller']>>
-  : Record<never, never>;
-
 /**
- * The input and the caller of an operation, with the known fields only.
+ * The input of an operation, with the known fields only.
  *
- * @param named what stands beside the options: `jobs.complete(jobId, options)`.
  * @throws an error of the class `Invalid` that names the method and the field, and never the value.
  */
 export function checkedInput<Of extends Operation>(
-  operation: Of,
+  { name, input }: Of,
   given: object,
-  { named = {}, Invalid = InvalidTurn }: { named?: object; Invalid?: InvalidClass } = {},
-): { input: InputOf<Of>; caller: CallerOf<Of> } {
-  const { name, input, caller } = operation;
-  const of = (schema: z.ZodObject) =>
-    checkedFields(schema, { ...asObject(given, name, Invalid), ...named }, name, Invalid);
-  return {
-    input: of(input) as InputOf<Of>,
-    caller: (caller === undefined ? {} : of(caller)) as CallerOf<Of>,
-  };
+  Invalid: InvalidClass = InvalidTurn,
+): InputOf<Of> {
+  return checkedFields(input, given, name, Invalid) as InputOf<Of>;
 }
 
 /**
@@ -40,9 +30,27 @@ export function checkedFields<Schema extends z.ZodObject>(
   method: string,
   Invalid: InvalidClass = InvalidTurn,
 ): Exact<z.output<Schema>> {
-  const { value, problem } = take<Exact<z.output<Schema>>>(checkOf(schema), asObject(given, method, Invalid));
+  const check = checkOf(schema);
+  const json = asJson(check, asObject(given, method, Invalid), method, Invalid);
+  const { value, problem } = take<Exact<z.output<Schema>>>(check, json);
   if (problem !== undefined) throw new Invalid(`${method}: ${problem.field}: ${problem.problem}`);
   return value;
+}
+
+/** Refuses values that JSON would silently drop, of fields that are any JSON. */
+function asJson({ properties = {} }: Check, given: object, method: string, Invalid: InvalidClass): object {
+  const fields = Object.keys(properties).filter((field) => properties[field]?.['x-json'] && field in given);
+  if (fields.length === 0) return given;
+  const jsonOf = (field: string) => {
+    try {
+      return toJsonValue((given as Record<string, unknown>)[field]);
+    } catch (error) {
+      if (!(error instanceof JsonValueError)) throw error;
+      const path = error.path === '' ? field : `${field}.${error.path}`;
+      throw new Invalid(`${method}: ${path}: ${error.problem}`);
+    }
+  };
+  return { ...given, ...Object.fromEntries(fields.map((field) => [field, jsonOf(field)])) };
 }
 
 function asObject(given: unknown, method: string, Invalid: InvalidClass): object {

@@ -9,7 +9,8 @@ import {
 import { setVariables } from '../environment.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import type { Store } from '../store/store.ts';
-import { StoreNeeded } from './client-errors.ts';
+
+export { storeOf } from './store-of.ts';
 
 /** Options of a Temporal `Client`; see `ClientOptions` of `@temporalio/client`. */
 export type TemporalOptions = Required<Pick<ClientOptions, 'connection'>> &
@@ -77,12 +78,4 @@ export function contextOf(options: HoldfastClientOptions): ClientContext {
 /** A program may hold two copies of Temporal's package, whose classes are not each other's. */
 function isClient(temporal: Client | TemporalOptions): temporal is Client {
   return temporal instanceof Client || 'workflowService' in temporal;
-}
-
-/** @throws StoreNeeded */
-export function storeOf({ store }: ClientContext, what: string): Store {
-  if (store !== undefined) return store;
-  throw new StoreNeeded(
-    `${what} reads the store: give HoldfastClient the option \`store\`, the one that the workers have`,
-  );
 }

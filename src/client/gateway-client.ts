@@ -2,38 +2,23 @@ import { randomUUID } from 'node:crypto';
 import { type GatewayAbout, getAbout } from '../contract/about.ts';
 import { getEvents } from '../contract/events.ts';
 import { sendMessage } from '../contract/messages.ts';
-import {
-  type CallToCancel,
-  cancelCall,
-  getStatus,
-  getTurn,
-  type InterruptOptions,
-  interruptTurn,
-  type ListTurns,
-  listTurns,
-  type TurnRow,
-} from '../contract/turns.ts';
-import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
-import type { TurnStatus } from '../protocol/turn.ts';
+import { retryTurn } from '../contract/sessions.ts';
+import { getTurn } from '../contract/turns.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import { SessionNotFound } from '../store/store-errors.ts';
-import { GatewayApprovals } from './approvals/gateway-approvals.ts';
-import { GatewayArtifacts } from './artifacts/gateway-artifacts.ts';
+import { Artifacts } from './artifacts/artifacts.ts';
+import { GatewayBytes } from './artifacts/gateway-bytes.ts';
+import { overHttp } from './call.ts';
 import { checkedInput } from './checked-input.ts';
 import { GatewayError } from './client-errors.ts';
-import { GatewayCredentials } from './credentials/gateway-credentials.ts';
 import { GatewayConnection, type GatewayConnectionOptions } from './gateway-connection.ts';
-import type { HoldfastApi, SentMessage } from './holdfast-api.ts';
-import { GatewayJobs } from './jobs/gateway-jobs.ts';
-import { GatewayMemories } from './memories/gateway-memories.ts';
+import { HoldfastApi, type SentMessage } from './holdfast-api.ts';
 import { checkedMessage, type OutgoingMessage } from './messages/outgoing-message.ts';
-import { GatewaySessions } from './sessions/gateway-sessions.ts';
+import { Sessions } from './sessions/sessions.ts';
 import type { FollowOptions } from './stream/follow-events.ts';
 import { gatewayStream } from './stream/gateway-stream.ts';
 import type { FollowedEvent, StreamItem } from './stream/stream-item.ts';
-import { checkedCall, checkedInterrupt } from './turns/checked-order.ts';
-import { answerQuery, gatewayTurn, storedEvents, type ToldTurn } from './turns/gateway-turn.ts';
-import type { AnswerOptions, Confirmed } from './turns/steering.ts';
+import { gatewayTurn, storedEvents, type ToldTurn } from './turns/gateway-turn.ts';
 import type { TurnHandle } from './turns/turn-handle.ts';
 import { sessionNamesOf } from './turns/turn-names.ts';
 
@@ -51,25 +36,21 @@ export type GatewayClientOptions = GatewayConnectionOptions;
  * const turn = await client.sendMessage({ app: 'shop', userId: 'ada', sessionId: 's1', message: 'Where is my order?' });
  * const { status, text } = await turn.result();
  */
-export class GatewayClient implements HoldfastApi {
+export class GatewayClient extends HoldfastApi {
   readonly #connection: GatewayConnection;
-  readonly sessions: GatewaySessions;
-  readonly approvals: GatewayApprovals;
-  readonly credentials: GatewayCredentials;
-  readonly jobs: GatewayJobs;
-  readonly artifacts: GatewayArtifacts;
-  /** Memories of users: searched, added, deleted. */
-  readonly memories: GatewayMemories;
+  override readonly sessions: Sessions;
+  override readonly artifacts: Artifacts;
 
   /** @throws TypeError for a url that is none. */
   constructor(options: GatewayClientOptions) {
-    this.#connection = new GatewayConnection(options);
-    this.sessions = new GatewaySessions(this.#connection);
-    this.approvals = new GatewayApprovals(this.#connection);
-    this.credentials = new GatewayCredentials(this.#connection);
-    this.jobs = new GatewayJobs(this.#connection);
-    this.artifacts = new GatewayArtifacts(this.#connection);
-    this.memories = new GatewayMemories(this.#connection);
+    const connection = new GatewayConnection(options);
+    super(overHttp(connection));
+    this.#connection = connection;
+    this.sessions = new Sessions(this.call, async (retry) => {
+      const input = checkedInput(retryTurn, retry);
+      return gatewayTurn(connection, input, await connection.call<ToldTurn>(retryTurn, input));
+    });
+    this.artifacts = new Artifacts(this.call, new GatewayBytes(connection));
   }
 
   /** Version, operations and served agents of the gateway. */
@@ -93,7 +74,7 @@ export class GatewayClient implements HoldfastApi {
   /** @throws InvalidTurn */
   async turn(message: SentMessage): Promise<TurnHandle | undefined> {
     const { app, userId, sessionId, messageId } = message;
-    const { input } = checkedInput(getTurn, { app, userId, sessionId, messageId });
+    const input = checkedInput(getTurn, { app, userId, sessionId, messageId });
     try {
       return gatewayTurn(this.#connection, input, await this.#connection.call<ToldTurn>(getTurn, input));
     } catch (error) {
@@ -123,29 +104,5 @@ export class GatewayClient implements HoldfastApi {
       input: { ...input },
       partial: true,
     });
-  }
-
-  /** @throws InvalidTurn */
-  async turns(list: ListTurns = {}): Promise<TurnRow[]> {
-    const { input } = checkedInput(listTurns, list);
-    return (await this.#connection.call<{ turns: TurnRow[] }>(listTurns, input)).turns;
-  }
-
-  /** @throws UnknownCall, InvalidTurn */
-  async cancelCall(names: SessionNames, call: CallToCancel): Promise<Confirmed<CancelReceipt>> {
-    return await this.#connection.call(cancelCall, { ...checkedCall(names, call), ...answerQuery(call) });
-  }
-
-  /** @throws InvalidTurn */
-  async interrupt(names: SessionNames, options: InterruptOptions = {}): Promise<Confirmed<InterruptReceipt>> {
-    const order = { ...checkedInterrupt(names, options), ...answerQuery(options) };
-    return await this.#connection.call(interruptTurn, order);
-  }
-
-  /** @throws NoAnswer, InvalidTurn */
-  async status(names: SessionNames, options: AnswerOptions = {}): Promise<TurnStatus | undefined> {
-    const input = { ...sessionNamesOf(names, getStatus.name), ...answerQuery(options) };
-    const { status } = await this.#connection.call<{ status: TurnStatus | null }>(getStatus, input);
-    return status ?? undefined;
   }
 }

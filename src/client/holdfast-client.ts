@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { ArtifactBytes } from '../artifacts/artifact-bytes.ts';
-import type { CallToCancel, InterruptOptions, ListTurns, TurnRow } from '../contract/turns.ts';
-import type { CancelReceipt, InterruptReceipt } from '../protocol/message.ts';
-import type { TurnStatus } from '../protocol/turn.ts';
+import type { ContextArtifacts } from '../artifacts/context-artifacts.ts';
+import { SavedArtifacts } from '../artifacts/saved-artifacts.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
-import { ClientApprovals } from './approvals/client-approvals.ts';
-import { ClientArtifacts } from './artifacts/client-artifacts.ts';
+import { approvalHandlers } from './approvals/approval-handlers.ts';
+import { Artifacts } from './artifacts/artifacts.ts';
+import { StoredBytes, storedArtifacts } from './artifacts/stored-artifacts.ts';
+import { direct } from './call.ts';
 import { type ClientContext, contextOf, type HoldfastClientOptions, storeOf } from './client-context.ts';
-import { ClientCredentials } from './credentials/client-credentials.ts';
-import type { HoldfastApi, SentMessage } from './holdfast-api.ts';
-import { ClientJobs } from './jobs/client-jobs.ts';
-import { StoredMemories } from './memories/stored-memories.ts';
+import { credentialHandlers } from './credentials/credential-handlers.ts';
+import { HoldfastApi, type SentMessage } from './holdfast-api.ts';
+import { jobHandlers } from './jobs/job-handlers.ts';
+import { type MemoryService, memoryServiceOver, storedMemories } from './memories/stored-memories.ts';
 import { deliverUploaded } from './messages/deliver-uploaded.ts';
 import { checkedMessage, type OutgoingMessage } from './messages/outgoing-message.ts';
 import { type OutgoingTurn, outgoingTurn } from './messages/outgoing-turn.ts';
@@ -23,15 +24,14 @@ import {
   sendResponses,
   toldTurn,
 } from './messages/send-responses.ts';
-import { ClientSessions } from './sessions/client-sessions.ts';
+import { ClientSessions, sessionHandlers } from './sessions/client-sessions.ts';
 import type { FollowOptions } from './stream/follow-events.ts';
 import { followSession, streamSession } from './stream/session-stream.ts';
 import type { FollowedEvent, StreamItem } from './stream/stream-item.ts';
 import { placeOf } from './stream/stream-place.ts';
 import { withOutageTold } from './temporal-outage.ts';
 import { findTurn } from './turns/find-turn.ts';
-import { turnsBy } from './turns/list-turns.ts';
-import { type AnswerOptions, type Confirmed, cancelCall, interrupt, status } from './turns/steering.ts';
+import { steeringHandlers } from './turns/steering.ts';
 import { type TurnHandle, turnHandle } from './turns/turn-handle.ts';
 import { sessionNamesOf, turnNamesOf } from './turns/turn-names.ts';
 import { waitingTurn } from './turns/waiting-turn.ts';
@@ -44,32 +44,40 @@ import { waitingTurn } from './turns/waiting-turn.ts';
  * const turn = await client.sendMessage({ app: 'shop', userId: 'ada', sessionId: 's1', message: 'Where is my order?' });
  * const { status, text } = await turn.result();
  */
-export class HoldfastClient implements HoldfastApi {
+export class HoldfastClient extends HoldfastApi {
   readonly #context: ClientContext;
-  /** Create, get, list, delete, fork, rewind and retry; needs the store. */
-  readonly sessions: ClientSessions;
-  /** Requests to people: listed, answered, proved. Needs the store, but to answer what is named with its session. */
-  readonly approvals: ClientApprovals;
-  /** Secrets of users, for tools; needs the store and keys. */
-  readonly credentials: ClientCredentials;
-  /** Jobs of long-running calls: listed, ended, told of. Needs the store. */
-  readonly jobs: ClientJobs;
-  /** Files that agents and users save: listed, read, saved, deleted. Needs the store. */
-  readonly artifacts: ClientArtifacts;
-  /** Memories of users: searched, added, deleted. Needs the store. */
-  readonly memories: StoredMemories;
+  override readonly sessions: ClientSessions;
+  override readonly artifacts: Artifacts;
 
   constructor(options: HoldfastClientOptions) {
-    this.#context = contextOf(options);
-    this.sessions = new ClientSessions(this.#context);
-    this.approvals = new ClientApprovals(this.#context);
-    this.credentials = new ClientCredentials(this.#context);
-    this.jobs = new ClientJobs(this.#context);
-    this.artifacts = new ClientArtifacts(() => ({
-      store: storeOf(this.#context, 'artifacts'),
-      bytes: this.#context.artifacts as ArtifactBytes,
-    }));
-    this.memories = new StoredMemories(() => storeOf(this.#context, 'memories'));
+    const context = contextOf(options);
+    super(
+      direct(
+        {
+          ...{ ...approvalHandlers, ...credentialHandlers, ...jobHandlers, ...sessionHandlers },
+          ...{ ...steeringHandlers, ...storedArtifacts, ...storedMemories },
+        },
+        context,
+      ),
+    );
+    this.#context = context;
+    this.sessions = new ClientSessions(this.call, context);
+    this.artifacts = new Artifacts(this.call, new StoredBytes(() => this.#artifacts()));
+  }
+
+  /** Artifacts of a session and its user, by ADK's methods. @internal */
+  artifactService({ app, userId, sessionId }: SessionNames): ContextArtifacts {
+    const key = `client/${randomUUID()}`;
+    return SavedArtifacts.atOnce({ ...this.#artifacts(), app }, { app, userId, sessionId }, key);
+  }
+
+  #artifacts() {
+    return { store: storeOf(this.#context, 'artifacts'), bytes: this.#context.artifacts as ArtifactBytes };
+  }
+
+  /** Memories by ADK's methods, as an app has set its memory. @internal */
+  memoryService(settings: MemoryService) {
+    return memoryServiceOver(storeOf(this.#context, 'memories'), settings);
   }
 
   /**
@@ -129,7 +137,7 @@ export class HoldfastClient implements HoldfastApi {
    */
   async runningTurn(names: SessionNames): Promise<TurnHandle | undefined> {
     return await withOutageTold(async () => {
-      const invocationId = (await status(this.#context, names, {}))?.invocationId;
+      const invocationId = (await this.status(names))?.invocationId;
       if (invocationId === undefined) return undefined;
       const named = turnNamesOf(names, invocationId, 'runningTurn');
       return turnHandle(this.#context, await waitingTurn(this.#context, named, invocationId));
@@ -181,57 +189,6 @@ export class HoldfastClient implements HoldfastApi {
       ...rest,
       after: placeOf(after, 'stream'),
     });
-  }
-
-  /**
-   * Turns of sessions, the newest first: all that have not ended, or those that stand as `status` says. The server must know Holdfast's
-   * search attributes, which come a moment late and are labels: whoever reaches the namespace can write them.
-   *
-   * @throws InvalidTurn
-   * @example
-   * const waiting = await client.turns({ app: 'shop', status: 'waiting_approval' });
-   */
-  async turns(list: ListTurns = {}): Promise<TurnRow[]> {
-    return await withOutageTold(() => turnsBy(this.#context, list));
-  }
-
-  /**
-   * Cancels one call of the turn that runs; the turn goes on, and its model is told. With no worker up the order is kept
-   * for the next one, and is not confirmed.
-   *
-   * @param call `callKey`, or `callId` where one open call only has it.
-   * @throws UnknownCall where no turn runs, or it has no such call.
-   * @example
-   * await client.cancelCall(names, { callKey, reason: 'takes too long' });
-   */
-  async cancelCall(names: SessionNames, call: CallToCancel): Promise<Confirmed<CancelReceipt>> {
-    return await withOutageTold(() => cancelCall(this.#context, names, call));
-  }
-
-  /**
-   * Ends the turn that runs, politely: its open calls are answered, its status is `interrupted`, and messages that wait come
-   * next. The receipt names no invocation where none was running. With no worker up the order is kept for the next one, and
-   * is not confirmed.
-   *
-   * @param options `invocationId`, a turn handle's, ends this turn only, and nothing where another one runs by then. Defaults
-   * to whichever turn runs.
-   * @throws InvalidTurn
-   * @example
-   * await client.interrupt(names, { invocationId: turn.invocationId, reason: 'the customer has hung up' });
-   */
-  async interrupt(names: SessionNames, options: InterruptOptions = {}): Promise<Confirmed<InterruptReceipt>> {
-    return await withOutageTold(() => interrupt(this.#context, names, options));
-  }
-
-  /**
-   * How the turn of a session stands; undefined where none runs.
-   *
-   * @throws NoAnswer where no worker answers in time; it says whether one polls the task queue.
-   * @example
-   * const status = await client.status(names);
-   */
-  async status(names: SessionNames, options: AnswerOptions = {}): Promise<TurnStatus | undefined> {
-    return await withOutageTold(() => status(this.#context, names, options));
   }
 }
 

@@ -62,7 +62,8 @@ export type {
   TurnResult,
   TurnStatus,
 } from '../protocol/turn.ts';
-export type { Approvals, WhichAudit, WhichRequest } from './approvals/approvals.ts';
+export type { Approvals, WhichAudit } from './approvals/approvals.ts';
+export type { WhichRequest } from './approvals/find-request.ts';
 export type { ArtifactFile, Artifacts, GetArtifact, PutArtifact } from './artifacts/artifacts.ts';
 export type { HoldfastClientOptions, TemporalOptions } from './client-context.ts';
 export {

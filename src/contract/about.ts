@@ -36,6 +36,7 @@ export const getAbout = {
   summary: 'Show the version of Holdfast and the served agents',
   method: 'get',
   path: '/v1/about',
+  may: { permission: 'read', of: 'path' },
   input: z.object({}),
   output: ABOUT,
   answer: 'About this gateway.',

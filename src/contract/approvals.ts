@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { getAudit, getAuditById, verifyAudit, verifyAuditById } from './audit.ts';
 import { take } from './check.ts';
 import {
   CREDENTIAL_REF,
@@ -23,7 +24,14 @@ import {
 } from './fields.ts';
 import { DEFAULT_REQUEST_STATUS, GATE_KINDS, MOST_HELD, REQUEST_STATUSES } from './lists.ts';
 import { LONGEST_NAME } from './message-limits.ts';
-import { checkOf, type Exact, type InputOf, type Operation } from './operation.ts';
+import {
+  checkOf,
+  type Exact,
+  type InputOf,
+  type Noun,
+  type Operation,
+  type OperationsOf,
+} from './operation.ts';
 import { APPROVAL, type ApprovalRow, DECIDED, type DECISION_RECEIPT } from './requests.ts';
 
 const requestId = name('The request, `rq-…`. URI-encoded.');
@@ -100,10 +108,8 @@ const ASKED = {
   timeout: TIMEOUT,
 };
 
-/** A person's answer, by the kind of the request. */
-export const CONFIRMED = z.object({ ...CONFIRMATION, shown: ASKED.shown });
-export const INPUT_GIVEN = z.object({ ...INPUT, shown: ASKED.shown });
-export const CREDENTIAL_GIVEN = z.object({ ...CREDENTIAL, shown: ASKED.shown });
+/** A decider has to see the request. */
+const SEES = ['read', 'approve'] as const;
 
 const ANSWERS = {
   tag: 'Approvals',
@@ -122,6 +128,7 @@ export const listApprovals = {
     'The oldest first unless `order` says otherwise; the pending ones unless `status` says otherwise.',
   method: 'get',
   path: '/v1/approvals',
+  may: { permission: SEES, of: 'query' },
   input: z.object({
     ...WHOSE,
     rootWorkflowId: name('Of this turn and the turns below it only.').optional(),
@@ -154,6 +161,8 @@ export const getApproval = {
   summary: 'Show a request',
   method: 'get',
   path: '/v1/approvals/{requestId}',
+  may: { permission: SEES, of: 'request' },
+  absent: 'HOLDFAST_REQUEST_NOT_FOUND',
   input: z.object({ requestId }),
   output: APPROVAL,
   answer: 'The request, by now.',
@@ -168,6 +177,7 @@ export const getSessionApproval = {
     'The only pending one, or that of a call: its pending one, or the latest that it made. Several that fit are a 409 with their ids.',
   method: 'get',
   path: `${SESSION_PATH}/approval`,
+  may: { permission: SEES, of: 'path' },
   input: z.object({
     ...SESSION,
     requestId: name('Names the request; or its call does.').optional(),
@@ -175,6 +185,7 @@ export const getSessionApproval = {
     callId: name('The wire’s id of the call.').optional(),
   }),
   wire: WHOSE_ON_THE_WIRE,
+  absent: 'HOLDFAST_REQUEST_NOT_FOUND',
   output: APPROVAL,
   answer: 'The request, by now.',
   errors: ['HOLDFAST_AMBIGUOUS_REQUEST'],
@@ -187,6 +198,7 @@ export const confirmRequest = {
   summary: 'Approve or reject a call',
   description: 'With several voters a decision is a vote. The same decision again changes nothing.',
   path: '/v1/approvals/{requestId}/confirm',
+  may: { permission: 'approve', of: 'request' },
   input: z.object({ requestId, ...CONFIRMATION, ...ASKED }),
   answer: 'The outcome of the decision.',
 } as const satisfies Operation;
@@ -197,6 +209,7 @@ export const provideInput = {
   id: 'provideInput',
   summary: 'Answer a request for input',
   path: '/v1/approvals/{requestId}/provide-input',
+  may: { permission: 'approve', of: 'request' },
   input: z.object({ requestId, ...INPUT, ...ASKED }),
   answer: 'The outcome of the answer.',
 } as const satisfies Operation;
@@ -208,6 +221,7 @@ export const provideCredential = {
   summary: 'Answer a request for a credential',
   description: 'With one that was stored before.',
   path: '/v1/approvals/{requestId}/provide-credential',
+  may: { permission: 'approve', of: 'request' },
   input: z.object({ requestId, ...CREDENTIAL, ...ASKED }),
   answer: 'The outcome of the answer.',
 } as const satisfies Operation;
@@ -219,6 +233,18 @@ const REQUEST = {
   callKey: idName().optional(),
   callId: idName().optional(),
 };
+
+/** By their methods; routes of the gateway stand in this order. */
+export const APPROVALS = {
+  list: listApprovals,
+  get: [getApproval, getSessionApproval],
+  confirm: confirmRequest,
+  provideInput,
+  provideCredential,
+  audit: [getAudit, getAuditById],
+  verifyAudit: [verifyAudit, verifyAuditById],
+} as const satisfies Noun;
+export type ApprovalOperation = OperationsOf<typeof APPROVALS>;
 
 /** A request, as a client names it: by one of them. */
 export const NAMED_REQUEST = z.object({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { jsonObject, moment, name, newName, SESSION, SESSION_PATH, WHOSE_ON_THE_WIRE } from './fields.ts';
 import { DEFAULT_LISTED, MOST_LISTED } from './lists.ts';
 import { LONGEST_NAME } from './message-limits.ts';
-import type { Exact, InputOf, Operation } from './operation.ts';
+import type { Exact, InputOf, Noun, Operation } from './operation.ts';
 
 /** A media type as RFC 9110 has it: a type, a subtype, parameters. */
 export const MEDIA_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+*-]+( *;[\u0020-\u007e]*)?$/;
@@ -38,15 +38,16 @@ const NAMED = {
 
 const PATH = `${SESSION_PATH}/artifacts/{name}`;
 
-const ARTIFACTS = { tag: 'Artifacts', wire: WHOSE_ON_THE_WIRE } as const;
+const ABOUT_ARTIFACTS = { tag: 'Artifacts', wire: WHOSE_ON_THE_WIRE } as const;
 
 export const listArtifacts = {
-  ...ARTIFACTS,
+  ...ABOUT_ARTIFACTS,
   name: 'artifacts.list',
   id: 'listArtifacts',
   summary: 'List the artifacts of a session and its user',
   method: 'get',
   path: `${SESSION_PATH}/artifacts`,
+  may: { permission: 'read', of: 'path' },
   input: z.object({
     ...SESSION,
     limit: z
@@ -67,12 +68,13 @@ export const listArtifacts = {
 } as const satisfies Operation;
 
 export const listArtifactVersions = {
-  ...ARTIFACTS,
+  ...ABOUT_ARTIFACTS,
   name: 'artifacts.versions',
   id: 'listArtifactVersions',
   summary: 'List the versions of an artifact, the oldest first',
   method: 'get',
   path: `${PATH}/versions`,
+  may: { permission: 'read', of: 'path' },
   input: z.object(NAMED),
   output: z.object({ versions: z.array(ARTIFACT) }).meta({ id: 'ArtifactVersions' }),
   answer: 'The versions.',
@@ -80,7 +82,7 @@ export const listArtifactVersions = {
 } as const satisfies Operation;
 
 export const getArtifact = {
-  ...ARTIFACTS,
+  ...ABOUT_ARTIFACTS,
   name: 'artifacts.get',
   id: 'getArtifact',
   summary: 'Download an artifact',
@@ -88,6 +90,7 @@ export const getArtifact = {
     'The bytes as they were saved, with their SHA-256 as `ETag`; `Range` and `If-None-Match` are understood. The version is in `X-Artifact-Version`.',
   method: 'get',
   path: PATH,
+  may: { permission: 'read', of: 'path' },
   input: z.object({
     ...NAMED,
     version: version.optional().meta({ description: 'The version. Defaults to the newest one.' }),
@@ -104,13 +107,14 @@ export const getArtifact = {
 } as const satisfies Operation;
 
 export const putArtifact = {
-  ...ARTIFACTS,
+  ...ABOUT_ARTIFACTS,
   name: 'artifacts.put',
   id: 'putArtifact',
   summary: 'Upload a version of an artifact',
   description: 'The body is the bytes, its `Content-Type` the type of the artifact.',
   method: 'put',
   path: PATH,
+  may: { permission: 'run', of: 'path' },
   input: z.object({
     ...SESSION,
     name: newName('The artifact. Names that begin with `user:` are the user’s in all sessions of the app.'),
@@ -136,13 +140,14 @@ export const putArtifact = {
 } as const satisfies Operation;
 
 export const deleteArtifact = {
-  ...ARTIFACTS,
+  ...ABOUT_ARTIFACTS,
   name: 'artifacts.delete',
   id: 'deleteArtifact',
   summary: 'Delete all versions of an artifact',
   description: 'Numbers of versions are not used again.',
   method: 'delete',
   path: PATH,
+  may: { permission: 'operate', of: 'path' },
   input: z.object(NAMED),
   output: z
     .object({ deleted: z.int().meta({ description: 'How many versions there were.' }) })
@@ -150,6 +155,15 @@ export const deleteArtifact = {
   answer: 'The versions are deleted.',
   errors: ['HOLDFAST_INVALID_ARTIFACT_NAME'],
 } as const satisfies Operation;
+
+/** By their methods; routes of the gateway stand in this order. */
+export const ARTIFACTS = {
+  list: listArtifacts,
+  versions: listArtifactVersions,
+  get: getArtifact,
+  put: putArtifact,
+  delete: deleteArtifact,
+} as const satisfies Noun;
 
 /** A version of an artifact, without its bytes. */
 export type ArtifactRow = Exact<z.output<typeof ARTIFACT>>;

@@ -74,6 +74,7 @@ export const getAudit = {
   summary: 'Read a session’s audit',
   description: 'A chain of hashes: each request, vote, edit and expiry is a row.',
   path: `${SESSION_PATH}/audit`,
+  may: { permission: 'read', of: 'path' },
 } as const satisfies Operation;
 
 export const verifyAudit = {
@@ -81,6 +82,7 @@ export const verifyAudit = {
   id: 'verifyAudit',
   summary: 'Verify a session’s audit',
   path: `${SESSION_PATH}/audit/verification`,
+  may: { permission: 'read', of: 'path' },
 } as const satisfies Operation;
 
 export const getAuditById = {
@@ -88,6 +90,7 @@ export const getAuditById = {
   id: 'getAuditById',
   summary: 'Read the audit of a session that may be deleted',
   path: '/v1/audits/{id}',
+  may: { permission: 'read', of: 'path' },
 } as const satisfies Operation;
 
 export const verifyAuditById = {
@@ -95,6 +98,7 @@ export const verifyAuditById = {
   id: 'verifyAuditById',
   summary: 'Verify the audit of a session that may be deleted',
   path: '/v1/audits/{id}/verification',
+  may: { permission: 'read', of: 'path' },
 } as const satisfies Operation;
 
 /** An event of a session or of one of its requests. Rows of a session are chained by their hashes. */

@@ -37,6 +37,8 @@ export interface Check {
   readonly 'x-max-bytes'?: number;
   /** Objects and lists in it are nested as deep as every side can walk them. */
   readonly 'x-flat'?: true;
+  /** A value of a program is checked to be JSON, which drops nothing of it in silence. */
+  readonly 'x-json'?: true;
   /** A name that paths of the gateway have later. */
   readonly 'x-path-part'?: true;
   /** Name in the OpenAPI document. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AuthCredential } from '../events/auth-credential.ts';
 import { APP, moment, name, USER, USER_PATH, WHOSE_ON_THE_WIRE } from './fields.ts';
-import type { Exact, InputOf, Operation } from './operation.ts';
+import type { Exact, InputOf, Noun, Operation } from './operation.ts';
 
 /** Characters of a `credentialKey`, at most. */
 const LONGEST_KEY = 512;
@@ -54,6 +54,9 @@ const LISTED = {
   answer: 'Without the secrets.',
 } as const;
 
+/** Names and label of a credential, without the secret. */
+export const CREDENTIAL_NAMES = z.object({ ...USER, ...LABELLED });
+
 export const putCredential = {
   name: 'credentials.put',
   id: 'putCredential',
@@ -62,7 +65,9 @@ export const putCredential = {
   description: 'Encrypted, in place of the user’s one of the same key. It can’t be read again.',
   method: 'post',
   path: `${USER_PATH}/credentials`,
-  input: z.object({ ...USER, ...LABELLED, credential: CREDENTIAL }),
+  may: { permission: 'operate', of: 'path' },
+  input: CREDENTIAL_NAMES.extend({ credential: CREDENTIAL }),
+  checked: CREDENTIAL_NAMES,
   wire: WHOSE_ON_THE_WIRE,
   output: STORED_CREDENTIAL,
   answer: 'The reference to the credential.',
@@ -70,14 +75,12 @@ export const putCredential = {
   errors: ['HOLDFAST_INVALID_CREDENTIAL'],
 } as const satisfies Operation;
 
-/** Names and label of a credential, without the secret. */
-export const CREDENTIAL_NAMES = putCredential.input.omit({ credential: true });
-
 export const listUserCredentials = {
   ...LISTED,
   id: 'listUserCredentials',
   summary: 'List a user’s credentials',
   path: `${USER_PATH}/credentials`,
+  may: { permission: 'read', of: 'path' },
   input: z.object(USER),
   wire: WHOSE_ON_THE_WIRE,
 } as const satisfies Operation;
@@ -87,6 +90,7 @@ export const listAppCredentials = {
   id: 'listAppCredentials',
   summary: 'List an app’s credentials, of all users',
   path: '/v1/apps/{app}/credentials',
+  may: { permission: 'read', of: 'path' },
   input: z.object(APP),
 } as const satisfies Operation;
 
@@ -103,6 +107,7 @@ export const removeCredential = {
   description: 'Removing again is no error.',
   method: 'delete',
   path: `${USER_PATH}/credentials/{credentialRef}`,
+  may: { permission: 'operate', of: 'path' },
   input: z.object({ ...USER, credentialRef: name('Reference of the credential, `cr-…`. URI-encoded.') }),
   wire: WHOSE_ON_THE_WIRE,
   output: z
@@ -110,6 +115,13 @@ export const removeCredential = {
     .meta({ id: 'RemovedCredential' }),
   answer: 'It is gone.',
 } as const satisfies Operation;
+
+/** By their methods; routes of the gateway stand in this order. */
+export const CREDENTIALS = {
+  put: putCredential,
+  list: [listUserCredentials, listAppCredentials],
+  remove: removeCredential,
+} as const satisfies Noun;
 
 /** A secret that is kept encrypted, without the secret. */
 export type StoredCredential = Exact<z.output<typeof STORED_CREDENTIAL>>;

@@ -106,6 +106,7 @@ export const getEvents = {
     'A page of stored events; with `Accept: text/event-stream` an endless stream of stored and new events. A ' +
     'session that isn’t there yet can be followed.',
   path: `${SESSION_PATH}/events`,
+  may: { permission: 'read', of: 'path' },
   input: z.object({ ...SESSION, limit: PAGE.limit, ...FOLLOWED }),
   output: EVENT_PAGE,
   answer: 'The events, in order and without gaps.',
@@ -118,6 +119,7 @@ export const followTurn = {
   id: 'followTurn',
   summary: 'Follow a turn to its end',
   path: `${TURN_PATH}/events`,
+  may: { permission: 'read', of: 'path' },
   input: z.object({
     ...SENT_MESSAGE,
     ...FOLLOWED,

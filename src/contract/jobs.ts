@@ -12,7 +12,7 @@ import {
   WHOSE_WORK,
 } from './fields.ts';
 import { DEFAULT_JOB_STATUS, JOB_ENDERS, JOB_MODES, JOB_STATUSES } from './lists.ts';
-import type { Exact, InputOf, Operation } from './operation.ts';
+import type { Exact, InputOf, Noun, Operation, OperationsOf } from './operation.ts';
 
 /** JSON bytes of a job's result, at most. */
 export const MOST_RESULT_BYTES = 10 * 1024 * 1024;
@@ -166,6 +166,9 @@ const ENDS = {
   output: JOB_ANSWER,
   answer: 'The outcome that counts.',
   errors: ['HOLDFAST_JOB_NOT_FOUND', 'HOLDFAST_JOB_TOKEN_REFUSED', 'HOLDFAST_INVALID_JOB'],
+  invalid: 'HOLDFAST_INVALID_JOB',
+  // The first outcome counts.
+  repeats: true,
 } as const;
 
 export const listJobs = {
@@ -177,6 +180,7 @@ export const listJobs = {
     'The oldest first unless `order` says otherwise; those that go on unless `status` says otherwise.',
   method: 'get',
   path: '/v1/jobs',
+  may: { permission: 'read', of: 'query' },
   input: z.object({
     ...WHOSE,
     status: z
@@ -208,10 +212,13 @@ export const getJob = {
   description: 'With the job’s own token: its status, progress and outcome.',
   method: 'get',
   path: '/v1/jobs/{jobId}',
+  may: { permission: 'read', of: 'job', own: true },
   input: z.object({ jobId }),
   caller: z.object(SPEAKER),
   output: z.union([JOB, OWN_JOB]),
   answer: 'The job, by now.',
+  invalid: 'HOLDFAST_INVALID_JOB',
+  absent: 'HOLDFAST_JOB_NOT_FOUND',
 } as const satisfies Operation;
 
 export const completeJob = {
@@ -221,6 +228,8 @@ export const completeJob = {
   summary: 'End a job with its result',
   description: 'The first outcome counts. A later or repeated call gets that outcome, with 200.',
   path: '/v1/jobs/{jobId}/complete',
+  may: { permission: 'operate', of: 'job', own: true },
+  mostBytes: MOST_RESULT_BYTES,
   input: z.object({
     jobId,
     result: z.unknown().meta({
@@ -229,6 +238,7 @@ export const completeJob = {
       'x-max-bytes': MOST_RESULT_BYTES,
       'x-instead': 'keep it elsewhere, and send where it is',
       'x-flat': true,
+      'x-json': true,
     }),
   }),
   caller: z.object({ ...SPEAKER, ...OPERATOR }),
@@ -241,6 +251,8 @@ export const failJob = {
   summary: 'End a job with an error',
   description: 'As `complete`.',
   path: '/v1/jobs/{jobId}/fail',
+  may: { permission: 'operate', of: 'job', own: true },
+  mostBytes: MOST_RESULT_BYTES,
   input: z.object({
     jobId,
     error: z.string().max(LONGEST_ERROR).regex(/\S/u).meta({
@@ -258,10 +270,13 @@ export const progressJob = {
   summary: 'Tell how far a job has got',
   description: 'Or, with neither, that it goes on. After its end this is a 409 with the outcome.',
   path: '/v1/jobs/{jobId}/progress',
+  may: { permission: 'operate', of: 'job', own: true },
+  mostBytes: MOST_RESULT_BYTES,
   input: z.object({ jobId, value: fraction.optional(), message: note('For people.').optional() }),
   caller: z.object(SPEAKER),
   answer: 'It was noted.',
   errors: [...ENDS.errors, 'HOLDFAST_JOB_ENDED'],
+  refused: { error: 'HOLDFAST_JOB_ENDED', field: 'job' },
 } as const satisfies Operation;
 
 export const cancelJob = {
@@ -271,9 +286,21 @@ export const cancelJob = {
   summary: 'Cancel a job',
   description: 'Its tool is told by a worker. Not with the job’s own token.',
   path: '/v1/jobs/{jobId}/cancel',
+  may: { permission: 'operate', of: 'job' },
   input: z.object({ jobId, reason: note('Recorded, and told to the model.').optional() }),
   caller: z.object(OPERATOR),
 } as const satisfies Operation;
+
+/** By their methods; routes of the gateway stand in this order. */
+export const JOBS = {
+  list: listJobs,
+  get: getJob,
+  complete: completeJob,
+  fail: failJob,
+  progress: progressJob,
+  cancel: cancelJob,
+} as const satisfies Noun;
+export type JobOperation = OperationsOf<typeof JOBS>;
 
 /** Payload of the signal `holdfast.progress`: the input of `jobs.progress`, for the workflow that waits. */
 export const JOB_PROGRESSED = z.object({

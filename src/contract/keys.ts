@@ -1,11 +1,8 @@
 import { z } from 'zod';
 import { LONGEST_PERSON_NAME, PERSON_NAME, UNVERIFIED } from './decision-limits.ts';
 import { duration, moment, name } from './fields.ts';
-import { DEFAULT_LISTED, MOST_LISTED } from './lists.ts';
+import { DEFAULT_LISTED, MOST_LISTED, PERMISSIONS } from './lists.ts';
 import type { Contract, Exact, InputOf } from './operation.ts';
-
-/** Permissions that a route needs, and that a grant gives its owner. */
-export const PERMISSIONS = ['run', 'read', 'approve', 'operate'] as const;
 
 const permission = z.enum(PERMISSIONS);
 
@@ -111,7 +108,6 @@ export const listDenials = {
  * Permissions of a route: `read` sees sessions, events and turns; `run` makes sessions and sends messages; `operate`
  * interrupts, cancels, forks, rewinds, retries and deletes; `approve` decides requests to people.
  */
-export type Permission = (typeof PERMISSIONS)[number];
 /** Permissions at the gateway: `app` is `*` for all apps, `user` limits them to the sessions of one user. */
 export type Grant = Exact<z.output<typeof GRANT>>;
 /** An API key, without its secret. Times are milliseconds since the epoch. */

@@ -4,6 +4,10 @@ export const MOST_LISTED = 1_000;
 /** Rows of one page of a list, where nobody asks for another number. */
 export const DEFAULT_LISTED = 100;
 
+/** Permissions that a route needs, and that a grant gives its owner. */
+export const PERMISSIONS = ['run', 'read', 'approve', 'operate'] as const;
+export type Permission = (typeof PERMISSIONS)[number];
+
 /** How a job can end. */
 export const JOB_ENDS = ['completed', 'failed', 'cancelled', 'timed_out'] as const;
 

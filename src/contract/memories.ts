@@ -3,7 +3,7 @@ import type { Content } from '../events/content.ts';
 import { jsonObject, moment, name, USER, USER_PATH, WHOSE_ON_THE_WIRE } from './fields.ts';
 import { MOST_LISTED } from './lists.ts';
 import { LONGEST_NAME } from './message-limits.ts';
-import type { Exact, InputOf, Operation } from './operation.ts';
+import type { Exact, InputOf, Noun, Operation } from './operation.ts';
 
 /** Memories of a list, where nobody asks for another number. */
 export const DEFAULT_MEMORIES = 20;
@@ -25,17 +25,18 @@ const MEMORY = z
   })
   .meta({ id: 'Memory' });
 
-const MEMORIES = { tag: 'Memories', wire: WHOSE_ON_THE_WIRE } as const;
+const ABOUT_MEMORIES = { tag: 'Memories', wire: WHOSE_ON_THE_WIRE } as const;
 const PATH = `${USER_PATH}/memories`;
 
 export const listMemories = {
-  ...MEMORIES,
+  ...ABOUT_MEMORIES,
   name: 'memories.list',
   id: 'listMemories',
   summary: 'Search the memories of a user, or list the newest ones',
   description: 'By words: embeddings are for agents. Memories in an app’s own service are not among them.',
   method: 'get',
   path: PATH,
+  may: { permission: 'read', of: 'path' },
   input: z.object({
     ...USER,
     query: z
@@ -63,13 +64,14 @@ export const listMemories = {
 } as const satisfies Operation;
 
 export const addMemory = {
-  ...MEMORIES,
+  ...ABOUT_MEMORIES,
   name: 'memories.add',
   id: 'addMemory',
   summary: 'Add a memory of a user',
   description: 'It is found in all sessions of the user, by its words.',
   method: 'post',
   path: PATH,
+  may: { permission: 'operate', of: 'path' },
   input: z.object({
     ...USER,
     text: z.string().min(1).max(LONGEST_MEMORY).meta({ description: 'The text.' }),
@@ -83,13 +85,14 @@ export const addMemory = {
 } as const satisfies Operation;
 
 export const deleteMemory = {
-  ...MEMORIES,
+  ...ABOUT_MEMORIES,
   name: 'memories.delete',
   id: 'deleteMemory',
   summary: 'Delete a memory',
   description: 'Deleting again is no error.',
   method: 'delete',
   path: `${PATH}/{id}`,
+  may: { permission: 'operate', of: 'path' },
   input: z.object({ ...USER, id: name('The memory.') }),
   output: z
     .object({ deleted: z.boolean().meta({ description: 'Whether there was one.' }) })
@@ -98,19 +101,28 @@ export const deleteMemory = {
 } as const satisfies Operation;
 
 export const deleteMemories = {
-  ...MEMORIES,
+  ...ABOUT_MEMORIES,
   name: 'memories.deleteAll',
   id: 'deleteMemories',
   summary: 'Delete all memories of a user',
   description: 'Later messages are remembered again. Sessions keep their events.',
   method: 'delete',
   path: PATH,
+  may: { permission: 'operate', of: 'path' },
   input: z.object(USER),
   output: z
     .object({ deleted: z.int().meta({ description: 'How many there were.' }) })
     .meta({ id: 'DeletedMemories' }),
   answer: 'They are gone.',
 } as const satisfies Operation;
+
+/** By their methods; routes of the gateway stand in this order. */
+export const MEMORIES = {
+  list: listMemories,
+  add: addMemory,
+  delete: deleteMemory,
+  deleteAll: deleteMemories,
+} as const satisfies Noun;
 
 /** A memory of a user. */
 export type Memory = Exact<z.output<typeof MEMORY>>;

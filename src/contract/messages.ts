@@ -223,6 +223,8 @@ export const sendMessage = {
     'The message is kept when this answers. One message id is one turn, for ever: sending it again attaches to its turn. A message that only answers requests, or has the responses that calls wait for, goes to the turn that waits; answering requests needs the permission to approve, too, and ending jobs that to operate.',
   method: 'post',
   path: `${SESSION_PATH}/messages`,
+  may: { permission: 'run', of: 'path' },
+  mostBytes: Number.POSITIVE_INFINITY,
   input: z.object({
     ...SESSION,
     message: SAID,
@@ -251,6 +253,7 @@ export const getReceipt = {
   summary: 'Ask for the outcome of a message',
   method: 'get',
   path: `${TURN_PATH}/receipt`,
+  may: { permission: 'read', of: 'path' },
   input: z.object({ ...SENT_MESSAGE, timeout: TIMEOUT }),
   wire: WHOSE_ON_THE_WIRE,
   output: RECEIPT,

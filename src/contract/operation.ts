@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Event } from '../events/event.ts';
 import { type Check, isObject } from './check.ts';
 import type { ErrorCode } from './error-codes.ts';
+import type { Permission } from './lists.ts';
 
 /** An operation of Holdfast: its input, output and errors, by which clients and commands check both. */
 export interface Contract<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodType = z.ZodType> {
@@ -28,7 +29,7 @@ export interface Operation<Input extends z.ZodObject = z.ZodObject, Output exten
   readonly method: 'get' | 'post' | 'put' | 'delete';
   /** Fields of the input stand in braces. Others go in the body of `post`, and else in the query. */
   readonly path: string;
-  /** Field in which callers name themselves; it goes in a header or nowhere. */
+  /** Fields of a method's options in which callers name themselves; they go in a header or nowhere. */
   readonly caller?: z.ZodObject;
   /** Names on the wire that differ from the fields' names: `{ 'after.since': 'afterTime' }`. */
   readonly wire?: Readonly<Record<string, string>>;
@@ -46,7 +47,73 @@ export interface Operation<Input extends z.ZodObject = z.ZodObject, Output exten
   readonly unfinished?: { readonly without: string; readonly output: z.ZodType; readonly answer: string };
   /** @default 200 */
   readonly status?: 200 | 201 | 202;
+  /** Permission that it takes. Each operation says it itself: a spread would pass it on unseen. */
+  readonly may: May;
+  /** The part of the input that clients check, where the rest may be a secret: the handler checks that and quotes nothing of it. */
+  readonly checked?: z.ZodObject;
+  /** Safe to send again: it is while the gateway can't be reached, a few times. */
+  readonly repeats?: true;
+  /** Code of the error of input that can't be taken. @default 'HOLDFAST_INVALID_TURN' */
+  readonly invalid?: ErrorCode;
+  /** A method gives undefined where the gateway answers with this error. */
+  readonly absent?: ErrorCode;
+  /** An answer with the status `refused`, which the gateway tells as this error, and as a field of it. */
+  readonly refused?: { readonly error: ErrorCode; readonly field: string };
+  /** Bytes of its body at most, where the gateway itself takes as many. @default 4 MiB */
+  readonly mostBytes?: number;
 }
+
+/** The right that an operation takes. */
+export interface May {
+  /** One of these is enough. */
+  readonly permission: Permission | readonly Permission[];
+  /** Whose affairs it is about: the app and user of its path, those that its query narrows it to, or those of the thing that it names. */
+  readonly of: 'path' | 'query' | 'job' | 'request';
+  /** The own token of the thing opens it, too. */
+  readonly own?: true;
+}
+
+/** The party that speaks: an operator, by name where that is known, or the owner of the thing's own token. */
+export type Caller =
+  | { readonly by: 'operator'; readonly person?: string }
+  | { readonly by: 'token'; readonly token: string };
+
+export const OPERATOR: Caller = { by: 'operator' };
+
+/** Operations of a noun by the names of their methods. One method may have several routes, which have its name. */
+export type Noun = Readonly<Record<string, Operation | readonly Operation[]>>;
+
+export type OperationsOf<Of extends Noun> = {
+  [Method in keyof Of]: Of[Method] extends readonly (infer Each)[] ? Each : Of[Method];
+}[keyof Of] &
+  Operation;
+
+/** What a caller gets. */
+export type OutputOf<Of extends Operation> =
+  | Exact<z.output<Of['output']>>
+  | (Of['absent'] extends string ? undefined : never);
+
+/** Performs operations, by whatever way. */
+export type Call = <Of extends Operation>(
+  operation: Of,
+  input: InputOf<Of>,
+  caller: Caller,
+) => Promise<OutputOf<Of>>;
+
+/** One function for each operation: what performs it. */
+export type Handlers<Of extends Operation, Context> = {
+  readonly [Name in Of['name']]: (
+    input: InputsOf<Extract<Of, { name: Name }>>,
+    context: Context,
+    caller: Caller,
+  ) => Promise<OutputOf<Extract<Of, { name: Name }>>>;
+};
+
+/** One of the inputs of operations that share a name. */
+type InputsOf<Of extends Operation> = Of extends Operation ? InputOf<Of> : never;
+
+/** A class that `implements` this has a method for each operation of a noun. */
+export type MethodsOf<Of extends Noun> = Readonly<Record<keyof Of, (...given: never[]) => Promise<unknown>>>;
 
 /** Optional fields are absent, never `undefined` or null; fields that aren't known are no part of it. Events are ADK's own. */
 export type Exact<T> = T extends Event
@@ -75,6 +142,9 @@ export type Told<T> = T extends readonly (infer Item)[]
     : T;
 
 export type InputOf<Of extends Contract> = Exact<z.output<Of['input']>>;
+
+/** Takes what a handler has left of its input: a field that the handler doesn't use doesn't compile. */
+export function spent<Rest>(_rest: keyof Rest extends never ? Rest : { unused: keyof Rest }): void {}
 
 const CHECKS = new WeakMap<z.ZodType, Check>();
 

@@ -18,7 +18,7 @@ import {
   WHOSE_WORK,
 } from './fields.ts';
 import { TURN } from './messages.ts';
-import type { Exact, InputOf, Operation } from './operation.ts';
+import type { Exact, InputOf, Noun, Operation } from './operation.ts';
 
 /** How long the gateway waits for the end of a cancelled turn, milliseconds, at most. */
 export const LONGEST_END = 90_000;
@@ -112,6 +112,8 @@ export const createSession = {
   description: 'A message to a session that isn’t there makes it, too.',
   method: 'post',
   path: `${USER_PATH}/sessions`,
+  may: { permission: 'run', of: 'path' },
+  mostBytes: Number.POSITIVE_INFINITY,
   input: z.object({
     ...USER,
     sessionId: newName('Defaults to a random one.').optional(),
@@ -131,6 +133,7 @@ export const getSession = {
   summary: 'Read a session',
   method: 'get',
   path: SESSION_PATH,
+  may: { permission: 'read', of: 'path' },
   input: z.object({
     ...SESSION,
     numRecentEvents: z
@@ -142,6 +145,7 @@ export const getSession = {
     afterTimestamp: time('Events at or after this time.').optional(),
   }),
   wire: WHOSE_ON_THE_WIRE,
+  absent: 'HOLDFAST_SESSION_NOT_FOUND',
   output: READ_SESSION,
   answer: 'The session, with its state and events.',
 } as const satisfies Operation;
@@ -151,6 +155,7 @@ export const listUserSessions = {
   id: 'listUserSessions',
   summary: 'List a user’s sessions',
   path: `${USER_PATH}/sessions`,
+  may: { permission: 'read', of: 'path' },
   input: z.object({ ...USER, ...LISTED }),
   wire: WHOSE_ON_THE_WIRE,
 } as const satisfies Operation;
@@ -160,6 +165,7 @@ export const listAppSessions = {
   id: 'listAppSessions',
   summary: 'List an app’s sessions, of all users',
   path: '/v1/apps/{app}/sessions',
+  may: { permission: 'read', of: 'path' },
   input: z.object({ ...APP, ...LISTED }),
 } as const satisfies Operation;
 
@@ -167,22 +173,6 @@ export const listAppSessions = {
 export function listOfSessions({ userId }: ListSessions) {
   return userId === undefined ? listAppSessions : listUserSessions;
 }
-
-const DELETE = {
-  ...SESSION,
-  cancelRunning: z
-    .boolean()
-    .optional()
-    .meta({ description: 'Cancels a turn that runs, and waits for its end.', default: false }),
-  withForks: z
-    .boolean()
-    .optional()
-    .meta({ description: 'Deletes the sessions that were forked from it, too.', default: false }),
-  idleSince: time('Deletes nothing that was written to at this time or later.').optional(),
-};
-
-/** Sessions to delete. Each caller bounds its own wait. */
-export const SESSION_TO_DELETE = z.object(DELETE);
 
 /** How long the end of a cancelled turn is waited for, where nobody gives another time, milliseconds. */
 export const CANCEL_TIMEOUT = 30_000;
@@ -196,8 +186,18 @@ export const deleteSession = {
     'Its content in the store and the histories of its runs. Refused while a turn runs. Deleting again is no error.',
   method: 'delete',
   path: SESSION_PATH,
+  may: { permission: 'operate', of: 'path' },
   input: z.object({
-    ...DELETE,
+    ...SESSION,
+    cancelRunning: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Cancels a turn that runs, and waits for its end.', default: false }),
+    withForks: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Deletes the sessions that were forked from it, too.', default: false }),
+    idleSince: time('Deletes nothing that was written to at this time or later.').optional(),
     timeout: z.int().min(0).max(LONGEST_END).optional().meta({
       description: 'Milliseconds to wait for the end of a cancelled turn, at most.',
       default: CANCEL_TIMEOUT,
@@ -216,6 +216,7 @@ export const forkSession = {
   summary: 'Fork a session',
   description: 'A session that begins with the events of another, up to a seq. Works while a turn runs.',
   path: `${SESSION_PATH}/fork`,
+  may: { permission: 'operate', of: 'path' },
   input: z.object({
     ...SESSION,
     at: z
@@ -239,6 +240,7 @@ export const rewindSession = {
   description:
     'Hides a turn and all later events, and restores the state before it. Refused while a turn runs.',
   path: `${SESSION_PATH}/rewind`,
+  may: { permission: 'operate', of: 'path' },
   input: z.object({
     ...SESSION,
     beforeInvocationId: name(
@@ -250,6 +252,16 @@ export const rewindSession = {
   errors: ['HOLDFAST_TURN_RUNNING'],
 } as const satisfies Operation;
 
+/** By their methods; routes of the gateway stand in this order. */
+export const SESSIONS = {
+  create: createSession,
+  list: [listUserSessions, listAppSessions],
+  get: getSession,
+  delete: deleteSession,
+  fork: forkSession,
+  rewind: rewindSession,
+} as const satisfies Noun;
+
 export const retryTurn = {
   ...STEERS,
   name: 'sessions.retry',
@@ -257,6 +269,7 @@ export const retryTurn = {
   summary: 'Run a turn anew from a call on',
   description: 'Settled siblings of the call keep their outcomes. Refused while a turn runs.',
   path: `${SESSION_PATH}/retry`,
+  may: { permission: 'operate', of: 'path' },
   input: z.object({
     ...SESSION,
     callKey: name('Key of the call that runs anew, with all that came after its step.'),

@@ -16,7 +16,7 @@ import { PROGRESS } from './jobs.ts';
 import { GATE_KINDS, MOST_WAITS } from './lists.ts';
 import { LONGEST_NAME } from './message-limits.ts';
 import { MESSAGE_TERMS, SENT_CONTENT, SENT_MESSAGE, TURN_FIELDS, TURN_PATH } from './messages.ts';
-import type { Exact, InputOf, Operation } from './operation.ts';
+import type { Exact, InputOf, Noun, Operation } from './operation.ts';
 import { USAGE } from './sessions.ts';
 
 const TURN_OUTCOMES = ['completed', 'failed', 'interrupted'] as const;
@@ -182,7 +182,7 @@ const CANCELLED = z
   .partial({ callKey: true, status: true })
   .meta({ id: 'Cancelled' });
 
-const STEERING = {
+const STEERS = {
   tag: 'Steering',
   wire: WHOSE_ON_THE_WIRE,
   query: ['timeout'],
@@ -197,6 +197,7 @@ export const getTurn = {
   summary: 'Wait for a turn’s result',
   method: 'get',
   path: TURN_PATH,
+  may: { permission: 'read', of: 'path' },
   input: z.object({
     ...SENT_MESSAGE,
     wait: z.int().min(0).max(LONGEST_WAIT).optional().meta({
@@ -232,6 +233,7 @@ export const listTurns = {
   description: 'The newest first, as Temporal’s search attributes show them, which come a moment late.',
   method: 'get',
   path: '/v1/turns',
+  may: { permission: 'read', of: 'query' },
   input: z.object({
     ...WHOSE,
     status: z
@@ -257,12 +259,13 @@ export const listTurns = {
 } as const satisfies Operation;
 
 export const getStatus = {
-  ...STEERING,
+  ...STEERS,
   name: 'status',
   id: 'getStatus',
   summary: 'Show the running turn',
   method: 'get',
   path: `${SESSION_PATH}/status`,
+  may: { permission: 'read', of: 'path' },
   input: z.object({ ...SESSION, timeout: TIMEOUT }),
   output: z
     .object({ status: TURN_STATUS.nullable().meta({ description: 'Null where no turn runs.' }) })
@@ -271,46 +274,48 @@ export const getStatus = {
   errors: ['HOLDFAST_NO_ANSWER'],
 } as const satisfies Operation;
 
-/** The turn of a session to end; a client bounds its timeout itself. */
-export const TURN_TO_INTERRUPT = z.object({
-  ...SESSION,
-  reason,
-  invocationId: name('Ends this turn only. Defaults to whichever runs.', LONGEST_NAME).optional(),
-});
-
 export const interruptTurn = {
-  ...STEERING,
+  ...STEERS,
   name: 'interrupt',
   id: 'interruptTurn',
   summary: 'End the turn that runs, politely',
   description: 'Its open calls are answered, its status is `interrupted`, and messages that wait come next.',
   method: 'post',
   path: `${SESSION_PATH}/interrupt`,
-  input: TURN_TO_INTERRUPT.extend({ timeout: TIMEOUT }),
+  may: { permission: 'operate', of: 'path' },
+  input: z.object({
+    ...SESSION,
+    reason,
+    invocationId: name('Ends this turn only. Defaults to whichever runs.', LONGEST_NAME).optional(),
+    timeout: TIMEOUT,
+  }),
   output: INTERRUPTED,
   answer: 'The outcome of the order.',
 } as const satisfies Operation;
 
-/** The call to cancel: one of the two names it. */
-export const CALL_TO_CANCEL = z.object({
-  ...SESSION,
-  callKey: name('Names the call; or `callId` does.', LONGEST_NAME).optional(),
-  callId: name('The wire’s id of the call, where one open call only has it.', LONGEST_NAME).optional(),
-  reason,
-});
-
 export const cancelCall = {
-  ...STEERING,
+  ...STEERS,
   name: 'cancelCall',
   id: 'cancelCall',
   summary: 'Cancel one call of the turn that runs',
   description: 'The turn goes on, and its model is told.',
   method: 'post',
   path: `${SESSION_PATH}/cancel-call`,
-  input: CALL_TO_CANCEL.extend({ timeout: TIMEOUT }),
+  may: { permission: 'operate', of: 'path' },
+  input: z.object({
+    ...SESSION,
+    callKey: name('Names the call; or `callId` does.', LONGEST_NAME).optional(),
+    callId: name('The wire’s id of the call, where one open call only has it.', LONGEST_NAME).optional(),
+    reason,
+    timeout: TIMEOUT,
+  }),
   output: CANCELLED,
   answer: 'The outcome of the order.',
 } as const satisfies Operation;
+
+/** By their methods; routes of the gateway stand in this order. */
+export const TURNS = { turns: listTurns } as const satisfies Noun;
+export const STEERING = { status: getStatus, interrupt: interruptTurn, cancelCall } as const satisfies Noun;
 
 const orderId = z
   .string()
@@ -322,17 +327,14 @@ const orderId = z
 export const INTERRUPT_PAYLOAD = z.object({
   v: version(),
   invocationId: z.string().optional().meta({ 'x-expected': 'an invocation’s id' }),
-  reason: z.string().optional(),
-  queued: z.boolean().optional(),
+  ...{ reason: z.string().optional(), queued: z.boolean().optional() },
   orderId,
 });
 
 /** Payload of the signal and the update `cancelCall`. */
 export const CANCEL_PAYLOAD = z.object({
   v: version(),
-  callKey: z.string().optional(),
-  callId: z.string().optional(),
-  reason: z.string().optional(),
+  ...{ callKey: z.string().optional(), callId: z.string().optional(), reason: z.string().optional() },
   orderId,
 });
 

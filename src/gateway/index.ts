@@ -1,6 +1,6 @@
 export type { GatewayAbout } from '../contract/about.ts';
 export type { EventPage } from '../contract/events.ts';
-export type { Permission } from '../contract/keys.ts';
+export type { Permission } from '../contract/lists.ts';
 export type {
   Access,
   AccessRequest,

@@ -1,52 +1,96 @@
 import type { z } from 'zod';
 import { isObject, noSuchField, type Problem, shapeOf, takeAll } from '../contract/check.ts';
+import { HoldfastError } from '../contract/error.ts';
 import {
+  type Caller,
   checkOf,
   type InputOf,
   inputFrom,
+  type Noun,
   type Operation,
+  type OperationsOf,
   pathPartProblem,
   placesOf,
   type Told,
 } from '../contract/operation.ts';
+import { defined } from '../protocol/json.ts';
 import { didYouMean } from '../schema/known-fields.ts';
-import type { Documented } from './document/api-document.ts';
-import type { GatewayContext, GatewayHono, GatewayMiddleware } from './gateway-app.ts';
+import { guardOf } from './access/guarded.ts';
+import { absentError } from './access/subjects.ts';
+import type { GatewayContext, GatewayHono } from './gateway-app.ts';
 import { RequestRefused } from './gateway-errors.ts';
-
-/** Permission that an operation needs. */
-export interface Guard extends Pick<Documented, 'security' | 'x-holdfast-permission'> {
-  middleware: readonly GatewayMiddleware[];
-}
+import type { RouteSetting } from './route-setting.ts';
 
 /** At most so many problems are told at once. */
 const MOST_TOLD = 5;
 
-/** The answer to an operation; one of a stream or of bytes is a response. */
+/** The answer of a route to an operation; one of a stream or of bytes is a response. */
 type AnswerOf<Of extends Operation> =
   | Told<z.output<Of['output']>>
   | (Of['unfinished'] extends { output: z.ZodType } ? Told<z.output<Of['unfinished']['output']>> : never)
+  | (Of['absent'] extends string ? undefined : never)
   | (Of['stream'] extends string ? Response : never)
   | (Of['bytes'] extends 'answer' ? Response : never);
+
+/** What routes do in place of the client's operation, for what is the gateway's own part in it. */
+type Hooks<Of extends Operation> = {
+  readonly [Name in Of['name']]?: (
+    input: InputOf<Extract<Of, { name: Name }>>,
+    context: GatewayContext,
+  ) => Promise<AnswerOf<Extract<Of, { name: Name }>>>;
+};
+
+type Handle = (input: never, context: GatewayContext) => Promise<unknown>;
+
+/** Makes a noun's operations routes of the gateway, in their order: nothing of an input or of an answer is named here. */
+export function serveAll<Of extends Noun>(
+  app: GatewayHono,
+  setting: RouteSetting,
+  noun: Of,
+  hooks: Hooks<OperationsOf<Of>> = {},
+): void {
+  const { client } = setting.options;
+  const hooked = hooks as Readonly<Record<string, Handle | undefined>>;
+  for (const operation of Object.values(noun).flat() as Operation[]) {
+    const call: Handle = (input, context) => client.call(operation, input, callerOf(context));
+    serve(app, setting, operation, (hooked[operation.name] ?? call) as never);
+  }
+}
 
 /** Makes an operation a route of the gateway and a part of its document. */
 export function serve<Of extends Operation>(
   app: GatewayHono,
+  setting: RouteSetting,
   operation: Of,
-  guard: Guard,
   handle: (input: InputOf<Of>, context: GatewayContext) => Promise<AnswerOf<Of>>,
 ): void {
-  const { middleware, ...access } = guard;
+  const { middleware, ...access } = guardOf(setting, operation);
+  const { unfinished, status = 200, absent } = operation;
   app.document.add(operation, access);
   const path = operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
   app.on([operation.method.toUpperCase()], [path], ...middleware, async (context) => {
     const input = await inputOf(operation, context);
     const answer: unknown = await handle(input, context);
     if (answer instanceof Response) return answer;
-    const { unfinished, status = 200 } = operation;
-    const isFinished = unfinished === undefined || unfinished.without in (answer as object);
-    return context.json(answer as object, isFinished ? status : 202);
+    if (answer === undefined && absent !== undefined) throw absentError(absent);
+    const told = acceptedOf(operation, answer as object);
+    const isFinished = unfinished === undefined || unfinished.without in told;
+    return context.json(told, isFinished ? status : 202);
   });
+}
+
+/** The caller that has passed: the owner of the thing's own token, or a principal, which is a person perhaps. */
+function callerOf(context: GatewayContext): Caller {
+  const token = context.get('jobToken');
+  if (token !== undefined) return { by: 'token', token };
+  return { by: 'operator', ...defined({ person: context.get('principal').person }) };
+}
+
+/** @throws HoldfastError as which a refusal is told. */
+function acceptedOf({ refused }: Operation, answer: { status?: unknown; reason?: string }): object {
+  if (refused === undefined || answer.status !== 'refused') return answer;
+  const { error, field } = refused;
+  throw new HoldfastError(error, answer.reason ?? 'refused', { details: { [field]: answer } });
 }
 
 /** @throws RequestRefused naming the fields as they stand in the request. */

@@ -5,18 +5,17 @@ import type {
   SessionArtifactService,
 } from '../artifacts/base-artifact-service.ts';
 import { sessionArtifacts } from '../artifacts/context-artifacts.ts';
-import type { ClientArtifacts } from '../client/artifacts/client-artifacts.ts';
 import { InvalidTurn } from '../client/client-errors.ts';
-import type { StoredMemories } from '../client/memories/stored-memories.ts';
+import type { HoldfastClient } from '../client/holdfast-client.ts';
 import type { BaseMemoryService } from '../memory/base-memory-service.ts';
 import type { SessionAccess } from './session-access.ts';
 
 /** The artifacts of a runner's sessions, in the store that it reaches. */
 export function artifactServiceOf(access: SessionAccess): BaseArtifactService {
   const at = <T>(key: CompositeSessionKey, run: (artifacts: SessionArtifactService) => Promise<T>) =>
-    using<ClientArtifacts, T>(access, 'artifacts', (artifacts) => {
+    using<T>(access, 'artifacts', (client) => {
       const { appName: app, userId, sessionId } = key;
-      return run(sessionArtifacts(artifacts.of({ app, userId, sessionId })));
+      return run(sessionArtifacts(client.artifactService({ app, userId, sessionId })));
     });
   return {
     saveArtifact: (request) => at(request, (artifacts) => artifacts.saveArtifact(request)),
@@ -34,7 +33,7 @@ export function artifactServiceOf(access: SessionAccess): BaseArtifactService {
 export function memoryServiceOf(access: SessionAccess, settings: MemorySettings): BaseMemoryService {
   const at = <T>(
     run: (memory: Required<Pick<BaseMemoryService, 'addMemory'>> & BaseMemoryService) => Promise<T>,
-  ) => using<StoredMemories, T>(access, 'memories', (memories) => run(memories.of(settings)));
+  ) => using<T>(access, 'memories', (client) => run(client.memoryService(settings)));
   return (
     settings.service ?? {
       addSessionToMemory: (session) => at((memory) => memory.addSessionToMemory(session)),
@@ -45,14 +44,14 @@ export function memoryServiceOf(access: SessionAccess, settings: MemorySettings)
 }
 
 /** @throws InvalidTurn for a `GatewayClient`, which has no store. */
-async function using<Facet, T>(
+async function using<T>(
   access: SessionAccess,
   name: 'artifacts' | 'memories',
-  run: (facet: Facet) => Promise<T>,
+  run: (client: HoldfastClient) => Promise<T>,
 ): Promise<T> {
   const { api, release } = await access.hold();
   try {
-    if ('of' in api[name]) return await run(api[name] as Facet);
+    if ('memoryService' in api) return await run(api as HoldfastClient);
     throw new InvalidTurn(`this client has no store: use client.${name}, or a HoldfastClient with a store`);
   } finally {
     release();

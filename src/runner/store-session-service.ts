@@ -138,9 +138,7 @@ export abstract class StoreSessionService extends BaseSessionService {
   }
 }
 
-function canAppend(
-  sessions: HoldfastApi['sessions'],
-): sessions is Pick<ClientSessions, 'append' | keyof typeof sessions> {
+function canAppend(sessions: HoldfastApi['sessions']): sessions is ClientSessions {
   return 'append' in sessions;
 }
 

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
-import type { Decided, WhichRequest } from '../client/approvals/approvals.ts';
+import type { Decided } from '../client/approvals/approvals.ts';
+import type { WhichRequest } from '../client/approvals/find-request.ts';
 import type { HoldfastClient } from '../client/holdfast-client.ts';
 import { whenAtRest } from '../client/turns/turn-at-rest.ts';
 import type { TurnHandle } from '../client/turns/turn-handle.ts';

@@ -11,8 +11,9 @@ import { getArtifact } from '../../src/cli/artifacts/get-artifact.ts';
 import { listArtifacts } from '../../src/cli/artifacts/list-artifacts.ts';
 import { putArtifact } from '../../src/cli/artifacts/put-artifact.ts';
 import type { Artifacts } from '../../src/client/artifacts/artifacts.ts';
-import { ClientArtifacts } from '../../src/client/artifacts/client-artifacts.ts';
+import { StoredBytes } from '../../src/client/artifacts/stored-artifacts.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
+import { storedApi } from '../../src/client/stored-api.ts';
 import { createGateway, localAccess, type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { PostgresStore } from '../../src/store/postgres-store.ts';
@@ -29,10 +30,11 @@ const bearer = { authorization: `Bearer ${TOKEN}` };
 beforeAll(async () => {
   database = await databaseWithStore();
   store = await openStore(database);
-  direct = new ClientArtifacts(() => ({ store, bytes: new ArtifactBytes(store.blobs) }));
+  const api = storedApi(store, undefined);
+  direct = api.artifacts;
   served = await serveGateway({
     gateway: createGateway({
-      client: { artifacts: direct } as never,
+      client: api as never,
       about: () => ABOUT,
       ready: async () => ({ temporal: true, store: true }),
       access: localAccess({ token: TOKEN }),
@@ -150,7 +152,7 @@ describe('clients [artifact.clients]', () => {
         code: 'HOLDFAST_SESSION_NOT_FOUND',
       });
     }
-    const small = new ClientArtifacts(() => ({
+    const small = new StoredBytes(() => ({
       store,
       bytes: new ArtifactBytes(store.blobs, { mostBytes: 100 }),
     }));

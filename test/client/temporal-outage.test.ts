@@ -17,7 +17,9 @@ function clientOf(error: unknown): HoldfastClient {
     withDeadline: async (_deadline: number, call: () => Promise<unknown>) => await call(),
     workflow: { getHandle: () => handle, start: fails, signalWithStart: fails },
   };
-  return new HoldfastClient({ temporal: temporal as unknown as HoldfastClientOptions['temporal'] });
+  const row = { requestId: 'rq-e-1.1.0.1', workflowId: 'shop/ada/s1', status: 'pending' };
+  const store = { approvals: { find: async () => row }, blobs: {} } as never;
+  return new HoldfastClient({ temporal: temporal as unknown as HoldfastClientOptions['temporal'], store });
 }
 
 /** As the connection gives it. */
@@ -37,7 +39,7 @@ describe('an outage of Temporal', () => {
     ['status', (client) => client.status(NAMES)],
     [
       'approvals.confirm',
-      (client) => client.approvals.confirm({ ...NAMES, callKey: 'e-1.1.0' }, { confirmed: true }),
+      (client) => client.approvals.confirm({ requestId: 'rq-e-1.1.0.1' }, { confirmed: true }),
     ],
   ];
 

@@ -149,7 +149,7 @@ describe('whoever asks a local gateway', () => {
 
   test('no answer, error or line of the log has the token or a name [gateway.local]', async () => {
     const { send, lines } = stubGateway({
-      sessions: { get: async () => Promise.reject(new Error(`db password hunter2, ${TOKEN}`)) } as never,
+      'sessions.get': () => Promise.reject(new Error(`db password hunter2, ${TOKEN}`)),
     });
     const answer = await send('/v1/apps/shop/users/ada-lovelace/sessions/secret-session');
     expect(answer.status).toBe(500);
@@ -186,7 +186,8 @@ describe('an access of users', () => {
   };
   const missing = stubGateway(
     {
-      sessions: { get: async () => undefined, list: async () => ({ sessions: [], totalItems: 0 }) } as never,
+      'sessions.get': () => undefined,
+      'sessions.list': () => ({ sessions: [], totalItems: 0 }),
     },
     { access: usersAccess },
   );

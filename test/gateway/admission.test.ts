@@ -1,14 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import type { FollowOptions } from '../../src/client/stream/follow-events.ts';
 import type { Grant } from '../../src/contract/keys.ts';
 import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import { ApiKeys, type GatewayOptions, jwtCheck, networkAccess } from '../../src/gateway/index.ts';
 import type { KnownApiKey } from '../../src/store/keys/key-store.ts';
 import { StoreUnavailable } from '../../src/store/store-errors.ts';
-import { codeOf, collecting, HOST, stubGateway, stubTurn } from './gateway-stub.ts';
+import { codeOf, collecting, HOST, type Stub, stubGateway, stubTurn } from './gateway-stub.ts';
 
 const EVENTS = '/v1/apps/shop/users/ada/sessions/s1/events';
 const TURN = '/v1/apps/shop/users/ada/sessions/s1/turns/m1';
@@ -33,7 +32,7 @@ async function* silent(_names: unknown, options?: FollowOptions): AsyncGenerator
 }
 
 /** A gateway, and a key whose row a test may change. */
-function ground(more: Partial<GatewayOptions> = {}, client: Partial<HoldfastApi> = {}) {
+function ground(more: Partial<GatewayOptions> = {}, client: Stub = {}) {
   const { text, keyId, digest } = newKeyText();
   const row: KnownApiKey = { keyId, name: 'mira', grants: READS, createdAt: 0, digest };
   const store = {

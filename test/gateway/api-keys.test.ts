@@ -178,10 +178,7 @@ describe('a gateway of the network', () => {
   const site = (grants: Grant[]) => {
     const made = ground(grants);
     const access = networkAccess({ publicUrl: `https://${PUBLIC}`, keys: made.keys });
-    const stub = stubGateway(
-      { sessions: { list: async () => ({ sessions: [], totalItems: 0 }) } as never },
-      { access },
-    );
+    const stub = stubGateway({ 'sessions.list': () => ({ sessions: [], totalItems: 0 }) }, { access });
     const send = (path: string, headers: Record<string, string>, method = 'GET') =>
       stub.gateway.request(`http://${headers.host ?? PUBLIC}${path}`, { method, headers });
     return { ...made, send, own: { host: PUBLIC, authorization: `Bearer ${made.text}` } };

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { HoldfastApi } from '../../src/client/index.ts';
 import type { Access, Permission } from '../../src/gateway/index.ts';
-import { stubGateway, stubTurn } from './gateway-stub.ts';
+import { type Stub, stubGateway, stubTurn } from './gateway-stub.ts';
 
 const OF_BOB = 'rq-e-bob.1.0.1';
 const rows = [
@@ -28,22 +27,22 @@ const ownOnly: Access = {
 
 function gatewayOfTwo() {
   const done: unknown[] = [];
-  const client = {
-    approvals: {
-      get: async ({ requestId }: { requestId: string }) => rows.find((row) => row.requestId === requestId),
-      list: async ({ userId }: { userId?: string }) =>
-        rows.filter((row) => userId === undefined || row.userId === userId),
-      confirm: async (which: unknown) => {
-        done.push(which);
-        return { confirmed: true };
-      },
+  const client: Stub = {
+    'approvals.get': ({ requestId }: { requestId: string }) =>
+      rows.find((row) => row.requestId === requestId),
+    'approvals.list': ({ userId }: { userId?: string }) => ({
+      approvals: rows.filter((row) => userId === undefined || row.userId === userId),
+    }),
+    'approvals.confirm': (which) => {
+      done.push(which);
+      return { confirmed: true };
     },
-    jobs: { list: async () => [] },
-    sendMessage: async (message: unknown) => {
+    'jobs.list': () => ({ jobs: [] }),
+    sendMessage: async (message) => {
       done.push(message);
       return stubTurn({ receipt: async () => ({ status: 'accepted', confirmed: false, reason: '' }) });
     },
-  } as unknown as Partial<HoldfastApi>;
+  };
   const { send } = stubGateway(client, {
     access: ownOnly,
     records: { turns: { findClientCalls: async () => ['call_9'] } } as never,

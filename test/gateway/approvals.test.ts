@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import {
   AmbiguousRequest,
   DecisionRefused,
-  type HoldfastApi,
   RequestNotFound,
   RequestNotPending,
 } from '../../src/client/index.ts';
@@ -22,9 +21,10 @@ const post = (body: unknown) => ({
 });
 const failing = (error: Error) =>
   stubGateway({
-    approvals: { get: async () => ({ app: 'shop', userId: 'ada' }), confirm: () => Promise.reject(error) },
-    credentials: { put: () => Promise.reject(error) },
-  } as unknown as Partial<HoldfastApi>);
+    'approvals.get': () => ({ app: 'shop', userId: 'ada' }),
+    'approvals.confirm': () => Promise.reject(error),
+    'credentials.put': () => Promise.reject(error),
+  });
 
 describe('answers of requests to people', () => {
   const receipt = { v: 1, requestId: 'rq-e-1.1.0.1', callKey: 'e-1.1.0', status: 'refused' } as const;
@@ -64,13 +64,11 @@ describe('a credential', () => {
       ...{ authType: 'apiKey', createdAt: 1 },
     };
     const { send, lines } = stubGateway({
-      credentials: {
-        put: async (put: unknown) => {
-          given.push(put);
-          return stored;
-        },
+      'credentials.put': (put) => {
+        given.push(put);
+        return stored;
       },
-    } as unknown as Partial<HoldfastApi>);
+    });
     const answer = await send(CREDENTIALS, post(body));
     expect(answer.status).toBe(201);
     expect(await answer.json()).toEqual(stored);
@@ -129,7 +127,7 @@ test('a request has all fields of the document, and no others [gateway.document]
     ...{ response_ref: 'ri-1', credential_ref: 'cr-1' },
   };
   const row = approvalRow(columns, { app: 'shop', userId: 'ada', sessionId: 's1' });
-  const { gateway, send } = stubGateway({ approvals: { get: async () => row } } as unknown as HoldfastApi);
+  const { gateway, send } = stubGateway({ 'approvals.get': () => row });
   const check = new DocumentCheck(await readDocument(gateway, HOST));
   const answer = await send(REQUEST);
   check.check('GET', REQUEST, answer.status, 'application/json', await answer.json());

@@ -9,6 +9,7 @@ interface Operation {
   operationId: string;
   tags?: string[];
   security?: object[];
+  'x-holdfast-permission'?: string;
   parameters?: { name: string; in: string; required?: boolean }[];
   requestBody?: { content: Record<string, { schema: object }> };
   responses: Record<string, Answer>;

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
-import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import { SessionNotFound } from '../../src/store/store-errors.ts';
 import { inTier } from '../setup/tier.ts';
 import { type Document, DocumentCheck, readDocument } from './document-check.ts';
-import { HOST, stubGateway } from './gateway-stub.ts';
+import { HOST, type Stub, stubGateway } from './gateway-stub.ts';
 
 interface Schema {
   $ref?: string;
@@ -52,21 +51,9 @@ const job = {
     polls: { notYet: 0, failed: 0, failedInARow: 0 },
   },
 };
-const showing = (row: object) =>
-  new Proxy({}, { get: (_none, name) => (name === 'get' ? async () => row : reached) });
-const [approvals, jobs] = [showing(approval), showing(job)];
-const PARTS: Record<string | symbol, unknown> = { approvals, jobs };
-const client: object = new Proxy(
-  {},
-  {
-    get: (_none, name) =>
-      PARTS[name] ??
-      (name === 'sessions' || name === 'credentials' || name === 'artifacts' || name === 'memories'
-        ? client
-        : reached),
-  },
-);
-const { gateway, send, lines } = stubGateway(client as HoldfastApi);
+const SHOWN: Stub = { 'approvals.get': () => approval, 'jobs.get': () => job };
+const client = new Proxy(SHOWN, { get: (shown, name) => Reflect.get(shown, name) ?? reached });
+const { gateway, send, lines } = stubGateway(client);
 
 let document: Document;
 let check: DocumentCheck;

@@ -1,5 +1,8 @@
-import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
+import { Artifacts } from '../../src/client/artifacts/artifacts.ts';
+import { HoldfastApi } from '../../src/client/holdfast-api.ts';
+import { Sessions } from '../../src/client/sessions/sessions.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
+import { type Call, type Caller, OPERATOR, type Operation } from '../../src/contract/operation.ts';
 import {
   createGateway,
   type Gateway,
@@ -37,14 +40,57 @@ export interface StubGateway {
   send(path: string, init?: RequestInit & { headers?: Record<string, string> }): Promise<Response>;
 }
 
+type Perform = (input: never, caller: Caller) => unknown;
+
+/** What a test does in place of a client: operations by their names, and the ways that are no operation of one answer. */
+export type Stub = Partial<Pick<HoldfastApi, 'sendMessage' | 'turn' | 'follow' | 'stream'>> &
+  Partial<Record<'turns' | 'status' | 'interrupt' | 'cancelCall', Perform>> & {
+    readonly [operation: `${string}.${string}`]: Perform;
+  };
+
+export class StubApi extends HoldfastApi {
+  override readonly sessions: Sessions;
+  override readonly artifacts: Artifacts;
+  override readonly sendMessage;
+  override readonly turn;
+  override readonly follow;
+  override readonly stream;
+
+  constructor(stub: Stub) {
+    const perform =
+      (name: string) =>
+      async (input: unknown, caller = OPERATOR) =>
+        await ((stub as Record<string, Perform>)[name] ?? unperformed(name))(input as never, caller);
+    super(
+      (async ({ name }: Operation, input: unknown, caller: Caller) =>
+        await perform(name)(input, caller)) as Call,
+    );
+    this.sessions = new Sessions(this.call, perform('sessions.retry') as never);
+    this.artifacts = new Artifacts(this.call, {
+      get: perform('artifacts.get') as never,
+      put: perform('artifacts.put') as never,
+    });
+    this.sendMessage = stub.sendMessage ?? unperformed('sendMessage');
+    this.turn = stub.turn ?? unperformed('turn');
+    this.follow = stub.follow ?? unperformed('follow');
+    this.stream = stub.stream ?? unperformed('stream');
+  }
+}
+
+function unperformed(name: string): () => never {
+  return () => {
+    throw new Error(`the test performs no ${name}`);
+  };
+}
+
 /** A gateway whose client does what a test says, for what no real one can be brought to do. */
 export function stubGateway(
-  client: Partial<HoldfastApi> = {},
+  stub: Stub | HoldfastApi = {},
   options: Partial<GatewayOptions> = {},
 ): StubGateway {
   const lines: LoggedLine[] = [];
   const gateway = createGateway({
-    client: client as HoldfastApi,
+    client: stub instanceof HoldfastApi ? stub : new StubApi(stub),
     about: () => ABOUT,
     ready: async () => ({ temporal: true, store: true }),
     access: localAccess({ token: TOKEN, hosts: [HOST] }),

@@ -37,7 +37,7 @@ function ground(access: AccessSettings = {}) {
   };
   const keys = new ApiKeys({ store: records, logger: collecting([]) });
   const { gateway } = stubGateway(
-    { sessions: { list: async () => ({ sessions: [], totalItems: 0 }) } as never },
+    { 'sessions.list': () => ({ sessions: [], totalItems: 0 }) },
     {
       access: networkAccess({ publicUrl: `http://${HOST}`, keys }),
       settings: { access },
@@ -167,7 +167,7 @@ describe('how often callers may ask', () => {
 
   test('programs of the own machine have none [auth.limits]', async () => {
     const { send } = stubGateway(
-      { sessions: { list: async () => ({ sessions: [], totalItems: 0 }) } as never },
+      { 'sessions.list': () => ({ sessions: [], totalItems: 0 }) },
       { settings: { access: { rateLimits: { principals: FEW, strangers: FEW } } } },
     );
     const answers = await times(20, () => send(SESSIONS, { headers: { authorization: `Bearer ${TOKEN}` } }));

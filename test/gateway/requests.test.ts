@@ -12,7 +12,6 @@ import {
   UnknownCall,
 } from '../../src/client/client-errors.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
-import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import type { OutgoingMessage } from '../../src/client/messages/outgoing-message.ts';
 import {
   NoSuchPlace,
@@ -105,7 +104,7 @@ describe('a request', () => {
   test('reaches its session whatever the names are [gateway.turns]', async () => {
     const seen: unknown[] = [];
     const stub = stubGateway({
-      interrupt: async (names) => {
+      interrupt: async (names: unknown) => {
         seen.push(names);
         return { v: 1, confirmed: true };
       },
@@ -232,7 +231,7 @@ describe('a request', () => {
       asked.push(of);
       return { sessions: [] };
     };
-    const { send } = stubGateway({ sessions: { list } as unknown as HoldfastApi['sessions'] });
+    const { send } = stubGateway({ 'sessions.list': list });
     await send('/v1/apps/a/users/%00/sessions');
     expect(asked).toMatchObject([{ app: 'a', userId: '\0' }]);
   });
@@ -396,8 +395,7 @@ describe('an error of the client', () => {
       WorkflowFailedError,
     ],
   ];
-  const failing = (error: Error) =>
-    stubGateway({ interrupt: async () => Promise.reject(error) } satisfies Partial<HoldfastApi>);
+  const failing = (error: Error) => stubGateway({ interrupt: () => Promise.reject(error) });
 
   test.each(cases)('is answered %s and comes back in its class: %s', async (status, error, type) => {
     const stub = failing(error);

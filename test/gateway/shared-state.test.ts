@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { type HoldfastApi, HoldfastClient } from '../../src/client/index.ts';
+import { HoldfastClient } from '../../src/client/index.ts';
 import { grantedPrincipal } from '../../src/gateway/access/granted-principal.ts';
 import type { Access } from '../../src/gateway/index.ts';
-import { stubGateway, stubTurn } from './gateway-stub.ts';
+import { type Stub, stubGateway, stubTurn } from './gateway-stub.ts';
 
 const PRINCIPALS = {
   ada: grantedPrincipal({ name: 'ada', userId: 'ada', grants: [{ app: 'shop', roles: ['run'] }] }),
@@ -26,19 +26,17 @@ test.each([
   '%s: %s %j by %s is %i: what all users share is not for one of them to write [auth.roles]',
   async (path, field, state, who, status) => {
     const done: unknown[] = [];
-    const client = {
-      sessions: {
-        create: async (given: unknown) => {
-          done.push(given);
-          return {};
-        },
+    const client: Stub = {
+      'sessions.create': (given) => {
+        done.push(given);
+        return {};
       },
-      approvals: { list: async () => [] },
-      sendMessage: async (given: unknown) => {
+      'approvals.list': () => ({ approvals: [] }),
+      sendMessage: async (given) => {
         done.push(given);
         return stubTurn({});
       },
-    } as unknown as Partial<HoldfastApi>;
+    };
     const { send } = stubGateway(client, { access: named });
     const answer = await send(`/v1/apps/shop/users/ada/${path}`, {
       method: 'POST',
@@ -56,8 +54,8 @@ test.each([
   '%s: keys that are reserved for Holdfast are refused, and named [state.reserved]',
   async (path, field, problem) => {
     const real = new HoldfastClient({ temporal: {} as never, store: {} as never });
-    const client: Partial<HoldfastApi> = {
-      sessions: real.sessions,
+    const client: Stub = {
+      'sessions.create': (create) => real.sessions.create(create),
       sendMessage: (message) => real.sendMessage(message),
     };
     const { send } = stubGateway(client, { access: named });

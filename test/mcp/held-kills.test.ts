@@ -50,7 +50,7 @@ describe('a worker that is killed while a question of an MCP server stands open'
   test('leaves it to another one: the person who answers later was asked once [mcp.held.kill]', async () => {
     const seen = await play('retry', async (scene, { requestId, goOn }) => {
       await goOn();
-      await scene.client.approvals.provideInput({ ...scene.names, requestId }, { response });
+      await scene.answer(requestId, response);
     });
     expect(seen).toEqual({ asked: 2, told: [{ action: 'accept', content: response }] });
   });
@@ -58,7 +58,7 @@ describe('a worker that is killed while a question of an MCP server stands open'
   if (isDeep) {
     test('finds the answer that came meanwhile [mcp.held.kill]', async () => {
       const seen = await play('retry', async (scene, { requestId, goOn }) => {
-        const answered = scene.client.approvals.provideInput({ ...scene.names, requestId }, { response });
+        const answered = scene.answer(requestId, response);
         await goOn();
         await answered;
       });

@@ -63,7 +63,7 @@ async function play(
       }),
     );
     answered();
-    await scene.client.approvals.provideInput({ ...scene.names, requestId }, { response: { size: '4K' } });
+    await scene.answer(requestId, { size: '4K' });
     expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
     expect(scene.told(1)).toEqual({ output: 'rendered' });
   });

@@ -6,7 +6,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { ToolAgent } from '../../src/agents/tool-agent.ts';
 import { App } from '../../src/app/app.ts';
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
-import type { Permission } from '../../src/contract/keys.ts';
+import type { Permission } from '../../src/contract/lists.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import {
   type Access,

@@ -4,7 +4,7 @@ import { addMemory, deleteMemories } from '../../src/cli/memories/change-memorie
 import { listMemories } from '../../src/cli/memories/list-memories.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import type { Memories } from '../../src/client/memories/memories.ts';
-import { StoredMemories } from '../../src/client/memories/stored-memories.ts';
+import { storedApi } from '../../src/client/stored-api.ts';
 import { createGateway, localAccess, type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { PostgresStore } from '../../src/store/postgres-store.ts';
@@ -19,17 +19,17 @@ const ways = new Map<string, Memories>();
 beforeAll(async () => {
   database = await databaseWithStore();
   store = await openStore(database);
-  const direct = new StoredMemories(() => store);
+  const direct = storedApi(store, undefined);
   served = await serveGateway({
     gateway: createGateway({
-      client: { memories: direct } as never,
+      client: direct as never,
       about: () => ABOUT,
       ready: async () => ({ temporal: true, store: true }),
       access: localAccess({ token: TOKEN }),
       logger: collecting([]),
     }),
   });
-  ways.set('directly', direct);
+  ways.set('directly', direct.memories);
   ways.set('through a gateway', new GatewayClient({ url: served.url, token: TOKEN }).memories);
 });
 afterAll(async () => {

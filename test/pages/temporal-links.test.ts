@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Permission } from '../../src/contract/keys.ts';
+import type { Permission } from '../../src/contract/lists.ts';
 import { type ServedGateway, serveGateway } from '../../src/gateway/index.ts';
 import { ABOUT } from '../gateway/gateway-stub.ts';
 import { until } from '../setup/until.ts';

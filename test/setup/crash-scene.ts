@@ -123,6 +123,14 @@ export class CrashScene {
     return await this.withStore((store) => store.sessions.readEvents(this.names));
   }
 
+  /** Answers a request for input of the session. */
+  async answer(requestId: string, response: unknown): Promise<void> {
+    await this.withStore(async (store) => {
+      const deciding = new HoldfastClient({ temporal: this.temporal, taskQueue: this.folder, store });
+      await deciding.approvals.provideInput({ ...this.names, requestId }, { response });
+    });
+  }
+
   async withStore<T>(work: (store: PostgresStore) => Promise<T>): Promise<T> {
     const store = await openStore({ url: this.#database.url });
     try {

@@ -2,14 +2,32 @@ import { type Command, Option } from 'commander';
 import { cancelJob, completeJob, failJob, listJobs } from '../../contract/jobs.ts';
 import { JOB_STATUSES } from '../../contract/lists.ts';
 import { fieldOption } from '../field-option.ts';
-import type { CancelJobOptions, CompleteJobOptions, FailJobOptions } from '../jobs/end-job.ts';
+import { addForm } from '../form-command.ts';
 import type { ListJobsOptions } from '../jobs/list-jobs.ts';
 import type { ShowJobOptions } from '../jobs/show-job.ts';
 import { type AddToGroup, FOLDER_OPTION } from './command.ts';
 
 type InFolder<Options> = Options & { folder: string };
 
-const ANSWER = 'one JSON value: { jobId, callKey, status, job, outcome, … }';
+const ENDS = {
+  found: ['jobId'],
+  json: 'one JSON value: { jobId, callKey, status, job, outcome, … }',
+} as const;
+const CANCEL = {
+  ...ENDS,
+  operation: cancelJob,
+  description: 'end a job that nobody wants any more, and tell its tool',
+} as const;
+export const COMPLETE = {
+  ...ENDS,
+  operation: completeJob,
+  description: 'end a job with its result, as its service would',
+} as const;
+const FAIL = {
+  ...ENDS,
+  operation: failJob,
+  description: 'end a job with an error, as its service would',
+} as const;
 
 export const jobs: AddToGroup = (group, exit) => {
   naming(group.command('list').description('jobs that go on, the oldest first'))
@@ -32,33 +50,10 @@ export const jobs: AddToGroup = (group, exit) => {
       await showJob(argument, { ...options, env: process.env });
     });
 
-  job(group.command('cancel').description('end a job that nobody wants any more, and tell its tool'))
-    .addOption(fieldOption(cancelJob, 'reason', '--reason <text>'))
-    .option('--json', ANSWER)
-    .action(async (argument: string, options: InFolder<CancelJobOptions>) => {
-      const commands = await import('../jobs/end-job.ts');
-      exit(await commands.cancelJob(argument, { ...options, env: process.env }));
-    });
-
-  job(group.command('complete').description('end a job with its result, as its service would'))
-    .addOption(
-      fieldOption(completeJob, 'result', '--result <JSON>', {
-        help: '- reads it from standard input',
-      }).makeOptionMandatory(),
-    )
-    .option('--json', ANSWER)
-    .action(async (argument: string, options: InFolder<CompleteJobOptions>) => {
-      const commands = await import('../jobs/end-job.ts');
-      exit(await commands.completeJob(argument, { ...options, env: process.env }));
-    });
-
-  job(group.command('fail').description('end a job with an error, as its service would'))
-    .addOption(fieldOption(failJob, 'error', '--error <text>').makeOptionMandatory())
-    .option('--json', ANSWER)
-    .action(async (argument: string, options: InFolder<FailJobOptions>) => {
-      const commands = await import('../jobs/end-job.ts');
-      exit(await commands.failJob(argument, { ...options, env: process.env }));
-    });
+  const ended = async () => (await import('../jobs/end-job.ts')).ended;
+  addForm(job(group.command('cancel')), exit, CANCEL, ended);
+  addForm(job(group.command('complete')), exit, COMPLETE, ended);
+  addForm(job(group.command('fail')), exit, FAIL, ended);
 };
 
 function naming(command: Command): Command {

@@ -1,11 +1,5 @@
-import {
-  createKey,
-  listDenials,
-  listKeys,
-  type Permission,
-  revokeKey,
-  rotateKey,
-} from '../../contract/keys.ts';
+import { createKey, listDenials, listKeys, revokeKey, rotateKey } from '../../contract/keys.ts';
+import type { Permission } from '../../contract/lists.ts';
 import { UsageError } from '../cli-error.ts';
 import { fieldArgument, fieldOption, summaryOf } from '../field-option.ts';
 import type { ListDenialsOptions } from '../keys/list-denials.ts';

@@ -1,4 +1,4 @@
-import type { Permission } from '../../contract/keys.ts';
+import type { Permission } from '../../contract/lists.ts';
 import { newKeyText } from '../../gateway/access/key-text.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { type ConnectOptions, connectStore } from '../connect-folder.ts';

@@ -1,25 +1,32 @@
 import { WorkflowNotFoundError } from '@temporalio/common';
-import type { DecisionReceipt, ShownRequest } from '../../contract/approvals.ts';
+import type { DecisionReceipt, RequestName, ShownRequest } from '../../contract/approvals.ts';
 import { ANSWER_TIMEOUT } from '../../contract/fields.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { PROVIDE_CREDENTIAL } from '../../protocol/names.ts';
 import { aboutWorkers, askOrRefused, type Refusal } from '../ask-workflow.ts';
 import { checkedTimeout } from '../checked-input.ts';
-import type { ClientContext } from '../client-context.ts';
+import { type ClientContext, storeOf } from '../client-context.ts';
 import {
   AmbiguousRequest,
   DecisionRefused,
   InvalidTurn,
   RequestNotFound,
   RequestNotPending,
-  StoreNeeded,
 } from '../client-errors.ts';
+import { withOutageTold } from '../temporal-outage.ts';
 import { openRun } from '../turns/open-run.ts';
-import type { Decided, WhichRequest } from './approvals.ts';
-import { type Addressee, addresseeOf } from './find-request.ts';
+import type { Decided } from './approvals.ts';
+import { requestNotFound } from './find-request.ts';
 
 const MOST_TRIES = 5;
+
+/** A place where a decision goes, and the request as the store had it: a reply by a message may name none. */
+export interface Addressee {
+  workflowId: string;
+  named: RequestName;
+  row: ApprovalRow | undefined;
+}
 
 /** A person's answer to a request. */
 export interface Said {
@@ -34,7 +41,7 @@ export interface Said {
   isSame: (ended: ApprovalRow) => boolean;
   timeout: number | undefined;
   /** The request as it was shown. */
-  shown?: ShownRequest;
+  shown: ShownRequest | undefined;
 }
 
 /**
@@ -43,12 +50,18 @@ export interface Said {
  *
  * @throws RequestNotFound, RequestNotPending, AmbiguousRequest, DecisionRefused, InvalidTurn
  */
-export async function decide(context: ClientContext, which: WhichRequest, said: Said): Promise<Decided> {
+export async function decide(context: ClientContext, requestId: string, said: Said): Promise<Decided> {
+  return await withOutageTold(() => decided(context, requestId, said));
+}
+
+async function decided(context: ClientContext, requestId: string, said: Said): Promise<Decided> {
   const { method, order, timeout } = said;
-  const to = await addresseeOf(context, which, method);
-  checkIsShown(to.row, said.shown, method);
-  const decision = (to.row && (await said.sealed?.(to.row))) ?? said.decision;
-  const payload = { v: PROTOCOL_VERSION, ...to.named, ...decision, ...sessionOf(said) };
+  const row = await storeOf(context, method).approvals.find(requestId);
+  if (row === undefined) throw requestNotFound(method, { names: undefined, named: { requestId } });
+  const to = { workflowId: row.workflowId, named: { requestId }, row };
+  checkIsShown(row, said.shown, method);
+  const decision = (await said.sealed?.(row)) ?? said.decision;
+  const payload = { v: PROTOCOL_VERSION, requestId, ...decision, ...sessionOf(said) };
   const deadline = Date.now() + checkedTimeout(timeout, ANSWER_TIMEOUT);
   for (let tried = 0; tried < MOST_TRIES; tried++) {
     const asked = await askOrRefused<DecisionReceipt>(context, to.workflowId, {
@@ -60,7 +73,7 @@ export async function decide(context: ClientContext, which: WhichRequest, said: 
     if (asked.kind === 'refused') return await afterRefusal(context, to, said, asked);
     const run = await openRun(context.temporal, to.workflowId);
     if (run === undefined) return await afterEnd(context, to, said);
-    await checkIsStillShown(context, to, said);
+    await checkIsStillShown(context, requestId, said);
     // The run before has ended, and this one goes on with what it waited for.
     if (asked.kind === 'closed') continue;
     try {
@@ -84,15 +97,9 @@ function sessionOf({ shown, order }: Said): { session?: string } {
  * A session that is deleted and made again repeats the ids of its requests.
  *
  * @throws DecisionRefused where the request is not the one that was shown.
- * @throws StoreNeeded where nothing is known of it.
  */
-function checkIsShown(row: ApprovalRow | undefined, shown: ShownRequest | undefined, method: string): void {
+function checkIsShown(row: ApprovalRow, shown: ShownRequest | undefined, method: string): void {
   if (shown === undefined) return;
-  if (row === undefined) {
-    throw new StoreNeeded(
-      `${method}: shown: what is asked now stands in the store: give HoldfastClient the option \`store\``,
-    );
-  }
   if (row.session === shown.session && row.argsDigest === shown.argsDigest) return;
   throw new DecisionRefused(
     `${method}: ${row.requestId}: it is not what was shown: another request has its id, or other arguments; look at it again`,
@@ -100,11 +107,11 @@ function checkIsShown(row: ApprovalRow | undefined, shown: ShownRequest | undefi
 }
 
 /** Meanwhile the session may have been deleted, and made again. */
-async function checkIsStillShown({ store }: ClientContext, { row }: Addressee, { shown, method }: Said) {
-  if (row === undefined || shown === undefined) return;
-  const now = await store?.approvals.find(row.requestId);
+async function checkIsStillShown(context: ClientContext, requestId: string, { shown, method }: Said) {
+  if (shown === undefined) return;
+  const now = await storeOf(context, method).approvals.find(requestId);
   if (now === undefined) {
-    throw new RequestNotFound(`${method}: ${row.requestId}: its session was deleted meanwhile`);
+    throw new RequestNotFound(`${method}: ${requestId}: its session was deleted meanwhile`);
   }
   checkIsShown(now, shown, method);
 }

@@ -6,23 +6,21 @@ import { callKeyOfRequest, REQUEST_PREFIX, requestIdOf } from '../../protocol/ga
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { Store } from '../../store/store.ts';
 import { checkedFields } from '../checked-input.ts';
-import type { ClientContext } from '../client-context.ts';
-import { AmbiguousRequest, InvalidTurn, RequestNotFound, StoreNeeded } from '../client-errors.ts';
-import { sessionNamesOf, workflowIdOfSession } from '../turns/turn-names.ts';
-import type { WhichRequest } from './approvals.ts';
+import { AmbiguousRequest, InvalidTurn, RequestNotFound } from '../client-errors.ts';
+import { sessionNamesOf } from '../turns/turn-names.ts';
+
+/**
+ * Names a request: by its own id, with or without its session; or by its session, with the call where several requests are
+ * pending in it. An id that is another session's is not found.
+ */
+export type WhichRequest =
+  | ({ requestId: string } & Partial<SessionNames>)
+  | (SessionNames & Omit<RequestName, 'requestId'> & { requestId?: undefined });
 
 /** A request that was named rightly; of its session where that was said, too. */
 export interface NamedRequest {
   names: SessionNames | undefined;
   named: RequestName;
-}
-
-/** Where a decision goes. */
-export interface Addressee {
-  workflowId: string;
-  named: RequestName;
-  /** As the store had it; without a store nothing is known. */
-  row: ApprovalRow | undefined;
 }
 
 /** @throws InvalidTurn */
@@ -98,30 +96,6 @@ export async function answeredRequest(
   const pending = await store.approvals.list({ ...names, limit: MOST_LISTED });
   const fitting = id === undefined ? pending : pending.filter(({ callId }) => callId === id);
   return fitting.length === 1 ? fitting[0] : undefined;
-}
-
-/**
- * The workflow that a decision is for. Without a store it is the session's own workflow.
- *
- * @throws InvalidTurn, RequestNotFound, AmbiguousRequest
- * @throws StoreNeeded for a request id without its session.
- */
-export async function addresseeOf(
-  { store }: ClientContext,
-  which: WhichRequest,
-  method: string,
-): Promise<Addressee> {
-  const request = namedRequest(which, method);
-  const { names, named } = request;
-  if (store !== undefined) {
-    const row = await findRequest(store, request, method);
-    if (row === undefined) throw requestNotFound(method, request);
-    return { workflowId: row.workflowId, named: { requestId: row.requestId }, row };
-  }
-  if (names !== undefined) return { workflowId: workflowIdOfSession(names, method), named, row: undefined };
-  throw new StoreNeeded(
-    `${method} looks a request up in the store: give HoldfastClient the option \`store\`, or name the session, too`,
-  );
 }
 
 export function requestNotFound(method: string, { names, named }: NamedRequest): RequestNotFound {

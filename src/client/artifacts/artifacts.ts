@@ -1,5 +1,15 @@
 import type { ByteSource } from '../../artifacts/artifact-bytes.ts';
-import type { ArtifactRow, ListArtifacts, ListedArtifacts, NamedArtifact } from '../../contract/artifacts.ts';
+import {
+  type ARTIFACTS,
+  type ArtifactRow,
+  deleteArtifact,
+  type ListArtifacts,
+  type ListedArtifacts,
+  listArtifacts,
+  listArtifactVersions,
+  type NamedArtifact,
+} from '../../contract/artifacts.ts';
+import { type Call, type MethodsOf, OPERATOR } from '../../contract/operation.ts';
 
 /** A version of an artifact, and some or all of its bytes. */
 export interface ArtifactFile extends Pick<ArtifactRow, 'name' | 'version' | 'mimeType'> {
@@ -33,8 +43,23 @@ export interface PutArtifact extends NamedArtifact {
   signal?: AbortSignal;
 }
 
+/** A way to the bytes of artifacts, which are no JSON. */
+export interface BytesWay {
+  get(which: GetArtifact): Promise<ArtifactFile>;
+  put(file: PutArtifact): Promise<ArtifactRow>;
+}
+
 /** Reads and saves artifacts, with a store at hand or through a gateway. Artifacts in an app's own service are not among them. */
-export interface Artifacts {
+export class Artifacts implements MethodsOf<typeof ARTIFACTS> {
+  readonly #call: Call;
+  readonly #bytes: BytesWay;
+
+  /** @internal */
+  constructor(call: Call, bytes: BytesWay) {
+    this.#call = call;
+    this.#bytes = bytes;
+  }
+
   /**
    * The newest version of each artifact of a session and its user, by name.
    *
@@ -42,13 +67,19 @@ export interface Artifacts {
    * @example
    * for (const { name, size } of (await client.artifacts.list(names)).artifacts) console.log(name, size);
    */
-  list(list: ListArtifacts): Promise<ListedArtifacts>;
+  async list(list: ListArtifacts): Promise<ListedArtifacts> {
+    return await this.#call(listArtifacts, list, OPERATOR);
+  }
+
   /**
    * Versions of an artifact, the oldest first.
    *
    * @throws NoSuchArtifact, InvalidArtifactName, InvalidTurn
    */
-  versions(which: NamedArtifact): Promise<ArtifactRow[]>;
+  async versions(which: NamedArtifact): Promise<ArtifactRow[]> {
+    return [...(await this.#call(listArtifactVersions, which, OPERATOR)).versions];
+  }
+
   /**
    * A version with its bytes, whole or a range of them.
    *
@@ -58,7 +89,10 @@ export interface Artifacts {
    * const { bytes } = await client.artifacts.get({ ...names, name: 'report.pdf' });
    * await pipeline(bytes, createWriteStream('report.pdf'));
    */
-  get(which: GetArtifact): Promise<ArtifactFile>;
+  async get(which: GetArtifact): Promise<ArtifactFile> {
+    return await this.#bytes.get(which);
+  }
+
   /**
    * Saves a version. The session has to be there, unless the name begins with `user:`.
    *
@@ -66,12 +100,17 @@ export interface Artifacts {
    * @example
    * await client.artifacts.put({ ...names, name: 'orders.csv', bytes: createReadStream(path), mimeType: 'text/csv' });
    */
-  put(file: PutArtifact): Promise<ArtifactRow>;
+  async put(file: PutArtifact): Promise<ArtifactRow> {
+    return await this.#bytes.put(file);
+  }
+
   /**
    * Deletes all versions.
    *
    * @returns how many there were.
    * @throws InvalidArtifactName, InvalidTurn
    */
-  delete(which: NamedArtifact): Promise<number>;
+  async delete(which: NamedArtifact): Promise<number> {
+    return (await this.#call(deleteArtifact, which, OPERATOR)).deleted;
+  }
 }

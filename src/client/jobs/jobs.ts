@@ -1,17 +1,33 @@
-import type {
-  CancelJob,
-  CompleteJob,
-  FailJob,
-  JobAnswer,
-  JobRow,
-  JobSpeaker,
-  ListJobs,
-  OwnJob,
-  ProgressJob,
+import {
+  type CancelJob,
+  type CompleteJob,
+  cancelJob,
+  completeJob,
+  type FailJob,
+  failJob,
+  getJob,
+  type JOBS,
+  type JobAnswer,
+  type JobRow,
+  type JobSpeaker,
+  type ListJobs,
+  listJobs,
+  type OwnJob,
+  type ProgressJob,
+  progressJob,
 } from '../../contract/jobs.ts';
+import { type Call, type MethodsOf, OPERATOR } from '../../contract/operation.ts';
+import { callerOf } from '../call.ts';
 
 /** Jobs of long-running calls, whichever way they are reached. */
-export interface Jobs {
+export class Jobs implements MethodsOf<typeof JOBS> {
+  readonly #call: Call;
+
+  /** @internal */
+  constructor(call: Call) {
+    this.#call = call;
+  }
+
   /**
    * The oldest first: those that go on, unless told otherwise.
    *
@@ -19,14 +35,21 @@ export interface Jobs {
    * @param list.after the last job of the page before.
    * @throws InvalidTurn
    */
-  list(list?: ListJobs): Promise<JobRow[]>;
+  async list(list: ListJobs = {}): Promise<JobRow[]> {
+    return [...(await this.#call(listJobs, list, OPERATOR)).jobs];
+  }
+
+  async get(jobId: string, speaker?: { token?: undefined }): Promise<JobRow | undefined>;
+  async get(jobId: string, speaker: JobSpeaker): Promise<OwnJob | undefined>;
   /**
    * Undefined where there is none, or its call has not begun it yet. A caller with the job's token sees its own id, status, progress and outcome.
    *
    * @throws JobTokenRefused, InvalidJob
    */
-  get(jobId: string, speaker?: { token?: undefined }): Promise<JobRow | undefined>;
-  get(jobId: string, speaker: JobSpeaker): Promise<OwnJob | undefined>;
+  async get(jobId: string, speaker: JobSpeaker = {}): Promise<OwnJob | undefined> {
+    return await this.#call(getJob, { jobId }, callerOf(getJob, speaker));
+  }
+
   /**
    * Ends a job with its result. The first outcome counts; later ones are answered with it, as `known`, an equal one as `duplicate`.
    * Works with no worker up, and with Temporal down: the outcome is kept, and told as soon as that can be.
@@ -39,14 +62,20 @@ export interface Jobs {
    * @example
    * await client.jobs.complete(jobId, { result: { url: 'https://reports.example.com/7' } });
    */
-  complete(jobId: string, options: CompleteJob): Promise<JobAnswer>;
+  async complete(jobId: string, options: CompleteJob): Promise<JobAnswer> {
+    return await this.#call(completeJob, { ...options, jobId }, callerOf(completeJob, options));
+  }
+
   /**
    * Ends a job with an error.
    *
    * @param options.error told to the model, at most 2,000 characters.
    * @throws as {@link complete}
    */
-  fail(jobId: string, options: FailJob): Promise<JobAnswer>;
+  async fail(jobId: string, options: FailJob): Promise<JobAnswer> {
+    return await this.#call(failJob, { ...options, jobId }, callerOf(failJob, options));
+  }
+
   /**
    * Tells how far a job has got, or that it goes on. After its end it is `refused`, with the outcome.
    *
@@ -54,12 +83,17 @@ export interface Jobs {
    * @param options.message at most 500 characters.
    * @throws as {@link complete}
    */
-  progress(jobId: string, options: ProgressJob): Promise<JobAnswer>;
+  async progress(jobId: string, options: ProgressJob): Promise<JobAnswer> {
+    return await this.#call(progressJob, { ...options, jobId }, callerOf(progressJob, options));
+  }
+
   /**
    * Ends a job that nobody wants any more; its tool's `cancel` hook is called by a worker.
    *
    * @param options.reason told to the model and the tool, at most 500 characters.
    * @throws as {@link complete}
    */
-  cancel(jobId: string, options?: CancelJob): Promise<JobAnswer>;
+  async cancel(jobId: string, options: CancelJob = {}): Promise<JobAnswer> {
+    return await this.#call(cancelJob, { ...options, jobId }, callerOf(cancelJob, options));
+  }
 }

@@ -60,7 +60,7 @@ export interface OutgoingMessage extends SessionNames {
  * @throws InvalidTurn
  */
 export function checkedMessage(given: OutgoingMessage): OutgoingMessage {
-  const message = checkedInput(sendMessage, given).input as OutgoingMessage;
+  const message = checkedInput(sendMessage, given) as OutgoingMessage;
   checkState({ stateDelta: message.stateDelta }, sendMessage.name);
   checkConfirmations(message.message);
   return message;

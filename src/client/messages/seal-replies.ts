@@ -10,9 +10,11 @@ import { inputReplyOf } from '../../protocol/replies.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { answeredRequest } from '../approvals/find-request.ts';
 import { sealedInput } from '../approvals/seal-decision.ts';
+import { direct } from '../call.ts';
 import type { ClientContext } from '../client-context.ts';
 import { InvalidTurn, RequestNotFound, RequestNotPending } from '../client-errors.ts';
-import { ClientCredentials } from '../credentials/client-credentials.ts';
+import { credentialHandlers } from '../credentials/credential-handlers.ts';
+import { Credentials } from '../credentials/credentials.ts';
 import {
   isSameReply,
   RESERVED_NAMES,
@@ -98,7 +100,7 @@ async function refOf(
   }
   const credentialKey = row?.authConfig?.credentialKey ?? given.credentialKey;
   const { app, userId } = session;
-  const stored = await new ClientCredentials(context).put({
+  const stored = await new Credentials(direct(credentialHandlers, context)).put({
     app,
     userId,
     credentialKey: credentialKey as string,

@@ -1,38 +1,22 @@
 import type { StoredEvent } from '../../contract/events.ts';
+import type { Call, Handlers, OperationsOf } from '../../contract/operation.ts';
 import {
   APPENDED_EVENT,
-  type CreateSession,
-  createSession,
-  type DeletedSessions,
-  type DeleteSessionOptions,
-  deleteSession,
   EXPIRED_SESSIONS,
-  type ForkSession,
-  forkSession,
-  type GetSession,
-  getSession,
-  type ListedSessions,
-  type ListSessions,
-  listOfSessions,
   type RetriedCall,
-  type RewindSession,
   retryTurn,
-  rewindSession,
-  SESSION_TO_DELETE,
-  type Session,
+  type SESSIONS,
 } from '../../contract/sessions.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { retryIdOf } from '../../protocol/identity.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { AppendEvent } from '../../store/sessions/session-store.ts';
-import type { Store } from '../../store/store.ts';
 import { activeTrace } from '../active-trace.ts';
 import { checkedFields, checkedInput } from '../checked-input.ts';
 import { type ClientContext, storeOf } from '../client-context.ts';
 import { InvalidTurn } from '../client-errors.ts';
 import { tellGivenUp } from '../jobs/tell-job.ts';
 import { startRun } from '../messages/deliver.ts';
-import { StoredSessions } from '../stored-api.ts';
 import { withOutageTold } from '../temporal-outage.ts';
 import { type TurnHandle, turnHandle } from '../turns/turn-handle.ts';
 import { checkState, turnNamesOf } from '../turns/turn-names.ts';
@@ -43,75 +27,35 @@ import {
   deleteWithRuns,
   turnRunning,
 } from './delete-session.ts';
+import { Sessions } from './sessions.ts';
+import { storedSessions } from './stored-sessions.ts';
 
-/**
- * The sessions of the client's store; what would take a running turn's ground away is refused while one runs.
- *
- * @throws StoreNeeded where the client has no store.
- * @example
- * const { sessions } = await client.sessions.list({ app: 'shop', userId: 'ada' });
- */
-export class ClientSessions {
+/** Performs what is done to sessions: the only place. */
+export const sessionHandlers: Handlers<OperationsOf<typeof SESSIONS>, ClientContext> = {
+  ...storedSessions,
+  'sessions.create': async (create, context) => {
+    const store = storeOf(context, 'sessions.create');
+    checkState({ state: create.state }, 'sessions.create');
+    return await store.sessions.create(create);
+  },
+  'sessions.delete': async (named, context) => {
+    const store = storeOf(context, 'sessions.delete');
+    return await withOutageTold(() => deleteWithRuns(context, store, named));
+  },
+  'sessions.rewind': async (rewind, context) => {
+    const store = storeOf(context, 'sessions.rewind');
+    await idle(context, rewind, 'sessions.rewind');
+    return await store.sessions.rewind(rewind);
+  },
+};
+
+/** Sessions of the client's store: beside the operations what only owners of the store may do. */
+export class ClientSessions extends Sessions {
   readonly #context: ClientContext;
 
-  constructor(context: ClientContext) {
+  constructor(call: Call, context: ClientContext) {
+    super(call, (retry) => retried(context, retry));
     this.#context = context;
-  }
-
-  /**
-   * @param create.state prefixes `app:` and `user:` write the shared state; `temp:` is left out.
-   * @throws SessionExists, InvalidTurn
-   */
-  async create(create: CreateSession): Promise<Session> {
-    const store = this.#store(createSession.name);
-    const { input } = checkedInput(createSession, create);
-    checkState({ state: input.state }, createSession.name);
-    return await store.sessions.create(input);
-  }
-
-  /**
-   * Undefined where there is none.
-   *
-   * @param get.numRecentEvents the last so many events; 0 for none. Defaults to all.
-   * @param get.after events after this seq.
-   * @param get.afterTimestamp events at or after this time, milliseconds since the epoch; ADK's option.
-   * @throws InvalidTurn
-   */
-  async get(get: GetSession): Promise<Session | undefined> {
-    return await this.#stored(getSession.name).get(get);
-  }
-
-  /**
-   * @param list.userId defaults to all users of the app.
-   * @param list.limit at most 1,000; defaults to 100.
-   * @param list.order by last update. Defaults to `desc`.
-   * @throws InvalidTurn
-   */
-  async list(list: ListSessions): Promise<ListedSessions> {
-    return await this.#stored(listOfSessions(list).name).list(list);
-  }
-
-  /**
-   * Deletes a session's content from the store, jobs of its calls included, then asks Temporal to delete the histories of its runs and
-   * their children.
-   * Audit rows without content stay. Repeating it after a failure finishes it.
-   *
-   * @param options.withForks deletes the sessions that were forked from it, and from those, too. Defaults to false.
-   * @param options.cancelRunning cancels a turn that runs, and waits for its end. Defaults to false: then it is refused.
-   * @param options.timeout how long the end of a cancelled turn is waited for, milliseconds. Defaults to 30,000.
-   * @param options.idleSince nothing is deleted where the session, or a fork that is deleted with it, was written to at this time or
-   * later, milliseconds since the epoch.
-   * @throws TurnRunning, SessionHasForks, InvalidTurn
-   * @example
-   * const { sessions, runs } = await client.sessions.delete({ app, userId, sessionId, cancelRunning: true });
-   */
-  async delete(options: DeleteSessionOptions): Promise<DeletedSessions> {
-    const store = this.#store(deleteSession.name);
-    const { timeout } = options;
-    const named = checkedFields(SESSION_TO_DELETE, options, deleteSession.name);
-    return await withOutageTold(() =>
-      deleteWithRuns(this.#context, store, { ...named, ...(timeout === undefined ? {} : { timeout }) }),
-    );
   }
 
   /**
@@ -124,33 +68,9 @@ export class ClientSessions {
    */
   async deleteExpired(app: string, olderThan: Date | number): Promise<DeletedExpired> {
     const method = 'sessions.deleteExpired';
-    const store = this.#store(method);
+    const store = storeOf(this.#context, method);
     const given = checkedFields(EXPIRED_SESSIONS, { app, olderThan: Number(olderThan) }, method);
     return await withOutageTold(() => deleteExpired(this.#context, store, given.app, given.olderThan));
-  }
-
-  /**
-   * A session that begins with the events of another, up to a seq. Works while a turn runs.
-   *
-   * @param fork.at last seq that the fork has. Defaults to the session's last.
-   * @param fork.to id of the fork. Defaults to a random one.
-   * @throws SessionNotFound, SessionExists, NoSuchPlace, InvalidTurn
-   */
-  async fork(fork: ForkSession): Promise<Session> {
-    return await this.#stored(forkSession.name).fork(fork);
-  }
-
-  /**
-   * Hides what came from an invocation on, and restores the state before it.
-   *
-   * @returns ADK's marker event, `actions.rewindBeforeInvocationId`.
-   * @throws TurnRunning, SessionNotFound, NoSuchPlace, InvalidTurn
-   */
-  async rewind(rewind: RewindSession): Promise<StoredEvent> {
-    const store = this.#store(rewindSession.name);
-    const { input } = checkedInput(rewindSession, rewind);
-    await this.#assertIdle(input, rewindSession.name);
-    return await store.sessions.rewind(input);
   }
 
   /**
@@ -165,67 +85,50 @@ export class ClientSessions {
    * await client.sessions.append({ ...names, key: event.id, event });
    */
   async append(append: AppendEvent): Promise<StoredEvent> {
-    const store = this.#store('sessions.append');
+    const store = storeOf(this.#context, 'sessions.append');
     checkedFields(APPENDED_EVENT, append, 'sessions.append');
     const { content, actions } = append.event;
     checkState({ 'event.actions.stateDelta': actions?.stateDelta }, 'sessions.append');
     if (content?.parts?.some(({ functionCall, functionResponse }) => functionCall ?? functionResponse)) {
       throw new InvalidTurn('sessions.append: event.content.parts: calls and responses belong to turns');
     }
-    await this.#assertIdle(append, 'sessions.append');
+    await idle(this.#context, append, 'sessions.append');
     return await store.sessions.append(append);
   }
+}
 
-  /**
-   * Runs a turn anew from a call on, as another invocation: finished siblings of the call keep their outcomes, the call and
-   * all that came later run again under new keys. The turn's message id answers with the newest of its invocations.
-   *
-   * @throws TurnRunning, SessionNotFound, NoSuchPlace, InvalidTurn
-   * @example
-   * const turn = await client.sessions.retry({ app, userId, sessionId, callKey });
-   * const { status, text } = await turn.result();
-   */
-  async retry(given: RetriedCall): Promise<TurnHandle> {
-    const store = this.#store(retryTurn.name);
-    const retry = checkedInput(retryTurn, given).input;
-    await this.#assertIdle(retry, retryTurn.name);
-    const {
-      retryOf,
-      generation,
-      messageId,
-      agent,
-      jobs = [],
-    } = await store.sessions.prepareRetry({
-      ...retry,
-      interrupts: true,
-    });
-    await tellGivenUp(this.#context, jobs);
-    const names = {
-      ...turnNamesOf(retry, messageId, retryTurn.name),
-      invocationId: retryIdOf(retryOf, generation),
-    };
-    const start = {
-      v: PROTOCOL_VERSION,
-      ...names.session,
-      messageId,
-      retryOf: { invocationId: retryOf, generation },
-      ...(agent === undefined ? {} : { agent }),
-      ...activeTrace(),
-    };
-    const started = await withOutageTold(() => startRun(this.#context, { names, start }));
-    if (started === undefined) throw turnRunning(names.workflowId);
-    return turnHandle(this.#context, { names, start, ...started });
-  }
+async function retried(context: ClientContext, given: RetriedCall): Promise<TurnHandle> {
+  const store = storeOf(context, retryTurn.name);
+  const retry = checkedInput(retryTurn, given);
+  await idle(context, retry, retryTurn.name);
+  const {
+    retryOf,
+    generation,
+    messageId,
+    agent,
+    jobs = [],
+  } = await store.sessions.prepareRetry({
+    ...retry,
+    interrupts: true,
+  });
+  await tellGivenUp(context, jobs);
+  const names = {
+    ...turnNamesOf(retry, messageId, retryTurn.name),
+    invocationId: retryIdOf(retryOf, generation),
+  };
+  const start = {
+    v: PROTOCOL_VERSION,
+    ...names.session,
+    messageId,
+    retryOf: { invocationId: retryOf, generation },
+    ...(agent === undefined ? {} : { agent }),
+    ...activeTrace(),
+  };
+  const started = await withOutageTold(() => startRun(context, { names, start }));
+  if (started === undefined) throw turnRunning(names.workflowId);
+  return turnHandle(context, { names, start, ...started });
+}
 
-  async #assertIdle(names: SessionNames, what: string): Promise<void> {
-    await withOutageTold(() => assertIdle(this.#context, names, what));
-  }
-
-  #stored(what: string): StoredSessions {
-    return new StoredSessions(this.#store(what));
-  }
-
-  #store(what: string): Store {
-    return storeOf(this.#context, what);
-  }
+async function idle(context: ClientContext, names: SessionNames, what: string): Promise<void> {
+  await withOutageTold(() => assertIdle(context, names, what));
 }

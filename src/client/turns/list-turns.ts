@@ -1,9 +1,8 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { DEFAULT_LISTED } from '../../contract/lists.ts';
-import { type ListTurns, listTurns, type TurnRow } from '../../contract/turns.ts';
+import type { ListTurns, TurnRow } from '../../contract/turns.ts';
 import { defined } from '../../protocol/json.ts';
 import { AGENT_TURN, type SearchAttributeName } from '../../protocol/names.ts';
-import { checkedInput } from '../checked-input.ts';
 import type { ClientContext } from '../client-context.ts';
 import { InvalidTurn } from '../client-errors.ts';
 
@@ -12,12 +11,11 @@ const PARTS = 3;
 /** Workflows that are looked at for one list: those of agents below turns are among them. */
 const MOST_SEEN = 10_000;
 
-/** @throws InvalidTurn */
+/** @throws InvalidTurn where the server has none of the search attributes. */
 export async function turnsBy(
   { temporal, searchAttributes }: ClientContext,
-  given: ListTurns,
+  { status, limit = DEFAULT_LISTED, app, userId, sessionId }: ListTurns,
 ): Promise<TurnRow[]> {
-  const { status, limit = DEFAULT_LISTED, app, userId, sessionId } = checkedInput(listTurns, given).input;
   if (!searchAttributes)
     throw new InvalidTurn(
       'turns: the search attributes of Holdfast are not used here: `holdfast doctor` says how to register them',

@@ -3,7 +3,14 @@ import { isGrpcServiceError } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import { ANSWER_TIMEOUT } from '../../contract/fields.ts';
 import { LONGEST_NAME } from '../../contract/message-limits.ts';
-import type { CallToCancel, CancelCall, Interrupt, InterruptOptions } from '../../contract/turns.ts';
+import type { Handlers, OperationsOf } from '../../contract/operation.ts';
+import {
+  type CancelCall,
+  cancelCall,
+  type Interrupt,
+  type STEERING,
+  type TURNS,
+} from '../../contract/turns.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { workflowIdOf } from '../../protocol/identity.ts';
 import type { CancelReceipt, InterruptReceipt } from '../../protocol/message.ts';
@@ -11,12 +18,11 @@ import { CANCEL_CALL, INTERRUPT, STATUS_QUERY } from '../../protocol/names.ts';
 import type { TurnStatus } from '../../protocol/turn.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { aboutWorkers, ask, isOutOfTime } from '../ask-workflow.ts';
-import { checkedTimeout } from '../checked-input.ts';
 import type { ClientContext } from '../client-context.ts';
-import { NoAnswer, UnknownCall } from '../client-errors.ts';
-import { checkedCall, checkedInterrupt } from './checked-order.ts';
+import { InvalidTurn, NoAnswer, UnknownCall } from '../client-errors.ts';
+import { withOutageTold } from '../temporal-outage.ts';
+import { turnsBy } from './list-turns.ts';
 import { openRun } from './open-run.ts';
-import { workflowIdOfSession } from './turn-names.ts';
 
 /** How long a worker is waited for. */
 export interface AnswerOptions {
@@ -37,31 +43,29 @@ export type Confirmed<Receipt> = (Receipt & { confirmed: true }) | Unconfirmed;
 /** gRPC's FAILED_PRECONDITION: the server knows of no worker that could answer a query. */
 const NO_POLLER = 9;
 
-export async function cancelCall(
-  context: ClientContext,
-  names: SessionNames,
-  call: CallToCancel,
-): Promise<Confirmed<CancelReceipt>> {
-  const { reason, ...named } = checkedCall(names, call);
-  const { app, userId, sessionId, ...order } = named;
-  const workflowId = workflowIdOf(app, userId, sessionId);
-  const payload: CancelCall = { ...newOrder(), ...order, ...reasonOf(reason) };
-  const steered = await steer<CancelReceipt>(context, workflowId, CANCEL_CALL, payload, call.timeout);
-  if (steered !== undefined) return steered;
-  throw new UnknownCall(`cancelCall: no turn runs in session ${workflowId}`);
-}
-
-export async function interrupt(
-  context: ClientContext,
-  names: SessionNames,
-  options: InterruptOptions,
-): Promise<Confirmed<InterruptReceipt>> {
-  const { app, userId, sessionId, reason, ...order } = checkedInterrupt(names, options);
-  const workflowId = workflowIdOf(app, userId, sessionId);
-  const payload: Interrupt = { ...newOrder(), ...order, ...reasonOf(reason) };
-  const steered = await steer<InterruptReceipt>(context, workflowId, INTERRUPT, payload, options.timeout);
-  return steered ?? { v: PROTOCOL_VERSION, confirmed: true };
-}
+/** Performs what steers turns, and lists them: the only place. */
+export const steeringHandlers: Handlers<OperationsOf<typeof STEERING & typeof TURNS>, ClientContext> = {
+  turns: async (list, context) => ({ turns: await withOutageTold(() => turnsBy(context, list)) }),
+  status: async ({ timeout, ...names }, context) => ({
+    status: (await withOutageTold(() => status(context, names, timeout))) ?? null,
+  }),
+  interrupt: async ({ app, userId, sessionId, reason, timeout, ...order }, context) => {
+    const workflowId = workflowIdOf(app, userId, sessionId);
+    const payload: Interrupt = { ...newOrder(), ...order, ...reasonOf(reason) };
+    const steered = await steer<InterruptReceipt>(context, workflowId, INTERRUPT, payload, timeout);
+    return steered ?? { v: PROTOCOL_VERSION, confirmed: true };
+  },
+  cancelCall: async ({ app, userId, sessionId, reason, timeout, ...order }, context) => {
+    const { name } = cancelCall;
+    if ((order.callKey === undefined) === (order.callId === undefined))
+      throw new InvalidTurn(`${name}: expected either a callKey or a callId`);
+    const workflowId = workflowIdOf(app, userId, sessionId);
+    const payload: CancelCall = { ...newOrder(), ...order, ...reasonOf(reason) };
+    const steered = await steer<CancelReceipt>(context, workflowId, CANCEL_CALL, payload, timeout);
+    if (steered !== undefined) return steered;
+    throw new UnknownCall(`${name}: no turn runs in session ${workflowId}`);
+  },
+};
 
 /** An order is sent a second way where nobody answers, and both may arrive. */
 function newOrder(): { v: number; orderId: string } {
@@ -79,31 +83,33 @@ async function steer<Receipt extends object>(
   workflowId: string,
   name: string,
   payload: object,
-  timeout: number | undefined,
+  timeout = ANSWER_TIMEOUT,
 ): Promise<Confirmed<Receipt> | undefined> {
-  const deadline = Date.now() + checkedTimeout(timeout, ANSWER_TIMEOUT);
-  const asked = await ask<Receipt>(context, workflowId, { update: name, payload, deadline });
-  if (asked.kind === 'answer') return { ...asked.value, confirmed: true };
-  if (asked.kind === 'closed') return undefined;
-  const run = await openRun(context.temporal, workflowId);
-  if (run === undefined) return undefined;
-  try {
-    // A server that restarts forgets an update which no worker has taken.
-    await context.temporal.workflow.getHandle(workflowId).signal(name, payload);
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
-  return { confirmed: false, reason: await aboutWorkers(context, run.taskQueue) };
+  return await withOutageTold(async () => {
+    const deadline = Date.now() + timeout;
+    const asked = await ask<Receipt>(context, workflowId, { update: name, payload, deadline });
+    if (asked.kind === 'answer') return { ...asked.value, confirmed: true };
+    if (asked.kind === 'closed') return undefined;
+    const run = await openRun(context.temporal, workflowId);
+    if (run === undefined) return undefined;
+    try {
+      // A server that restarts forgets an update which no worker has taken.
+      await context.temporal.workflow.getHandle(workflowId).signal(name, payload);
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return undefined;
+      throw error;
+    }
+    return { confirmed: false, reason: await aboutWorkers(context, run.taskQueue) };
+  });
 }
 
+/** The status of the turn that a session runs. @throws NoAnswer */
 export async function status(
   context: ClientContext,
-  names: SessionNames,
-  options: AnswerOptions,
+  { app, userId, sessionId }: SessionNames,
+  timeout = ANSWER_TIMEOUT,
 ): Promise<TurnStatus | undefined> {
-  const timeout = checkedTimeout(options.timeout, ANSWER_TIMEOUT);
-  const run = await openRun(context.temporal, workflowIdOfSession(names, 'status'));
+  const run = await openRun(context.temporal, workflowIdOf(app, userId, sessionId));
   return run && (await queryStatus(context, run, timeout));
 }
 

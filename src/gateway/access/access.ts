@@ -1,4 +1,4 @@
-import type { Permission } from '../../contract/keys.ts';
+import type { Permission } from '../../contract/lists.ts';
 
 /**
  * The access that a request needs. Without `userId`: of all users of the app; without `app`: of all apps, and of the gateway itself. A message

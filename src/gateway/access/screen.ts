@@ -1,4 +1,4 @@
-import type { Permission } from '../../contract/keys.ts';
+import type { Permission } from '../../contract/lists.ts';
 import type { GatewayContext, GatewayMiddleware } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import type { Access, AccessRequest, Need, Principal } from './access.ts';
@@ -111,7 +111,7 @@ export function subjectOfQuery({ req }: GatewayContext): Subject {
   return { ...subjectOf({ app, userId }), narrower };
 }
 
-function subjectOfPath({ req }: GatewayContext): Subject {
+export function subjectOfPath({ req }: GatewayContext): Subject {
   return subjectOf({ app: req.param('app'), userId: req.param('user') });
 }
 

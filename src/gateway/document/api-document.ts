@@ -220,5 +220,5 @@ function strict(check: Check): Check {
 /** Keywords that only checks and errors read. */
 const UNSHOWN = new Set([
   ...['x-expected', 'x-instead', 'x-flat', 'x-path-part', 'x-name', 'x-here'],
-  ...['x-leaves-out', 'x-without-nulls'],
+  ...['x-leaves-out', 'x-without-nulls', 'x-json'],
 ]);

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { getAbout } from '../../contract/about.ts';
-import { guarded } from '../access/guarded.ts';
 import type { GatewayHono } from '../gateway-app.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { serve } from '../serve.ts';
@@ -46,7 +45,7 @@ export function healthRoutes(app: GatewayHono, setting: RouteSetting): void {
     const ready = answers.length > 0 && answers.every(Boolean);
     return context.json({ ready, checks }, ready ? 200 : 503);
   });
-  serve(app, getAbout, guarded(setting, 'read'), async () => options.about());
+  serve(app, setting, getAbout, async () => options.about());
 }
 
 async function checksOf({ options }: RouteSetting): Promise<Record<string, boolean>> {

@@ -32,7 +32,7 @@ export function mcpRoute(app: GatewayHono, setting: RouteSetting): void {
   let handler: Promise<McpHttpHandler> | undefined;
   const whose = (context: GatewayContext) => ({ app: appOf(mcp.app, about().apps), userId: userOf(context) });
 
-  const { middleware } = guarded(setting, 'run', (context) => subjectOf(whose(context)));
+  const middleware = guarded(setting, 'run', (context) => subjectOf(whose(context)));
   app.on(['POST'], ['/mcp'], ...middleware, async (context) => {
     handler ??= opened();
     const { fetch } = await handler;

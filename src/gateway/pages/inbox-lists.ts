@@ -1,7 +1,7 @@
 import type { Approvals } from '../../client/approvals/approvals.ts';
 import type { Jobs } from '../../client/jobs/jobs.ts';
 import type { JobRow, JobStatus } from '../../contract/jobs.ts';
-import type { Permission } from '../../contract/keys.ts';
+import type { Permission } from '../../contract/lists.ts';
 import type { ApprovalRow, GateKind, RequestStatus } from '../../contract/requests.ts';
 import type { Principal, Reach } from '../access/access.ts';
 

@@ -1,6 +1,6 @@
 import type { OutgoingMessage } from '../../client/messages/outgoing-message.ts';
 import { replyParts } from '../../client/messages/reply-parts.ts';
-import type { Permission } from '../../contract/keys.ts';
+import type { Permission } from '../../contract/lists.ts';
 import { JOB_STATUSES, MOST_LISTED } from '../../contract/lists.ts';
 import { ownCallId } from '../../protocol/identity.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';

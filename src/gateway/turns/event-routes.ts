@@ -4,7 +4,6 @@ import type { FollowedEvent, StreamItem } from '../../client/stream/stream-item.
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import { type EventPage, followTurn, getEvents, type StoredEvent } from '../../contract/events.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
-import { guarded } from '../access/guarded.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import type { RouteSetting } from '../route-setting.ts';
@@ -17,8 +16,7 @@ const EVENT_STREAM = 'text/event-stream';
 /** A session's events: a page, or a stream without end; and a turn's, to its end. */
 export function eventRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { client } = setting.options;
-  const reads = guarded(setting, 'read');
-  serve(app, getEvents, reads, async ({ limit = 100, partial = true, ...followed }, context) => {
+  serve(app, setting, getEvents, async ({ limit = 100, partial = true, ...followed }, context) => {
     const { after, lastEventId, children = true, ...names } = followed;
     if (!wantsStream(context)) {
       // Pages have the session's own events only.
@@ -34,7 +32,7 @@ export function eventRoutes(app: GatewayHono, setting: RouteSetting): void {
         : eventFrames(client.follow(names, { ...following, signal })),
     );
   });
-  serve(app, followTurn, reads, async ({ partial = true, children = true, ...followed }, context) => {
+  serve(app, setting, followTurn, async ({ partial = true, children = true, ...followed }, context) => {
     const { after, lastEventId, ...sent } = followed;
     const turn = await client.turn(sent);
     if (turn === undefined) throw new RequestRefused('HOLDFAST_GATEWAY_NO_SUCH_TURN');

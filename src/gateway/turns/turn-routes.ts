@@ -7,14 +7,12 @@ import { isResponsesOnly } from '../../client/messages/reply-parts.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import { ANSWER_TIMEOUT } from '../../contract/fields.ts';
 import { getReceipt, sendMessage } from '../../contract/messages.ts';
-import { getTurn, listTurns } from '../../contract/turns.ts';
-import { guarded, LONG_BODY } from '../access/guarded.ts';
-import { subjectOfQuery } from '../access/screen.ts';
+import { getTurn, TURNS } from '../../contract/turns.ts';
 import type { GatewayHono } from '../gateway-app.ts';
 import { RequestRefused } from '../gateway-errors.ts';
 import { turnView } from '../pages/links.ts';
 import type { RouteSetting } from '../route-setting.ts';
-import { serve } from '../serve.ts';
+import { serve, serveAll } from '../serve.ts';
 import { demandSharedState } from '../sessions/shared-state.ts';
 import { demandAnswers } from './answers-of-message.ts';
 import { pollTurn } from './long-poll.ts';
@@ -22,35 +20,28 @@ import { pollTurn } from './long-poll.ts';
 /** Turns started and awaited. */
 export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { client, about } = setting.options;
-  serve(
-    app,
-    sendMessage,
-    guarded(setting, 'run', undefined, LONG_BODY),
-    async ({ app: ofApp, userId, sessionId, ...given }, context) => {
-      const names = { app: ofApp, userId, sessionId };
-      const message = { ...names, messageId: randomUUID(), ...given } as SentBy;
-      await demandAnswers(context, setting, names, message.message);
-      demandSharedState(context, ofApp, message.stateDelta);
-      const { person } = context.get('principal');
-      const turn = await client.sendMessage(
-        person === undefined ? message : await setting.attester.attestMessage(person, message),
-      );
-      // Of what a turn waits for no other one begins.
-      const isAnswer = isResponsesOnly(message.message) && turn.disposition === 'attached';
-      const receipt = isAnswer ? { receipt: await turn.receipt() } : {};
-      return { ...turnView(names, turn, about()), ...receipt };
-    },
-  );
-  serve(app, listTurns, guarded(setting, 'read', subjectOfQuery), async (list) => ({
-    turns: await client.turns(list),
-  }));
-  serve(app, getTurn, guarded(setting, 'read'), async ({ wait = 0, ...message }, context) => {
+  serve(app, setting, sendMessage, async ({ app: ofApp, userId, sessionId, ...given }, context) => {
+    const names = { app: ofApp, userId, sessionId };
+    const message = { ...names, messageId: randomUUID(), ...given } as SentBy;
+    await demandAnswers(context, setting, names, message.message);
+    demandSharedState(context, ofApp, message.stateDelta);
+    const { person } = context.get('principal');
+    const turn = await client.sendMessage(
+      person === undefined ? message : await setting.attester.attestMessage(person, message),
+    );
+    // Of what a turn waits for no other one begins.
+    const isAnswer = isResponsesOnly(message.message) && turn.disposition === 'attached';
+    const receipt = isAnswer ? { receipt: await turn.receipt() } : {};
+    return { ...turnView(names, turn, about()), ...receipt };
+  });
+  serveAll(app, setting, TURNS);
+  serve(app, setting, getTurn, async ({ wait = 0, ...message }, context) => {
     const turn = await find(message);
     const signal = AbortSignal.any([context.req.raw.signal, setting.closing]);
     const polled = await pollTurn(client, message, turn, wait * 1_000, signal);
     return { ...turnView(message, turn, about()), ...polled };
   });
-  serve(app, getReceipt, guarded(setting, 'read'), async ({ timeout, ...message }, context) => {
+  serve(app, setting, getReceipt, async ({ timeout, ...message }, context) => {
     const signal = AbortSignal.any([context.req.raw.signal, setting.closing]);
     return await awaitReceipt(() => find(message), { timeout, signal });
   });

@@ -1,33 +1,44 @@
-import { randomUUID } from 'node:crypto';
 import type { ArtifactBytes } from '../../artifacts/artifact-bytes.ts';
 import { ArtifactElsewhere, NoSuchArtifact } from '../../artifacts/artifact-errors.ts';
 import { checkArtifactName } from '../../artifacts/artifact-name.ts';
-import type { ContextArtifacts } from '../../artifacts/context-artifacts.ts';
-import { SavedArtifacts } from '../../artifacts/saved-artifacts.ts';
-import {
-  type ArtifactRow,
-  deleteArtifact,
-  getArtifact,
-  type ListArtifacts,
-  type ListedArtifacts,
-  listArtifacts,
-  listArtifactVersions,
-  type NamedArtifact,
-  putArtifact,
-} from '../../contract/artifacts.ts';
+import { type ARTIFACTS, type ArtifactRow, getArtifact, putArtifact } from '../../contract/artifacts.ts';
 import { DEFAULT_LISTED } from '../../contract/lists.ts';
+import type { Handlers, OperationsOf } from '../../contract/operation.ts';
 import { defined } from '../../protocol/json.ts';
 import type { StoredArtifact } from '../../store/artifacts/artifact-store.ts';
-import type { SessionNames } from '../../store/sessions/session-names.ts';
 import type { Store } from '../../store/store.ts';
 import { SessionNotFound } from '../../store/store-errors.ts';
 import { checkedInput } from '../checked-input.ts';
-import type { ArtifactFile, Artifacts, GetArtifact, PutArtifact } from './artifacts.ts';
+import { type StoredContext, storeOf } from '../store-of.ts';
+import type { ArtifactFile, BytesWay, GetArtifact, PutArtifact } from './artifacts.ts';
 
 const OCTETS = 'application/octet-stream';
 
-/** `artifacts` of a `HoldfastClient`. */
-export class ClientArtifacts implements Artifacts {
+type Described = Exclude<OperationsOf<typeof ARTIFACTS>, { bytes: string }>;
+
+/** Performs what is done to artifacts without their bytes: the only place. */
+export const storedArtifacts: Handlers<Described, StoredContext> = {
+  'artifacts.list': async ({ limit = DEFAULT_LISTED, after, ...names }, context) => {
+    const { artifacts: stored } = storeOf(context, 'artifacts');
+    const found = await stored.list(names, { limit: limit + 1, ...defined({ after }) });
+    const artifacts = found.slice(0, limit).map(rowOf);
+    const next = found.length > limit ? artifacts.at(-1)?.name : undefined;
+    return { artifacts, ...defined({ next }) };
+  },
+  'artifacts.versions': async ({ name, ...names }, context) => {
+    checkArtifactName(name);
+    const versions = await storeOf(context, 'artifacts').artifacts.versions(names, name);
+    if (versions.length === 0) throw noSuchArtifact(name);
+    return { versions: versions.map(rowOf) };
+  },
+  'artifacts.delete': async ({ name, ...names }, context) => {
+    checkArtifactName(name);
+    return { deleted: await storeOf(context, 'artifacts').artifacts.delete(names, name) };
+  },
+};
+
+/** Reads and saves bytes of artifacts in the store or its bucket. */
+export class StoredBytes implements BytesWay {
   readonly #open: () => { store: Store; bytes: ArtifactBytes };
 
   /** @param open the store and the bytes, which a client without a store lacks. */
@@ -35,31 +46,8 @@ export class ClientArtifacts implements Artifacts {
     this.#open = open;
   }
 
-  /** Those of a session and its user, by name and part: for ADK's methods. */
-  of(names: SessionNames): ContextArtifacts {
-    const { store, bytes } = this.#open();
-    return SavedArtifacts.atOnce({ store, bytes, app: names.app }, names, `client/${randomUUID()}`);
-  }
-
-  async list(list: ListArtifacts): Promise<ListedArtifacts> {
-    const { input } = checkedInput(listArtifacts, list);
-    const { limit = DEFAULT_LISTED, after, ...names } = input;
-    const found = await this.#open().store.artifacts.list(names, { limit: limit + 1, ...defined({ after }) });
-    const artifacts = found.slice(0, limit).map(rowOf);
-    const next = found.length > limit ? artifacts.at(-1)?.name : undefined;
-    return { artifacts, ...defined({ next }) };
-  }
-
-  async versions(which: NamedArtifact): Promise<ArtifactRow[]> {
-    const { name, ...names } = checkedInput(listArtifactVersions, which).input;
-    checkArtifactName(name);
-    const versions = await this.#open().store.artifacts.versions(names, name);
-    if (versions.length === 0) throw noSuchArtifact(name);
-    return versions.map(rowOf);
-  }
-
   async get({ start, end, signal, ...which }: GetArtifact): Promise<ArtifactFile> {
-    const { name, version, ...names } = checkedInput(getArtifact, which).input;
+    const { name, version, ...names } = checkedInput(getArtifact, which);
     checkArtifactName(name);
     const { store, bytes } = this.#open();
     const found = await store.artifacts.find(names, name, version);
@@ -81,7 +69,7 @@ export class ClientArtifacts implements Artifacts {
   }
 
   async put({ bytes: source, signal, ...file }: PutArtifact): Promise<ArtifactRow> {
-    const { name, mimeType = OCTETS, saveId, ...names } = checkedInput(putArtifact, file).input;
+    const { name, mimeType = OCTETS, saveId, ...names } = checkedInput(putArtifact, file);
     checkArtifactName(name);
     const { store, bytes } = this.#open();
     if (!name.startsWith('user:') && (await store.sessions.find(names)) === undefined) throw noSession(names);
@@ -96,12 +84,6 @@ export class ClientArtifacts implements Artifacts {
     const saved = await store.artifacts.find(names, name, version);
     if (saved === undefined) throw noSuchArtifact(name, version);
     return rowOf(saved);
-  }
-
-  async delete(which: NamedArtifact): Promise<number> {
-    const { name, ...names } = checkedInput(deleteArtifact, which).input;
-    checkArtifactName(name);
-    return await this.#open().store.artifacts.delete(names, name);
   }
 }
 

@@ -1,41 +1,22 @@
 import { checkArtifactName } from '../../artifacts/artifact-name.ts';
-import {
-  type ArtifactRow,
-  deleteArtifact,
-  getArtifact,
-  type ListArtifacts,
-  type ListedArtifacts,
-  listArtifacts,
-  listArtifactVersions,
-  type NamedArtifact,
-  putArtifact,
-} from '../../contract/artifacts.ts';
+import { type ArtifactRow, getArtifact, putArtifact } from '../../contract/artifacts.ts';
 import { defined } from '../../protocol/json.ts';
 import { checkedInput } from '../checked-input.ts';
 import { type GatewayConnection, requestFor } from '../gateway-connection.ts';
-import type { ArtifactFile, Artifacts, GetArtifact, PutArtifact } from './artifacts.ts';
+import type { ArtifactFile, BytesWay, GetArtifact, PutArtifact } from './artifacts.ts';
 
 const SHA256 = /^"([0-9a-f]{64})"$/;
 
-/** `artifacts` of a `GatewayClient`. */
-export class GatewayArtifacts implements Artifacts {
+/** Sends and fetches bytes of artifacts. */
+export class GatewayBytes implements BytesWay {
   readonly #connection: GatewayConnection;
 
   constructor(connection: GatewayConnection) {
     this.#connection = connection;
   }
 
-  async list(list: ListArtifacts): Promise<ListedArtifacts> {
-    return await this.#connection.call(listArtifacts, checkedInput(listArtifacts, list).input);
-  }
-
-  async versions(which: NamedArtifact): Promise<ArtifactRow[]> {
-    const { input } = checkedInput(listArtifactVersions, which);
-    return (await this.#connection.call<{ versions: ArtifactRow[] }>(listArtifactVersions, input)).versions;
-  }
-
   async get({ start = 0, end, signal, ...which }: GetArtifact): Promise<ArtifactFile> {
-    const { input } = checkedInput(getArtifact, which);
+    const input = checkedInput(getArtifact, which);
     const isRange = start > 0 || end !== undefined;
     // No header asks for no bytes: the first one is left out here.
     const last = end === undefined ? '' : Math.max(end, start + 1) - 1;
@@ -50,17 +31,12 @@ export class GatewayArtifacts implements Artifacts {
   }
 
   async put({ bytes, signal, ...file }: PutArtifact): Promise<ArtifactRow> {
-    const { input } = checkedInput(putArtifact, file);
+    const input = checkedInput(putArtifact, file);
     checkArtifactName(input.name);
     const mimeType = input.mimeType ?? 'application/octet-stream';
     const [path, request] = requestFor(putArtifact, { ...input, mimeType }, { signal });
     const answer = await this.#connection.ask(path, { ...request, bytes });
     return this.#connection.checked(putArtifact, answer);
-  }
-
-  async delete(which: NamedArtifact): Promise<number> {
-    const { input } = checkedInput(deleteArtifact, which);
-    return (await this.#connection.call<{ deleted: number }>(deleteArtifact, input)).deleted;
   }
 
   #described({ headers, status }: Response): { size: number; sha256: string; version: number } {

@@ -1,0 +1,17 @@
+import type { CredentialKeys } from '../credentials/credential-keys.ts';
+import type { Store } from '../store/store.ts';
+import { StoreNeeded } from './client-errors.ts';
+
+/** What operations need that only read. */
+export interface StoredContext {
+  store: Store | undefined;
+  credentialKeys: CredentialKeys | undefined;
+}
+
+/** @throws StoreNeeded */
+export function storeOf({ store }: Pick<StoredContext, 'store'>, what: string): Store {
+  if (store !== undefined) return store;
+  throw new StoreNeeded(
+    `${what} reads the store: give HoldfastClient the option \`store\`, the one that the workers have`,
+  );
+}
