@@ -47,7 +47,7 @@ async function end(
   context: ClientContext,
   method: string,
   caller: Caller,
-  ending: Pick<EndJob, 'jobId' | 'status' | 'outcome' | 'reason'>,
+  ending: Omit<EndJob, 'by' | 'person' | 'claims'>,
 ): Promise<JobAnswer> {
   const { jobId } = ending;
   const store = storeOf(context, method);

@@ -1,4 +1,14 @@
-import type { JobEnder, JobOutcome, JobRow, JobStatus, ListJobs } from '../../contract/jobs.ts';
+import type {
+  cancelJob,
+  completeJob,
+  failJob,
+  JobEnder,
+  JobOutcome,
+  JobRow,
+  JobStatus,
+  ListJobs,
+} from '../../contract/jobs.ts';
+import type { InputOf } from '../../contract/operation.ts';
 import type { DeliveredJob, JobMessage } from '../../protocol/job.ts';
 import type { SessionNames } from '../sessions/session-names.ts';
 
@@ -26,14 +36,16 @@ export interface JobClaims
   until: number;
 }
 
-export interface EndJob {
-  jobId: string;
+/** Whatever callers say of an end is kept beside its outcome, by the names of their inputs' fields. */
+export interface EndJob
+  extends Omit<InputOf<typeof completeJob>, 'result'>,
+    Omit<InputOf<typeof failJob>, 'error'>,
+    InputOf<typeof cancelJob> {
   status: Exclude<JobStatus, 'running'>;
   outcome: JobOutcome;
   by: JobEnder;
   /** The operator's name. */
   person?: string;
-  reason?: string;
   /** Writes the row where there is none. */
   claims?: JobClaims;
 }

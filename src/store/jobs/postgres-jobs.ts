@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import type { JobRow, JobStatus } from '../../contract/jobs.ts';
 import { DEFAULT_JOB_STATUS, DEFAULT_LISTED, JOB_ENDS, MOST_LISTED } from '../../contract/lists.ts';
+import { defined } from '../../protocol/json.ts';
 import type { Carried } from '../../protocol/sizes.ts';
 import { checkWhole } from '../engine/arguments.ts';
 import type { Database } from '../engine/database.ts';
@@ -103,16 +104,16 @@ export function postgresJobs(database: Database, live: LiveNotices): JobStore {
     },
     /** @throws HOLDFAST_UNKNOWN_JOB */
     async end(end) {
-      const { jobId, status, outcome, by, person, reason, claims } = end;
+      const { jobId, outcome, by, claims, ...said } = end;
       type Answer = WriteAnswer & Omit<EndReceipt, 'job'>;
       const answer = await callFunction<Answer | null>(database, 'end_job', {
+        ...Object.fromEntries(
+          Object.entries(defined(said)).map(([name, text]) => [name, storableText(text)]),
+        ),
         job_id: storableText(jobId),
-        status,
         response: JsonDocument.of(outcome.response),
         failed: outcome.failed,
         ended_by: by,
-        person: person === undefined ? null : storableText(person),
-        reason: reason === undefined ? null : storableText(reason),
         token: randomUUID(),
         claims: claims && claimedJob(claims),
       });
