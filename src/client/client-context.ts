@@ -10,8 +10,6 @@ import { setVariables } from '../environment.ts';
 import { DEFAULT_TASK_QUEUE } from '../protocol/names.ts';
 import type { Store } from '../store/store.ts';
 
-export { storeOf } from './store-of.ts';
-
 /** Options of a Temporal `Client`; see `ClientOptions` of `@temporalio/client`. */
 export type TemporalOptions = Required<Pick<ClientOptions, 'connection'>> &
   Pick<ClientOptions, 'namespace' | 'dataConverter' | 'interceptors' | 'plugins' | 'identity'>;

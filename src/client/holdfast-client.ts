@@ -7,7 +7,7 @@ import { approvalHandlers } from './approvals/approval-handlers.ts';
 import { Artifacts } from './artifacts/artifacts.ts';
 import { StoredBytes, storedArtifacts } from './artifacts/stored-artifacts.ts';
 import { direct } from './call.ts';
-import { type ClientContext, contextOf, type HoldfastClientOptions, storeOf } from './client-context.ts';
+import { type ClientContext, contextOf, type HoldfastClientOptions } from './client-context.ts';
 import { credentialHandlers } from './credentials/credential-handlers.ts';
 import { HoldfastApi, type SentMessage } from './holdfast-api.ts';
 import { jobHandlers } from './jobs/job-handlers.ts';
@@ -25,6 +25,7 @@ import {
   toldTurn,
 } from './messages/send-responses.ts';
 import { ClientSessions, sessionHandlers } from './sessions/client-sessions.ts';
+import { storeOf } from './store-of.ts';
 import type { FollowOptions } from './stream/follow-events.ts';
 import { followSession, streamSession } from './stream/session-stream.ts';
 import type { FollowedEvent, StreamItem } from './stream/stream-item.ts';

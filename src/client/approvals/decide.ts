@@ -6,7 +6,7 @@ import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { PROVIDE_CREDENTIAL } from '../../protocol/names.ts';
 import { aboutWorkers, askOrRefused, type Refusal } from '../ask-workflow.ts';
 import { checkedTimeout } from '../checked-input.ts';
-import { type ClientContext, storeOf } from '../client-context.ts';
+import type { ClientContext } from '../client-context.ts';
 import {
   AmbiguousRequest,
   DecisionRefused,
@@ -14,6 +14,7 @@ import {
   RequestNotFound,
   RequestNotPending,
 } from '../client-errors.ts';
+import { storeOf } from '../store-of.ts';
 import { withOutageTold } from '../temporal-outage.ts';
 import { openRun } from '../turns/open-run.ts';
 import type { Decided } from './approvals.ts';

@@ -4,8 +4,9 @@ import { isResultSensitive } from '../../approvals/sensitive.ts';
 import type { Confirm, ProvideInput } from '../../contract/approvals.ts';
 import { provideInput } from '../../contract/approvals.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
-import { type ClientContext, storeOf } from '../client-context.ts';
+import type { ClientContext } from '../client-context.ts';
 import { InvalidTurn } from '../client-errors.ts';
+import { storeOf } from '../store-of.ts';
 
 /** A person's answer, and whether it is text that may stand for JSON. */
 export interface GivenInput {

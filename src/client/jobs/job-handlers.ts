@@ -5,8 +5,9 @@ import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { problemOfName } from '../../schema/person-name.ts';
 import type { EndJob, EndReceipt } from '../../store/jobs/job-store.ts';
-import { type ClientContext, storeOf } from '../client-context.ts';
+import type { ClientContext } from '../client-context.ts';
 import { InvalidJob, JobNotFound } from '../client-errors.ts';
+import { storeOf } from '../store-of.ts';
 import { claimsOf, storedJobs } from './stored-jobs.ts';
 import { tellOfEnd, tellProgress } from './tell-job.ts';
 

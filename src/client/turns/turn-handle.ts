@@ -1,8 +1,9 @@
 import type { TurnResult } from '../../protocol/turn.ts';
 import type { Store } from '../../store/store.ts';
-import { type ClientContext, storeOf } from '../client-context.ts';
+import type { ClientContext } from '../client-context.ts';
 import type { Disposition } from '../messages/deliver.ts';
 import { type Receipt, receiptOf } from '../messages/message-receipt.ts';
+import { storeOf } from '../store-of.ts';
 import { readWhenBack } from '../store-outage.ts';
 import type { FollowOptions } from '../stream/follow-events.ts';
 import { LiveItems } from '../stream/live-items.ts';
