@@ -35,6 +35,8 @@ export interface SentMessage extends SessionNames {
 /**
  * Turns and sessions, whichever way they are reached: `HoldfastClient` speaks to Temporal and the store, `GatewayClient` to
  * the HTTP gateway.
+ *
+ * @throws StoreNeeded of each method of a `HoldfastClient` without a store, but for messages, turns and orders to them.
  */
 export abstract class HoldfastApi implements MethodsOf<typeof TURNS & typeof STEERING> {
   /** Performs an operation by its contract, as the methods do. @internal */
