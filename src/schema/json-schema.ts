@@ -13,7 +13,7 @@ import { inlineReferences } from './inline-references.ts';
 import { JsonValueError, toJsonValue } from './json-value.ts';
 import { type LinearPattern, linearPattern } from './linear-pattern.ts';
 import { assertBounded, checkable, WORK_KEYWORD, type Work, workFor } from './outside-schema.ts';
-import { isProviderSchema, providerToJsonSchema } from './provider-schema.ts';
+import { asJsonSchema } from './provider-schema.ts';
 
 interface ReadJsonSchema {
   jsonSchema: JsonSchemaObject;
@@ -28,8 +28,7 @@ interface ReadJsonSchema {
  */
 export function readJsonSchema(given: object, { isOutside }: { isOutside: boolean }): ReadJsonSchema {
   if (isOutside) assertBounded(given);
-  const copy = jsonCopy(given);
-  const schema = isProviderSchema(copy) ? providerToJsonSchema(copy) : copy;
+  const schema = asJsonSchema(jsonCopy(given));
   const dialect = dialectOf(schema.$schema);
   if (dialect === undefined) {
     throw new SchemaError(['$schema'], 'write the schema in draft 2020-12 or draft-07');

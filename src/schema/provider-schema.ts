@@ -20,7 +20,7 @@ const TYPES = new Set([
 const COUNTS = ['minItems', 'maxItems', 'minLength', 'maxLength', 'minProperties', 'maxProperties'];
 
 /** Whether the schema, or a part of it, names a type in upper case, which JSON Schema never does. */
-export function isProviderSchema(schema: SchemaObject): boolean {
+function isProviderSchema(schema: SchemaObject): boolean {
   let found = false;
   const visit = (subschema: unknown): unknown => {
     if (found || !isRecord(subschema)) return subschema;
@@ -33,25 +33,29 @@ export function isProviderSchema(schema: SchemaObject): boolean {
 }
 
 /**
- * Translates the `Schema` of the Gemini API into JSON Schema: types in lower case, `nullable` as a type, counts as
+ * A schema as JSON Schema. The `Schema` of the Gemini API is translated: types in lower case, `nullable` as a type, counts as
  * numbers. `propertyOrdering` stays, because the API reads it in JSON Schemas too.
  *
  * @throws SchemaError
  */
-export function providerToJsonSchema(schema: SchemaObject, path: PropertyKey[] = []): SchemaObject {
+export function asJsonSchema(schema: SchemaObject): SchemaObject {
+  return isProviderSchema(schema) ? translated(schema) : schema;
+}
+
+function translated(schema: SchemaObject, path: PropertyKey[] = []): SchemaObject {
   const { type, nullable, example, format, ...rest } = mapSubschemas(schema, (subschema, at) =>
-    isRecord(subschema) ? providerToJsonSchema(subschema, [...path, ...at]) : subschema,
+    isRecord(subschema) ? translated(subschema, [...path, ...at]) : subschema,
   );
-  const translated: SchemaObject = { ...typeOf(type, path), ...rest };
+  const json: SchemaObject = { ...typeOf(type, path), ...rest };
   for (const keyword of COUNTS) {
-    if (rest[keyword] !== undefined) translated[keyword] = countOf(rest[keyword], [...path, keyword]);
+    if (rest[keyword] !== undefined) json[keyword] = countOf(rest[keyword], [...path, keyword]);
   }
-  if (format !== undefined && format !== 'enum') translated.format = format;
-  if (example !== undefined) translated.examples = [example];
-  if (Array.isArray(rest.enum) && (translated.type === 'integer' || translated.type === 'number')) {
-    translated.enum = rest.enum.map((value) => numberOf(value, [...path, 'enum']));
+  if (format !== undefined && format !== 'enum') json.format = format;
+  if (example !== undefined) json.examples = [example];
+  if (Array.isArray(rest.enum) && (json.type === 'integer' || json.type === 'number')) {
+    json.enum = rest.enum.map((value) => numberOf(value, [...path, 'enum']));
   }
-  return nullable === true ? withNull(translated) : translated;
+  return nullable === true ? withNull(json) : json;
 }
 
 function typeOf(type: unknown, path: PropertyKey[]): SchemaObject {

@@ -8,7 +8,7 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
-import { isProviderSchema, providerToJsonSchema } from '../schema/provider-schema.ts';
+import { asJsonSchema } from '../schema/provider-schema.ts';
 import type { Context } from './context.ts';
 import {
   DURABLE_OPTIONS,
@@ -381,9 +381,7 @@ export function toDefinition(tool: BaseTool): ToolDefinition {
 
 /** A copy, with types in lower case where they are the provider's. */
 function jsonSchemaIn(schema: unknown): JsonSchemaObject | undefined {
-  if (!isRecord(schema)) return undefined;
-  const copy = structuredClone(schema);
-  return isProviderSchema(copy) ? providerToJsonSchema(copy) : copy;
+  return isRecord(schema) ? asJsonSchema(structuredClone(schema)) : undefined;
 }
 
 /** How messages call a tool. */

@@ -9,7 +9,7 @@ import type {
 import type { ContentUnion, FunctionDeclaration, GenerateContentConfig, ThinkingConfig } from '@google/genai';
 import type { Part } from '../../events/content.ts';
 import { isRecord } from '../../protocol/json.ts';
-import { isProviderSchema, providerToJsonSchema } from '../../schema/provider-schema.ts';
+import { asJsonSchema } from '../../schema/provider-schema.ts';
 import { withObjectRoot } from '../../schema/subschemas.ts';
 import type { ModelRequest } from '../llm-request.ts';
 import { ModelError } from '../model-errors.ts';
@@ -197,7 +197,7 @@ export function parametersOf({
 }: FunctionDeclaration): Record<string, unknown> {
   const given: unknown = parametersJsonSchema ?? parameters;
   if (!isRecord(given)) return { type: 'object', properties: {} };
-  const schema = isProviderSchema(given) ? providerToJsonSchema(given) : given;
+  const schema = asJsonSchema(given);
   return { ...(withObjectRoot(schema) ?? schema) };
 }
 
@@ -211,7 +211,7 @@ function responseFormat(config: GenerateContentConfig, site: CallSite): Response
   const { responseJsonSchema, responseSchema, responseMimeType } = config;
   const given: unknown = responseJsonSchema ?? responseSchema;
   if (!isRecord(given)) return responseMimeType === 'application/json' ? { type: 'json' } : undefined;
-  const schema = isProviderSchema(given) ? providerToJsonSchema(given) : given;
+  const schema = asJsonSchema(given);
   const refused = refusedBy(site, schema);
   if (refused !== undefined) throw unfit(site, schemaProblem("the agent's outputSchema", refused));
   return { type: 'json', schema: schema as JSONSchema7, name: 'response' };
