@@ -1,5 +1,4 @@
-import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
+import { count, group, type OptionsFor, type Resolved, readGroup } from '../schema/options.ts';
 
 /** How much of an app runs at the same time. */
 export interface Limits {
@@ -19,23 +18,20 @@ export interface RunningTurns {
   perUser?: number;
 }
 
+export const RUNNING_TURNS = { perApp: count(), perUser: count() } satisfies OptionsFor<RunningTurns>;
+
+export const LIMITS = {
+  runningTurns: group((owner, field, options): Readonly<RunningTurns> | undefined =>
+    readGroup(RUNNING_TURNS, { owner, options, field }, (turns) =>
+      Object.keys(turns).length === 0 ? undefined : turns,
+    ),
+  ),
+} satisfies OptionsFor<Limits>;
+
 /** {@link Limits} that were checked; `runningTurns` is there where it limits something. */
-export interface ResolvedLimits {
-  readonly runningTurns?: Readonly<RunningTurns>;
-}
+export interface ResolvedLimits extends Resolved<typeof LIMITS> {}
 
 /** @throws DefinitionError */
-export function resolveLimits(owner: string, field: string, limits: unknown = {}): ResolvedLimits {
-  assertKnownFields(owner, limits, ['runningTurns'], { field });
-  const runningTurns = resolveTurns(owner, `${field}.runningTurns`, limits.runningTurns);
-  return Object.freeze(Object.keys(runningTurns).length === 0 ? {} : { runningTurns });
-}
-
-function resolveTurns(owner: string, field: string, turns: unknown = {}): Readonly<RunningTurns> {
-  assertKnownFields(owner, turns, ['perApp', 'perUser'], { field });
-  const read = new OptionReader(owner, turns, field);
-  return Object.freeze({
-    ...(read.given('perApp') ? { perApp: read.count('perApp', 1) } : {}),
-    ...(read.given('perUser') ? { perUser: read.count('perUser', 1) } : {}),
-  });
+export function resolveLimits(owner: string, field: string, options: unknown): ResolvedLimits {
+  return readGroup(LIMITS, { owner, options, field });
 }

@@ -5,13 +5,13 @@ import { didYouMean } from './known-fields.ts';
 
 /** Reads the options of one definition: a default for an absent option, a {@link DefinitionError} for a wrong one. */
 export class OptionReader {
-  readonly #owner: string;
+  readonly owner: string;
   readonly #options: Readonly<Record<string, unknown>>;
   readonly #prefix: string;
 
   /** @param field where the options stand in their owner; they may stand in the owner itself. */
   constructor(owner: string, options: object, field = '') {
-    this.#owner = owner;
+    this.owner = owner;
     this.#options = options as Record<string, unknown>;
     this.#prefix = field === '' ? '' : `${field}.`;
   }
@@ -20,9 +20,18 @@ export class OptionReader {
     return this.#options[name] !== undefined;
   }
 
+  value(name: string): unknown {
+    return this.#options[name];
+  }
+
+  /** Path of an option in its owner. */
+  place(name: string): string {
+    return `${this.#prefix}${name}`;
+  }
+
   /** @param value to be repeated: nothing that may be a secret. */
   fail(name: string, problem: string, value?: unknown): never {
-    throw new DefinitionError({ owner: this.#owner, field: `${this.#prefix}${name}`, problem, value });
+    throw new DefinitionError({ owner: this.owner, field: this.place(name), problem, value });
   }
 
   #wrong(name: string, problem: string): never {
@@ -30,40 +39,44 @@ export class OptionReader {
   }
 
   /** @returns whole milliseconds. */
-  duration(name: string, defaultMs: number): number {
+  duration<Default>(name: string, byDefault: Default): number | Default {
     const value = this.#options[name];
-    if (value === undefined) return defaultMs;
+    if (value === undefined) return byDefault;
     const read = readDuration(value);
     return 'ms' in read ? read.ms : this.#wrong(name, read.problem);
   }
 
-  count(name: string, defaultCount: number): number {
+  count<Default>(name: string, byDefault: Default): number | Default {
     const value = this.#options[name];
-    if (value === undefined) return defaultCount;
+    if (value === undefined) return byDefault;
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return value;
     const got = typeof value === 'number' ? '' : `, got ${kindOf(value)}`;
     return this.#wrong(name, `expected a whole number, 1 or more${got}`);
   }
 
-  number(name: string, defaultNumber: number, least: number): number {
+  number<Default>(name: string, byDefault: Default, least: number): number | Default {
     const value = this.#options[name];
-    if (value === undefined) return defaultNumber;
+    if (value === undefined) return byDefault;
     if (typeof value === 'number' && Number.isFinite(value) && value >= least) return value;
     const got = typeof value === 'number' ? '' : `, got ${kindOf(value)}`;
     return this.#wrong(name, `expected a number, ${least} or more${got}`);
   }
 
-  boolean(name: string, defaultValue: boolean): boolean {
+  boolean<Default>(name: string, byDefault: Default): boolean | Default {
     const value = this.#options[name];
-    if (value === undefined) return defaultValue;
+    if (value === undefined) return byDefault;
     return typeof value === 'boolean'
       ? value
       : this.#wrong(name, `expected true or false, got ${kindOf(value)}`);
   }
 
-  choice<Choice extends string>(name: string, choices: readonly Choice[], defaultChoice: Choice): Choice {
+  choice<Choice extends string, Default = Choice>(
+    name: string,
+    choices: readonly Choice[],
+    byDefault: Default,
+  ): Choice | Default {
     const value = this.#options[name];
-    if (value === undefined) return defaultChoice;
+    if (value === undefined) return byDefault;
     const choice = choices.find((each) => each === value);
     if (choice !== undefined) return choice;
     const wanted = `expected ${choices.map((each) => `'${each}'`).join(' or ')}`;

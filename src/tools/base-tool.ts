@@ -8,23 +8,18 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
+import { choice, flag, type OptionsFor, readFrom, required, text } from '../schema/options.ts';
 import { asJsonSchema } from '../schema/provider-schema.ts';
 import type { Context } from './context.ts';
 import {
-  DURABLE_OPTIONS,
+  DURABLE,
   type DurableOptions,
   type ResolvedDurableOptions,
   resolveDurableOptions,
 } from './durable-options.ts';
 import { GATE_OPTIONS, type GateOptions, resolveGate, type ToolGate } from './gate-options.ts';
 import type { AgentView } from './invocation-context.ts';
-import {
-  JOB_OPTIONS,
-  type JobOptions,
-  type JobView,
-  type ResolvedJobOptions,
-  resolveJobOptions,
-} from './job-options.ts';
+import { JOB, type JobOptions, type ResolvedJobOptions, resolveJobOptions } from './job-options.ts';
 import { type ResolvedSpool, resolveSpool, type SpoolOptions } from './spooled/spool-options.ts';
 import { assertToolName, RESERVED_NAME } from './tool-name.ts';
 
@@ -179,19 +174,21 @@ export interface BaseToolParams extends DurableOptions, GateOptions, JobOptions 
 /** A tool's rule about names that are taken. */
 export type OnCollision = 'throw' | 'replace' | 'keep';
 
-/** Options of every tool. */
+const TOOL = {
+  description: required(text()),
+  isLongRunning: flag(),
+  isReadOnly: flag(false),
+  trusted: flag(false),
+  ephemeral: flag(false),
+  onCollision: choice(['throw', 'replace', 'keep'], 'throw'),
+  spool: (read, name) => resolveSpool<BaseTool>(read.owner, read.value(name)),
+} satisfies OptionsFor<Omit<BaseToolParams, 'name' | keyof (DurableOptions & GateOptions & JobOptions)>>;
+
 export const TOOL_FIELDS: readonly string[] = [
   'name',
-  'description',
-  'isLongRunning',
-  'isReadOnly',
-  'trusted',
-  'ephemeral',
-  'onCollision',
-  'spool',
-  ...DURABLE_OPTIONS,
+  ...[TOOL, DURABLE].flatMap(Object.keys),
   ...GATE_OPTIONS,
-  ...JOB_OPTIONS,
+  ...Object.keys(JOB),
 ];
 
 /**
@@ -241,20 +238,21 @@ export abstract class BaseTool {
     assertKnownFields(owner, params, TOOL_FIELDS);
     const read = new OptionReader(owner, params);
     if (RESERVED_NAME in params) this[RESERVED_NAME] = params.name;
+    const own = readFrom(TOOL, read);
     this.name = params.name;
-    this.description = read.text('description');
-    this.job = withCancel(resolveJobOptions(owner, params), this);
-    this.isLongRunning = read.boolean('isLongRunning', this.job.inProcess);
-    this.isReadOnly = read.boolean('isReadOnly', false);
-    this.trusted = read.boolean('trusted', false);
-    this.ephemeral = read.boolean('ephemeral', false);
-    this.onCollision = read.choice('onCollision', ['throw', 'replace', 'keep'], 'throw');
+    this.description = own.description;
+    this.job = resolveJobOptions(owner, params, this);
+    this.isLongRunning = own.isLongRunning ?? this.job.inProcess;
+    this.isReadOnly = own.isReadOnly;
+    this.trusted = own.trusted;
+    this.ephemeral = own.ephemeral;
+    this.onCollision = own.onCollision;
     this.gate = resolveGate(owner, params);
     this.durable = resolveDurableOptions(params, owner, {
       gate: this.gate,
       inProcess: this.job.inProcess ? this.job.deadline : undefined,
     });
-    this.spool = resolveSpool<BaseTool>(owner, params);
+    this.spool = own.spool;
     if (this.spool !== undefined && isResultSensitive(this.durable.sensitive)) {
       read.fail('spool', 'the result is sensitive, and artifacts are listed to people: leave spool out');
     }
@@ -387,12 +385,4 @@ function jsonSchemaIn(schema: unknown): JsonSchemaObject | undefined {
 /** How messages call a tool. */
 export function toolOwner(kind: string, name: string): string {
   return `${kind} "${name}"`;
-}
-
-/** A tool that can end its calls in its own way can end their jobs. */
-function withCancel(job: ResolvedJobOptions, tool: BaseTool): ResolvedJobOptions {
-  if (job.cancel !== undefined) return job;
-  const cancel = (_job: JobView, { functionCallId }: Context) =>
-    functionCallId !== undefined && tool.supportsCancellation() && tool.cancel(functionCallId);
-  return Object.freeze({ ...job, cancel });
 }

@@ -1,10 +1,21 @@
 import type { Sensitive } from '../approvals/sensitive.ts';
-import { defined, isRecord } from '../protocol/json.ts';
+import { isRecord } from '../protocol/json.ts';
 import { type Duration, formatDuration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { OptionReader } from '../schema/option-reader.ts';
+import {
+  callback,
+  choice,
+  custom,
+  duration,
+  flag,
+  group,
+  type OptionsFor,
+  type Resolved,
+  readFrom,
+} from '../schema/options.ts';
 import type { ToolGate } from './gate-options.ts';
-import { type ResolvedRetryOptions, type RetryOptions, resolveRetryOptions } from './retry-options.ts';
+import { type RetryOptions, resolveRetryOptions } from './retry-options.ts';
 
 /** Decides about a call that may have run. */
 export type OnUnknownOutcome = 'retry' | 'fail' | 'ask';
@@ -86,34 +97,22 @@ export interface DurableOptions {
   needsTranscript?: boolean;
 }
 
-/** {@link DurableOptions} with their defaults; all durations in milliseconds. */
-export interface ResolvedDurableOptions {
-  readonly timeout: number;
-  readonly totalTimeout: number;
-  readonly heartbeatTimeout: number;
-  readonly retry: ResolvedRetryOptions;
-  readonly idempotent: boolean;
-  readonly onUnknownOutcome: OnUnknownOutcome;
-  readonly isConcurrencySafe: boolean;
-  readonly execution: 'activity' | 'local';
-  readonly summary?: (args: Record<string, unknown>) => string;
-  readonly sensitive: Sensitive;
-  readonly needsTranscript: boolean;
-}
+export const DURABLE = {
+  timeout: duration(300_000),
+  totalTimeout: duration(3_600_000),
+  heartbeatTimeout: duration(10_000),
+  retry: group(resolveRetryOptions),
+  idempotent: flag(true),
+  onUnknownOutcome: choice(['retry', 'fail', 'ask'], 'retry'),
+  isConcurrencySafe: flag(true),
+  execution: choice(['activity', 'local'], 'activity'),
+  summary: callback<(args: Record<string, unknown>) => string>('the arguments'),
+  sensitive: custom(sensitiveOf, false),
+  needsTranscript: flag(false),
+} satisfies OptionsFor<DurableOptions>;
 
-export const DURABLE_OPTIONS: readonly (keyof DurableOptions)[] = [
-  'timeout',
-  'totalTimeout',
-  'heartbeatTimeout',
-  'retry',
-  'idempotent',
-  'onUnknownOutcome',
-  'isConcurrencySafe',
-  'execution',
-  'summary',
-  'sensitive',
-  'needsTranscript',
-];
+/** {@link DurableOptions} with their defaults; all durations in milliseconds. */
+export interface ResolvedDurableOptions extends Resolved<typeof DURABLE> {}
 
 /** Further properties of a tool on which its durable options depend. */
 interface ToolBeside {
@@ -152,42 +151,26 @@ export function resolveDurableOptions(
   { gate, inProcess }: ToolBeside = {},
 ): ResolvedDurableOptions {
   const read = new OptionReader(owner, isRecord(options) ? options : {});
-  const execution = read.choice('execution', ['activity', 'local'], 'activity');
-  const idempotent = read.boolean('idempotent', true);
+  const given = readFrom(DURABLE, read);
+  const { execution, idempotent } = given;
   const isApproved = gate?.confirmation !== undefined;
   if (execution === 'local' && gate !== undefined) refuseLocalGate(read, isApproved);
   const defaults = durableDefaults({ execution, idempotent, isApproved });
-  const onUnknownOutcome = read.choice<OnUnknownOutcome>(
-    'onUnknownOutcome',
-    ['retry', 'fail', 'ask'],
-    defaults.onUnknownOutcome,
-  );
+  const { onUnknownOutcome } = read.given('onUnknownOutcome') ? given : defaults;
   if (execution === 'local') assertFitForLocal(read, onUnknownOutcome);
-  const { timeout, totalTimeout } =
-    inProcess === undefined ? timeoutsOf(read, defaults) : ofJob(read, inProcess);
-  if (options.summary !== undefined && typeof options.summary !== 'function') {
-    read.fail('summary', `expected a function of the arguments, got ${kindOf(options.summary)}`);
-  }
   return Object.freeze({
-    timeout,
-    totalTimeout,
-    heartbeatTimeout: read.duration('heartbeatTimeout', defaults.heartbeatTimeout),
-    retry: resolveRetryOptions(owner, 'retry', options.retry, defaults.maximumAttempts),
-    idempotent,
+    ...given,
+    ...(inProcess === undefined ? timeoutsOf(read, given, defaults) : ofJob(read, given, inProcess)),
+    retry: resolveRetryOptions(owner, 'retry', read.value('retry'), defaults.maximumAttempts),
     onUnknownOutcome,
-    isConcurrencySafe: read.boolean('isConcurrencySafe', true),
-    execution,
-    ...defined({ summary: options.summary }),
-    sensitive: sensitiveOf(read, options.sensitive),
-    needsTranscript: read.boolean('needsTranscript', false),
   });
 }
 
 type Timeouts = Pick<ResolvedDurableOptions, 'timeout' | 'totalTimeout'>;
 
-function timeoutsOf(read: OptionReader, defaults: Timeouts): Timeouts {
-  const totalTimeout = read.duration('totalTimeout', defaults.totalTimeout);
-  const timeout = read.duration('timeout', Math.min(totalTimeout, defaults.timeout));
+function timeoutsOf(read: OptionReader, given: Timeouts, defaults: Timeouts): Timeouts {
+  const { totalTimeout } = given;
+  const timeout = read.given('timeout') ? given.timeout : Math.min(totalTimeout, defaults.timeout);
   if (totalTimeout < timeout) {
     read.fail(
       'totalTimeout',
@@ -199,13 +182,12 @@ function timeoutsOf(read: OptionReader, defaults: Timeouts): Timeouts {
 }
 
 /** One attempt may be the whole job. */
-function ofJob(read: OptionReader, deadline: number): Timeouts {
-  for (const name of ['timeout', 'totalTimeout']) {
-    const given = read.duration(name, deadline);
-    if (given === deadline) continue;
+function ofJob(read: OptionReader, given: Timeouts, deadline: number): Timeouts {
+  for (const name of ['timeout', 'totalTimeout'] as const) {
+    if (!read.given(name) || given[name] === deadline) continue;
     read.fail(
       name,
-      `${formatDuration(given)} contradicts the deadline of the job, which with inProcess: true is the tool's own run, ` +
+      `${formatDuration(given[name])} contradicts the deadline of the job, which with inProcess: true is the tool's own run, ` +
         `${formatDuration(deadline)}: leave ${name} out, and set deadline`,
     );
   }
@@ -238,14 +220,14 @@ function assertFitForLocal(read: OptionReader, onUnknownOutcome: OnUnknownOutcom
   }
 }
 
-function sensitiveOf(read: OptionReader, value: unknown = false): Sensitive {
+function sensitiveOf(value: unknown, read: OptionReader, field: string): Sensitive {
   if (typeof value === 'boolean') return value;
   if (!Array.isArray(value)) {
-    return read.fail('sensitive', `expected true, false or a list of argument names, got ${kindOf(value)}`);
+    return read.fail(field, `expected true, false or a list of argument names, got ${kindOf(value)}`);
   }
   for (const [index, name] of value.entries()) {
     if (typeof name !== 'string' || name === '') {
-      read.fail(`sensitive[${index}]`, `expected the name of an argument, or 'result'${got(name)}`);
+      read.fail(`${field}[${index}]`, `expected the name of an argument, or 'result'${got(name)}`);
     }
   }
   return Object.freeze([...value]);

@@ -1,8 +1,15 @@
 import type { JobProgress } from '../contract/jobs.ts';
-import { defined } from '../protocol/json.ts';
 import { type Duration, formatDuration } from '../schema/duration.ts';
-import { kindOf } from '../schema/kind-of.ts';
 import { OptionReader } from '../schema/option-reader.ts';
+import {
+  callback,
+  duration,
+  flag,
+  namesOf,
+  type OptionsFor,
+  type Resolved,
+  readFrom,
+} from '../schema/options.ts';
 import type { Context } from './context.ts';
 
 /** A job as the hooks of its tool see it. */
@@ -23,7 +30,7 @@ export interface JobView {
 export const RUN_AGAIN = Symbol.for('holdfast.runAgain');
 
 /** How the job of a long-running tool is looked after. */
-export interface JobOptions {
+export interface JobOptions<Cancel = (job: JobView, toolContext: Context) => unknown> {
   /**
    * Asks the tool's service about the job. The returned value is the outcome, as if the tool had returned it; undefined or
    * null means *not yet*. Throwing counts as a failed look: ten in a row end the job, and one that says `retryable: false` ends it at once.
@@ -38,7 +45,7 @@ export interface JobOptions {
    */
   pollInterval?: Duration;
   /** Tells the tool's service that the outcome is not wanted any more. Called when the job is cancelled, or out of time. */
-  cancel?: (job: JobView, toolContext: Context) => unknown;
+  cancel?: Cancel;
   /**
    * Gives the model's answer in place of an error when the job is out of time, for example a partial result.
    *
@@ -82,36 +89,38 @@ export interface JobOptions {
   inProcess?: boolean;
 }
 
-export const JOB_OPTIONS = [
-  'poll',
-  'pollInterval',
-  'cancel',
-  'onTimeout',
-  'deadline',
-  'startTimeout',
-  'silenceTimeout',
-  'pauseOnReturn',
-  'inProcess',
-] satisfies (keyof JobOptions)[];
-
-/** {@link JobOptions} with their defaults; all durations in milliseconds. */
-export interface ResolvedJobOptions extends Pick<JobOptions, 'poll' | 'cancel' | 'onTimeout'> {
-  readonly pollInterval: number;
-  readonly deadline: number;
-  readonly startTimeout?: number;
-  readonly silenceTimeout?: number;
-  readonly pauseOnReturn: boolean;
-  readonly inProcess: boolean;
-}
-
 /** Milliseconds: 7 days. */
 export const DEFAULT_JOB_DEADLINE = 7 * 86_400_000;
+
+const hook = callback<(job: JobView, toolContext: Context) => unknown>('the job and its context');
+
+export const JOB = {
+  poll: hook,
+  pollInterval: duration(30_000),
+  cancel: hook,
+  onTimeout: hook,
+  deadline: duration(DEFAULT_JOB_DEADLINE),
+  startTimeout: duration(),
+  silenceTimeout: duration(),
+  pauseOnReturn: flag(false),
+  inProcess: flag(false),
+} satisfies OptionsFor<JobOptions>;
+
+/** {@link JobOptions} with their defaults; all durations in milliseconds. */
+export interface ResolvedJobOptions extends Resolved<typeof JOB> {}
+
 const SHORTEST_POLL_INTERVAL = 1_000;
 
 /** Options of the same tool that the job options depend on. */
 interface OptionsBeside {
   execution?: unknown;
   isLongRunning?: unknown;
+}
+
+/** A tool that can end its calls in its own way can end their jobs. */
+interface Cancellable {
+  supportsCancellation(): boolean;
+  cancel(callId: string): unknown;
 }
 
 /**
@@ -121,26 +130,22 @@ interface OptionsBeside {
  * @param owner whose options they are, for messages: `FunctionTool "report"`.
  * @throws DefinitionError naming the option.
  */
-export function resolveJobOptions(owner: string, options: JobOptions & OptionsBeside): ResolvedJobOptions {
+export function resolveJobOptions(
+  owner: string,
+  options: JobOptions & OptionsBeside,
+  tool: Cancellable,
+): ResolvedJobOptions {
   const read = new OptionReader(owner, options);
   if (options.execution === 'local') refuseLocalJob(read, options);
-  const { poll, cancel, onTimeout } = hooksOf(read, options);
-  const deadline = read.duration('deadline', DEFAULT_JOB_DEADLINE);
-  const pollInterval = pollIntervalOf(read, poll !== undefined, deadline);
-  const startTimeout = checkTimeOf(read, 'startTimeout', deadline);
-  const silenceTimeout = checkTimeOf(read, 'silenceTimeout', deadline);
-  const pauseOnReturn = read.boolean('pauseOnReturn', false);
-  const inProcess = read.boolean('inProcess', false);
-  if (inProcess) refuseBesideInProcess(read, options);
-  return Object.freeze({
-    ...defined({ poll }),
-    pollInterval,
-    ...defined({ cancel, onTimeout }),
-    deadline,
-    ...defined({ startTimeout, silenceTimeout }),
-    pauseOnReturn,
-    inProcess,
-  });
+  const job = readFrom(JOB, read);
+  const cancel = (_job: JobView, { functionCallId }: Context) =>
+    functionCallId !== undefined && tool.supportsCancellation() && tool.cancel(functionCallId);
+  const pollInterval = pollIntervalOf(read, job);
+  for (const name of ['startTimeout', 'silenceTimeout'] as const) {
+    if ((job[name] ?? 0) > job.deadline) refuseLonger(read, name, job.deadline);
+  }
+  if (job.inProcess) refuseBesideInProcess(read, options);
+  return Object.freeze({ cancel, ...job, pollInterval });
 }
 
 /** Options that resolve to the same, for a tool that stands for another one. */
@@ -151,7 +156,7 @@ export function jobOptionsOf({ pollInterval, ...job }: ResolvedJobOptions): JobO
 /** A local activity ends with its workflow task: nothing of it can be waited for. */
 function refuseLocalJob(read: OptionReader, options: JobOptions & OptionsBeside): void {
   const given =
-    options.isLongRunning === true ? 'isLongRunning' : JOB_OPTIONS.find((name) => read.given(name));
+    options.isLongRunning === true ? 'isLongRunning' : namesOf(JOB).find((name) => read.given(name));
   if (given === undefined) return;
   read.fail(
     given,
@@ -160,36 +165,19 @@ function refuseLocalJob(read: OptionReader, options: JobOptions & OptionsBeside)
   );
 }
 
-function hooksOf(read: OptionReader, options: JobOptions): Pick<JobOptions, 'poll' | 'cancel' | 'onTimeout'> {
-  for (const name of ['poll', 'cancel', 'onTimeout'] as const) {
-    const hook: unknown = options[name];
-    if (hook === undefined || typeof hook === 'function') continue;
-    read.fail(name, `expected a function of the job and its context, got ${kindOf(hook)}`);
-  }
-  return options;
-}
-
-function pollIntervalOf(read: OptionReader, polls: boolean, deadline: number): number {
+function pollIntervalOf(read: OptionReader, { poll, pollInterval, deadline }: ResolvedJobOptions): number {
   const longest = Math.max(deadline, SHORTEST_POLL_INTERVAL);
-  const interval = read.duration('pollInterval', Math.min(30_000, longest));
-  if (!read.given('pollInterval')) return interval;
-  if (!polls) read.fail('pollInterval', 'nothing is polled: give poll too, or leave pollInterval out');
-  if (interval < SHORTEST_POLL_INTERVAL) read.fail('pollInterval', 'must be 1 s or longer');
-  if (interval > longest) {
-    read.fail('pollInterval', `must not be longer than the deadline, ${timeOf(read, 'deadline', deadline)}`);
+  if (!read.given('pollInterval')) return Math.min(pollInterval, longest);
+  if (poll === undefined) {
+    read.fail('pollInterval', 'nothing is polled: give poll too, or leave pollInterval out');
   }
-  return interval;
+  if (pollInterval < SHORTEST_POLL_INTERVAL) read.fail('pollInterval', 'must be 1 s or longer');
+  return pollInterval > longest ? refuseLonger(read, 'pollInterval', deadline) : pollInterval;
 }
 
-function checkTimeOf(
-  read: OptionReader,
-  name: 'startTimeout' | 'silenceTimeout',
-  deadline: number,
-): number | undefined {
-  if (!read.given(name)) return undefined;
-  const time = read.duration(name, deadline);
-  if (time <= deadline) return time;
-  return read.fail(name, `must not be longer than the deadline, ${timeOf(read, 'deadline', deadline)}`);
+function refuseLonger(read: OptionReader, name: keyof JobOptions, deadline: number): never {
+  const time = `${formatDuration(deadline)}${read.given('deadline') ? '' : ' (the default)'}`;
+  return read.fail(name, `must not be longer than the deadline, ${time}`);
 }
 
 /** Job options that a job in the worker's process can't have, and the reasons. */
@@ -208,8 +196,4 @@ function refuseBesideInProcess(read: OptionReader, options: JobOptions & Options
   }
   if (options.isLongRunning !== false) return;
   read.fail('isLongRunning', 'contradicts inProcess: true, which is about a job: leave one of them out');
-}
-
-function timeOf(read: OptionReader, name: string, time: number): string {
-  return `${formatDuration(time)}${read.given(name) ? '' : ' (the default)'}`;
 }

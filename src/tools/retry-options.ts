@@ -1,6 +1,5 @@
 import type { Duration } from '../schema/duration.ts';
-import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
+import { count, duration, number, type OptionsFor, type Resolved, readGroup } from '../schema/options.ts';
 
 /** How own failures are tried again. Names: `RetryPolicy` of Temporal. */
 export interface RetryOptions {
@@ -33,34 +32,34 @@ export interface RetryOptions {
   backoffCoefficient?: number;
 }
 
-/** {@link RetryOptions} with its defaults; milliseconds. */
-export interface ResolvedRetryOptions {
-  readonly maximumAttempts: number;
-  readonly initialInterval: number;
-  readonly maximumInterval: number;
-  readonly backoffCoefficient: number;
-}
+export const RETRY = {
+  maximumAttempts: count(3),
+  initialInterval: duration(1_000),
+  maximumInterval: duration(30_000),
+  backoffCoefficient: number(2, 1),
+} satisfies OptionsFor<RetryOptions>;
 
-const FIELDS = ['maximumAttempts', 'initialInterval', 'maximumInterval', 'backoffCoefficient'];
+/** {@link RetryOptions} with its defaults; milliseconds. */
+export interface ResolvedRetryOptions extends Resolved<typeof RETRY> {}
 
 /** @throws DefinitionError */
 export function resolveRetryOptions(
   owner: string,
   field: string,
-  options: unknown = {},
+  options: unknown,
   maximumAttempts = 3,
 ): ResolvedRetryOptions {
-  assertKnownFields(owner, options, FIELDS, { field });
-  const read = new OptionReader(owner, options, field);
-  const initialInterval = read.duration('initialInterval', 1_000);
-  const maximumInterval = read.duration('maximumInterval', Math.max(30_000, initialInterval));
-  if (read.given('initialInterval') && maximumInterval < initialInterval) {
-    read.fail('maximumInterval', 'must not be shorter than initialInterval');
-  }
-  return Object.freeze({
-    maximumAttempts: read.count('maximumAttempts', maximumAttempts),
-    initialInterval: Math.min(initialInterval, maximumInterval),
-    maximumInterval,
-    backoffCoefficient: read.number('backoffCoefficient', 2, 1),
+  return readGroup(RETRY, { owner, options, field }, (retry, read) => {
+    const { initialInterval } = retry;
+    const longest = read.given('maximumInterval') ? retry.maximumInterval : Math.max(30_000, initialInterval);
+    if (read.given('initialInterval') && longest < initialInterval) {
+      read.fail('maximumInterval', 'must not be shorter than initialInterval');
+    }
+    return {
+      ...retry,
+      ...(read.given('maximumAttempts') ? {} : { maximumAttempts }),
+      initialInterval: Math.min(initialInterval, longest),
+      maximumInterval: longest,
+    };
   });
 }

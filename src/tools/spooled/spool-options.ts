@@ -56,11 +56,7 @@ let forging: string | undefined;
  *
  * @throws DefinitionError naming the field; for query tools whose results are spooled, too, since those would be queried in turn.
  */
-export function resolveSpool<Tool>(
-  owner: string,
-  options: { spool?: unknown },
-): ResolvedSpool<Tool> | undefined {
-  const { spool } = options;
+export function resolveSpool<Tool>(owner: string, spool: unknown): ResolvedSpool<Tool> | undefined {
   if (spool === undefined || spool === false) return undefined;
   if (forging !== undefined) {
     const problem = `${forging}.forgeTools makes this tool to query spooled results, so its own must not be spooled: that is a cycle`;
