@@ -21,7 +21,7 @@ const INTERFACES: Record<string, [path: string, name: string][]> = {
   '`new AgentTool`': [['src/agents/agent-tool.ts', 'AgentToolConfig']],
   '`tool` and `new FunctionTool`': [
     ['src/tools/tool-types.ts', 'ToolOptions'],
-    ['src/tools/base-tool.ts', 'BaseToolParams'],
+    ['src/tools/base-tool.ts', 'BaseToolOptions'],
     ['src/tools/durable-options.ts', 'DurableOptions'],
     ['src/tools/gate-options.ts', 'GateOptions'],
     ['src/tools/job-options.ts', 'JobOptions'],

@@ -123,18 +123,10 @@ export interface ToolChunk {
   metadata?: Record<string, unknown>;
 }
 
-export interface BaseToolParams extends DurableOptions, GateOptions, JobOptions {
-  /** Starts with a letter or an underscore; letters, digits, `_`, `.`, `:`, `-`; at most 128 characters. */
-  name: string;
+/** Options that tools of all kinds have in the same way. */
+export interface BaseToolOptions {
   /** Describes the tool to the model. */
   description: string;
-  /**
-   * Whether the call goes on after the tool has returned: a value is told to the model, and the outcome comes later; without one the
-   * turn waits for the outcome. A tool may decide it while it runs, by `context.longRunning`.
-   *
-   * @default false; true with `inProcess: true`
-   */
-  isLongRunning?: boolean;
   /**
    * Whether the tool only reads, for callbacks and policies that ask before they let a tool run.
    *
@@ -169,6 +161,18 @@ export interface BaseToolParams extends DurableOptions, GateOptions, JobOptions 
    * @default false
    */
   spool?: boolean | SpoolOptions<BaseTool>;
+}
+
+export interface BaseToolParams extends BaseToolOptions, DurableOptions, GateOptions, JobOptions {
+  /** Starts with a letter or an underscore; letters, digits, `_`, `.`, `:`, `-`; at most 128 characters. */
+  name: string;
+  /**
+   * Whether the call goes on after the tool has returned: a value is told to the model, and the outcome comes later; without one the
+   * turn waits for the outcome. A tool may decide it while it runs, by `context.longRunning`.
+   *
+   * @default false; true with `inProcess: true`
+   */
+  isLongRunning?: boolean;
 }
 
 /** A tool's rule about names that are taken. */

@@ -2,8 +2,9 @@ import type { Schema } from '@google/genai';
 import type { z as z4 } from 'zod';
 import type { z as z3 } from 'zod/v3';
 import type { JsonSchema, SchemaInput, SchemaLike, SchemaOutput } from '../schema/schema-types.ts';
-import type { BaseToolParams } from './base-tool.ts';
+import type { BaseToolOptions } from './base-tool.ts';
 import type { Context } from './context.ts';
+import type { DurableOptions } from './durable-options.ts';
 import type { ConfirmationPredicate, GateOptions } from './gate-options.ts';
 import type { JobOptions } from './job-options.ts';
 import type { Media } from './media.ts';
@@ -63,8 +64,10 @@ export interface ToolOptions<
   TParameters extends ToolInputParameters,
   TOutput extends ToolOutputSchema = undefined,
   TLongRunning extends boolean = boolean,
-> extends Omit<BaseToolParams, 'name' | 'isLongRunning' | 'cancel' | keyof GateOptions>,
-    GateOptions<ToolExecuteArgument<TParameters>> {
+> extends BaseToolOptions,
+    DurableOptions,
+    GateOptions<ToolExecuteArgument<TParameters>>,
+    JobOptions<ToolCancel<TLongRunning>> {
   /**
    * Name of the tool for the model.
    *
