@@ -1,7 +1,15 @@
 import type { Duration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
+import type { OptionReader } from '../schema/option-reader.ts';
+import {
+  count,
+  custom,
+  duration,
+  group,
+  type OptionsFor,
+  type Resolved,
+  readGroup,
+} from '../schema/options.ts';
 
 /** Limits after which no further model call is made. A missing field doesn't limit. */
 export interface BudgetLimits {
@@ -26,45 +34,38 @@ export interface Budgets {
   session?: BudgetLimits;
 }
 
-/** {@link BudgetLimits} that were checked; `time` in milliseconds. */
-export interface ResolvedBudgetLimits {
-  readonly modelCalls?: number;
-  readonly tokens?: number;
-  readonly cost?: number;
-  readonly time?: number;
-}
+export const BUDGET_LIMITS = {
+  modelCalls: count(),
+  tokens: count(),
+  cost: custom(positive),
+  time: duration(),
+} satisfies OptionsFor<BudgetLimits>;
 
-export interface ResolvedBudgets {
-  readonly turn: ResolvedBudgetLimits;
-  readonly session: ResolvedBudgetLimits;
-}
+/** {@link BudgetLimits} that were checked; `time` in milliseconds. */
+export interface ResolvedBudgetLimits extends Resolved<typeof BUDGET_LIMITS> {}
+
+export const BUDGETS = {
+  turn: group(resolveBudgetLimits),
+  session: group(resolveBudgetLimits),
+} satisfies OptionsFor<Budgets>;
+
+export interface ResolvedBudgets extends Resolved<typeof BUDGETS> {}
 
 /** @throws DefinitionError */
-export function resolveBudgets(owner: string, field: string, budgets: unknown = {}): ResolvedBudgets {
-  assertKnownFields(owner, budgets, ['turn', 'session'], { field });
-  return Object.freeze({
-    turn: resolveBudgetLimits(owner, `${field}.turn`, budgets.turn),
-    session: resolveBudgetLimits(owner, `${field}.session`, budgets.session),
-  });
+export function resolveBudgets(owner: string, field: string, options: unknown = {}): ResolvedBudgets {
+  return readGroup(BUDGETS, { owner, options, field });
 }
 
 /** @throws DefinitionError */
 export function resolveBudgetLimits(
   owner: string,
   field: string,
-  limits: unknown = {},
+  options: unknown = {},
 ): ResolvedBudgetLimits {
-  assertKnownFields(owner, limits, ['modelCalls', 'tokens', 'cost', 'time'], { field });
-  const read = new OptionReader(owner, limits, field);
-  return Object.freeze({
-    ...(read.given('modelCalls') ? { modelCalls: read.count('modelCalls', 1) } : {}),
-    ...(read.given('tokens') ? { tokens: read.count('tokens', 1) } : {}),
-    ...(read.given('cost') ? { cost: positive(read, 'cost', limits.cost) } : {}),
-    ...(read.given('time') ? { time: read.duration('time', 1) } : {}),
-  });
+  return readGroup(BUDGET_LIMITS, { owner, options, field });
 }
 
-function positive(read: OptionReader, name: string, value: unknown): number {
+function positive(value: unknown, read: OptionReader, name: string): number {
   if (typeof value === 'number' && Number.isFinite(value) && value > 0) return value;
   return read.fail(
     name,

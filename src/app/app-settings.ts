@@ -1,4 +1,4 @@
-import { type Budgets, type ResolvedBudgets, resolveBudgets } from '../agents/budget-limits.ts';
+import { type Budgets, resolveBudgets } from '../agents/budget-limits.ts';
 import type { Notifier } from '../approvals/notifier.ts';
 import type { BaseArtifactService } from '../artifacts/base-artifact-service.ts';
 import { defined, isRecord } from '../protocol/json.ts';
@@ -7,18 +7,23 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import type { Duration } from '../schema/duration.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
-import type { ToolFactory } from '../tools/base-tool.ts';
+import type { OptionReader } from '../schema/option-reader.ts';
 import {
-  type AppApprovalOptions,
-  type AppApprovals,
-  resolveApprovals,
-  resolveNotifiers,
-} from './approval-settings.ts';
-import { type Limits, type ResolvedLimits, resolveLimits } from './limit-settings.ts';
-import { type MemoryOptions, type MemorySettings, resolveMemory } from './memory-settings.ts';
-import { type PriceTable, type ResolvedPriceTable, resolvePriceTable } from './price-table.ts';
+  choice,
+  custom,
+  duration,
+  flag,
+  group,
+  namesOf,
+  type OptionsFor,
+  type Resolved,
+  readGroup,
+} from '../schema/options.ts';
+import type { ToolFactory } from '../tools/base-tool.ts';
+import { type AppApprovalOptions, resolveApprovals, resolveNotifiers } from './approval-settings.ts';
+import { type Limits, resolveLimits } from './limit-settings.ts';
+import { type MemoryOptions, resolveMemory } from './memory-settings.ts';
+import { type PriceTable, resolvePriceTable } from './price-table.ts';
 
 /** How Holdfast runs an app: options of ours, beside those of ADK. */
 export interface AppDurableOptions {
@@ -71,62 +76,33 @@ export interface AppDurableOptions {
   memory?: boolean | MemoryOptions;
 }
 
-/** {@link AppDurableOptions} that were checked, their defaults filled in; durations in milliseconds. */
-export interface AppSettings {
-  readonly retention?: number;
-  readonly prices: ResolvedPriceTable;
-  readonly budgets: ResolvedBudgets;
-  readonly limits: ResolvedLimits;
-  readonly runConfig: Readonly<TurnRunConfig>;
-  readonly toolFactories: ReadonlyMap<string, ToolFactory>;
-  readonly approval: AppApprovals;
-  readonly notifiers: readonly Notifier[];
-  /** Undefined where the store keeps the app's artifacts. */
-  readonly artifactService?: BaseArtifactService;
-  readonly markUntrusted: boolean;
-  /** Undefined where nothing is remembered. */
-  readonly memory?: MemorySettings;
-}
+export const APP_DURABLE = {
+  retention: duration(),
+  prices: group(resolvePriceTable),
+  budgets: group(resolveBudgets),
+  limits: group(resolveLimits),
+  runConfig: group(resolveRunConfig),
+  toolFactories: group(resolveFactories),
+  approval: group(resolveApprovals),
+  notifiers: group(resolveNotifiers),
+  artifactService: custom(artifactServiceOf),
+  markUntrusted: flag(false),
+  memory: group(resolveMemory),
+} satisfies OptionsFor<AppDurableOptions>;
 
-const FIELDS = [
-  'retention',
-  'prices',
-  'budgets',
-  'limits',
-  'runConfig',
-  'toolFactories',
-  'approval',
-  'notifiers',
-  'artifactService',
-  'markUntrusted',
-  'memory',
-] satisfies (keyof AppDurableOptions)[];
-const RUN_CONFIG_FIELDS = [
-  'maxLlmCalls',
-  'streamingMode',
-  'pauseOnToolCalls',
-  'customMetadata',
-] satisfies (keyof TurnRunConfig)[];
+/** {@link AppDurableOptions} that were checked, their defaults filled in; durations in milliseconds. */
+export interface AppSettings extends Resolved<typeof APP_DURABLE> {}
+
+const RUN_CONFIG = {
+  maxLlmCalls: custom(maxLlmCallsOf),
+  streamingMode: choice(['none', 'sse']),
+  pauseOnToolCalls: flag(),
+  customMetadata: custom(metadataOf),
+} satisfies OptionsFor<TurnRunConfig>;
 
 /** @throws DefinitionError naming the option. */
 export function resolveAppSettings(owner: string, field: string, options: unknown = {}): AppSettings {
-  assertKnownFields(owner, options, FIELDS, { field });
-  const read = new OptionReader(owner, options, field);
-  return Object.freeze({
-    ...(read.given('retention') ? { retention: read.duration('retention', 1) } : {}),
-    prices: resolvePriceTable(owner, `${field}.prices`, options.prices),
-    budgets: resolveBudgets(owner, `${field}.budgets`, options.budgets),
-    limits: resolveLimits(owner, `${field}.limits`, options.limits),
-    runConfig: resolveRunConfig(owner, `${field}.runConfig`, options.runConfig),
-    toolFactories: resolveFactories(owner, `${field}.toolFactories`, options.toolFactories),
-    approval: resolveApprovals(owner, `${field}.approval`, options.approval),
-    notifiers: resolveNotifiers(owner, `${field}.notifiers`, options.notifiers),
-    markUntrusted: read.boolean('markUntrusted', false),
-    ...defined({
-      artifactService: artifactServiceOf(read, options.artifactService),
-      memory: resolveMemory(owner, `${field}.memory`, options.memory),
-    }),
-  });
+  return readGroup(APP_DURABLE, { owner, options, field });
 }
 
 /** Of an app that is named by its turns only. */
@@ -134,13 +110,8 @@ export const DEFAULT_APP_SETTINGS: AppSettings = resolveAppSettings('App', 'dura
 
 /** The run config of a turn: its message's, and for what that leaves out the app's. */
 export function runConfigOf({ runConfig }: AppSettings, given: TurnRunConfig = {}): TurnRunConfig {
-  const maxLlmCalls = given.maxLlmCalls ?? runConfig.maxLlmCalls;
-  const streamingMode = given.streamingMode ?? runConfig.streamingMode;
-  const pauseOnToolCalls = given.pauseOnToolCalls ?? runConfig.pauseOnToolCalls;
-  const customMetadata = given.customMetadata ?? runConfig.customMetadata;
-  return {
-    ...defined({ maxLlmCalls, streamingMode, pauseOnToolCalls, customMetadata }),
-  };
+  const chosen = namesOf(RUN_CONFIG).map((name) => [name, given[name] ?? runConfig[name]]);
+  return defined(Object.fromEntries(chosen));
 }
 
 const SERVICE_METHODS = [
@@ -153,43 +124,30 @@ const SERVICE_METHODS = [
   'getArtifactVersion',
 ] satisfies (keyof BaseArtifactService)[];
 
-function artifactServiceOf(read: OptionReader, given: unknown): BaseArtifactService | undefined {
-  if (given === undefined) return undefined;
+function artifactServiceOf(given: unknown, read: OptionReader, name: string): BaseArtifactService {
   const missing = SERVICE_METHODS.find((method) => typeof Object(given)[method] !== 'function');
   if (missing === undefined) return given as BaseArtifactService;
-  return read.fail(
-    'artifactService',
-    `expected an artifact service, got ${kindOf(given)} without ${missing}()`,
-  );
+  return read.fail(name, `expected an artifact service, got ${kindOf(given)} without ${missing}()`);
 }
 
-function resolveRunConfig(owner: string, field: string, runConfig: unknown = {}): Readonly<TurnRunConfig> {
-  assertKnownFields(owner, runConfig, RUN_CONFIG_FIELDS, { field });
-  const read = new OptionReader(owner, runConfig, field);
-  const { maxLlmCalls } = runConfig;
-  if (maxLlmCalls !== undefined && !Number.isSafeInteger(maxLlmCalls)) {
-    const got = typeof maxLlmCalls === 'number' ? '' : `, got ${kindOf(maxLlmCalls)}`;
-    read.fail('maxLlmCalls', `expected a whole number, 0 or less for no limit${got}`);
-  }
-  return Object.freeze({
-    ...(maxLlmCalls === undefined ? {} : { maxLlmCalls: Number(maxLlmCalls) }),
-    ...(read.given('streamingMode')
-      ? { streamingMode: read.choice('streamingMode', ['none', 'sse'], 'none') }
-      : {}),
-    ...(read.given('pauseOnToolCalls') ? { pauseOnToolCalls: read.boolean('pauseOnToolCalls', false) } : {}),
-    ...(read.given('customMetadata') ? { customMetadata: metadataOf(read, runConfig.customMetadata) } : {}),
-  });
+function resolveRunConfig(owner: string, field: string, options: unknown = {}): Readonly<TurnRunConfig> {
+  return readGroup(RUN_CONFIG, { owner, options, field });
 }
 
-function metadataOf(read: OptionReader, given: unknown): Record<string, unknown> {
+function maxLlmCallsOf(given: unknown, read: OptionReader, name: string): number {
+  if (Number.isSafeInteger(given)) return Number(given);
+  const got = typeof given === 'number' ? '' : `, got ${kindOf(given)}`;
+  return read.fail(name, `expected a whole number, 0 or less for no limit${got}`);
+}
+
+function metadataOf(given: unknown, read: OptionReader, name: string): Record<string, unknown> {
   try {
     const metadata = toJsonValue(given);
     if (isRecord(metadata)) return metadata;
-    return read.fail('customMetadata', `expected an object of JSON, got ${kindOf(metadata)}`);
+    return read.fail(name, `expected an object of JSON, got ${kindOf(metadata)}`);
   } catch (error) {
     if (!(error instanceof JsonValueError)) throw error;
-    const field = error.path === '' ? 'customMetadata' : `customMetadata.${error.path}`;
-    return read.fail(field, error.problem);
+    return read.fail(error.path === '' ? name : `${name}.${error.path}`, error.problem);
   }
 }
 

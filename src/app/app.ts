@@ -6,18 +6,19 @@ import { isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
+import { flag, type OptionsFor, readGroup } from '../schema/options.ts';
 import { assertAppName } from './app-name.ts';
 import { type AppDurableOptions, type AppSettings, resolveAppSettings } from './app-settings.ts';
 
 const APP = Symbol.for('holdfast.app');
-const FIELDS = ['name', 'rootAgent', 'plugins', 'resumabilityConfig', 'durable'];
 
 /** Semantics: `ResumabilityConfig` of `@google/adk` 2.0.0; with Holdfast every turn is resumable, with any value. */
 export interface ResumabilityConfig {
   /** @default false */
   isResumable?: boolean;
 }
+
+const RESUMABILITY = { isResumable: flag(false) } satisfies OptionsFor<ResumabilityConfig>;
 
 /** Options of an {@link App}. Fields: `AppOptions` of `@google/adk` 2.0.0, and the durable options. */
 export interface AppOptions {
@@ -31,6 +32,14 @@ export interface AppOptions {
   resumabilityConfig?: ResumabilityConfig;
   durable?: AppDurableOptions;
 }
+
+const FIELDS = [
+  'name',
+  'rootAgent',
+  'plugins',
+  'resumabilityConfig',
+  'durable',
+] satisfies (keyof AppOptions)[];
 
 /**
  * The settings of one product or customer, whose sessions and state are apart from those of all others. Semantics: `App`
@@ -89,11 +98,8 @@ export function appOwner(name: string, kind = 'App'): string {
   return `${kind} "${name}"`;
 }
 
-function checkedResumability(owner: string, config: unknown): Readonly<ResumabilityConfig> {
-  const field = 'resumabilityConfig';
-  assertKnownFields(owner, config, ['isResumable'], { field });
-  const read = new OptionReader(owner, config, field);
-  return Object.freeze({ isResumable: read.boolean('isResumable', false) });
+function checkedResumability(owner: string, options: unknown): Readonly<ResumabilityConfig> {
+  return readGroup(RESUMABILITY, { owner, options, field: 'resumabilityConfig' });
 }
 
 /** Why a value can't be the agent that a turn begins with; undefined where it can. */

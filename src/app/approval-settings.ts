@@ -3,8 +3,8 @@ import type { Notifier } from '../approvals/notifier.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
+import type { OptionReader } from '../schema/option-reader.ts';
+import { custom, flag, group, type OptionsFor, type Resolved, readGroup } from '../schema/options.ts';
 import { problemOfName } from '../schema/person-name.ts';
 
 /** Rules of the decisions that an app trusts. */
@@ -30,36 +30,42 @@ export interface AppApprovalOptions {
   trustGateway?: boolean;
 }
 
-/** {@link AppApprovalOptions} that were checked. */
-export interface AppApprovals {
-  readonly trustTemporal: boolean;
-  readonly issuers: readonly Issuer[];
-  readonly trustGateway: boolean;
-}
+export const APP_APPROVAL = {
+  trustTemporal: flag(false),
+  issuers: group(resolveIssuers),
+  trustGateway: flag(true),
+} satisfies OptionsFor<AppApprovalOptions>;
 
-const ISSUER_FIELDS = ['issuer', 'key', 'approver', 'channels'] satisfies (keyof Issuer)[];
+/** {@link AppApprovalOptions} that were checked. */
+export interface AppApprovals extends Resolved<typeof APP_APPROVAL> {}
+
+const ISSUER = {
+  issuer: (read, name) => nameOf(read.value(name), read, name),
+  key: group(resolveKey),
+  approver: custom(nameOf),
+  channels: custom(channelsOf),
+} satisfies OptionsFor<Issuer>;
+
 /** Of JWKs of all kinds: their private halves. */
 const PRIVATE_FIELDS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
 const COORDINATE = /^[A-Za-z0-9_-]{43}$/;
 
 /** @throws DefinitionError naming the option, and never quoting a key. */
 export function resolveApprovals(owner: string, field: string, options: unknown = {}): AppApprovals {
-  assertKnownFields(owner, options, ['trustTemporal', 'issuers', 'trustGateway'], { field });
-  const read = new OptionReader(owner, options, field);
-  const issuers = listOf(owner, `${field}.issuers`, options.issuers).map((issuer, index) =>
-    issuerOf(owner, `${field}.issuers[${index}]`, issuer),
+  return readGroup(APP_APPROVAL, { owner, options, field });
+}
+
+function resolveIssuers(owner: string, field: string, given: unknown): readonly Issuer[] {
+  const issuers = listOf(owner, field, given).map((options, index) =>
+    readGroup(ISSUER, { owner, options, field: `${field}[${index}]` }),
   );
   for (const [index, issuer] of issuers.entries()) {
     if (!issuers.slice(0, index).some((other) => isSameKey(issuer, other))) continue;
     const problem =
       'another entry of this issuer has this key, or names its key the same: only one of them would ever be trusted';
-    throw new DefinitionError({ owner, field: `${field}.issuers[${index}].key`, problem });
+    throw new DefinitionError({ owner, field: `${field}[${index}].key`, problem });
   }
-  return Object.freeze({
-    trustTemporal: read.boolean('trustTemporal', false),
-    issuers: Object.freeze(issuers),
-    trustGateway: read.boolean('trustGateway', true),
-  });
+  return Object.freeze(issuers);
 }
 
 function isSameKey(one: Issuer, other: Issuer): boolean {
@@ -105,21 +111,7 @@ function checkOptional(owner: string, place: string, { ended, retryFor }: Record
   throw new DefinitionError({ owner, field: `${place}.retryFor`, problem });
 }
 
-function issuerOf(owner: string, field: string, given: unknown): Issuer {
-  assertKnownFields(owner, given, ISSUER_FIELDS, { field });
-  const read = new OptionReader(owner, given, field);
-  const issuer = nameOf(read, 'issuer', given.issuer);
-  const key = keyOf(owner, `${field}.key`, given.key);
-  const approver = given.approver === undefined ? undefined : nameOf(read, 'approver', given.approver);
-  const channels = channelsOf(read, given.channels);
-  return Object.freeze({
-    issuer,
-    key,
-    ...defined({ approver, channels }),
-  });
-}
-
-function keyOf(owner: string, field: string, key: unknown): Issuer['key'] {
+function resolveKey(owner: string, field: string, key: unknown): Issuer['key'] {
   const fail = (problem: string): never => {
     throw new DefinitionError({ owner, field, problem });
   };
@@ -149,18 +141,14 @@ function isCoordinate(value: unknown): value is string {
   return typeof value === 'string' && COORDINATE.test(value);
 }
 
-function channelsOf(read: OptionReader, channels: unknown): readonly string[] | undefined {
-  if (channels === undefined) return undefined;
+function channelsOf(channels: unknown, read: OptionReader, name: string): readonly string[] {
   if (!Array.isArray(channels) || channels.length === 0) {
-    return read.fail(
-      'channels',
-      'expected a list with at least one channel, or leave it out for all of them',
-    );
+    return read.fail(name, 'expected a list with at least one channel, or leave it out for all of them');
   }
-  return Object.freeze(channels.map((channel, index) => nameOf(read, `channels[${index}]`, channel)));
+  return Object.freeze(channels.map((channel, index) => nameOf(channel, read, `${name}[${index}]`)));
 }
 
-function nameOf(read: OptionReader, field: string, value: unknown): string {
+function nameOf(value: unknown, read: OptionReader, field: string): string {
   const problem = problemOfName(value);
   return problem === undefined ? String(value) : read.fail(field, problem);
 }

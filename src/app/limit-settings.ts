@@ -21,7 +21,7 @@ export interface RunningTurns {
 export const RUNNING_TURNS = { perApp: count(), perUser: count() } satisfies OptionsFor<RunningTurns>;
 
 export const LIMITS = {
-  runningTurns: group((owner, field, options): Readonly<RunningTurns> | undefined =>
+  runningTurns: group((owner, field, options = {}): Readonly<RunningTurns> | undefined =>
     readGroup(RUNNING_TURNS, { owner, options, field }, (turns) =>
       Object.keys(turns).length === 0 ? undefined : turns,
     ),
@@ -32,6 +32,6 @@ export const LIMITS = {
 export interface ResolvedLimits extends Resolved<typeof LIMITS> {}
 
 /** @throws DefinitionError */
-export function resolveLimits(owner: string, field: string, options: unknown): ResolvedLimits {
+export function resolveLimits(owner: string, field: string, options: unknown = {}): ResolvedLimits {
   return readGroup(LIMITS, { owner, options, field });
 }

@@ -1,10 +1,17 @@
 import type { Event } from '../events/event.ts';
 import type { BaseMemoryService } from '../memory/base-memory-service.ts';
 import type { Embeddings } from '../memory/embeddings.ts';
-import { defined } from '../protocol/json.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
+import type { OptionReader } from '../schema/option-reader.ts';
+import {
+  callback,
+  choice,
+  count,
+  custom,
+  type OptionsFor,
+  type Resolved,
+  readGroup,
+} from '../schema/options.ts';
 
 /** Settings of an app’s memory. */
 export interface MemoryOptions {
@@ -30,21 +37,22 @@ export interface MemoryOptions {
   service?: BaseMemoryService;
 }
 
-/** {@link MemoryOptions} that were checked, their defaults filled in. */
-export interface MemorySettings {
-  readonly index: 'turns' | 'never';
-  readonly include: (event: Event) => boolean;
-  readonly results: number;
-  readonly embeddings?: Embeddings;
-  readonly service?: BaseMemoryService;
-}
-
-const FIELDS = ['index', 'include', 'results', 'embeddings', 'service'] satisfies (keyof MemoryOptions)[];
-
 const MOST_RESULTS = 100;
-const DEFAULT_RESULTS = 10;
 /** One function, so that the same options are the same settings: runners of one app share its turns by them. */
 const EVERY_EVENT = () => true;
+
+export const MEMORY = {
+  index: choice(['turns', 'never']),
+  include: callback<(event: Event) => boolean, () => boolean>('a function', EVERY_EVENT),
+  results: count(10),
+  embeddings: custom(embeddingsOf),
+  service: custom(serviceOf),
+} satisfies OptionsFor<MemoryOptions>;
+
+/** {@link MemoryOptions} that were checked, their defaults filled in. */
+export interface MemorySettings extends Resolved<typeof MEMORY> {
+  readonly index: 'turns' | 'never';
+}
 
 /**
  * @returns undefined for an app without a memory.
@@ -56,34 +64,25 @@ export function resolveMemory(
   options: unknown = false,
 ): MemorySettings | undefined {
   if (options === false) return undefined;
-  const given: unknown = options === true ? {} : options;
-  assertKnownFields(owner, given, FIELDS, { field });
-  const read = new OptionReader(owner, given, field);
-  const { include = EVERY_EVENT, embeddings, service } = given as MemoryOptions;
-  if (typeof include !== 'function') read.fail('include', `expected a function, got ${kindOf(include)}`);
-  const results = read.count('results', DEFAULT_RESULTS);
-  if (results > MOST_RESULTS) read.fail('results', `expected at most ${MOST_RESULTS}, got ${results}`);
-  if (embeddings !== undefined) assertEmbeddings(read, embeddings);
-  if (service !== undefined) assertService(read, service);
-  return Object.freeze({
-    index: read.choice('index', ['turns', 'never'], service === undefined ? 'turns' : 'never'),
-    include,
-    results,
-    ...defined({ embeddings, service }),
+  const given = options === true ? {} : options;
+  return readGroup(MEMORY, { owner, options: given, field }, (memory, read): MemorySettings => {
+    const { results, service, index = service === undefined ? 'turns' : 'never' } = memory;
+    if (results > MOST_RESULTS) read.fail('results', `expected at most ${MOST_RESULTS}, got ${results}`);
+    return { ...memory, index };
   });
 }
 
-function assertEmbeddings(read: OptionReader, given: unknown): void {
+function embeddingsOf(given: unknown, read: OptionReader, name: string): Embeddings {
   const { model, embed } = Object(given) as Partial<Embeddings>;
-  if (typeof model === 'string' && model !== '' && typeof embed === 'function') return;
+  if (typeof model === 'string' && model !== '' && typeof embed === 'function') return given as Embeddings;
   const lacks = typeof embed === 'function' ? 'the name of a `model`' : 'embed()';
-  read.fail('embeddings', `expected embeddings, got ${kindOf(given)} without ${lacks}`);
+  return read.fail(name, `expected embeddings, got ${kindOf(given)} without ${lacks}`);
 }
 
 const SERVICE_METHODS = ['addSessionToMemory', 'searchMemory'] satisfies (keyof BaseMemoryService)[];
 
-function assertService(read: OptionReader, given: unknown): void {
+function serviceOf(given: unknown, read: OptionReader, name: string): BaseMemoryService {
   const missing = SERVICE_METHODS.find((method) => typeof Object(given)[method] !== 'function');
-  if (missing === undefined) return;
-  read.fail('service', `expected a memory service, got ${kindOf(given)} without ${missing}()`);
+  if (missing === undefined) return given as BaseMemoryService;
+  return read.fail(name, `expected a memory service, got ${kindOf(given)} without ${missing}()`);
 }

@@ -2,7 +2,8 @@ import { isRecord } from '../protocol/json.ts';
 import { excerpt } from '../protocol/visible-text.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { assertKnownFields } from '../schema/known-fields.ts';
+import type { OptionReader } from '../schema/option-reader.ts';
+import { type OptionsFor, readGroup } from '../schema/options.ts';
 
 /** Price of a model per million tokens, in any currency: all prices and cost budgets of an app are in one. */
 export interface ModelPrice {
@@ -36,7 +37,12 @@ export type PriceTable = Readonly<Record<string, ModelPrice>>;
 /** A {@link PriceTable} that was checked, its defaults filled in. */
 export type ResolvedPriceTable = Readonly<Record<string, Readonly<Required<ModelPrice>>>>;
 
-const FIELDS = ['input', 'output', 'cachedInput', 'cacheWriteInput'];
+const PRICE = {
+  input: amountOf,
+  output: amountOf,
+  cachedInput: (read, name) => amountOf(read, name, 'input'),
+  cacheWriteInput: (read, name) => amountOf(read, name, 'input'),
+} satisfies OptionsFor<ModelPrice>;
 
 /** @throws DefinitionError */
 export function resolvePriceTable(owner: string, field: string, table: unknown = {}): ResolvedPriceTable {
@@ -70,25 +76,16 @@ function resolvePrice(
   if (model.slice(0, -1).includes('*')) {
     throw new DefinitionError({ owner, field, problem: '* stands at the end of a name only' });
   }
-  assertKnownFields(owner, price, FIELDS, { field });
-  const amount = (name: string, byDefault?: number): number => {
-    const value = price[name] ?? byDefault;
-    if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value;
-    const got = value === undefined ? 'required: ' : '';
-    const kind = typeof value === 'number' || value === undefined ? '' : `, got ${kindOf(value)}`;
-    throw new DefinitionError({
-      owner,
-      field: `${field}.${name}`,
-      problem: `${got}expected a price per million tokens, 0 or more${kind}`,
-    });
-  };
-  const input = amount('input');
-  return Object.freeze({
-    input,
-    output: amount('output'),
-    cachedInput: amount('cachedInput', input),
-    cacheWriteInput: amount('cacheWriteInput', input),
-  });
+  return readGroup(PRICE, { owner, options: price, field });
+}
+
+/** @param byDefault the option whose price counts where this one has none. */
+function amountOf(read: OptionReader, name: string, byDefault = name): number {
+  const value = read.value(name) ?? read.value(byDefault);
+  if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value;
+  const got = (value ?? undefined) === undefined ? 'required: ' : '';
+  const kind = typeof value === 'number' || got !== '' ? '' : `, got ${kindOf(value)}`;
+  return read.fail(name, `${got}expected a price per million tokens, 0 or more${kind}`);
 }
 
 function quoted(model: string): string {

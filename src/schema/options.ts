@@ -50,7 +50,7 @@ interface Place {
  */
 export function readGroup<Group extends Options, Value = Resolved<Group>>(
   group: Group,
-  { owner, options = {}, field = '' }: Place,
+  { owner, options, field = '' }: Place,
   rules = (options: Resolved<Group>, _read: OptionReader) => options as Value,
 ): Readonly<Value> {
   assertKnownFields(owner, options, Object.keys(group), { field });
@@ -98,15 +98,15 @@ export function choice<const Choice extends string, Default extends Choice | und
   return (read, name) => read.choice(name, choices, byDefault as Default);
 }
 
-/** @param of the parameters, for messages: `the arguments`. */
-export function callback<Callback extends (...args: never) => unknown>(
-  of: string,
-): Field<Callback, Callback | undefined> {
-  return custom((value, read, name) =>
-    typeof value === 'function'
-      ? (value as unknown as Callback)
-      : read.fail(name, `expected a function of ${of}, got ${kindOf(value)}`),
-  );
+/** @param wanted for messages. */
+export function callback<Callback extends (...args: never) => unknown, Default = undefined>(
+  wanted: string,
+  byDefault?: Default,
+): Field<Callback, Callback | NoInfer<Default>> {
+  return custom((value, read, name) => {
+    if (typeof value === 'function') return value as unknown as Callback;
+    return read.fail(name, `expected ${wanted}, got ${kindOf(value)}`);
+  }, byDefault);
 }
 
 /** A group in a group, by the function that reads it. */
@@ -120,7 +120,7 @@ export function group<Value>(
 export function custom<Value, Default = undefined>(
   check: (value: unknown, read: OptionReader, name: string) => Value,
   byDefault?: Default,
-): Field<never, Value | Default> {
+): Field<never, Value | NoInfer<Default>> {
   return (read, name) => (read.given(name) ? check(read.value(name), read, name) : (byDefault as Default));
 }
 

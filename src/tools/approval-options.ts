@@ -1,9 +1,17 @@
-import type { OnExpiry } from '../contract/requests.ts';
-import { defined } from '../protocol/json.ts';
 import type { Duration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
+import type { OptionReader } from '../schema/option-reader.ts';
+import {
+  choice,
+  count,
+  custom,
+  duration,
+  type Field,
+  flag,
+  type OptionsFor,
+  type Resolved,
+  readGroup,
+} from '../schema/options.ts';
 import { problemOfName } from '../schema/person-name.ts';
 
 /** Rules of the decision whether a call runs. */
@@ -56,28 +64,19 @@ export interface ApprovalOptions {
   notRequester?: boolean;
 }
 
-/** {@link ApprovalOptions} that were checked, with their defaults; durations in milliseconds. */
-export interface ResolvedApproval {
-  readonly approvers?: readonly string[];
-  readonly quorum?: number;
-  readonly expiresIn?: number;
-  readonly onExpiry?: OnExpiry;
-  readonly escalateAfter?: number;
-  readonly escalateTo?: readonly string[];
-  readonly allowEdit?: boolean;
-  readonly notRequester?: boolean;
-}
+export const APPROVAL = {
+  approvers: custom(peopleOf),
+  quorum: unless(1, count()),
+  expiresIn: unless('never', duration()),
+  onExpiry: unless('reject', choice(['reject', 'approve', 'escalate'])),
+  escalateAfter: duration(),
+  escalateTo: custom(peopleOf),
+  allowEdit: unless(false, flag()),
+  notRequester: unless(false, flag()),
+} satisfies OptionsFor<ApprovalOptions>;
 
-const FIELDS = [
-  'approvers',
-  'quorum',
-  'expiresIn',
-  'onExpiry',
-  'escalateTo',
-  'escalateAfter',
-  'allowEdit',
-  'notRequester',
-] satisfies (keyof ApprovalOptions)[];
+/** {@link ApprovalOptions} that were checked, without those that are their defaults; durations in milliseconds. */
+export interface ResolvedApproval extends Resolved<typeof APPROVAL> {}
 
 /**
  * @param sensitive what the tool keeps to itself.
@@ -89,29 +88,13 @@ export function resolveApproval(
   options: unknown = {},
   sensitive: unknown = false,
 ): ResolvedApproval {
-  assertKnownFields(owner, options, FIELDS, { field });
-  const read = new OptionReader(owner, options, field);
-  const approvers = peopleOf(read, 'approvers', options.approvers);
-  const escalateTo = peopleOf(read, 'escalateTo', options.escalateTo);
-  const quorum = read.count('quorum', 1);
-  const expiresIn = options.expiresIn === 'never' ? undefined : timeOf(read, 'expiresIn');
-  const escalateAfter = timeOf(read, 'escalateAfter');
-  const onExpiry = read.choice<OnExpiry>('onExpiry', ['reject', 'approve', 'escalate'], 'reject');
-  const notRequester = read.boolean('notRequester', false);
-  const approval: ResolvedApproval = {
-    ...defined({ approvers }),
-    ...(quorum === 1 ? {} : { quorum }),
-    ...defined({ expiresIn }),
-    ...(onExpiry === 'reject' ? {} : { onExpiry }),
-    ...defined({ escalateAfter, escalateTo }),
-    ...(read.boolean('allowEdit', false) ? { allowEdit: true } : {}),
-    ...(notRequester ? { notRequester } : {}),
-  };
-  assertEditable(read, approval, sensitive);
-  assertQuorum(read, approval);
-  assertExpiry(read, approval);
-  assertEscalation(read, approval);
-  return Object.freeze(approval);
+  return readGroup(APPROVAL, { owner, options, field }, (approval, read) => {
+    assertEditable(read, approval, sensitive);
+    assertQuorum(read, approval);
+    assertExpiry(read, approval);
+    assertEscalation(read, approval);
+    return approval;
+  });
 }
 
 /** A decision is kept in Temporal's history. */
@@ -165,12 +148,12 @@ function assertEscalation(read: OptionReader, approval: ResolvedApproval): void 
   }
 }
 
-function timeOf(read: OptionReader, name: string): number | undefined {
-  return read.given(name) ? read.duration(name, 1) : undefined;
+/** Rules go with each request: their defaults need not. */
+function unless<Given, Value>(byDefault: unknown, field: Field<Given, Value>): typeof field {
+  return (read, name) => (read.value(name) === byDefault ? (undefined as Value) : field(read, name));
 }
 
-function peopleOf(read: OptionReader, field: string, value: unknown): readonly string[] | undefined {
-  if (value === undefined) return undefined;
+function peopleOf(value: unknown, read: OptionReader, field: string): readonly string[] {
   if (!Array.isArray(value)) return read.fail(field, `expected a list of names, got ${kindOf(value)}`);
   if (value.length === 0) {
     return read.fail(field, 'the list is empty, so nobody could decide: name somebody, or leave it out');

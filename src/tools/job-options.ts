@@ -92,7 +92,9 @@ export interface JobOptions<Cancel = (job: JobView, toolContext: Context) => unk
 /** Milliseconds: 7 days. */
 export const DEFAULT_JOB_DEADLINE = 7 * 86_400_000;
 
-const hook = callback<(job: JobView, toolContext: Context) => unknown>('the job and its context');
+const hook = callback<(job: JobView, toolContext: Context) => unknown>(
+  'a function of the job and its context',
+);
 
 export const JOB = {
   poll: hook,

@@ -46,7 +46,7 @@ export interface ResolvedRetryOptions extends Resolved<typeof RETRY> {}
 export function resolveRetryOptions(
   owner: string,
   field: string,
-  options: unknown,
+  options: unknown = {},
   maximumAttempts = 3,
 ): ResolvedRetryOptions {
   return readGroup(RETRY, { owner, options, field }, (retry, read) => {
