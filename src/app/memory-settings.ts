@@ -43,7 +43,7 @@ const EVERY_EVENT = () => true;
 
 export const MEMORY = {
   index: choice(['turns', 'never']),
-  include: callback<(event: Event) => boolean, () => boolean>('a function', EVERY_EVENT),
+  include: callback('a function', EVERY_EVENT),
   results: count(10),
   embeddings: custom(embeddingsOf),
   service: custom(serviceOf),

@@ -75,8 +75,11 @@ export function count<Default extends number | undefined = undefined>(
   return (read, name) => read.count(name, byDefault as Default);
 }
 
-export function number(byDefault: number, least: number): Field<number, number> {
-  return (read, name) => read.number(name, byDefault, least);
+export function number<Default extends number | undefined = undefined>(
+  least: number,
+  byDefault?: Default,
+): Field<number, number | Default> {
+  return (read, name) => read.number(name, byDefault as Default, least);
 }
 
 export function flag<Default extends boolean | undefined = undefined>(
@@ -98,15 +101,23 @@ export function choice<const Choice extends string, Default extends Choice | und
   return (read, name) => read.choice(name, choices, byDefault as Default);
 }
 
-/** @param wanted for messages. */
-export function callback<Callback extends (...args: never) => unknown, Default = undefined>(
+/** A value that stays as it is. Its type is the interface's. @param wanted for messages. */
+export function own<Value, Default = undefined>(
+  isFine: (value: unknown) => boolean,
   wanted: string,
   byDefault?: Default,
-): Field<Callback, Callback | NoInfer<Default>> {
+): Field<Value, NoInfer<Value | Default>> {
   return custom((value, read, name) => {
-    if (typeof value === 'function') return value as unknown as Callback;
-    return read.fail(name, `expected ${wanted}, got ${kindOf(value)}`);
+    return isFine(value) ? (value as Value) : read.fail(name, `expected ${wanted}, got ${kindOf(value)}`);
   }, byDefault);
+}
+
+/** @param wanted for messages: `a function of the arguments`. */
+export function callback<Callback, Default = undefined>(
+  wanted: string,
+  byDefault?: Default,
+): Field<Callback, NoInfer<Callback | Default>> {
+  return own((value) => typeof value === 'function', wanted, byDefault);
 }
 
 /** A group in a group, by the function that reads it. */
@@ -125,7 +136,7 @@ export function custom<Value, Default = undefined>(
 }
 
 /** A value that others check. */
-export function unchecked<Value>(): Field<never, Value | undefined> {
+export function unchecked<Value>(): Field<Value, NoInfer<Value> | undefined> {
   return (read, name) => read.value(name) as Value | undefined;
 }
 

@@ -106,7 +106,7 @@ export const DURABLE = {
   onUnknownOutcome: choice(['retry', 'fail', 'ask'], 'retry'),
   isConcurrencySafe: flag(true),
   execution: choice(['activity', 'local'], 'activity'),
-  summary: callback<(args: Record<string, unknown>) => string>('a function of the arguments'),
+  summary: callback('a function of the arguments'),
   sensitive: custom(sensitiveOf, false),
   needsTranscript: flag(false),
 } satisfies OptionsFor<DurableOptions>;

@@ -36,7 +36,7 @@ export const RETRY = {
   maximumAttempts: count(3),
   initialInterval: duration(1_000),
   maximumInterval: duration(30_000),
-  backoffCoefficient: number(2, 1),
+  backoffCoefficient: number(1, 2),
 } satisfies OptionsFor<RetryOptions>;
 
 /** {@link RetryOptions} with its defaults; milliseconds. */

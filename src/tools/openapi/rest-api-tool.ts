@@ -13,6 +13,19 @@ import { DefinitionError } from '../../schema/definition-error.ts';
 import type { Duration } from '../../schema/duration.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
+import {
+  callback,
+  count,
+  duration,
+  flag,
+  namesOf,
+  type OptionsFor,
+  own,
+  type Resolved,
+  readFrom,
+  text,
+  unchecked,
+} from '../../schema/options.ts';
 import { shownSchema } from '../../schema/outside-schema.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
 import {
@@ -71,16 +84,23 @@ export interface RestApiToolOptions extends Omit<BaseToolParams, 'name' | 'descr
   idempotencyHeader?: string;
 }
 
-const REQUEST_FIELDS: readonly string[] = [
-  'preservePropertyNames',
-  'headerProvider',
-  'credentialKey',
-  'document',
-  'allow',
-  'requestTimeout',
-  'maxResponseBytes',
-  'idempotencyHeader',
-];
+/** Hosts that may be asked without TLS. */
+export const hosts = own<readonly string[], readonly string[]>(
+  (given) => Array.isArray(given) && given.every((each) => typeof each === 'string'),
+  "a list of hosts, such as ['localhost:8080']",
+  [],
+);
+
+const REQUEST = {
+  preservePropertyNames: flag(false),
+  headerProvider: callback('a function of the context'),
+  credentialKey: unchecked(),
+  document: unchecked(),
+  allow: hosts,
+  requestTimeout: duration(60_000),
+  maxResponseBytes: count(50 * 1024 * 1024),
+  idempotencyHeader: text('Idempotency-Key'),
+} satisfies OptionsFor<Omit<RestApiToolOptions, keyof BaseToolParams>>;
 
 /** Facts of an operation that a toolset has read, and a program of ADK doesn't give. */
 interface OperationInit {
@@ -122,13 +142,7 @@ export class RestApiTool extends BaseTool {
   readonly endpoint: OperationEndpoint;
   readonly #parser: OperationParser;
   readonly #definitions: Definitions;
-  readonly #headerProvider: RestApiToolOptions['headerProvider'];
-  readonly #request: {
-    allow: readonly string[];
-    timeout: number;
-    maxBytes: number;
-    idempotencyHeader: string;
-  };
+  readonly #request: Resolved<typeof REQUEST>;
   readonly #security: OperationSecurity | undefined;
   #own: {
     scheme?: SecuritySchemeObject | undefined;
@@ -151,20 +165,16 @@ export class RestApiTool extends BaseTool {
     const owner = toolOwner('RestApiTool', name);
     const read = new OptionReader(owner, options);
     const own: Record<string, unknown> = { ...options };
-    for (const field of REQUEST_FIELDS) delete own[field];
+    for (const field of namesOf(REQUEST)) delete own[field];
     const method = methodOf(owner, endpoint);
-    const { allow = [] } = options;
-    const idempotencyHeader = read.given('idempotencyHeader')
-      ? read.text('idempotencyHeader')
-      : 'Idempotency-Key';
+    const request = readFrom(REQUEST, read);
+    const { preservePropertyNames, idempotencyHeader, document, credentialKey: key } = request;
     if (!isFieldName(idempotencyHeader)) read.fail('idempotencyHeader', 'expected the name of a header');
-    assertRequestOptions(read, options);
     assertOwnSecurity(read, { authScheme, authCredential });
     const parserOptions: ParserInit = {
-      preservePropertyNames: read.boolean('preservePropertyNames', false),
+      preservePropertyNames,
       withoutHeaders: new Set([idempotencyHeader.toLowerCase()]),
-      ...(options.document === undefined ? {} : { document: options.document }),
-      ...(init.definitions === undefined ? {} : { definitions: init.definitions }),
+      ...defined({ document, definitions: init.definitions }),
     };
     const parser = new OperationParser(operation, parserOptions);
     assertPlaces(owner, endpoint, parser);
@@ -178,16 +188,10 @@ export class RestApiTool extends BaseTool {
     });
     this.endpoint = Object.freeze({ ...endpoint, method });
     this.#parser = parser;
-    this.#definitions = init.definitions ?? definitionsIn(options.document ?? operation);
-    this.#headerProvider = options.headerProvider;
-    this.#request = {
-      allow,
-      timeout: read.duration('requestTimeout', 60_000),
-      maxBytes: read.count('maxResponseBytes', 50 * 1024 * 1024),
-      idempotencyHeader,
-    };
+    this.#definitions = init.definitions ?? definitionsIn(document ?? operation);
+    this.#request = request;
     this.#security = init.security;
-    this.#own = { scheme: authScheme, credential: authCredential, key: options.credentialKey };
+    this.#own = { scheme: authScheme, credential: authCredential, key };
   }
 
   /**
@@ -269,7 +273,7 @@ export class RestApiTool extends BaseTool {
     });
     const provided = await this.#provided(context);
     const secrets = [...security.secrets, ...secretsInHeaders(provided)];
-    const { idempotencyHeader, allow, timeout, maxBytes } = this.#request;
+    const { idempotencyHeader, allow, requestTimeout: timeout, maxResponseBytes: maxBytes } = this.#request;
     const isIdempotent = IDEMPOTENT.has(this.endpoint.method) && this.durable.idempotent;
     if (!isIdempotent && context.functionCallId !== undefined) {
       headers[idempotencyHeader.toLowerCase()] = context.idempotencyKey;
@@ -330,7 +334,7 @@ export class RestApiTool extends BaseTool {
   }
 
   async #provided(context: Context): Promise<Record<string, string>> {
-    const headers: unknown = (await this.#headerProvider?.(context)) ?? {};
+    const headers: unknown = (await this.#request.headerProvider?.(context)) ?? {};
     if (!isRecord(headers)) {
       const problem = `headerProvider: expected headers by name, got ${kindOf(headers)}`;
       throw new ToolError(`Error in tool '${this.name}': ${problem}`, { retryable: false });
@@ -349,17 +353,6 @@ export class RestApiTool extends BaseTool {
       asks: this.#security?.asks ?? true,
     });
   }
-}
-
-/** @throws DefinitionError for options of requests that a toolset has, too. */
-export function assertRequestOptions(
-  read: OptionReader,
-  { allow = [], headerProvider }: Pick<RestApiToolOptions, 'allow' | 'headerProvider'>,
-): void {
-  if (!Array.isArray(allow) || !allow.every((each) => typeof each === 'string'))
-    read.fail('allow', `expected a list of hosts, such as ['localhost:8080'], got ${kindOf(allow)}`);
-  if (headerProvider !== undefined && typeof headerProvider !== 'function')
-    read.fail('headerProvider', `expected a function of the context, got ${kindOf(headerProvider)}`);
 }
 
 function definitionsIn(document: object): Definitions {
@@ -396,4 +389,4 @@ export function createRestApiTool(parsed: RestApiToolParts, options: RestApiTool
   return new RestApiTool(name, description, endpoint, operation, authScheme, undefined, options);
 }
 
-export const REST_TOOL_FIELDS = [...TOOL_FIELDS, ...REQUEST_FIELDS];
+export const REST_TOOL_FIELDS = [...TOOL_FIELDS, ...namesOf(REQUEST)];

@@ -4,7 +4,20 @@ import { defined, isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
-import { OptionReader } from '../../schema/option-reader.ts';
+import type { OptionReader } from '../../schema/option-reader.ts';
+import {
+  callback,
+  choice,
+  count,
+  custom,
+  flag,
+  type OptionsFor,
+  own,
+  type Resolved,
+  readGroup,
+  text,
+  unchecked,
+} from '../../schema/options.ts';
 import type { ApprovalOptions } from '../approval-options.ts';
 import type { ToolPredicate } from '../base-toolset.ts';
 import type { GateOptions } from '../gate-options.ts';
@@ -12,12 +25,7 @@ import { isSchemeCredential, type SchemeCredential } from './api-security.ts';
 import type { ExternalPlace, ExternalReferences } from './external-documents.ts';
 import type { DocumentSource } from './load-document.ts';
 import type { SecuritySchemeObject } from './openapi-document.ts';
-import {
-  assertRequestOptions,
-  type HeaderProvider,
-  REST_TOOL_FIELDS,
-  type RestApiToolOptions,
-} from './rest-api-tool.ts';
+import { type HeaderProvider, hosts, REST_TOOL_FIELDS, type RestApiToolOptions } from './rest-api-tool.ts';
 import { assertOwnSecurity } from './security-checks.ts';
 
 /** An operation as filters and options see it. */
@@ -42,6 +50,18 @@ export interface OperationFilter {
   /** Methods of HTTP, in lower or upper case. */
   methods?: readonly string[];
 }
+
+const texts = custom((list, read, name): readonly string[] => {
+  const isFine = Array.isArray(list) && list.every((each) => typeof each === 'string' && each !== '');
+  return isFine ? list : read.fail(name, 'expected a list of texts');
+});
+
+const OPERATION_FILTER = {
+  tags: texts,
+  paths: texts,
+  operations: texts,
+  methods: texts,
+} satisfies OptionsFor<OperationFilter>;
 
 /** Options of {@link OpenAPIToolset}: those of ADK first. One of `specDict`, `specStr` and `specUrl` is required. */
 export interface OpenAPIToolsetOptions {
@@ -118,99 +138,77 @@ export interface OpenAPIToolsetOptions {
     | ((operation: OperationView) => RestApiToolOptions | undefined);
 }
 
-const FIELDS = [
-  ...[
-    'specDict',
-    'specStr',
-    'specType',
-    'specUrl',
-    'externalRefs',
-    'toolFilter',
-    'prefix',
-    'preservePropertyNames',
-    'authScheme',
-  ],
-  ...[
-    'authCredential',
-    'credentialKey',
-    'headerProvider',
-    'name',
-    'optional',
-    'include',
-    'exclude',
-    'maxOperations',
-  ],
-  ...[
-    'credentials',
-    'askForCredentials',
-    'server',
-    'serverVariables',
-    'requireConfirmation',
-    'approval',
-    'allow',
-  ],
-  ...['toolOptions', 'options'],
-];
+const filter = custom(
+  (options, { owner }, field): OperationFilter => readGroup(OPERATION_FILTER, { owner, options, field }),
+);
 
-/** @throws DefinitionError naming the option. @returns the place of the document. */
-export function checkedToolsetOptions(owner: string, given: unknown): DocumentSource {
-  assertKnownFields(owner, given, FIELDS);
-  const options = given as OpenAPIToolsetOptions;
-  const read = new OptionReader(owner, options);
-  for (const name of ['preservePropertyNames', 'optional', 'askForCredentials']) read.boolean(name, false);
-  for (const name of ['name', 'credentialKey']) if (read.given(name)) read.text(name);
-  read.count('maxOperations', 1);
-  const { credentials, server, serverVariables, requireConfirmation } = options;
-  assertRequestOptions(read, options);
-  assertOwnSecurity(read, options);
-  if (server !== undefined && typeof server !== 'string' && !Number.isSafeInteger(server)) {
-    read.fail('server', `expected an address, a name or an index, got ${kindOf(server)}`);
-  }
-  assertRecord(read, 'serverVariables', serverVariables, (value) => typeof value === 'string', 'a text');
-  assertRecord(
-    read,
-    'credentials',
-    credentials,
+const TOOLSET = {
+  specDict: unchecked(),
+  specStr: text(),
+  specType: choice(['json', 'yaml']),
+  specUrl: unchecked(),
+  externalRefs: unchecked(),
+  toolFilter: unchecked(),
+  prefix: unchecked(),
+  preservePropertyNames: flag(),
+  authScheme: unchecked(),
+  authCredential: unchecked(),
+  credentialKey: text(),
+  headerProvider: callback('a function of the context'),
+  name: text(),
+  optional: flag(),
+  include: filter,
+  exclude: filter,
+  maxOperations: count(),
+  credentials: records(
     isSchemeCredential,
     "a credential, its text, { env: 'NAME' } or a function of the context",
-  );
-  for (const field of ['include', 'exclude'] as const) assertFilter(owner, read, field, options[field]);
-  if (requireConfirmation !== undefined && requireConfirmation !== 'writes') {
-    if (typeof requireConfirmation !== 'boolean' && typeof requireConfirmation !== 'function') {
-      const got = kindOf(requireConfirmation);
-      read.fail(
-        'requireConfirmation',
-        `expected 'writes', true, false or a function of the arguments, got ${got}`,
-      );
+  ),
+  askForCredentials: flag(),
+  server: own(
+    (value) => typeof value === 'string' || Number.isSafeInteger(value),
+    'an address, a name or an index',
+  ),
+  serverVariables: records((value) => typeof value === 'string', 'a text'),
+  requireConfirmation: own(
+    (value) => value === 'writes' || typeof value === 'boolean' || typeof value === 'function',
+    "'writes', true, false or a function of the arguments",
+  ),
+  approval: unchecked(),
+  allow: hosts,
+  toolOptions: custom(assertToolOptions),
+  options: custom((value, read, name) => {
+    if (typeof value === 'function') return;
+    if (!isRecord(value)) read.fail(name, `expected an object or a function, got ${kindOf(value)}`);
+    for (const [tool, own] of Object.entries(value as object))
+      assertToolOptions(own, read, `${name}.${tool}`);
+  }),
+} satisfies OptionsFor<OpenAPIToolsetOptions>;
+
+type Toolset = Resolved<typeof TOOLSET>;
+
+/** @throws DefinitionError naming the option. @returns the place of the document. */
+export function checkedToolsetOptions(owner: string, options: unknown): DocumentSource {
+  return readGroup(TOOLSET, { owner, options }, (toolset, read) => {
+    assertOwnSecurity(read, toolset);
+    if (toolset.approval !== undefined && (toolset.requireConfirmation ?? false) === false) {
+      read.fail('approval', "nobody is asked: set requireConfirmation, for example to 'writes'");
     }
-  }
-  if (options.approval !== undefined && (requireConfirmation ?? false) === false) {
-    read.fail('approval', "nobody is asked: set requireConfirmation, for example to 'writes'");
-  }
-  if (options.toolOptions !== undefined)
-    assertKnownFields(owner, options.toolOptions, REST_TOOL_FIELDS, { field: 'toolOptions' });
-  if (options.options !== undefined && typeof options.options !== 'function') {
-    if (!isRecord(options.options))
-      read.fail('options', `expected an object or a function, got ${kindOf(options.options)}`);
-    for (const [name, own] of Object.entries(options.options)) {
-      assertKnownFields(owner, own, REST_TOOL_FIELDS, { field: `options.${name}` });
-    }
-  }
-  return sourceOf(owner, read, options);
+    const external = externalOf(read, toolset);
+    return { ...placeOf(read, toolset), ...defined({ external }) };
+  });
 }
 
-function sourceOf(owner: string, read: OptionReader, options: OpenAPIToolsetOptions): DocumentSource {
-  const external = externalOf(owner, read, options);
-  return { ...placeOf(owner, read, options), ...defined({ external }) };
+function assertToolOptions(options: unknown, { owner }: OptionReader, field: string): void {
+  assertKnownFields(owner, options, REST_TOOL_FIELDS, { field });
 }
 
 function externalOf(
-  owner: string,
   read: OptionReader,
-  { externalRefs, specUrl, allow = [] }: OpenAPIToolsetOptions,
+  { externalRefs, specUrl, allow }: Toolset,
 ): ExternalPlace | undefined {
   if (externalRefs === undefined) return undefined;
-  assertKnownFields(owner, externalRefs, ['allow'], { field: 'externalRefs' });
+  assertKnownFields(read.owner, externalRefs, ['allow'], { field: 'externalRefs' });
   const field = 'externalRefs.allow';
   const given: unknown = externalRefs.allow;
   if (!Array.isArray(given) || given.length === 0)
@@ -228,46 +226,32 @@ function externalOf(
   return { allow: [...given], hosts: allow, ...defined({ base: base && URL.parse(base)?.href }) };
 }
 
-function placeOf(owner: string, read: OptionReader, options: OpenAPIToolsetOptions): DocumentSource {
-  const { specDict, specStr, specUrl, allow = [] } = options;
-  const type = options.specType === undefined ? undefined : read.choice('specType', ['json', 'yaml'], 'json');
+function placeOf(read: OptionReader, toolset: Toolset): DocumentSource {
+  const { specDict, specStr, specUrl, specType: type, allow } = toolset;
   const count = [specDict, specStr, specUrl].filter((each) => each !== undefined).length;
   if (count !== 1) {
-    throw new DefinitionError({ owner, problem: 'give one of specDict, specStr and specUrl' });
+    throw new DefinitionError({ owner: read.owner, problem: 'give one of specDict, specStr and specUrl' });
   }
   if (specDict !== undefined) {
     if (!isRecord(specDict)) read.fail('specDict', `expected an object, got ${kindOf(specDict)}`);
     return { document: specDict };
   }
-  if (specStr !== undefined) return { text: read.text('specStr'), ...(type === undefined ? {} : { type }) };
+  if (specStr !== undefined) return { text: specStr, ...defined({ type }) };
   if (typeof specUrl === 'string' && specUrl !== '') return { url: specUrl, allow };
   if (specUrl instanceof URL) return { url: specUrl, allow };
   return read.fail('specUrl', `expected an address or a path, got ${kindOf(specUrl)}`);
 }
 
-function assertRecord(
-  read: OptionReader,
-  name: string,
-  value: unknown,
-  isFine: (member: unknown) => boolean,
-  wanted: string,
-): void {
-  if (value === undefined) return;
-  if (!isRecord(value)) read.fail(name, `expected an object, got ${kindOf(value)}`);
-  for (const [key, member] of Object.entries(value)) {
-    if (!isFine(member))
-      read.fail(`${name}.${key}`, `expected ${wanted}, got ${member === '' ? "''" : kindOf(member)}`);
-  }
-}
-
-function assertFilter(owner: string, read: OptionReader, field: string, filter: unknown): void {
-  if (filter === undefined) return;
-  assertKnownFields(owner, filter, ['tags', 'paths', 'operations', 'methods'], { field });
-  for (const [name, list] of Object.entries(filter)) {
-    if (list === undefined) continue;
-    const isFine = Array.isArray(list) && list.every((each) => typeof each === 'string' && each !== '');
-    if (!isFine) read.fail(`${field}.${name}`, 'expected a list of texts');
-  }
+/** Values by names that the definer chooses. */
+function records(isFine: (value: unknown) => boolean, wanted: string) {
+  return custom((value, read, name) => {
+    if (!isRecord(value)) return read.fail(name, `expected an object, got ${kindOf(value)}`);
+    for (const [key, each] of Object.entries(value)) {
+      if (isFine(each)) continue;
+      read.fail(`${name}.${key}`, `expected ${wanted}, got ${each === '' ? "''" : kindOf(each)}`);
+    }
+    return value;
+  });
 }
 
 /** Whether a filter matches an operation. */
