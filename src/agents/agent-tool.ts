@@ -7,6 +7,16 @@ import type { Duration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
+import {
+  count,
+  custom,
+  duration,
+  flag,
+  namesOf,
+  type OptionsFor,
+  readFrom,
+  text,
+} from '../schema/options.ts';
 import { rootOf, withObjectRoot } from '../schema/subschemas.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import {
@@ -17,7 +27,6 @@ import {
   type BaseToolParams,
   toolOwner,
 } from '../tools/base-tool.ts';
-import type { DurableOptions } from '../tools/durable-options.ts';
 import { responseSchema, toFunctionResponse } from '../tools/function-response.ts';
 import { GATE_OPTIONS, type GateOptions } from '../tools/gate-options.ts';
 import type { AgentView } from '../tools/invocation-context.ts';
@@ -88,11 +97,17 @@ const DEFAULT_ERRORS: Record<
 
 const AGENT_TOOL = Symbol.for('holdfast.agentTool');
 
+const OF_TOOL = [
+  'summary',
+  'isConcurrencySafe',
+  'isReadOnly',
+  'trusted',
+  'ephemeral',
+  'onCollision',
+] as const;
+
 /** Options of an {@link AgentTool}. `agent` and `skipSummarization` are those of `@google/adk` 2.0.0. */
-export interface AgentToolConfig
-  extends GateOptions,
-    Pick<DurableOptions, 'summary' | 'isConcurrencySafe'>,
-    Pick<BaseToolParams, 'isReadOnly' | 'trusted' | 'ephemeral' | 'onCollision'> {
+export interface AgentToolConfig extends GateOptions, Pick<BaseToolParams, (typeof OF_TOOL)[number]> {
   /** The agent that a call runs. The tool has its name and description. */
   agent: BaseAgent;
   /**
@@ -124,21 +139,15 @@ export interface AgentToolConfig
   taskQueue?: string;
 }
 
-const FIELDS: readonly string[] = [
-  'agent',
-  'skipSummarization',
-  'timeout',
-  'attempts',
-  'budget',
-  'taskQueue',
-  'summary',
-  'isConcurrencySafe',
-  'isReadOnly',
-  'trusted',
-  'ephemeral',
-  'onCollision',
-  ...GATE_OPTIONS,
-] satisfies (keyof AgentToolConfig)[];
+const RUN = {
+  skipSummarization: flag(false),
+  timeout: duration(),
+  attempts: count(1),
+  budget: custom((budget, { owner }, field) => resolveBudgetLimits(owner, field, budget)),
+  taskQueue: queueOf,
+} satisfies OptionsFor<Omit<AgentToolConfig, 'agent' | (typeof OF_TOOL)[number] | keyof GateOptions>>;
+
+const FIELDS: readonly string[] = ['agent', ...namesOf(RUN), ...OF_TOOL, ...GATE_OPTIONS];
 
 /** Arguments of an agent without an input schema. */
 const REQUEST: JsonSchemaObject = Object.freeze({
@@ -181,15 +190,7 @@ export class AgentTool extends BaseTool {
       const problem = 'would never be called: the workflow runs the agent';
       throw new DefinitionError({ owner, field: 'runAsync', problem });
     }
-    const read = new OptionReader(owner, config);
-    this[AGENT_OF_TOOL] = Object.freeze({
-      agent,
-      skipSummarization: read.boolean('skipSummarization', false),
-      attempts: read.count('attempts', 1),
-      ...(read.given('timeout') ? { timeout: read.duration('timeout', 1) } : {}),
-      ...(read.given('budget') ? { budget: resolveBudgetLimits(owner, 'budget', budget) } : {}),
-      ...(read.given('taskQueue') ? { taskQueue: queueOf(read) } : {}),
-    });
+    this[AGENT_OF_TOOL] = Object.freeze({ agent, ...readFrom(RUN, new OptionReader(owner, config)) });
   }
 
   get agent(): BaseAgent {
@@ -275,7 +276,7 @@ function assertTakesObjects(owner: string, agent: BaseAgent): void {
   });
 }
 
-function queueOf(read: OptionReader): string {
-  const queue = read.text('taskQueue');
-  return queue === '' ? read.fail('taskQueue', 'must not be empty') : queue;
+function queueOf(read: OptionReader, name: string): string | undefined {
+  const queue = text()(read, name);
+  return queue === '' ? read.fail(name, 'must not be empty') : queue;
 }

@@ -7,6 +7,16 @@ import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
+import {
+  count,
+  custom,
+  flag,
+  group,
+  type OptionsFor,
+  own,
+  readGroup,
+  unchecked,
+} from '../../schema/options.ts';
 import type { McpSession } from './mcp-answer.ts';
 
 /** A server that is a process of this machine, told by its standard input and output. Fields: those of `@google/adk` 2.0.0. */
@@ -78,57 +88,45 @@ export function checkedConnectionParams(owner: string, params: MCPConnectionPara
     const problem = `expected StdioConnectionParams or StreamableHTTPConnectionParams, got ${kindOf(params)}`;
     throw new DefinitionError({ owner, field: 'connectionParams', problem });
   }
-  const read = new OptionReader(owner, params, 'connectionParams');
-  read.count('timeout', DEFAULT_TIMEOUT);
-  if (params.type === 'StdioConnectionParams') {
-    assertKnownFields(owner, params, ['type', 'serverParams', 'timeout'], { field: 'connectionParams' });
-    checkProcess(owner, read, params.serverParams);
-  } else if (params.type === 'StreamableHTTPConnectionParams') {
-    assertKnownFields(owner, params, HTTP_FIELDS, { field: 'connectionParams' });
-    checkUrl(read, params.url);
-    read.boolean('terminateOnClose', true);
-    checkTexts(read, 'header', params.header);
-    checkTransport(owner, params.transportOptions);
-    checkTexts(read, 'transportOptions.requestInit.headers', params.transportOptions?.requestInit?.headers);
-  } else {
+  const field = 'connectionParams';
+  if (params.type === 'StdioConnectionParams') readGroup(STDIO, { owner, options: params, field });
+  else if (params.type === 'StreamableHTTPConnectionParams')
+    readGroup(HTTP, { owner, options: params, field });
+  else {
     const got = JSON.stringify((params as { type?: unknown }).type) ?? 'nothing';
-    read.fail('type', `expected 'StdioConnectionParams' or 'StreamableHTTPConnectionParams', got ${got}`);
+    const problem = `expected 'StdioConnectionParams' or 'StreamableHTTPConnectionParams', got ${got}`;
+    throw new DefinitionError({ owner, field: `${field}.type`, problem });
   }
   return structuredClone(params);
 }
 
-const HTTP_FIELDS: readonly (keyof StreamableHTTPConnectionParams)[] = [
-  'type',
-  'url',
-  'header',
-  'timeout',
-  'sseReadTimeout',
-  'terminateOnClose',
-  'transportOptions',
-];
+const PROCESS = {
+  command: (read, name) => {
+    const command = read.value(name);
+    if (typeof command === 'string' && command !== '') return command;
+    return read.fail(name, `expected the name of a program, got ${kindOf(command)}`);
+  },
+  args: own((args) => Array.isArray(args) && args.every((arg) => typeof arg === 'string'), 'a list of texts'),
+  env: custom(checkTexts),
+  cwd: own((cwd) => typeof cwd === 'string', 'a folder'),
+  maxBufferSize: count(),
+} satisfies OptionsFor<StdioServerParameters>;
 
-const PROCESS_FIELDS: readonly (keyof StdioServerParameters)[] = [
-  'command',
-  'args',
-  'env',
-  'cwd',
-  'maxBufferSize',
-];
+const STDIO = {
+  type: unchecked(),
+  serverParams: group((owner, field, options) => readGroup(PROCESS, { owner, options, field })),
+  timeout: count(),
+} satisfies OptionsFor<StdioConnectionParams>;
 
-function checkProcess(owner: string, read: OptionReader, process: unknown): void {
-  const { command, args = [], env = {}, cwd = '' } = isRecord(process) ? process : {};
-  if (!isRecord(process)) read.fail('serverParams', `expected an object, got ${kindOf(process)}`);
-  assertKnownFields(owner, process, PROCESS_FIELDS, { field: 'connectionParams.serverParams' });
-  if (typeof command !== 'string' || command === '') {
-    read.fail('serverParams.command', `expected the name of a program, got ${kindOf(command)}`);
-  }
-  if (!Array.isArray(args) || !args.every((arg) => typeof arg === 'string')) {
-    read.fail('serverParams.args', `expected a list of texts, got ${kindOf(args)}`);
-  }
-  checkTexts(read, 'serverParams.env', env);
-  if (typeof cwd !== 'string') read.fail('serverParams.cwd', `expected a folder, got ${kindOf(cwd)}`);
-  new OptionReader(owner, process as object, 'connectionParams.serverParams').count('maxBufferSize', 1);
-}
+const HTTP = {
+  type: unchecked(),
+  url: checkUrl,
+  header: custom(checkTexts),
+  timeout: count(),
+  sseReadTimeout: unchecked(),
+  terminateOnClose: flag(),
+  transportOptions: custom(checkTransport),
+} satisfies OptionsFor<StreamableHTTPConnectionParams>;
 
 /** @throws DefinitionError for a program that can't be started here, told before a turn needs it. */
 export function assertStartable(owner: string, params: MCPConnectionParams): void {
@@ -145,30 +143,31 @@ export function assertStartable(owner: string, params: MCPConnectionParams): voi
 }
 
 /** ADK passes them on to its own transport: what has no effect here is told. */
-function checkTransport(owner: string, options: unknown = {}): void {
-  const field = 'connectionParams.transportOptions';
+function checkTransport(options: unknown, read: OptionReader, name: string): void {
+  const { owner } = read;
+  const field = read.place(name);
   assertKnownFields(owner, options, ['requestInit'], { field });
-  const { requestInit = {} } = options as { requestInit?: unknown };
+  const { requestInit = {} } = options;
   assertKnownFields(owner, requestInit, ['headers'], { field: `${field}.requestInit` });
+  const { headers = {} } = requestInit;
+  checkTexts(headers, read, `${name}.requestInit.headers`);
 }
 
-function checkTexts(read: OptionReader, field: string, values: unknown = {}): void {
+function checkTexts(values: unknown, read: OptionReader, field: string): void {
   if (!isRecord(values)) read.fail(field, `expected an object of texts, got ${kindOf(values)}`);
   for (const [name, value] of Object.entries(values as object)) {
     if (typeof value !== 'string') read.fail(`${field}.${name}`, `expected text, got ${kindOf(value)}`);
   }
 }
 
-function checkUrl(read: OptionReader, given: unknown): void {
+function checkUrl(read: OptionReader, name: string): void {
+  const given = read.value(name);
   const url = typeof given === 'string' ? URL.parse(given) : null;
   if (url !== null && (url.username !== '' || url.password !== ''))
-    read.fail('url', 'it has a name or a password: give them as a header or by the option headers');
+    read.fail(name, 'it has a name or a password: give them as a header or by the option headers');
   if (url?.protocol === 'https:' || url?.protocol === 'http:') return;
   // The text may hold a password.
-  read.fail(
-    'url',
-    `expected an address of http or https, got ${url === null ? kindOf(given) : url.protocol}`,
-  );
+  read.fail(name, `expected an address of http or https, got ${url === null ? kindOf(given) : url.protocol}`);
 }
 
 /** Milliseconds to connect, and to answer a list. */

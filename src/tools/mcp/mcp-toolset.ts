@@ -6,8 +6,16 @@ import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { assertInstalled } from '../../schema/installed-package.ts';
 import { kindOf } from '../../schema/kind-of.ts';
-import { assertKnownFields } from '../../schema/known-fields.ts';
-import { OptionReader } from '../../schema/option-reader.ts';
+import {
+  callback,
+  count,
+  flag,
+  number,
+  type OptionsFor,
+  own,
+  readGroup,
+  text,
+} from '../../schema/options.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
 import type { BaseTool } from '../base-tool.ts';
 import { BaseToolset, FAILURE_LASTS, passes, type ToolPredicate } from '../base-toolset.ts';
@@ -53,19 +61,20 @@ export interface MCPToolsetOptions extends MCPSessionOptions {
   trustAnnotations?: boolean;
 }
 
-const FIELDS: readonly (keyof MCPToolsetOptions)[] = [
-  'name',
-  'defaults',
-  'tools',
-  'optional',
-  'trustAnnotations',
-  'principal',
-  'headers',
-  'maxConnections',
-  'idleTimeout',
-  'elicitationTimeout',
-  'maxResponseBytes',
-];
+const MCP_TOOLSET = {
+  name: text(),
+  defaults: own(isRecord, 'an object'),
+  tools: own(isRecord, 'an object'),
+  optional: flag(),
+  trustAnnotations: flag(),
+  principal: callback('a function of the context'),
+  headers: callback('a function of the context'),
+  maxConnections: count(),
+  idleTimeout: count(),
+  elicitationTimeout: number(0),
+  maxResponseBytes: count(),
+} satisfies OptionsFor<MCPToolsetOptions>;
+
 /** By which options of tools are checked before a server is asked. */
 const ANY_TOOL: McpToolDefinition = { name: 'any_tool', inputSchema: { type: 'object' } };
 /** Characters of a name that models take. */
@@ -112,7 +121,7 @@ export class MCPToolset extends BaseToolset {
     const owner = new.target.name || 'MCPToolset';
     assertInstalled(owner, '@modelcontextprotocol/client');
     const params = checkedConnectionParams(owner, connectionParams);
-    checkOptions(owner, options);
+    readGroup(MCP_TOOLSET, { owner, options, field: 'options' });
     this.#options = options;
     this.#params = params;
     this.#server = shownServer(params);
@@ -331,25 +340,4 @@ function nameFor(original: string, prefix = ''): string {
   const clean = whole.toWellFormed().replace(/[^A-Za-z0-9_.:-]/g, '_');
   const cut = `${clean.slice(0, LONGEST_NAME - 10)}_${shortDigest(whole).slice(0, 8)}`;
   return isToolName(cut) ? cut : `_${cut}`;
-}
-
-function checkOptions(owner: string, options: MCPToolsetOptions): void {
-  assertKnownFields(owner, options, FIELDS, { field: 'options' });
-  const read = new OptionReader(owner, options, 'options');
-  if (read.given('name')) read.text('name');
-  read.boolean('trustAnnotations', false);
-  read.boolean('optional', false);
-  read.count('maxConnections', 1);
-  read.count('idleTimeout', 1);
-  read.number('elicitationTimeout', 0, 0);
-  read.count('maxResponseBytes', 1);
-  for (const field of ['principal', 'headers'] as const) {
-    const given: unknown = options[field];
-    if (given === undefined || typeof given === 'function') continue;
-    read.fail(field, `expected a function of the context, got ${kindOf(given)}`);
-  }
-  for (const field of ['defaults', 'tools'] as const) {
-    const given: unknown = options[field];
-    if (given !== undefined && !isRecord(given)) read.fail(field, `expected an object, got ${kindOf(given)}`);
-  }
 }
