@@ -8,6 +8,7 @@ import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
 import {
+  checked,
   count,
   custom,
   duration,
@@ -144,7 +145,7 @@ const RUN = {
   timeout: duration(),
   attempts: count(1),
   budget: custom((budget, { owner }, field) => resolveBudgetLimits(owner, field, budget)),
-  taskQueue: queueOf,
+  taskQueue: checked(text(), (queue) => (queue === '' ? 'must not be empty' : undefined)),
 } satisfies OptionsFor<Omit<AgentToolConfig, 'agent' | (typeof OF_TOOL)[number] | keyof GateOptions>>;
 
 const FIELDS: readonly string[] = ['agent', ...namesOf(RUN), ...OF_TOOL, ...GATE_OPTIONS];
@@ -274,9 +275,4 @@ function assertTakesObjects(owner: string, agent: BaseAgent): void {
     field: 'agent',
     problem: `its inputSchema must be that of an object (z.object({…}), or type: 'object'), got ${rootOf(schema)}`,
   });
-}
-
-function queueOf(read: OptionReader, name: string): string | undefined {
-  const queue = text()(read, name);
-  return queue === '' ? read.fail(name, 'must not be empty') : queue;
 }

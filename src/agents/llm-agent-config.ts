@@ -3,10 +3,11 @@ import type { BaseCodeExecutor } from '../code-executors/base-code-executor.ts';
 import type { BaseLlm } from '../models/base-llm.ts';
 import type { BasePlanner } from '../planners/planners.ts';
 import type { Duration } from '../schema/duration.ts';
+import { count, duration, flag, group, type OptionsFor, type Resolved } from '../schema/options.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
 import type { ToolUnion } from '../tools/base-toolset.ts';
 import type { ReadonlyContext } from '../tools/readonly-context.ts';
-import type { ResolvedRetryOptions, RetryOptions } from '../tools/retry-options.ts';
+import { type RetryOptions, resolveRetryOptions } from '../tools/retry-options.ts';
 import type { BaseAgentConfig } from './base-agent.ts';
 import type {
   AfterModelCallback,
@@ -55,14 +56,16 @@ export interface AgentDurableOptions {
   sensitive?: boolean;
 }
 
+export const AGENT_DURABLE = {
+  modelTimeout: duration(600_000),
+  modelRetry: group(resolveRetryOptions),
+  maxParallelCalls: count(32),
+  maxIterations: count(),
+  sensitive: flag(false),
+} satisfies OptionsFor<AgentDurableOptions>;
+
 /** {@link AgentDurableOptions} with their defaults; durations in milliseconds. */
-export interface ResolvedAgentDurableOptions {
-  readonly modelTimeout: number;
-  readonly modelRetry: ResolvedRetryOptions;
-  readonly maxParallelCalls: number;
-  readonly maxIterations?: number;
-  readonly sensitive: boolean;
-}
+export interface ResolvedAgentDurableOptions extends Resolved<typeof AGENT_DURABLE> {}
 
 /**
  * Configuration of an {@link LlmAgent}. Fields: `LlmAgentConfig` of `@google/adk` 2.0.0; `staticInstruction`, `planner` and
@@ -130,43 +133,6 @@ export interface LlmAgentConfig extends BaseAgentConfig, AgentDurableOptions {
   /** Runs the code that the model writes. `BuiltInCodeExecutor` leaves that to the provider. */
   codeExecutor?: BaseCodeExecutor;
 }
-
-export const LLM_AGENT_FIELDS: readonly string[] = [
-  'name',
-  'description',
-  'subAgents',
-  'stateSchema',
-  'model',
-  'instruction',
-  'globalInstruction',
-  'staticInstruction',
-  'tools',
-  'generateContentConfig',
-  'includeContents',
-  'inputSchema',
-  'outputSchema',
-  'outputKey',
-  'disallowTransferToParent',
-  'disallowTransferToPeers',
-  'beforeAgentCallback',
-  'afterAgentCallback',
-  'beforeModelCallback',
-  'afterModelCallback',
-  'onModelErrorCallback',
-  'beforeToolCallback',
-  'afterToolCallback',
-  'onToolErrorCallback',
-  'requestProcessors',
-  'contextCompactors',
-  'responseProcessors',
-  'planner',
-  'codeExecutor',
-  'modelTimeout',
-  'modelRetry',
-  'maxParallelCalls',
-  'maxIterations',
-  'sensitive',
-] satisfies (keyof LlmAgentConfig)[];
 
 /** Of `@google/adk` 2.0.0; they come with later releases. */
 export const UNSUPPORTED_AGENT_FIELDS: readonly string[] = [

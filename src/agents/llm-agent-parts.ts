@@ -15,7 +15,7 @@ import { SET_MODEL_RESPONSE } from '../tools/built-in/set-model-response-tool.ts
 import { assertNameOf, assertToolName } from '../tools/tool-name.ts';
 
 /** @throws DefinitionError */
-export function checkedPlanner(read: OptionReader, planner: unknown): BasePlanner {
+export function checkedPlanner(planner: unknown, read: OptionReader): BasePlanner {
   const isPlanner =
     isRecord(planner) &&
     typeof planner.buildPlanningInstruction === 'function' &&
@@ -28,7 +28,7 @@ export function checkedPlanner(read: OptionReader, planner: unknown): BasePlanne
 }
 
 /** @throws DefinitionError */
-export function checkedCodeExecutor(read: OptionReader, executor: unknown): BaseCodeExecutor {
+export function checkedCodeExecutor(executor: unknown, read: OptionReader): BaseCodeExecutor {
   if (!isBaseCodeExecutor(executor)) {
     return read.fail('codeExecutor', `expected a BaseCodeExecutor, got ${kindOf(executor)}`);
   }
@@ -44,10 +44,9 @@ export function checkedCodeExecutor(read: OptionReader, executor: unknown): Base
 export function checkedProcessors<Processor>(
   read: OptionReader,
   field: 'requestProcessors' | 'responseProcessors',
-  given: readonly Processor[] | undefined,
   byDefault: readonly Processor[],
 ): Processor[] {
-  if (given === undefined) return [...byDefault];
+  const given = read.given(field) ? read.value(field) : byDefault;
   if (!Array.isArray(given)) {
     return read.fail(field, `expected a list of processors, got ${kindOf(given)}`);
   }

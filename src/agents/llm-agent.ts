@@ -12,15 +12,29 @@ import { copyPlain } from '../schema/copy-plain.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
+import {
+  checked,
+  choice,
+  custom,
+  flag,
+  group,
+  namesOf,
+  type OptionsFor,
+  own,
+  readFrom,
+  text,
+  unchecked,
+} from '../schema/options.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import { isBaseToolset, type ToolUnion } from '../tools/base-toolset.ts';
 import type { ReadonlyContext } from '../tools/readonly-context.ts';
-import { resolveRetryOptions } from '../tools/retry-options.ts';
 import { AGENT_TRANSFER_LLM_REQUEST_PROCESSOR } from './agent-transfer.ts';
 import {
   assertNotScripted,
+  BASE_AGENT_FIELDS,
   BaseAgent,
+  type BaseAgentConfig,
   CHECKED_NOW,
   CONFIG_FIELDS,
   configNow,
@@ -44,8 +58,9 @@ import {
 } from './callbacks.ts';
 import { staticInstructionParts } from './instructions.ts';
 import {
+  AGENT_DURABLE,
+  type AgentDurableOptions,
   type InstructionProvider,
-  LLM_AGENT_FIELDS,
   type LlmAgentConfig,
   type ResolvedAgentDurableOptions,
   UNSUPPORTED_AGENT_FIELDS,
@@ -70,6 +85,58 @@ export type {
   ResolvedAgentDurableOptions,
 } from './llm-agent-config.ts';
 
+const instruction = own<string | InstructionProvider, string>(
+  (given) => typeof given === 'string' || typeof given === 'function',
+  'a string or a function of the context',
+  '',
+);
+
+const callbacks = group(callbackList as (owner: string, field: string, given: unknown) => never[]);
+
+const LLM_AGENT_OPTIONS = {
+  model: custom(modelOf),
+  instruction,
+  globalInstruction: instruction,
+  staticInstruction: custom((given, read) => staticInstructionParts(read, given), []),
+  tools: unchecked(),
+  generateContentConfig: unchecked(),
+  includeContents: choice(['default', 'none'], 'default'),
+  inputSchema: unchecked(),
+  outputSchema: unchecked(),
+  outputKey: checked(text(), (key) => {
+    if (key === '') return 'must not be empty';
+    return isReservedKey(key) ? reservedKeyText(key) : undefined;
+  }),
+  disallowTransferToParent: flag(false),
+  disallowTransferToPeers: flag(false),
+  beforeModelCallback: callbacks,
+  afterModelCallback: callbacks,
+  onModelErrorCallback: callbacks,
+  beforeToolCallback: callbacks,
+  afterToolCallback: callbacks,
+  onToolErrorCallback: callbacks,
+  requestProcessors: (read) =>
+    checkedProcessors(read, 'requestProcessors', defaultProcessors(read, read.value('contextCompactors'))),
+  contextCompactors: unchecked(),
+  responseProcessors: (read) => checkedProcessors<BaseLlmResponseProcessor>(read, 'responseProcessors', []),
+  planner: custom(checkedPlanner),
+  codeExecutor: custom(checkedCodeExecutor),
+} satisfies OptionsFor<Omit<LlmAgentConfig, keyof (BaseAgentConfig & AgentDurableOptions)>>;
+
+const LLM_AGENT_FIELDS: readonly string[] = [
+  ...BASE_AGENT_FIELDS,
+  ...namesOf(LLM_AGENT_OPTIONS),
+  ...namesOf(AGENT_DURABLE),
+];
+
+function modelOf(model: unknown, read: OptionReader, name: string): string | BaseLlm {
+  if (isBaseLlm(model)) return model;
+  if (typeof model !== 'string') {
+    return read.fail(name, `expected the name of a model or a BaseLlm, got ${kindOf(model)}`);
+  }
+  return model.trim() === '' ? read.fail(name, 'must not be empty') : model;
+}
+
 /**
  * An agent that asks a model what to do. Semantics: `LlmAgent` of `@google/adk` 2.0.0.
  *
@@ -87,21 +154,21 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmAgentView 
   /** As it was given; absent: that of the nearest LlmAgent above this one. {@link LlmAgent.canonicalModel} is what is asked. */
   model?: string | BaseLlm;
   /** Defaults to `''`. */
-  instruction: string | InstructionProvider;
+  instruction!: string | InstructionProvider;
   /** Defaults to `''`. */
-  globalInstruction: string | InstructionProvider;
+  globalInstruction!: string | InstructionProvider;
   /** Empty without a static instruction. */
-  readonly staticInstruction: readonly Part[];
+  readonly staticInstruction!: readonly Part[];
   tools: ToolUnion[];
   generateContentConfig: GenerateContentConfig;
-  includeContents: 'default' | 'none';
+  includeContents!: 'default' | 'none';
   /** As it was given. */
   inputSchema?: SchemaLike;
   /** As it was given; {@link LlmAgent.outputJsonSchema} is what a model is told. */
   outputSchema?: SchemaLike;
   outputKey?: string;
-  disallowTransferToParent: boolean;
-  disallowTransferToPeers: boolean;
+  disallowTransferToParent!: boolean;
+  disallowTransferToPeers!: boolean;
   /** This and those below: a list where none was set since. */
   beforeModelCallback?: BeforeModelCallback;
   afterModelCallback?: AfterModelCallback;
@@ -110,7 +177,7 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmAgentView 
   afterToolCallback?: AfterToolCallback;
   onToolErrorCallback?: OnToolErrorCallback;
   requestProcessors: BaseLlmRequestProcessor[];
-  responseProcessors: BaseLlmResponseProcessor[];
+  responseProcessors!: BaseLlmResponseProcessor[];
   planner?: BasePlanner;
   codeExecutor?: BaseCodeExecutor;
   /** How Holdfast runs the agent: its durable options with their defaults, milliseconds. */
@@ -126,58 +193,23 @@ export class LlmAgent extends BaseAgent<LlmAgentConfig> implements LlmAgentView 
     assertNotScripted(owner, this, LlmAgent);
     assertKnownFields(owner, config, LLM_AGENT_FIELDS, { unsupported: UNSUPPORTED_AGENT_FIELDS });
     const read = new OptionReader(owner, config);
-    if (read.given('model')) this.model = modelOf(read, config.model);
-    this.instruction = instructionOf(read, 'instruction', config.instruction);
-    this.globalInstruction = instructionOf(read, 'globalInstruction', config.globalInstruction);
-    this.staticInstruction = read.given('staticInstruction')
-      ? staticInstructionParts(read, config.staticInstruction)
-      : [];
-    if (read.given('inputSchema')) {
-      this.#input = compileSchema(config.inputSchema, { owner, field: 'inputSchema', side: 'input' });
-      this.inputSchema = config.inputSchema as SchemaLike;
+    const { tools, generateContentConfig, contextCompactors: _, ...own } = readFrom(LLM_AGENT_OPTIONS, read);
+    Object.assign(this, own satisfies Partial<LlmAgent>);
+    const { inputSchema, outputSchema } = own;
+    if (inputSchema !== undefined) {
+      this.#input = compileSchema(inputSchema, { owner, field: 'inputSchema', side: 'input' });
     }
-    if (read.given('outputSchema')) {
+    if (outputSchema !== undefined) {
       // A model writes what goes into the schema, and not what its transforms make of it.
-      this.#output = compileSchema(config.outputSchema, { owner, field: 'outputSchema', side: 'input' });
-      this.outputSchema = config.outputSchema as SchemaLike;
+      this.#output = compileSchema(outputSchema, { owner, field: 'outputSchema', side: 'input' });
+      this.disallowTransferToParent = true;
+      this.disallowTransferToPeers = true;
     }
-    if (read.given('outputKey')) {
-      this.outputKey = read.text('outputKey');
-      if (this.outputKey === '') read.fail('outputKey', 'must not be empty');
-      if (isReservedKey(this.outputKey)) read.fail('outputKey', reservedKeyText(this.outputKey));
-    }
-    const answersBySchema = this.#output !== undefined;
-    this.disallowTransferToParent = read.boolean('disallowTransferToParent', false) || answersBySchema;
-    this.disallowTransferToPeers = read.boolean('disallowTransferToPeers', false) || answersBySchema;
-    this.includeContents = read.choice('includeContents', ['default', 'none'], 'default');
-    if (read.given('planner')) this.planner = checkedPlanner(read, config.planner);
-    if (read.given('codeExecutor')) this.codeExecutor = checkedCodeExecutor(read, config.codeExecutor);
-    this.tools = checkedTools(owner, config.tools, namesTaken(this));
-    assertGenerateContentConfig(owner, config.generateContentConfig, this.planner);
-    this.generateContentConfig = copyPlain({ ...config.generateContentConfig });
-    this.requestProcessors = withTransfer(
-      this,
-      checkedProcessors(
-        read,
-        'requestProcessors',
-        config.requestProcessors,
-        defaultProcessors(read, config.contextCompactors),
-      ),
-    );
-    this.responseProcessors = checkedProcessors(read, 'responseProcessors', config.responseProcessors, []);
-    this.beforeModelCallback = callbackList(owner, 'beforeModelCallback', config.beforeModelCallback);
-    this.afterModelCallback = callbackList(owner, 'afterModelCallback', config.afterModelCallback);
-    this.onModelErrorCallback = callbackList(owner, 'onModelErrorCallback', config.onModelErrorCallback);
-    this.beforeToolCallback = callbackList(owner, 'beforeToolCallback', config.beforeToolCallback);
-    this.afterToolCallback = callbackList(owner, 'afterToolCallback', config.afterToolCallback);
-    this.onToolErrorCallback = callbackList(owner, 'onToolErrorCallback', config.onToolErrorCallback);
-    this.durable = Object.freeze({
-      modelTimeout: read.duration('modelTimeout', 600_000),
-      modelRetry: resolveRetryOptions(owner, 'modelRetry', config.modelRetry),
-      maxParallelCalls: read.count('maxParallelCalls', 32),
-      ...(read.given('maxIterations') ? { maxIterations: read.count('maxIterations', 1) } : {}),
-      sensitive: read.boolean('sensitive', false),
-    });
+    this.tools = checkedTools(owner, tools, namesTaken(this));
+    assertGenerateContentConfig(owner, generateContentConfig, this.planner);
+    this.generateContentConfig = copyPlain({ ...generateContentConfig });
+    this.requestProcessors = withTransfer(this, own.requestProcessors);
+    this.durable = Object.freeze(readFrom(AGENT_DURABLE, read));
   }
 
   /**
@@ -302,22 +334,4 @@ function withTransfer(
   if (disallowTransferToParent && disallowTransferToPeers && subAgents.length === 0) return processors;
   if (processors.includes(AGENT_TRANSFER_LLM_REQUEST_PROCESSOR)) return processors;
   return [...processors, AGENT_TRANSFER_LLM_REQUEST_PROCESSOR];
-}
-
-function modelOf(read: OptionReader, model: unknown): string | BaseLlm {
-  if (isBaseLlm(model)) return model;
-  if (typeof model !== 'string') {
-    return read.fail('model', `expected the name of a model or a BaseLlm, got ${kindOf(model)}`);
-  }
-  return model.trim() === '' ? read.fail('model', 'must not be empty') : model;
-}
-
-function instructionOf(
-  read: OptionReader,
-  field: 'instruction' | 'globalInstruction',
-  instruction: unknown = '',
-): string | InstructionProvider {
-  if (typeof instruction === 'string') return instruction;
-  if (typeof instruction === 'function') return instruction as InstructionProvider;
-  return read.fail(field, `expected a string or a function of the context, got ${kindOf(instruction)}`);
 }

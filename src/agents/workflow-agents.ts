@@ -1,6 +1,7 @@
 import type { Event } from '../events/event.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
+import { count, flag, namesOf, type OptionsFor, type Resolved, readFrom } from '../schema/options.ts';
 import {
   assertNotScripted,
   BASE_AGENT_FIELDS,
@@ -79,6 +80,11 @@ export interface ParallelAgentConfig extends BaseAgentConfig {
   maxParallel?: number;
 }
 
+export const PARALLEL = {
+  continueOnError: flag(false),
+  maxParallel: count(32),
+} satisfies OptionsFor<Omit<ParallelAgentConfig, keyof BaseAgentConfig>>;
+
 /**
  * Runs its sub-agents at the same time, each on a branch of its own: no branch sees the others, and all write to the same state. At
  * most 100. Semantics: `ParallelAgent` of `@google/adk` 2.0.0, each sub-agent a child workflow.
@@ -102,22 +108,19 @@ export class ParallelAgent extends BaseAgent<ParallelAgentConfig> {
   }
 
   override get [CONFIG_FIELDS](): readonly string[] {
-    return [...BASE_AGENT_FIELDS, 'continueOnError', 'maxParallel'];
+    return [...BASE_AGENT_FIELDS, ...namesOf(PARALLEL)];
   }
 
   override [CHECKED_NOW](): object {
     return { ...super[CHECKED_NOW](), ...this.#checked(this) };
   }
 
-  #checked(options: object): Required<Pick<ParallelAgentConfig, 'continueOnError' | 'maxParallel'>> {
+  #checked(options: object): Resolved<typeof PARALLEL> {
     const read = new OptionReader(ownerOf(this), options);
     if (this.subAgents.length > MOST_SUB_AGENTS) {
       read.fail('subAgents', `expected at most ${MOST_SUB_AGENTS} agents, got ${this.subAgents.length}`);
     }
-    return {
-      continueOnError: read.boolean('continueOnError', false),
-      maxParallel: read.count('maxParallel', 32),
-    };
+    return readFrom(PARALLEL, read);
   }
 
   protected override runAsyncImpl(): AsyncGenerator<Event, void, void> {
@@ -144,6 +147,8 @@ export interface LoopAgentConfig extends BaseAgentConfig {
   maxIterations?: number;
 }
 
+const LOOP = { maxIterations: count() } satisfies OptionsFor<Omit<LoopAgentConfig, keyof BaseAgentConfig>>;
+
 /**
  * Runs its sub-agents one after another, again and again, until one escalates (`exit_loop`, `actions.escalate`) or the
  * iterations are used up. An escalating sub-agent finishes, and the sub-agents after it aren't run any more. Semantics: `LoopAgent` of
@@ -166,18 +171,18 @@ export class LoopAgent extends BaseAgent<LoopAgentConfig> {
   }
 
   override get [CONFIG_FIELDS](): readonly string[] {
-    return [...BASE_AGENT_FIELDS, 'maxIterations'];
+    return [...BASE_AGENT_FIELDS, ...namesOf(LOOP)];
   }
 
   override [CHECKED_NOW](): object {
     return { maxIterations: undefined, ...super[CHECKED_NOW](), ...this.#checked(this) };
   }
 
-  #checked(options: object): Pick<LoopAgentConfig, 'maxIterations'> {
+  #checked(options: object): Resolved<typeof LOOP> {
     const read = new OptionReader(ownerOf(this), options);
     if (!read.given('maxIterations') && this.subAgents.length > 0 && this.subAgents.every(doesNothing))
       read.fail('maxIterations', 'the sub-agents do nothing, so that the loop never ends: give a number');
-    return read.given('maxIterations') ? { maxIterations: read.count('maxIterations', 1) } : {};
+    return readFrom(LOOP, read);
   }
 
   protected override runAsyncImpl(): AsyncGenerator<Event, void, void> {

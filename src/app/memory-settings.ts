@@ -5,6 +5,7 @@ import { kindOf } from '../schema/kind-of.ts';
 import type { OptionReader } from '../schema/option-reader.ts';
 import {
   callback,
+  checked,
   choice,
   count,
   custom,
@@ -44,7 +45,9 @@ const EVERY_EVENT = () => true;
 export const MEMORY = {
   index: choice(['turns', 'never']),
   include: callback('a function', EVERY_EVENT),
-  results: count(10),
+  results: checked(count(10), (results) =>
+    results > MOST_RESULTS ? `expected at most ${MOST_RESULTS}, got ${results}` : undefined,
+  ),
   embeddings: custom(embeddingsOf),
   service: custom(serviceOf),
 } satisfies OptionsFor<MemoryOptions>;
@@ -65,9 +68,8 @@ export function resolveMemory(
 ): MemorySettings | undefined {
   if (options === false) return undefined;
   const given = options === true ? {} : options;
-  return readGroup(MEMORY, { owner, options: given, field }, (memory, read): MemorySettings => {
-    const { results, service, index = service === undefined ? 'turns' : 'never' } = memory;
-    if (results > MOST_RESULTS) read.fail('results', `expected at most ${MOST_RESULTS}, got ${results}`);
+  return readGroup(MEMORY, { owner, options: given, field }, (memory): MemorySettings => {
+    const { service, index = service === undefined ? 'turns' : 'never' } = memory;
     return { ...memory, index };
   });
 }

@@ -1,8 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, relative } from 'node:path';
-import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
+import { checked, number, type OptionsFor, readGroup, text } from '../schema/options.ts';
 import {
   BaseCodeExecutor,
   type CodeExecutionLanguage,
@@ -29,10 +28,17 @@ export interface UnsafeLocalCodeExecutorOptions {
   shellCommandPath?: string;
 }
 
-const FIELDS = ['timeoutSeconds', 'commandPath', 'pythonCommandPath', 'shellCommandPath'];
-
 /** The longest time that a Node timer takes. */
 const LONGEST_SECONDS = 2_147_483;
+
+export const LOCAL_CODE = {
+  timeoutSeconds: checked(number(0.001, 30), (seconds) =>
+    seconds > LONGEST_SECONDS ? `expected at most ${LONGEST_SECONDS}` : undefined,
+  ),
+  commandPath: text(process.execPath),
+  pythonCommandPath: text('python3'),
+  shellCommandPath: text('bash'),
+} satisfies OptionsFor<UnsafeLocalCodeExecutorOptions>;
 
 interface Program {
   command: string;
@@ -60,20 +66,15 @@ export class UnsafeLocalCodeExecutor extends BaseCodeExecutor {
   constructor(options: UnsafeLocalCodeExecutorOptions = {}) {
     super();
     const owner = new.target.name || 'UnsafeLocalCodeExecutor';
-    assertKnownFields(owner, options, FIELDS);
-    const read = new OptionReader(owner, options);
-    this.timeoutSeconds = read.number('timeoutSeconds', 30, 0.001);
-    if (this.timeoutSeconds > LONGEST_SECONDS) {
-      read.fail('timeoutSeconds', `expected at most ${LONGEST_SECONDS}`);
-    }
-    const command = (name: string, byDefault: string) => (read.given(name) ? read.text(name) : byDefault);
-    const node = command('commandPath', process.execPath);
+    const programs = readGroup(LOCAL_CODE, { owner, options });
+    const { timeoutSeconds, commandPath, pythonCommandPath, shellCommandPath } = programs;
+    this.timeoutSeconds = timeoutSeconds;
     this.#programs = {
       // Node decides by the syntax whether they are CommonJS.
-      javascript: { command: node, file: 'script.js' },
-      typescript: { command: node, file: 'script.ts' },
-      python: { command: command('pythonCommandPath', 'python3'), file: 'script.py' },
-      shell: { command: command('shellCommandPath', 'bash'), file: 'script.sh' },
+      javascript: { command: commandPath, file: 'script.js' },
+      typescript: { command: commandPath, file: 'script.ts' },
+      python: { command: pythonCommandPath, file: 'script.py' },
+      shell: { command: shellCommandPath, file: 'script.sh' },
     };
   }
 

@@ -1,7 +1,6 @@
 import { shownArguments, textWithoutSecrets } from '../approvals/sensitive.ts';
 import { excerpt } from '../protocol/visible-text.ts';
-import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
+import { checked, choice, flag, number, type OptionsFor, readGroup, text } from '../schema/options.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import { askedOf, type Context } from '../tools/context.ts';
 import { BasePlugin } from './base-plugin.ts';
@@ -45,14 +44,18 @@ export interface ReflectAndRetryToolPluginOptions {
 
 type CallParams = PluginParams<'beforeToolCallback'>;
 
-const FIELDS = [
-  'name',
-  'maxRetries',
-  'scope',
-  'errorIfRetryExceeded',
-  'trackingScope',
-  'throwExceptionIfRetryExceeded',
-];
+const scope = choice(['invocation', 'global']);
+
+export const REFLECT_AND_RETRY = {
+  name: text('reflect_retry_tool_plugin'),
+  maxRetries: checked(number(0, 3), (retries) =>
+    Number.isSafeInteger(retries) ? undefined : 'expected a whole number, 0 or more',
+  ),
+  scope,
+  errorIfRetryExceeded: flag(),
+  trackingScope: scope,
+  throwExceptionIfRetryExceeded: flag(),
+} satisfies OptionsFor<ReflectAndRetryToolPluginOptions>;
 
 /**
  * Answers a tool's final failure with advice to reflect and call again, up to a number of failures in a row; a success
@@ -70,19 +73,11 @@ export class ReflectAndRetryToolPlugin extends BasePlugin {
   readonly errorIfRetryExceeded: boolean;
 
   constructor(options: ReflectAndRetryToolPluginOptions = {}) {
-    const owner = new.target.name;
-    assertKnownFields(owner, options, FIELDS);
-    const read = new OptionReader(owner, options);
-    super(read.given('name') ? read.text('name') : 'reflect_retry_tool_plugin');
-    const maxRetries = read.number('maxRetries', 3, 0);
-    if (!Number.isSafeInteger(maxRetries)) read.fail('maxRetries', 'expected a whole number, 0 or more');
-    const scopes = ['invocation', 'global'] as const;
-    this.maxRetries = maxRetries;
-    this.scope = read.choice('scope', scopes, read.choice('trackingScope', scopes, 'invocation'));
-    this.errorIfRetryExceeded = read.boolean(
-      'errorIfRetryExceeded',
-      read.boolean('throwExceptionIfRetryExceeded', false),
-    );
+    const read = readGroup(REFLECT_AND_RETRY, { owner: new.target.name, options });
+    super(read.name);
+    this.maxRetries = read.maxRetries;
+    this.scope = read.scope ?? read.trackingScope ?? 'invocation';
+    this.errorIfRetryExceeded = read.errorIfRetryExceeded ?? read.throwExceptionIfRetryExceeded ?? false;
   }
 
   override async onToolErrorCallback(

@@ -1,9 +1,8 @@
 import { canonicalJson } from '../protocol/canonical-json.ts';
-import { DefinitionError } from '../schema/definition-error.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
+import type { OptionReader } from '../schema/option-reader.ts';
+import { count, custom, type OptionsFor, readGroup, text } from '../schema/options.ts';
 import type { Context } from '../tools/context.ts';
 import { BasePlugin } from './base-plugin.ts';
 import type { PluginParams } from './plugin-failed.ts';
@@ -21,6 +20,12 @@ export interface RepetitionGuardPluginOptions {
   except?: readonly string[];
 }
 
+export const REPETITION_GUARD = {
+  name: text('repetition_guard'),
+  maxInARow: count(3),
+  except: custom(toolNames),
+} satisfies OptionsFor<RepetitionGuardPluginOptions>;
+
 /**
  * Ends loops in which a model makes the same call over and over: once a tool was called with equal arguments several times
  * in a row in one turn, the next such call doesn't run, and the model is told so. Any other call begins a new row. It
@@ -34,12 +39,10 @@ export class RepetitionGuardPlugin extends BasePlugin {
   readonly #except: ReadonlySet<string>;
 
   constructor(options: RepetitionGuardPluginOptions = {}) {
-    const owner = new.target.name;
-    assertKnownFields(owner, options, ['name', 'maxInARow', 'except']);
-    const read = new OptionReader(owner, options);
-    super(read.given('name') ? read.text('name') : 'repetition_guard');
-    this.#maxInARow = read.count('maxInARow', 3);
-    this.#except = new Set(namesOf(owner, options.except));
+    const { name, maxInARow, except } = readGroup(REPETITION_GUARD, { owner: new.target.name, options });
+    super(name);
+    this.#maxInARow = maxInARow;
+    this.#except = new Set(except);
   }
 
   override async beforeToolCallback({
@@ -77,19 +80,11 @@ function comparable(args: Record<string, unknown>): string | undefined {
   }
 }
 
-function namesOf(owner: string, except: unknown = []): readonly string[] {
+function toolNames(except: unknown, read: OptionReader, field: string): readonly string[] {
   if (!Array.isArray(except)) {
-    throw new DefinitionError({
-      owner,
-      field: 'except',
-      problem: `expected a list of tools' names, got ${kindOf(except)}`,
-    });
+    return read.fail(field, `expected a list of tools' names, got ${kindOf(except)}`);
   }
   const index = except.findIndex((name) => typeof name !== 'string');
   if (index < 0) return except;
-  throw new DefinitionError({
-    owner,
-    field: `except[${index}]`,
-    problem: `expected the name of a tool, got ${kindOf(except[index])}`,
-  });
+  return read.fail(`${field}[${index}]`, `expected the name of a tool, got ${kindOf(except[index])}`);
 }

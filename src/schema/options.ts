@@ -144,3 +144,15 @@ export function required<Given, Value>(field: Field<Given, Value>): Field<Given,
   return (read, name) =>
     read.given(name) ? (field(read, name) as Exclude<Value, undefined>) : read.fail(name, 'required');
 }
+
+/** A further check. @param problemOf a value that is there: undefined for a right one. */
+export function checked<Given, Value>(
+  field: Field<Given, Value>,
+  problemOf: (value: Exclude<Value, undefined>) => string | undefined,
+): Field<Given, Value> {
+  return (read, name) => {
+    const value = field(read, name);
+    const problem = value === undefined ? undefined : problemOf(value as Exclude<Value, undefined>);
+    return problem === undefined ? value : read.fail(name, problem);
+  };
+}

@@ -7,6 +7,7 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields, didYouMean } from '../schema/known-fields.ts';
 import { OptionReader } from '../schema/option-reader.ts';
+import { callback, count, namesOf, type OptionsFor, readFrom, unchecked } from '../schema/options.ts';
 import { formatPath } from '../schema/path.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import {
@@ -28,7 +29,14 @@ import type { ToolCancel, ToolInputParameters, ToolOptions, ToolOutputSchema } f
 
 const FUNCTION_TOOL = Symbol.for('holdfast.functionTool');
 
-const FIELDS = [...TOOL_FIELDS, 'parameters', 'outputSchema', 'execute', 'maxChunks', 'cancel'];
+export const FUNCTION = {
+  parameters: unchecked(),
+  outputSchema: unchecked(),
+  execute: callback('a function'),
+  maxChunks: count(10_000),
+} satisfies OptionsFor<Omit<ToolOptions<undefined>, keyof BaseToolParams>>;
+
+const FIELDS = [...TOOL_FIELDS, ...namesOf(FUNCTION)];
 
 type Execute = (input: unknown, toolContext: Context) => unknown;
 
@@ -69,14 +77,8 @@ export class FunctionTool<
     const name = nameOf(kind, options, execute);
     const owner = toolOwner(kind, name);
     assertKnownFields(owner, options, FIELDS);
-    if (execute !== undefined && typeof execute !== 'function') {
-      throw new DefinitionError({
-        owner,
-        field: 'execute',
-        problem: `expected a function, got ${kindOf(execute)}`,
-      });
-    }
     const read = new OptionReader(owner, options);
+    const { maxChunks } = readFrom(FUNCTION, read);
     const endsJobs = options.isLongRunning === true || options.inProcess === true;
     if (!endsJobs && cancel !== undefined && typeof cancel !== 'function') {
       read.fail('cancel', `expected a function of the call's id, got ${kindOf(cancel)}`);
@@ -88,7 +90,7 @@ export class FunctionTool<
     });
     this.#execute = (execute as Execute | undefined) ?? notExecuted;
     this.#cancel = endsJobs ? undefined : (cancel as ToolCancel<false> | undefined);
-    this.#maxChunks = read.count('maxChunks', 10_000);
+    this.#maxChunks = maxChunks;
     if (parameters !== undefined) {
       this.#parameters = compileObjectSchema(parameters, { owner, field: 'parameters', side: 'input' });
     }

@@ -1,8 +1,8 @@
-import { defined, isRecord } from '../../protocol/json.ts';
+import { defined } from '../../protocol/json.ts';
 import { excerpt } from '../../protocol/visible-text.ts';
-import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
-import { assertKnownFields } from '../../schema/known-fields.ts';
+import type { OptionReader } from '../../schema/option-reader.ts';
+import { custom, type OptionsFor, readGroup, unchecked } from '../../schema/options.ts';
 import type { ApprovalOptions } from '../approval-options.ts';
 import { FunctionTool } from '../function-tool.ts';
 
@@ -22,8 +22,14 @@ export interface ApprovalToolOptions {
   approval?: ApprovalOptions;
 }
 
-const FIELDS = ['name', 'description', 'requiredFields', 'approval'];
 const LONGEST_QUOTE = 500;
+
+const APPROVAL_TOOL = {
+  name: unchecked(),
+  description: unchecked(),
+  requiredFields: custom(fieldNames, []),
+  approval: unchecked(),
+} satisfies OptionsFor<ApprovalToolOptions>;
 
 /**
  * A tool by which a model asks a person to approve its next action. Each call waits: an approval answers it with
@@ -40,14 +46,8 @@ const LONGEST_QUOTE = 500;
  * });
  */
 export function approvalTool(options: ApprovalToolOptions = {}): FunctionTool {
-  const owner = 'approvalTool';
-  if (!isRecord(options)) {
-    throw new DefinitionError({ owner, problem: `expected an object, got ${kindOf(options)}` });
-  }
-  assertKnownFields(owner, options, FIELDS);
-  const chosen: ApprovalToolOptions = options;
-  const { name = 'request_approval', description = DESCRIPTION, requiredFields = [], approval } = chosen;
-  assertFieldNames(owner, requiredFields);
+  const chosen = readGroup(APPROVAL_TOOL, { owner: 'approvalTool', options });
+  const { name = 'request_approval', description = DESCRIPTION, requiredFields, approval } = chosen;
   return new FunctionTool({
     name,
     trusted: true,
@@ -85,16 +85,14 @@ function parametersWith(requiredFields: readonly string[]) {
   };
 }
 
-function assertFieldNames(owner: string, names: unknown): void {
-  const field = 'requiredFields';
-  if (!Array.isArray(names)) {
-    throw new DefinitionError({ owner, field, problem: `expected a list of names, got ${kindOf(names)}` });
-  }
+function fieldNames(names: unknown, read: OptionReader, field: string): readonly string[] {
+  if (!Array.isArray(names)) return read.fail(field, `expected a list of names, got ${kindOf(names)}`);
   for (const [index, name] of names.entries()) {
     if (typeof name === 'string' && name !== '') continue;
-    const problem = `expected the name of an argument, got ${name === '' ? "''" : kindOf(name)}`;
-    throw new DefinitionError({ owner, field: `${field}[${index}]`, problem });
+    const got = name === '' ? "''" : kindOf(name);
+    read.fail(`${field}[${index}]`, `expected the name of an argument, got ${got}`);
   }
+  return names;
 }
 
 /** As JSON, so that nothing in it passes for words of ours. */

@@ -3,6 +3,7 @@ import { defined } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
+import { count, flag, namesOf, type OptionsFor, readFrom, text, unchecked } from '../../schema/options.ts';
 import type { ToolProcessLlmRequest } from '../base-tool.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import { NativeTool } from './gemini-tools.ts';
@@ -48,14 +49,14 @@ export interface SearchEngineParams extends SearchParams {
 
 export type VertexAiSearchToolParams = DataStoreParams | SearchEngineParams;
 
-const FIELDS = [
-  'dataStoreId',
-  'dataStoreSpecs',
-  'searchEngineId',
-  'filter',
-  'maxResults',
-  'bypassMultiToolsLimit',
-];
+const SEARCH = {
+  dataStoreId: text(),
+  dataStoreSpecs: unchecked(),
+  searchEngineId: text(),
+  filter: text(),
+  maxResults: count(),
+  bypassMultiToolsLimit: flag(false),
+} satisfies OptionsFor<Record<keyof VertexAiSearchToolParams, unknown>>;
 
 /**
  * A search of Vertex AI, which Gemini runs by itself. Semantics: `VertexAiSearchTool` of `@google/adk` 2.0.0.
@@ -69,14 +70,13 @@ export class VertexAiSearchTool extends NativeTool {
   readonly searchEngineId?: string;
   readonly filter?: string;
   readonly maxResults?: number;
-  readonly bypassMultiToolsLimit: boolean;
+  readonly bypassMultiToolsLimit!: boolean;
 
   constructor(params: VertexAiSearchToolParams) {
     const owner = new.target.name || 'VertexAiSearchTool';
-    assertKnownFields(owner, params, FIELDS);
+    assertKnownFields(owner, params, namesOf(SEARCH));
     super({ name: 'vertex_ai_search', description: 'vertex_ai_search' });
-    const { dataStoreId, dataStoreSpecs, searchEngineId, filter, maxResults }: VertexAiSearchToolParams =
-      params;
+    const { dataStoreId, dataStoreSpecs, searchEngineId }: VertexAiSearchToolParams = params;
     if ((dataStoreId === undefined) === (searchEngineId === undefined)) {
       throw new DefinitionError({
         owner,
@@ -89,13 +89,7 @@ export class VertexAiSearchTool extends NativeTool {
         problem: 'searchEngineId must be specified if dataStoreSpecs is specified.',
       });
     }
-    const read = new OptionReader(owner, params);
-    if (dataStoreId !== undefined) this.dataStoreId = read.text('dataStoreId');
-    if (searchEngineId !== undefined) this.searchEngineId = read.text('searchEngineId');
-    if (filter !== undefined) this.filter = read.text('filter');
-    if (maxResults !== undefined) this.maxResults = read.count('maxResults', 1);
-    if (dataStoreSpecs !== undefined) this.dataStoreSpecs = dataStoreSpecs;
-    this.bypassMultiToolsLimit = read.boolean('bypassMultiToolsLimit', false);
+    Object.assign(this, readFrom(SEARCH, new OptionReader(owner, params)));
   }
 
   /** Override it to make the search depend on the state, its filter for one. */

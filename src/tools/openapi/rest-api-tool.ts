@@ -15,6 +15,7 @@ import { kindOf } from '../../schema/kind-of.ts';
 import { OptionReader } from '../../schema/option-reader.ts';
 import {
   callback,
+  checked,
   count,
   duration,
   flag,
@@ -99,7 +100,9 @@ const REQUEST = {
   allow: hosts,
   requestTimeout: duration(60_000),
   maxResponseBytes: count(50 * 1024 * 1024),
-  idempotencyHeader: text('Idempotency-Key'),
+  idempotencyHeader: checked(text('Idempotency-Key'), (name) =>
+    isFieldName(name) ? undefined : 'expected the name of a header',
+  ),
 } satisfies OptionsFor<Omit<RestApiToolOptions, keyof BaseToolParams>>;
 
 /** Facts of an operation that a toolset has read, and a program of ADK doesn't give. */
@@ -169,7 +172,6 @@ export class RestApiTool extends BaseTool {
     const method = methodOf(owner, endpoint);
     const request = readFrom(REQUEST, read);
     const { preservePropertyNames, idempotencyHeader, document, credentialKey: key } = request;
-    if (!isFieldName(idempotencyHeader)) read.fail('idempotencyHeader', 'expected the name of a header');
     assertOwnSecurity(read, { authScheme, authCredential });
     const parserOptions: ParserInit = {
       preservePropertyNames,
