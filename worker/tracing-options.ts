@@ -1,7 +1,7 @@
 import type { Tracing, TracingOptions, TurnSpanProcessor } from '../activities/telemetry/tracing.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
 import { assertKnownFields } from '../src/schema/known-fields.ts';
-import { OptionReader } from '../src/schema/option-reader.ts';
+import { flag, OptionReader } from '../src/schema/options.ts';
 
 const OWNER = 'createWorker';
 const FIELDS = ['spanProcessors', 'resource', 'ratio', 'contents'] satisfies (keyof TracingOptions)[];
@@ -36,7 +36,7 @@ export async function tracingOf(options: unknown): Promise<Tracing | undefined> 
     spanProcessors,
     ...(resource === undefined ? {} : { resource: resource as object }),
     ...(ratio === undefined ? {} : { ratio: ratio as number }),
-    contents: read.boolean('contents', false),
+    contents: flag(false)(read, 'contents'),
   });
 }
 

@@ -6,7 +6,6 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import type { Duration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
 import {
   checked,
   count,
@@ -14,6 +13,7 @@ import {
   duration,
   flag,
   namesOf,
+  OptionReader,
   type OptionsFor,
   readFrom,
   text,
@@ -29,7 +29,7 @@ import {
   toolOwner,
 } from '../tools/base-tool.ts';
 import { responseSchema, toFunctionResponse } from '../tools/function-response.ts';
-import { GATE_OPTIONS, type GateOptions } from '../tools/gate-options.ts';
+import { GATE, type GateOptions } from '../tools/gate-options.ts';
 import type { AgentView } from '../tools/invocation-context.ts';
 import { InvalidArgumentsError, ToolError } from '../tools/tool-error.ts';
 import { type BaseAgent, isBaseAgent, whatItIs } from './base-agent.ts';
@@ -148,7 +148,7 @@ const RUN = {
   taskQueue: checked(text(), (queue) => (queue === '' ? 'must not be empty' : undefined)),
 } satisfies OptionsFor<Omit<AgentToolConfig, 'agent' | (typeof OF_TOOL)[number] | keyof GateOptions>>;
 
-const FIELDS: readonly string[] = ['agent', ...namesOf(RUN), ...OF_TOOL, ...GATE_OPTIONS];
+const FIELDS: readonly string[] = ['agent', ...namesOf(RUN), ...OF_TOOL, ...namesOf(GATE)];
 
 /** Arguments of an agent without an input schema. */
 const REQUEST: JsonSchemaObject = Object.freeze({

@@ -1,11 +1,11 @@
 import type { Duration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import type { OptionReader } from '../schema/option-reader.ts';
 import {
   count,
   custom,
   duration,
   group,
+  type OptionReader,
   type OptionsFor,
   type Resolved,
   readGroup,

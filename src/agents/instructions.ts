@@ -5,7 +5,7 @@ import type { Content, Part } from '../events/content.ts';
 import { isRecord } from '../protocol/json.ts';
 import { copyPlain, freezeDeep } from '../schema/copy-plain.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import type { OptionReader } from '../schema/option-reader.ts';
+import type { OptionReader } from '../schema/options.ts';
 import type { LlmRequest } from '../tools/base-tool.ts';
 
 /** The parts of a static instruction: a text, a part, a list of both, or a content. */

@@ -6,7 +6,7 @@ import { isRecord } from '../protocol/json.ts';
 import type { CompiledSchema } from '../schema/compiled-schema.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import type { OptionReader } from '../schema/option-reader.ts';
+import type { OptionReader } from '../schema/options.ts';
 import type { Problem } from '../schema/problems.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
 import { isBaseTool } from '../tools/base-tool.ts';

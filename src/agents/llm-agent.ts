@@ -11,7 +11,6 @@ import type { CompiledSchema, JsonSchemaObject } from '../schema/compiled-schema
 import { copyPlain } from '../schema/copy-plain.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
 import {
   checked,
   choice,
@@ -19,6 +18,7 @@ import {
   flag,
   group,
   namesOf,
+  OptionReader,
   type OptionsFor,
   own,
   readFrom,

@@ -1,7 +1,14 @@
 import type { Event } from '../events/event.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
-import { count, flag, namesOf, type OptionsFor, type Resolved, readFrom } from '../schema/options.ts';
+import {
+  count,
+  flag,
+  namesOf,
+  OptionReader,
+  type OptionsFor,
+  type Resolved,
+  readFrom,
+} from '../schema/options.ts';
 import {
   assertNotScripted,
   BASE_AGENT_FIELDS,

@@ -7,7 +7,6 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import type { Duration } from '../schema/duration.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import type { OptionReader } from '../schema/option-reader.ts';
 import {
   choice,
   custom,
@@ -15,6 +14,7 @@ import {
   flag,
   group,
   namesOf,
+  type OptionReader,
   type OptionsFor,
   type Resolved,
   readGroup,

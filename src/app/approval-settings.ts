@@ -3,8 +3,15 @@ import type { Notifier } from '../approvals/notifier.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import type { OptionReader } from '../schema/option-reader.ts';
-import { custom, flag, group, type OptionsFor, type Resolved, readGroup } from '../schema/options.ts';
+import {
+  custom,
+  flag,
+  group,
+  type OptionReader,
+  type OptionsFor,
+  type Resolved,
+  readGroup,
+} from '../schema/options.ts';
 import { problemOfName } from '../schema/person-name.ts';
 
 /** Rules of the decisions that an app trusts. */

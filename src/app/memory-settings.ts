@@ -2,13 +2,13 @@ import type { Event } from '../events/event.ts';
 import type { BaseMemoryService } from '../memory/base-memory-service.ts';
 import type { Embeddings } from '../memory/embeddings.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import type { OptionReader } from '../schema/option-reader.ts';
 import {
   callback,
   checked,
   choice,
   count,
   custom,
+  type OptionReader,
   type OptionsFor,
   type Resolved,
   readGroup,
@@ -40,7 +40,7 @@ export interface MemoryOptions {
 
 const MOST_RESULTS = 100;
 /** One function, so that the same options are the same settings: runners of one app share its turns by them. */
-const EVERY_EVENT = () => true;
+const EVERY_EVENT = (_: Event) => true;
 
 export const MEMORY = {
   index: choice(['turns', 'never']),

@@ -2,8 +2,7 @@ import { isRecord } from '../protocol/json.ts';
 import { excerpt } from '../protocol/visible-text.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import type { OptionReader } from '../schema/option-reader.ts';
-import { type OptionsFor, readGroup } from '../schema/options.ts';
+import { type OptionReader, type OptionsFor, readGroup } from '../schema/options.ts';
 
 /** Price of a model per million tokens, in any currency: all prices and cost budgets of an app are in one. */
 export interface ModelPrice {

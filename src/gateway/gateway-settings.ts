@@ -2,13 +2,12 @@ import { offeredTools } from '../mcp/offered-tools.ts';
 import { PUBLIC_URL_FORM, publicUrlOf } from '../net/public-url.ts';
 import { assertInstalled } from '../schema/installed-package.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
+import { checked, custom, flag, type OptionsFor, readGroup, text, unchecked } from '../schema/options.ts';
 import type { SlackApp } from '../slack/slack-app.ts';
 import type { AccessSettings } from './access/access-settings.ts';
 import { checkAccess } from './access/check-access.ts';
-import { MCP_OPTIONS, type McpServerOptions } from './mcp/options.ts';
-import { INBOX_OPTIONS, type InboxOptions } from './pages/options.ts';
+import type { McpServerOptions } from './mcp/options.ts';
+import type { InboxOptions } from './pages/options.ts';
 import { checkSources } from './webhooks/check-sources.ts';
 import type { WebhookSources } from './webhooks/options.ts';
 
@@ -33,14 +32,34 @@ export interface GatewaySettings {
   mcp?: McpServerOptions;
 }
 
-const SETTINGS: readonly string[] = [
-  'publicUrl',
-  'access',
-  'slack',
-  'webhooks',
-  'inbox',
-  'mcp',
-] satisfies (keyof GatewaySettings)[];
+const INBOX = { enabled: flag() } satisfies OptionsFor<InboxOptions>;
+
+const MCP = {
+  agents: (read, name) => {
+    const given = read.value(name);
+    const agents: unknown[] = Array.isArray(given) ? given : [];
+    if (agents.length === 0) read.fail(name, `expected a list of agents, got ${kindOf(given)}`);
+    offeredTools(read.owner, read.place(name), agents);
+  },
+  app: text(),
+} satisfies OptionsFor<McpServerOptions>;
+
+const GATEWAY_SETTINGS = {
+  publicUrl: checked(unchecked<string>(), (url) =>
+    publicUrlOf(url) === undefined ? `expected ${PUBLIC_URL_FORM}` : undefined,
+  ),
+  access: custom((access, { owner }) => checkAccess(owner, access)),
+  // Of whichever copy of the package.
+  slack: checked(unchecked<SlackApp>(), (slack) =>
+    isSlackApp(slack) ? undefined : 'expected the `gateway` of what slack(…) gives',
+  ),
+  webhooks: custom((sources, { owner }) => checkSources(owner, sources)),
+  inbox: custom((options, { owner }, field) => readGroup(INBOX, { owner, options, field })),
+  mcp: custom((options, { owner }, field) => {
+    readGroup(MCP, { owner, options, field });
+    assertInstalled(owner, '@modelcontextprotocol/server');
+  }),
+} satisfies OptionsFor<GatewaySettings>;
 
 /** The result of {@link defineGateway}. */
 export interface GatewayDefinition extends Readonly<GatewaySettings> {
@@ -56,34 +75,8 @@ export interface GatewayDefinition extends Readonly<GatewaySettings> {
  * export const gateway = defineGateway({ publicUrl: 'https://agents.example.com' });
  */
 export function defineGateway(settings: GatewaySettings): GatewayDefinition {
-  const owner = 'defineGateway';
-  assertKnownFields(owner, settings, SETTINGS);
-  const read = new OptionReader(owner, settings);
-  if (read.given('publicUrl') && publicUrlOf(settings.publicUrl) === undefined) {
-    read.fail('publicUrl', `expected ${PUBLIC_URL_FORM}`);
-  }
-  if (settings.access !== undefined) checkAccess(owner, settings.access);
-  // Of whichever copy of the package.
-  if (read.given('slack') && !isSlackApp(settings.slack)) {
-    read.fail('slack', 'expected the `gateway` of what slack(…) gives');
-  }
-  if (settings.webhooks !== undefined) checkSources(owner, settings.webhooks);
-  if (settings.inbox !== undefined) {
-    assertKnownFields(owner, settings.inbox, INBOX_OPTIONS, { field: 'inbox' });
-    new OptionReader(owner, settings.inbox, 'inbox').boolean('enabled', true);
-  }
-  if (read.given('mcp')) checkMcp(owner, settings.mcp);
+  readGroup(GATEWAY_SETTINGS, { owner: 'defineGateway', options: settings });
   return Object.freeze({ ...settings, [GATEWAY]: true as const });
-}
-
-function checkMcp(owner: string, mcp: unknown): void {
-  assertKnownFields(owner, mcp, MCP_OPTIONS, { field: 'mcp' });
-  const read = new OptionReader(owner, mcp, 'mcp');
-  const agents: unknown[] = Array.isArray(mcp.agents) ? mcp.agents : [];
-  if (agents.length === 0) read.fail('agents', `expected a list of agents, got ${kindOf(mcp.agents)}`);
-  offeredTools(owner, 'mcp.agents', agents);
-  if (read.given('app')) read.text('app');
-  assertInstalled(owner, '@modelcontextprotocol/server');
 }
 
 export function isGatewayDefinition(value: unknown): value is GatewayDefinition {

@@ -1,8 +1,7 @@
 import { canonicalJson } from '../protocol/canonical-json.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import type { OptionReader } from '../schema/option-reader.ts';
-import { count, custom, type OptionsFor, readGroup, text } from '../schema/options.ts';
+import { count, custom, type OptionReader, type OptionsFor, readGroup, text } from '../schema/options.ts';
 import type { Context } from '../tools/context.ts';
 import { BasePlugin } from './base-plugin.ts';
 import type { PluginParams } from './plugin-failed.ts';

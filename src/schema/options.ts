@@ -1,7 +1,39 @@
-import type { Duration } from './duration.ts';
+import { DefinitionError } from './definition-error.ts';
+import { type Duration, readDuration } from './duration.ts';
 import { kindOf } from './kind-of.ts';
-import { assertKnownFields } from './known-fields.ts';
-import { OptionReader } from './option-reader.ts';
+import { assertKnownFields, didYouMean } from './known-fields.ts';
+
+/** Reads the options of one definition: a default for an absent option, a {@link DefinitionError} for a wrong one. */
+export class OptionReader {
+  readonly owner: string;
+  readonly #options: Readonly<Record<string, unknown>>;
+  readonly #prefix: string;
+
+  /** @param field where the options stand in their owner; they may stand in the owner itself. */
+  constructor(owner: string, options: object, field = '') {
+    this.owner = owner;
+    this.#options = options as Record<string, unknown>;
+    this.#prefix = field === '' ? '' : `${field}.`;
+  }
+
+  given(name: string): boolean {
+    return this.#options[name] !== undefined;
+  }
+
+  value(name: string): unknown {
+    return this.#options[name];
+  }
+
+  /** Path of an option in its owner. */
+  place(name: string): string {
+    return `${this.#prefix}${name}`;
+  }
+
+  /** @param value to be repeated: nothing that may be a secret. */
+  fail(name: string, problem: string, value?: unknown): never {
+    throw new DefinitionError({ owner: this.owner, field: this.place(name), problem, value });
+  }
+}
 
 /** One option: reads a definer's value (`Given`) as the value that the code uses (`Read`). */
 export interface Field<Given, Read> {
@@ -66,39 +98,65 @@ export function namesOf<Group extends object>(group: Group): (keyof Group & stri
 export function duration<Default extends number | undefined = undefined>(
   byDefault?: Default,
 ): Field<Duration, number | Default> {
-  return (read, name) => read.duration(name, byDefault as Default);
+  return custom((value, read, name) => {
+    const time = readDuration(value);
+    return 'ms' in time ? time.ms : read.fail(name, time.problem, value);
+  }, byDefault as Default);
 }
 
 export function count<Default extends number | undefined = undefined>(
   byDefault?: Default,
 ): Field<number, number | Default> {
-  return (read, name) => read.count(name, byDefault as Default);
+  const isCount = (value: number) => Number.isSafeInteger(value) && value >= 1;
+  return primitive(0, 'a whole number, 1 or more', byDefault as Default, isCount);
 }
 
 export function number<Default extends number | undefined = undefined>(
   least: number,
   byDefault?: Default,
 ): Field<number, number | Default> {
-  return (read, name) => read.number(name, byDefault as Default, least);
+  const isEnough = (value: number) => Number.isFinite(value) && value >= least;
+  return primitive(0, `a number, ${least} or more`, byDefault as Default, isEnough);
 }
 
 export function flag<Default extends boolean | undefined = undefined>(
   byDefault?: Default,
 ): Field<boolean, boolean | Default> {
-  return (read, name) => read.boolean(name, byDefault as Default);
+  return primitive(false, 'true or false', byDefault as Default);
 }
 
 export function text<Default extends string | undefined = undefined>(
   byDefault?: Default,
 ): Field<string, string | Default> {
-  return (read, name) => (read.given(name) ? read.text(name) : (byDefault as Default));
+  return primitive('', 'a string', byDefault as Default);
+}
+
+/** @param example any value of the type. */
+function primitive<Value extends number | boolean | string, Default>(
+  example: Value,
+  wanted: string,
+  byDefault: Default,
+  isFine: (value: Value) => boolean = () => true,
+): Field<never, Value | Default> {
+  return custom((value, read, name) => {
+    const isOfType = typeof value === typeof example;
+    if (isOfType && isFine(value as Value)) return value as Value;
+    return read.fail(name, `expected ${wanted}${isOfType ? '' : `, got ${kindOf(value)}`}`, value);
+  }, byDefault);
 }
 
 export function choice<const Choice extends string, Default extends Choice | undefined = undefined>(
   choices: readonly Choice[],
   byDefault?: Default,
 ): Field<Choice, Choice | Default> {
-  return (read, name) => read.choice(name, choices, byDefault as Default);
+  return custom((value, read, name) => {
+    const choice = choices.find((each) => each === value);
+    if (choice !== undefined) return choice;
+    const wanted = `expected ${choices.map((each) => `'${each}'`).join(' or ')}`;
+    if (typeof value !== 'string') return read.fail(name, `${wanted}, got ${kindOf(value)}`, value);
+    const meant = didYouMean(value, choices);
+    return read.fail(name, wanted + meant, meant === '' ? value : undefined);
+  }, byDefault as Default);
 }
 
 /** A value that stays as it is. Its type is the interface's. @param wanted for messages. */

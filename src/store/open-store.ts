@@ -1,15 +1,12 @@
 import { resolve } from 'node:path';
 import pg from 'pg';
-import { OptionReader } from '../schema/option-reader.ts';
+import { checked, count, type Field, OptionReader, required, text } from '../schema/options.ts';
 import { joinEmbedded, openEmbedded } from './engine/open-embedded.ts';
 import { APPLICATION_NAME, openPool, type PoolTimeouts } from './engine/open-pool.ts';
 import type { PostgresStore } from './postgres-store.ts';
 import { InvalidStoreUrl } from './store-errors.ts';
 
 const DEFAULT_FOLDER = '.holdfast';
-const DEFAULT_POOL_SIZE = 10;
-const DEFAULT_CONNECT_TIMEOUT = 15_000;
-const DEFAULT_QUERY_TIMEOUT = 60_000;
 const LONGEST_TIMER = 2 ** 31 - 1;
 /** Milliseconds until the system asks an idle connection's other end whether it is there. */
 const KEEP_ALIVE_DELAY = 30_000;
@@ -70,23 +67,24 @@ export interface OpenStoreOptions {
  */
 export async function openStore(options: OpenStoreOptions = {}): Promise<OpenedStore> {
   const read = new OptionReader('openStore', options);
-  const poolSize = read.count('poolSize', DEFAULT_POOL_SIZE);
+  const poolSize = count(10)(read, 'poolSize');
   const timeouts = {
-    connectionTimeoutMillis: milliseconds(read, 'connectTimeout', DEFAULT_CONNECT_TIMEOUT),
-    query_timeout: milliseconds(read, 'queryTimeout', DEFAULT_QUERY_TIMEOUT),
+    connectionTimeoutMillis: milliseconds(15_000)(read, 'connectTimeout'),
+    query_timeout: milliseconds(60_000)(read, 'queryTimeout'),
   };
   const { url, socket, template, onProgress = () => undefined } = options;
   if (url === undefined && read.given('listen')) read.fail('listen', 'goes with `url` only');
   if (url !== undefined && read.given('socket')) read.fail('socket', "doesn't go with `url`");
   if (url !== undefined) return await openServer(url, options, { ...timeouts, max: poolSize });
-  if (socket !== undefined) return await joinEmbedded(read.text('socket'), timeouts);
+  if (socket !== undefined) return await joinEmbedded(required(text())(read, 'socket'), timeouts);
   const folder = resolve(options.folder ?? DEFAULT_FOLDER);
   return await openEmbedded(folder, { onProgress, timeouts, template });
 }
 
-function milliseconds(read: OptionReader, name: string, defaultMs: number): number {
-  const ms = read.count(name, defaultMs);
-  return ms > LONGEST_TIMER ? read.fail(name, `expected at most ${LONGEST_TIMER} ms`) : ms;
+function milliseconds(byDefault: number): Field<number, number> {
+  return checked(count(byDefault), (ms) =>
+    ms > LONGEST_TIMER ? `expected at most ${LONGEST_TIMER} ms` : undefined,
+  );
 }
 
 async function openServer(

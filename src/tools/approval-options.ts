@@ -1,6 +1,5 @@
 import type { Duration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import type { OptionReader } from '../schema/option-reader.ts';
 import {
   choice,
   count,
@@ -8,6 +7,7 @@ import {
   duration,
   type Field,
   flag,
+  type OptionReader,
   type OptionsFor,
   type Resolved,
   readGroup,

@@ -7,8 +7,7 @@ import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
-import { choice, flag, type OptionsFor, readFrom, required, text } from '../schema/options.ts';
+import { choice, flag, OptionReader, type OptionsFor, readFrom, required, text } from '../schema/options.ts';
 import { asJsonSchema } from '../schema/provider-schema.ts';
 import type { Context } from './context.ts';
 import {
@@ -17,7 +16,7 @@ import {
   type ResolvedDurableOptions,
   resolveDurableOptions,
 } from './durable-options.ts';
-import { GATE_OPTIONS, type GateOptions, resolveGate, type ToolGate } from './gate-options.ts';
+import { GATE, type GateOptions, resolveGate, type ToolGate } from './gate-options.ts';
 import type { AgentView } from './invocation-context.ts';
 import { JOB, type JobOptions, type ResolvedJobOptions, resolveJobOptions } from './job-options.ts';
 import { type ResolvedSpool, resolveSpool, type SpoolOptions } from './spooled/spool-options.ts';
@@ -188,12 +187,7 @@ const TOOL = {
   spool: (read, name) => resolveSpool<BaseTool>(read.owner, read.value(name)),
 } satisfies OptionsFor<Omit<BaseToolParams, 'name' | keyof (DurableOptions & GateOptions & JobOptions)>>;
 
-export const TOOL_FIELDS: readonly string[] = [
-  'name',
-  ...[TOOL, DURABLE].flatMap(Object.keys),
-  ...GATE_OPTIONS,
-  ...Object.keys(JOB),
-];
+export const TOOL_FIELDS: readonly string[] = ['name', ...[TOOL, DURABLE, GATE, JOB].flatMap(Object.keys)];
 
 /**
  * Something that a model can call. Semantics: `BaseTool` of `@google/adk` 2.0.0.

@@ -2,7 +2,6 @@ import type { Sensitive } from '../approvals/sensitive.ts';
 import { isRecord } from '../protocol/json.ts';
 import { type Duration, formatDuration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { OptionReader } from '../schema/option-reader.ts';
 import {
   callback,
   choice,
@@ -10,6 +9,7 @@ import {
   duration,
   flag,
   group,
+  OptionReader,
   type OptionsFor,
   type Resolved,
   readFrom,

@@ -6,8 +6,15 @@ import type { CompiledSchema, JsonSchemaObject } from '../schema/compiled-schema
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields, didYouMean } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
-import { callback, count, namesOf, type OptionsFor, readFrom, unchecked } from '../schema/options.ts';
+import {
+  callback,
+  count,
+  namesOf,
+  OptionReader,
+  type OptionsFor,
+  readFrom,
+  unchecked,
+} from '../schema/options.ts';
 import { formatPath } from '../schema/path.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import {

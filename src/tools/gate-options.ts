@@ -1,7 +1,16 @@
 import type { AuthConfig } from '../events/event-actions.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { OptionReader } from '../schema/option-reader.ts';
+import {
+  callback,
+  custom,
+  flag,
+  OptionReader,
+  type OptionsFor,
+  own,
+  readFrom,
+  unchecked,
+} from '../schema/options.ts';
 import { type ApprovalOptions, type ResolvedApproval, resolveApproval } from './approval-options.ts';
 import { withoutSecrets } from './call-questions.ts';
 import type { Context } from './context.ts';
@@ -54,14 +63,21 @@ export interface GateOptions<Args = Record<string, unknown>> {
   authConfig?: AuthConfig;
 }
 
-export const GATE_OPTIONS = [
-  'requireConfirmation',
-  'requireConfirmationProvider',
-  'requiresApproval',
-  'confirmationHint',
-  'approval',
-  'authConfig',
-] satisfies (keyof GateOptions)[];
+const OF_ARGUMENTS = 'a function of the arguments';
+
+export const GATE = {
+  requireConfirmation: own(
+    (asks) => typeof asks === 'boolean' || typeof asks === 'function',
+    `true, false or ${OF_ARGUMENTS}`,
+  ),
+  requireConfirmationProvider: callback(OF_ARGUMENTS),
+  requiresApproval: flag(),
+  confirmationHint: custom((hint, read, name) =>
+    typeof hint === 'string' ? () => hint : callback<(args: never) => string>(OF_ARGUMENTS)(read, name),
+  ),
+  approval: unchecked(),
+  authConfig: custom(authConfigOf),
+} satisfies OptionsFor<GateOptions<never>>;
 
 /** Checked {@link GateOptions}. */
 export interface ToolGate {
@@ -83,15 +99,11 @@ export interface ToolGate {
  * @throws DefinitionError naming the option.
  */
 export function resolveGate(owner: string, options: object): ToolGate | undefined {
-  const given = options as GateOptions<never>;
   const read = new OptionReader(owner, options);
+  const { confirmationHint: hint, authConfig, ...given } = readFrom(GATE, read);
   const asks = confirmationOf(read, given);
-  const { confirmationHint: words } = given;
-  const hint = typeof words === 'string' ? () => words : functionOf(read, 'confirmationHint', words);
-  const { sensitive } = options as { sensitive?: unknown };
-  const approval = resolveApproval(owner, 'approval', given.approval, sensitive);
-  const authConfig = authConfigOf(read, given.authConfig);
-  if (asks === undefined) refuseUnasked(read, given);
+  const approval = resolveApproval(owner, 'approval', given.approval, read.value('sensitive'));
+  if (asks === undefined) refuseUnasked(read);
   if (asks === undefined && authConfig === undefined) return undefined;
   return Object.freeze({
     ...(asks === undefined ? {} : { confirmation: Object.freeze({ ...asks, ...defined({ hint }) }) }),
@@ -102,14 +114,12 @@ export function resolveGate(owner: string, options: object): ToolGate | undefine
 
 type Confirmation = NonNullable<ToolGate['confirmation']>;
 
-function confirmationOf(read: OptionReader, options: GateOptions<never>): Confirmation | undefined {
-  const { requireConfirmation: required, requiresApproval: alias } = options;
-  const provider = functionOf(read, 'requireConfirmationProvider', options.requireConfirmationProvider);
-  if (required !== undefined && typeof required !== 'boolean' && typeof required !== 'function') {
-    const wanted = 'expected true, false or a function of the arguments';
-    read.fail('requireConfirmation', `${wanted}, got ${kindOf(required)}`);
-  }
-  read.boolean('requiresApproval', false);
+function confirmationOf(read: OptionReader, gate: GateOptions<never>): Confirmation | undefined {
+  const {
+    requireConfirmation: required,
+    requiresApproval: alias,
+    requireConfirmationProvider: provider,
+  } = gate;
   if (required !== undefined && alias !== undefined && required !== alias) {
     read.fail(
       'requiresApproval',
@@ -122,9 +132,9 @@ function confirmationOf(read: OptionReader, options: GateOptions<never>): Confir
 }
 
 /** Options of a question that is never asked would promise what doesn't happen. */
-function refuseUnasked(read: OptionReader, options: GateOptions<never>): void {
+function refuseUnasked(read: OptionReader): void {
   for (const name of ['approval', 'confirmationHint'] as const) {
-    if (options[name] === undefined) continue;
+    if (!read.given(name)) continue;
     read.fail(
       name,
       'the tool never asks before it runs: set requireConfirmation: true or a function of the arguments, or leave ' +
@@ -133,13 +143,7 @@ function refuseUnasked(read: OptionReader, options: GateOptions<never>): void {
   }
 }
 
-function functionOf<Value>(read: OptionReader, name: string, value: Value): Value {
-  if (value === undefined || typeof value === 'function') return value;
-  return read.fail(name, `expected a function of the arguments, got ${kindOf(value)}`);
-}
-
-function authConfigOf(read: OptionReader, value: unknown): AuthConfig | undefined {
-  if (value === undefined) return undefined;
+function authConfigOf(value: unknown, read: OptionReader): AuthConfig {
   if (!isRecord(value)) return read.fail('authConfig', `expected an object, got ${kindOf(value)}`);
   const { credentialKey, authScheme } = value;
   if (credentialKey === undefined || credentialKey === '') {

@@ -1,11 +1,11 @@
 import type { JobProgress } from '../contract/jobs.ts';
 import { type Duration, formatDuration } from '../schema/duration.ts';
-import { OptionReader } from '../schema/option-reader.ts';
 import {
   callback,
   duration,
   flag,
   namesOf,
+  OptionReader,
   type OptionsFor,
   type Resolved,
   readFrom,

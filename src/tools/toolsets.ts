@@ -1,7 +1,6 @@
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
+import { type OptionsFor, readGroup, text, unchecked } from '../schema/options.ts';
 import type { BaseTool, LlmRequest } from './base-tool.ts';
 import { assertToolNames, BaseToolset, isBaseToolset, passes, type ToolPredicate } from './base-toolset.ts';
 import type { Context } from './context.ts';
@@ -19,6 +18,8 @@ export interface StaticToolsetOptions {
   toolFilter?: ToolPredicate | readonly string[];
 }
 
+const STATIC_TOOLSET = { name: text(), toolFilter: unchecked() } satisfies OptionsFor<StaticToolsetOptions>;
+
 /**
  * A fixed list of tools as a toolset. Semantics: `StaticToolset` of adk-rs.
  *
@@ -32,8 +33,7 @@ export class StaticToolset extends BaseToolset {
 
   constructor(tools: Iterable<BaseTool>, options: StaticToolsetOptions = {}) {
     const owner = new.target.name || 'StaticToolset';
-    assertKnownFields(owner, options, ['name', 'toolFilter'], { field: 'options' });
-    const { name, toolFilter }: StaticToolsetOptions = options;
+    const { name, toolFilter } = readGroup(STATIC_TOOLSET, { owner, options, field: 'options' });
     if (tools === undefined) {
       throw new DefinitionError({
         owner,
@@ -42,7 +42,7 @@ export class StaticToolset extends BaseToolset {
       });
     }
     super(toolFilter);
-    this.#name = name === undefined ? undefined : new OptionReader(owner, options, 'options').text('name');
+    this.#name = name;
     this.#tools = new ToolRegistry(tools).list();
   }
 

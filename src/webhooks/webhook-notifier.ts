@@ -5,9 +5,10 @@ import { type GuardedAnswer, guardedFetch, retryAfterOf } from '../net/guarded-f
 import { checkedUrl } from '../net/public-address.ts';
 import { signWebhook, webhookSecret } from '../net/signatures.ts';
 import { shortDigest } from '../protocol/identity.ts';
+import { defined } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader } from '../schema/option-reader.ts';
+import { count, OptionReader, text } from '../schema/options.ts';
 
 /** Kinds of webhook messages: the field `type`. */
 export type WebhookEventType = 'request.opened' | 'request.escalated' | 'request.ended';
@@ -77,7 +78,7 @@ interface Told {
 export function webhookNotifier(options: WebhookNotifierOptions): Notifier {
   assertKnownFields(OWNER, options, FIELDS);
   const read = new OptionReader(OWNER, options);
-  const name = read.given('name') ? read.text('name') : 'webhook';
+  const name = text('webhook')(read, 'name');
   const { url, allowHosts = [], events = EVENTS } = options;
   checkDestination(url, allowHosts);
   const secrets = secretsOf(options.secrets);
@@ -111,7 +112,7 @@ export function webhookNotifier(options: WebhookNotifierOptions): Notifier {
             ),
         }
       : {}),
-    ...(options.retryFor === undefined ? {} : { retryFor: read.count('retryFor', 0) }),
+    ...defined({ retryFor: count()(read, 'retryFor') }),
   };
 }
 

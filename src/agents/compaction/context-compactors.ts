@@ -6,7 +6,7 @@ import {
 } from '../../events/compacted-event.ts';
 import { createEvent, type Event, getFunctionCalls } from '../../events/event.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
-import { OptionReader } from '../../schema/option-reader.ts';
+import { count, number, OptionReader, required } from '../../schema/options.ts';
 import {
   CONSOLIDATE,
   CONSOLIDATE_CONTEXT,
@@ -135,9 +135,8 @@ export class TruncatingContextCompactor implements BaseContextCompactor {
 
   constructor(options: TruncatingContextCompactorOptions) {
     const read = new OptionReader('TruncatingContextCompactor', Object(options));
-    if (!read.given('threshold')) read.fail('threshold', 'required');
-    this.#threshold = read.count('threshold', 1);
-    this.#leading = Math.floor(read.number('preserveLeadingEvents', 0, 0));
+    this.#threshold = required(count())(read, 'threshold');
+    this.#leading = Math.floor(number(0, 0)(read, 'preserveLeadingEvents'));
   }
 
   shouldCompact(invocationContext: InvocationContext): boolean {
@@ -175,8 +174,7 @@ export class TrajectoryThoughtPruningCompactor implements BaseContextCompactor {
 
   constructor(options: TrajectoryThoughtPruningCompactorOptions) {
     const read = new OptionReader('TrajectoryThoughtPruningCompactor', Object(options));
-    if (!read.given('eventRetentionSize')) read.fail('eventRetentionSize', 'required');
-    this.#retained = Math.floor(read.number('eventRetentionSize', 0, 0));
+    this.#retained = Math.floor(required(number(0))(read, 'eventRetentionSize'));
   }
 
   shouldCompact(invocationContext: InvocationContext): boolean {
@@ -294,8 +292,8 @@ function checked(owner: string, options: TokenBasedContextCompactorOptions): Che
   for (const field of ['tokenThreshold', 'eventRetentionSize'])
     if (!read.given(field)) read.fail(field, 'required');
   return Object.freeze({
-    tokenThreshold: read.number('tokenThreshold', 0, 0),
-    eventRetentionSize: Math.floor(read.number('eventRetentionSize', 0, 0)),
+    tokenThreshold: number(0, 0)(read, 'tokenThreshold'),
+    eventRetentionSize: Math.floor(number(0, 0)(read, 'eventRetentionSize')),
     summarizer: checkedSummarizer(owner, options),
   });
 }

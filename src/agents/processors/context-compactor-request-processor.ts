@@ -1,7 +1,7 @@
 import { isCompactedEvent } from '../../events/compacted-event.ts';
 import type { Event } from '../../events/event.ts';
 import { kindOf } from '../../schema/kind-of.ts';
-import type { OptionReader } from '../../schema/option-reader.ts';
+import type { OptionReader } from '../../schema/options.ts';
 import type { LlmRequest } from '../../tools/base-tool.ts';
 import { InvocationContext } from '../../tools/invocation-context.ts';
 import { type BaseContextCompactor, ContextCompactionTrigger } from '../compaction/base-context-compactor.ts';

@@ -15,5 +15,3 @@ export interface McpServerOptions {
    */
   app?: string;
 }
-
-export const MCP_OPTIONS: readonly string[] = ['agents', 'app'] satisfies (keyof McpServerOptions)[];

@@ -7,5 +7,3 @@ export interface InboxOptions {
    */
   enabled?: boolean;
 }
-
-export const INBOX_OPTIONS: readonly string[] = ['enabled'] satisfies (keyof InboxOptions)[];

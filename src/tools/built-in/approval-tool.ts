@@ -1,8 +1,7 @@
 import { defined } from '../../protocol/json.ts';
 import { excerpt } from '../../protocol/visible-text.ts';
 import { kindOf } from '../../schema/kind-of.ts';
-import type { OptionReader } from '../../schema/option-reader.ts';
-import { custom, type OptionsFor, readGroup, unchecked } from '../../schema/options.ts';
+import { custom, type OptionReader, type OptionsFor, readGroup, unchecked } from '../../schema/options.ts';
 import type { ApprovalOptions } from '../approval-options.ts';
 import { FunctionTool } from '../function-tool.ts';
 

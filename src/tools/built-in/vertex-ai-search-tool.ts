@@ -2,8 +2,16 @@ import { isGemini1Model, mayBeGemini, unfitModel } from '../../models/gemini-gen
 import { defined } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
-import { OptionReader } from '../../schema/option-reader.ts';
-import { count, flag, namesOf, type OptionsFor, readFrom, text, unchecked } from '../../schema/options.ts';
+import {
+  count,
+  flag,
+  namesOf,
+  OptionReader,
+  type OptionsFor,
+  readFrom,
+  text,
+  unchecked,
+} from '../../schema/options.ts';
 import type { ToolProcessLlmRequest } from '../base-tool.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import { NativeTool } from './gemini-tools.ts';

@@ -6,12 +6,12 @@ import { isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
-import { OptionReader } from '../../schema/option-reader.ts';
 import {
   count,
   custom,
   flag,
   group,
+  OptionReader,
   type OptionsFor,
   own,
   readGroup,

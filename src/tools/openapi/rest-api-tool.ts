@@ -12,7 +12,6 @@ import type { CompiledSchema } from '../../schema/compiled-schema.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import type { Duration } from '../../schema/duration.ts';
 import { kindOf } from '../../schema/kind-of.ts';
-import { OptionReader } from '../../schema/option-reader.ts';
 import {
   callback,
   checked,
@@ -20,6 +19,7 @@ import {
   duration,
   flag,
   namesOf,
+  OptionReader,
   type OptionsFor,
   own,
   type Resolved,

@@ -2,7 +2,7 @@ import { AuthCredentialTypes } from '../../events/auth-credential.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { didYouMean } from '../../schema/known-fields.ts';
-import type { OptionReader } from '../../schema/option-reader.ts';
+import type { OptionReader } from '../../schema/options.ts';
 import { isFieldName } from './serialize-parameters.ts';
 
 /** A wrong field, by its path in the value (`.type`; empty for the value itself), and the reason. */

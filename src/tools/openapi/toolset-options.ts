@@ -4,13 +4,13 @@ import { defined, isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
-import type { OptionReader } from '../../schema/option-reader.ts';
 import {
   callback,
   choice,
   count,
   custom,
   flag,
+  type OptionReader,
   type OptionsFor,
   own,
   type Resolved,

@@ -2,7 +2,16 @@ import { isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
-import { OptionReader } from '../../schema/option-reader.ts';
+import {
+  checked,
+  count,
+  custom,
+  namesOf,
+  OptionReader,
+  type OptionsFor,
+  type Resolved,
+  readFrom,
+} from '../../schema/options.ts';
 
 /** The form of a spooled result, which decides about the tools that can query it. */
 export type SpooledForm = 'text' | 'json' | 'csv' | 'binary';
@@ -35,18 +44,26 @@ export interface SpoolOptions<Tool = unknown> {
   artifactConstructor?: ArtifactConstructor<Tool>;
 }
 
-/** {@link SpoolOptions} with their defaults. */
-export interface ResolvedSpool<Tool = unknown> {
-  readonly over: number;
-  readonly mimeType: string;
-  readonly artifactConstructor?: ArtifactConstructor<Tool>;
-}
-
-const FIELDS = ['over', 'mimeType', 'artifactConstructor'];
-const DEFAULT_OVER = 16 * 1024;
 /** A handle has about as many bytes. */
 const LEAST_OVER = 1024;
 const TEXT_TYPE = /^[a-z0-9][\w.+-]*\/[a-z0-9][\w.+-]*$/i;
+
+export const SPOOL = {
+  over: checked(count(16 * 1024), (over) =>
+    over < LEAST_OVER ? `expected at least ${LEAST_OVER} bytes: a handle has about as many` : undefined,
+  ),
+  mimeType: (read, name) => {
+    const type = read.value(name) ?? 'text/plain';
+    if (typeof type === 'string' && TEXT_TYPE.test(type)) return type;
+    return read.fail(name, `expected a type such as 'text/csv', got ${kindOf(type)}`);
+  },
+  artifactConstructor: custom(checkedConstructor),
+} satisfies OptionsFor<SpoolOptions>;
+
+/** {@link SpoolOptions} with their defaults. */
+export interface ResolvedSpool<Tool = unknown> extends Resolved<typeof SPOOL> {
+  readonly artifactConstructor?: ArtifactConstructor<Tool>;
+}
 
 /** The class whose query tools are being made, to learn whether they are right. */
 let forging: string | undefined;
@@ -62,32 +79,18 @@ export function resolveSpool<Tool>(owner: string, spool: unknown): ResolvedSpool
     const problem = `${forging}.forgeTools makes this tool to query spooled results, so its own must not be spooled: that is a cycle`;
     throw new DefinitionError({ owner, field: 'spool', problem });
   }
-  if (spool === true) return Object.freeze({ over: DEFAULT_OVER, mimeType: 'text/plain' });
-  if (!isRecord(spool)) {
-    const problem = `expected true, or an object such as { over: 65_536 }, got ${kindOf(spool)}`;
+  const options = spool === true ? {} : spool;
+  if (!isRecord(options)) {
+    const problem = `expected true, or an object such as { over: 65_536 }, got ${kindOf(options)}`;
     throw new DefinitionError({ owner, field: 'spool', problem });
   }
-  assertKnownFields(`${owner}: spool`, spool, FIELDS);
-  const read = new OptionReader(owner, spool, 'spool');
-  const over = read.count('over', DEFAULT_OVER);
-  if (over < LEAST_OVER)
-    read.fail('over', `expected at least ${LEAST_OVER} bytes: a handle has about as many`);
-  const mimeType = spool.mimeType ?? 'text/plain';
-  if (typeof mimeType !== 'string' || !TEXT_TYPE.test(mimeType)) {
-    return read.fail('mimeType', `expected a type such as 'text/csv', got ${kindOf(mimeType)}`);
-  }
-  const { artifactConstructor } = spool;
-  if (artifactConstructor === undefined) return Object.freeze({ over, mimeType });
-  return Object.freeze({
-    over,
-    mimeType,
-    artifactConstructor: checkedConstructor(read, artifactConstructor) as ArtifactConstructor<Tool>,
-  });
+  assertKnownFields(`${owner}: spool`, options, namesOf(SPOOL));
+  return Object.freeze(readFrom(SPOOL, new OptionReader(owner, options, 'spool'))) as ResolvedSpool<Tool>;
 }
 
-function checkedConstructor(read: OptionReader, given: unknown): ArtifactConstructor {
+function checkedConstructor(given: unknown, read: OptionReader): ArtifactConstructor {
   if (typeof given !== 'function' || !('forgeTools' in given) || typeof given.forgeTools !== 'function') {
-    const hint = given === undefined || given === null ? '; do two modules import each other?' : '';
+    const hint = given === null ? '; do two modules import each other?' : '';
     return read.fail(
       'artifactConstructor',
       `expected a class that extends SpooledArtifact, got ${kindOf(given)}${hint}`,
