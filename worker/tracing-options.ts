@@ -1,7 +1,8 @@
 import type { Tracing, TracingOptions, TurnSpanProcessor } from '../activities/telemetry/tracing.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
 import { assertKnownFields } from '../src/schema/known-fields.ts';
-import { flag, OptionReader } from '../src/schema/options.ts';
+import * as option from '../src/schema/option-kinds.ts';
+import { OptionReader } from '../src/schema/options.ts';
 
 const OWNER = 'createWorker';
 const FIELDS = ['spanProcessors', 'resource', 'ratio', 'contents'] satisfies (keyof TracingOptions)[];
@@ -36,7 +37,7 @@ export async function tracingOf(options: unknown): Promise<Tracing | undefined> 
     spanProcessors,
     ...(resource === undefined ? {} : { resource: resource as object }),
     ...(ratio === undefined ? {} : { ratio: ratio as number }),
-    contents: flag(false)(read, 'contents'),
+    contents: option.flag(false)(read, 'contents'),
   });
 }
 

@@ -6,18 +6,8 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import type { Duration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
-import {
-  checked,
-  count,
-  custom,
-  duration,
-  flag,
-  namesOf,
-  OptionReader,
-  type OptionsFor,
-  readFrom,
-  text,
-} from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { namesOf, OptionReader, type OptionsFor, readFrom } from '../schema/options.ts';
 import { rootOf, withObjectRoot } from '../schema/subschemas.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import {
@@ -141,11 +131,11 @@ export interface AgentToolConfig extends GateOptions, Pick<BaseToolParams, (type
 }
 
 const RUN = {
-  skipSummarization: flag(false),
-  timeout: duration(),
-  attempts: count(1),
-  budget: custom((budget, { owner }, field) => resolveBudgetLimits(owner, field, budget)),
-  taskQueue: checked(text(), (queue) => (queue === '' ? 'must not be empty' : undefined)),
+  skipSummarization: option.flag(false),
+  timeout: option.duration(),
+  attempts: option.count(1),
+  budget: option.custom((budget, { owner }, field) => resolveBudgetLimits(owner, field, budget)),
+  taskQueue: option.checked(option.text(), (queue) => (queue === '' ? 'must not be empty' : undefined)),
 } satisfies OptionsFor<Omit<AgentToolConfig, 'agent' | (typeof OF_TOOL)[number] | keyof GateOptions>>;
 
 const FIELDS: readonly string[] = ['agent', ...namesOf(RUN), ...OF_TOOL, ...namesOf(GATE)];

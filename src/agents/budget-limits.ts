@@ -1,15 +1,7 @@
 import type { Duration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import {
-  count,
-  custom,
-  duration,
-  group,
-  type OptionReader,
-  type OptionsFor,
-  type Resolved,
-  readGroup,
-} from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { type OptionReader, type OptionsFor, type Resolved, readGroup } from '../schema/options.ts';
 
 /** Limits after which no further model call is made. A missing field doesn't limit. */
 export interface BudgetLimits {
@@ -35,18 +27,18 @@ export interface Budgets {
 }
 
 export const BUDGET_LIMITS = {
-  modelCalls: count(),
-  tokens: count(),
-  cost: custom(positive),
-  time: duration(),
+  modelCalls: option.count(),
+  tokens: option.count(),
+  cost: option.custom(positive),
+  time: option.duration(),
 } satisfies OptionsFor<BudgetLimits>;
 
 /** {@link BudgetLimits} that were checked; `time` in milliseconds. */
 export interface ResolvedBudgetLimits extends Resolved<typeof BUDGET_LIMITS> {}
 
 export const BUDGETS = {
-  turn: group(resolveBudgetLimits),
-  session: group(resolveBudgetLimits),
+  turn: option.group(resolveBudgetLimits),
+  session: option.group(resolveBudgetLimits),
 } satisfies OptionsFor<Budgets>;
 
 export interface ResolvedBudgets extends Resolved<typeof BUDGETS> {}

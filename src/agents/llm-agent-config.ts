@@ -3,7 +3,8 @@ import type { BaseCodeExecutor } from '../code-executors/base-code-executor.ts';
 import type { BaseLlm } from '../models/base-llm.ts';
 import type { BasePlanner } from '../planners/planners.ts';
 import type { Duration } from '../schema/duration.ts';
-import { count, duration, flag, group, type OptionsFor, type Resolved } from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import type { OptionsFor, Resolved } from '../schema/options.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
 import type { ToolUnion } from '../tools/base-toolset.ts';
 import type { ReadonlyContext } from '../tools/readonly-context.ts';
@@ -57,11 +58,11 @@ export interface AgentDurableOptions {
 }
 
 export const AGENT_DURABLE = {
-  modelTimeout: duration(600_000),
-  modelRetry: group(resolveRetryOptions),
-  maxParallelCalls: count(32),
-  maxIterations: count(),
-  sensitive: flag(false),
+  modelTimeout: option.duration(600_000),
+  modelRetry: option.group(resolveRetryOptions),
+  maxParallelCalls: option.count(32),
+  maxIterations: option.count(),
+  sensitive: option.flag(false),
 } satisfies OptionsFor<AgentDurableOptions>;
 
 /** {@link AgentDurableOptions} with their defaults; durations in milliseconds. */

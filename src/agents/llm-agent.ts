@@ -11,20 +11,8 @@ import type { CompiledSchema, JsonSchemaObject } from '../schema/compiled-schema
 import { copyPlain } from '../schema/copy-plain.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
-import {
-  checked,
-  choice,
-  custom,
-  flag,
-  group,
-  namesOf,
-  OptionReader,
-  type OptionsFor,
-  own,
-  readFrom,
-  text,
-  unchecked,
-} from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { namesOf, OptionReader, type OptionsFor, readFrom } from '../schema/options.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
 import type { BaseTool } from '../tools/base-tool.ts';
 import { isBaseToolset, type ToolUnion } from '../tools/base-toolset.ts';
@@ -85,30 +73,30 @@ export type {
   ResolvedAgentDurableOptions,
 } from './llm-agent-config.ts';
 
-const instruction = own<string | InstructionProvider, string>(
+const instruction = option.own<string | InstructionProvider, string>(
   (given) => typeof given === 'string' || typeof given === 'function',
   'a string or a function of the context',
   '',
 );
 
-const callbacks = group(callbackList as (owner: string, field: string, given: unknown) => never[]);
+const callbacks = option.group(callbackList as (owner: string, field: string, given: unknown) => never[]);
 
 const LLM_AGENT_OPTIONS = {
-  model: custom(modelOf),
+  model: option.custom(modelOf),
   instruction,
   globalInstruction: instruction,
-  staticInstruction: custom((given, read) => staticInstructionParts(read, given), []),
-  tools: unchecked(),
-  generateContentConfig: unchecked(),
-  includeContents: choice(['default', 'none'], 'default'),
-  inputSchema: unchecked(),
-  outputSchema: unchecked(),
-  outputKey: checked(text(), (key) => {
+  staticInstruction: option.custom((given, read) => staticInstructionParts(read, given), []),
+  tools: option.unchecked(),
+  generateContentConfig: option.unchecked(),
+  includeContents: option.choice(['default', 'none'], 'default'),
+  inputSchema: option.unchecked(),
+  outputSchema: option.unchecked(),
+  outputKey: option.checked(option.text(), (key) => {
     if (key === '') return 'must not be empty';
     return isReservedKey(key) ? reservedKeyText(key) : undefined;
   }),
-  disallowTransferToParent: flag(false),
-  disallowTransferToPeers: flag(false),
+  disallowTransferToParent: option.flag(false),
+  disallowTransferToPeers: option.flag(false),
   beforeModelCallback: callbacks,
   afterModelCallback: callbacks,
   onModelErrorCallback: callbacks,
@@ -117,10 +105,10 @@ const LLM_AGENT_OPTIONS = {
   onToolErrorCallback: callbacks,
   requestProcessors: (read) =>
     checkedProcessors(read, 'requestProcessors', defaultProcessors(read, read.value('contextCompactors'))),
-  contextCompactors: unchecked(),
+  contextCompactors: option.unchecked(),
   responseProcessors: (read) => checkedProcessors<BaseLlmResponseProcessor>(read, 'responseProcessors', []),
-  planner: custom(checkedPlanner),
-  codeExecutor: custom(checkedCodeExecutor),
+  planner: option.custom(checkedPlanner),
+  codeExecutor: option.custom(checkedCodeExecutor),
 } satisfies OptionsFor<Omit<LlmAgentConfig, keyof (BaseAgentConfig & AgentDurableOptions)>>;
 
 const LLM_AGENT_FIELDS: readonly string[] = [

@@ -1,14 +1,7 @@
 import type { Event } from '../events/event.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
-import {
-  count,
-  flag,
-  namesOf,
-  OptionReader,
-  type OptionsFor,
-  type Resolved,
-  readFrom,
-} from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { namesOf, OptionReader, type OptionsFor, type Resolved, readFrom } from '../schema/options.ts';
 import {
   assertNotScripted,
   BASE_AGENT_FIELDS,
@@ -88,8 +81,8 @@ export interface ParallelAgentConfig extends BaseAgentConfig {
 }
 
 export const PARALLEL = {
-  continueOnError: flag(false),
-  maxParallel: count(32),
+  continueOnError: option.flag(false),
+  maxParallel: option.count(32),
 } satisfies OptionsFor<Omit<ParallelAgentConfig, keyof BaseAgentConfig>>;
 
 /**
@@ -154,7 +147,9 @@ export interface LoopAgentConfig extends BaseAgentConfig {
   maxIterations?: number;
 }
 
-const LOOP = { maxIterations: count() } satisfies OptionsFor<Omit<LoopAgentConfig, keyof BaseAgentConfig>>;
+const LOOP = { maxIterations: option.count() } satisfies OptionsFor<
+  Omit<LoopAgentConfig, keyof BaseAgentConfig>
+>;
 
 /**
  * Runs its sub-agents one after another, again and again, until one escalates (`exit_loop`, `actions.escalate`) or the

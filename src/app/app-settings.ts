@@ -7,18 +7,8 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import type { Duration } from '../schema/duration.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import {
-  choice,
-  custom,
-  duration,
-  flag,
-  group,
-  namesOf,
-  type OptionReader,
-  type OptionsFor,
-  type Resolved,
-  readGroup,
-} from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { namesOf, type OptionReader, type OptionsFor, type Resolved, readGroup } from '../schema/options.ts';
 import type { ToolFactory } from '../tools/base-tool.ts';
 import { type AppApprovalOptions, resolveApprovals, resolveNotifiers } from './approval-settings.ts';
 import { type Limits, resolveLimits } from './limit-settings.ts';
@@ -77,27 +67,27 @@ export interface AppDurableOptions {
 }
 
 export const APP_DURABLE = {
-  retention: duration(),
-  prices: group(resolvePriceTable),
-  budgets: group(resolveBudgets),
-  limits: group(resolveLimits),
-  runConfig: group(resolveRunConfig),
-  toolFactories: group(resolveFactories),
-  approval: group(resolveApprovals),
-  notifiers: group(resolveNotifiers),
-  artifactService: custom(artifactServiceOf),
-  markUntrusted: flag(false),
-  memory: group(resolveMemory),
+  retention: option.duration(),
+  prices: option.group(resolvePriceTable),
+  budgets: option.group(resolveBudgets),
+  limits: option.group(resolveLimits),
+  runConfig: option.group(resolveRunConfig),
+  toolFactories: option.group(resolveFactories),
+  approval: option.group(resolveApprovals),
+  notifiers: option.group(resolveNotifiers),
+  artifactService: option.custom(artifactServiceOf),
+  markUntrusted: option.flag(false),
+  memory: option.group(resolveMemory),
 } satisfies OptionsFor<AppDurableOptions>;
 
 /** {@link AppDurableOptions} that were checked, their defaults filled in; durations in milliseconds. */
 export interface AppSettings extends Resolved<typeof APP_DURABLE> {}
 
 const RUN_CONFIG = {
-  maxLlmCalls: custom(maxLlmCallsOf),
-  streamingMode: choice(['none', 'sse']),
-  pauseOnToolCalls: flag(),
-  customMetadata: custom(metadataOf),
+  maxLlmCalls: option.custom(maxLlmCallsOf),
+  streamingMode: option.choice(['none', 'sse']),
+  pauseOnToolCalls: option.flag(),
+  customMetadata: option.custom(metadataOf),
 } satisfies OptionsFor<TurnRunConfig>;
 
 /** @throws DefinitionError naming the option. */

@@ -6,7 +6,8 @@ import { isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
-import { flag, type OptionsFor, readGroup } from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { type OptionsFor, readGroup } from '../schema/options.ts';
 import { assertAppName } from './app-name.ts';
 import { type AppDurableOptions, type AppSettings, resolveAppSettings } from './app-settings.ts';
 
@@ -18,7 +19,7 @@ export interface ResumabilityConfig {
   isResumable?: boolean;
 }
 
-const RESUMABILITY = { isResumable: flag(false) } satisfies OptionsFor<ResumabilityConfig>;
+const RESUMABILITY = { isResumable: option.flag(false) } satisfies OptionsFor<ResumabilityConfig>;
 
 /** Options of an {@link App}. Fields: `AppOptions` of `@google/adk` 2.0.0, and the durable options. */
 export interface AppOptions {

@@ -3,15 +3,8 @@ import type { Notifier } from '../approvals/notifier.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import {
-  custom,
-  flag,
-  group,
-  type OptionReader,
-  type OptionsFor,
-  type Resolved,
-  readGroup,
-} from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { type OptionReader, type OptionsFor, type Resolved, readGroup } from '../schema/options.ts';
 import { problemOfName } from '../schema/person-name.ts';
 
 /** Rules of the decisions that an app trusts. */
@@ -38,9 +31,9 @@ export interface AppApprovalOptions {
 }
 
 export const APP_APPROVAL = {
-  trustTemporal: flag(false),
-  issuers: group(resolveIssuers),
-  trustGateway: flag(true),
+  trustTemporal: option.flag(false),
+  issuers: option.group(resolveIssuers),
+  trustGateway: option.flag(true),
 } satisfies OptionsFor<AppApprovalOptions>;
 
 /** {@link AppApprovalOptions} that were checked. */
@@ -48,9 +41,9 @@ export interface AppApprovals extends Resolved<typeof APP_APPROVAL> {}
 
 const ISSUER = {
   issuer: (read, name) => nameOf(read.value(name), read, name),
-  key: group(resolveKey),
-  approver: custom(nameOf),
-  channels: custom(channelsOf),
+  key: option.group(resolveKey),
+  approver: option.custom(nameOf),
+  channels: option.custom(channelsOf),
 } satisfies OptionsFor<Issuer>;
 
 /** Of JWKs of all kinds: their private halves. */

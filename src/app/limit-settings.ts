@@ -1,4 +1,5 @@
-import { count, group, type OptionsFor, type Resolved, readGroup } from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { type OptionsFor, type Resolved, readGroup } from '../schema/options.ts';
 
 /** How much of an app runs at the same time. */
 export interface Limits {
@@ -18,10 +19,13 @@ export interface RunningTurns {
   perUser?: number;
 }
 
-export const RUNNING_TURNS = { perApp: count(), perUser: count() } satisfies OptionsFor<RunningTurns>;
+export const RUNNING_TURNS = {
+  perApp: option.count(),
+  perUser: option.count(),
+} satisfies OptionsFor<RunningTurns>;
 
 export const LIMITS = {
-  runningTurns: group((owner, field, options = {}): Readonly<RunningTurns> | undefined =>
+  runningTurns: option.group((owner, field, options = {}): Readonly<RunningTurns> | undefined =>
     readGroup(RUNNING_TURNS, { owner, options, field }, (turns) =>
       Object.keys(turns).length === 0 ? undefined : turns,
     ),

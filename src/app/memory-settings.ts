@@ -2,17 +2,8 @@ import type { Event } from '../events/event.ts';
 import type { BaseMemoryService } from '../memory/base-memory-service.ts';
 import type { Embeddings } from '../memory/embeddings.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import {
-  callback,
-  checked,
-  choice,
-  count,
-  custom,
-  type OptionReader,
-  type OptionsFor,
-  type Resolved,
-  readGroup,
-} from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { type OptionReader, type OptionsFor, type Resolved, readGroup } from '../schema/options.ts';
 
 /** Settings of an app’s memory. */
 export interface MemoryOptions {
@@ -43,13 +34,13 @@ const MOST_RESULTS = 100;
 const EVERY_EVENT = (_: Event) => true;
 
 export const MEMORY = {
-  index: choice(['turns', 'never']),
-  include: callback('a function', EVERY_EVENT),
-  results: checked(count(10), (results) =>
+  index: option.choice(['turns', 'never']),
+  include: option.callback('a function', EVERY_EVENT),
+  results: option.checked(option.count(10), (results) =>
     results > MOST_RESULTS ? `expected at most ${MOST_RESULTS}, got ${results}` : undefined,
   ),
-  embeddings: custom(embeddingsOf),
-  service: custom(serviceOf),
+  embeddings: option.custom(embeddingsOf),
+  service: option.custom(serviceOf),
 } satisfies OptionsFor<MemoryOptions>;
 
 /** {@link MemoryOptions} that were checked, their defaults filled in. */

@@ -1,7 +1,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, relative } from 'node:path';
-import { checked, number, type OptionsFor, readGroup, text } from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { type OptionsFor, readGroup } from '../schema/options.ts';
 import {
   BaseCodeExecutor,
   type CodeExecutionLanguage,
@@ -32,12 +33,12 @@ export interface UnsafeLocalCodeExecutorOptions {
 const LONGEST_SECONDS = 2_147_483;
 
 export const LOCAL_CODE = {
-  timeoutSeconds: checked(number(0.001, 30), (seconds) =>
+  timeoutSeconds: option.checked(option.number(0.001, 30), (seconds) =>
     seconds > LONGEST_SECONDS ? `expected at most ${LONGEST_SECONDS}` : undefined,
   ),
-  commandPath: text(process.execPath),
-  pythonCommandPath: text('python3'),
-  shellCommandPath: text('bash'),
+  commandPath: option.text(process.execPath),
+  pythonCommandPath: option.text('python3'),
+  shellCommandPath: option.text('bash'),
 } satisfies OptionsFor<UnsafeLocalCodeExecutorOptions>;
 
 interface Program {

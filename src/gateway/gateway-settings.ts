@@ -2,7 +2,8 @@ import { offeredTools } from '../mcp/offered-tools.ts';
 import { PUBLIC_URL_FORM, publicUrlOf } from '../net/public-url.ts';
 import { assertInstalled } from '../schema/installed-package.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { checked, custom, flag, type OptionsFor, readGroup, text, unchecked } from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { type OptionsFor, readGroup } from '../schema/options.ts';
 import type { SlackApp } from '../slack/slack-app.ts';
 import type { AccessSettings } from './access/access-settings.ts';
 import { checkAccess } from './access/check-access.ts';
@@ -32,7 +33,7 @@ export interface GatewaySettings {
   mcp?: McpServerOptions;
 }
 
-const INBOX = { enabled: flag() } satisfies OptionsFor<InboxOptions>;
+const INBOX = { enabled: option.flag() } satisfies OptionsFor<InboxOptions>;
 
 const MCP = {
   agents: (read, name) => {
@@ -41,21 +42,21 @@ const MCP = {
     if (agents.length === 0) read.fail(name, `expected a list of agents, got ${kindOf(given)}`);
     offeredTools(read.owner, read.place(name), agents);
   },
-  app: text(),
+  app: option.text(),
 } satisfies OptionsFor<McpServerOptions>;
 
 const GATEWAY_SETTINGS = {
-  publicUrl: checked(unchecked<string>(), (url) =>
+  publicUrl: option.checked(option.unchecked<string>(), (url) =>
     publicUrlOf(url) === undefined ? `expected ${PUBLIC_URL_FORM}` : undefined,
   ),
-  access: custom((access, { owner }) => checkAccess(owner, access)),
+  access: option.custom((access, { owner }) => checkAccess(owner, access)),
   // Of whichever copy of the package.
-  slack: checked(unchecked<SlackApp>(), (slack) =>
+  slack: option.checked(option.unchecked<SlackApp>(), (slack) =>
     isSlackApp(slack) ? undefined : 'expected the `gateway` of what slack(…) gives',
   ),
-  webhooks: custom((sources, { owner }) => checkSources(owner, sources)),
-  inbox: custom((options, { owner }, field) => readGroup(INBOX, { owner, options, field })),
-  mcp: custom((options, { owner }, field) => {
+  webhooks: option.custom((sources, { owner }) => checkSources(owner, sources)),
+  inbox: option.custom((options, { owner }, field) => readGroup(INBOX, { owner, options, field })),
+  mcp: option.custom((options, { owner }, field) => {
     readGroup(MCP, { owner, options, field });
     assertInstalled(owner, '@modelcontextprotocol/server');
   }),

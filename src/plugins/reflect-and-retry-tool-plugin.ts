@@ -1,6 +1,7 @@
 import { shownArguments, textWithoutSecrets } from '../approvals/sensitive.ts';
 import { excerpt } from '../protocol/visible-text.ts';
-import { checked, choice, flag, number, type OptionsFor, readGroup, text } from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { type OptionsFor, readGroup } from '../schema/options.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import { askedOf, type Context } from '../tools/context.ts';
 import { BasePlugin } from './base-plugin.ts';
@@ -44,17 +45,17 @@ export interface ReflectAndRetryToolPluginOptions {
 
 type CallParams = PluginParams<'beforeToolCallback'>;
 
-const scope = choice(['invocation', 'global']);
+const scope = option.choice(['invocation', 'global']);
 
 export const REFLECT_AND_RETRY = {
-  name: text('reflect_retry_tool_plugin'),
-  maxRetries: checked(number(0, 3), (retries) =>
+  name: option.text('reflect_retry_tool_plugin'),
+  maxRetries: option.checked(option.number(0, 3), (retries) =>
     Number.isSafeInteger(retries) ? undefined : 'expected a whole number, 0 or more',
   ),
   scope,
-  errorIfRetryExceeded: flag(),
+  errorIfRetryExceeded: option.flag(),
   trackingScope: scope,
-  throwExceptionIfRetryExceeded: flag(),
+  throwExceptionIfRetryExceeded: option.flag(),
 } satisfies OptionsFor<ReflectAndRetryToolPluginOptions>;
 
 /**

@@ -1,7 +1,8 @@
 import { canonicalJson } from '../protocol/canonical-json.ts';
 import { JsonValueError, toJsonValue } from '../schema/json-value.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { count, custom, type OptionReader, type OptionsFor, readGroup, text } from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { type OptionReader, type OptionsFor, readGroup } from '../schema/options.ts';
 import type { Context } from '../tools/context.ts';
 import { BasePlugin } from './base-plugin.ts';
 import type { PluginParams } from './plugin-failed.ts';
@@ -20,9 +21,9 @@ export interface RepetitionGuardPluginOptions {
 }
 
 export const REPETITION_GUARD = {
-  name: text('repetition_guard'),
-  maxInARow: count(3),
-  except: custom(toolNames),
+  name: option.text('repetition_guard'),
+  maxInARow: option.count(3),
+  except: option.custom(toolNames),
 } satisfies OptionsFor<RepetitionGuardPluginOptions>;
 
 /**

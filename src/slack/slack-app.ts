@@ -7,7 +7,8 @@ import { isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
-import { OptionReader, required, text } from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { OptionReader } from '../schema/options.ts';
 import { isPersonName, problemOfName } from '../schema/person-name.ts';
 import { SlackApi } from './slack-api.ts';
 import type { SlackOptions, SlackSecret, SlackUser } from './slack-options.ts';
@@ -62,10 +63,10 @@ export class SlackApp {
   constructor(options: SlackOptions, { call, person = PERSON_TIME }: SlackTimes = {}) {
     assertKnownFields(OWNER, options, KNOWN);
     const read = new OptionReader(OWNER, options);
-    this.name = text('slack')(read, 'name');
-    this.commandApp = text()(read, 'commandApp');
+    this.name = option.text('slack')(read, 'name');
+    this.commandApp = option.text()(read, 'commandApp');
     this.publicUrl = baseOf(options.publicUrl);
-    this.appId = matching(required(text())(read, 'appId'), APP_ID, 'appId', 'an app’s id, A…');
+    this.appId = matching(option.required(option.text())(read, 'appId'), APP_ID, 'appId', 'an app’s id, A…');
     this.teamIds = teamsOf(options.teamIds);
     checkSecret(options.botToken, 'botToken');
     for (const [index, secret] of secretsOf(options).entries())

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import pg from 'pg';
-import { checked, count, type Field, OptionReader, required, text } from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { type Field, OptionReader } from '../schema/options.ts';
 import { joinEmbedded, openEmbedded } from './engine/open-embedded.ts';
 import { APPLICATION_NAME, openPool, type PoolTimeouts } from './engine/open-pool.ts';
 import type { PostgresStore } from './postgres-store.ts';
@@ -67,7 +68,7 @@ export interface OpenStoreOptions {
  */
 export async function openStore(options: OpenStoreOptions = {}): Promise<OpenedStore> {
   const read = new OptionReader('openStore', options);
-  const poolSize = count(10)(read, 'poolSize');
+  const poolSize = option.count(10)(read, 'poolSize');
   const timeouts = {
     connectionTimeoutMillis: milliseconds(15_000)(read, 'connectTimeout'),
     query_timeout: milliseconds(60_000)(read, 'queryTimeout'),
@@ -76,13 +77,14 @@ export async function openStore(options: OpenStoreOptions = {}): Promise<OpenedS
   if (url === undefined && read.given('listen')) read.fail('listen', 'goes with `url` only');
   if (url !== undefined && read.given('socket')) read.fail('socket', "doesn't go with `url`");
   if (url !== undefined) return await openServer(url, options, { ...timeouts, max: poolSize });
-  if (socket !== undefined) return await joinEmbedded(required(text())(read, 'socket'), timeouts);
+  if (socket !== undefined)
+    return await joinEmbedded(option.required(option.text())(read, 'socket'), timeouts);
   const folder = resolve(options.folder ?? DEFAULT_FOLDER);
   return await openEmbedded(folder, { onProgress, timeouts, template });
 }
 
 function milliseconds(byDefault: number): Field<number, number> {
-  return checked(count(byDefault), (ms) =>
+  return option.checked(option.count(byDefault), (ms) =>
     ms > LONGEST_TIMER ? `expected at most ${LONGEST_TIMER} ms` : undefined,
   );
 }

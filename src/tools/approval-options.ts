@@ -1,12 +1,8 @@
 import type { Duration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
+import * as option from '../schema/option-kinds.ts';
 import {
-  choice,
-  count,
-  custom,
-  duration,
   type Field,
-  flag,
   type OptionReader,
   type OptionsFor,
   type Resolved,
@@ -65,14 +61,14 @@ export interface ApprovalOptions {
 }
 
 export const APPROVAL = {
-  approvers: custom(peopleOf),
-  quorum: unless(1, count()),
-  expiresIn: unless('never', duration()),
-  onExpiry: unless('reject', choice(['reject', 'approve', 'escalate'])),
-  escalateAfter: duration(),
-  escalateTo: custom(peopleOf),
-  allowEdit: unless(false, flag()),
-  notRequester: unless(false, flag()),
+  approvers: option.custom(peopleOf),
+  quorum: unless(1, option.count()),
+  expiresIn: unless('never', option.duration()),
+  onExpiry: unless('reject', option.choice(['reject', 'approve', 'escalate'])),
+  escalateAfter: option.duration(),
+  escalateTo: option.custom(peopleOf),
+  allowEdit: unless(false, option.flag()),
+  notRequester: unless(false, option.flag()),
 } satisfies OptionsFor<ApprovalOptions>;
 
 /** {@link ApprovalOptions} that were checked, without those that are their defaults; durations in milliseconds. */

@@ -7,7 +7,8 @@ import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
-import { choice, flag, OptionReader, type OptionsFor, readFrom, required, text } from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { OptionReader, type OptionsFor, readFrom } from '../schema/options.ts';
 import { asJsonSchema } from '../schema/provider-schema.ts';
 import type { Context } from './context.ts';
 import {
@@ -178,12 +179,12 @@ export interface BaseToolParams extends BaseToolOptions, DurableOptions, GateOpt
 export type OnCollision = 'throw' | 'replace' | 'keep';
 
 const TOOL = {
-  description: required(text()),
-  isLongRunning: flag(),
-  isReadOnly: flag(false),
-  trusted: flag(false),
-  ephemeral: flag(false),
-  onCollision: choice(['throw', 'replace', 'keep'], 'throw'),
+  description: option.required(option.text()),
+  isLongRunning: option.flag(),
+  isReadOnly: option.flag(false),
+  trusted: option.flag(false),
+  ephemeral: option.flag(false),
+  onCollision: option.choice(['throw', 'replace', 'keep'], 'throw'),
   spool: (read, name) => resolveSpool<BaseTool>(read.owner, read.value(name)),
 } satisfies OptionsFor<Omit<BaseToolParams, 'name' | keyof (DurableOptions & GateOptions & JobOptions)>>;
 

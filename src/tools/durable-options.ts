@@ -2,18 +2,8 @@ import type { Sensitive } from '../approvals/sensitive.ts';
 import { isRecord } from '../protocol/json.ts';
 import { type Duration, formatDuration } from '../schema/duration.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import {
-  callback,
-  choice,
-  custom,
-  duration,
-  flag,
-  group,
-  OptionReader,
-  type OptionsFor,
-  type Resolved,
-  readFrom,
-} from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { OptionReader, type OptionsFor, type Resolved, readFrom } from '../schema/options.ts';
 import type { ToolGate } from './gate-options.ts';
 import { type RetryOptions, resolveRetryOptions } from './retry-options.ts';
 
@@ -98,17 +88,17 @@ export interface DurableOptions {
 }
 
 export const DURABLE = {
-  timeout: duration(300_000),
-  totalTimeout: duration(3_600_000),
-  heartbeatTimeout: duration(10_000),
-  retry: group(resolveRetryOptions),
-  idempotent: flag(true),
-  onUnknownOutcome: choice(['retry', 'fail', 'ask'], 'retry'),
-  isConcurrencySafe: flag(true),
-  execution: choice(['activity', 'local'], 'activity'),
-  summary: callback('a function of the arguments'),
-  sensitive: custom(sensitiveOf, false),
-  needsTranscript: flag(false),
+  timeout: option.duration(300_000),
+  totalTimeout: option.duration(3_600_000),
+  heartbeatTimeout: option.duration(10_000),
+  retry: option.group(resolveRetryOptions),
+  idempotent: option.flag(true),
+  onUnknownOutcome: option.choice(['retry', 'fail', 'ask'], 'retry'),
+  isConcurrencySafe: option.flag(true),
+  execution: option.choice(['activity', 'local'], 'activity'),
+  summary: option.callback('a function of the arguments'),
+  sensitive: option.custom(sensitiveOf, false),
+  needsTranscript: option.flag(false),
 } satisfies OptionsFor<DurableOptions>;
 
 /** {@link DurableOptions} with their defaults; all durations in milliseconds. */

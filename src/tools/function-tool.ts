@@ -6,15 +6,8 @@ import type { CompiledSchema, JsonSchemaObject } from '../schema/compiled-schema
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { assertKnownFields, didYouMean } from '../schema/known-fields.ts';
-import {
-  callback,
-  count,
-  namesOf,
-  OptionReader,
-  type OptionsFor,
-  readFrom,
-  unchecked,
-} from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { namesOf, OptionReader, type OptionsFor, readFrom } from '../schema/options.ts';
 import { formatPath } from '../schema/path.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
 import {
@@ -37,10 +30,10 @@ import type { ToolCancel, ToolInputParameters, ToolOptions, ToolOutputSchema } f
 const FUNCTION_TOOL = Symbol.for('holdfast.functionTool');
 
 export const FUNCTION = {
-  parameters: unchecked(),
-  outputSchema: unchecked(),
-  execute: callback('a function'),
-  maxChunks: count(10_000),
+  parameters: option.unchecked(),
+  outputSchema: option.unchecked(),
+  execute: option.callback('a function'),
+  maxChunks: option.count(10_000),
 } satisfies OptionsFor<Omit<ToolOptions<undefined>, keyof BaseToolParams>>;
 
 const FIELDS = [...TOOL_FIELDS, ...namesOf(FUNCTION)];

@@ -1,16 +1,8 @@
 import type { AuthConfig } from '../events/event-actions.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import {
-  callback,
-  custom,
-  flag,
-  OptionReader,
-  type OptionsFor,
-  own,
-  readFrom,
-  unchecked,
-} from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { OptionReader, type OptionsFor, readFrom } from '../schema/options.ts';
 import { type ApprovalOptions, type ResolvedApproval, resolveApproval } from './approval-options.ts';
 import { withoutSecrets } from './call-questions.ts';
 import type { Context } from './context.ts';
@@ -66,17 +58,19 @@ export interface GateOptions<Args = Record<string, unknown>> {
 const OF_ARGUMENTS = 'a function of the arguments';
 
 export const GATE = {
-  requireConfirmation: own(
+  requireConfirmation: option.own(
     (asks) => typeof asks === 'boolean' || typeof asks === 'function',
     `true, false or ${OF_ARGUMENTS}`,
   ),
-  requireConfirmationProvider: callback(OF_ARGUMENTS),
-  requiresApproval: flag(),
-  confirmationHint: custom((hint, read, name) =>
-    typeof hint === 'string' ? () => hint : callback<(args: never) => string>(OF_ARGUMENTS)(read, name),
+  requireConfirmationProvider: option.callback(OF_ARGUMENTS),
+  requiresApproval: option.flag(),
+  confirmationHint: option.custom((hint, read, name) =>
+    typeof hint === 'string'
+      ? () => hint
+      : option.callback<(args: never) => string>(OF_ARGUMENTS)(read, name),
   ),
-  approval: unchecked(),
-  authConfig: custom(authConfigOf),
+  approval: option.unchecked(),
+  authConfig: option.custom(authConfigOf),
 } satisfies OptionsFor<GateOptions<never>>;
 
 /** Checked {@link GateOptions}. */

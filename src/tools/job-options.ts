@@ -1,15 +1,7 @@
 import type { JobProgress } from '../contract/jobs.ts';
 import { type Duration, formatDuration } from '../schema/duration.ts';
-import {
-  callback,
-  duration,
-  flag,
-  namesOf,
-  OptionReader,
-  type OptionsFor,
-  type Resolved,
-  readFrom,
-} from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { namesOf, OptionReader, type OptionsFor, type Resolved, readFrom } from '../schema/options.ts';
 import type { Context } from './context.ts';
 
 /** A job as the hooks of its tool see it. */
@@ -92,20 +84,20 @@ export interface JobOptions<Cancel = (job: JobView, toolContext: Context) => unk
 /** Milliseconds: 7 days. */
 export const DEFAULT_JOB_DEADLINE = 7 * 86_400_000;
 
-const hook = callback<(job: JobView, toolContext: Context) => unknown>(
+const hook = option.callback<(job: JobView, toolContext: Context) => unknown>(
   'a function of the job and its context',
 );
 
 export const JOB = {
   poll: hook,
-  pollInterval: duration(30_000),
+  pollInterval: option.duration(30_000),
   cancel: hook,
   onTimeout: hook,
-  deadline: duration(DEFAULT_JOB_DEADLINE),
-  startTimeout: duration(),
-  silenceTimeout: duration(),
-  pauseOnReturn: flag(false),
-  inProcess: flag(false),
+  deadline: option.duration(DEFAULT_JOB_DEADLINE),
+  startTimeout: option.duration(),
+  silenceTimeout: option.duration(),
+  pauseOnReturn: option.flag(false),
+  inProcess: option.flag(false),
 } satisfies OptionsFor<JobOptions>;
 
 /** {@link JobOptions} with their defaults; all durations in milliseconds. */

@@ -1,5 +1,6 @@
 import type { Duration } from '../schema/duration.ts';
-import { count, duration, number, type OptionsFor, type Resolved, readGroup } from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { type OptionsFor, type Resolved, readGroup } from '../schema/options.ts';
 
 /** How own failures are tried again. Names: `RetryPolicy` of Temporal. */
 export interface RetryOptions {
@@ -33,10 +34,10 @@ export interface RetryOptions {
 }
 
 export const RETRY = {
-  maximumAttempts: count(3),
-  initialInterval: duration(1_000),
-  maximumInterval: duration(30_000),
-  backoffCoefficient: number(1, 2),
+  maximumAttempts: option.count(3),
+  initialInterval: option.duration(1_000),
+  maximumInterval: option.duration(30_000),
+  backoffCoefficient: option.number(1, 2),
 } satisfies OptionsFor<RetryOptions>;
 
 /** {@link RetryOptions} with its defaults; milliseconds. */

@@ -1,6 +1,7 @@
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
-import { type OptionsFor, readGroup, text, unchecked } from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { type OptionsFor, readGroup } from '../schema/options.ts';
 import type { BaseTool, LlmRequest } from './base-tool.ts';
 import { assertToolNames, BaseToolset, isBaseToolset, passes, type ToolPredicate } from './base-toolset.ts';
 import type { Context } from './context.ts';
@@ -18,7 +19,10 @@ export interface StaticToolsetOptions {
   toolFilter?: ToolPredicate | readonly string[];
 }
 
-const STATIC_TOOLSET = { name: text(), toolFilter: unchecked() } satisfies OptionsFor<StaticToolsetOptions>;
+const STATIC_TOOLSET = {
+  name: option.text(),
+  toolFilter: option.unchecked(),
+} satisfies OptionsFor<StaticToolsetOptions>;
 
 /**
  * A fixed list of tools as a toolset. Semantics: `StaticToolset` of adk-rs.

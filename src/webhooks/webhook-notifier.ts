@@ -8,7 +8,8 @@ import { shortDigest } from '../protocol/identity.ts';
 import { defined } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { assertKnownFields } from '../schema/known-fields.ts';
-import { count, OptionReader, text } from '../schema/options.ts';
+import * as option from '../schema/option-kinds.ts';
+import { OptionReader } from '../schema/options.ts';
 
 /** Kinds of webhook messages: the field `type`. */
 export type WebhookEventType = 'request.opened' | 'request.escalated' | 'request.ended';
@@ -78,7 +79,7 @@ interface Told {
 export function webhookNotifier(options: WebhookNotifierOptions): Notifier {
   assertKnownFields(OWNER, options, FIELDS);
   const read = new OptionReader(OWNER, options);
-  const name = text('webhook')(read, 'name');
+  const name = option.text('webhook')(read, 'name');
   const { url, allowHosts = [], events = EVENTS } = options;
   checkDestination(url, allowHosts);
   const secrets = secretsOf(options.secrets);
@@ -112,7 +113,7 @@ export function webhookNotifier(options: WebhookNotifierOptions): Notifier {
             ),
         }
       : {}),
-    ...defined({ retryFor: count()(read, 'retryFor') }),
+    ...defined({ retryFor: option.count()(read, 'retryFor') }),
   };
 }
 

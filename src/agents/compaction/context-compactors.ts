@@ -6,7 +6,8 @@ import {
 } from '../../events/compacted-event.ts';
 import { createEvent, type Event, getFunctionCalls } from '../../events/event.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
-import { count, number, OptionReader, required } from '../../schema/options.ts';
+import * as option from '../../schema/option-kinds.ts';
+import { OptionReader } from '../../schema/options.ts';
 import {
   CONSOLIDATE,
   CONSOLIDATE_CONTEXT,
@@ -135,8 +136,8 @@ export class TruncatingContextCompactor implements BaseContextCompactor {
 
   constructor(options: TruncatingContextCompactorOptions) {
     const read = new OptionReader('TruncatingContextCompactor', Object(options));
-    this.#threshold = required(count())(read, 'threshold');
-    this.#leading = Math.floor(number(0, 0)(read, 'preserveLeadingEvents'));
+    this.#threshold = option.required(option.count())(read, 'threshold');
+    this.#leading = Math.floor(option.number(0, 0)(read, 'preserveLeadingEvents'));
   }
 
   shouldCompact(invocationContext: InvocationContext): boolean {
@@ -174,7 +175,7 @@ export class TrajectoryThoughtPruningCompactor implements BaseContextCompactor {
 
   constructor(options: TrajectoryThoughtPruningCompactorOptions) {
     const read = new OptionReader('TrajectoryThoughtPruningCompactor', Object(options));
-    this.#retained = Math.floor(required(number(0))(read, 'eventRetentionSize'));
+    this.#retained = Math.floor(option.required(option.number(0))(read, 'eventRetentionSize'));
   }
 
   shouldCompact(invocationContext: InvocationContext): boolean {
@@ -292,8 +293,8 @@ function checked(owner: string, options: TokenBasedContextCompactorOptions): Che
   for (const field of ['tokenThreshold', 'eventRetentionSize'])
     if (!read.given(field)) read.fail(field, 'required');
   return Object.freeze({
-    tokenThreshold: number(0, 0)(read, 'tokenThreshold'),
-    eventRetentionSize: Math.floor(number(0, 0)(read, 'eventRetentionSize')),
+    tokenThreshold: option.number(0, 0)(read, 'tokenThreshold'),
+    eventRetentionSize: Math.floor(option.number(0, 0)(read, 'eventRetentionSize')),
     summarizer: checkedSummarizer(owner, options),
   });
 }

@@ -6,7 +6,8 @@ import { hostOf } from '../../net/public-url.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
-import { flag, OptionReader } from '../../schema/options.ts';
+import * as option from '../../schema/option-kinds.ts';
+import { OptionReader } from '../../schema/options.ts';
 import { ACCESS_SETTINGS } from './access-settings.ts';
 import { ALGORITHMS, ISSUER_FIELDS, isSafeUrl } from './trusted-issuer.ts';
 
@@ -15,7 +16,7 @@ const GRANTS = checkOf(z.array(GRANT));
 /** @throws DefinitionError naming the field of `access` that is wrong. */
 export function checkAccess(owner: string, access: unknown): void {
   assertKnownFields(owner, access, ACCESS_SETTINGS, { field: 'access' });
-  flag()(new OptionReader(owner, access, 'access'), 'keys');
+  option.flag()(new OptionReader(owner, access, 'access'), 'keys');
   const check = checker(owner);
   const { hosts = [], issuers = [], trustProxy = false, rateLimits = {} } = access;
   const isProxies = typeof trustProxy === 'boolean' || isProxyCount(trustProxy);

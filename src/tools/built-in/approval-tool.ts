@@ -1,7 +1,8 @@
 import { defined } from '../../protocol/json.ts';
 import { excerpt } from '../../protocol/visible-text.ts';
 import { kindOf } from '../../schema/kind-of.ts';
-import { custom, type OptionReader, type OptionsFor, readGroup, unchecked } from '../../schema/options.ts';
+import * as option from '../../schema/option-kinds.ts';
+import { type OptionReader, type OptionsFor, readGroup } from '../../schema/options.ts';
 import type { ApprovalOptions } from '../approval-options.ts';
 import { FunctionTool } from '../function-tool.ts';
 
@@ -24,10 +25,10 @@ export interface ApprovalToolOptions {
 const LONGEST_QUOTE = 500;
 
 const APPROVAL_TOOL = {
-  name: unchecked(),
-  description: unchecked(),
-  requiredFields: custom(fieldNames, []),
-  approval: unchecked(),
+  name: option.unchecked(),
+  description: option.unchecked(),
+  requiredFields: option.custom(fieldNames, []),
+  approval: option.unchecked(),
 } satisfies OptionsFor<ApprovalToolOptions>;
 
 /**

@@ -2,16 +2,8 @@ import { isGemini1Model, mayBeGemini, unfitModel } from '../../models/gemini-gen
 import { defined } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
-import {
-  count,
-  flag,
-  namesOf,
-  OptionReader,
-  type OptionsFor,
-  readFrom,
-  text,
-  unchecked,
-} from '../../schema/options.ts';
+import * as option from '../../schema/option-kinds.ts';
+import { namesOf, OptionReader, type OptionsFor, readFrom } from '../../schema/options.ts';
 import type { ToolProcessLlmRequest } from '../base-tool.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import { NativeTool } from './gemini-tools.ts';
@@ -58,12 +50,12 @@ export interface SearchEngineParams extends SearchParams {
 export type VertexAiSearchToolParams = DataStoreParams | SearchEngineParams;
 
 const SEARCH = {
-  dataStoreId: text(),
-  dataStoreSpecs: unchecked(),
-  searchEngineId: text(),
-  filter: text(),
-  maxResults: count(),
-  bypassMultiToolsLimit: flag(false),
+  dataStoreId: option.text(),
+  dataStoreSpecs: option.unchecked(),
+  searchEngineId: option.text(),
+  filter: option.text(),
+  maxResults: option.count(),
+  bypassMultiToolsLimit: option.flag(false),
 } satisfies OptionsFor<Record<keyof VertexAiSearchToolParams, unknown>>;
 
 /**

@@ -6,17 +6,8 @@ import { isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
-import {
-  count,
-  custom,
-  flag,
-  group,
-  OptionReader,
-  type OptionsFor,
-  own,
-  readGroup,
-  unchecked,
-} from '../../schema/options.ts';
+import * as option from '../../schema/option-kinds.ts';
+import { OptionReader, type OptionsFor, readGroup } from '../../schema/options.ts';
 import type { McpSession } from './mcp-answer.ts';
 
 /** A server that is a process of this machine, told by its standard input and output. Fields: those of `@google/adk` 2.0.0. */
@@ -106,26 +97,29 @@ const PROCESS = {
     if (typeof command === 'string' && command !== '') return command;
     return read.fail(name, `expected the name of a program, got ${kindOf(command)}`);
   },
-  args: own((args) => Array.isArray(args) && args.every((arg) => typeof arg === 'string'), 'a list of texts'),
-  env: custom(checkTexts),
-  cwd: own((cwd) => typeof cwd === 'string', 'a folder'),
-  maxBufferSize: count(),
+  args: option.own(
+    (args) => Array.isArray(args) && args.every((arg) => typeof arg === 'string'),
+    'a list of texts',
+  ),
+  env: option.custom(checkTexts),
+  cwd: option.own((cwd) => typeof cwd === 'string', 'a folder'),
+  maxBufferSize: option.count(),
 } satisfies OptionsFor<StdioServerParameters>;
 
 const STDIO = {
-  type: unchecked(),
-  serverParams: group((owner, field, options) => readGroup(PROCESS, { owner, options, field })),
-  timeout: count(),
+  type: option.unchecked(),
+  serverParams: option.group((owner, field, options) => readGroup(PROCESS, { owner, options, field })),
+  timeout: option.count(),
 } satisfies OptionsFor<StdioConnectionParams>;
 
 const HTTP = {
-  type: unchecked(),
+  type: option.unchecked(),
   url: checkUrl,
-  header: custom(checkTexts),
-  timeout: count(),
-  sseReadTimeout: unchecked(),
-  terminateOnClose: flag(),
-  transportOptions: custom(checkTransport),
+  header: option.custom(checkTexts),
+  timeout: option.count(),
+  sseReadTimeout: option.unchecked(),
+  terminateOnClose: option.flag(),
+  transportOptions: option.custom(checkTransport),
 } satisfies OptionsFor<StreamableHTTPConnectionParams>;
 
 /** @throws DefinitionError for a program that can't be started here, told before a turn needs it. */

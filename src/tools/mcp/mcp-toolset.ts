@@ -6,16 +6,8 @@ import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { assertInstalled } from '../../schema/installed-package.ts';
 import { kindOf } from '../../schema/kind-of.ts';
-import {
-  callback,
-  count,
-  flag,
-  number,
-  type OptionsFor,
-  own,
-  readGroup,
-  text,
-} from '../../schema/options.ts';
+import * as option from '../../schema/option-kinds.ts';
+import { type OptionsFor, readGroup } from '../../schema/options.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
 import type { BaseTool } from '../base-tool.ts';
 import { BaseToolset, FAILURE_LASTS, passes, type ToolPredicate } from '../base-toolset.ts';
@@ -62,17 +54,17 @@ export interface MCPToolsetOptions extends MCPSessionOptions {
 }
 
 const MCP_TOOLSET = {
-  name: text(),
-  defaults: own(isRecord, 'an object'),
-  tools: own(isRecord, 'an object'),
-  optional: flag(),
-  trustAnnotations: flag(),
-  principal: callback('a function of the context'),
-  headers: callback('a function of the context'),
-  maxConnections: count(),
-  idleTimeout: count(),
-  elicitationTimeout: number(0),
-  maxResponseBytes: count(),
+  name: option.text(),
+  defaults: option.own(isRecord, 'an object'),
+  tools: option.own(isRecord, 'an object'),
+  optional: option.flag(),
+  trustAnnotations: option.flag(),
+  principal: option.callback('a function of the context'),
+  headers: option.callback('a function of the context'),
+  maxConnections: option.count(),
+  idleTimeout: option.count(),
+  elicitationTimeout: option.number(0),
+  maxResponseBytes: option.count(),
 } satisfies OptionsFor<MCPToolsetOptions>;
 
 /** By which options of tools are checked before a server is asked. */

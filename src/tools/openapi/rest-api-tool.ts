@@ -12,21 +12,8 @@ import type { CompiledSchema } from '../../schema/compiled-schema.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import type { Duration } from '../../schema/duration.ts';
 import { kindOf } from '../../schema/kind-of.ts';
-import {
-  callback,
-  checked,
-  count,
-  duration,
-  flag,
-  namesOf,
-  OptionReader,
-  type OptionsFor,
-  own,
-  type Resolved,
-  readFrom,
-  text,
-  unchecked,
-} from '../../schema/options.ts';
+import * as option from '../../schema/option-kinds.ts';
+import { namesOf, OptionReader, type OptionsFor, type Resolved, readFrom } from '../../schema/options.ts';
 import { shownSchema } from '../../schema/outside-schema.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
 import {
@@ -86,21 +73,21 @@ export interface RestApiToolOptions extends Omit<BaseToolParams, 'name' | 'descr
 }
 
 /** Hosts that may be asked without TLS. */
-export const hosts = own<readonly string[], readonly string[]>(
+export const hosts = option.own<readonly string[], readonly string[]>(
   (given) => Array.isArray(given) && given.every((each) => typeof each === 'string'),
   "a list of hosts, such as ['localhost:8080']",
   [],
 );
 
 const REQUEST = {
-  preservePropertyNames: flag(false),
-  headerProvider: callback('a function of the context'),
-  credentialKey: unchecked(),
-  document: unchecked(),
+  preservePropertyNames: option.flag(false),
+  headerProvider: option.callback('a function of the context'),
+  credentialKey: option.unchecked(),
+  document: option.unchecked(),
   allow: hosts,
-  requestTimeout: duration(60_000),
-  maxResponseBytes: count(50 * 1024 * 1024),
-  idempotencyHeader: checked(text('Idempotency-Key'), (name) =>
+  requestTimeout: option.duration(60_000),
+  maxResponseBytes: option.count(50 * 1024 * 1024),
+  idempotencyHeader: option.checked(option.text('Idempotency-Key'), (name) =>
     isFieldName(name) ? undefined : 'expected the name of a header',
   ),
 } satisfies OptionsFor<Omit<RestApiToolOptions, keyof BaseToolParams>>;

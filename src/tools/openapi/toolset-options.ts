@@ -4,20 +4,8 @@ import { defined, isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
-import {
-  callback,
-  choice,
-  count,
-  custom,
-  flag,
-  type OptionReader,
-  type OptionsFor,
-  own,
-  type Resolved,
-  readGroup,
-  text,
-  unchecked,
-} from '../../schema/options.ts';
+import * as option from '../../schema/option-kinds.ts';
+import { type OptionReader, type OptionsFor, type Resolved, readGroup } from '../../schema/options.ts';
 import type { ApprovalOptions } from '../approval-options.ts';
 import type { ToolPredicate } from '../base-toolset.ts';
 import type { GateOptions } from '../gate-options.ts';
@@ -51,7 +39,7 @@ export interface OperationFilter {
   methods?: readonly string[];
 }
 
-const texts = custom((list, read, name): readonly string[] => {
+const texts = option.custom((list, read, name): readonly string[] => {
   const isFine = Array.isArray(list) && list.every((each) => typeof each === 'string' && each !== '');
   return isFine ? list : read.fail(name, 'expected a list of texts');
 });
@@ -138,46 +126,46 @@ export interface OpenAPIToolsetOptions {
     | ((operation: OperationView) => RestApiToolOptions | undefined);
 }
 
-const filter = custom(
+const filter = option.custom(
   (options, { owner }, field): OperationFilter => readGroup(OPERATION_FILTER, { owner, options, field }),
 );
 
 const TOOLSET = {
-  specDict: unchecked(),
-  specStr: text(),
-  specType: choice(['json', 'yaml']),
-  specUrl: unchecked(),
-  externalRefs: unchecked(),
-  toolFilter: unchecked(),
-  prefix: unchecked(),
-  preservePropertyNames: flag(),
-  authScheme: unchecked(),
-  authCredential: unchecked(),
-  credentialKey: text(),
-  headerProvider: callback('a function of the context'),
-  name: text(),
-  optional: flag(),
+  specDict: option.unchecked(),
+  specStr: option.text(),
+  specType: option.choice(['json', 'yaml']),
+  specUrl: option.unchecked(),
+  externalRefs: option.unchecked(),
+  toolFilter: option.unchecked(),
+  prefix: option.unchecked(),
+  preservePropertyNames: option.flag(),
+  authScheme: option.unchecked(),
+  authCredential: option.unchecked(),
+  credentialKey: option.text(),
+  headerProvider: option.callback('a function of the context'),
+  name: option.text(),
+  optional: option.flag(),
   include: filter,
   exclude: filter,
-  maxOperations: count(),
+  maxOperations: option.count(),
   credentials: records(
     isSchemeCredential,
     "a credential, its text, { env: 'NAME' } or a function of the context",
   ),
-  askForCredentials: flag(),
-  server: own(
+  askForCredentials: option.flag(),
+  server: option.own(
     (value) => typeof value === 'string' || Number.isSafeInteger(value),
     'an address, a name or an index',
   ),
   serverVariables: records((value) => typeof value === 'string', 'a text'),
-  requireConfirmation: own(
+  requireConfirmation: option.own(
     (value) => value === 'writes' || typeof value === 'boolean' || typeof value === 'function',
     "'writes', true, false or a function of the arguments",
   ),
-  approval: unchecked(),
+  approval: option.unchecked(),
   allow: hosts,
-  toolOptions: custom(assertToolOptions),
-  options: custom((value, read, name) => {
+  toolOptions: option.custom(assertToolOptions),
+  options: option.custom((value, read, name) => {
     if (typeof value === 'function') return;
     if (!isRecord(value)) read.fail(name, `expected an object or a function, got ${kindOf(value)}`);
     for (const [tool, own] of Object.entries(value as object))
@@ -244,7 +232,7 @@ function placeOf(read: OptionReader, toolset: Toolset): DocumentSource {
 
 /** Values by names that the definer chooses. */
 function records(isFine: (value: unknown) => boolean, wanted: string) {
-  return custom((value, read, name) => {
+  return option.custom((value, read, name) => {
     if (!isRecord(value)) return read.fail(name, `expected an object, got ${kindOf(value)}`);
     for (const [key, each] of Object.entries(value)) {
       if (isFine(each)) continue;

@@ -2,16 +2,8 @@ import { isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
-import {
-  checked,
-  count,
-  custom,
-  namesOf,
-  OptionReader,
-  type OptionsFor,
-  type Resolved,
-  readFrom,
-} from '../../schema/options.ts';
+import * as option from '../../schema/option-kinds.ts';
+import { namesOf, OptionReader, type OptionsFor, type Resolved, readFrom } from '../../schema/options.ts';
 
 /** The form of a spooled result, which decides about the tools that can query it. */
 export type SpooledForm = 'text' | 'json' | 'csv' | 'binary';
@@ -49,7 +41,7 @@ const LEAST_OVER = 1024;
 const TEXT_TYPE = /^[a-z0-9][\w.+-]*\/[a-z0-9][\w.+-]*$/i;
 
 export const SPOOL = {
-  over: checked(count(16 * 1024), (over) =>
+  over: option.checked(option.count(16 * 1024), (over) =>
     over < LEAST_OVER ? `expected at least ${LEAST_OVER} bytes: a handle has about as many` : undefined,
   ),
   mimeType: (read, name) => {
@@ -57,7 +49,7 @@ export const SPOOL = {
     if (typeof type === 'string' && TEXT_TYPE.test(type)) return type;
     return read.fail(name, `expected a type such as 'text/csv', got ${kindOf(type)}`);
   },
-  artifactConstructor: custom(checkedConstructor),
+  artifactConstructor: option.custom(checkedConstructor),
 } satisfies OptionsFor<SpoolOptions>;
 
 /** {@link SpoolOptions} with their defaults. */
