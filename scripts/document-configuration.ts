@@ -9,7 +9,7 @@ import { code, prose } from './documents/markdown.ts';
 export const DOCUMENT = 'docs/configuration.md';
 
 /** Options of programs, by the heading of their table: the interfaces and their files. */
-const INTERFACES: Record<string, [path: string, name: string][]> = {
+export const INTERFACES: Record<string, [path: string, name: string][]> = {
   '`new LlmAgent`': [
     ['src/agents/base-agent.ts', 'BaseAgentConfig'],
     ['src/agents/llm-agent-config.ts', 'LlmAgentConfig'],

@@ -130,7 +130,7 @@ export interface AgentToolConfig extends GateOptions, Pick<BaseToolParams, (type
   taskQueue?: string;
 }
 
-const RUN = {
+export const AGENT_RUN = {
   skipSummarization: option.flag(false),
   timeout: option.duration(),
   attempts: option.count(1),
@@ -138,7 +138,7 @@ const RUN = {
   taskQueue: option.checked(option.text(), (queue) => (queue === '' ? 'must not be empty' : undefined)),
 } satisfies OptionsFor<Omit<AgentToolConfig, 'agent' | (typeof OF_TOOL)[number] | keyof GateOptions>>;
 
-const FIELDS: readonly string[] = ['agent', ...namesOf(RUN), ...OF_TOOL, ...namesOf(GATE)];
+const FIELDS: readonly string[] = ['agent', ...namesOf(AGENT_RUN), ...OF_TOOL, ...namesOf(GATE)];
 
 /** Arguments of an agent without an input schema. */
 const REQUEST: JsonSchemaObject = Object.freeze({
@@ -181,7 +181,7 @@ export class AgentTool extends BaseTool {
       const problem = 'would never be called: the workflow runs the agent';
       throw new DefinitionError({ owner, field: 'runAsync', problem });
     }
-    this[AGENT_OF_TOOL] = Object.freeze({ agent, ...readFrom(RUN, new OptionReader(owner, config)) });
+    this[AGENT_OF_TOOL] = Object.freeze({ agent, ...readFrom(AGENT_RUN, new OptionReader(owner, config)) });
   }
 
   get agent(): BaseAgent {

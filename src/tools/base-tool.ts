@@ -178,7 +178,7 @@ export interface BaseToolParams extends BaseToolOptions, DurableOptions, GateOpt
 /** A tool's rule about names that are taken. */
 export type OnCollision = 'throw' | 'replace' | 'keep';
 
-const TOOL = {
+export const TOOL = {
   description: option.required(option.text()),
   isLongRunning: option.flag(),
   isReadOnly: option.flag(false),

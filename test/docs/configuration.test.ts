@@ -1,8 +1,11 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { configurationDocument, DOCUMENT } from '../../scripts/document-configuration.ts';
+import { configurationDocument, DOCUMENT, INTERFACES } from '../../scripts/document-configuration.ts';
+import { optionsOf } from '../../scripts/documents/interface-options.ts';
 import { holdfastProgram } from '../../src/cli/program.ts';
 import { VARIABLE_GROUPS, type Variable } from '../../src/cli/variables.ts';
+import { readDuration } from '../../src/schema/duration.ts';
+import { OptionReader, type Options } from '../../src/schema/options.ts';
 import { root, textOf } from './documents.ts';
 
 const holdfast = await holdfastProgram();
@@ -71,4 +74,34 @@ test('it has a line for each option of what code is given [docs.configuration]',
   );
   expect(lineOf('`openStore`', 'poolSize')).toMatch(/: Connections to the server.* Default: `10`\.$/);
   expect(page).not.toMatch(/: Refused/);
+});
+
+/** A `@default` that is a value; a time is one in milliseconds. */
+function plainDefault(text: string): unknown {
+  const [plain = ''] = /^(?:true|false|[\d_,]+(?: \w+)?|'[^']*')(?=$|[;,:] )/.exec(text) ?? [];
+  if (plain.startsWith("'")) return plain.slice(1, -1);
+  if (/^\d+ \w+$/.test(plain)) {
+    const time = readDuration(plain);
+    return 'ms' in time ? time.ms : undefined;
+  }
+  return plain === '' ? undefined : JSON.parse(plain.replaceAll(/[_,]/g, ''));
+}
+
+test('the default that an option is documented with is that of its table [docs.configuration]', async () => {
+  let compared = 0;
+  for (const [path, name] of Object.values(INTERFACES).flat()) {
+    if (!textOf(path).includes('} satisfies OptionsFor<')) continue;
+    const exported: object[] = Object.values(await import(root + path));
+    const isTable = (each: object) => Object.values(each).every((field) => typeof field === 'function');
+    const tables: Options = Object.assign({}, ...exported.filter(isTable));
+    for (const { name: option, byDefault } of optionsOf(path, name)) {
+      const documented = plainDefault(byDefault);
+      if (documented === undefined) continue;
+      const read = tables[option]?.(new OptionReader(name, {}), option);
+      if (read === undefined) continue;
+      expect.soft([path, option, read]).toEqual([path, option, documented]);
+      compared += 1;
+    }
+  }
+  expect(compared).toBeGreaterThan(40);
 });

@@ -106,17 +106,17 @@ const PROCESS = {
   maxBufferSize: option.count(),
 } satisfies OptionsFor<StdioServerParameters>;
 
-const STDIO = {
+export const STDIO = {
   type: option.unchecked(),
   serverParams: option.group((owner, field, options) => readGroup(PROCESS, { owner, options, field })),
-  timeout: option.count(),
+  timeout: option.count(DEFAULT_TIMEOUT),
 } satisfies OptionsFor<StdioConnectionParams>;
 
-const HTTP = {
+export const HTTP = {
   type: option.unchecked(),
   url: checkUrl,
   header: option.custom(checkTexts),
-  timeout: option.count(),
+  timeout: option.count(DEFAULT_TIMEOUT),
   sseReadTimeout: option.unchecked(),
   terminateOnClose: option.flag(),
   transportOptions: option.custom(checkTransport),

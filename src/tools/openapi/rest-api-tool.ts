@@ -79,7 +79,7 @@ export const hosts = option.own<readonly string[], readonly string[]>(
   [],
 );
 
-const REQUEST = {
+export const REQUEST = {
   preservePropertyNames: option.flag(false),
   headerProvider: option.callback('a function of the context'),
   credentialKey: option.unchecked(),
