@@ -185,22 +185,10 @@ describe('LlmAgent [agent.define]', () => {
       'generateContentConfig.automaticFunctionCalling:',
     ],
     ['key', { outputKey: '' }, 'LlmAgent "support": outputKey: must not be empty'],
-    ['key', { outputKey: 1 }, 'LlmAgent "support": outputKey: expected a string, got number'],
-    ['timeout', { modelTimeout: 0 }, 'LlmAgent "support": modelTimeout: must be longer than 0'],
     [
       'retry',
       { modelRetry: { initialInterval: 'x' } },
       'LlmAgent "support": modelRetry.initialInterval: expected milliseconds',
-    ],
-    [
-      'calls',
-      { maxParallelCalls: 0 },
-      'LlmAgent "support": maxParallelCalls: expected a whole number, 1 or more',
-    ],
-    [
-      'secrecy',
-      { sensitive: ['answer'] },
-      'LlmAgent "support": sensitive: expected true or false, got array',
     ],
     [
       'typo',
@@ -258,11 +246,6 @@ describe('LlmAgent [agent.define]', () => {
       { inputSchema: { a: z.string() } },
       'LlmAgent "support": inputSchema: an object of zod schemas is no schema; wrap it: z.object({…})',
     ],
-    [
-      'transfer',
-      { disallowTransferToParent: 'no' },
-      'LlmAgent "support": disallowTransferToParent: expected true or false, got string',
-    ],
     ['processors', { requestProcessors: {} }, 'LlmAgent "support": requestProcessors: expected a list'],
     [
       'processors',
@@ -274,11 +257,6 @@ describe('LlmAgent [agent.define]', () => {
       'executor',
       { codeExecutor: {} },
       'LlmAgent "support": codeExecutor: expected a BaseCodeExecutor, got object',
-    ],
-    [
-      'iterations',
-      { maxIterations: 0 },
-      'LlmAgent "support": maxIterations: expected a whole number, 1 or more',
     ],
     [
       'a toolset twice',

@@ -76,7 +76,6 @@ describe('refuses, naming the field [define.refuse]', () => {
   test.each<[object, string, string]>([
     [{ approval: true }, 'approval', 'expected an object, got boolean'],
     [{ approval: { issuer: [] } }, 'approval.issuer', 'unknown option; did you mean "issuers"?'],
-    [{ approval: { trustTemporal: 'yes' } }, 'approval.trustTemporal', 'expected true or false, got string'],
     [{ approval: { issuers: {} } }, 'approval.issuers', 'expected a list, got object'],
     [{ approval: { issuers: ['desk'] } }, 'approval.issuers[0]', 'expected an object, got string'],
     [

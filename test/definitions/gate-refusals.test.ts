@@ -31,9 +31,6 @@ describe('refuses, naming the field [define.refuse]', () => {
       'escalateTo',
       'the list is empty, so nobody could decide: name somebody, or leave it out',
     ],
-    [{ quorum: 0 }, 'quorum', 'expected a whole number, 1 or more'],
-    [{ quorum: -1 }, 'quorum', 'expected a whole number, 1 or more'],
-    [{ quorum: 1.5 }, 'quorum', 'expected a whole number, 1 or more'],
     [
       { approvers: ['mira', 'jo'], quorum: 3 },
       'quorum',
@@ -44,11 +41,6 @@ describe('refuses, naming the field [define.refuse]', () => {
       'quorum',
       '2 approvals of different people, and there is 1 approver: name more of them',
     ],
-    [{ expiresIn: 0 }, 'expiresIn', 'must be longer than 0'],
-    [{ expiresIn: -5 }, 'expiresIn', 'must be longer than 0'],
-    [{ expiresIn: '-5s' }, 'expiresIn', 'must be longer than 0'],
-    [{ expiresIn: '11y' }, 'expiresIn', 'must be at most 10 years'],
-    [{ expiresIn: 'soon' }, 'expiresIn', "expected milliseconds or a duration like '30s' or '5 minutes'"],
     [
       { expiresIn: '1h', onExpiry: 'aprove' },
       'onExpiry',
@@ -85,7 +77,6 @@ describe('refuses, naming the field [define.refuse]', () => {
       "'approve' would pass by notRequester: use 'reject' or 'escalate', or leave notRequester out",
     ],
     [{ escalateAfter: '1m' }, 'escalateAfter', 'needs escalateTo: name those who may decide then'],
-    [{ escalateTo: ['boss'], escalateAfter: 0 }, 'escalateAfter', 'must be longer than 0'],
     [
       { escalateTo: ['boss'], escalateAfter: '1h', expiresIn: '1h' },
       'escalateAfter',
@@ -96,8 +87,6 @@ describe('refuses, naming the field [define.refuse]', () => {
       'escalateTo',
       "nobody is ever asked: give escalateAfter too, or onExpiry: 'escalate'",
     ],
-    [{ allowEdit: 'yes' }, 'allowEdit', 'expected true or false, got string'],
-    [{ notRequester: 1 }, 'notRequester', 'expected true or false, got number'],
     [{ aprovers: ['mira'] }, 'aprovers', 'unknown option; did you mean "approvers"?'],
     [{ type: 'reject' }, 'type', 'unknown option'],
   ])('approval: %j', (approval, field, problem) => {
@@ -153,7 +142,6 @@ describe('refuses, naming the field [define.refuse]', () => {
       'requiresApproval',
       'contradicts requireConfirmation, which is the same option: keep one of them',
     ],
-    [{ requiresApproval: 'yes' }, 'requiresApproval', 'expected true or false, got string'],
     [{ authConfig: 'key' }, 'authConfig', 'expected an object, got string'],
     [
       { authConfig: { authScheme: { type: 'apiKey' } } },

@@ -61,38 +61,11 @@ describe('refuses, naming the field [define.refuse]', () => {
     return text.slice('FunctionTool "report": '.length);
   };
 
-  test.each(['poll', 'onTimeout'])('%s that is no function', (name) => {
-    for (const [given, kind] of [
-      [true, 'boolean'],
-      ['1s', 'string'],
-      [{}, 'object'],
-      [null, 'null'],
-    ] as const) {
-      expect(message({ [name]: given })).toBe(
-        `${name}: expected a function of the job and its context, got ${kind}`,
-      );
-    }
-  });
-
   test('cancel that is no function, by what it would be for', () => {
     expect(message({ cancel: 'x' })).toBe("cancel: expected a function of the call's id, got string");
     expect(message({ cancel: 'x', isLongRunning: true })).toBe(
       'cancel: expected a function of the job and its context, got string',
     );
-  });
-
-  test.each(['deadline', 'startTimeout', 'silenceTimeout', 'pollInterval'])('%s that is no time', (name) => {
-    const given = (value: unknown) => message({ poll: () => 1, [name]: value });
-    expect(given(0)).toBe(`${name}: must be longer than 0, got 0`);
-    expect(given('soon')).toBe(
-      `${name}: expected milliseconds or a duration like '30s' or '5 minutes', got "soon"`,
-    );
-    expect(given('11 years')).toBe(`${name}: must be at most 10 years, got "11 years"`);
-    expect(given(true)).toContain('got boolean');
-  });
-
-  test.each(['pauseOnReturn', 'inProcess'])('%s that is no boolean', (name) => {
-    expect(message({ [name]: 'yes' })).toBe(`${name}: expected true or false, got string "yes"`);
   });
 
   test.each<[object, string]>([

@@ -60,7 +60,6 @@ describe('StaticToolset [toolset.static]', () => {
     ['no tool', [1], {}, 'tools[0]: expected a tool, got number'],
     ['a second one of a name', [named('a'), named('a')], {}, 'there is a tool "a" already'],
     ['no list', undefined, {}, 'tools: expected a list of tools, got undefined'],
-    ['no name', [], { name: 3 }, 'options.name: expected a string, got number'],
     [
       'a filter that is none',
       [],

@@ -115,11 +115,6 @@ describe('agents that run others [flow.sequential] [flow.parallel] [flow.loop] [
       'SequentialAgent "s": retryConfig: an option of ADK that this release of Holdfast does not have',
     ],
     [
-      'no iterations',
-      () => new LoopAgent({ name: 'l', subAgents: subAgents(), maxIterations: 0 }),
-      'LoopAgent "l": maxIterations: expected a whole number, 1 or more',
-    ],
-    [
       'more beside each other than a workflow shows',
       () => new ParallelAgent({ name: 'p', subAgents: Array.from({ length: 101 }, (_, i) => llm(`a${i}`)) }),
       'ParallelAgent "p": subAgents: expected at most 100 agents, got 101',
