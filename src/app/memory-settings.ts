@@ -31,7 +31,7 @@ export interface MemoryOptions {
 
 const MOST_RESULTS = 100;
 /** One function, so that the same options are the same settings: runners of one app share its turns by them. */
-const EVERY_EVENT = (_: Event) => true;
+const EVERY_EVENT: (event: Event) => boolean = () => true;
 
 export const MEMORY = {
   index: option.choice(['turns', 'never']),
