@@ -1,7 +1,7 @@
 import { DefinitionError } from './definition-error.ts';
 import { assertKnownFields } from './known-fields.ts';
 
-/** Reads the options of one definition: a default for an absent option, a {@link DefinitionError} for a wrong one. */
+/** The options of one definition by their names, and the {@link DefinitionError} for a wrong one. */
 export class OptionReader {
   readonly owner: string;
   readonly #options: Readonly<Record<string, unknown>>;
