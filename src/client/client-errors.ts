@@ -1,5 +1,6 @@
 import type { DecisionReceipt } from '../contract/approvals.ts';
 import { codedError, HoldfastError, type HoldfastErrorOptions } from '../contract/error.ts';
+import type { JobAnswer } from '../contract/jobs.ts';
 import type { RequestStatus } from '../contract/requests.ts';
 import type { MessageReceipt } from '../protocol/message.ts';
 
@@ -92,6 +93,15 @@ export class JobNotFound extends codedError('HOLDFAST_JOB_NOT_FOUND') {}
 
 /** The input about a job can't be taken: nothing was changed. */
 export class InvalidJob extends codedError('HOLDFAST_INVALID_JOB') {}
+
+/** The gateway's word for progress of a job that has ended; a `GatewayClient` gives the answer in it. */
+export class JobHasEnded extends codedError('HOLDFAST_JOB_ENDED') {
+  declare readonly details?: { job?: JobAnswer };
+
+  get answer(): JobAnswer | undefined {
+    return this.details?.job;
+  }
+}
 
 /** Temporal doesn't answer, or refuses the client. Only a passing failure has this class. */
 export class TemporalUnreachable extends codedError('HOLDFAST_TEMPORAL_UNREACHABLE') {

@@ -1,12 +1,46 @@
+import {
+  ArtifactCorrupt,
+  ArtifactElsewhere,
+  ArtifactTooLarge,
+  BucketFailed,
+  InvalidArtifact,
+  InvalidArtifactName,
+  NoSuchArtifact,
+  UnknownBucket,
+} from '../artifacts/artifact-errors.ts';
 import { isObject } from '../contract/check.ts';
-import { HoldfastError } from '../contract/error.ts';
-import { entryOf } from '../contract/error-codes.ts';
+import type { HoldfastError, HoldfastErrorOptions } from '../contract/error.ts';
+import { CredentialKeyMissing, InvalidCredential } from '../credentials/credential-errors.ts';
+import { JobTokenRefused } from '../jobs/job-token-refused.ts';
+import {
+  MessageConflict,
+  NoSuchPlace,
+  NotARootSession,
+  SessionExists,
+  SessionHasForks,
+  SessionNotFound,
+  StoreBehindHistory,
+  StoreFailed,
+  StoreUnavailable,
+  Unstorable,
+} from '../store/store-errors.ts';
 import {
   AmbiguousRequest,
   DecisionRefused,
   GatewayError,
+  InvalidJob,
+  InvalidTurn,
+  JobHasEnded,
+  JobNotFound,
   MessageRejected,
+  MessageTooLarge,
+  NoAnswer,
+  RequestNotFound,
   RequestNotPending,
+  StoreNeeded,
+  TemporalUnreachable,
+  TurnRunning,
+  UnknownCall,
 } from './client-errors.ts';
 
 /** The gateway's description of an error. */
@@ -17,17 +51,51 @@ export interface ToldError {
   details: Readonly<Record<string, unknown>>;
 }
 
-/** Classes with more than a code. Any other error is one of its class by its code. */
-const CLASSES = [AmbiguousRequest, DecisionRefused, MessageRejected, RequestNotPending];
-
-/** Errors of the gateway's process alone, and the end of a follower, which tells no place to go on after. */
-const OTHERS = ['FollowerTooSlow', 'GatewayError', 'IssuerUnreachable', 'WebhookNotReady'];
-
-/** Whether `HoldfastClient` throws it, too. */
-function isOfClients(code: string): boolean {
-  const { name, status } = entryOf(code) ?? {};
-  return name !== undefined && status !== undefined && !OTHERS.includes(name);
+interface ToldClass {
+  readonly code: string;
+  new (message: string, options?: HoldfastErrorOptions): HoldfastError;
 }
+
+/** Errors of `HoldfastClient` that `GatewayClient` throws, too. */
+const CLASSES: readonly ToldClass[] = [
+  AmbiguousRequest,
+  ArtifactCorrupt,
+  ArtifactElsewhere,
+  ArtifactTooLarge,
+  BucketFailed,
+  CredentialKeyMissing,
+  DecisionRefused,
+  InvalidArtifact,
+  InvalidArtifactName,
+  InvalidCredential,
+  InvalidJob,
+  InvalidTurn,
+  JobHasEnded,
+  JobNotFound,
+  JobTokenRefused,
+  MessageConflict,
+  MessageRejected,
+  MessageTooLarge,
+  NoAnswer,
+  NoSuchArtifact,
+  NoSuchPlace,
+  NotARootSession,
+  RequestNotFound,
+  RequestNotPending,
+  SessionExists,
+  SessionHasForks,
+  SessionNotFound,
+  StoreBehindHistory,
+  StoreFailed,
+  StoreNeeded,
+  StoreUnavailable,
+  TemporalUnreachable,
+  TurnRunning,
+  UnknownBucket,
+  UnknownCall,
+  Unstorable,
+];
+const CLASS_OF: ReadonlyMap<string, ToldClass> = new Map(CLASSES.map((each) => [each.code, each]));
 
 type Common = typeof import('@temporalio/common');
 
@@ -40,9 +108,8 @@ const RUN_ENDS: ReadonlyMap<string, (common: Common, message: string) => Error> 
 
 /** The error that the client of the gateway has thrown, in its own class where there is one. */
 export async function errorOf({ code, message, details }: ToldError, status: number): Promise<Error> {
-  const known = CLASSES.find((each) => each.code === code);
+  const known = CLASS_OF.get(code);
   if (known !== undefined) return new known(message, { details });
-  if (isOfClients(code)) return new HoldfastError(code, message, { details });
   const causeOf = RUN_ENDS.get(code);
   if (causeOf === undefined) return new GatewayError(code, message, status);
   // Few programs that speak to a gateway ever need Temporal's client: it is loaded with the first such end.
