@@ -23,7 +23,6 @@ describe('the document', () => {
       .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
     const described = operations().map(({ method, path }) => `${method.toUpperCase()} ${path}`);
     expect([...new Set(routes)].sort()).toEqual(described.sort());
-    expect(described).toHaveLength(50);
   });
 
   test('names each operation, its section and each part of its path [gateway.document]', () => {

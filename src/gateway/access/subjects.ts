@@ -1,9 +1,8 @@
 import { getApproval } from '../../contract/approvals.ts';
 import { HoldfastError } from '../../contract/error.ts';
-import type { ErrorCode } from '../../contract/error-codes.ts';
+import { type ErrorCode, entryOf } from '../../contract/error-codes.ts';
 import { getJob } from '../../contract/jobs.ts';
 import { type May, OPERATOR } from '../../contract/operation.ts';
-import { RequestRefused } from '../gateway-errors.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { type Subject, type SubjectOf, subjectOfPath, subjectOfQuery } from './screen.ts';
 
@@ -42,6 +41,5 @@ const ABSENT: Partial<Record<ErrorCode, string>> = {
 
 /** The answer to a caller who asks for what is not there, or may not see it. */
 export function absentError(code: ErrorCode): Error {
-  const text = ABSENT[code];
-  return text === undefined ? new RequestRefused(code) : new HoldfastError(code, text);
+  return new HoldfastError(code, ABSENT[code] ?? entryOf(code)?.told ?? 'there is none');
 }
