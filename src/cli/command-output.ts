@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { visibleLines } from '../protocol/visible-text.ts';
-import { Interrupted } from './cli-error.ts';
+import { Interrupted, UsageError } from './cli-error.ts';
 import { painted, type Style, terminalText } from './terminal-text.ts';
 
 /** Where a command's answer goes, and where all else; tests give their own. */
@@ -58,6 +58,26 @@ export async function asked(
   } finally {
     terminal.close();
   }
+}
+
+/**
+ * How a person agrees to a deletion: by `--yes`, or when asked.
+ *
+ * @throws UsageError where nobody can be asked.
+ */
+export function agreement(
+  what: string,
+  { yes }: { yes?: boolean },
+  { confirm, note }: CommandOutput,
+): (question: string) => Promise<boolean> {
+  if (yes) return async () => true;
+  if (confirm === undefined)
+    throw new UsageError(`there is nobody to ask whether ${what} is to be deleted: say so with --yes`);
+  return async (question) => {
+    const isAgreed = await confirm(`${question} This can't be taken back.`);
+    if (!isAgreed) note('nothing was deleted');
+    return isAgreed;
+  };
 }
 
 /** Says what is being done once it has taken a second. */

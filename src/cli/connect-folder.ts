@@ -10,6 +10,7 @@ import type { StoredApi } from '../client/stored-api.ts';
 import { setVariables } from '../environment.ts';
 import type { OpenedStore } from '../store/open-store.ts';
 import { CliError } from './cli-error.ts';
+import type { CommandOutput } from './command-output.ts';
 import type { DirectApiOptions } from './direct-api.ts';
 import { ownOrReach } from './environment/folder-access.ts';
 import { knownUi, needsFolder, storeProblem, storeUrl } from './environment/places.ts';
@@ -23,6 +24,10 @@ export interface ConnectOptions {
   env: NodeJS.ProcessEnv;
   onProgress: (line: string) => void;
 }
+
+/** Options of a command that works in a folder. */
+export type InFolder<Options = object> = Options &
+  Pick<ConnectOptions, 'folder' | 'env'> & { json?: boolean };
 
 export type ConnectFolderOptions = ConnectOptions & Pick<DirectApiOptions, 'session'>;
 
@@ -134,6 +139,21 @@ export async function connectStore(options: ConnectOptions): Promise<ConnectedSt
   } catch (error) {
     await closing.close();
     throw error;
+  }
+}
+
+/** Connects for a command's work, and closes at its end. */
+export async function connected<Connected extends { close(): Promise<void> }, Answer>(
+  connect: (options: ConnectOptions) => Promise<Connected>,
+  { folder, env }: InFolder,
+  { note }: Pick<CommandOutput, 'note'>,
+  work: (connection: Connected) => Promise<Answer>,
+): Promise<Answer> {
+  const connection = await connect({ folder, env, onProgress: note });
+  try {
+    return await work(connection);
+  } finally {
+    await connection.close();
   }
 }
 

@@ -3,7 +3,10 @@ import { type Check, take } from '../contract/check.ts';
 import { type Contract, checkOf, type InputOf, readText } from '../contract/operation.ts';
 import { UsageError } from './cli-error.ts';
 
-type FieldOf<Of extends Contract> = keyof InputOf<Of> & string;
+/** The part of a contract that options are of. */
+type Fields = Pick<Contract, 'input'>;
+
+type FieldOf<Of extends Fields> = keyof InputOf<Of> & string;
 
 interface FieldOptionSettings {
   /** Text for help and errors, in addition to the contract's. */
@@ -18,7 +21,7 @@ interface FieldOptionSettings {
  *
  * @throws UsageError when it is parsed, which names the option and never the value
  */
-export function fieldOption<Of extends Contract>(
+export function fieldOption<Of extends Fields>(
   operation: Of,
   field: FieldOf<Of>,
   flags: string,
@@ -34,7 +37,7 @@ export function fieldOption<Of extends Contract>(
 }
 
 /** As {@link fieldOption}, of an argument: `<credential>`. */
-export function fieldArgument<Of extends Contract>(
+export function fieldArgument<Of extends Fields>(
   operation: Of,
   field: FieldOf<Of>,
   name: string,
@@ -50,7 +53,7 @@ export function summaryOf({ summary }: Contract): string {
 }
 
 /** Checks options that are fields of an operation. @throws UsageError */
-export function checkOptions<Of extends Contract>(
+export function checkOptions<Of extends Fields>(
   operation: Of,
   options: { [Option in `--${string}`]: [field: FieldOf<Of>, value: string | undefined] },
 ): void {
@@ -60,7 +63,7 @@ export function checkOptions<Of extends Contract>(
 }
 
 /** JSON of an option that is a field of an operation. @throws UsageError */
-export function jsonField<Of extends Contract, Field extends FieldOf<Of>>(
+export function jsonField<Of extends Fields, Field extends FieldOf<Of>>(
   operation: Of,
   field: Field,
   option: string,
@@ -83,7 +86,7 @@ function parsedOption(option: string, json: string): unknown {
   }
 }
 
-function checkOfField({ input }: Contract, field: string): Check {
+function checkOfField({ input }: Fields, field: string): Check {
   const check = checkOf(input).properties?.[field];
   if (check === undefined) throw new TypeError(`the operation has no field ${field}`);
   return check;

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { ownVersion } from '../own-version.ts';
 import { COMMANDS } from './commands/all.ts';
+import type { Act } from './commands/command.ts';
 
 interface ProgramOptions {
   /** Words of a command line: groups of commands that none of them names stay empty. Defaults to all groups being filled. */
@@ -21,14 +22,23 @@ export async function holdfastProgram({
     // Words after holdfast temporal are for that program.
     .enablePositionalOptions()
     .exitOverride();
+  const act: Act =
+    (load) =>
+    async (...given) => {
+      // Commander's last two are the options and the command.
+      const options = { ...(given.at(-2) as object), env: process.env };
+      const work: (...given: never[]) => unknown = await load();
+      const code = await work(...([...given.slice(0, -2), options] as never[]));
+      if (typeof code === 'number') exit(code);
+    };
   for (const add of COMMANDS) {
     if (typeof add === 'function') {
-      add(holdfast, exit);
+      add(holdfast, act);
       continue;
     }
     const { name, description, load } = add;
     const group = holdfast.command(name).description(description);
-    if (words?.includes(name) ?? true) (await load())(group, exit);
+    if (words?.includes(name) ?? true) (await load())(group, act);
   }
   return holdfast;
 }

@@ -141,7 +141,7 @@ export type Told<T> = T extends readonly (infer Item)[]
       : { [Field in keyof T as string extends Field ? never : Field]: Told<T[Field]> }
     : T;
 
-export type InputOf<Of extends Contract> = Exact<z.output<Of['input']>>;
+export type InputOf<Of extends Pick<Contract, 'input'>> = Exact<z.output<Of['input']>>;
 
 /** Takes what a handler has left of its input: a field that the handler doesn't use doesn't compile. */
 export function spent<Rest>(_rest: keyof Rest extends never ? Rest : { unused: keyof Rest }): void {}

@@ -6,10 +6,12 @@ import { PassThrough } from 'node:stream';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ArtifactBytes } from '../../src/artifacts/artifact-bytes.ts';
-import { deleteArtifact } from '../../src/cli/artifacts/delete-artifact.ts';
-import { getArtifact } from '../../src/cli/artifacts/get-artifact.ts';
-import { listArtifacts } from '../../src/cli/artifacts/list-artifacts.ts';
-import { putArtifact } from '../../src/cli/artifacts/put-artifact.ts';
+import {
+  deleteArtifact,
+  getArtifact,
+  listArtifacts,
+  putArtifact,
+} from '../../src/cli/artifacts/artifact-commands.ts';
 import type { Artifacts } from '../../src/client/artifacts/artifacts.ts';
 import { StoredBytes } from '../../src/client/artifacts/stored-artifacts.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';

@@ -2,10 +2,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { revokeApiKey, rotateApiKey } from '../../src/cli/keys/change-api-key.ts';
-import { createApiKey } from '../../src/cli/keys/create-api-key.ts';
-import { listApiKeys } from '../../src/cli/keys/list-api-keys.ts';
-import { listDenials } from '../../src/cli/keys/list-denials.ts';
+import {
+  createApiKey,
+  listApiKeys,
+  listDenials,
+  revokeApiKey,
+  rotateApiKey,
+} from '../../src/cli/keys/api-key-commands.ts';
 import { holdfastProgram } from '../../src/cli/program.ts';
 import { ApiKeys } from '../../src/gateway/index.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';

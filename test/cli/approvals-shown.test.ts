@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { nextCommands } from '../../src/approvals/next-commands.ts';
-import { requestCells } from '../../src/cli/approvals/list-approvals.ts';
+import { requestCells } from '../../src/cli/approvals/approval-commands.ts';
 import { questionLines, requestLines } from '../../src/cli/approvals/request-text.ts';
 import { argumentLines, changeLines } from '../../src/cli/approvals/shown-arguments.ts';
 import { spanText } from '../../src/cli/approvals/span-text.ts';

@@ -3,9 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answerRequest } from '../../src/cli/approvals/answer-request.ts';
-import { type DecideOptions, decideApproval } from '../../src/cli/approvals/decide-approval.ts';
-import { showApproval } from '../../src/cli/approvals/show-approval.ts';
+import { showApproval } from '../../src/cli/approvals/approval-commands.ts';
+import {
+  answerRequest,
+  type DecideOptions,
+  decideApproval,
+} from '../../src/cli/approvals/decide-approval.ts';
 import type { CommandOutput } from '../../src/cli/command-output.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import type { Event } from '../../src/events/event.ts';

@@ -3,10 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { COMPLETE } from '../../src/cli/commands/jobs.ts';
-import { runForm } from '../../src/cli/form-command.ts';
-import { ended } from '../../src/cli/jobs/end-job.ts';
-import { showJob } from '../../src/cli/jobs/show-job.ts';
+import { completeJob } from '../../src/cli/jobs/end-job.ts';
+import { showJob } from '../../src/cli/jobs/job-commands.ts';
 import type { JobRow } from '../../src/contract/jobs.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
@@ -222,12 +220,12 @@ describe('what can be typed wrong', () => {
     await expect(showJob(none, place, capturedOutput())).rejects.toThrow(
       new RegExp(`there is no job ${none}.*: see holdfast jobs list, with --status all`),
     );
-    await expect(runForm(COMPLETE, ended, none, { ...place, result: '{' }, capturedOutput())).rejects.toThrow(
+    await expect(completeJob(none, { ...place, result: '{' }, capturedOutput())).rejects.toThrow(
       /--result: expected JSON/,
     );
-    await expect(
-      runForm(COMPLETE, ended, none, { ...place, result: '-' }, capturedOutput(), () => '{'),
-    ).rejects.toThrow(/standard input \(--result -\): expected JSON/);
+    await expect(completeJob(none, { ...place, result: '-' }, capturedOutput(), () => '{')).rejects.toThrow(
+      /standard input \(--result -\): expected JSON/,
+    );
     for (const [error, problem] of [
       [' ', /--error: expected text that tells the model what went wrong/],
       ['x'.repeat(2_001), /--error: 2001 characters, at most 2000 are allowed/],

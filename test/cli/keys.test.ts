@@ -2,8 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { createKey } from '../../src/cli/keys/create-key.ts';
-import { showKey } from '../../src/cli/keys/show-key.ts';
+import { createKey, showKey } from '../../src/cli/keys/approver-key-commands.ts';
 import { capturedOutput } from './captured-output.ts';
 import { holdfast } from './holdfast-process.ts';
 

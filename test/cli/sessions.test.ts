@@ -7,13 +7,15 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { CliError } from '../../src/cli/cli-error.ts';
 import { replayCommand } from '../../src/cli/replay/replay-command.ts';
 import type { Printer } from '../../src/cli/run/printer.ts';
-import { deleteSession } from '../../src/cli/sessions/delete-session.ts';
-import { forkSession } from '../../src/cli/sessions/fork-session.ts';
-import { listSessions } from '../../src/cli/sessions/list-sessions.ts';
 import { namedSession } from '../../src/cli/sessions/named-session.ts';
 import { retrySession } from '../../src/cli/sessions/retry-session.ts';
-import { rewindSession } from '../../src/cli/sessions/rewind-session.ts';
-import { showSession } from '../../src/cli/sessions/show-session.ts';
+import {
+  deleteSession,
+  forkSession,
+  listSessions,
+  rewindSession,
+  showSession,
+} from '../../src/cli/sessions/session-commands.ts';
 import { stopCommand } from '../../src/cli/stop-command.ts';
 import type { StoredEvent } from '../../src/contract/events.ts';
 import type { Session } from '../../src/contract/sessions.ts';

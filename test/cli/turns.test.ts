@@ -1,13 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  cancelCall,
-  interruptTurn,
-  type ListTurnsOptions,
-  listTurns,
-  showStatus,
-} from '../../src/cli/turns/turn-commands.ts';
+import { cancelCall, interruptTurn, listTurns, showStatus } from '../../src/cli/turns/turn-commands.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import { capturedOutput } from './captured-output.ts';
@@ -46,7 +40,7 @@ describe('holdfast turns, beside the process that runs them', () => {
   let client: GatewayClient;
   const send = async (sessionId: string, message: string): Promise<TurnHandle> =>
     await client.sendMessage({ app: 'agents', userId: 'ada', sessionId, message });
-  const listed = async (options: Partial<ListTurnsOptions>): Promise<unknown> => {
+  const listed = async (options: Partial<Parameters<typeof listTurns>[0]>): Promise<unknown> => {
     const output = capturedOutput();
     await listTurns({ ...place, ...options, json: true }, output);
     const [{ turns }] = output.values() as [{ turns: { sessionId: string; status: string }[] }];

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { addMemory, deleteMemories } from '../../src/cli/memories/change-memories.ts';
-import { listMemories } from '../../src/cli/memories/list-memories.ts';
+import { addMemory, deleteMemories, listMemories } from '../../src/cli/memories/memory-commands.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import type { Memories } from '../../src/client/memories/memories.ts';
 import { storedApi } from '../../src/client/stored-api.ts';

@@ -2,16 +2,18 @@ import type { Decision } from '../../approvals/decision-attestation.ts';
 import { argumentsToRun, secretInEdit } from '../../approvals/edited-arguments.ts';
 import { needsAttestation } from '../../approvals/voting.ts';
 import type { Decided } from '../../client/approvals/approvals.ts';
-import { type ConfirmOptions, confirmRequest } from '../../contract/approvals.ts';
+import { type ConfirmOptions, confirmRequest, provideInput } from '../../contract/approvals.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
+import { defined } from '../../protocol/json.ts';
 import { UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
-import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
+import { connected, connectFolder, type InFolder } from '../connect-folder.ts';
 import { jsonField } from '../field-option.ts';
 import { attestDecision, readApprover, type SigningOptions } from './approver.ts';
 import { namedRequest, type RequestNaming } from './named-request.ts';
 import { tellReceipt } from './receipt-text.ts';
 import { questionLines } from './request-text.ts';
+import { assertResponse } from './response-check.ts';
 import { changeLines } from './shown-arguments.ts';
 
 export interface DecideOptions extends RequestNaming, SigningOptions {
@@ -20,47 +22,31 @@ export interface DecideOptions extends RequestNaming, SigningOptions {
   /** JSON for the tool. */
   payload?: string;
   reason?: string;
-  json?: boolean;
 }
 
 /** `holdfast approvals approve|reject|withdraw`. */
 export async function decideApproval(
   decision: Decision,
   argument: string,
-  options: DecideOptions & Pick<ConnectOptions, 'folder' | 'env'>,
-  output: CommandOutput = processOutput(),
+  options: InFolder<DecideOptions>,
+  output = processOutput(),
 ): Promise<void> {
-  const { folder, env } = options;
   const given = givenDecision(decision, options);
   const approver = readApprover(options);
-  const connected = await connectFolder({ folder, env, onProgress: output.note });
-  try {
-    const { approvals } = connected.api;
+  await connected(connectFolder, options, output, async ({ api: { approvals } }) => {
     const row = await withProgress(output, 'reading the request', namedRequest(argument, options, approvals));
     assertDecidable(row, given);
     for (const line of questionLines(row)) output.note(line);
     if (given.args !== undefined) {
-      for (const line of changeLines(
-        row.args,
-        argumentsToRun({ ...row, editedArgs: given.args }),
-        row.sensitive,
-      ))
-        output.note(`  ${line}`);
+      const edited = argumentsToRun({ ...row, editedArgs: given.args });
+      for (const line of changeLines(row.args, edited, row.sensitive)) output.note(`  ${line}`);
     }
     const confirm = decisionOf(decision, row, given);
     const attestation = approver && (await attestDecision(approver, row, { decision, ...given }));
-    const receipt = await withProgress(
-      output,
-      'deciding',
-      approvals.confirm(
-        { requestId: row.requestId },
-        { ...confirm, ...(attestation === undefined ? {} : { attestation }) },
-      ),
-    );
+    const sent = approvals.confirm({ requestId: row.requestId }, { ...confirm, ...defined({ attestation }) });
+    const receipt = await withProgress(output, 'deciding', sent);
     tellDecision(row, receipt, { isSigned: approver !== undefined, json: options.json }, output);
-  } finally {
-    await connected.close();
-  }
+  });
 }
 
 interface GivenDecision {
@@ -71,11 +57,11 @@ interface GivenDecision {
 
 function givenDecision(decision: Decision, { args, payload, reason }: DecideOptions): GivenDecision {
   if (args !== undefined && decision !== 'approve') throw new UsageError('--args: only an approval edits');
-  return {
-    ...(args === undefined ? {} : { args: jsonField(confirmRequest, 'args', '--args', args) }),
-    ...(payload === undefined ? {} : { payload: jsonField(confirmRequest, 'payload', '--payload', payload) }),
-    ...(reason === undefined ? {} : { reason }),
-  };
+  return defined({
+    args: args === undefined ? undefined : jsonField(confirmRequest, 'args', '--args', args),
+    payload: payload === undefined ? undefined : jsonField(confirmRequest, 'payload', '--payload', payload),
+    reason,
+  });
 }
 
 /** Refuses an unfit decision before anything is signed. The workflow and its activity check it again. */
@@ -110,7 +96,7 @@ function decisionOf(decision: Decision, row: ApprovalRow, given: GivenDecision):
 }
 
 /** Prints what became of an answer. */
-export function tellDecision(
+function tellDecision(
   row: ApprovalRow,
   receipt: Decided,
   { isSigned, json }: { isSigned: boolean; json?: boolean | undefined },
@@ -125,4 +111,61 @@ export function tellDecision(
         : 'sent as a plain signal: recorded as unverified; --as NAME --key FILE signs it',
     );
   }
+}
+
+/** `holdfast approvals answer`: what a tool or model has asked a person. */
+export async function answerRequest(
+  argument: string,
+  options: InFolder<AnswerOptions>,
+  output = processOutput(),
+): Promise<void> {
+  const response = givenResponse(options);
+  await connected(connectFolder, options, output, async ({ api: { approvals } }) => {
+    const row = await withProgress(output, 'reading the request', namedRequest(argument, options, approvals));
+    assertKind(row, 'input');
+    assertResponse(row, response);
+    const sent = approvals.provideInput({ requestId: row.requestId }, { response });
+    const receipt = await withProgress(output, 'answering', sent);
+    tellDecision(row, receipt, { isSigned: false, json: options.json }, output);
+  });
+}
+
+interface AnswerOptions extends RequestNaming {
+  /** JSON. */
+  response?: string;
+  text?: string;
+}
+
+function givenResponse({ response, text }: AnswerOptions): unknown {
+  if ((response === undefined) === (text === undefined)) {
+    throw new UsageError('say the answer: either --response <JSON>, or --text <text>');
+  }
+  if (text !== undefined && !text.isWellFormed())
+    throw new UsageError('--text: expected text, got malformed Unicode');
+  return response === undefined ? text : jsonField(provideInput, 'response', '--response', response);
+}
+
+/** `holdfast approvals provide-credential`. */
+export async function provideCredential(
+  argument: string,
+  options: InFolder<RequestNaming & { /** `credentialRef` of a stored credential. */ credential: string }>,
+  output = processOutput(),
+): Promise<void> {
+  await connected(connectFolder, options, output, async ({ api: { approvals } }) => {
+    const row = await withProgress(output, 'reading the request', namedRequest(argument, options, approvals));
+    assertKind(row, 'credential');
+    const { credential: credentialRef } = options;
+    const sent = approvals.provideCredential({ requestId: row.requestId }, { credentialRef });
+    const receipt = await withProgress(output, 'giving the credential', sent);
+    tellDecision(row, receipt, { isSigned: false, json: options.json }, output);
+  });
+}
+
+const ASKED = { input: 'an answer', credential: 'a credential', confirmation: 'an approval' };
+
+function assertKind({ requestId, kind }: ApprovalRow, wanted: 'input' | 'credential'): void {
+  if (kind === wanted) return;
+  throw new UsageError(
+    `${requestId} asks for ${ASKED[kind]}, not for ${ASKED[wanted]}: holdfast approvals show ${requestId} tells what to type`,
+  );
 }

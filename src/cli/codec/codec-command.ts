@@ -9,6 +9,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { cors } from 'hono/cors';
 import { outliveErrors } from '../../net/outlive-errors.ts';
 import { UsageError } from '../cli-error.ts';
+import type { InFolder } from '../connect-folder.ts';
 import { loadDataConverter } from '../environment/data-converter.ts';
 import { knownUi } from '../environment/places.ts';
 import { stopSignals } from '../environment/stop-signals.ts';
@@ -26,10 +27,12 @@ const HOST = '127.0.0.1';
  *
  * @see https://docs.temporal.io/codec-server
  */
-export async function codecCommand(
-  { port, token = randomBytes(16).toString('hex'), folder }: { port: number; token?: string; folder: string },
-  env: NodeJS.ProcessEnv,
-): Promise<number> {
+export async function codecCommand({
+  port,
+  token = randomBytes(16).toString('hex'),
+  folder,
+  env,
+}: InFolder<{ port: number; token?: string }>): Promise<number> {
   const converter = await loadDataConverter(env);
   if (converter === undefined) {
     throw new UsageError(

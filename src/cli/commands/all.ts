@@ -1,5 +1,5 @@
 import { codec } from './codec.ts';
-import type { AddCommand, AddToGroup } from './command.ts';
+import type { AddCommand } from './command.ts';
 import { completion } from './completion.ts';
 import { dev } from './dev.ts';
 import { doctor } from './doctor.ts';
@@ -18,7 +18,7 @@ import { worker } from './worker.ts';
 export interface CommandGroup {
   name: string;
   description: string;
-  load(): Promise<AddToGroup>;
+  load(): Promise<AddCommand>;
 }
 
 /** In the order in which `holdfast --help` shows them. */

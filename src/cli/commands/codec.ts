@@ -1,7 +1,7 @@
 import { type AddCommand, FOLDER_OPTION } from './command.ts';
 import { portNumber, setting, word } from './setting.ts';
 
-export const codec: AddCommand = (holdfast, exit) => {
+export const codec: AddCommand = (holdfast, act) => {
   holdfast
     .command('codec')
     .description('decode payloads for the Temporal UI and CLI, on this machine, by HOLDFAST_DATA_CONVERTER')
@@ -20,8 +20,5 @@ export const codec: AddCommand = (holdfast, exit) => {
       ),
     )
     .option(...FOLDER_OPTION)
-    .action(async (options: { port: number; token?: string; folder: string }) => {
-      const { codecCommand } = await import('../codec/codec-command.ts');
-      exit(await codecCommand(options, process.env));
-    });
+    .action(act(async () => (await import('../codec/codec-command.ts')).codecCommand));
 };

@@ -1,10 +1,15 @@
 import type { Command } from 'commander';
 
-/** Adds a command to the program; `exit` gets an exit code that isn't 0. A command loads its modules when it runs. */
-export type AddCommand = (holdfast: Command, exit: (code: number) => void) => void;
+/**
+ * Makes a command's action: its function is loaded when it runs, and gets the arguments, and the options with the environment. A number
+ * that it returns is the exit code.
+ */
+export type Act = (
+  load: () => Promise<(...given: never[]) => unknown>,
+) => (...given: unknown[]) => Promise<void>;
 
-/** As {@link AddCommand}, of the commands of a group. */
-export type AddToGroup = (group: Command, exit: (code: number) => void) => void;
+/** Adds a command to the program, or commands to their group. */
+export type AddCommand = (parent: Command, act: Act) => void;
 
 export const FOLDER_OPTION = [
   '--folder <path>',

@@ -1,8 +1,7 @@
-import type { DevOptions } from '../dev/dev-command.ts';
 import { type AddCommand, FOLDER_OPTION } from './command.ts';
 import { portNumber } from './setting.ts';
 
-export const dev: AddCommand = (holdfast, exit) => {
+export const dev: AddCommand = (holdfast, act) => {
   holdfast
     .command('dev')
     .description('server, worker, gateway and a chat in one, reloaded on change')
@@ -16,8 +15,5 @@ export const dev: AddCommand = (holdfast, exit) => {
     .option('--json', 'JSON Lines on standard output: what happens, each with a type')
     .option('--stop-server', 'stop the embedded Temporal server at the end (default: it stays up for its UI)')
     .option(...FOLDER_OPTION)
-    .action(async (file: string, options: DevOptions) => {
-      const { devCommand } = await import('../dev/dev-command.ts');
-      exit(await devCommand(file, options));
-    });
+    .action(act(async () => (await import('../dev/dev-command.ts')).devCommand));
 };

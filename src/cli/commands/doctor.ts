@@ -1,7 +1,8 @@
 import { defined } from '../../protocol/json.ts';
+import type { DoctorOptions } from '../doctor/doctor-command.ts';
 import { type AddCommand, FOLDER_OPTION } from './command.ts';
 
-export const doctor: AddCommand = (holdfast, exit) => {
+export const doctor: AddCommand = (holdfast, act) => {
   holdfast
     .command('doctor')
     .argument('[agents.ts]', 'file whose agents and toolsets are looked at, too')
@@ -14,12 +15,10 @@ export const doctor: AddCommand = (holdfast, exit) => {
     .option('--json', 'one JSON value: { ok, findings: [{ about, status, message, fix }] }')
     .option(...FOLDER_OPTION)
     .action(
-      async (
-        agents: string | undefined,
-        options: { folder: string; askModel?: boolean; taskQueue?: string; json?: boolean },
-      ) => {
+      act(async () => {
         const { doctorCommand } = await import('../doctor/doctor-command.ts');
-        exit(await doctorCommand({ ...options, ...defined({ agents }), env: process.env }));
-      },
+        return (agents: string | undefined, options: DoctorOptions) =>
+          doctorCommand({ ...options, ...defined({ agents }) });
+      }),
     );
 };

@@ -1,8 +1,7 @@
-import type { GatewayCommandOptions } from '../gateway/gateway-command.ts';
 import type { AddCommand } from './command.ts';
 import { logLevelSetting, logSetting, portNumber, setting, waitSetting, word } from './setting.ts';
 
-export const gateway: AddCommand = (holdfast, exit) => {
+export const gateway: AddCommand = (holdfast, act) => {
   holdfast
     .command('gateway')
     .description('serve the HTTP gateway for a server and a store elsewhere')
@@ -50,8 +49,5 @@ export const gateway: AddCommand = (holdfast, exit) => {
       '\nCallers show API keys (holdfast keys create); programs of this machine may show the token HOLDFAST_GATEWAY_TOKEN. Where ' +
         'nothing says where other machines reach the gateway (HOLDFAST_PUBLIC_URL), a token is made at each start, and printed.',
     )
-    .action(async ({ json, ...options }: GatewayCommandOptions & { json?: true }) => {
-      const { gatewayCommand } = await import('../gateway/gateway-command.ts');
-      exit(await gatewayCommand(json ? { ...options, json, log: 'json' } : options));
-    });
+    .action(act(async () => (await import('../gateway/gateway-command.ts')).gatewayCommand));
 };

@@ -1,8 +1,7 @@
 import { Argument, Option } from 'commander';
-import type { GraphOptions } from '../graph/graph-command.ts';
 import type { AddCommand } from './command.ts';
 
-export const graph: AddCommand = (holdfast) => {
+export const graph: AddCommand = (holdfast, act) => {
   holdfast
     .command('graph')
     .description('draw agents and tools as a Mermaid flowchart')
@@ -13,8 +12,5 @@ export const graph: AddCommand = (holdfast) => {
         .default('LR'),
     )
     .option('--json', 'one JSON value: { agents, tools, edges }')
-    .action(async (file: string, options: GraphOptions) => {
-      const { graphCommand } = await import('../graph/graph-command.ts');
-      await graphCommand(file, options);
-    });
+    .action(act(async () => (await import('../graph/graph-command.ts')).graphCommand));
 };

@@ -1,9 +1,8 @@
 import { Option } from 'commander';
-import type { InitOptions } from '../init/init-command.ts';
 import { TEMPLATES } from '../init/template.ts';
 import type { AddCommand } from './command.ts';
 
-export const init: AddCommand = (holdfast) => {
+export const init: AddCommand = (holdfast, act) => {
   holdfast
     .command('init')
     .description('make a project that runs, with a test')
@@ -15,8 +14,5 @@ export const init: AddCommand = (holdfast) => {
     )
     .option('--force', 'overwrite files that are there')
     .option('--json', 'one JSON value: { folder, files, next }')
-    .action(async (folder: string, options: InitOptions) => {
-      const { initCommand } = await import('../init/init-command.ts');
-      initCommand(folder, options);
-    });
+    .action(act(async () => (await import('../init/init-command.ts')).initCommand));
 };

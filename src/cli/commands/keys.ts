@@ -1,26 +1,16 @@
 import { createKey, listDenials, listKeys, revokeKey, rotateKey } from '../../contract/keys.ts';
-import type { Permission } from '../../contract/lists.ts';
 import { UsageError } from '../cli-error.ts';
+import type { InFolder } from '../connect-folder.ts';
 import { fieldArgument, fieldOption, summaryOf } from '../field-option.ts';
-import type { ListDenialsOptions } from '../keys/list-denials.ts';
-import { type AddToGroup, FOLDER_OPTION } from './command.ts';
+import type { CreateApiKeyOptions } from '../keys/api-key-commands.ts';
+import type { CreateKeyOptions } from '../keys/approver-key-commands.ts';
+import { type AddCommand, FOLDER_OPTION } from './command.ts';
 import { milliseconds } from './setting.ts';
 
 /** Milliseconds: for those who use the old text to get the new one. */
 const GRACE = 86_400_000;
 
-interface CreateOptions {
-  approver?: string;
-  out?: string;
-  app?: readonly string[];
-  role?: readonly Permission[];
-  user?: string;
-  expires?: number;
-  json?: boolean;
-  folder: string;
-}
-
-export const keys: AddToGroup = (group) => {
+export const keys: AddCommand = (group, act) => {
   group
     .command('create')
     .description('make an API key, shown this once; or with --approver a key that signs decisions')
@@ -38,27 +28,21 @@ export const keys: AddToGroup = (group) => {
     )
     .option('--json', 'one JSON value: { key, keyId, … }; with --approver { file, issuer }')
     .option(...FOLDER_OPTION)
-    .action(async (name: string | undefined, options: CreateOptions) => await create(name, options));
+    .action(act(async () => create));
 
   group
     .command('show')
     .description('print what the app lists to believe a key that signs decisions')
     .argument('<file.json>', 'of holdfast keys create --approver')
     .option('--json', 'one JSON value: the issuer')
-    .action(async (file: string, options: { json?: boolean }) => {
-      const { showKey } = await import('../keys/show-key.ts');
-      showKey(file, options);
-    });
+    .action(act(async () => (await import('../keys/approver-key-commands.ts')).showKey));
 
   group
     .command('list')
     .description(summaryOf(listKeys))
     .option('--json', 'one JSON value: { keys }')
     .option(...FOLDER_OPTION)
-    .action(async (options: { json?: boolean; folder: string }) => {
-      const { listApiKeys } = await import('../keys/list-api-keys.ts');
-      await listApiKeys({ ...options, env: process.env });
-    });
+    .action(act(async () => (await import('../keys/api-key-commands.ts')).listApiKeys));
 
   group
     .command('revoke')
@@ -66,10 +50,7 @@ export const keys: AddToGroup = (group) => {
     .addArgument(fieldArgument(revokeKey, 'key', '<key>'))
     .option('--json', 'one JSON value: the key')
     .option(...FOLDER_OPTION)
-    .action(async (key: string, options: { json?: boolean; folder: string }) => {
-      const { revokeApiKey } = await import('../keys/change-api-key.ts');
-      await revokeApiKey(key, { ...options, env: process.env });
-    });
+    .action(act(async () => (await import('../keys/api-key-commands.ts')).revokeApiKey));
 
   group
     .command('rotate')
@@ -80,10 +61,7 @@ export const keys: AddToGroup = (group) => {
     )
     .option('--json', 'one JSON value: { key, keyId, … }')
     .option(...FOLDER_OPTION)
-    .action(async (key: string, options: { grace: number; json?: boolean; folder: string }) => {
-      const { rotateApiKey } = await import('../keys/change-api-key.ts');
-      await rotateApiKey(key, { ...options, env: process.env });
-    });
+    .action(act(async () => (await import('../keys/api-key-commands.ts')).rotateApiKey));
 
   group
     .command('denials')
@@ -92,26 +70,22 @@ export const keys: AddToGroup = (group) => {
     .addOption(fieldOption(listDenials, 'limit', '--limit <number>'))
     .option('--json', 'one JSON value: { denials }')
     .option(...FOLDER_OPTION)
-    .action(async (options: ListDenialsOptions & { folder: string }) => {
-      const commands = await import('../keys/list-denials.ts');
-      await commands.listDenials({ ...options, env: process.env });
-    });
+    .action(act(async () => (await import('../keys/api-key-commands.ts')).listDenials));
 };
 
-async function create(name: string | undefined, options: CreateOptions): Promise<void> {
-  const { approver, out, json, app, role, user, expires, folder } = options;
+async function create(
+  name: string | undefined,
+  { approver, ...options }: Partial<CreateKeyOptions> & InFolder<Partial<CreateApiKeyOptions>>,
+): Promise<void> {
+  const { app, role, user } = options;
   if (approver !== undefined) {
     if (name !== undefined || app !== undefined || role !== undefined || user !== undefined) {
       throw new UsageError(
         '--approver makes a key that signs decisions: leave NAME, --app, --role and --user out',
       );
     }
-    const { createKey } = await import('../keys/create-key.ts');
-    return await createKey({
-      approver,
-      ...(out === undefined ? {} : { out }),
-      ...(json === undefined ? {} : { json }),
-    });
+    const { createKey } = await import('../keys/approver-key-commands.ts');
+    return await createKey({ ...options, approver });
   }
   if (name === undefined || app === undefined || role === undefined) {
     throw new UsageError(
@@ -119,13 +93,8 @@ async function create(name: string | undefined, options: CreateOptions): Promise
         'decisions, with --approver NAME',
     );
   }
-  const { createApiKey } = await import('../keys/create-api-key.ts');
-  await createApiKey({
-    ...{ name, app, role, folder, env: process.env },
-    ...(user === undefined ? {} : { user }),
-    ...(expires === undefined ? {} : { expires }),
-    ...(json === undefined ? {} : { json }),
-  });
+  const { createApiKey } = await import('../keys/api-key-commands.ts');
+  await createApiKey({ ...options, name, app, role });
 }
 
 function repeated(text: string, before: unknown): readonly unknown[] {

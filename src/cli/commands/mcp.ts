@@ -1,7 +1,6 @@
-import type { McpCommandOptions } from '../mcp/mcp-command.ts';
 import { type AddCommand, FOLDER_OPTION } from './command.ts';
 
-export const mcp: AddCommand = (holdfast, exit) => {
+export const mcp: AddCommand = (holdfast, act) => {
   holdfast
     .command('mcp')
     .description('offer agents and tools to an MCP client over standard input and output')
@@ -15,8 +14,5 @@ export const mcp: AddCommand = (holdfast, exit) => {
         '"mcp", "/path/to/project/agents.ts", "--folder", "/path/to/project/.holdfast"], "env": { "GEMINI_API_KEY": "…" } }. Its messages go to ' +
         'standard error. Over HTTP: defineGateway({ mcp }).',
     )
-    .action(async (file: string, options: McpCommandOptions) => {
-      const { mcpCommand } = await import('../mcp/mcp-command.ts');
-      exit(await mcpCommand(file, options));
-    });
+    .action(act(async () => (await import('../mcp/mcp-command.ts')).mcpCommand));
 };

@@ -1,47 +1,25 @@
-import type { Command } from 'commander';
 import { addMemory, deleteMemory, listMemories } from '../../contract/memories.ts';
 import { fieldOption, summaryOf } from '../field-option.ts';
-import type { AddMemoryOptions, DeleteMemoriesOptions } from '../memories/change-memories.ts';
-import type { ListMemoriesOptions } from '../memories/list-memories.ts';
-import { type AddToGroup, FOLDER_OPTION } from './command.ts';
+import type { AddCommand } from './command.ts';
+import { ofUser } from './naming.ts';
 
-type InFolder<Options> = Options & { folder: string };
-
-export const memories: AddToGroup = (group, exit) => {
-  owned(group.command('list').description(summaryOf(listMemories)))
+export const memories: AddCommand = (group, act) => {
+  ofUser(group.command('list').description(summaryOf(listMemories)))
     .argument('[query]', 'words to be found')
     .addOption(fieldOption(listMemories, 'limit', '--limit <number>'))
     .option('--json', 'one JSON value: { memories }')
-    .action(async (query: string | undefined, options: InFolder<ListMemoriesOptions>) => {
-      const commands = await import('../memories/list-memories.ts');
-      await commands.listMemories(query, { ...options, env: process.env });
-    });
+    .action(act(async () => (await import('../memories/memory-commands.ts')).listMemories));
 
-  owned(group.command('add').description(summaryOf(addMemory)))
+  ofUser(group.command('add').description(summaryOf(addMemory)))
     .argument('<text>', 'the text')
     .addOption(fieldOption(addMemory, 'author', '--author <name>'))
     .option('--json', 'one JSON value: { id }')
-    .action(async (text: string, options: InFolder<AddMemoryOptions>) => {
-      const commands = await import('../memories/change-memories.ts');
-      await commands.addMemory(text, { ...options, env: process.env });
-    });
+    .action(act(async () => (await import('../memories/memory-commands.ts')).addMemory));
 
-  owned(group.command('delete').description(`${summaryOf(deleteMemory)}, or all of a user with --all`))
+  ofUser(group.command('delete').description(`${summaryOf(deleteMemory)}, or all of a user with --all`))
     .argument('[id]', 'the memory, as list shows it')
     .option('--all', 'all memories of the user')
     .option('--yes', 'without asking')
     .option('--json', 'one JSON value: { deleted }')
-    .action(async (id: string | undefined, options: InFolder<DeleteMemoriesOptions>) => {
-      const commands = await import('../memories/change-memories.ts');
-      exit(await commands.deleteMemories(id, { ...options, env: process.env }));
-    });
+    .action(act(async () => (await import('../memories/memory-commands.ts')).deleteMemories));
 };
-
-function owned(command: Command): Command {
-  return command
-    .addOption(
-      fieldOption(listMemories, 'app', '--app <name>', { help: '(default: the only one that has sessions)' }),
-    )
-    .addOption(fieldOption(listMemories, 'userId', '--user <id>', { help: '(default: user)' }))
-    .option(...FOLDER_OPTION);
-}

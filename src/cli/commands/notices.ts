@@ -1,12 +1,8 @@
 import { dropNotice, listNotices, resendNotice, resendNotices } from '../../contract/notices.ts';
 import { fieldArgument, fieldOption, summaryOf } from '../field-option.ts';
-import type { ChangeNoticeOptions, ResendNoticesOptions } from '../notices/change-notice.ts';
-import type { ListNoticesOptions } from '../notices/list-notices.ts';
-import { type AddToGroup, FOLDER_OPTION } from './command.ts';
+import { type AddCommand, FOLDER_OPTION } from './command.ts';
 
-type InFolder<Options> = Options & { folder: string };
-
-export const notices: AddToGroup = (group) => {
+export const notices: AddCommand = (group, act) => {
   group
     .command('list')
     .description(summaryOf(listNotices))
@@ -15,10 +11,7 @@ export const notices: AddToGroup = (group) => {
     .addOption(fieldOption(listNotices, 'after', '--after <place>'))
     .option('--json', 'one JSON value: { notices, next }')
     .option(...FOLDER_OPTION)
-    .action(async (options: InFolder<ListNoticesOptions>) => {
-      const commands = await import('../notices/list-notices.ts');
-      await commands.listNotices({ ...options, env: process.env });
-    });
+    .action(act(async () => (await import('../notices/notice-commands.ts')).listNotices));
 
   group
     .command('resend')
@@ -28,10 +21,7 @@ export const notices: AddToGroup = (group) => {
     .addOption(fieldOption(resendNotices, 'app', '--app <name>', { help: 'with --all' }))
     .option('--json', 'one JSON value: the notice, or { notices } with --all')
     .option(...FOLDER_OPTION)
-    .action(async (argument: string | undefined, options: InFolder<ResendNoticesOptions>) => {
-      const commands = await import('../notices/change-notice.ts');
-      await commands.resendNotice(argument, { ...options, env: process.env });
-    });
+    .action(act(async () => (await import('../notices/notice-commands.ts')).resendNotice));
 
   group
     .command('drop')
@@ -39,8 +29,5 @@ export const notices: AddToGroup = (group) => {
     .addArgument(fieldArgument(dropNotice, 'notice', '<notice>'))
     .option('--json', 'one JSON value: the notice')
     .option(...FOLDER_OPTION)
-    .action(async (argument: string, options: InFolder<ChangeNoticeOptions>) => {
-      const commands = await import('../notices/change-notice.ts');
-      await commands.dropNotice(argument, { ...options, env: process.env });
-    });
+    .action(act(async () => (await import('../notices/notice-commands.ts')).dropNotice));
 };

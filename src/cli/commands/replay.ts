@@ -1,7 +1,6 @@
-import type { ReplayOptions } from '../replay/replay-command.ts';
 import type { AddCommand } from './command.ts';
 
-export const replay: AddCommand = (holdfast, exit) => {
+export const replay: AddCommand = (holdfast, act) => {
   holdfast
     .command('replay')
     .description('replay recorded histories on the workflows of this release')
@@ -11,8 +10,5 @@ export const replay: AddCommand = (holdfast, exit) => {
     )
     .option('--bundle <path>', 'another workflow bundle than the packaged one')
     .option('--json', 'JSON Lines: { file, ok, workflowId, events | problem }')
-    .action(async (paths: string[], options: ReplayOptions) => {
-      const { replayCommand } = await import('../replay/replay-command.ts');
-      exit(await replayCommand(paths, options));
-    });
+    .action(act(async () => (await import('../replay/replay-command.ts')).replayCommand));
 };

@@ -1,7 +1,6 @@
-import type { RunOptions } from '../run/running-command.ts';
 import { type AddCommand, FOLDER_OPTION } from './command.ts';
 
-export const run: AddCommand = (holdfast, exit) => {
+export const run: AddCommand = (holdfast, act) => {
   holdfast
     .command('run')
     .description('run one turn to its end, or attach to it')
@@ -23,8 +22,5 @@ export const run: AddCommand = (holdfast, exit) => {
     .option('--json', 'JSON Lines on standard output, one ADK event per line')
     .option('--stop-server', 'stop the embedded Temporal server at the end (default: it stays up for its UI)')
     .option(...FOLDER_OPTION)
-    .action(async (file: string, options: RunOptions) => {
-      const { runCommand } = await import('../run/run-command.ts');
-      exit(await runCommand(file, options));
-    });
+    .action(act(async () => (await import('../run/run-command.ts')).runCommand));
 };

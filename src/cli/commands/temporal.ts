@@ -1,6 +1,6 @@
 import { type AddCommand, FOLDER_OPTION } from './command.ts';
 
-export const temporal: AddCommand = (holdfast, exit) => {
+export const temporal: AddCommand = (holdfast, act) => {
   holdfast
     .command('temporal')
     .description('run the Temporal CLI on the server of the folder, or on the configured one')
@@ -8,8 +8,5 @@ export const temporal: AddCommand = (holdfast, exit) => {
     .option(...FOLDER_OPTION)
     .allowUnknownOption()
     .passThroughOptions()
-    .action(async (args: string[], { folder }: { folder: string }) => {
-      const { temporalCommand } = await import('../temporal/temporal-command.ts');
-      exit(await temporalCommand(args, { folder, env: process.env }));
-    });
+    .action(act(async () => (await import('../temporal/temporal-command.ts')).temporalCommand));
 };

@@ -1,10 +1,9 @@
-import type { Command } from 'commander';
-import { cancelCall, getStatus, interruptTurn, listTurns } from '../../contract/turns.ts';
+import { cancelCall, interruptTurn, listTurns } from '../../contract/turns.ts';
 import { fieldOption } from '../field-option.ts';
-import type { ListTurnsOptions, TurnOptions } from '../turns/turn-commands.ts';
-import { type AddToGroup, FOLDER_OPTION } from './command.ts';
+import { type AddCommand, FOLDER_OPTION } from './command.ts';
+import { ofSession } from './naming.ts';
 
-export const turns: AddToGroup = (group) => {
+export const turns: AddCommand = (group, act) => {
   group
     .command('list')
     .description('turns that have not ended, or that stand otherwise, the newest first')
@@ -15,42 +14,20 @@ export const turns: AddToGroup = (group) => {
     .addOption(fieldOption(listTurns, 'limit', '--limit <number>'))
     .option('--json', 'one JSON value: { turns }')
     .option(...FOLDER_OPTION)
-    .action(async (options: ListTurnsOptions) => {
-      const commands = await import('../turns/turn-commands.ts');
-      await commands.listTurns({ ...options, env: process.env });
-    });
+    .action(act(async () => (await import('../turns/turn-commands.ts')).listTurns));
 
-  named(group.command('status').description('how the turn of a session stands, and what it waits for'))
+  ofSession(group.command('status').description('how the turn of a session stands, and what it waits for'))
     .option('--json', 'one JSON value: { status }, null where no turn runs')
-    .action(async (session: string, options: TurnOptions) => {
-      const { showStatus } = await import('../turns/turn-commands.ts');
-      await showStatus(session, { ...options, env: process.env });
-    });
+    .action(act(async () => (await import('../turns/turn-commands.ts')).showStatus));
 
-  named(group.command('interrupt').description('end the turn of a session: its open calls are answered'))
+  ofSession(group.command('interrupt').description('end the turn of a session: its open calls are answered'))
     .addOption(fieldOption(interruptTurn, 'reason', '--reason <text>'))
     .option('--json', 'one JSON value: { confirmed, invocationId, reason }')
-    .action(async (session: string, options: TurnOptions) => {
-      const { interruptTurn } = await import('../turns/turn-commands.ts');
-      await interruptTurn(session, { ...options, env: process.env });
-    });
+    .action(act(async () => (await import('../turns/turn-commands.ts')).interruptTurn));
 
-  named(group.command('cancel-call').description('cancel one call of a turn, which goes on'))
+  ofSession(group.command('cancel-call').description('cancel one call of a turn, which goes on'))
     .argument('<call>', 'key of the call, or its id')
     .addOption(fieldOption(cancelCall, 'reason', '--reason <text>'))
     .option('--json', 'one JSON value: { confirmed, callKey, status, reason }')
-    .action(async (session: string, call: string, options: TurnOptions) => {
-      const { cancelCall } = await import('../turns/turn-commands.ts');
-      await cancelCall(session, call, { ...options, env: process.env });
-    });
+    .action(act(async () => (await import('../turns/turn-commands.ts')).cancelCall));
 };
-
-function named(command: Command): Command {
-  return command
-    .argument('<session>', "the session's id, or app/user/session, each part URI-encoded")
-    .addOption(
-      fieldOption(getStatus, 'app', '--app <name>', { help: '(default: the only one that has sessions)' }),
-    )
-    .addOption(fieldOption(getStatus, 'userId', '--user <id>', { help: '(default: user)' }))
-    .option(...FOLDER_OPTION);
-}

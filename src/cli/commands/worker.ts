@@ -1,4 +1,3 @@
-import type { WorkerCommandOptions } from '../worker/worker-command.ts';
 import { type AddCommand, FOLDER_OPTION } from './command.ts';
 import {
   logLevelSetting,
@@ -11,7 +10,7 @@ import {
   word,
 } from './setting.ts';
 
-export const worker: AddCommand = (holdfast, exit) => {
+export const worker: AddCommand = (holdfast, act) => {
   holdfast
     .command('worker')
     .description('run a worker in production, until SIGTERM')
@@ -69,8 +68,5 @@ export const worker: AddCommand = (holdfast, exit) => {
     )
     .option('--json', 'short for --log json')
     .option(...FOLDER_OPTION)
-    .action(async (file: string, { json, ...options }: WorkerCommandOptions & { json?: true }) => {
-      const { workerCommand } = await import('../worker/worker-command.ts');
-      exit(await workerCommand(file, json ? { ...options, log: 'json' } : options));
-    });
+    .action(act(async () => (await import('../worker/worker-command.ts')).workerCommand));
 };

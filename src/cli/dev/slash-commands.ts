@@ -6,7 +6,7 @@ import { visibleLines } from '../../protocol/visible-text.ts';
 import { nearestName } from '../../schema/known-fields.ts';
 import { CliError } from '../cli-error.ts';
 import { processOutput } from '../command-output.ts';
-import { nthLastTurn } from '../sessions/rewind-session.ts';
+import { nthLastTurn } from '../sessions/session-commands.ts';
 import { ago, cutJson, tableLines, tokensText } from '../sessions/shown-values.ts';
 import { transcriptLines, withHidden } from '../sessions/transcript.ts';
 import { statusLines } from '../turns/turn-commands.ts';
@@ -197,7 +197,7 @@ async function listSessions(chat: Chat): Promise<true> {
     tokensText(session.usage),
     session.forkedFrom === undefined ? '' : `${session.forkedFrom.sessionId} at ${session.forkedFrom.seq}`,
   ]);
-  const columns = ['', 'SESSION', 'EVENTS', 'UPDATED', 'TOKENS', 'FORK OF'].map((title) => ({ title }));
+  const columns = ['', 'SESSION', 'EVENTS', 'UPDATED', 'TOKENS', 'FORK OF'];
   const more = totalItems > sessions.length ? [`  ${sessions.length} of ${totalItems}`] : [];
   return answered(chat, [...tableLines(columns, rows).map((line) => `  ${line}`), ...more]);
 }

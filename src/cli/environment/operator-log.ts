@@ -5,14 +5,17 @@ import { visibleLines } from '../../protocol/visible-text.ts';
 export interface LogOptions {
   /** Defaults to text at a terminal, else JSON. */
   log?: 'json' | 'text' | undefined;
+  /** As `log: 'json'`. */
+  json?: boolean;
   logLevel: 'debug' | 'info' | 'warn' | 'error';
 }
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
 /** A log on standard error for the operator: JSON lines for programs, else one readable line each. */
-export function operatorLog({ log, logLevel }: LogOptions, err = process.stderr): HoldfastLogger {
-  if (isJson({ log, logLevel }, err)) return jsonLogger({ level: logLevel });
+export function operatorLog(options: LogOptions, err = process.stderr): HoldfastLogger {
+  const { logLevel } = options;
+  if (isJson(options, err)) return jsonLogger({ level: logLevel });
   const to = (level: (typeof LEVELS)[number]): HoldfastLogger[typeof level] =>
     LEVELS.indexOf(level) < LEVELS.indexOf(logLevel)
       ? () => undefined
@@ -20,8 +23,8 @@ export function operatorLog({ log, logLevel }: LogOptions, err = process.stderr)
   return { debug: to('debug'), info: to('info'), warn: to('warn'), error: to('error') };
 }
 
-export function isJson({ log }: LogOptions, err: { isTTY?: boolean } = process.stderr): boolean {
-  return (log ?? (err.isTTY ? 'text' : 'json')) === 'json';
+export function isJson({ log, json }: LogOptions, err: { isTTY?: boolean } = process.stderr): boolean {
+  return json || (log ?? (err.isTTY ? 'text' : 'json')) === 'json';
 }
 
 function textLine(level: string, message: string, attributes: Record<string, unknown> = {}): string {

@@ -11,7 +11,7 @@ import { tellReceipt } from '../approvals/receipt-text.ts';
 import { questionLines } from '../approvals/request-text.ts';
 import { responseProblem } from '../approvals/response-check.ts';
 import { changeLines } from '../approvals/shown-arguments.ts';
-import { credentialOf } from '../credentials/add-credential.ts';
+import { credentialOf, SECRETS } from '../credentials/credential-commands.ts';
 
 /** A person who can answer. Undefined means put off, or no answer. */
 export interface Person {
@@ -141,8 +141,7 @@ async function secretOf(row: ApprovalRow, person: Person, { api }: AskOptions): 
   const type = credentialTypeOf(row);
   const username = type === 'basic' ? (await person.ask('user name, or nothing to leave it: '))?.trim() : '';
   if (username === undefined || (type === 'basic' && username === '')) return undefined;
-  const what = { 'api-key': 'API key', bearer: 'bearer token', basic: 'password' }[type];
-  const secret = await person.secret(`${what}, stored encrypted; nothing to leave it`);
+  const secret = await person.secret(`${SECRETS[type]}, stored encrypted; nothing to leave it`);
   if (secret === undefined || secret === '') return undefined;
   const { credentialRef } = await api.credentials.put({
     app,

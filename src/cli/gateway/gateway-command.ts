@@ -21,8 +21,6 @@ export interface GatewayCommandOptions extends LogOptions {
   taskQueue: string;
   /** Milliseconds. */
   wait: number;
-  /** Tells programs where it is. */
-  json?: true;
 }
 
 /** `holdfast gateway`: serves until SIGINT or SIGTERM. Returns the exit code. */

@@ -1,24 +1,65 @@
-import type { HoldfastApi } from '../../client/holdfast-api.ts';
-import type { JobAnswer } from '../../contract/jobs.ts';
+import { readFileSync } from 'node:fs';
+import type { Jobs } from '../../client/jobs/jobs.ts';
+import { completeJob as completed, type JobAnswer } from '../../contract/jobs.ts';
+import { defined } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import type { CommandOutput } from '../command-output.ts';
+import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
+import { connected, connectFolder, type InFolder } from '../connect-folder.ts';
+import { jsonField } from '../field-option.ts';
 import { cutJson } from '../sessions/shown-values.ts';
 import { statusWords } from './job-text.ts';
 import { type JobNaming, namedJob } from './named-job.ts';
 
 const LONGEST_OUTCOME = 400;
+const STANDARD_INPUT = 0;
 
-/** How `jobs complete`, `fail` and `cancel` find their job, and what they print. */
-export const ended = {
-  reading: 'reading the job',
-  find: async (argument: string, options: JobNaming, { jobs }: HoldfastApi) => {
-    const { jobId } = await namedJob(argument, options, jobs);
-    return { jobId };
-  },
-  doing: 'telling the job',
-  print: tellJobAnswer,
-  exitCode: exitCodeOf,
-};
+/** `holdfast jobs complete`. Returns the exit code. */
+export async function completeJob(
+  argument: string,
+  options: InFolder<JobNaming & { /** JSON, or `-` for standard input. */ result: string }>,
+  output = processOutput(),
+  piped: () => string = () => readFileSync(STANDARD_INPUT, 'utf8'),
+): Promise<number> {
+  const [from, json] =
+    options.result === '-' ? ['standard input (--result -)', piped()] : ['--result', options.result];
+  const result = jsonField(completed, 'result', from, json);
+  return await ended(argument, options, output, (jobs, jobId) => jobs.complete(jobId, { result }));
+}
+
+/** `holdfast jobs fail`. Returns the exit code. */
+export async function failJob(
+  argument: string,
+  options: InFolder<JobNaming & { error: string }>,
+  output = processOutput(),
+): Promise<number> {
+  const { error } = options;
+  return await ended(argument, options, output, (jobs, jobId) => jobs.fail(jobId, { error }));
+}
+
+/** `holdfast jobs cancel`. Returns the exit code. */
+export async function cancelJob(
+  argument: string,
+  options: InFolder<JobNaming & { reason?: string }>,
+  output = processOutput(),
+): Promise<number> {
+  const given = defined({ reason: options.reason });
+  return await ended(argument, options, output, (jobs, jobId) => jobs.cancel(jobId, given));
+}
+
+async function ended(
+  argument: string,
+  options: InFolder<JobNaming>,
+  output: CommandOutput,
+  end: (jobs: Jobs, jobId: string) => Promise<JobAnswer>,
+): Promise<number> {
+  return await connected(connectFolder, options, output, async ({ api: { jobs } }) => {
+    const { jobId } = await withProgress(output, 'reading the job', namedJob(argument, options, jobs));
+    const answer = await withProgress(output, 'telling the job', end(jobs, jobId));
+    if (!options.json) return tellJobAnswer(answer, output);
+    output.json(answer);
+    return exitCodeOf(answer);
+  });
+}
 
 /** Prints the receipt of an order about a job. Returns the exit code: 1 if the job has ended otherwise, or goes on. */
 export function tellJobAnswer(answer: JobAnswer, output: Pick<CommandOutput, 'line' | 'note'>): number {

@@ -4,12 +4,12 @@ import { CliError, UsageError } from '../cli-error.ts';
 
 /** Options that name the app and user of sessions. */
 export interface NamingOptions {
-  app?: string;
-  user?: string;
+  app?: string | undefined;
+  user?: string | undefined;
 }
 
 /** User of sessions where nobody names one, here and in `holdfast run`. */
-export const DEFAULT_USER = 'user';
+const DEFAULT_USER = 'user';
 
 /**
  * The session that an argument names: its id, or `app/user/session` as in workflow ids. With `--app` or `--user` it is always
@@ -26,7 +26,15 @@ export async function namedSession(
   assertText('the session', argument);
   const asPath = app === undefined && user === undefined && argument.includes('/');
   if (asPath) return fromPath(argument);
-  return { app: app ?? (await onlyApp(apps)), userId: user ?? DEFAULT_USER, sessionId: argument };
+  return { ...(await namedUser({ app, user }, apps)), sessionId: argument };
+}
+
+/** The user that options name. @throws CliError as {@link onlyApp}. */
+export async function namedUser(
+  { app, user = DEFAULT_USER }: NamingOptions,
+  apps: () => Promise<readonly string[]>,
+): Promise<{ app: string; userId: string }> {
+  return { app: app ?? (await onlyApp(apps)), userId: user };
 }
 
 function fromPath(path: string): SessionNames {

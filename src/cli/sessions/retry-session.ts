@@ -1,17 +1,17 @@
 import { NoAnswer } from '../../client/client-errors.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
-import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
-import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
+import { processOutput, withProgress } from '../command-output.ts';
+import {
+  type ConnectedFolder,
+  type ConnectOptions,
+  connected,
+  connectFolder,
+  type InFolder,
+} from '../connect-folder.ts';
 import { jsonPrinter, type Printer, terminalPrinter } from '../run/printer.ts';
 import { print } from '../run/run-turn.ts';
 import { type NamingOptions, namedSession } from './named-session.ts';
-
-export interface RetryOptions extends NamingOptions {
-  /** Key of the call that runs anew. */
-  from: string;
-  json?: boolean;
-}
 
 /** How long a worker is waited for before the turn is left to itself, milliseconds. */
 const WORKER_PATIENCE = 5_000;
@@ -19,21 +19,16 @@ const WORKER_PATIENCE = 5_000;
 /** `holdfast sessions retry`: a turn runs anew from a call on, and is followed to its end. Returns the exit code. */
 export async function retrySession(
   argument: string,
-  options: RetryOptions & Pick<ConnectOptions, 'folder' | 'env'>,
-  output: CommandOutput = processOutput(),
+  options: InFolder<NamingOptions & { /** Key of the call that runs anew. */ from: string }>,
+  output = processOutput(),
   printer: Printer = options.json ? jsonPrinter() : terminalPrinter(),
   patience = WORKER_PATIENCE,
 ): Promise<number> {
-  const { folder, env, from: callKey } = options;
-  const connected = await connectFolder({
-    folder,
-    env,
-    onProgress: output.note,
-    session: (apps) => namedSession(argument, options, apps),
-  });
-  try {
-    const names = await namedSession(argument, options, connected.apps);
-    const { api } = connected;
+  const session = (apps: ConnectedFolder['apps']) => namedSession(argument, options, apps);
+  const connect = (place: ConnectOptions) => connectFolder({ ...place, session });
+  return await connected(connect, options, output, async ({ api, apps }) => {
+    const { from: callKey } = options;
+    const names = await session(apps);
     const turn = await withProgress(output, 'starting', api.sessions.retry({ ...names, callKey }));
     const { invocationId, taskQueue, workflowId } = turn;
     output.note(`invocation ${invocationId} goes on from before ${callKey}, on the task queue ${taskQueue}`);
@@ -49,9 +44,7 @@ export async function retrySession(
     const outcome = await turn.result();
     printer.outcome(outcome, names);
     return outcome.status === 'completed' ? 0 : 1;
-  } finally {
-    await connected.close();
-  }
+  });
 }
 
 /** Why nobody answers for the session's turn; undefined where somebody does, or it has ended. */

@@ -71,23 +71,21 @@ export function codeLines({ executableCode, codeExecutionResult }: Part): string
 
 /** Rows with their columns one under another; numbers to the right. Empty columns are left out. */
 export function tableLines(
-  columns: readonly { title: string; right?: boolean }[],
+  columns: readonly (string | { right: string })[],
   rows: readonly (readonly string[])[],
 ): string[] {
   const shown = columns
-    .map((column, index) => ({
-      ...column,
-      index,
-      width: Math.max(column.title.length, ...rows.map((row) => row[index]?.length ?? 0)),
-    }))
+    .map((column, index) => {
+      const [title, isRight] = typeof column === 'string' ? [column, false] : [column.right, true];
+      const width = Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0));
+      const padded = (cell: string) => (isRight ? cell.padStart(width) : cell.padEnd(width));
+      return { title, index, padded };
+    })
     .filter(({ index }) => rows.some((row) => row[index]));
-  const line = (cells: (index: number, title: string) => string) =>
+  const line = (cellOf: (column: (typeof shown)[number]) => string) =>
     shown
-      .map(({ index, title, width, right }) => {
-        const cell = cells(index, title);
-        return right ? cell.padStart(width) : cell.padEnd(width);
-      })
+      .map((column) => column.padded(cellOf(column)))
       .join('  ')
       .trimEnd();
-  return [line((_index, title) => title), ...rows.map((row) => line((index) => row[index] ?? ''))];
+  return [line(({ title }) => title), ...rows.map((row) => line(({ index }) => row[index] ?? ''))];
 }

@@ -1,40 +1,26 @@
-import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { ListTurns } from '../../contract/turns.ts';
 import { defined } from '../../protocol/json.ts';
 import type { TurnStatus } from '../../protocol/turn.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
-import type { SessionNames } from '../../store/sessions/session-names.ts';
+import { requestFilter } from '../approvals/named-request.ts';
 import { spanText } from '../approvals/span-text.ts';
-import { type CommandOutput, processOutput } from '../command-output.ts';
-import { type ConnectOptions, connectFolder } from '../connect-folder.ts';
+import { processOutput } from '../command-output.ts';
+import { connected, connectFolder, type InFolder } from '../connect-folder.ts';
 import { progressWords } from '../jobs/job-text.ts';
 import { childLines } from '../run/child-lines.ts';
 import { type NamingOptions, namedSession } from '../sessions/named-session.ts';
 import { ago, tableLines } from '../sessions/shown-values.ts';
 
-type Place = Pick<ConnectOptions, 'folder' | 'env'> & { json?: boolean };
-
-export interface TurnOptions extends NamingOptions, Omit<Place, 'env'> {
-  reason?: string;
-}
-
-export interface ListTurnsOptions
-  extends Pick<ListTurns, 'status' | 'limit'>,
-    NamingOptions,
-    Omit<Place, 'env'> {
-  session?: string;
-}
-
-type Here<Options> = Options & Pick<Place, 'env'>;
+type TurnOptions = InFolder<NamingOptions & { reason?: string }>;
 
 /** `holdfast turns list`. */
 export async function listTurns(
-  { app, user, session, status, limit, json, ...place }: Here<ListTurnsOptions>,
-  output: CommandOutput = processOutput(),
+  options: InFolder<NamingOptions & Pick<ListTurns, 'status' | 'limit'> & { session?: string }>,
+  output = processOutput(),
 ): Promise<void> {
-  const { api, close } = await connectFolder({ ...place, onProgress: output.note });
-  try {
-    const turns = await api.turns(defined({ app, userId: user, sessionId: session, status, limit }));
+  await connected(connectFolder, options, output, async ({ api }) => {
+    const { status, limit, json } = options;
+    const turns = await api.turns({ ...requestFilter(options), ...defined({ status, limit }) });
     if (json) return output.json({ turns });
     if (turns.length === 0)
       return output.note(`no turn ${status === undefined ? 'runs' : `stands as ${status}`}`);
@@ -43,21 +29,18 @@ export async function listTurns(
         visibleText,
       ),
     );
-    const columns = ['SESSION', 'STATUS', 'AGENT', 'SINCE'].map((title) => ({ title }));
-    for (const line of tableLines(columns, rows)) output.line(line);
-  } finally {
-    await close();
-  }
+    for (const line of tableLines(['SESSION', 'STATUS', 'AGENT', 'SINCE'], rows)) output.line(line);
+  });
 }
 
 /** `holdfast turns status`. */
 export async function showStatus(
   session: string,
-  options: Here<TurnOptions>,
+  options: TurnOptions,
   output = processOutput(),
 ): Promise<void> {
-  await withTurn(session, options, output, async (api, names) => {
-    const status = await api.status(names);
+  await connected(connectFolder, options, output, async ({ api, apps }) => {
+    const status = await api.status(await namedSession(session, options, apps));
     if (options.json) output.json({ status: status ?? null });
     else if (status === undefined) output.note('no turn runs');
     else for (const line of statusLines(status)) output.line(line);
@@ -67,10 +50,11 @@ export async function showStatus(
 /** `holdfast turns interrupt`. */
 export async function interruptTurn(
   session: string,
-  options: Here<TurnOptions>,
+  options: TurnOptions,
   output = processOutput(),
 ): Promise<void> {
-  await withTurn(session, options, output, async (api, names) => {
+  await connected(connectFolder, options, output, async ({ api, apps }) => {
+    const names = await namedSession(session, options, apps);
     const receipt = await api.interrupt(names, defined({ reason: options.reason }));
     if (options.json) return output.json(receipt);
     if (!receipt.confirmed) return output.note(`it ends once a worker takes it up: ${receipt.reason}`);
@@ -82,30 +66,17 @@ export async function interruptTurn(
 export async function cancelCall(
   session: string,
   call: string,
-  options: Here<TurnOptions>,
+  options: TurnOptions,
   output = processOutput(),
 ): Promise<void> {
-  await withTurn(session, options, output, async (api, names) => {
+  await connected(connectFolder, options, output, async ({ api, apps }) => {
+    const names = await namedSession(session, options, apps);
     const named = /\.\d+\.\d+$/.test(call) ? { callKey: call } : { callId: call };
     const receipt = await api.cancelCall(names, { ...named, ...defined({ reason: options.reason }) });
     if (options.json) return output.json(receipt);
     if (receipt.confirmed) return output.note(`${receipt.callKey} is cancelled`);
     output.note(`it is cancelled once a worker takes it up: ${receipt.reason}`);
   });
-}
-
-async function withTurn(
-  session: string,
-  { app, user, folder, env }: Here<TurnOptions>,
-  { note }: CommandOutput,
-  work: (api: HoldfastApi, names: SessionNames) => Promise<void>,
-): Promise<void> {
-  const { api, apps, close } = await connectFolder({ folder, env, onProgress: note });
-  try {
-    await work(api, await namedSession(session, defined({ app, user }), apps));
-  } finally {
-    await close();
-  }
 }
 
 /** How a turn stands, for people. */

@@ -1,61 +1,47 @@
+import { nextCommands } from '../../approvals/next-commands.ts';
 import { ownQuestion } from '../../approvals/own-question.ts';
 import { MOST_LISTED, REQUEST_STATUSES } from '../../contract/lists.ts';
 import type { ApprovalRow, GateKind } from '../../contract/requests.ts';
+import { defined } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
-import { type ConnectOptions, connectSessions } from '../connect-folder.ts';
+import { processOutput, withProgress } from '../command-output.ts';
+import { connected, connectSessions, type InFolder } from '../connect-folder.ts';
 import { assertKnownApp } from '../sessions/named-session.ts';
 import { ago, tableLines } from '../sessions/shown-values.ts';
-import { type RequestNaming, requestFilter } from './named-request.ts';
-import { untilText } from './request-text.ts';
+import { namedRequest, type RequestNaming, requestFilter } from './named-request.ts';
+import { requestLines, untilText } from './request-text.ts';
 
-export interface ListApprovalsOptions extends RequestNaming {
+interface ListApprovalsOptions extends RequestNaming {
   limit: number;
   kind?: GateKind;
   /** Those that have ended, too. */
   all?: boolean;
-  json?: boolean;
 }
 
 /** `holdfast approvals list`: requests that wait for people, the oldest first. */
 export async function listApprovals(
-  options: ListApprovalsOptions & Pick<ConnectOptions, 'folder' | 'env'>,
-  output: CommandOutput = processOutput(),
+  options: InFolder<ListApprovalsOptions>,
+  output = processOutput(),
 ): Promise<void> {
-  const { folder, env, limit, kind, all } = options;
-  const filter = requestFilter(options);
-  const connected = await connectSessions({ folder, env, onProgress: output.note });
-  try {
+  await connected(connectSessions, options, output, async ({ approvals, apps }) => {
+    const { limit, kind, all } = options;
     const list = {
-      ...filter,
-      ...(kind === undefined ? {} : { kind }),
+      ...requestFilter(options),
+      ...defined({ kind, status: all ? REQUEST_STATUSES : undefined }),
       limit: Math.min(limit + 1, MOST_LISTED),
-      ...(all ? { status: REQUEST_STATUSES } : {}),
     };
-    const found = await withProgress(output, 'reading requests', connected.approvals.list(list));
+    const found = await withProgress(output, 'reading requests', approvals.list(list));
     const shown = found.slice(0, limit);
     if (options.json) return output.json({ approvals: shown });
-    if (shown.length === 0) await assertKnownApp(options.app, connected.apps);
+    if (shown.length === 0) await assertKnownApp(options.app, apps);
     if (shown.length === 0) return output.note(all ? 'no requests' : 'nothing waits for a person');
     for (const line of tableLines(COLUMNS, shown.map(requestCells))) output.line(line);
     if (found.length > shown.length) output.note(`the oldest ${limit}; more with --limit`);
     else output.note('holdfast approvals show REQUEST tells all of one');
-  } finally {
-    await connected.close();
-  }
+  });
 }
 
-const COLUMNS = [
-  { title: 'REQUEST' },
-  { title: 'KIND' },
-  { title: 'STATUS' },
-  { title: 'SINCE' },
-  { title: 'EXPIRES' },
-  { title: 'VOTES' },
-  { title: 'SESSION' },
-  { title: 'TOOL' },
-  { title: 'HINT' },
-];
+const COLUMNS = ['REQUEST', 'KIND', 'STATUS', 'SINCE', 'EXPIRES', 'VOTES', 'SESSION', 'TOOL', 'HINT'];
 
 /** A request in the table. */
 export function requestCells(row: ApprovalRow): string[] {
@@ -74,4 +60,23 @@ export function requestCells(row: ApprovalRow): string[] {
     visibleExcerpt(tool, 40),
     visibleExcerpt(ownQuestion(row), 60),
   ];
+}
+
+/** `holdfast approvals show`: a request's question, its approvers, and its end. */
+export async function showApproval(
+  argument: string,
+  options: InFolder<RequestNaming>,
+  output = processOutput(),
+): Promise<void> {
+  await connected(connectSessions, options, output, async ({ approvals }) => {
+    const naming = namedRequest(argument, options, approvals);
+    const row = await withProgress(output, 'reading the request', naming);
+    if (options.json) return output.json(row);
+    const [head = '', ...lines] = requestLines(row);
+    output.line(output.paint('bold', head));
+    for (const line of lines) output.line(line);
+    if (row.status !== 'pending') return;
+    output.line('  next:');
+    for (const command of nextCommands(row, options.folder)) output.line(`    ${command}`);
+  });
 }

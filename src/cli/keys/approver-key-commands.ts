@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs';
-import { createApproverKey, InvalidApproverKey } from '../../approvals/approver-key.ts';
+import { createApproverKey, InvalidApproverKey, issuerOf } from '../../approvals/approver-key.ts';
 import type { Issuer } from '../../approvals/issuer.ts';
 import { shellWord } from '../../protocol/shell-word.ts';
+import { readKeyFile } from '../approvals/approver.ts';
 import { CliError, UsageError } from '../cli-error.ts';
-import { type CommandOutput, processOutput } from '../command-output.ts';
+import { processOutput } from '../command-output.ts';
 
 export interface CreateKeyOptions {
   approver: string;
@@ -15,7 +16,7 @@ export interface CreateKeyOptions {
 /** `holdfast keys create`: a key of one approver. The private half is in its file only. */
 export async function createKey(
   { approver, out, json }: CreateKeyOptions,
-  output: CommandOutput = processOutput(),
+  output = processOutput(),
 ): Promise<void> {
   const { key, issuer } = await made(approver);
   const path = out ?? `${approver.replace(/[^\w.@-]/g, '_').replace(/^\.+/, '_')}.key.json`;
@@ -29,8 +30,15 @@ export async function createKey(
   output.note(`npx holdfast approvals approve REQUEST --as ${shellWord(approver)} --key ${shellWord(path)}`);
 }
 
+/** `holdfast keys show`: the public half of a key. */
+export function showKey(path: string, { json }: { json?: boolean }, output = processOutput()): void {
+  const issuer = issuerOf(readKeyFile(path));
+  if (json) output.json(issuer);
+  else for (const line of issuerLines(issuer)) output.line(line);
+}
+
 /** The public half, as code. */
-export function issuerLines({ issuer, approver, key, channels }: Issuer): string[] {
+function issuerLines({ issuer, approver, key, channels }: Issuer): string[] {
   const fields = Object.entries({ issuer, approver, key, channels })
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `  ${name}: ${literal(value)},`);

@@ -1,0 +1,123 @@
+import type { CredentialType } from '../../approvals/next-commands.ts';
+import type { AuthCredential } from '../../events/auth-credential.ts';
+import { defined } from '../../protocol/json.ts';
+import { visibleExcerpt } from '../../protocol/visible-text.ts';
+import { CliError, UsageError } from '../cli-error.ts';
+import { processOutput, withProgress } from '../command-output.ts';
+import { connected, connectFolder, type InFolder } from '../connect-folder.ts';
+import { readSecret } from '../hidden-input.ts';
+import { assertText, type NamingOptions, namedUser, onlyApp } from '../sessions/named-session.ts';
+import { ago, tableLines } from '../sessions/shown-values.ts';
+
+interface AddCredentialOptions extends NamingOptions {
+  /** `credentialKey` of the tool's `authConfig`. */
+  name: string;
+  type: CredentialType;
+  /** Of `basic`; it is no secret. */
+  username?: string;
+  label?: string;
+}
+
+/** `holdfast credentials add`: encrypts a secret into the store, and prints the reference that stands for it. */
+export async function addCredential(
+  options: InFolder<AddCredentialOptions>,
+  output = processOutput(),
+  secretOf: (question: string) => Promise<string> = readSecret,
+): Promise<void> {
+  const { name, type, label } = options;
+  assertText('--username', options.username);
+  assertUsername(options);
+  await connected(connectFolder, options, output, async ({ api, apps }) => {
+    const owner = await namedUser(options, apps);
+    const credential = credentialOf(options, await secretOf(SECRETS[type]));
+    const putting = api.credentials.put({ ...owner, credentialKey: name, credential, ...defined({ label }) });
+    const stored = await withProgress(output, 'storing', putting);
+    if (options.json) return output.json(stored);
+    output.line(stored.credentialRef);
+    output.note(
+      `stored encrypted as ${name} of user ${owner.userId} in app ${owner.app}; a call that waits for it goes on with: npx holdfast ` +
+        `approvals provide-credential REQUEST --credential ${stored.credentialRef}`,
+    );
+  });
+}
+
+/** How a person is asked for each. */
+export const SECRETS: Record<CredentialType, string> = {
+  'api-key': 'API key',
+  bearer: 'bearer token',
+  basic: 'password',
+};
+
+function assertUsername({ type, username }: AddCredentialOptions): void {
+  if (type === 'basic' && username === undefined)
+    throw new UsageError('--type basic: say whose password it is with --username <name>');
+  if (type !== 'basic' && username !== undefined)
+    throw new UsageError(`--username is for --type basic, not for ${type}`);
+}
+
+/** In ADK's words. */
+export function credentialOf(
+  { type, username = '' }: Pick<AddCredentialOptions, 'type' | 'username'>,
+  secret: string,
+): AuthCredential {
+  switch (type) {
+    case 'api-key':
+      return { authType: 'apiKey', apiKey: secret };
+    case 'bearer':
+      return { authType: 'http', http: { scheme: 'bearer', credentials: { token: secret } } };
+    case 'basic':
+      return { authType: 'http', http: { scheme: 'basic', credentials: { username, password: secret } } };
+  }
+}
+
+/** `holdfast credentials list`: what is stored, without the secrets. */
+export async function listCredentials(
+  options: InFolder<NamingOptions>,
+  output = processOutput(),
+): Promise<void> {
+  await connected(connectFolder, options, output, async ({ api, apps }) => {
+    const app = options.app ?? (await onlyApp(apps));
+    const listing = api.credentials.list({ app, ...defined({ userId: options.user }) });
+    const credentials = await withProgress(output, 'reading credentials', listing);
+    if (options.json) return output.json({ credentials });
+    if (credentials.length === 0) return output.note(`no credentials in app ${app}`);
+    const rows = credentials.map(
+      ({ credentialRef, userId, credentialKey, authType, createdAt, label = '' }) =>
+        [credentialRef, userId, credentialKey, authType, ago(createdAt), label].map((cell) =>
+          visibleExcerpt(cell, 60),
+        ),
+    );
+    const columns = ['REFERENCE', 'USER', 'NAME', 'TYPE', 'STORED', 'LABEL'];
+    for (const line of tableLines(columns, rows)) output.line(line);
+  });
+}
+
+/** `holdfast credentials remove`, by the reference or by the name. */
+export async function removeCredential(
+  argument: string,
+  options: InFolder<NamingOptions>,
+  output = processOutput(),
+): Promise<void> {
+  await connected(connectFolder, options, output, async ({ api: { credentials }, apps }) => {
+    const owner = await namedUser(options, apps);
+    const removed = await withProgress(output, 'removing', remove());
+    if (removed === undefined) {
+      throw new CliError(
+        `app ${owner.app} and user ${owner.userId} have no credential ${visibleExcerpt(argument, 100)}: see holdfast credentials list`,
+      );
+    }
+    if (options.json) return output.json({ removed });
+    output.line(`${removed} is removed`);
+    output.note('turns that wait for it, or need it again, ask for a new one');
+
+    async function remove(): Promise<string | undefined> {
+      const stored = await credentials.list(owner);
+      const found = stored.find(
+        ({ credentialRef, credentialKey }) => credentialRef === argument || credentialKey === argument,
+      );
+      if (found === undefined) return undefined;
+      const { credentialRef } = found;
+      return (await credentials.remove({ ...owner, credentialRef })) ? credentialRef : undefined;
+    }
+  });
+}
