@@ -5,7 +5,10 @@ import { readLockOwner } from '../../../worker/folder/exclusive.ts';
 import { findLocalGateway } from '../../../worker/local-gateway.ts';
 import { namesServer } from '../../../worker/temporal/client-config.ts';
 import { isRecord } from '../../protocol/json.ts';
-import { type Finding, fail, failed, ok, problemOf, type Surroundings, warn } from './finding.ts';
+import { type Finding, findingsAbout, problemOf, type Surroundings } from './finding.ts';
+
+const { fail, failed, ok, warn } = findingsAbout('folder');
+const disk = findingsAbout('disk');
 
 const GIB = 2 ** 30;
 const LOW_SPACE = GIB;
@@ -17,16 +20,16 @@ const OTHERS = 0o077;
 export async function checkFolder({ folder, env }: Surroundings): Promise<Finding[]> {
   const path = resolve(folder);
   if (env.HOLDFAST_STORE && namesServer(env)) {
-    return [ok('folder', 'not used: store and Temporal server are named by the environment')];
+    return ok('not used: store and Temporal server are named by the environment');
   }
-  if (!existsSync(path)) return [ok('folder', `${path} is not there yet: the first command makes it`)];
+  if (!existsSync(path)) return ok(`${path} is not there yet: the first command makes it`);
   if (!statSync(path).isDirectory()) {
-    return [fail('folder', `${path} is a file`, 'name another folder with --folder, or remove the file')];
+    return fail(`${path} is a file`, 'name another folder with --folder, or remove the file');
   }
   try {
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    return [failed('folder', error, `give this user the right to write to ${path}, or name another folder`)];
+    return failed(error, `give this user the right to write to ${path}, or name another folder`);
   }
   return [...checkModes(path), ...checkDevFile(path), ...(await checkOwner(path))];
 }
@@ -38,13 +41,10 @@ function checkModes(path: string): Finding[] {
   );
   if (open.length === 0) return [];
   const commands = open.map((each) => `chmod ${each === path ? 700 : 600} ${each}`);
-  return [
-    warn(
-      'folder',
-      `${open.join(' and ')} can be read by other users: the token of the gateway and the transcripts are in there`,
-      commands.join(' && '),
-    ),
-  ];
+  return warn(
+    `${open.join(' and ')} can be read by other users: the token of the gateway and the transcripts are in there`,
+    commands.join(' && '),
+  );
 }
 
 function checkDevFile(path: string): Finding[] {
@@ -53,38 +53,29 @@ function checkDevFile(path: string): Finding[] {
   try {
     if (isRecord(JSON.parse(readFileSync(file, 'utf8')))) return [];
   } catch (error) {
-    if (!(error instanceof SyntaxError)) return [failed('folder', error, `make ${file} readable`)];
+    if (!(error instanceof SyntaxError)) return failed(error, `make ${file} readable`);
   }
-  return [
-    fail(
-      'folder',
-      `${file} is not a JSON object`,
-      'delete it, and stop what was started from this folder: holdfast stop',
-    ),
-  ];
+  return fail(
+    `${file} is not a JSON object`,
+    'delete it, and stop what was started from this folder: holdfast stop',
+  );
 }
 
 async function checkOwner(path: string): Promise<Finding[]> {
   try {
     const owner = readLockOwner(join(path, 'owner.json'));
-    if (owner === undefined) return [ok('folder', `${path}, in use by nobody`)];
+    if (owner === undefined) return ok(`${path}, in use by nobody`);
     const used = `${path}, in use by process ${owner.pid} since ${owner.since}`;
-    if ((await findLocalGateway(path)) !== undefined) return [ok('folder', `${used}, whose gateway answers`)];
-    return [
-      warn(
-        'folder',
-        `${used}, whose gateway doesn't answer: other commands can't use this folder meanwhile`,
-        'wait until it has started or ended; if it hangs, end that process',
-      ),
-    ];
+    if ((await findLocalGateway(path)) !== undefined) return ok(`${used}, whose gateway answers`);
+    return warn(
+      `${used}, whose gateway doesn't answer: other commands can't use this folder meanwhile`,
+      'wait until it has started or ended; if it hangs, end that process',
+    );
   } catch (error) {
-    return [
-      fail(
-        'folder',
-        `${join(path, 'owner.json')} can't be read: ${problemOf(error)}`,
-        'delete that file; the lock itself is elsewhere',
-      ),
-    ];
+    return fail(
+      `${join(path, 'owner.json')} can't be read: ${problemOf(error)}`,
+      'delete that file; the lock itself is elsewhere',
+    );
   }
 }
 
@@ -98,9 +89,9 @@ export async function checkDisk(
   while (!existsSync(path) && dirname(path) !== path) path = dirname(path);
   const free = await freeBytes(path);
   const shown = `${(free / GIB).toFixed(1)} GiB free at ${path}`;
-  if (free >= LOW_SPACE) return [ok('disk', shown)];
+  if (free >= LOW_SPACE) return disk.ok(shown);
   const fix = 'free some space, or name a folder on another disk with --folder';
-  return [free < NO_SPACE ? fail('disk', shown, fix) : warn('disk', shown, fix)];
+  return free < NO_SPACE ? disk.fail(shown, fix) : disk.warn(shown, fix);
 }
 
 async function freeBytesAt(path: string): Promise<number> {

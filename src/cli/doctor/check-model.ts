@@ -5,7 +5,9 @@ import { nameGiven } from '../../models/ai-sdk/ai-sdk-model.ts';
 import type { BaseLlm } from '../../models/base-llm.ts';
 import { Gemini, isGemini } from '../../models/gemini.ts';
 import { loadAgents } from '../load-agents.ts';
-import { type Finding, fail, failed, ok, problemOf, type Surroundings, warn } from './finding.ts';
+import { type Finding, findingsAbout, problemOf, type Surroundings } from './finding.ts';
+
+const { fail, failed, ok, warn } = findingsAbout('model');
 
 const ANSWER_TIMEOUT = 20_000;
 
@@ -19,11 +21,11 @@ export async function checkModel({ env, askModel, agents }: Surroundings): Promi
   const ways = new Map(
     models.map((model) => {
       const way = isGemini(model) && !model.hasOwnAccess ? wayToGemini(env) : wayTo(model, env);
-      return [way.message, { model, way }];
+      return [way.map(({ message }) => message).join(), { model, way }];
     }),
   );
   const asking = [...ways.values()].map(async ({ model, way }) =>
-    askModel && way.status === 'ok' ? [way, await asked(model)] : [way],
+    askModel && way.every(({ status }) => status === 'ok') ? [...way, ...(await asked(model))] : way,
   );
   return (await Promise.all(asking)).flat();
 }
@@ -39,57 +41,53 @@ async function modelsOf(file: string): Promise<BaseLlm[]> {
 }
 
 /** A model that the file has made knows its key by itself. */
-function wayTo(llm: BaseLlm, env: NodeJS.ProcessEnv): Finding {
+function wayTo(llm: BaseLlm, env: NodeJS.ProcessEnv): Finding[] {
   const { model } = llm;
   const named = nameGiven(llm);
-  if (named === undefined) return ok('model', `${model} is a model of the file's own`);
+  if (named === undefined) return ok(`${model} is a model of the file's own`);
   const { package: from, keyVariable = '', keyless, options } = named.provider;
   try {
     options?.();
   } catch (error) {
-    return failed('model', error, 'set that variable');
+    return failed(error, 'set that variable');
   }
   if (variable(keyVariable, env) !== undefined)
-    return ok('model', `${model} by ${from} and the key of ${keyVariable}`);
-  if (keyless !== undefined) return ok('model', `${model} by ${from}, ${keyless}: ${keyVariable} is not set`);
+    return ok(`${model} by ${from} and the key of ${keyVariable}`);
+  if (keyless !== undefined) return ok(`${model} by ${from}, ${keyless}: ${keyVariable} is not set`);
   return fail(
-    'model',
     `no key for ${model}: its turns fail`,
     `set ${keyVariable}, or give the agent a model that has its key`,
   );
 }
 
-function wayToGemini(env: NodeJS.ProcessEnv): Finding {
+function wayToGemini(env: NodeJS.ProcessEnv): Finding[] {
   const vertex = env.GOOGLE_GENAI_USE_ENTERPRISE ?? env.GOOGLE_GENAI_USE_VERTEXAI ?? '';
   const key = KEYS.find((name) => env[name]);
   if (/^(true|1)$/i.test(vertex.trim())) {
     const project = env.GOOGLE_CLOUD_PROJECT?.trim();
     if (project || key || env.GOOGLE_VERTEX_BASE_URL) {
-      return ok('model', `Gemini on Vertex AI, ${project ? `project ${project}` : 'without a project'}`);
+      return ok(`Gemini on Vertex AI, ${project ? `project ${project}` : 'without a project'}`);
     }
     return fail(
-      'model',
       'Vertex AI is asked for without a project',
       'set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION, and sign in: gcloud auth application-default login',
     );
   }
   const base = env.GOOGLE_GEMINI_BASE_URL ? ', at the address of GOOGLE_GEMINI_BASE_URL' : '';
-  if (key !== undefined) return ok('model', `Gemini by the key of ${key}${base}`);
+  if (key !== undefined) return ok(`Gemini by the key of ${key}${base}`);
   if (base !== '') {
     return fail(
-      'model',
       'no key for Gemini, and the mock server doesn’t answer where GOOGLE_GEMINI_BASE_URL is set',
       'set GEMINI_API_KEY to a key of that address, or unset GOOGLE_GEMINI_BASE_URL',
     );
   }
   return warn(
-    'model',
     'no key for Gemini: in holdfast run and dev a local mock server answers, with scripted words',
     'set GEMINI_API_KEY; keys: https://aistudio.google.com/apikey',
   );
 }
 
-async function asked(model: BaseLlm): Promise<Finding> {
+async function asked(model: BaseLlm): Promise<Finding[]> {
   const began = performance.now();
   try {
     const request = {
@@ -98,10 +96,10 @@ async function asked(model: BaseLlm): Promise<Finding> {
     };
     const signal = AbortSignal.timeout(ANSWER_TIMEOUT);
     for await (const _ of model.generateContentAsync(request, false, signal)) {
-      return ok('model', `${model.model} has answered after ${Math.round(performance.now() - began)} ms`);
+      return ok(`${model.model} has answered after ${Math.round(performance.now() - began)} ms`);
     }
-    return fail('model', `${model.model} has answered with nothing`, 'ask again');
+    return fail(`${model.model} has answered with nothing`, 'ask again');
   } catch (error) {
-    return fail('model', problemOf(error), 'docs/errors.md has a section for each code of a model error');
+    return fail(problemOf(error), 'docs/errors.md has a section for each code of a model error');
   }
 }

@@ -2,7 +2,12 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { currentStamp, workflowBundle } from '../../../worker/bundle.ts';
 import { ownVersion } from '../../own-version.ts';
-import { type Finding, fail, failed, ok, type RuntimeFacts, warn } from './finding.ts';
+import { type Finding, findingsAbout, type RuntimeFacts } from './finding.ts';
+
+const node = findingsAbout('node');
+const machine = findingsAbout('platform');
+const packages = findingsAbout('packages');
+const bundle = findingsAbout('workflow bundle');
 
 const OLDEST_NODE = [22, 18] as const;
 
@@ -31,38 +36,29 @@ export function checkNode({ nodeVersion }: RuntimeFacts): Finding[] {
   const [wantedMajor, wantedMinor] = OLDEST_NODE;
   const wanted = OLDEST_NODE.join('.');
   if (major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)) {
-    return [ok('node', `Node ${nodeVersion}`)];
+    return node.ok(`Node ${nodeVersion}`);
   }
-  return [
-    fail(
-      'node',
-      `Node ${nodeVersion} is older than ${wanted}`,
-      `install Node ${wanted} or newer: https://nodejs.org`,
-    ),
-  ];
+  return node.fail(
+    `Node ${nodeVersion} is older than ${wanted}`,
+    `install Node ${wanted} or newer: https://nodejs.org`,
+  );
 }
 
 export function checkPlatform({ platform, arch, glibc }: RuntimeFacts): Finding[] {
   const shown = `${platform}-${arch}`;
   if (!BUILT_FOR.includes(shown)) {
-    return [
-      fail(
-        'platform',
-        `the Temporal SDK's worker isn't built for ${shown}`,
-        `run workers on one of ${BUILT_FOR.join(', ')}; clients run anywhere`,
-      ),
-    ];
+    return machine.fail(
+      `the Temporal SDK's worker isn't built for ${shown}`,
+      `run workers on one of ${BUILT_FOR.join(', ')}; clients run anywhere`,
+    );
   }
   if (platform === 'linux' && glibc === undefined) {
-    return [
-      fail(
-        'platform',
-        "this Linux has no glibc (musl, as in Alpine), which the Temporal SDK's worker needs",
-        'use an image on Debian or Ubuntu, for example node:24-slim',
-      ),
-    ];
+    return machine.fail(
+      "this Linux has no glibc (musl, as in Alpine), which the Temporal SDK's worker needs",
+      'use an image on Debian or Ubuntu, for example node:24-slim',
+    );
   }
-  return [ok('platform', glibc === undefined ? shown : `${shown}, glibc ${glibc}`)];
+  return machine.ok(glibc === undefined ? shown : `${shown}, glibc ${glibc}`);
 }
 
 /** @param project the folder of the user's own program, which may have packages of its own. */
@@ -70,17 +66,14 @@ export function checkPackages(project: string): Finding[] {
   const own = versionsFrom(import.meta.url);
   const versions = new Set([...own.values()]);
   if (versions.size > 1) {
-    return [
-      fail(
-        'packages',
-        `the packages of the Temporal SDK have several versions: ${shownVersions(own)}`,
-        'delete node_modules and the lock file, and install again; all @temporalio packages have one version',
-      ),
-    ];
+    return packages.fail(
+      `the packages of the Temporal SDK have several versions: ${shownVersions(own)}`,
+      'delete node_modules and the lock file, and install again; all @temporalio packages have one version',
+    );
   }
   const [version = 'unknown'] = versions;
   const findings = [
-    ok('packages', `holdfast ${ownVersion()}, Temporal SDK ${version}`),
+    ...packages.ok(`holdfast ${ownVersion()}, Temporal SDK ${version}`),
     ...checkProtobuf(import.meta.url),
   ];
   const others = new Map(
@@ -89,8 +82,7 @@ export function checkPackages(project: string): Finding[] {
   if (others.size === 0) return findings;
   return [
     ...findings,
-    warn(
-      'packages',
+    ...packages.warn(
       `this project has ${shownVersions(others)}, Holdfast ${version}: connections of the one can't be given to the other`,
       `install ${[...others.keys()].map((name) => `@temporalio/${name}@${version}`).join(' ')}`,
     ),
@@ -102,13 +94,10 @@ function checkProtobuf(from: string): Finding[] {
   const proto = createRequire(from).resolve('@temporalio/proto/package.json');
   const version = versionOf('protobufjs', join(dirname(proto), 'package.json'));
   if (version?.startsWith('8.')) return [];
-  return [
-    fail(
-      'packages',
-      `the Temporal SDK finds protobufjs ${version ?? 'nowhere'}, and needs 8`,
-      'remove what overrides protobufjs in package.json, delete node_modules, and install again',
-    ),
-  ];
+  return packages.fail(
+    `the Temporal SDK finds protobufjs ${version ?? 'nowhere'}, and needs 8`,
+    'remove what overrides protobufjs in package.json, delete node_modules, and install again',
+  );
 }
 
 function versionsFrom(from: string): Map<string, string> {
@@ -141,8 +130,8 @@ export async function checkBundle(path?: string): Promise<Finding[]> {
   try {
     await workflowBundle(path);
     const { sdk, protocol } = currentStamp();
-    return [ok('workflow bundle', `built for Temporal SDK ${sdk}, protocol ${protocol}`)];
+    return bundle.ok(`built for Temporal SDK ${sdk}, protocol ${protocol}`);
   } catch (error) {
-    return [failed('workflow bundle', error, 'install the package again')];
+    return bundle.failed(error, 'install the package again');
   }
 }

@@ -9,7 +9,13 @@ import {
   readApplied,
 } from '../../store/schema/applied-schema.ts';
 import { STORE_SCHEMA, versionOf } from '../../store/schema/store-schema.ts';
-import { type Finding, fail, ok, problemOf, type Surroundings, warn } from './finding.ts';
+import { type Finding, findingsAbout, problemOf, type Surroundings } from './finding.ts';
+
+const store = findingsAbout('store');
+const roundTrip = findingsAbout('latency');
+const clock = findingsAbout('clock');
+const schema = findingsAbout('schema');
+const liveText = findingsAbout('live text');
 
 const ANSWER_TIMEOUT = 5_000;
 /** A notice crosses a server in milliseconds. */
@@ -52,29 +58,23 @@ export async function checkStore(
   now: () => number = Date.now,
 ): Promise<Finding[]> {
   const url = env.HOLDFAST_STORE;
-  if (!url) return [embeddedStore(resolve(folder))];
+  if (!url) return embeddedStore(resolve(folder));
   const client = clientOf(url);
   if (client === undefined) {
-    return [
-      fail(
-        'store',
-        'HOLDFAST_STORE is not a usable postgres:// URL',
-        'write postgres://user:password@host:5432/database, special characters of a password percent-encoded',
-      ),
-    ];
+    return store.fail(
+      'HOLDFAST_STORE is not a usable postgres:// URL',
+      'write postgres://user:password@host:5432/database, special characters of a password percent-encoded',
+    );
   }
   const place = `PostgreSQL at ${client.host}:${client.port}, database ${client.database}`;
   try {
     await client.connect();
   } catch (error) {
     await end(client);
-    return [
-      fail(
-        'store',
-        `${place} can't be reached: ${problemOf(error)}`,
-        'start it, or correct HOLDFAST_STORE (address, database, user, password, sslmode)',
-      ),
-    ];
+    return store.fail(
+      `${place} can't be reached: ${problemOf(error)}`,
+      'start it, or correct HOLDFAST_STORE (address, database, user, password, sslmode)',
+    );
   }
   try {
     const [facts] = (await client.query<ServerFacts>(FACTS)).rows;
@@ -86,21 +86,18 @@ export async function checkStore(
       ...(await checkLiveText(client, facts, env.HOLDFAST_STORE_LISTEN)),
     ];
   } catch (error) {
-    return [
-      fail('store', `${place} has answered with an error: ${problemOf(error)}`, "see the server's log"),
-    ];
+    return store.fail(`${place} has answered with an error: ${problemOf(error)}`, "see the server's log");
   } finally {
     await end(client);
   }
 }
 
-function embeddedStore(folder: string): Finding {
-  const store = join(folder, 'store');
-  return ok(
-    'store',
-    existsSync(store)
-      ? `embedded, in ${store}; one process at a time has it, the others go through its gateway`
-      : `embedded; the first command makes it in ${store}`,
+function embeddedStore(folder: string): Finding[] {
+  const path = join(folder, 'store');
+  return store.ok(
+    existsSync(path)
+      ? `embedded, in ${path}; one process at a time has it, the others go through its gateway`
+      : `embedded; the first command makes it in ${path}`,
   );
 }
 
@@ -126,11 +123,10 @@ async function end(client: pg.Client): Promise<void> {
 
 function checkServer(place: string, { number, readOnly, connections, most }: ServerFacts): Finding[] {
   const version = `${Math.floor(number / 10_000)}.${number % 10_000}`;
-  const findings = [ok('store', `${place}, version ${version}`)];
+  const findings = store.ok(`${place}, version ${version}`);
   if (readOnly) {
     findings.push(
-      fail(
-        'store',
+      ...store.fail(
         'this server takes no writes: it is a standby, or set to read only',
         'name the primary in HOLDFAST_STORE',
       ),
@@ -138,8 +134,7 @@ function checkServer(place: string, { number, readOnly, connections, most }: Ser
   }
   if (number < OLDEST_POSTGRES * 10_000) {
     findings.push(
-      warn(
-        'store',
+      ...store.warn(
         `version ${version} is older than ${OLDEST_POSTGRES}, the oldest that Holdfast is tested with`,
         'upgrade PostgreSQL',
       ),
@@ -147,8 +142,7 @@ function checkServer(place: string, { number, readOnly, connections, most }: Ser
   }
   if (most - connections < FEW_CONNECTIONS) {
     findings.push(
-      warn(
-        'store',
+      ...store.warn(
         `${connections} of at most ${most} connections are in use; each worker takes up to 10`,
         'raise max_connections, or put a pooler in front of it',
       ),
@@ -158,55 +152,42 @@ function checkServer(place: string, { number, readOnly, connections, most }: Ser
 }
 
 async function checkSchema(client: pg.Client, { migrated, mayCreate }: ServerFacts): Promise<Finding[]> {
-  const about = 'schema';
   if (!migrated) {
     const { rows } = await client.query<{ there: boolean }>(
       `select to_regnamespace('holdfast') is not null as there`,
     );
-    if (mayCreate || rows[0]?.there) return [ok(about, 'the first worker makes it')];
-    return [
-      fail(
-        about,
-        'there is none, and this user may not make one',
-        'as an owner of the database: create schema holdfast authorization <user>',
-      ),
-    ];
+    if (mayCreate || rows[0]?.there) return schema.ok('the first worker makes it');
+    return schema.fail(
+      'there is none, and this user may not make one',
+      'as an owner of the database: create schema holdfast authorization <user>',
+    );
   }
   const applied = await readApplied(client);
   const foreign = foreignVersion(applied, STORE_SCHEMA);
   if (foreign !== undefined) {
-    return [
-      fail(
-        about,
-        `migration ${foreign} isn't this release's: a version of Holdfast that was never released made it`,
-        'use another database',
-      ),
-    ];
+    return schema.fail(
+      `migration ${foreign} isn't this release's: a version of Holdfast that was never released made it`,
+      'use another database',
+    );
   }
   const version = newestOf(applied);
   if (version > LATEST) {
-    return [
-      warn(
-        about,
-        `version ${version} is newer than this release's ${LATEST}: neighbouring releases share a schema, older ones don't`,
-        'upgrade this installation to the release of the other workers',
-      ),
-    ];
+    return schema.warn(
+      `version ${version} is newer than this release's ${LATEST}: neighbouring releases share a schema, older ones don't`,
+      'upgrade this installation to the release of the other workers',
+    );
   }
   const functions = outdatedFunctions(applied, STORE_SCHEMA).length;
-  if (version === LATEST && functions === 0) return [ok(about, `version ${version}, this release's`)];
+  if (version === LATEST && functions === 0) return schema.ok(`version ${version}, this release's`);
   const work = version < LATEST ? `brings it to ${LATEST}` : `replaces ${functions} functions`;
   const { rows } = await client.query<{ owner: string; mayMigrate: boolean }>(OWNER);
   if (rows[0]?.mayMigrate) {
-    return [ok(about, `version ${version}; the next start ${work}, while others work`)];
+    return schema.ok(`version ${version}; the next start ${work}, while others work`);
   }
-  return [
-    fail(
-      about,
-      `version ${version} is older than this release, and this user may not migrate it`,
-      `start one worker as ${rows[0]?.owner}: it ${work}`,
-    ),
-  ];
+  return schema.fail(
+    `version ${version} is older than this release, and this user may not migrate it`,
+    `start one worker as ${rows[0]?.owner}: it ${work}`,
+  );
 }
 
 async function checkLatencyAndClock(client: pg.Client, now: () => number): Promise<Finding[]> {
@@ -223,23 +204,21 @@ async function checkLatencyAndClock(client: pg.Client, now: () => number): Promi
   const best = trips.reduce((one, other) => (other.ms < one.ms ? other : one));
   const latency =
     best.ms <= SLOW_ROUND_TRIP
-      ? ok('latency', `${best.ms.toFixed(1)} ms to the store and back`)
-      : warn(
-          'latency',
+      ? roundTrip.ok(`${best.ms.toFixed(1)} ms to the store and back`)
+      : roundTrip.warn(
           `${best.ms.toFixed(0)} ms to the store and back; each step of a turn takes four such ways and more`,
           'run workers near the database',
         );
   const seconds = (best.skew / 1_000).toFixed(1);
-  const clock =
+  const kept =
     Math.abs(best.skew) <= TOO_MUCH_SKEW
-      ? ok('clock', `${seconds} s apart from the store's`)
-      : warn(
-          'clock',
+      ? clock.ok(`${seconds} s apart from the store's`)
+      : clock.warn(
           `this machine's clock and the store's are ${seconds} s apart: times in transcripts, ages of sessions and ` +
             'time budgets are off',
           'have both keep time by NTP',
         );
-  return [latency, clock];
+  return [...latency, ...kept];
 }
 
 /** Whether followers hear of other processes: NOTIFY must cross from the store's connections to the listening one. */
@@ -248,30 +227,23 @@ async function checkLiveText(
   { backend }: ServerFacts,
   listenUrl: string | undefined,
 ): Promise<Finding[]> {
-  const about = 'live text';
   // A pooler answers with a process id of its own when a connection begins.
   const { processID } = client as pg.Client & { processID?: number | null };
   const isPooled = processID !== backend;
   if (!listenUrl) {
-    return [
-      warn(
-        about,
-        'HOLDFAST_STORE_LISTEN is not set: followers in other processes poll twice a second and get no partial text',
-        isPooled
-          ? "set it to the database's own address, past the pooler that HOLDFAST_STORE names"
-          : 'set it to the same URL as HOLDFAST_STORE',
-      ),
-    ];
+    return liveText.warn(
+      'HOLDFAST_STORE_LISTEN is not set: followers in other processes poll twice a second and get no partial text',
+      isPooled
+        ? "set it to the database's own address, past the pooler that HOLDFAST_STORE names"
+        : 'set it to the same URL as HOLDFAST_STORE',
+    );
   }
   const listener = clientOf(listenUrl);
   if (listener === undefined) {
-    return [
-      fail(
-        about,
-        'HOLDFAST_STORE_LISTEN is not a usable postgres:// URL',
-        'write postgres://user:password@host:5432/database, or unset it',
-      ),
-    ];
+    return liveText.fail(
+      'HOLDFAST_STORE_LISTEN is not a usable postgres:// URL',
+      'write postgres://user:password@host:5432/database, or unset it',
+    );
   }
   const place = `${listener.host}:${listener.port}`;
   const channel = `holdfast_doctor_${process.pid}`;
@@ -282,22 +254,16 @@ async function checkLiveText(
     await listener.query(`listen ${channel}`);
     await client.query('select pg_notify($1, $2)', [channel, '']);
     const came = await Promise.race([heard, setTimeout(NOTICE_TIMEOUT, false, { ref: false })]);
-    if (came) return [ok(about, `followers listen at ${place}`)];
-    return [
-      fail(
-        about,
-        `what is told through HOLDFAST_STORE doesn't arrive at ${place}: another database, or a pooler in between`,
-        'name the same database in HOLDFAST_STORE_LISTEN, by an address without a pooler',
-      ),
-    ];
+    if (came) return liveText.ok(`followers listen at ${place}`);
+    return liveText.fail(
+      `what is told through HOLDFAST_STORE doesn't arrive at ${place}: another database, or a pooler in between`,
+      'name the same database in HOLDFAST_STORE_LISTEN, by an address without a pooler',
+    );
   } catch (error) {
-    return [
-      fail(
-        about,
-        `HOLDFAST_STORE_LISTEN, ${place}, can't be used: ${problemOf(error)}`,
-        'correct it, or unset it: then followers poll',
-      ),
-    ];
+    return liveText.fail(
+      `HOLDFAST_STORE_LISTEN, ${place}, can't be used: ${problemOf(error)}`,
+      'correct it, or unset it: then followers poll',
+    );
   } finally {
     await end(listener);
   }

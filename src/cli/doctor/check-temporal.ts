@@ -14,7 +14,11 @@ import { connectConfigured } from '../../../worker/temporal/configured.ts';
 import { findExecutable } from '../../../worker/temporal/executable.ts';
 import { GatewayClient } from '../../client/gateway-client.ts';
 import { DEFAULT_TASK_QUEUE, SEARCH_ATTRIBUTES } from '../../protocol/names.ts';
-import { type Finding, fail, failed, ok, problemOf, type Surroundings, warn } from './finding.ts';
+import { type Finding, findingsAbout, problemOf, type Surroundings } from './finding.ts';
+
+const temporal = findingsAbout('temporal');
+const attributes = findingsAbout('search attributes');
+const workers = findingsAbout('workers');
 
 const CALL_TIMEOUT = 5_000;
 const KEYWORD = proto.temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
@@ -33,7 +37,7 @@ export async function checkTemporal(surroundings: Surroundings): Promise<Finding
   try {
     server = configuredServer(surroundings.env);
   } catch (error) {
-    return [failed('temporal', error, 'correct the variable or file; docs/configuration.md lists them')];
+    return temporal.failed(error, 'correct the variable or file; docs/configuration.md lists them');
   }
   const embedded = server === undefined ? embeddedServer(surroundings.folder) : undefined;
   if (embedded !== undefined) {
@@ -47,20 +51,17 @@ export async function checkTemporal(surroundings: Surroundings): Promise<Finding
     if (embedded !== undefined) {
       const owner = readLockOwner(join(surroundings.folder, 'owner.json'));
       if (owner !== undefined) {
-        return [
-          fail(
-            'temporal',
-            `the folder's server at ${embedded} is down, and the turns of process ${owner.pid}, which uses the folder, stand still`,
-            `that process starts it again within seconds; if it doesn't, end it (kill ${owner.pid}) and start it again: temporal.log in the folder says more`,
-          ),
-        ];
+        return temporal.fail(
+          `the folder's server at ${embedded} is down, and the turns of process ${owner.pid}, which uses the folder, stand still`,
+          `that process starts it again within seconds; if it doesn't, end it (kill ${owner.pid}) and start it again: temporal.log in the folder says more`,
+        );
       }
       return [
-        ok('temporal', `the folder's server at ${embedded} is down: the next command starts it again`),
+        ...temporal.ok(`the folder's server at ${embedded} is down: the next command starts it again`),
         ...(await checkExecutable(surroundings)),
       ];
     }
-    return [failed('temporal', error, 'npx holdfast explain HOLDFAST_TEMPORAL_UNREACHABLE says more')];
+    return temporal.failed(error, 'npx holdfast explain HOLDFAST_TEMPORAL_UNREACHABLE says more');
   }
   try {
     return (
@@ -95,17 +96,14 @@ async function checkExecutable({ env }: Surroundings): Promise<Finding[]> {
     });
     if (!Array.isArray(found)) {
       const { path, version } = found;
-      return [ok('temporal', `no server is named or runs; a local one is started by ${path}, ${version}`)];
+      return temporal.ok(`no server is named or runs; a local one is started by ${path}, ${version}`);
     }
-    return [
-      warn(
-        'temporal',
-        'no server is named or runs, and this machine has no temporal program: the first command downloads or builds one',
-        'install the Temporal CLI (https://docs.temporal.io/cli), or set TEMPORAL_ADDRESS',
-      ),
-    ];
+    return temporal.warn(
+      'no server is named or runs, and this machine has no temporal program: the first command downloads or builds one',
+      'install the Temporal CLI (https://docs.temporal.io/cli), or set TEMPORAL_ADDRESS',
+    );
   } catch (error) {
-    return [failed('temporal', error, 'correct HOLDFAST_TEMPORAL_CLI, or unset it')];
+    return temporal.failed(error, 'correct HOLDFAST_TEMPORAL_CLI, or unset it');
   }
 }
 
@@ -120,13 +118,12 @@ async function checkServer(
     ]),
   );
   const version = info.serverVersion || 'unknown';
-  const findings = [ok('temporal', `server ${version} at ${address}, namespace ${namespace}`)];
+  const findings = temporal.ok(`server ${version} at ${address}, namespace ${namespace}`);
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const [oldestMajor, oldestMinor] = OLDEST_SERVER;
   if (major < oldestMajor || (major === oldestMajor && minor < oldestMinor)) {
     findings.push(
-      warn(
-        'temporal',
+      ...temporal.warn(
         `server ${version} is older than ${OLDEST_SERVER.join('.')}, the oldest that Holdfast is tested with`,
         'upgrade the Temporal server',
       ),
@@ -135,8 +132,7 @@ async function checkServer(
   // Servers that don't say whether they take updates are older than the question.
   if (described.namespaceInfo?.capabilities?.syncUpdate === false) {
     findings.push(
-      fail(
-        'temporal',
+      ...temporal.fail(
         `namespace ${namespace} takes no workflow updates: messages are not confirmed, calls can't be cancelled at once`,
         "set frontend.enableUpdateWorkflowExecution to true in the server's dynamic configuration",
       ),
@@ -146,7 +142,6 @@ async function checkServer(
 }
 
 async function checkSearchAttributes(connection: Connection, namespace: string): Promise<Finding[]> {
-  const about = 'search attributes';
   const create = (names: readonly string[]) =>
     `temporal operator search-attribute create --namespace ${namespace} ${names.map((name) => `--name ${name} --type Keyword`).join(' ')}`;
   try {
@@ -155,26 +150,20 @@ async function checkSearchAttributes(connection: Connection, namespace: string):
     );
     const mistyped = SEARCH_ATTRIBUTES.filter((name) => (customAttributes[name] ?? KEYWORD) !== KEYWORD);
     if (mistyped.length > 0) {
-      return [
-        fail(
-          about,
-          `${mistyped.join(', ')} exist with a type other than Keyword`,
-          'remove them (temporal operator search-attribute remove), and create them as Keyword',
-        ),
-      ];
+      return attributes.fail(
+        `${mistyped.join(', ')} exist with a type other than Keyword`,
+        'remove them (temporal operator search-attribute remove), and create them as Keyword',
+      );
     }
     const missing = SEARCH_ATTRIBUTES.filter((name) => customAttributes[name] === undefined);
-    if (missing.length === 0) return [ok(about, `${SEARCH_ATTRIBUTES.length} registered`)];
-    return [
-      warn(
-        about,
-        `${missing.join(', ')} not registered: runs can't be filtered by app, user or session`,
-        `the next worker registers them if it may; else someone who may runs ${create(missing)}`,
-      ),
-    ];
+    if (missing.length === 0) return attributes.ok(`${SEARCH_ATTRIBUTES.length} registered`);
+    return attributes.warn(
+      `${missing.join(', ')} not registered: runs can't be filtered by app, user or session`,
+      `the next worker registers them if it may; else someone who may runs ${create(missing)}`,
+    );
   } catch (error) {
     const refused = isGrpcServiceError(error) && NOT_PERMITTED.includes(Number(error.code));
-    if (!refused) return [failed(about, error, 'see whether the server is healthy')];
+    if (!refused) return attributes.failed(error, 'see whether the server is healthy');
     return await checkByQuery(connection, namespace, create(SEARCH_ATTRIBUTES));
   }
 }
@@ -184,9 +173,9 @@ async function checkByQuery(connection: Connection, namespace: string, fix: stri
   const query = SEARCH_ATTRIBUTES.map((name) => `${name} = 'none'`).join(' AND ');
   try {
     await within(connection, () => connection.workflowService.countWorkflowExecutions({ namespace, query }));
-    return [ok('search attributes', 'usable')];
+    return attributes.ok('usable');
   } catch (error) {
-    return [warn('search attributes', `not usable: ${problemOf(error)}`, `someone who may runs ${fix}`)];
+    return attributes.warn(`not usable: ${problemOf(error)}`, `someone who may runs ${fix}`);
   }
 }
 
@@ -197,7 +186,7 @@ async function checkPollers(
 ): Promise<Finding[]> {
   const queue = await taskQueueOf(surroundings);
   if (queue === undefined) {
-    return [ok('workers', 'each command brings its own: the store is embedded, and nobody has its folder')];
+    return workers.ok('each command brings its own: the store is embedded, and nobody has its folder');
   }
   const kinds = { workflows: TASK_QUEUE_TYPE_WORKFLOW, tools: TASK_QUEUE_TYPE_ACTIVITY };
   const polled = await Promise.all(
@@ -215,20 +204,14 @@ async function checkPollers(
   const lacking = polled.filter(({ identities }) => identities.length === 0).map(({ kind }) => kind);
   const found = [...new Set(polled.flatMap(({ identities }) => identities))];
   if (lacking.length === 0) {
-    return [
-      ok(
-        'workers',
-        `${found.length} poll${found.length === 1 ? 's' : ''} the task queue ${queue}: ${found.join(', ')}`,
-      ),
-    ];
+    return workers.ok(
+      `${found.length} poll${found.length === 1 ? 's' : ''} the task queue ${queue}: ${found.join(', ')}`,
+    );
   }
-  return [
-    warn(
-      'workers',
-      `no worker for ${lacking.join(' and ')} polls the task queue ${queue} now: turns wait`,
-      'start one: holdfast worker <agents.ts>; or correct HOLDFAST_TASK_QUEUE',
-    ),
-  ];
+  return workers.warn(
+    `no worker for ${lacking.join(' and ')} polls the task queue ${queue} now: turns wait`,
+    'start one: holdfast worker <agents.ts>; or correct HOLDFAST_TASK_QUEUE',
+  );
 }
 
 async function taskQueueOf({ taskQueue, env, folder }: Surroundings): Promise<string | undefined> {

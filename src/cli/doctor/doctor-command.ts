@@ -9,8 +9,7 @@ import { checkStore } from './check-store.ts';
 import { checkTemporal } from './check-temporal.ts';
 import {
   type Finding,
-  fail,
-  failed,
+  findingsAbout,
   type RuntimeFacts,
   type Severity,
   type Surroundings,
@@ -73,7 +72,7 @@ async function examine(surroundings: Surroundings, output: CommandOutput): Promi
     try {
       return await withinTime(about, check(surroundings));
     } catch (error) {
-      return [failed(about, error, 'this is not expected: report it with this message')];
+      return findingsAbout(about).failed(error, 'this is not expected: report it with this message');
     } finally {
       open.delete(about);
     }
@@ -82,8 +81,9 @@ async function examine(surroundings: Surroundings, output: CommandOutput): Promi
 }
 
 async function withinTime(about: string, check: Finding[] | Promise<Finding[]>): Promise<Finding[]> {
-  const late = fail(about, `not done after ${LONGEST_CHECK / 1_000} s`, 'see whether what it needs hangs');
-  return await Promise.race([check, setTimeout(LONGEST_CHECK, [late], { ref: false })]);
+  const problem = `not done after ${LONGEST_CHECK / 1_000} s`;
+  const late = findingsAbout(about).fail(problem, 'see whether what it needs hangs');
+  return await Promise.race([check, setTimeout(LONGEST_CHECK, late, { ref: false })]);
 }
 
 const MARKS = { ok: ['green', 'ok  '], warn: ['yellow', 'warn'], fail: [['bold', 'red'], 'fail'] } as const;

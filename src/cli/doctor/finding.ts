@@ -34,21 +34,16 @@ export interface RuntimeFacts {
   glibc: string | undefined;
 }
 
-export function ok(about: string, message: string): Finding {
-  return { about, status: 'ok', message };
-}
-
-export function warn(about: string, message: string, fix: string): Finding {
-  return { about, status: 'warn', message, fix };
-}
-
-export function fail(about: string, message: string, fix: string): Finding {
-  return { about, status: 'fail', message, fix };
-}
-
-/** An error as a finding: those of Holdfast say by themselves what to do. */
-export function failed(about: string, error: unknown, fix: string): Finding {
-  return fail(about, problemOf(error), fix);
+/** Makes findings about one thing, each as a list of its own. */
+export function findingsAbout(about: string) {
+  const fail = (message: string, fix: string): Finding[] => [{ about, status: 'fail', message, fix }];
+  return {
+    ok: (message: string): Finding[] => [{ about, status: 'ok', message }],
+    warn: (message: string, fix: string): Finding[] => [{ about, status: 'warn', message, fix }],
+    fail,
+    /** An error as a finding: those of Holdfast say by themselves what to do. */
+    failed: (error: unknown, fix: string): Finding[] => fail(problemOf(error), fix),
+  };
 }
 
 export function problemOf(error: unknown): string {
