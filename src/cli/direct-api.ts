@@ -12,24 +12,25 @@ import { type BackendOptions, openBackend } from './environment/backend.ts';
 import { storeUrl } from './environment/places.ts';
 import { appsOf, isBelow } from './session-queries.ts';
 
+/** The way to a folder's turns and sessions, or to the stored part of them. */
+export interface Connected<Api = HoldfastApi> {
+  api: Api;
+  /** Names of the apps that have sessions; through a gateway, of those that its process serves. */
+  apps(): Promise<string[]>;
+  /** Where pages of the Temporal UI are; undefined where nobody knows. */
+  ui(): Promise<UiTarget | undefined>;
+}
+
 export interface DirectApiOptions extends Omit<BackendOptions, 'stopsServer'> {
   /**
    * Names a session whose turn is to be started without an agents file: it gets the task queue of the session's last run,
    * which the workers that know its agents poll.
    */
-  session?: (apps: DirectApi['apps']) => Promise<SessionNames>;
-}
-
-export interface DirectApi {
-  api: HoldfastApi;
-  /** Names of the apps that have sessions. */
-  apps(): Promise<string[]>;
-  /** Where pages of the Temporal UI are. */
-  ui(): Promise<UiTarget>;
+  session?: (apps: Connected['apps']) => Promise<SessionNames>;
 }
 
 /** Turns and sessions by the server and the store themselves. An embedded server that this has started is stopped at the end. */
-export async function openDirectApi(options: DirectApiOptions, closing: Closing): Promise<DirectApi> {
+export async function openDirectApi(options: DirectApiOptions, closing: Closing): Promise<Connected> {
   const environment = await openBackend({ ...options, stopsServer: 'if started' });
   closing.add(() => environment.close());
   const { store, server, temporal } = environment;

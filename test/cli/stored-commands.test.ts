@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { showAudit, verifyAudit } from '../../src/cli/approvals/audit-commands.ts';
 import { connectSessions } from '../../src/cli/connect-folder.ts';
+import { Closing } from '../../worker/closing.ts';
 import { folderWithStore } from '../store/temporary-folder.ts';
 import { capturedOutput } from './captured-output.ts';
 
@@ -18,11 +19,12 @@ describe('a command that reads the store of a folder itself', () => {
 
   describe('takes what the contract takes', () => {
     const folder = folderWithStore();
-    const connecting = connectSessions({ folder, env: {}, onProgress: () => undefined });
-    afterAll(async () => (await connecting).close());
+    const closing = new Closing();
+    const connecting = connectSessions({ folder, env: {}, onProgress: () => undefined }, closing);
+    afterAll(() => closing.close());
 
     test.each([5_000, -1, 1.5])('no limit of %s [session.list]', async (limit) => {
-      const { sessions, approvals, jobs } = await connecting;
+      const { sessions, approvals, jobs } = (await connecting).api;
       const refused = expect.objectContaining({
         code: 'HOLDFAST_INVALID_TURN',
         message: expect.stringContaining('limit'),
@@ -33,7 +35,7 @@ describe('a command that reads the store of a folder itself', () => {
     });
 
     test('no token that is not of the job [job.token]', async () => {
-      const { jobs } = await connecting;
+      const { jobs } = (await connecting).api;
       const asking = jobs.get('job-4fXkq0o8m1RrT2bVnZ7yLw', { token: 'ey.ey.ey' });
       await expect(asking).rejects.toMatchObject({ code: 'HOLDFAST_JOB_TOKEN_REFUSED' });
     });

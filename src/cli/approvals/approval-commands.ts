@@ -23,7 +23,7 @@ export async function listApprovals(
   options: InFolder<ListApprovalsOptions>,
   output = processOutput(),
 ): Promise<void> {
-  await connected(connectSessions, options, output, async ({ approvals, apps }) => {
+  await connected(connectSessions, options, output, async ({ api: { approvals }, apps }) => {
     const { limit, kind, all } = options;
     const list = {
       ...requestFilter(options),
@@ -68,7 +68,7 @@ export async function showApproval(
   options: InFolder<RequestNaming>,
   output = processOutput(),
 ): Promise<void> {
-  await connected(connectSessions, options, output, async ({ approvals }) => {
+  await connected(connectSessions, options, output, async ({ api: { approvals } }) => {
     const naming = namedRequest(argument, options, approvals);
     const row = await withProgress(output, 'reading the request', naming);
     if (options.json) return output.json(row);

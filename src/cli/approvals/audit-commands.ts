@@ -3,7 +3,8 @@ import type { AuditRow } from '../../contract/audit.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { UsageError } from '../cli-error.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
-import { type ConnectedSessions, connected, connectSessions, type InFolder } from '../connect-folder.ts';
+import { connected, connectSessions, type InFolder } from '../connect-folder.ts';
+import type { Connected } from '../direct-api.ts';
 import { type NamingOptions, namedSession } from '../sessions/named-session.ts';
 import { clockTime } from '../sessions/shown-values.ts';
 
@@ -20,7 +21,7 @@ export async function verifyAudit(
   options: InFolder<AuditOptions>,
   output = processOutput(),
 ): Promise<number> {
-  return await connected(connectSessions, options, output, async ({ approvals, apps }) => {
+  return await connected(connectSessions, options, output, async ({ api: { approvals }, apps }) => {
     const { which, shown } = await auditTarget(argument, options, apps);
     const verified = await withProgress(output, 'verifying', approvals.verifyAudit(which));
     const { ok, rows, problems, unchecked = [] } = verified;
@@ -46,7 +47,7 @@ export async function showAudit(
   options: InFolder<AuditOptions>,
   output = processOutput(),
 ): Promise<void> {
-  await connected(connectSessions, options, output, async ({ approvals, apps }) => {
+  await connected(connectSessions, options, output, async ({ api: { approvals }, apps }) => {
     const { which } = await auditTarget(argument, options, apps);
     const rows = await withProgress(output, 'reading the audit', approvals.audit(which));
     if (options.json) return output.json({ rows });
@@ -58,7 +59,7 @@ export async function showAudit(
 async function auditTarget(
   argument: string | undefined,
   options: AuditOptions,
-  apps: ConnectedSessions['apps'],
+  apps: Connected['apps'],
 ): Promise<{ which: WhichAudit; shown: string }> {
   const given = [argument, options.session, options.storeId].filter((name) => name !== undefined);
   const [only] = given;

@@ -4,21 +4,20 @@ import type { ApprovalRow } from '../../contract/requests.ts';
 import { callKeyOfRequest, REQUEST_PREFIX } from '../../protocol/gate.ts';
 import { defined } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import { assertText } from '../sessions/named-session.ts';
 
-/** Options that name the app, user and session of requests; no default is assumed. */
+/** Options that name the app, user and session of requests or jobs; no default is assumed. */
 export interface RequestNaming {
   app?: string;
   user?: string;
   session?: string;
 }
 
-export function requestFilter({ app, user, session }: RequestNaming): {
-  app?: string;
-  userId?: string;
-  sessionId?: string;
-} {
+export type RequestFilter = Partial<SessionNames>;
+
+export function requestFilter({ app, user, session }: RequestNaming): RequestFilter {
   return defined({ app, userId: user, sessionId: session });
 }
 
@@ -41,7 +40,7 @@ export async function namedRequest(
       );
     }
     const row = await approvals.get({ requestId: argument });
-    if (row !== undefined && isOf(row, filter)) return row;
+    if (row !== undefined && fitsFilter(row, filter)) return row;
     throw new CliError(
       `there is no request ${visibleExcerpt(argument, 200)}${Object.keys(filter).length > 0 ? ' of that app, user and session' : ''}: see ` +
         'holdfast approvals list, with --all for those that have ended',
@@ -65,6 +64,6 @@ export async function namedRequest(
   );
 }
 
-function isOf(row: ApprovalRow, filter: ReturnType<typeof requestFilter>): boolean {
-  return Object.entries(filter).every(([name, value]) => row[name as keyof typeof filter] === value);
+export function fitsFilter(row: SessionNames, filter: RequestFilter): boolean {
+  return Object.entries(filter).every(([name, value]) => row[name as keyof RequestFilter] === value);
 }

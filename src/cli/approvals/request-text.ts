@@ -8,7 +8,8 @@ import { ago, clockTime } from '../sessions/shown-values.ts';
 import { argumentLines, changeLines, valueLines } from './shown-arguments.ts';
 import { spanText } from './span-text.ts';
 
-type Block = [label: string, lines: readonly string[]];
+/** One without lines is left out. */
+export type Block = [label: string, lines: readonly string[]];
 
 /** All that somebody needs to decide by, rendered here: nothing of it is what the model says about its call. */
 export function requestLines(row: ApprovalRow, now = Date.now()): string[] {
@@ -18,9 +19,9 @@ export function requestLines(row: ApprovalRow, now = Date.now()): string[] {
     ['requester', [requesterText(row)]],
     ['terms', termsLines(row)],
     ['since', [`${clockTime(row.since)} (${ago(row.since, now)})`]],
-    ...untilBlock(row, now),
-    ...votesBlock(row, now),
-    ...historyBlock(row, now),
+    ['expires', untilLines(row, now)],
+    ['votes', votesLines(row, now)],
+    ['history', historyLines(row, now)],
     ...decisionBlocks(row, now),
   ];
   return [`${row.requestId}  ${statusText(row)}`, ...blocksLines(blocks)];
@@ -29,13 +30,12 @@ export function requestLines(row: ApprovalRow, now = Date.now()): string[] {
 /** The question, without its end: for a person who is asked right now. */
 export function questionLines(row: ApprovalRow): string[] {
   const { terms } = row;
-  const hasTerms = Object.keys(terms).length > 0;
   return [
     `${row.requestId}  ${WANTED[row.kind]}`,
     ...blocksLines([
       ['call', [callText(row)]],
       ...questionBlocks(row),
-      ...(hasTerms ? ([['terms', termsLines(row)]] as Block[]) : []),
+      ['terms', Object.keys(terms).length === 0 ? [] : termsLines(row)],
     ]),
   ];
 }
@@ -56,9 +56,10 @@ export function untilText(until: number, now = Date.now()): string {
 }
 
 /** Labels to the left, their lines below one another. */
-function blocksLines(blocks: readonly Block[]): string[] {
-  const width = Math.max(...blocks.map(([label]) => label.length));
-  return blocks.flatMap(([label, lines]) =>
+export function blocksLines(blocks: readonly Block[]): string[] {
+  const told = blocks.filter(([, lines]) => lines.length > 0);
+  const width = Math.max(...told.map(([label]) => label.length));
+  return told.flatMap(([label, lines]) =>
     lines.map((line, index) => `  ${(index === 0 ? label : '').padEnd(width)}  ${line}`),
   );
 }
@@ -74,16 +75,12 @@ function questionBlocks(row: ApprovalRow): Block[] {
   const isEmpty = Object.keys(args).length === 0;
   const hint = ownQuestion(row);
   return [
-    ...(hint === '' ? [] : ([['hint', [visibleExcerpt(hint, LONGEST_HINT)]]] as Block[])),
+    ['hint', hint === '' ? [] : [visibleExcerpt(hint, LONGEST_HINT)]],
     ['arguments', isEmpty ? ['(none)'] : argumentLines(args, sensitive)],
-    ...(editedArgs === undefined
-      ? []
-      : ([['edited', changeLines(args, argumentsToRun(row), sensitive)]] as Block[])),
-    ...(payload === undefined ? [] : ([['payload', valueLines(payload)]] as Block[])),
-    ...(kind === 'input' && responseSchema !== undefined
-      ? ([['schema', valueLines(responseSchema)]] as Block[])
-      : []),
-    ...(authConfig === undefined ? [] : ([['credential', [authText(authConfig)]]] as Block[])),
+    ['edited', editedArgs === undefined ? [] : changeLines(args, argumentsToRun(row), sensitive)],
+    ['payload', payload === undefined ? [] : valueLines(payload)],
+    ['schema', kind !== 'input' || responseSchema === undefined ? [] : valueLines(responseSchema)],
+    ['credential', authConfig === undefined ? [] : [authText(authConfig)]],
   ];
 }
 
@@ -126,46 +123,44 @@ function termsLines({ terms }: ApprovalRow): string[] {
   ];
 }
 
-function untilBlock({ until, status, escalatedAt }: ApprovalRow, now: number): Block[] {
-  const escalated = escalatedAt === undefined ? [] : [`escalated ${ago(escalatedAt, now)}`];
+function untilLines({ until, status, escalatedAt }: ApprovalRow, now: number): string[] {
   if (status !== 'pending') return [];
-  const expires = until === undefined ? [] : [`${clockTime(until)} (${untilText(until, now)})`];
-  return expires.length + escalated.length === 0 ? [] : [['expires', [...expires, ...escalated]]];
+  return [
+    ...(until === undefined ? [] : [`${clockTime(until)} (${untilText(until, now)})`]),
+    ...(escalatedAt === undefined ? [] : [`escalated ${ago(escalatedAt, now)}`]),
+  ];
 }
 
-function votesBlock({ votes, terms, status }: ApprovalRow, now: number): Block[] {
+function votesLines({ votes, terms, status }: ApprovalRow, now: number): string[] {
   const { quorum = 1 } = terms;
   const lines = votes.map(
     ({ by, confirmed, at }) => `${confirmed ? 'approved' : 'rejected'} by ${voterText(by)}, ${ago(at, now)}`,
   );
   const count = votes.filter(({ confirmed }) => confirmed).length;
   if (status === 'pending' && quorum > 1) lines.push(`${count} of ${quorum} approvals`);
-  return lines.length === 0 ? [] : [['votes', lines]];
+  return lines;
 }
 
 /** Facts besides the counted votes: withdrawn votes, and decisions that don't count. */
-function historyBlock({ history }: ApprovalRow, now: number): Block[] {
+function historyLines({ history }: ApprovalRow, now: number): string[] {
   const told = history.filter(
     ({ kind }) => kind === 'refused' || kind === 'withdrawn' || kind === 'escalated',
   );
-  const lines = told.map(({ kind, by, at, reason }) => {
+  return told.map(({ kind, by, at, reason }) => {
     const who = by === undefined ? '' : ` by ${voterText(by)}`;
     const why = reason === undefined ? '' : `: ${visibleExcerpt(reason, 200)}`;
     return `${kind}${who}, ${ago(at, now)}${why}`;
   });
-  return lines.length === 0 ? [] : [['history', lines]];
 }
 
 function decisionBlocks(row: ApprovalRow, now: number): Block[] {
   const { decidedAt, reason, answerPayload, response, credentialRef } = row;
   const answer = isResultSensitive(row.sensitive) ? [MASK] : valueLines(response);
   return [
-    ...(decidedAt === undefined
-      ? []
-      : ([['decided', [`${clockTime(decidedAt)} (${ago(decidedAt, now)})`]]] as Block[])),
-    ...(reason === undefined ? [] : ([['reason', [visibleExcerpt(reason, 2_000)]]] as Block[])),
-    ...(answerPayload === undefined ? [] : ([['answer', valueLines(answerPayload)]] as Block[])),
-    ...(response === undefined ? [] : ([['answer', answer]] as Block[])),
-    ...(credentialRef === undefined ? [] : ([['credential', [visibleText(credentialRef)]]] as Block[])),
+    ['decided', decidedAt === undefined ? [] : [`${clockTime(decidedAt)} (${ago(decidedAt, now)})`]],
+    ['reason', reason === undefined ? [] : [visibleExcerpt(reason, 2_000)]],
+    ['answer', answerPayload === undefined ? [] : valueLines(answerPayload)],
+    ['answer', response === undefined ? [] : answer],
+    ['credential', credentialRef === undefined ? [] : [visibleText(credentialRef)]],
   ];
 }

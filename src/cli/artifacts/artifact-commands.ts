@@ -21,7 +21,7 @@ export async function listArtifacts(
   options: Options<{ limit?: number }>,
   output = processOutput(),
 ): Promise<void> {
-  await connected(connectSessions, options, output, async ({ artifacts, apps }) => {
+  await connected(connectSessions, options, output, async ({ api: { artifacts }, apps }) => {
     const { limit, json } = options;
     const names = await namedSession(session, options, apps);
     if (name !== undefined) {
@@ -61,7 +61,7 @@ export async function getArtifact(
   if (out !== '-' && !force && (await exists(out))) {
     throw new UsageError(`${out} is there already: replace it with --force, or name another file with --out`);
   }
-  await connected(connectSessions, options, output, async ({ artifacts, apps }) => {
+  await connected(connectSessions, options, output, async ({ api: { artifacts }, apps }) => {
     const names = await namedSession(session, options, apps);
     const getting = artifacts.get({ ...names, name, ...defined({ version }) });
     const { bytes, ...file } = await withProgress(output, 'reading', getting);
@@ -109,7 +109,7 @@ export async function putArtifact(
 ): Promise<void> {
   const { name = nameOf(file), json } = options;
   const mimeType = options.type ?? getMimeType(name) ?? 'application/octet-stream';
-  await connected(connectSessions, options, output, async ({ artifacts, apps }) => {
+  await connected(connectSessions, options, output, async ({ api: { artifacts }, apps }) => {
     const names = await namedSession(session, options, apps);
     const bytes = file === '-' ? standardInput : bytesOf(file);
     const put = artifacts.put({ ...names, name, bytes, mimeType });
@@ -138,7 +138,7 @@ export async function deleteArtifact(
   output = processOutput(),
 ): Promise<number> {
   const agrees = agreement('this artifact', options, output);
-  return await connected(connectSessions, options, output, async ({ artifacts, apps }) => {
+  return await connected(connectSessions, options, output, async ({ api: { artifacts }, apps }) => {
     const names = await namedSession(session, options, apps);
     const shown = `${visibleExcerpt(name, 100)} of session ${names.sessionId}`;
     if (!(await agrees(`Delete all versions of ${shown}?`))) return 1;

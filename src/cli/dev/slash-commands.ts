@@ -6,13 +6,15 @@ import { visibleLines } from '../../protocol/visible-text.ts';
 import { nearestName } from '../../schema/known-fields.ts';
 import { CliError } from '../cli-error.ts';
 import { processOutput } from '../command-output.ts';
+import { tellJobAnswer } from '../jobs/end-job.ts';
+import { jobLines } from '../jobs/job-text.ts';
+import { nextJobCommands } from '../jobs/next-job-commands.ts';
 import { nthLastTurn } from '../sessions/session-commands.ts';
 import { ago, cutJson, tableLines, tokensText } from '../sessions/shown-values.ts';
 import { transcriptLines, withHidden } from '../sessions/transcript.ts';
 import { statusLines } from '../turns/turn-commands.ts';
 import type { Chat } from './chat.ts';
 import { answer, approve, reject, showWaiting } from './gate-commands.ts';
-import { cancelJob, isJobId, showJobs } from './job-commands.ts';
 
 interface SlashCommand {
   name: string;
@@ -285,9 +287,26 @@ async function interrupt(chat: Chat, argument: string): Promise<boolean> {
 }
 
 async function cancel(chat: Chat, argument: string): Promise<boolean> {
-  if (isJobId(argument)) return await cancelJob(chat, argument);
+  if (argument.startsWith('job-')) {
+    const line = (text = '') => chat.view.answer([`  ${text}`]);
+    return tellJobAnswer(await chat.client.jobs.cancel(argument), { line, note: line }) === 0;
+  }
   const receipt = await chat.client.cancelCall(chat.names, { callKey: openCall(chat, argument) });
   return answered(chat, [receipt.confirmed ? `  cancelling ${receipt.callKey}` : `  ${receipt.reason}`]);
+}
+
+/** Jobs of this session that go on. */
+async function showJobs(chat: Chat): Promise<true> {
+  const { app, userId, sessionId } = chat.names;
+  const running = await chat.client.jobs.list({ app, userId, sessionId });
+  const lines = running.flatMap((row) => [
+    ...jobLines(row, { temporal: [], args: [] }),
+    ...nextJobCommands(row, chat.folder).map((command) => `  ${command}`),
+  ]);
+  return answered(
+    chat,
+    (lines.length === 0 ? ['no job goes on'] : lines).map((line) => `  ${line}`),
+  );
 }
 
 function showLink(chat: Chat): true {

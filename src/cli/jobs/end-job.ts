@@ -3,12 +3,13 @@ import type { Jobs } from '../../client/jobs/jobs.ts';
 import { completeJob as completed, type JobAnswer } from '../../contract/jobs.ts';
 import { defined } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
+import type { RequestNaming } from '../approvals/named-request.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
 import { connected, connectFolder, type InFolder } from '../connect-folder.ts';
 import { jsonField } from '../field-option.ts';
 import { cutJson } from '../sessions/shown-values.ts';
 import { statusWords } from './job-text.ts';
-import { type JobNaming, namedJob } from './named-job.ts';
+import { namedJob } from './named-job.ts';
 
 const LONGEST_OUTCOME = 400;
 const STANDARD_INPUT = 0;
@@ -16,7 +17,7 @@ const STANDARD_INPUT = 0;
 /** `holdfast jobs complete`. Returns the exit code. */
 export async function completeJob(
   argument: string,
-  options: InFolder<JobNaming & { /** JSON, or `-` for standard input. */ result: string }>,
+  options: InFolder<RequestNaming & { /** JSON, or `-` for standard input. */ result: string }>,
   output = processOutput(),
   piped: () => string = () => readFileSync(STANDARD_INPUT, 'utf8'),
 ): Promise<number> {
@@ -29,7 +30,7 @@ export async function completeJob(
 /** `holdfast jobs fail`. Returns the exit code. */
 export async function failJob(
   argument: string,
-  options: InFolder<JobNaming & { error: string }>,
+  options: InFolder<RequestNaming & { error: string }>,
   output = processOutput(),
 ): Promise<number> {
   const { error } = options;
@@ -39,7 +40,7 @@ export async function failJob(
 /** `holdfast jobs cancel`. Returns the exit code. */
 export async function cancelJob(
   argument: string,
-  options: InFolder<JobNaming & { reason?: string }>,
+  options: InFolder<RequestNaming & { reason?: string }>,
   output = processOutput(),
 ): Promise<number> {
   const given = defined({ reason: options.reason });
@@ -48,7 +49,7 @@ export async function cancelJob(
 
 async function ended(
   argument: string,
-  options: InFolder<JobNaming>,
+  options: InFolder<RequestNaming>,
   output: CommandOutput,
   end: (jobs: Jobs, jobId: string) => Promise<JobAnswer>,
 ): Promise<number> {

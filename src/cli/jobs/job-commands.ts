@@ -1,27 +1,27 @@
-import { workflowUrl } from '../../../worker/temporal/ui-link.ts';
+import { type UiTarget, workflowUrl } from '../../../worker/temporal/ui-link.ts';
 import type { JobRow, JobStatus } from '../../contract/jobs.ts';
 import { JOB_STATUSES, MOST_LISTED } from '../../contract/lists.ts';
 import { workflowIdOf } from '../../protocol/identity.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import { requestFilter } from '../approvals/named-request.ts';
+import { type RequestNaming, requestFilter } from '../approvals/named-request.ts';
 import { untilText } from '../approvals/request-text.ts';
 import { argumentLines } from '../approvals/shown-arguments.ts';
 import { processOutput, withProgress } from '../command-output.ts';
-import { type ConnectedSessions, connected, connectSessions, type InFolder } from '../connect-folder.ts';
+import { connected, connectSessions, type InFolder } from '../connect-folder.ts';
 import { assertKnownApp } from '../sessions/named-session.ts';
 import { ago, tableLines } from '../sessions/shown-values.ts';
 import { jobLines, progressWords, statusWords } from './job-text.ts';
-import { type JobNaming, namedJob } from './named-job.ts';
+import { namedJob } from './named-job.ts';
 import { nextJobCommands } from './next-job-commands.ts';
 
-interface ListJobsOptions extends JobNaming {
+interface ListJobsOptions extends RequestNaming {
   limit: number;
   status: JobStatus | 'all';
 }
 
 /** `holdfast jobs list`: the oldest first. */
 export async function listJobs(options: InFolder<ListJobsOptions>, output = processOutput()): Promise<void> {
-  await connected(connectSessions, options, output, async ({ jobs, apps }) => {
+  await connected(connectSessions, options, output, async ({ api: { jobs }, apps }) => {
     const { limit, status } = options;
     const list = {
       ...requestFilter(options),
@@ -65,13 +65,13 @@ function rowOf(row: JobRow): string[] {
 /** `holdfast jobs show`: a job's state, its outcome, and the next commands. */
 export async function showJob(
   argument: string,
-  options: InFolder<JobNaming>,
+  options: InFolder<RequestNaming>,
   output = processOutput(),
 ): Promise<void> {
-  await connected(connectSessions, options, output, async (connection) => {
-    const row = await withProgress(output, 'reading the job', namedJob(argument, options, connection.jobs));
+  await connected(connectSessions, options, output, async ({ api: { jobs }, ui }) => {
+    const row = await withProgress(output, 'reading the job', namedJob(argument, options, jobs));
     if (options.json) return output.json(row);
-    const temporal = await temporalPages(row, connection);
+    const temporal = temporalPages(row, await ui());
     const [head = '', ...lines] = jobLines(row, { temporal, args: argumentsOf(row) });
     output.line(output.paint('bold', head));
     for (const line of lines) output.line(line);
@@ -88,16 +88,12 @@ function argumentsOf({ args }: JobRow): string[] {
 }
 
 /** The workflow that waits, where one does, and the session's turns. */
-async function temporalPages(
-  { app, userId, sessionId, address }: JobRow,
-  { ui }: Pick<ConnectedSessions, 'ui'>,
-): Promise<string[]> {
-  const target = await ui();
-  if (target === undefined) return [];
+function temporalPages({ app, userId, sessionId, address }: JobRow, ui: UiTarget | undefined): string[] {
+  if (ui === undefined) return [];
   const turns = workflowIdOf(app, userId, sessionId);
   const pages =
     address === undefined || address.workflowId === turns
-      ? [workflowUrl(target, turns, address?.runId)]
-      : [workflowUrl(target, address.workflowId, address.runId), workflowUrl(target, turns)];
+      ? [workflowUrl(ui, turns, address?.runId)]
+      : [workflowUrl(ui, address.workflowId, address.runId), workflowUrl(ui, turns)];
   return pages.filter((page) => page !== undefined);
 }

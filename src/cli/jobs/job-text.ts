@@ -1,10 +1,8 @@
 import type { JobEnder, JobProgress, JobRow } from '../../contract/jobs.ts';
 import { visibleExcerpt, visibleText } from '../../protocol/visible-text.ts';
-import { untilText } from '../approvals/request-text.ts';
+import { type Block, blocksLines, untilText } from '../approvals/request-text.ts';
 import { valueLines } from '../approvals/shown-arguments.ts';
 import { ago, clockTime } from '../sessions/shown-values.ts';
-
-type Block = [label: string, lines: readonly string[]];
 
 const MODES: Record<JobRow['mode'], string> = {
   started: 'its tool runs',
@@ -54,29 +52,17 @@ export function jobLines(
   const blocks: Block[] = [
     ['tool', [toolText(row)]],
     ['call', [`key ${row.callKey} · id ${visibleExcerpt(row.callId, 80)}`]],
-    ...some('arguments', args),
+    ['arguments', args],
     ['mode', [isRunning ? `${row.mode}: ${MODES[row.mode]}` : row.mode]],
     ['since', [`${clockTime(row.since)} (${ago(row.since, now)})`]],
-    ...(isRunning
-      ? ([['until', [`${clockTime(row.until)} (${untilText(row.until, now)})`]]] as Block[])
-      : []),
+    ['until', isRunning ? [`${clockTime(row.until)} (${untilText(row.until, now)})`] : []],
     ...progressBlock(row, now),
-    ...(row.intermediate === undefined ? [] : some('told so far', valueLines(row.intermediate))),
-    ...pollBlock(row, now),
+    ['told so far', row.intermediate === undefined ? [] : valueLines(row.intermediate)],
+    ['polls', pollLines(row, now)],
     ...outcomeBlocks(row, now),
-    ...some('Temporal', temporal),
+    ['Temporal', temporal],
   ];
-  const width = Math.max(...blocks.map(([label]) => label.length));
-  return [
-    `${row.jobId}  ${statusWords(row)}`,
-    ...blocks.flatMap(([label, lines]) =>
-      lines.map((line, index) => `  ${(index === 0 ? label : '').padEnd(width)}  ${line}`),
-    ),
-  ];
-}
-
-function some(label: string, lines: readonly string[]): Block[] {
-  return lines.length === 0 ? [] : [[label, lines]];
+  return [`${row.jobId}  ${statusWords(row)}`, ...blocksLines(blocks)];
 }
 
 function toolText({ tool, agent, app, userId, sessionId }: JobRow): string {
@@ -92,20 +78,15 @@ function progressBlock({ progress, heardAt, status }: JobRow, now: number): Bloc
   return status === 'running' ? [['progress', ['none was told yet']]] : [];
 }
 
-function pollBlock({ polls }: JobRow, now: number): Block[] {
+function pollLines({ polls }: JobRow, now: number): string[] {
   const { notYet, failed, failedInARow, lastError, lastAt } = polls;
   if (notYet + failed === 0) return [];
   const failures =
     failed === 0 ? [] : [`${failed} failed${failedInARow === 0 ? '' : `, ${failedInARow} in a row`}`];
   const last = lastAt === undefined ? [] : [`the last one ${ago(lastAt, now)}`];
   return [
-    [
-      'polls',
-      [
-        [`${notYet} not yet`, ...failures, ...last].join(', '),
-        ...(lastError === undefined ? [] : [visibleExcerpt(lastError, 500)]),
-      ],
-    ],
+    [`${notYet} not yet`, ...failures, ...last].join(', '),
+    ...(lastError === undefined ? [] : [visibleExcerpt(lastError, 500)]),
   ];
 }
 
@@ -119,11 +100,9 @@ function outcomeBlocks(row: JobRow, now: number): Block[] {
       ? 'the session has not been told yet'
       : `the session was told by event ${deliveredSeq}`;
   return [
-    ...(outcome === undefined ? [] : some('outcome', valueLines(outcome.response))),
-    ...(endedAt === undefined
-      ? []
-      : ([['ended', [`${clockTime(endedAt)} (${ago(endedAt, now)})${by}`]]] as Block[])),
-    ...(reason === undefined ? [] : ([['reason', [visibleText(reason)]]] as Block[])),
-    ...(mode === 'detached' ? ([['delivery', [told]]] as Block[]) : []),
+    ['outcome', outcome === undefined ? [] : valueLines(outcome.response)],
+    ['ended', endedAt === undefined ? [] : [`${clockTime(endedAt)} (${ago(endedAt, now)})${by}`]],
+    ['reason', reason === undefined ? [] : [visibleText(reason)]],
+    ['delivery', mode === 'detached' ? [told] : []],
   ];
 }

@@ -25,7 +25,7 @@ export async function createApiKey(
   options: InFolder<CreateApiKeyOptions>,
   output = processOutput(),
 ): Promise<void> {
-  await connected(connectStore, options, output, async ({ store }) => {
+  await connected(connectStore, options, output, async (store) => {
     const { name, app, role, user, expires } = options;
     const { text, keyId, digest } = newKeyText();
     const grants = [...new Set(app)].map((each) => ({ app: each, roles: [...new Set(role)] }));
@@ -42,7 +42,7 @@ export async function createApiKey(
 
 /** `holdfast keys list`: API keys, without their secrets. */
 export async function listApiKeys(options: InFolder, output = processOutput()): Promise<void> {
-  await connected(connectStore, options, output, async ({ store }) => {
+  await connected(connectStore, options, output, async (store) => {
     const keys = await withProgress(output, 'reading keys', store.keys.list());
     if (options.json) return output.json({ keys });
     if (keys.length === 0)
@@ -112,7 +112,7 @@ async function withKey(
   output: CommandOutput,
   change: (keys: KeyStore, key: ApiKeyRow) => Promise<void>,
 ): Promise<void> {
-  await connected(connectStore, options, output, async ({ store: { keys } }) => {
+  await connected(connectStore, options, output, async ({ keys }) => {
     await change(keys, oneOf(await keys.list(), which));
   });
 }
@@ -145,7 +145,7 @@ export async function listDenials(
   options: InFolder<ListDenialsOptions>,
   output = processOutput(),
 ): Promise<void> {
-  await connected(connectStore, options, output, async ({ store }) => {
+  await connected(connectStore, options, output, async (store) => {
     const { since, limit } = options;
     const from = defined({ since: since === undefined ? undefined : Date.now() - since });
     const denials = await withProgress(output, 'reading', store.keys.listDenials({ limit, ...from }));

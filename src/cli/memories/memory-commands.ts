@@ -13,7 +13,7 @@ export async function listMemories(
   options: InFolder<NamingOptions & { limit?: number }>,
   output = processOutput(),
 ): Promise<void> {
-  await connected(connectSessions, options, output, async ({ memories, apps }) => {
+  await connected(connectSessions, options, output, async ({ api: { memories }, apps }) => {
     const owner = await namedUser(options, apps);
     const list = { ...owner, ...defined({ query, limit: options.limit }) };
     const listed = await withProgress(output, 'reading memories', memories.list(list));
@@ -35,7 +35,7 @@ export async function addMemory(
   options: InFolder<NamingOptions & { author?: string }>,
   output = processOutput(),
 ): Promise<void> {
-  await connected(connectSessions, options, output, async ({ memories, apps }) => {
+  await connected(connectSessions, options, output, async ({ api: { memories }, apps }) => {
     const owner = await namedUser(options, apps);
     const adding = memories.add({ ...owner, text, ...defined({ author: options.author }) });
     const added = await withProgress(output, 'adding', adding);
@@ -53,7 +53,7 @@ export async function deleteMemories(
   if ((options.all === true) === (id !== undefined))
     throw new UsageError('name one memory, or all of the user with --all');
   const agrees = agreement('this', options, output);
-  return await connected(connectSessions, options, output, async ({ memories, apps }) => {
+  return await connected(connectSessions, options, output, async ({ api: { memories }, apps }) => {
     const owner = await namedUser(options, apps);
     const shown = id === undefined ? 'all memories' : `memory ${visibleExcerpt(id, 40)}`;
     if (!(await agrees(`Delete ${shown} of user ${owner.userId}?`))) return 1;

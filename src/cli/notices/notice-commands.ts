@@ -9,10 +9,12 @@ import { processOutput, withProgress } from '../command-output.ts';
 import { connected, connectStore, type InFolder } from '../connect-folder.ts';
 import { loadDataConverter } from '../environment/data-converter.ts';
 import { ago, tableLines } from '../sessions/shown-values.ts';
-import { namedNotice, shortId } from './named-notice.ts';
 
 /** Rows that are read at a time. */
 const PAGE = 500;
+
+/** Of an end of an id, so that it means what was meant. */
+const FEWEST_CHARACTERS = 4;
 
 interface ListNoticesOptions {
   app?: string;
@@ -27,7 +29,7 @@ export async function listNotices(
   output = processOutput(),
 ): Promise<void> {
   const { app, limit, after } = options;
-  await connected(connectStore, options, output, async ({ store }) => {
+  await connected(connectStore, options, output, async (store) => {
     const place = after === undefined ? undefined : await placeOf(store, after);
     const list = { limit: limit + 1, ...defined({ app, after: place }) };
     const found = await withProgress(output, 'reading notices', store.notices.listDeadNotices(list));
@@ -84,7 +86,7 @@ export async function dropNotice(
   options: InFolder,
   output = processOutput(),
 ): Promise<void> {
-  await connected(connectStore, options, output, async ({ store }) => {
+  await connected(connectStore, options, output, async (store) => {
     const notice = await namedNotice(store, argument);
     await withProgress(output, 'dropping', store.notices.dropDeadNotice(notice));
     if (options.json) output.json(shownNotice(notice));
@@ -110,8 +112,7 @@ export async function resendNotice(
   if (app !== undefined && !all) throw new UsageError('--app goes with --all');
   const closing = new Closing();
   try {
-    const { store, close } = await connectStore({ folder, env, onProgress: output.note });
-    closing.add(close);
+    const store = await connectStore({ folder, env, onProgress: output.note }, closing);
     // All are read first: one that fails again at once is not sent again and again.
     const notices =
       argument === undefined ? await allNotices(store, app) : [await namedNotice(store, argument)];
@@ -160,4 +161,32 @@ async function allNotices(store: Store, app: string | undefined): Promise<DeadNo
     if (page.length < PAGE) return [...all.values()];
     after = page.at(-1);
   }
+}
+
+/** By which it is shown: its request's session is long. */
+function shortId({ noticeId }: Pick<DeadNotice, 'noticeId'>): string {
+  return noticeId.slice(noticeId.lastIndexOf('/') + 1);
+}
+
+/**
+ * The notice of this id, or of the only one that ends so.
+ *
+ * @throws CliError where there is none, or several.
+ */
+async function namedNotice(store: Pick<Store, 'notices'>, argument: string): Promise<DeadNotice> {
+  const whole = await store.notices.findDeadNotice(argument);
+  if (whole !== undefined) return whole;
+  if (argument.length < FEWEST_CHARACTERS) {
+    throw new UsageError(`name a notice by ${FEWEST_CHARACTERS} characters of the end of its id, or more`);
+  }
+  const [found, other] = await store.notices.deadNoticesNamed(argument);
+  if (found === undefined) {
+    throw new UsageError(
+      `there is no notice ${argument}: holdfast notices list shows those that were given up`,
+    );
+  }
+  if (other === undefined) return found;
+  throw new UsageError(
+    `several notices end in ${argument}: name one by more of its id, which --json lists whole`,
+  );
 }

@@ -1,14 +1,10 @@
+import type { Closing } from '../../../worker/closing.ts';
 import { NoAnswer } from '../../client/client-errors.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { processOutput, withProgress } from '../command-output.ts';
-import {
-  type ConnectedFolder,
-  type ConnectOptions,
-  connected,
-  connectFolder,
-  type InFolder,
-} from '../connect-folder.ts';
+import { type ConnectOptions, connected, connectFolder, type InFolder } from '../connect-folder.ts';
+import type { Connected } from '../direct-api.ts';
 import { jsonPrinter, type Printer, terminalPrinter } from '../run/printer.ts';
 import { print } from '../run/run-turn.ts';
 import { type NamingOptions, namedSession } from './named-session.ts';
@@ -24,8 +20,8 @@ export async function retrySession(
   printer: Printer = options.json ? jsonPrinter() : terminalPrinter(),
   patience = WORKER_PATIENCE,
 ): Promise<number> {
-  const session = (apps: ConnectedFolder['apps']) => namedSession(argument, options, apps);
-  const connect = (place: ConnectOptions) => connectFolder({ ...place, session });
+  const session = (apps: Connected['apps']) => namedSession(argument, options, apps);
+  const connect = (place: ConnectOptions, closing: Closing) => connectFolder({ ...place, session }, closing);
   return await connected(connect, options, output, async ({ api, apps }) => {
     const { from: callKey } = options;
     const names = await session(apps);

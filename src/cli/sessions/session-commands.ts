@@ -32,7 +32,9 @@ export async function listSessions(
     async function sessionsOfApps() {
       const apps = app === undefined ? await connection.apps() : [app];
       const list = { limit, order, ...defined({ userId: user }) };
-      const pages = await Promise.all(apps.map((each) => connection.sessions.list({ app: each, ...list })));
+      const pages = await Promise.all(
+        apps.map((each) => connection.api.sessions.list({ app: each, ...list })),
+      );
       const sign = order === 'asc' ? 1 : -1;
       const sessions = pages
         .flatMap((page) => page.sessions)
@@ -79,7 +81,7 @@ export async function showSession(
   options: Options<ShowOptions>,
   output = processOutput(),
 ): Promise<void> {
-  await connected(connectSessions, options, output, async ({ sessions, apps }) => {
+  await connected(connectSessions, options, output, async ({ api: { sessions }, apps }) => {
     const names = await namedSession(argument, options, apps);
     const range = defined({ after: options.after, numRecentEvents: options.last });
     const session = await withProgress(output, 'reading the session', sessions.get({ ...names, ...range }));
@@ -124,7 +126,7 @@ export async function forkSession(
   options: Options<{ at?: number; to?: string }>,
   output = processOutput(),
 ): Promise<void> {
-  await connected(connectSessions, options, output, async ({ sessions, apps }) => {
+  await connected(connectSessions, options, output, async ({ api: { sessions }, apps }) => {
     const names = await namedSession(argument, options, apps);
     const forking = sessions.fork({ ...names, ...defined({ at: options.at, to: options.to }) });
     const { app, userId, sessionId, seq, forkedFrom } = await withProgress(output, 'forking', forking);
