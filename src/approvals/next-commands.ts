@@ -6,9 +6,8 @@ import { needsAttestation } from './voting.ts';
 const DEFAULT_FOLDER = '.holdfast';
 
 /** Commands that decide a pending request, to be copied; their capitals are for the person to fill in. */
-export function nextCommands(row: ApprovalRow, folder = DEFAULT_FOLDER): string[] {
-  const place = folder === DEFAULT_FOLDER ? '' : ` --folder ${shellWord(folder)}`;
-  const command = (words: string) => `npx holdfast ${words}${place}`;
+export function nextCommands(row: ApprovalRow, folder?: string): string[] {
+  const command = (words: string) => commandIn(folder, words);
   const { requestId, kind, app, userId, authConfig } = row;
   const request = shellWord(requestId);
   const signed = needsAttestation(row) ? ' --as NAME --key FILE' : '';
@@ -26,6 +25,11 @@ export function nextCommands(row: ApprovalRow, folder = DEFAULT_FOLDER): string[
     ...(row.terms.allowEdit ? [command(`approvals approve ${request} --args JSON${signed}`)] : []),
     command(`approvals reject ${request} --reason TEXT${signed}`),
   ];
+}
+
+/** A command in a folder. */
+export function commandIn(folder: string | undefined, words: string): string {
+  return `npx holdfast ${words}${folder === undefined || folder === DEFAULT_FOLDER ? '' : ` --folder ${shellWord(folder)}`}`;
 }
 
 export type CredentialType = 'api-key' | 'bearer' | 'basic';

@@ -4,7 +4,7 @@ import { nextCommands } from '../../src/approvals/next-commands.ts';
 import { requestCells } from '../../src/cli/approvals/approval-commands.ts';
 import { questionLines, requestLines } from '../../src/cli/approvals/request-text.ts';
 import { argumentLines, changeLines } from '../../src/cli/approvals/shown-arguments.ts';
-import { spanText } from '../../src/cli/approvals/span-text.ts';
+import { spanText } from '../../src/cli/sessions/shown-values.ts';
 import { canonicalJson } from '../../src/protocol/canonical-json.ts';
 import { visibleText } from '../../src/protocol/visible-text.ts';
 import { defaultHint } from '../../src/tools/tool-gate.ts';

@@ -1,7 +1,6 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { showAudit, verifyAudit } from '../../src/cli/approvals/audit-commands.ts';
-import { connectSessions } from '../../src/cli/connect-folder.ts';
-import { Closing } from '../../worker/closing.ts';
+import { connected, connectSessions } from '../../src/cli/connect-folder.ts';
 import { folderWithStore } from '../store/temporary-folder.ts';
 import { capturedOutput } from './captured-output.ts';
 
@@ -18,25 +17,22 @@ describe('a command that reads the store of a folder itself', () => {
   });
 
   describe('takes what the contract takes', () => {
-    const folder = folderWithStore();
-    const closing = new Closing();
-    const connecting = connectSessions({ folder, env: {}, onProgress: () => undefined }, closing);
-    afterAll(() => closing.close());
-
     test.each([5_000, -1, 1.5])('no limit of %s [session.list]', async (limit) => {
-      const { sessions, approvals, jobs } = (await connecting).api;
       const refused = expect.objectContaining({
         code: 'HOLDFAST_INVALID_TURN',
         message: expect.stringContaining('limit'),
       });
-      await expect(sessions.list({ app: 'desk', limit })).rejects.toEqual(refused);
-      await expect(approvals.list({ limit })).rejects.toEqual(refused);
-      await expect(jobs.list({ limit })).rejects.toEqual(refused);
+      await connected(connectSessions, place, capturedOutput(), async ({ api }) => {
+        await expect(api.sessions.list({ app: 'desk', limit })).rejects.toEqual(refused);
+        await expect(api.approvals.list({ limit })).rejects.toEqual(refused);
+        await expect(api.jobs.list({ limit })).rejects.toEqual(refused);
+      });
     });
 
     test('no token that is not of the job [job.token]', async () => {
-      const { jobs } = (await connecting).api;
-      const asking = jobs.get('job-4fXkq0o8m1RrT2bVnZ7yLw', { token: 'ey.ey.ey' });
+      const asking = connected(connectSessions, place, capturedOutput(), ({ api }) =>
+        api.jobs.get('job-4fXkq0o8m1RrT2bVnZ7yLw', { token: 'ey.ey.ey' }),
+      );
       await expect(asking).rejects.toMatchObject({ code: 'HOLDFAST_JOB_TOKEN_REFUSED' });
     });
   });

@@ -4,9 +4,8 @@ import { LONGEST_HINT, WANTED } from '../../approvals/request-lines.ts';
 import { isResultSensitive, MASK } from '../../approvals/sensitive.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import { visibleExcerpt, visibleText } from '../../protocol/visible-text.ts';
-import { ago, clockTime } from '../sessions/shown-values.ts';
+import { ago, clockTime, spanText } from '../sessions/shown-values.ts';
 import { argumentLines, changeLines, valueLines } from './shown-arguments.ts';
-import { spanText } from './span-text.ts';
 
 /** One without lines is left out. */
 export type Block = [label: string, lines: readonly string[]];

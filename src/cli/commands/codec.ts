@@ -6,10 +6,13 @@ export const codec: AddCommand = (holdfast, act) => {
     .command('codec')
     .description('decode payloads for the Temporal UI and CLI, on this machine, by HOLDFAST_DATA_CONVERTER')
     .addOption(
-      setting('--port <port>', 'port of 127.0.0.1 that it listens on', 'HOLDFAST_CODEC_PORT', portNumber, {
-        value: 8081,
-        shown: '8081',
-      }),
+      setting(
+        '--port <port>',
+        'port of 127.0.0.1 that it listens on',
+        'HOLDFAST_CODEC_PORT',
+        portNumber,
+        '8081',
+      ),
     )
     .addOption(
       setting(

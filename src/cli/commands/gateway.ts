@@ -6,10 +6,7 @@ export const gateway: AddCommand = (holdfast, act) => {
     .command('gateway')
     .description('serve the HTTP gateway for a server and a store elsewhere')
     .addOption(
-      setting('--port <port>', 'port that it listens on', 'HOLDFAST_GATEWAY_PORT', portNumber, {
-        value: 8080,
-        shown: '8080',
-      }),
+      setting('--port <port>', 'port that it listens on', 'HOLDFAST_GATEWAY_PORT', portNumber, '8080'),
     )
     .addOption(
       setting(
@@ -17,10 +14,7 @@ export const gateway: AddCommand = (holdfast, act) => {
         'address that it listens on; other than loopback with a public URL',
         'HOLDFAST_GATEWAY_HOST',
         word,
-        {
-          value: '127.0.0.1',
-          shown: '127.0.0.1',
-        },
+        '127.0.0.1',
       ),
     )
     .addOption(
@@ -32,10 +26,13 @@ export const gateway: AddCommand = (holdfast, act) => {
       ),
     )
     .addOption(
-      setting('--task-queue <name>', 'task queue of the turns that it starts', 'HOLDFAST_TASK_QUEUE', word, {
-        value: 'holdfast',
-        shown: 'holdfast',
-      }),
+      setting(
+        '--task-queue <name>',
+        'task queue of the turns that it starts',
+        'HOLDFAST_TASK_QUEUE',
+        word,
+        'holdfast',
+      ),
     )
     .addOption(waitSetting())
     .addOption(logSetting())

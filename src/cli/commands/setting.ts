@@ -9,10 +9,10 @@ export function setting<T>(
   description: string,
   variable: string,
   parse: (text: string) => T,
-  preset?: { value: T; shown: string },
+  preset?: string,
 ): Option {
   const option = new Option(flags, description).env(variable);
-  if (preset !== undefined) option.default(preset.value, preset.shown);
+  if (preset !== undefined) option.default(parse(preset), preset);
   return option.argParser(parse);
 }
 
@@ -25,7 +25,7 @@ export function switchSetting(flags: string, description: string, variable: stri
 
 export function waitSetting(): Option {
   const what = 'how long to wait for a server and a store that are not up yet';
-  return setting('--wait <duration>', what, 'HOLDFAST_WAIT', milliseconds, { value: 60_000, shown: '60s' });
+  return setting('--wait <duration>', what, 'HOLDFAST_WAIT', milliseconds, '60s');
 }
 
 export function logSetting(): Option {
@@ -40,8 +40,7 @@ export function logSetting(): Option {
 
 export function logLevelSetting(): Option {
   const levels = oneOf(['debug', 'info', 'warn', 'error']);
-  const preset = { value: 'info', shown: 'info' };
-  return setting('--log-level <level>', 'debug, info, warn or error', 'HOLDFAST_LOG_LEVEL', levels, preset);
+  return setting('--log-level <level>', 'debug, info, warn or error', 'HOLDFAST_LOG_LEVEL', levels, 'info');
 }
 
 /** @throws InvalidArgumentError */

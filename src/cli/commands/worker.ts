@@ -29,7 +29,7 @@ export const worker: AddCommand = (holdfast, act) => {
         'how long running tools may go on after SIGTERM',
         'HOLDFAST_SHUTDOWN_GRACE',
         milliseconds,
-        { value: 10_000, shown: '10s' },
+        '10s',
       ),
     )
     .addOption(waitSetting())

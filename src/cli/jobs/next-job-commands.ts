@@ -1,22 +1,16 @@
+import { commandIn } from '../../approvals/next-commands.ts';
 import type { JobRow } from '../../contract/jobs.ts';
 import { shellWord } from '../../protocol/shell-word.ts';
 
-const DEFAULT_FOLDER = '.holdfast';
-
 /** Commands about a job that goes on, to be copied; their capitals are for the person to fill in. */
-export function nextJobCommands({ jobId }: Pick<JobRow, 'jobId'>, folder = DEFAULT_FOLDER): string[] {
-  return ['cancel', 'complete --result JSON', 'fail --error TEXT'].map((words) => {
-    const [verb, ...options] = words.split(' ');
-    return jobCommand([verb, shellWord(jobId), ...options].join(' '), folder);
-  });
+export function nextJobCommands({ jobId }: Pick<JobRow, 'jobId'>, folder?: string): string[] {
+  const job = shellWord(jobId);
+  return [`cancel ${job}`, `complete ${job} --result JSON`, `fail ${job} --error TEXT`].map((words) =>
+    commandIn(folder, `jobs ${words}`),
+  );
 }
 
 /** Command that shows all of a job. */
-export function showJobCommand({ jobId }: Pick<JobRow, 'jobId'>, folder = DEFAULT_FOLDER): string {
-  return jobCommand(`show ${shellWord(jobId)}`, folder);
-}
-
-function jobCommand(words: string, folder: string): string {
-  const place = folder === DEFAULT_FOLDER ? '' : ` --folder ${shellWord(folder)}`;
-  return `npx holdfast jobs ${words}${place}`;
+export function showJobCommand({ jobId }: Pick<JobRow, 'jobId'>, folder?: string): string {
+  return commandIn(folder, `jobs show ${shellWord(jobId)}`);
 }

@@ -1,6 +1,6 @@
 import type { RunningChild, TurnState } from '../../protocol/turn.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
-import { spanText } from '../approvals/span-text.ts';
+import { spanText } from '../sessions/shown-values.ts';
 import { pathText } from './speaker.ts';
 
 const LONGEST_PATH = 400;

@@ -3,18 +3,32 @@ import type { Content, FunctionResponse, Part } from '../../events/content.ts';
 
 const LONGEST_VALUE = 160;
 
-const UNITS: [name: string, seconds: number][] = [
-  ['d', 86_400],
-  ['h', 3_600],
-  ['min', 60],
-  ['s', 1],
+const UNITS: [name: string, ms: number][] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
 ];
 
 /** `3 min ago`. */
 export function ago(time: number, now = Date.now()): string {
-  const seconds = Math.max(0, Math.floor((now - time) / 1_000));
-  const [name, size] = UNITS.find(([, size]) => seconds >= size) ?? ['s', 1];
-  return `${Math.floor(seconds / size)} ${name} ago`;
+  const ms = Math.max(0, now - time);
+  const [name, size] = UNITS.find(([, size]) => ms >= size) ?? ['s', 1_000];
+  return `${Math.floor(ms / size)} ${name} ago`;
+}
+
+/** A time span in its two largest units: `2 d 3 h`, `5 min`, `12 s`. */
+export function spanText(ms: number): string {
+  let left = Math.max(0, ms);
+  const words: string[] = [];
+  for (const [name, size] of UNITS) {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    if (count > 0) words.push(`${count} ${name}`);
+    else if (words.length > 0) break;
+    if (words.length === 2) break;
+  }
+  return words.join(' ') || '0 s';
 }
 
 /** `2026-11-20 11:10:08`, of this machine's clock. */

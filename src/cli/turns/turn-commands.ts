@@ -3,13 +3,12 @@ import { defined } from '../../protocol/json.ts';
 import type { TurnStatus } from '../../protocol/turn.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
 import { requestFilter } from '../approvals/named-request.ts';
-import { spanText } from '../approvals/span-text.ts';
 import { processOutput } from '../command-output.ts';
 import { connected, connectFolder, type InFolder } from '../connect-folder.ts';
 import { progressWords } from '../jobs/job-text.ts';
 import { childLines } from '../run/child-lines.ts';
 import { type NamingOptions, namedSession } from '../sessions/named-session.ts';
-import { ago, tableLines } from '../sessions/shown-values.ts';
+import { ago, spanText, tableLines } from '../sessions/shown-values.ts';
 
 type TurnOptions = InFolder<NamingOptions & { reason?: string }>;
 
