@@ -1,10 +1,9 @@
 import { relative } from 'node:path';
 import type { StreamItem } from '../../client/stream/stream-item.ts';
-import type { TurnUsage } from '../../contract/sessions.ts';
 import { ownVersion } from '../../own-version.ts';
 import type { TurnResult } from '../../protocol/turn.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
-import { costWords } from '../sessions/shown-values.ts';
+import { usageWords } from '../sessions/shown-values.ts';
 import { ESCAPE } from '../terminal-text.ts';
 import type { LoadedAgents } from './child-messages.ts';
 import type { DevFacts, DevView, ShownTurn } from './dev-view.ts';
@@ -95,9 +94,8 @@ export class TerminalView implements DevView {
     if (status === 'interrupted') this.#screen.note('  interrupted', 'yellow');
     // An error of the turn's own was shown as its last event.
     else if (error !== undefined) this.problem(`  ${status}: ${error.code}`);
-    this.note(
-      `  ${usageText(usage)} · ${durationText(ms)}${this.#link === undefined ? '' : ` · ${this.#link}`}`,
-    );
+    const words = [...usageWords(usage), durationText(ms), ...(this.#link === undefined ? [] : [this.#link])];
+    this.note(`  ${words.join(' · ')}`);
   }
 
   turnFailed(problem: string): void {
@@ -151,10 +149,4 @@ function agentsText({ agents, rootAgent }: LoadedAgents): string {
 function modelText({ mockModel, agents }: LoadedAgents): string {
   if (mockModel) return 'a local mock Gemini server, scripted: GEMINI_API_KEY is not set';
   return [...new Set(agents.flatMap(({ model }) => model ?? []))].join(', ') || 'none of their own';
-}
-
-function usageText({ modelCalls, totalTokens, ...usage }: TurnUsage): string {
-  const atLeast = usage.unknownCalls === undefined ? '' : 'at least ';
-  const calls = modelCalls === 1 ? '1 model call' : `${modelCalls} model calls`;
-  return [calls, `${atLeast}${totalTokens} tokens`, ...costWords(usage)].join(' · ');
 }

@@ -1,6 +1,5 @@
 import { askedLine, askedRequests } from '../../client/approvals/asked-requests.ts';
 import type { FollowedEvent, StreamItem } from '../../client/stream/stream-item.ts';
-import type { TurnUsage } from '../../contract/sessions.ts';
 import { isCompactedEvent } from '../../events/compacted-event.ts';
 import { type Content, textOf } from '../../events/content.ts';
 import { shortCallKey } from '../../protocol/identity.ts';
@@ -10,7 +9,7 @@ import { visibleLines } from '../../protocol/visible-text.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { JobLines } from '../jobs/job-lines.ts';
 import { showJobCommand } from '../jobs/next-job-commands.ts';
-import { codeLines, costWords, messageAuthor, responseLine } from '../sessions/shown-values.ts';
+import { codeLines, messageAuthor, responseLine, usageWords } from '../sessions/shown-values.ts';
 import { painted as paint, type Style, terminalText } from '../terminal-text.ts';
 import { ChunkLines } from './chunk-lines.ts';
 import { drawOver, widthOf } from './draw-over.ts';
@@ -176,7 +175,7 @@ export function terminalPrinter(
     outcome: ({ status, error, usage }, { app, userId, sessionId }) => {
       if (error !== undefined)
         warn(`${paint(err, 'red', status)}  ${visibleLines(`${error.code}: ${error.message}`)}`);
-      note(usageLine(usage));
+      note(usageWords(usage).join(', '));
       note(`go on with ${namingOptions({ app, userId, sessionId })}`);
     },
   };
@@ -185,12 +184,6 @@ export function terminalPrinter(
 /** The options that name a session, to be copied into a command line. */
 export function namingOptions({ app, userId, sessionId }: SessionNames): string {
   return `--app ${shellWord(app)} --user ${shellWord(userId)} --session ${shellWord(sessionId)}`;
-}
-
-function usageLine({ modelCalls, totalTokens, ...usage }: TurnUsage): string {
-  const atLeast = usage.unknownCalls === undefined ? '' : 'at least ';
-  const calls = modelCalls === 1 ? '1 model call' : `${modelCalls} model calls`;
-  return [calls, `${atLeast}${totalTokens} tokens`, ...costWords(usage)].join(', ');
 }
 
 function startedLine({ tool, callKey, attempt }: { tool: string; callKey: string; attempt: number }): string {

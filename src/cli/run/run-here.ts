@@ -5,9 +5,8 @@ import { offerGemini } from '../../testing/offer-gemini.ts';
 import { type AgentsEnvironment, openAgentsEnvironment } from '../environment/agents-environment.ts';
 import { lineLogger } from '../environment/operator-log.ts';
 import { folderLogger, installRuntime } from '../environment/worker-logs.ts';
-import { tellJobsGoingOn } from '../jobs/jobs-going-on.ts';
-import { othersWaiting, runTurn } from './run-turn.ts';
-import { messagesText, type RunningCommand, type TurnLeft } from './running-command.ts';
+import { runTurn, tellGoingOn } from './run-turn.ts';
+import type { RunningCommand, TurnLeft } from './running-command.ts';
 
 /** Somebody has pressed Ctrl-C and waits: running tools get a moment, and another attempt later. Milliseconds. */
 const SHUTDOWN_GRACE = 1_000;
@@ -40,10 +39,7 @@ export async function runHere(
     const running = runTurn(client, turn, { taskQueue, linkOf, printer, printed, desk });
     const outcome = await Promise.race([running, interrupted.happened, desk.left, failed]);
     if (outcome === undefined || typeof outcome === 'string') return outcome;
-    const others = await othersWaiting(client, turn);
-    if (others > 0)
-      printer.note(`${messagesText(others)} in this session: answered by the next command with this file`);
-    await tellJobsGoingOn(client, turn, printer, 'the next command with this file');
+    await tellGoingOn(client, turn, printer, 'the next command with this file');
     return outcome;
   } finally {
     await environment?.close();

@@ -6,9 +6,8 @@ import type { GatewayAbout } from '../../contract/about.ts';
 import { CliError } from '../cli-error.ts';
 import type { ReachedOwner } from '../environment/folder-access.ts';
 import { taskQueueFor } from '../environment/places.ts';
-import { tellJobsGoingOn } from '../jobs/jobs-going-on.ts';
-import { othersWaiting, runTurn } from './run-turn.ts';
-import { messagesText, type RunningCommand, type TurnLeft } from './running-command.ts';
+import { runTurn, tellGoingOn } from './run-turn.ts';
+import type { RunningCommand, TurnLeft } from './running-command.ts';
 
 /** How long a process that has gone away is waited for, milliseconds. */
 const GATEWAY_PATIENCE = 2_000;
@@ -49,9 +48,7 @@ export async function runThrough(
   const running = runTurn(api, turn, { taskQueue, linkOf, printer, printed, desk });
   const outcome = await Promise.race([running, interrupted.happened, desk.left]);
   if (outcome === undefined || typeof outcome === 'string') return outcome;
-  const others = await othersWaiting(api, turn);
-  if (others > 0) printer.note(`${messagesText(others)} in this session: answered by ${owner}`);
-  await tellJobsGoingOn(api, turn, printer, owner);
+  await tellGoingOn(api, turn, printer, owner);
   return outcome;
 }
 

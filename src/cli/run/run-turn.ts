@@ -4,9 +4,9 @@ import type { OutgoingMessage } from '../../client/messages/outgoing-message.ts'
 import type { FollowedEvent, StreamItem } from '../../client/stream/stream-item.ts';
 import type { TurnHandle } from '../../client/turns/turn-handle.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
+import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { CliError } from '../cli-error.ts';
 import type { GateDesk } from '../gates/gate-desk.ts';
-import { printParkedJobs } from '../jobs/jobs-going-on.ts';
 import type { Printer } from './printer.ts';
 
 export type TurnOfCommand = OutgoingMessage & { rootAgent: string; messageId: string };
@@ -75,8 +75,42 @@ export async function runTurn(
   return outcome;
 }
 
+/** Prints what goes on after a turn's end: messages that wait, and jobs, whose outcome the model is told. */
+export async function tellGoingOn(
+  api: HoldfastApi,
+  turn: TurnOfCommand,
+  printer: Pick<Printer, 'note'>,
+  answers: string,
+): Promise<void> {
+  const others = await othersWaiting(api, turn);
+  if (others > 0) {
+    const which = others === 1 ? 'another message waits' : `${others} other messages wait`;
+    printer.note(`${which} in this session: answered by ${answers}`);
+  }
+  const { app, userId, sessionId } = turn;
+  const running = await api.jobs.list({ app, userId, sessionId });
+  const [job] = running;
+  if (job === undefined) return;
+  const which = running.length === 1 ? `the job ${job.jobId} goes on` : `${running.length} jobs go on`;
+  printer.note(`${which} (holdfast jobs list); the model is told of what comes of it by ${answers}`);
+}
+
+/** Jobs that a turn waits for since before it was followed: nobody tells of those again. */
+async function printParkedJobs(
+  { jobs }: Pick<HoldfastApi, 'jobs'>,
+  { app, userId, sessionId }: SessionNames,
+  printer: Pick<Printer, 'job'>,
+): Promise<void> {
+  for (const row of await jobs.list({ app, userId, sessionId })) {
+    const { runKey, callKey, tool, jobId, status, mode, progress } = row;
+    if (mode !== 'parked') continue;
+    const item = { type: 'job', runKey, callKey, tool, jobId, status, mode } as const;
+    printer.job(progress === undefined ? item : { ...item, progress });
+  }
+}
+
 /** Messages that are queued after an ended turn, or are being answered; 0 if that isn't known. */
-export async function othersWaiting(api: HoldfastApi, turn: TurnOfCommand): Promise<number> {
+async function othersWaiting(api: HoldfastApi, turn: TurnOfCommand): Promise<number> {
   const { app, userId, sessionId } = turn;
   try {
     const status = await api.status({ app, userId, sessionId }, { timeout: WORD_OF_OTHERS });

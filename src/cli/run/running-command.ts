@@ -41,8 +41,3 @@ export interface RunningCommand {
 
 /** How a command leaves its turn: ended, waiting, or (undefined) interrupted. */
 export type TurnLeft = InvocationOutcome | WaitsFor | undefined;
-
-/** How a person is told of other messages of the session. */
-export function messagesText(count: number): string {
-  return count === 1 ? 'another message waits' : `${count} other messages wait`;
-}

@@ -48,6 +48,13 @@ export function costWords({ cost, unknownCalls }: Pick<TurnUsage, 'cost' | 'unkn
   return [`cost ${atLeast}${Number(cost.toPrecision(3))} (currency of the app’s prices)`];
 }
 
+/** Model calls, tokens and cost of a turn. */
+export function usageWords({ modelCalls, totalTokens, ...usage }: TurnUsage): string[] {
+  const atLeast = usage.unknownCalls === undefined ? '' : 'at least ';
+  const calls = modelCalls === 1 ? '1 model call' : `${modelCalls} model calls`;
+  return [calls, `${atLeast}${totalTokens} tokens`, ...costWords(usage)];
+}
+
 export function costText({ cost, unknownCalls }: TurnUsage): string {
   if (cost === undefined) return '';
   return `${unknownCalls === undefined ? '' : '>= '}${Number(cost.toPrecision(3))}`;
