@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { acquireFolder, FolderInUse, type FolderOwnership } from '../../worker/folder/lock.ts';
 import { stopEmbedded } from '../../worker/temporal/embedded.ts';
 import { CliError } from './cli-error.ts';
-import { type CommandOutput, processOutput } from './command-output.ts';
+import { processOutput } from './command-output.ts';
 
 export interface StopOptions {
   folder: string;
@@ -10,10 +10,7 @@ export interface StopOptions {
 }
 
 /** `holdfast stop`: stops the embedded Temporal server of a folder. */
-export async function stopCommand(
-  { folder, json }: StopOptions,
-  output: CommandOutput = processOutput(),
-): Promise<void> {
+export async function stopCommand({ folder, json }: StopOptions, output = processOutput()): Promise<void> {
   const say = (stopped: boolean, text: string) => (json ? output.json({ stopped }) : output.note(text));
   if (!existsSync(folder)) {
     say(false, `there is no folder ${folder}, and no Temporal server of it`);

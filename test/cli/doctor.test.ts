@@ -263,7 +263,7 @@ describe('holdfast doctor', () => {
     const env = { HOLDFAST_TEMPORAL_CLI: join(folder, 'no-temporal'), HOLDFAST_STORE: 'nonsense' };
     const output = capturedOutput();
     const old = { ...linux, nodeVersion: '18.0.0' };
-    expect(await doctorCommand({ folder, env, json: true }, output, old)).toBe(1);
+    expect(await doctorCommand(undefined, { folder, env, json: true }, output, old)).toBe(1);
     const [{ ok, findings }] = output.values() as [Diagnosis];
     expect(ok).toBe(false);
     expect(findings.filter(({ status }) => status === 'fail').map(({ about }) => about)).toEqual([
@@ -278,7 +278,7 @@ describe('holdfast doctor', () => {
   test('for people: a line for each, what to do below it; warnings alone are exit 0 [cli.doctor]', async () => {
     const output = capturedOutput();
     const { folder } = surroundings();
-    expect(await doctorCommand({ folder, env: { HOLDFAST_CACHE: folder } }, output)).toBe(0);
+    expect(await doctorCommand(undefined, { folder, env: { HOLDFAST_CACHE: folder } }, output)).toBe(0);
     const at = output.lines.findIndex((line) => /^warn {2}model {2,}no key for Gemini/.test(line));
     expect(output.lines[at + 1]).toMatch(/^ {8,}→ set GEMINI_API_KEY/);
     expect(output.lines[0]).toMatch(/^ok {4}node {2,}Node \d+/);

@@ -1,18 +1,9 @@
-import { codec } from './codec.ts';
+import { dev, graph, mcp, run } from './agents.ts';
 import type { AddCommand } from './command.ts';
 import { completion } from './completion.ts';
-import { dev } from './dev.ts';
-import { doctor } from './doctor.ts';
 import { explain } from './explain.ts';
-import { gateway } from './gateway.ts';
-import { graph } from './graph.ts';
-import { init } from './init.ts';
-import { mcp } from './mcp.ts';
-import { replay } from './replay.ts';
-import { run } from './run.ts';
-import { stop } from './stop.ts';
-import { temporal } from './temporal.ts';
-import { worker } from './worker.ts';
+import { doctor, init, replay } from './project.ts';
+import { codec, gateway, stop, temporal, worker } from './servers.ts';
 
 /** Commands of one noun. Their options come from its contract, which is loaded when one of them is named. */
 export interface CommandGroup {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { didYouMean } from '../../schema/known-fields.ts';
 import { CliError } from '../cli-error.ts';
-import { type CommandOutput, processOutput } from '../command-output.ts';
+import { processOutput } from '../command-output.ts';
 import type { AddCommand } from './command.ts';
 
 /** Inside of the package, built or not. */
@@ -11,7 +11,7 @@ const PAGE = new URL(
 );
 
 /** @throws CliError for a code without a section. */
-export function explainCommand(code: string, output: CommandOutput = processOutput()): void {
+export function explainCommand(code: string, output = processOutput()): void {
   const sections = readFileSync(PAGE, 'utf8')
     .split(/^#{2,4} /m)
     .map((text) => ({ name: text.split('\n', 1)[0] ?? '', text }));

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { defined } from '../../protocol/json.ts';
 import { type CommandOutput, processOutput, withProgress } from '../command-output.ts';
+import type { InFolder } from '../connect-folder.ts';
 import { checkAgents } from './check-agents.ts';
 import { checkDisk, checkFolder } from './check-folder.ts';
 import { checkModel } from './check-model.ts';
@@ -14,16 +15,6 @@ import {
   type Severity,
   type Surroundings,
 } from './finding.ts';
-
-export interface DoctorOptions {
-  folder: string;
-  env: NodeJS.ProcessEnv;
-  /** File whose agents are looked at. It is loaded, as a worker does. */
-  agents?: string;
-  taskQueue?: string;
-  askModel?: boolean;
-  json?: boolean;
-}
 
 /** `holdfast doctor --json`. */
 export interface Diagnosis {
@@ -49,17 +40,20 @@ const CHECKS: Record<string, (surroundings: Surroundings) => Finding[] | Promise
 
 const LONGEST_CHECK = 30_000;
 
-/** `holdfast doctor`: what is missing, and what to do. Starts nothing and changes nothing. Returns the exit code. */
+/**
+ * `holdfast doctor`: what is missing, and what to do. Starts nothing and changes nothing. Returns the exit code.
+ *
+ * @param agents file whose agents are looked at. It is loaded, as a worker does.
+ */
 export async function doctorCommand(
-  options: DoctorOptions,
-  output: CommandOutput = processOutput(),
+  agents: string | undefined,
+  options: InFolder<{ taskQueue?: string; askModel?: boolean }>,
+  output = processOutput(),
   runtime: RuntimeFacts = ownRuntime(),
 ): Promise<number> {
-  const { folder, env, agents, taskQueue, askModel = false } = options;
-  const findings = await examine(
-    { folder, env, askModel, runtime, ...defined({ taskQueue, agents }) },
-    output,
-  );
+  const { folder, env, taskQueue, askModel = false } = options;
+  const around = { folder, env, askModel, runtime, ...defined({ taskQueue, agents }) };
+  const findings = await examine(around, output);
   const diagnosis: Diagnosis = { v: 1, ok: findings.every(({ status }) => status !== 'fail'), findings };
   if (options.json) output.json(diagnosis);
   else print(findings, output);

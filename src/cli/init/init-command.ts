@@ -6,7 +6,7 @@ import { messageOf } from '../../protocol/message-of.ts';
 import { shellWord } from '../../protocol/shell-word.ts';
 import { makeFolder } from '../../store/engine/make-folder.ts';
 import { CliError } from '../cli-error.ts';
-import { type CommandOutput, processOutput } from '../command-output.ts';
+import { processOutput } from '../command-output.ts';
 import { type Template, templateFiles } from './template.ts';
 
 export interface InitOptions {
@@ -20,7 +20,7 @@ export interface InitOptions {
 export function initCommand(
   folder: string,
   { force = false, json, template = 'basic' }: InitOptions,
-  output: CommandOutput = processOutput(),
+  output = processOutput(),
 ): void {
   const path = resolve(folder);
   const files = templateFiles({ project: packageName(basename(path)), holdfast: ownSource(), template });

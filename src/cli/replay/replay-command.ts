@@ -24,7 +24,7 @@ export type ReplayedFile =
 export async function replayCommand(
   paths: readonly string[],
   options: ReplayOptions,
-  output: CommandOutput = processOutput(),
+  output = processOutput(),
 ): Promise<number> {
   const files = filesOf(paths);
   const replay = replayer(options.bundle);
