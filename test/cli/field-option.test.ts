@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { fieldArgument, fieldOption, jsonField } from '../../src/cli/field-option.ts';
 import { confirmRequest, listApprovals, provideCredential } from '../../src/contract/approvals.ts';
 import { createKey } from '../../src/contract/keys.ts';
+import { deleteSession } from '../../src/contract/sessions.ts';
 
 const UNTOLD = 'what-nobody-is-to-read';
 
@@ -17,6 +18,7 @@ function parsed(...args: string[]): Record<string, unknown> {
       fieldOption(provideCredential, 'credentialRef', '--credential <ref>', { help: 'never the secret' }),
     )
     .addOption(fieldOption(createKey, 'roles', '--role <roles>'))
+    .addOption(fieldOption(deleteSession, 'withForks', '--with-forks'))
     .parse(args, { from: 'user' })
     .opts();
 }
@@ -28,6 +30,7 @@ test('an option has description, choices, limits and default of its field', () =
   expect(kind.argChoices).toEqual(['confirmation', 'credential', 'input']);
   expect(fieldOption(confirmRequest, 'args', '--args <JSON>').description).toMatch(/at most 32 KiB$/);
   expect(parsed('--limit', '7', '--role', 'run,read')).toEqual({ limit: 7, role: ['run', 'read'] });
+  expect(parsed('--with-forks')).toEqual({ limit: 100, withForks: true });
 });
 
 test.each([
