@@ -1,4 +1,5 @@
 import { Artifacts } from '../../src/client/artifacts/artifacts.ts';
+import { GatewayClient } from '../../src/client/gateway-client.ts';
 import { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import { Sessions } from '../../src/client/sessions/sessions.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
@@ -103,6 +104,20 @@ export function stubGateway(
     send: async (path, init = {}) =>
       await gateway.request(`http://${HOST}${path}`, { ...init, headers: { ...HEADERS, ...init.headers } }),
   };
+}
+
+/** A client of a gateway in this process. */
+export function clientOf({ gateway }: Pick<StubGateway, 'gateway'>): GatewayClient {
+  const inProcess = async (url: unknown, init?: RequestInit) => {
+    const headers = { ...(init?.headers as Record<string, string>), host: HOST };
+    return await gateway.request(String(url), { ...init, headers });
+  };
+  return new GatewayClient({
+    url: `http://${HOST}`,
+    token: TOKEN,
+    fetch: inProcess as typeof fetch,
+    patience: 0,
+  });
 }
 
 export function collecting(lines: LoggedLine[]): GatewayLogger {

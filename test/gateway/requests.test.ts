@@ -11,7 +11,6 @@ import {
   TurnRunning,
   UnknownCall,
 } from '../../src/client/client-errors.ts';
-import { GatewayClient } from '../../src/client/gateway-client.ts';
 import type { OutgoingMessage } from '../../src/client/messages/outgoing-message.ts';
 import {
   NoSuchPlace,
@@ -22,7 +21,7 @@ import {
   StoreUnavailable,
 } from '../../src/store/store-errors.ts';
 import { inTier } from '../setup/tier.ts';
-import { codeOf, HOST, type StubGateway, stubGateway, stubTurn, TOKEN } from './gateway-stub.ts';
+import { clientOf, codeOf, type StubGateway, stubGateway, stubTurn } from './gateway-stub.ts';
 
 const SESSION = '/v1/apps/shop/users/ada/sessions/s1';
 const json = { 'content-type': 'application/json' };
@@ -37,20 +36,6 @@ function recording(): StubGateway & { sent: OutgoingMessage[] } {
     interrupt: async () => ({ v: 1, confirmed: true }),
   });
   return { ...stub, sent };
-}
-
-/** A client of a gateway in this process. */
-function clientOf({ gateway }: StubGateway): GatewayClient {
-  const inProcess = async (url: unknown, init?: RequestInit) => {
-    const headers = { ...(init?.headers as Record<string, string>), host: HOST };
-    return await gateway.request(String(url), { ...init, headers });
-  };
-  return new GatewayClient({
-    url: `http://${HOST}`,
-    token: TOKEN,
-    fetch: inProcess as typeof fetch,
-    patience: 0,
-  });
 }
 
 describe('a request', () => {

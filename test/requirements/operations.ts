@@ -3,6 +3,10 @@ import type { Rows } from './row.ts';
 /** The shell around it: develop, deploy, look. */
 export const OPERATIONS: Rows = {
   'contract.types': ['holdfast', 'Interfaces with comments for users are the types of their schemas.'],
+  'contract.ways': [
+    'holdfast',
+    'An operation has one answer, and one code for each error, directly, over HTTP and by its command, and uses all that it is given.',
+  ],
   'cli.dev': ['holdfast', '`holdfast dev` runs everything, reloads on change and drains the old worker.'],
   'dev.waits': [
     'holdfast',
