@@ -1,10 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import {
-  AmbiguousRequest,
-  DecisionRefused,
-  RequestNotFound,
-  RequestNotPending,
-} from '../../src/client/index.ts';
 import { CredentialKeyMissing, InvalidCredential } from '../../src/credentials/credential-errors.ts';
 import { type ApprovalColumns, approvalRow } from '../../src/store/approvals/approval-row.ts';
 import { DocumentCheck, readDocument } from './document-check.ts';
@@ -25,34 +19,6 @@ const failing = (error: Error) =>
     'approvals.confirm': () => Promise.reject(error),
     'credentials.put': () => Promise.reject(error),
   });
-
-describe('answers of requests to people', () => {
-  const receipt = { v: 1, requestId: 'rq-e-1.1.0.1', callKey: 'e-1.1.0', status: 'refused' } as const;
-  const request = { requestId: 'rq-e-1.1.0.1', status: 'expired', at: 7 } as const;
-  test.each([
-    [new RequestNotFound('none'), 404, {}],
-    [new RequestNotPending('late', { details: { request } }), 409, { request }],
-    [
-      new AmbiguousRequest('two', { details: { requestIds: ['rq-a', 'rq-b'] } }),
-      409,
-      { requestIds: ['rq-a', 'rq-b'] },
-    ],
-    [new DecisionRefused('not you', { details: { receipt } }), 409, { receipt }],
-  ])('$name has its status and what it tells [approval.list]', async (error, status, beside) => {
-    const { send, lines } = failing(error);
-    const answer = await send(`${REQUEST}/confirm`, post({ confirmed: true }));
-    expect(answer.status).toBe(status);
-    expect(await answer.json()).toEqual({
-      error: {
-        code: error.code,
-        message: error.message,
-        docs: `docs/errors.md#${error.code.toLowerCase()}`,
-        ...beside,
-      },
-    });
-    expect(lines.filter(({ level }) => level === 'error')).toEqual([]);
-  });
-});
 
 describe('a credential', () => {
   const body = { credentialKey: 'shop', credential: { authType: 'apiKey', apiKey: SECRET } };
