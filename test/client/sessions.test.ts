@@ -1,9 +1,9 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { StoreNeeded, TurnRunning } from '../../src/client/client-errors.ts';
+import { TurnRunning } from '../../src/client/client-errors.ts';
 import { workflowIdOf } from '../../src/protocol/identity.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
-import { SessionExists, SessionHasForks, SessionNotFound } from '../../src/store/store-errors.ts';
+import { SessionNotFound } from '../../src/store/store-errors.ts';
 import { DELETE_SOON } from '../setup/delete-soon.ts';
 import { isDeep } from '../setup/tier.ts';
 import { type ClientScene, newSession, openClientScene, PATIENT } from './client-scene.ts';
@@ -35,27 +35,6 @@ async function runsOf(names: SessionNames): Promise<number> {
 }
 
 describe('sessions', () => {
-  test('are created once, read and listed [session.create] [session.get] [session.list]', async () => {
-    const { sessions } = scene.client;
-    const created = await sessions.create({ app: 'test', userId: 'lister', state: { city: 'Bergen' } });
-    const names = { app: 'test', userId: 'lister', sessionId: created.sessionId };
-    await expect(sessions.create(names)).rejects.toThrow(SessionExists);
-    await answer(names, 'one');
-    const read = await sessions.get({ ...names, numRecentEvents: 1 });
-    expect(read).toMatchObject({ sessionId: created.sessionId, seq: 2, state: { city: 'Bergen' } });
-    expect(read?.events).toHaveLength(1);
-    expect(await sessions.get({ ...names, userId: 'somebody else' })).toBeUndefined();
-    const listed = await sessions.list({ app: 'test', userId: 'lister' });
-    expect(listed.sessions.map(({ sessionId }) => sessionId)).toEqual([created.sessionId]);
-  });
-
-  test('need the store, and name the option [session.get]', async () => {
-    await expect(scene.plain.sessions.get(newSession())).rejects.toThrow(StoreNeeded);
-    await expect(scene.plain.sessions.delete(newSession())).rejects.toThrow(
-      'sessions.delete reads the store: give HoldfastClient the option `store`',
-    );
-  });
-
   test('are forked at an event, also while a turn runs [session.fork]', async () => {
     const names = newSession();
     await answer(names, 'one');
@@ -159,16 +138,6 @@ describe('deletion', () => {
     expect(await scene.said(names)).toEqual(['anew', 'answer to anew']);
   });
 
-  test('is refused while a turn runs, or cancels it [session.delete]', async () => {
-    const { names } = await scene.holding();
-    await expect(scene.client.sessions.delete(names)).rejects.toThrow(TurnRunning);
-    expect(await scene.client.sessions.get(names)).toMatchObject(names);
-    expect(await scene.client.sessions.delete({ ...names, cancelRunning: true })).toMatchObject({
-      sessions: [names],
-    });
-    await expect.poll(() => runsOf(names)).toBe(0);
-  });
-
   test('says so where a cancelled turn has no worker to end it [session.delete]', async () => {
     const { names } = await scene.holding();
     await scene.environment.stopWorker();
@@ -176,20 +145,6 @@ describe('deletion', () => {
     await expect(refused).rejects.toThrow(/has not ended within 300 ms: start a worker, or terminate it/);
     await scene.environment.restartWorker();
     await expect.poll(() => scene.client.status(names, PATIENT)).toBeUndefined();
-  });
-
-  test('of a session with forks is refused, or takes them along [session.delete]', async () => {
-    const names = newSession();
-    await answer(names, 'one');
-    const fork = await scene.client.sessions.fork(names);
-    const forkOfFork = await scene.client.sessions.fork(fork);
-    await expect(scene.client.sessions.delete(names)).rejects.toThrow(SessionHasForks);
-    await scene.holding(forkOfFork);
-    await expect(scene.client.sessions.delete({ ...names, withForks: true })).rejects.toThrow(TurnRunning);
-    const deleted = await scene.client.sessions.delete({ ...names, withForks: true, cancelRunning: true });
-    expect(deleted.sessions.map(({ sessionId }) => sessionId).sort()).toEqual(
-      [names, fork, forkOfFork].map(({ sessionId }) => sessionId).sort(),
-    );
   });
 
   test('spares sessions whose names only look alike, whatever characters they have [session.delete]', async () => {

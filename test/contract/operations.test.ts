@@ -228,7 +228,7 @@ test('what was answered is what the document says, with all of its fields and no
     }).toEqual({ tag, unseen: [] });
   // Events and contents are ADK's: the document names what clients need of them.
   expect([...check.undocumented].filter((field) => !/^(Event|Memory\.content)\./.test(field))).toEqual([]);
-  const named = ['AuditRow', 'Session', 'SessionSummary', 'Usage', 'Memory', 'Artifact'];
+  const named = ['AuditRow', 'Session', 'SessionSummary', 'Usage', 'StoredEvent', 'Memory', 'Artifact'];
   // They take agents below, a price table, a lost worker, and memories of sessions.
   const left = ['AuditRow.sessionId', 'Usage.cost', 'Usage.unknownCalls', 'Memory.sessionId'];
   expect(named.flatMap((name) => check.unanswered(name))).toEqual(left);
