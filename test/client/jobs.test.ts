@@ -40,11 +40,6 @@ test('whoever follows its session hears how a job gets on, and the status shows 
   await following;
 });
 
-test('a service that is done before its tool returns is heard [job.callback]', async () => {
-  const { turn, thing } = await desk.begin('early');
-  expect((await desk.env.turnOf(turn)).calls[0]?.response).toEqual({ early: thing });
-});
-
 if (isDeep) {
   test('with no worker up an outcome is kept, and told to the next one [job.callback]', async () => {
     const { env } = desk;
@@ -127,20 +122,6 @@ describe('messages', () => {
       expect((await env.turnOf(turn)).calls[0]?.response).toEqual({ thing });
     });
   }
-
-  test('of a job whose turn has gone on it begins a turn, and ends the job [job.message]', async () => {
-    const { env } = desk;
-    const { names, turn, thing } = await desk.begin('tell');
-    const { jobId } = await desk.order(thing);
-    await turn.result();
-    const message = await responseTo(env.client, jobId, { thing });
-    const late = await env.client.sendMessage({ ...names, message });
-    expect(late.invocationId).not.toBe(turn.invocationId);
-    expect((await late.result()).status).toBe('completed');
-    expect(await env.client.jobs.get(jobId)).toMatchObject({ status: 'completed', endedBy: 'message' });
-    expect((await desk.said(names)).at(-1)).toBe(`told ${JSON.stringify({ thing })}`);
-    expect(await env.client.jobs.complete(jobId, { result: 'other' })).toMatchObject({ status: 'known' });
-  });
 });
 
 describe('a job that goes on without its turn', () => {

@@ -5,7 +5,6 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import {
   DecisionRefused,
   GatewayClient,
-  type HoldfastApi,
   HoldfastClient,
   InvalidTurn,
   RequestNotFound,
@@ -20,7 +19,7 @@ import { tool } from '../../src/tools/function-tool.ts';
 import { checkedFetch, DocumentCheck, fetchDocument } from '../gateway/document-check.ts';
 import { textOf } from '../setup/history-facts.ts';
 import { openPlacedEnvironment } from '../setup/placed-environment.ts';
-import { inTier, isDeep } from '../setup/tier.ts';
+import { isDeep } from '../setup/tier.ts';
 
 const SECRET = 'sk-planted-Zq8vN3xK';
 
@@ -112,16 +111,10 @@ async function isInHistory(workflowId: string, words: string): Promise<boolean> 
   return textOf(await env.temporal.workflow.getHandle(workflowId).fetchHistory()).includes(words);
 }
 
-/** Through the gateway both are asked. */
-const CLIENTS: [string, () => HoldfastApi][] = [
-  ['HoldfastClient', () => env.client],
-  ['GatewayClient', () => gateway],
-];
-
-describe.each(CLIENTS.slice(inTier(1, 0)))('replies by %s', (_name, apiOf) => {
+describe('replies', () => {
   test('a reply goes to the turn that waits, whose handle it gives [confirm.reply]', async () => {
     const { names, turn, id } = await asking('pay 1');
-    const handle = await apiOf().sendMessage({
+    const handle = await gateway.sendMessage({
       ...names,
       message: reply(confirmation(id, { confirmed: true })),
     });
@@ -149,7 +142,7 @@ describe.each(CLIENTS.slice(inTier(1, 0)))('replies by %s', (_name, apiOf) => {
   test('several replies ride in one message, as JSON in a text too [confirm.reply]', async () => {
     const { names, turn, requests } = await asking('pay 21 22');
     const [one, two] = requests.map(({ requestId }) => requestId);
-    await apiOf().sendMessage({
+    await gateway.sendMessage({
       ...names,
       message: reply(
         confirmation(one ?? '', { response: '{"confirmed":true}' }),
@@ -163,7 +156,7 @@ describe.each(CLIENTS.slice(inTier(1, 0)))('replies by %s', (_name, apiOf) => {
   test('a response to the call that waits answers its request, and begins no turn [confirm.reply]', async () => {
     const { names, turn, requests } = await asking('pay 23');
     const answer = { id: requests[0]?.callId ?? '', name: 'pay', response: { confirmed: true } };
-    const handle = await apiOf().sendMessage({ ...names, message: reply(answer) });
+    const handle = await gateway.sendMessage({ ...names, message: reply(answer) });
     expect(handle.invocationId).toBe(turn.invocationId);
     await handle.receipt();
     expect(await turn.result()).not.toHaveProperty('others');
@@ -174,7 +167,7 @@ describe.each(CLIENTS.slice(inTier(1, 0)))('replies by %s', (_name, apiOf) => {
   test('a malformed approval decides nothing, and the right one after it does [confirm.malformed]', async () => {
     const { names, turn, id, requests } = await asking('pay 31');
     const send = (response: object) =>
-      apiOf().sendMessage({
+      gateway.sendMessage({
         ...names,
         message: reply(confirmation(id, response as Record<string, unknown>)),
       });
@@ -189,10 +182,10 @@ describe.each(CLIENTS.slice(inTier(1, 0)))('replies by %s', (_name, apiOf) => {
     );
     // Under the name of the tool only the turn that waits knows what it answers.
     const named = { id: requests[0]?.requestId ?? '', name: 'pay', response: { confirmed: 1 } };
-    await expect(apiOf().sendMessage({ ...names, message: reply(named) })).rejects.toThrow(
+    await expect(gateway.sendMessage({ ...names, message: reply(named) })).rejects.toThrow(
       /functionResponse\.response\.confirmed: expected true or false/,
     );
-    expect(await apiOf().approvals.get({ requestId: id })).toMatchObject({ status: 'pending' });
+    expect(await gateway.approvals.get({ requestId: id })).toMatchObject({ status: 'pending' });
     await send({ confirmed: true });
     expect(await turn.result()).toMatchObject({ status: 'completed' });
     expect(paid.filter((amount) => amount === 31)).toEqual([31]);
@@ -201,7 +194,7 @@ describe.each(CLIENTS.slice(inTier(1, 0)))('replies by %s', (_name, apiOf) => {
   test('a question is answered by a reply [confirm.reply] [input.request]', async () => {
     const { names, turn, id } = await asking('size');
     const answer = { id, name: 'adk_request_input', response: { payload: { size: 'L' } } };
-    await apiOf().sendMessage({ ...names, message: reply(answer) });
+    await gateway.sendMessage({ ...names, message: reply(answer) });
     expect((await env.turnOf(turn)).calls).toMatchObject([{ response: { answer: { size: 'L' } } }]);
   });
 
@@ -209,7 +202,7 @@ describe.each(CLIENTS.slice(inTier(1, 0)))('replies by %s', (_name, apiOf) => {
     const { names, turn, id } = await asking('pin');
     await env.provideInput(id, SECRET);
     await turn.result();
-    const { approvals } = apiOf();
+    const { approvals } = gateway;
     expect(await approvals.get({ requestId: id })).toMatchObject({ response: '(sensitive)' });
     const audit = await approvals.audit(names);
     expect(JSON.stringify(audit)).not.toContain(SECRET);
@@ -223,13 +216,13 @@ describe.each(CLIENTS.slice(inTier(1, 0)))('replies by %s', (_name, apiOf) => {
     const { names, id } = await asking('pin');
     const kept = vi.spyOn(env.store.approvals, 'keepResponse');
     const answer = { id, name: 'adk_request_input', response: { payload: 'x'.repeat(33_000) } };
-    await expect(apiOf().sendMessage({ ...names, message: reply(answer) })).rejects.toMatchObject({
+    await expect(gateway.sendMessage({ ...names, message: reply(answer) })).rejects.toMatchObject({
       code: 'HOLDFAST_INVALID_TURN',
       message: expect.stringContaining('bytes of JSON, at most 32768 are allowed'),
     });
     expect(kept).not.toHaveBeenCalled();
     kept.mockRestore();
-    await apiOf().interrupt(names);
+    await gateway.interrupt(names);
   });
 
   test('a secret in a reply reaches the tool, and no history [credential.secret]', async () => {
@@ -241,14 +234,14 @@ describe.each(CLIENTS.slice(inTier(1, 0)))('replies by %s', (_name, apiOf) => {
       name: 'adk_request_credential',
       response: { ...requests[0]?.authConfig, exchangedAuthCredential: credential },
     };
-    const handle = await apiOf().sendMessage({ ...names, message: reply(given) });
+    const handle = await gateway.sendMessage({ ...names, message: reply(given) });
     expect(await handle.result()).toMatchObject({ status: 'completed' });
     expect(used).toMatchObject(credential);
     expect(await isInHistory(turn.workflowId, SECRET)).toBe(false);
     expect(await isInHistory(turn.workflowId, 'cr-')).toBe(true);
     expect(JSON.stringify(await env.store.sessions.readEvents(names))).not.toContain(SECRET);
-    expect(JSON.stringify(await apiOf().approvals.audit(names))).not.toContain(SECRET);
-    const [kept, ...others] = await apiOf().credentials.list(names);
+    expect(JSON.stringify(await gateway.approvals.audit(names))).not.toContain(SECRET);
+    const [kept, ...others] = await gateway.credentials.list(names);
     expect(others).toEqual([]);
     expect(kept).toMatchObject({ credentialKey: 'shop', authType: 'apiKey', userId: names.userId });
     expect(JSON.stringify(kept)).not.toContain(SECRET);
@@ -256,31 +249,10 @@ describe.each(CLIENTS.slice(inTier(1, 0)))('replies by %s', (_name, apiOf) => {
     expect(again.calls).toMatchObject([{ response: { asked: true } }]);
   });
 
-  test('questions and credentials are answered by the id of their request, too [input.request] [credential.request]', async () => {
-    const { approvals, credentials } = apiOf();
-    const asked = await asking('size');
-    const answer = { response: { size: 'M' }, timeout: 120_000 };
-    expect(await approvals.provideInput({ requestId: asked.id }, answer)).toMatchObject({
-      status: 'answered',
-    });
-    expect((await env.turnOf(asked.turn)).calls).toMatchObject([{ response: { answer: { size: 'M' } } }]);
-    expect(await approvals.provideInput({ requestId: asked.id }, answer)).toMatchObject({
-      status: 'duplicate',
-    });
-    const { names, turn, id } = await asking('shop');
-    const credential = { authType: 'apiKey', apiKey: SECRET } as const;
-    const { credentialRef } = await credentials.put({ ...names, credentialKey: 'shop', credential });
-    expect(
-      await approvals.provideCredential({ requestId: id }, { credentialRef, timeout: 120_000 }),
-    ).toMatchObject({ confirmed: true, status: 'answered' });
-    expect(await turn.result()).toMatchObject({ status: 'completed' });
-    expect(used).toMatchObject(credential);
-  });
-
   test('what is no credential is refused, and not quoted [credential.secret]', async () => {
     const { names, turn, id } = await asking('shop');
     const sending = (response: Record<string, unknown>, name = 'adk_request_credential') =>
-      apiOf().sendMessage({ ...names, message: reply({ id, name, response }) });
+      gateway.sendMessage({ ...names, message: reply({ id, name, response }) });
     const responses = [
       { secret: SECRET },
       { credentialRef: SECRET },
@@ -296,7 +268,7 @@ describe.each(CLIENTS.slice(inTier(1, 0)))('replies by %s', (_name, apiOf) => {
     // Under any other name, by the call's id, too.
     const callId = (await env.client.approvals.get({ requestId: id }))?.callId ?? '';
     await expect(
-      apiOf().sendMessage({
+      gateway.sendMessage({
         ...names,
         message: reply({
           id: callId,
@@ -306,7 +278,7 @@ describe.each(CLIENTS.slice(inTier(1, 0)))('replies by %s', (_name, apiOf) => {
       }),
     ).rejects.toThrow(InvalidTurn);
     const bare = reply({ id: callId, name: 'shop', response: { apiKey: SECRET } });
-    await expect(apiOf().sendMessage({ ...names, message: bare })).rejects.toThrow(InvalidTurn);
+    await expect(gateway.sendMessage({ ...names, message: bare })).rejects.toThrow(InvalidTurn);
     await env.client.interrupt(names);
     await turn.result();
     expect(await isInHistory(turn.workflowId, SECRET)).toBe(false);
@@ -317,17 +289,17 @@ describe.each(CLIENTS.slice(inTier(1, 0)))('replies by %s', (_name, apiOf) => {
     const { names, turn, id } = await asking('pay 41');
     const approve = { ...names, message: reply(confirmation(id, { confirmed: true })) };
     const reject = { ...names, message: reply(confirmation(id, { confirmed: false })) };
-    await apiOf().sendMessage(approve);
+    await gateway.sendMessage(approve);
     await turn.result();
     const runs = () => env.temporal.workflow.getHandle(turn.workflowId).describe();
     const { runId } = await runs();
-    await expect(apiOf().sendMessage(reject)).rejects.toThrow(RequestNotPending);
-    await expect(apiOf().sendMessage(reject)).rejects.toMatchObject({ request: { status: 'approved' } });
-    const again = await apiOf().sendMessage(approve);
+    await expect(gateway.sendMessage(reject)).rejects.toThrow(RequestNotPending);
+    await expect(gateway.sendMessage(reject)).rejects.toMatchObject({ request: { status: 'approved' } });
+    const again = await gateway.sendMessage(approve);
     expect(await again.receipt()).toMatchObject({ replies: [{ status: 'duplicate' }] });
     expect(await again.result()).toMatchObject({ invocationId: turn.invocationId, status: 'completed' });
     const unknown = reply(confirmation('rq-e-nobody.1.0.1', { confirmed: true }));
-    await expect(apiOf().sendMessage({ ...names, message: unknown })).rejects.toThrow(RequestNotFound);
+    await expect(gateway.sendMessage({ ...names, message: unknown })).rejects.toThrow(RequestNotFound);
     expect((await runs()).runId).toBe(runId);
     expect(paid.filter((amount) => amount === 41)).toEqual([41]);
   });
@@ -335,15 +307,15 @@ describe.each(CLIENTS.slice(inTier(1, 0)))('replies by %s', (_name, apiOf) => {
   test('the opposite answer to a turn that runs changes nothing [confirm.reply]', async () => {
     const { names, turn, requests } = await asking('pay 51 52');
     const [one = '', two = ''] = requests.map(({ requestId }) => requestId);
-    await apiOf().sendMessage({ ...names, message: reply(confirmation(one, { confirmed: true })) });
-    const opposite = apiOf().sendMessage({
+    await gateway.sendMessage({ ...names, message: reply(confirmation(one, { confirmed: true })) });
+    const opposite = gateway.sendMessage({
       ...names,
       message: reply(confirmation(one, { confirmed: false })),
     });
     await expect(opposite).rejects.toSatisfy(
       (error) => error instanceof RequestNotPending || error instanceof DecisionRefused,
     );
-    await apiOf().sendMessage({ ...names, message: reply(confirmation(two, { confirmed: true })) });
+    await gateway.sendMessage({ ...names, message: reply(confirmation(two, { confirmed: true })) });
     await turn.result();
     expect(paid.filter((amount) => amount === 51 || amount === 52).sort()).toEqual([51, 52]);
   });
@@ -351,7 +323,7 @@ describe.each(CLIENTS.slice(inTier(1, 0)))('replies by %s', (_name, apiOf) => {
   test('what a message says beside its replies is a message of its own [confirm.reply]', async () => {
     const { names, turn, id } = await asking('pay 61');
     const message = reply(confirmation(id, { confirmed: true }));
-    const next = await apiOf().sendMessage({
+    const next = await gateway.sendMessage({
       ...names,
       message: { ...message, parts: [...(message.parts ?? []), { text: 'say thanks' }] },
     });
@@ -416,32 +388,6 @@ test('without a store a secret is not sent [credential.secret]', async () => {
   expect(await isInHistory(turn.workflowId, SECRET)).toBe(false);
 });
 
-test('credentials are stored, replaced, listed and removed, and never shown [credential.secret]', async () => {
-  for (const api of [env.client, gateway]) {
-    const of = { app: 'test', userId: randomUUID() };
-    const credential = { authType: 'apiKey', apiKey: SECRET } as const;
-    const first = await api.credentials.put({ ...of, credentialKey: 'k', credential, label: 'of the shop' });
-    expect(first).toEqual({
-      ...of,
-      credentialKey: 'k',
-      authType: 'apiKey',
-      label: 'of the shop',
-      credentialRef: expect.stringMatching(/^cr-[\w-]{22}$/),
-      createdAt: expect.any(Number),
-    });
-    const second = await api.credentials.put({ ...of, credentialKey: 'k', credential });
-    expect((await api.credentials.list(of)).map(({ credentialRef }) => credentialRef)).toEqual([
-      second.credentialRef,
-    ]);
-    expect(await api.credentials.list({ app: 'test' })).toContainEqual(second);
-    const { credentialRef } = second;
-    expect(await api.credentials.remove({ ...of, credentialRef })).toBe(true);
-    expect(await api.credentials.remove({ ...of, credentialRef })).toBe(false);
-    const wrong = api.credentials.put({ ...of, credentialKey: 'k', credential: { authType: 'apiKey' } });
-    await expect(wrong).rejects.toMatchObject({ code: 'HOLDFAST_INVALID_CREDENTIAL', field: 'apiKey' });
-  }
-});
-
 test('without keys a credential is not stored, and the error says what to set [credential.secret]', async () => {
   const { HOLDFAST_CREDENTIAL_KEYS: before } = process.env;
   delete process.env.HOLDFAST_CREDENTIAL_KEYS;
@@ -458,11 +404,4 @@ test('without keys a credential is not stored, and the error says what to set [c
   } finally {
     if (before !== undefined) process.env.HOLDFAST_CREDENTIAL_KEYS = before;
   }
-});
-
-test('what the gateway answered is what its document says [gateway.document]', () => {
-  expect(check.unseen('Credentials')).toEqual([]);
-  expect(check.unseen('Approvals')).not.toEqual(
-    expect.arrayContaining(['provideInput', 'provideCredential']),
-  );
 });

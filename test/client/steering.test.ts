@@ -1,6 +1,6 @@
 import { Client, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { InvalidTurn, NoAnswer, UnknownCall } from '../../src/client/client-errors.ts';
+import { InvalidTurn, NoAnswer } from '../../src/client/client-errors.ts';
 import { GatewayClient } from '../../src/client/gateway-client.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { isDeep } from '../setup/tier.ts';
@@ -15,41 +15,6 @@ beforeEach(() => scene.held.hold());
 afterAll(() => scene.environment.close());
 
 describe('steering', () => {
-  test('one call is cancelled while its turn goes on with the others [steer.cancelCall]', async () => {
-    const { names, first } = await scene.holding(newSession(), 'hold two');
-    await scene.held.begun(2);
-    const [one] = (await scene.client.status(names, PATIENT))?.running ?? [];
-    const callKey = `${first.invocationId}.1.0`;
-    expect(one).toMatchObject({ tool: 'hold' });
-    const receipt = await scene.client.cancelCall(names, { ...PATIENT, callKey, reason: 'takes too long' });
-    expect(receipt).toEqual({ v: 1, callKey, status: 'cancelling', confirmed: true });
-    await expect
-      .poll(async () => (await scene.client.status(names, PATIENT))?.running.map((call) => call.callKey))
-      .toEqual([`${first.invocationId}.1.1`]);
-    scene.held.release();
-    expect(await first.result()).toMatchObject({ status: 'completed' });
-    const responses = (await scene.environment.store.sessions.readEvents(names))
-      .filter(({ kind }) => kind === 'responses')
-      .flatMap(({ event }) => event.content?.parts?.map((part) => part.functionResponse?.response));
-    expect(responses).toEqual([{ error: 'cancelled: takes too long' }, { held: true }]);
-  });
-
-  test('a call that is not open is refused with those that are [steer.cancelCall]', async () => {
-    const { names, first } = await scene.holding();
-    const unknown = scene.client.cancelCall(names, { ...PATIENT, callKey: 'e-nobody.1.0' });
-    await expect(unknown).rejects.toThrow(UnknownCall);
-    await expect(unknown).rejects.toThrow(`open calls: ${first.invocationId}.1.0 (hold)`);
-    await expect(scene.client.cancelCall(names, {})).rejects.toThrow(InvalidTurn);
-    await expect(scene.client.cancelCall(names, { ...PATIENT, callKey: 'a', callId: 'b' })).rejects.toThrow(
-      'cancelCall: expected either a callKey or a callId',
-    );
-    scene.held.release();
-    await first.result();
-    await expect(scene.client.cancelCall(names, { ...PATIENT, callKey: 'a' })).rejects.toThrow(
-      /no turn runs in session test\/ada/,
-    );
-  });
-
   test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '5000'])(
     'a timeout of %s is refused by both clients [client.invalid]',
     async (given) => {
@@ -72,20 +37,6 @@ describe('steering', () => {
       }
     },
   );
-
-  test('a turn is interrupted, and the session goes on [steer.interrupt]', async () => {
-    const { names, first } = await scene.holding();
-    expect(await scene.client.interrupt(names, { ...PATIENT, reason: 'the customer has hung up' })).toEqual({
-      v: 1,
-      invocationId: first.invocationId,
-      confirmed: true,
-    });
-    expect(await first.result()).toMatchObject({ status: 'interrupted' });
-    expect(await scene.client.interrupt(names, PATIENT)).toEqual({ v: 1, confirmed: true });
-    const next = await scene.client.sendMessage({ ...names, message: 'and now?' });
-    expect(await next.result()).toMatchObject({ text: 'answer to and now?' });
-    expect(scene.environment.gemini.refusals).toEqual([]);
-  });
 
   test('an order with no worker up is kept, and says that nobody has confirmed it [steer.interrupt]', async () => {
     const { names, first } = await scene.holding();
@@ -155,17 +106,4 @@ describe('steering', () => {
       expect(await queued.result()).toMatchObject({ status: 'completed' });
     });
   }
-
-  test('status is undefined where no turn runs [turn.status]', async () => {
-    const { names, first } = await scene.holding();
-    expect(await scene.client.status(names, PATIENT)).toMatchObject({
-      status: 'running',
-      invocationId: first.invocationId,
-      queued: 0,
-    });
-    scene.held.release();
-    await first.result();
-    expect(await scene.client.status(names, PATIENT)).toBeUndefined();
-    expect(await scene.client.status(newSession())).toBeUndefined();
-  });
 });

@@ -23,7 +23,7 @@ import { credentialKeysOf } from '../../src/credentials/credential-keys.ts';
 import { defineGateway } from '../../src/gateway/index.ts';
 import { LlmAgent, LongRunningFunctionTool, requestInputTool, tool } from '../../src/index.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
-import { calls, type TestEnvironment, text } from '../../src/testing/index.ts';
+import { calls, error, type TestEnvironment, text } from '../../src/testing/index.ts';
 import { checkedFetch, DocumentCheck, fetchDocument } from '../gateway/document-check.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { openPlacedEnvironment } from '../setup/placed-environment.ts';
@@ -115,6 +115,7 @@ export async function openContractScene(): Promise<ContractScene> {
       const parts = contents.at(-1)?.parts ?? [];
       if (parts.some(({ functionResponse }) => functionResponse)) return text('done');
       const words = (parts.at(-1)?.text ?? '').split(' ');
+      if (words[0] === 'fail') return error(400, 'no');
       const asked = words.flatMap((name) => (ARGS[name] === undefined ? [] : { name, args: ARGS[name] }));
       return asked.length === 0 ? text(`answer to ${words.join(' ')}`) : calls(asked);
     },
@@ -130,7 +131,11 @@ export async function openContractScene(): Promise<ContractScene> {
     ...{ ...steeringHandlers, ...storedArtifacts, ...storedMemories },
   });
   const check = new DocumentCheck(await fetchDocument(env.gateway.url));
-  const names = () => ({ app: 'test', userId: `ada-${randomUUID()}`, sessionId: randomUUID() });
+  const names = () => ({
+    app: 'test',
+    userId: `ada-${randomUUID()}`,
+    sessionId: `it’s '${randomUUID()} %2F ü`,
+  });
   return {
     ...{ env, folder, check, held, paid, names },
     direct: new DirectApi(direct(watch.handlers as never, context), env.store) as unknown as Api,

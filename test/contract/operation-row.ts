@@ -43,7 +43,7 @@ export interface OperationRow<Of extends Operation> {
   /** What the answer has at least. */
   answer: unknown;
   /** What is there afterwards. */
-  done?(scene: ContractScene, input: InputOf<Of>): Promise<void>;
+  done?(scene: ContractScene, input: InputOf<Of>, isByCommand: boolean): Promise<void>;
   /** The words of the command. */
   command?(input: InputOf<Of>): readonly string[];
   /** The contract's answer from what the command prints, where that differs. */

@@ -105,7 +105,7 @@ describe.each(CASES)('%s', (_id, operation) => {
       if (operation.bytes !== 'answer') operation.output.parse(JSON.parse(JSON.stringify(answer)));
       if (way === 'directly') expect([...scene.unread]).toEqual([]);
       answers.push(isRead ? answer : comparable(answer));
-      await row.done?.(scene, input as never);
+      await row.done?.(scene, input as never, false);
     }
     for (const answer of answers) expect(answer).toEqual(answers[0]);
     if (row.command !== undefined) {
@@ -114,7 +114,7 @@ describe.each(CASES)('%s', (_id, operation) => {
       expect({ code, stderr }).toEqual({ code: 0, stderr });
       const printed = row.printed === undefined ? json : row.printed(json as never, input as never);
       expect(answers[0]).toMatchObject((isRead ? printed : comparable(printed)) as object);
-      await row.done?.(scene, input as never);
+      await row.done?.(scene, input as never, true);
     }
     if (!isRead) return;
     // A field that changes no answer is one that was lost on its way.
@@ -206,6 +206,24 @@ test('each other route takes no job’s token [contract.ways] [job.token]', asyn
     }
   }
   expect(await scene.env.client.jobs.get(jobId)).toMatchObject({ status: 'running' });
+});
+
+test('commands say in words how turns stand, and what becomes of them [cli.turns]', async () => {
+  const { names, invocationId } = await scene.holding();
+  const callKey = `${invocationId}.1.0`;
+  const session = [names.app, names.userId, names.sessionId].map(encodeURIComponent).join('/');
+  const told = async (...words: string[]) => {
+    const { stdout, stderr } = await holdfastHere(['turns', ...words, '--folder', scene.folder]);
+    return stdout + stderr;
+  };
+  const row = `${names.app}/${names.userId}/${names.sessionId}`;
+  const list = () => told('list', '--status', 'running', '--session', names.sessionId);
+  await expect.poll(list).toMatch(/^SESSION +STATUS +AGENT +SINCE\n.*\n$/);
+  expect(await list()).toMatch(new RegExp(`\n${row} +running +desk +`));
+  expect(await told('status', session)).toMatch(/^running: desk, step 1, .*\nhold \S+ runs since/);
+  expect(await told('cancel-call', session, callKey)).toBe(`${callKey} is cancelled\n`);
+  await expect.poll(() => told('status', session)).toBe('no turn runs\n');
+  expect(await told('interrupt', session)).toBe('no turn runs\n');
 });
 
 test('an operation that needs a store says so by all ways [contract.ways]', async () => {

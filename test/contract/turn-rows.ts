@@ -168,6 +168,12 @@ export const TURN_ROWS: RowsOf<typeof TURNS> = {
     },
     ask: async (api, list) => ({ turns: await api.turns(list) }),
     answer: { turns: [{ app: 'test', status: 'waiting_job', agent: 'desk' }] },
+    done: async ({ env, names }) => {
+      const failed = names();
+      await env.run({ ...failed, message: 'fail' });
+      const list = { ...failed, status: 'failed' } as const;
+      await expect.poll(() => env.client.turns(list)).toMatchObject([{ ...list }]);
+    },
     command: ({ app = '', userId = '', sessionId = '', status = '', limit }) => [
       ...['turns', 'list', '--app', app, '--user', userId, '--session', sessionId],
       ...['--status', status, '--limit', `${limit}`],
@@ -191,7 +197,8 @@ export const STEERING_ROWS: RowsOf<typeof STEERING> = {
   interruptTurn: {
     given: async (scene) => {
       const { names, invocationId } = await scene.holding();
-      return { ...names, reason: 'enough', invocationId, timeout };
+      // Temporal ends a run that is sent too much.
+      return { ...names, reason: 'enough '.repeat(500_000), invocationId, timeout };
     },
     ask: (api, { app, userId, sessionId, ...options }) => api.interrupt({ app, userId, sessionId }, options),
     answer: { confirmed: true, v: 1, invocationId: expect.any(String) },
@@ -216,6 +223,8 @@ export const STEERING_ROWS: RowsOf<typeof STEERING> = {
       await expect.poll(() => env.client.status(names, { timeout })).toBeUndefined();
       const events = JSON.stringify(await env.store.sessions.readEvents(names));
       expect(events).toContain('cancelled: takes too long');
+      const late = env.client.cancelCall(names, { callKey: 'e-1.1.0' });
+      await expect(late).rejects.toThrow(/no turn runs in session test\/ada/);
     },
     command: ({ callKey = '', reason = '', ...names }) => [
       ...['turns', 'cancel-call', pathOf(names), callKey, '--reason', reason],

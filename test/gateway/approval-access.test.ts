@@ -57,25 +57,6 @@ function gatewayOfTwo() {
 }
 
 describe('of users who may see their own', () => {
-  test('nobody learns of another’s request by its id, or decides it [approval.list]', async () => {
-    const { as, done } = gatewayOfTwo();
-    const ada = 'ada[read,run,operate,approve]';
-    for (const [path, body] of [
-      ['', undefined],
-      ['/confirm', { confirmed: true }],
-      ['/provide-input', { response: 1 }],
-      ['/provide-credential', { credentialRef: 'cr-1' }],
-    ] as const) {
-      const none = await as(ada, `/v1/approvals/rq-e-none.1.0.1${path}`, body);
-      expect(none).toMatchObject({
-        status: 404,
-        text: expect.stringContaining('HOLDFAST_REQUEST_NOT_FOUND'),
-      });
-      expect(await as(ada, `/v1/approvals/${OF_BOB}${path}`, body)).toEqual(none);
-    }
-    expect(done).toEqual([]);
-  });
-
   test('each lists, sees and decides their own [approval.list]', async () => {
     const { as, done } = gatewayOfTwo();
     const ada = 'ada[read,approve]';

@@ -1,15 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import type { Access, Verdict } from '../../src/gateway/index.ts';
 import { signJobToken } from '../../src/jobs/job-token.ts';
 import type { JobClaims } from '../../src/store/jobs/job-store.ts';
 import { type JobDesk, type Order, openJobDesk, tell } from '../setup/job-desk.ts';
-import { isDeep, someOf } from '../setup/tier.ts';
+import { isDeep } from '../setup/tier.ts';
 import { checkedFetch, DocumentCheck, fetchDocument } from './document-check.ts';
-import { HOST, stubGateway, TOKEN } from './gateway-stub.ts';
+import { HOST, stubGateway } from './gateway-stub.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const MEBI = 1024 * 1024;
@@ -181,40 +179,4 @@ test('other methods are told so to who has the gateway’s token only [job.token
   expect((await put(desk.env.gateway.token)).status).toBe(405);
   await tell({ callbackUrl, token }, 'complete', { result: 1 });
   await turn.result();
-});
-
-test.each(
-  someOf([
-    ['hidden', 404],
-    ['forbidden', 403],
-  ] as const),
-)('a job of others is %s from who may not see it [job.token]', async (verdict: Verdict, status) => {
-  const jobId = `job-${randomUUID().replaceAll('-', '').slice(0, 22)}`;
-  const asked: unknown[] = [];
-  const access: Access = {
-    reach: 'loopback',
-    screen: () => undefined,
-    authenticate: () => ({
-      name: 'eve',
-      may: (need) => {
-        asked.push(need);
-        return verdict;
-      },
-    }),
-  };
-  const done: string[] = [];
-  const jobs = {
-    'jobs.get': () => ({ jobId, app: 'shop', userId: 'ada' }),
-    ...Object.fromEntries(
-      ['complete', 'fail', 'progress', 'cancel'].map((what) => [`jobs.${what}`, () => done.push(what)]),
-    ),
-  };
-  const { send } = stubGateway(jobs, { access });
-  for (const what of ['complete', 'fail', 'progress', 'cancel']) {
-    const answer = await send(`/v1/jobs/${jobId}/${what}`, post(TOKEN, { result: 1 }));
-    expect([what, answer.status]).toEqual([what, status]);
-  }
-  expect((await send(`/v1/jobs/${jobId}`)).status).toBe(status);
-  expect(done).toEqual([]);
-  expect(asked[0]).toEqual({ permission: 'operate', app: 'shop', userId: 'ada' });
 });

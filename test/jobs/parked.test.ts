@@ -81,27 +81,6 @@ test('a job that ends while its tool runs parks nothing [job.callback]', async (
   expect(runs).toBe(1);
 });
 
-test('late and doubled callbacks get the outcome that counts [job.callback]', async () => {
-  const { jobs } = environment.client;
-  const turn = await startJobTurn(environment, 'report');
-  const { jobId } = await turn.job('parked');
-  const results = [{ n: 1 }, { n: 2 }, { n: 3 }];
-  const answers = await Promise.all(results.map((result) => jobs.complete(jobId, { result })));
-  expect(answers.map(({ status }) => status).toSorted()).toEqual(['ended', 'known', 'known']);
-  await turn.result;
-  const [counted] = await responsesOf(environment, turn.names);
-  for (const { outcome } of answers) expect(outcome).toEqual({ response: counted?.response, failed: false });
-  const known = { outcome: { response: counted?.response }, job: 'completed' };
-  expect(await jobs.fail(jobId, { error: 'too late' })).toMatchObject({ status: 'known', ...known });
-  expect(await jobs.complete(jobId, { result: counted?.response })).toMatchObject({
-    status: 'duplicate',
-    ...known,
-  });
-  expect(await jobs.progress(jobId, { value: 1 })).toMatchObject({ status: 'refused', job: 'completed' });
-  expect(await jobs.cancel(jobId)).toMatchObject({ status: 'known', ...known });
-  expect(told).toEqual([]);
-});
-
 test('a failed job is an error that the model is told [job.park]', async () => {
   const turn = await startJobTurn(environment, 'report');
   const { jobId } = await turn.job('parked');
