@@ -32,7 +32,6 @@ export function fieldOption<Of extends Fields>(
   if (/^(number|string)$/.test(typeof check.default)) option.default(check.default);
   // The error of the choices' parser would repeat the value.
   if (check.enum !== undefined) option.choices(check.enum.map(String));
-  // A flag has no text to be read.
   if (option.isBoolean() || flags.includes('<JSON>')) return option;
   return option.argParser(parserOf(check, option.long ?? flags, settings));
 }

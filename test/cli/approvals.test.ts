@@ -3,19 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { showApproval } from '../../src/cli/approvals/approval-commands.ts';
-import {
-  answerRequest,
-  type DecideOptions,
-  decideApproval,
-} from '../../src/cli/approvals/decide-approval.ts';
-import type { CommandOutput } from '../../src/cli/command-output.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import type { Event } from '../../src/events/event.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
 import { isDeep } from '../setup/tier.ts';
-import { capturedOutput } from './captured-output.ts';
 import { holdfastHere } from './command-here.ts';
 import { type Finished, HoldfastProcess, holdfast } from './holdfast-process.ts';
 
@@ -35,19 +27,6 @@ const runArgs = (session: string, message: string, ...args: string[]) => [
   ...['--session', session, '--message-id', `m-${session}`, '--message', message],
   ...args,
 ];
-/** A command in this process, which has no folder of its own. */
-async function here<Options extends object, Result>(
-  run: (
-    name: string,
-    options: Options & { folder: string; env: NodeJS.ProcessEnv },
-    output: CommandOutput,
-  ) => Promise<Result>,
-  name: string,
-  options: Options = {} as Options,
-): Promise<Result> {
-  return await run(name, { ...options, folder, env: {} }, capturedOutput());
-}
-
 /** A turn that waits, in the process that has the folder. */
 async function waiting(session: string, message = 'small', ...args: string[]) {
   const run = new HoldfastProcess(runArgs(session, message, ...args), { cwd: work, env });
@@ -124,90 +103,6 @@ describe('a turn that waits for an approval', () => {
     expect(code).toBe(0);
     expect(effectsOf()).toEqual(['A-1 102']);
   });
-
-  if (isDeep) {
-    test('is listed and shown, by its id, its call key and its call id [approval.list]', async () => {
-      const { run, request } = await waiting('shown');
-      const listed = await command(
-        'approvals',
-        'list',
-        '--app',
-        'desk',
-        '--user',
-        'user',
-        '--session',
-        'shown',
-      );
-      expect(listed.stdout).toMatch(
-        new RegExp(
-          `^REQUEST .*\\n${request} +confirmation +pending +\\d+ s ago +desk/user/shown +refund +Refund 102 EUR`,
-        ),
-      );
-      const [row] = await requestsOf('shown');
-      expect(await requestsOf('shown', '--kind', 'confirmation')).toEqual([row]);
-      expect(await requestsOf('shown', '--kind', 'input')).toEqual([]);
-      for (const name of [request, row?.callKey ?? '', row?.callId ?? '']) {
-        const { stdout, code } = await command('approvals', 'show', name);
-        expect(code).toBe(0);
-        expect(stdout).toMatch(/arguments {2,}amount: 102\n {2,}order: "A-1"\n/);
-        expect(stdout).toContain(`npx holdfast approvals approve ${request} --args JSON --folder `);
-      }
-      await expect(here(showApproval, 'rq-e-none.1.0.1')).rejects.toThrow(
-        /there is no request rq-e-none\.1\.0\.1/,
-      );
-      await expect(here(showApproval, 'rq-nothing')).rejects.toThrow(/rq-nothing is no request/);
-      const approving: [name: string, options: Partial<DecideOptions>, problem: RegExp][] = [
-        ['call-9', {}, /no request of the call call-9 waits for an answer: see holdfast approvals list/],
-        [request, { session: 'other' }, /there is no request/],
-        [request, { args: '[1]' }, /--args: expected an object, got a list of 1/],
-        [request, { payload: '{' }, /--payload: expected JSON/],
-        [request, { as: 'mira' }, /--as mira: give the key.*keys create --approver mira/],
-        [request, { as: 'otto', key: join(work, 'mira.key.json') }, /is the key of mira/],
-      ];
-      const approve = decideApproval.bind(undefined, 'approve');
-      for (const [name, options, problem] of approving) {
-        await expect(here(approve, name, options)).rejects.toThrow(problem);
-      }
-      await expect(here(answerRequest, request, { text: 'hi' })).rejects.toThrow(
-        /asks for an approval, not for an answer/,
-      );
-      const refused = await command('approvals', 'provide-credential', request, '--credential', SECRET);
-      expect(refused).toMatchObject({
-        code: 2,
-        stderr: expect.stringMatching(/expected the credentialRef \(cr-…\)/),
-      });
-      expect(refused.stderr).not.toContain(SECRET);
-      await command('approvals', 'reject', request);
-      expect(answered(await run.finished()).code).toBe(0);
-      expect(await requestsOf('shown')).toEqual([]);
-      expect(await requestsOf('shown', '--all')).toMatchObject([{ requestId: request, status: 'rejected' }]);
-    });
-  }
-
-  if (isDeep) {
-    test('runs with edited arguments, shown as before and after; an invalid edit changes nothing [approval.edit]', async () => {
-      const { run, request } = await waiting('edited');
-      const before = effectsOf();
-      const invalid = await command('approvals', 'approve', request, '--args', '{"order":"A-1","amount":-1}');
-      expect(invalid).toMatchObject({ code: 1, stderr: expect.stringMatching(/amount/) });
-      const edit = ['--args', '{"order":"A-1","amount":50}'];
-      const approved = await command('approvals', 'approve', request, ...edit);
-      expect(approved).toMatchObject({
-        code: 0,
-        stderr: expect.stringMatching(/- amount: 102\n.*\+ amount: 50\n/),
-      });
-      expect((await run.finished()).code).toBe(0);
-      expect(effectsOf()).toEqual([...before, 'A-1 50']);
-      const { stdout } = await command('approvals', 'show', request);
-      expect(stdout).toMatch(/edited {2,}- amount: 102\n {2,}\+ amount: 50\n/);
-      const opposite = await command('approvals', 'reject', request);
-      expect(opposite).toMatchObject({
-        code: 1,
-        stderr: expect.stringMatching(/was approved by unverified/),
-      });
-      expect(await command('approvals', 'approve', request, ...edit)).toMatchObject({ code: 0 });
-    });
-  }
 
   if (isDeep) {
     test('by its approver counts signed only, as the audit proves [approval.approvers] [approval.audit]', async () => {

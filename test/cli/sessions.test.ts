@@ -133,22 +133,6 @@ describe('through the gateway of the process that has the folder', () => {
     expect(shown.values()).toEqual([{ sessions: [], totalItems: 0 }]);
   });
 
-  test('show --json: one object, the session with its state and its events [cli.sessions]', async () => {
-    const output = capturedOutput();
-    await showSession('s1', { ...places(), app: 'shop', user: 'ada', json: true }, output);
-    expect(output.lines).toHaveLength(1);
-    expect(output.values()).toEqual([
-      expect.objectContaining({
-        app: 'shop',
-        userId: 'ada',
-        sessionId: 's1',
-        seq: 6,
-        state: { last: 'where is A-1?' },
-        events: expect.arrayContaining([expect.objectContaining({ seq: 6, kind: 'model' })]),
-      }),
-    ]);
-  });
-
   test('show: each event with number, time and author, calls with their keys, long results cut [cli.sessions]', async () => {
     const { events } = await session('shop/ada/s1');
     const [hello, order] = [events[0]?.event.invocationId, events[2]?.event.invocationId];

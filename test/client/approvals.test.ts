@@ -6,11 +6,9 @@ import {
   AmbiguousRequest,
   DecisionRefused,
   GatewayClient,
-  HoldfastClient,
   InvalidTurn,
   RequestNotFound,
   RequestNotPending,
-  StoreNeeded,
 } from '../../src/client/index.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import { call, calls, type GeminiScript, type TestEnvironment, text } from '../../src/testing/index.ts';
@@ -131,39 +129,12 @@ test('with no worker up a decision is kept, is not confirmed, and counts once [a
   expect(paidFor({ order })).toEqual([5]);
 });
 
-test('where the turn has ended without an answer, the request says so [approval.list]', async () => {
-  const { requestId, names, turn } = await asking(5);
-  await env.client.interrupt(names, PATIENT);
-  await turn.result();
-  const late = env.client.approvals.confirm({ requestId }, { ...PATIENT, confirmed: true });
-  await expect(late).rejects.toMatchObject({
-    name: 'RequestNotPending',
-    request: { requestId, status: 'cancelled' },
-  });
-});
-
 test('a turn that was terminated waits for nobody [approval.list]', async () => {
   const { requestId, turn } = await asking(5);
   await env.temporal.workflow.getHandle(turn.workflowId).terminate('gone');
   const late = env.client.approvals.confirm({ requestId }, { ...PATIENT, confirmed: true });
   await expect(late).rejects.toThrow(RequestNotPending);
   await expect(late).rejects.toThrow(/no turn runs/);
-});
-
-test('without a store no request is read or decided [approval.list]', async () => {
-  const plain = new HoldfastClient({ temporal: env.temporal });
-  const { names, requestId, turn, order } = await asking(5);
-  const decision = { confirmed: true };
-  for (const asked of [
-    plain.approvals.list(),
-    plain.approvals.confirm({ requestId }, decision),
-    plain.approvals.confirm({ ...names, requestId }, decision),
-  ]) {
-    await expect(asked).rejects.toThrow(StoreNeeded);
-  }
-  await env.client.approvals.confirm({ requestId }, { ...PATIENT, confirmed: false });
-  await turn.result();
-  expect(paidFor({ order })).toEqual([]);
 });
 
 test('a request runs out when a test says so [approval.expiry]', async () => {

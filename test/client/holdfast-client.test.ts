@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client, WorkflowFailedError } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
-import { InvalidTurn, MessageRejected } from '../../src/client/client-errors.ts';
+import { InvalidTurn } from '../../src/client/client-errors.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
@@ -90,24 +90,6 @@ describe('HoldfastClient', () => {
     await (await environment.client.sendMessage({ ...session, message: 'next', messageId: 'm2' })).result();
     expect(await attached.result()).toEqual(result);
     expect(await first.result()).toEqual(result);
-  });
-
-  test('another message is refused meanwhile where its policy says so [client.busy] [message.interrupt]', async () => {
-    const first = await startWaitingTurn('m1');
-    const message = { ...session, message: 'also', messageId: 'm2', policy: 'reject' as const };
-    const refused = environment.client.sendMessage(message);
-    await expect(refused).rejects.toThrow(MessageRejected);
-    await expect(refused).rejects.toMatchObject({
-      code: 'HOLDFAST_MESSAGE_REJECTED',
-      message: `session ${first.workflowId} has not taken the message: rejected: the session is answering another message`,
-      receipt: { status: 'rejected', messageId: 'm2' },
-    });
-    gate.resolve();
-    await first.result();
-    environment.gemini.reset([text('answer to m2')]);
-    const second = await environment.client.sendMessage(message);
-    expect(second.disposition).toBe('started');
-    expect(await second.result()).toMatchObject({ text: 'answer to m2' });
   });
 
   test('a turn that ends just then makes no session busy: the message is started [client.busy]', async () => {
@@ -250,6 +232,8 @@ describe('HoldfastClient', () => {
         'stateDelta: objects and lists are nested in more than 100 levels, or in a circle',
       ],
       [{ stateDelta: ['a'] }, 'stateDelta: expected an object or nothing'],
+      [{ priority: 6 }, 'priority: expected a whole number from 1'],
+      [{ priority: 1.5 }, 'priority: expected a whole number from 1'],
       [{ runConfig: 'sse' }, 'runConfig: expected an object or nothing'],
       [{ runConfig: { maxLlmCalls: 1.5 } }, 'runConfig.maxLlmCalls: expected a whole number or nothing'],
       [

@@ -4,7 +4,7 @@ import type { StreamItem } from '../../src/client/index.ts';
 import { GatewayClient, HoldfastClient, JobNotFound } from '../../src/client/index.ts';
 import { jobWorkflowIdOf } from '../../src/protocol/identity.ts';
 import { type JobDesk, openJobDesk, responseTo } from '../setup/job-desk.ts';
-import { isDeep, someOf } from '../setup/tier.ts';
+import { isDeep } from '../setup/tier.ts';
 
 let desk: JobDesk;
 beforeAll(async () => {
@@ -167,13 +167,3 @@ describe('a job that goes on without its turn', () => {
     await expect(env.client.jobs.progress(jobId, { value: 1, token })).rejects.toThrow(JobNotFound);
   });
 });
-
-test.each(someOf([0, 6, 1.5, '1' as unknown as number]))(
-  'a priority of %s is refused [limit.fairness]',
-  async (priority) => {
-    const message = { app: 'test', userId: 'ada', sessionId: 's', message: 'hello', priority };
-    await expect(desk.env.client.sendMessage(message)).rejects.toThrow(
-      /priority: expected a whole number from 1/,
-    );
-  },
-);

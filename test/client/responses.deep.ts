@@ -55,17 +55,6 @@ describe.each([
     expect(await late.result()).toMatchObject({ status: 'completed', text: 'told of late' });
   });
 
-  test('by our own id of the call, which any call has, ends its job [job.message]', async () => {
-    const { names, turn, jobs } = await begin('c1 c2');
-    for (const { jobId, callKey, callId } of jobs) {
-      const message = responseOf(`adk-${callKey}`, { [callId]: filling });
-      const answered = await env.client.sendMessage({ ...names, message });
-      expect(answered.invocationId).toBe(turn.invocationId);
-      expect(await answered.receipt()).toMatchObject({ jobs: [{ jobId, status: 'ended' }] });
-    }
-    expect(await turn.result()).toMatchObject({ status: 'completed', text: 'told of c1,c2' });
-  });
-
   test('that waits carries no state, which nobody would keep [job.message]', async () => {
     const { names, turn, jobs } = await begin('c1');
     const message = { ...names, message: responseOf('c1', { filling }) };

@@ -8,9 +8,8 @@ import { expect } from 'vitest';
 import type { ARTIFACTS } from '../../src/contract/artifacts.ts';
 import type { CREDENTIALS } from '../../src/contract/credentials.ts';
 import type { MEMORIES } from '../../src/contract/memories.ts';
-import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { ContractScene } from './contract-scene.ts';
-import type { RowsOf } from './operation-row.ts';
+import { pathOf, type RowsOf } from './operation-row.ts';
 
 const of = ({ app, userId }: { app: string; userId: string }) => ['--app', app, '--user', userId];
 const INVALID = { HOLDFAST_INVALID_TURN: { given: () => ({ app: 'a\0b' }), exit: 2 } } as const;
@@ -174,8 +173,6 @@ export const MEMORY_ROWS: RowsOf<typeof MEMORIES> = {
 };
 
 const BYTES = Buffer.from('a,b\n');
-const pathOf = ({ app, userId, sessionId }: SessionNames) =>
-  [app, userId, sessionId].map(encodeURIComponent).join('/');
 
 const AWAY = { uri: 'https://shop.example/a', mimeType: 'text/html', displayName: 'a.html' };
 

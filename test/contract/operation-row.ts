@@ -3,6 +3,7 @@ import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import type { StoredApi } from '../../src/client/stored-api.ts';
 import type { ErrorCode } from '../../src/contract/error-codes.ts';
 import type { InputOf, Noun, Operation, OperationsOf } from '../../src/contract/operation.ts';
+import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { ContractScene } from './contract-scene.ts';
 
 /** A client, by whichever way it performs operations. */
@@ -51,6 +52,11 @@ export interface OperationRow<Of extends Operation> {
   errors: { readonly [Code in ErrorCode]?: Refusal<Of> | ShownIn } & {
     readonly [Code in CodesOf<Of> & ErrorCode]: Refusal<Of> | ShownIn;
   };
+}
+
+/** A session as commands name it. */
+export function pathOf({ app, userId, sessionId }: SessionNames): string {
+  return [app, userId, sessionId].map(encodeURIComponent).join('/');
 }
 
 type Each<Of extends Noun> = {

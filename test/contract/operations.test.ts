@@ -23,7 +23,7 @@ import { APPROVAL_ROWS } from './approval-rows.ts';
 import { type ContractScene, openContractScene } from './contract-scene.ts';
 import { JOB_ROWS } from './job-rows.ts';
 import { ARTIFACT_ROWS, CREDENTIAL_ROWS, MEMORY_ROWS } from './kept-rows.ts';
-import { type Api, comparable, fieldsOf, type OperationRow, type Refusal } from './operation-row.ts';
+import { type Api, comparable, fieldsOf, type OperationRow, pathOf, type Refusal } from './operation-row.ts';
 import { SESSION_ROWS, STEERING_ROWS, TURN_ROWS } from './turn-rows.ts';
 
 const ROWS: Readonly<Record<string, OperationRow<Operation>>> = {
@@ -211,7 +211,7 @@ test('each other route takes no job’s token [contract.ways] [job.token]', asyn
 test('commands say in words how turns stand, and what becomes of them [cli.turns]', async () => {
   const { names, invocationId } = await scene.holding();
   const callKey = `${invocationId}.1.0`;
-  const session = [names.app, names.userId, names.sessionId].map(encodeURIComponent).join('/');
+  const session = pathOf(names);
   const told = async (...words: string[]) => {
     const { stdout, stderr } = await holdfastHere(['turns', ...words, '--folder', scene.folder]);
     return stdout + stderr;

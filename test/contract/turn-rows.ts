@@ -3,12 +3,10 @@ import type { SESSIONS } from '../../src/contract/sessions.ts';
 import type { STEERING, TURNS } from '../../src/contract/turns.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { ContractScene } from './contract-scene.ts';
-import type { RowsOf } from './operation-row.ts';
+import { pathOf, type RowsOf } from './operation-row.ts';
 
 /** A worker is up: on a slow machine the default of 5 s is none that a test may rest on. */
 const timeout = 60_000;
-const pathOf = ({ app, userId, sessionId }: SessionNames) =>
-  [app, userId, sessionId].map(encodeURIComponent).join('/');
 
 const RUNNING = {
   HOLDFAST_TURN_RUNNING: {
@@ -49,6 +47,7 @@ export const SESSION_ROWS: RowsOf<typeof SESSIONS> = {
       const { app, userId, sessionId } = await talked(scene);
       await scene.env.client.sessions.create({ app, userId, sessionId: `${sessionId}-2` });
       await scene.env.client.sessions.fork({ app, userId, sessionId, to: `${sessionId}-3` });
+      await scene.env.client.sessions.create(scene.names());
       return { app, userId, limit: 1, offset: 2, order: 'asc' };
     },
     ask: ({ sessions }, list) => sessions.list(list),

@@ -143,17 +143,6 @@ test('whoever cancels a job that nobody waits for has its tool told, and its ses
   expect(told).toEqual([`cancelled ${job.jobId}`]);
 });
 
-test('cancelling the workflow of a job cancels the job [job.cancel]', async () => {
-  const turn = await startJobTurn(environment, 'order');
-  await turn.result;
-  const job = await turn.job('detached');
-  await jobRun(turn, job.callKey).cancel();
-  const { response } = (await late(turn)) ?? {};
-  expect(String(response?.error)).toMatch(/^cancelled/);
-  expect(await turn.job('detached', 'cancelled')).toMatchObject({ outcome: { response } });
-  expect(told).toEqual([`cancelled ${job.jobId}`]);
-});
-
 test('a job out of time tells what is left of it [job.timeouts]', async () => {
   const turn = await startJobTurn(environment, 'ends');
   await turn.result;

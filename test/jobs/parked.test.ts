@@ -5,7 +5,6 @@ import { EXPIRE_JOB } from '../../src/protocol/names.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { type JobTool, jobTool, openJobEnvironment, responsesOf, startJobTurn } from '../setup/job-turns.ts';
 import type { TurnEnvironment } from '../setup/turn-environment.ts';
-import { until } from '../setup/until.ts';
 
 /** What the tools of this file do: set by each test. */
 let tools: JobTool;
@@ -62,35 +61,6 @@ test('a tool that returns nothing parks its turn until its job has an outcome [j
   expect(told).toEqual([]);
 });
 
-test('a job that ends while its tool runs parks nothing [job.callback]', async () => {
-  const { jobs } = environment.client;
-  tools.execute = async (_args, { job }) => {
-    runs += 1;
-    await jobs.complete(job.id, { token: job.token, result: RESULT });
-    expect(job.callbackUrl).toBe(`https://agents.example.com/v1/jobs/${job.id}`);
-  };
-  const turn = await startJobTurn(environment, 'report');
-  expect(await turn.result).toMatchObject({ status: 'completed' });
-  const { jobId } = await turn.job();
-  expect(await jobs.get(jobId)).toMatchObject({
-    status: 'completed',
-    endedBy: 'callback',
-    outcome: { response: RESULT },
-  });
-  expect(await responsesOf(environment, turn.names)).toMatchObject([{ response: RESULT }]);
-  expect(runs).toBe(1);
-});
-
-test('a failed job is an error that the model is told [job.park]', async () => {
-  const turn = await startJobTurn(environment, 'report');
-  const { jobId } = await turn.job('parked');
-  await environment.client.jobs.fail(jobId, { error: 'no such month' });
-  expect(await turn.result).toMatchObject({ status: 'completed' });
-  expect(await responsesOf(environment, turn.names)).toMatchObject([
-    { response: { error: 'no such month' } },
-  ]);
-});
-
 test('a tool that fails parks nothing, and whoever comes later is told so [job.park]', async () => {
   tools.execute = () => {
     runs += 1;
@@ -120,38 +90,6 @@ test('with pauseOnReturn the turn waits though there is a value, which people se
   expect(await responsesOf(environment, turn.names)).toMatchObject([{ response: { result: 7 } }]);
 });
 
-test('calls of one step wait side by side, and one of a later step waits as the first did [job.sequence]', async () => {
-  const { gemini, client } = environment;
-  const turn = await startJobTurn(environment, 'report', {
-    steps: [
-      [
-        { name: 'report', args: { month: 1 } },
-        { name: 'waits', args: { month: 2 } },
-      ],
-      [{ name: 'report', args: { month: 3 } }],
-    ],
-  });
-  const both = await until(async () => {
-    const found = (await client.jobs.list(turn.names)).filter(({ mode }) => mode === 'parked');
-    expect(found).toHaveLength(2);
-    return found;
-  });
-  for (const { jobId } of both.toReversed()) await client.jobs.complete(jobId, { result: { jobId } });
-  const third = await until(async () => {
-    const [found] = await client.jobs.list(turn.names);
-    expect(found).toMatchObject({ mode: 'parked' });
-    return found;
-  });
-  await client.jobs.complete(third?.jobId ?? '', { result: { last: true } });
-  expect(await turn.result).toMatchObject({ status: 'completed', text: 'done' });
-  const responses = (await responsesOf(environment, turn.names)).map(({ response }) => response);
-  expect(responses).toHaveLength(3);
-  expect(responses).toEqual(expect.arrayContaining(both.map(({ jobId }) => ({ jobId }))));
-  expect(responses.at(-1)).toEqual({ last: true });
-  expect(gemini.requests).toHaveLength(3);
-  expect(runs).toBe(3);
-});
-
 test('what its tool has written before it parked is kept with the outcome [job.park]', async () => {
   tools.execute = (_args, { state }) => void state.set('ticket', 'T-7');
   const turn = await startJobTurn(environment, 'report');
@@ -172,15 +110,6 @@ test('cancelling a call ends its job and tells whoever does it, once [job.cancel
   const [response] = await responsesOf(environment, turn.names);
   expect(response?.response).toEqual(job.outcome?.response);
   expect(String(response?.response?.error)).toContain('not wanted');
-  expect(told).toEqual([`cancelled ${jobId}`]);
-});
-
-test('interrupting its turn ends a job and tells whoever does it [job.cancel]', async () => {
-  const turn = await startJobTurn(environment, 'report');
-  const { jobId } = await turn.job('parked');
-  await environment.client.interrupt(turn.names);
-  expect(await turn.result).toMatchObject({ status: 'interrupted' });
-  await turn.job('parked', 'cancelled');
   expect(told).toEqual([`cancelled ${jobId}`]);
 });
 
