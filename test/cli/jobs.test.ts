@@ -223,7 +223,9 @@ describe('what can be typed wrong', () => {
     await expect(completeJob(none, { ...place, result: '{' }, capturedOutput())).rejects.toThrow(
       /--result: expected JSON/,
     );
-    await expect(completeJob(none, { ...place, result: '-' }, capturedOutput(), () => '{')).rejects.toThrow(/standard input \(--result -\): expected JSON/);
+    await expect(completeJob(none, { ...place, result: '-' }, capturedOutput(), () => '{')).rejects.toThrow(
+      /standard input \(--result -\): expected JSON/,
+    );
     const status = await command('jobs', 'list', '--status', 'done');
     expect(status).toMatchObject({ code: 2, stderr: expect.stringMatching(/running, completed, failed/) });
   });
