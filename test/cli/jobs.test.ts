@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { completeJob } from '../../src/cli/jobs/end-job.ts';
-import { showJob } from '../../src/cli/jobs/job-commands.ts';
 import type { JobRow } from '../../src/contract/jobs.ts';
 import { endServer } from '../setup/end-server.ts';
 import { putStore } from '../setup/made-store.ts';
@@ -217,16 +216,6 @@ describe('what can be typed wrong', () => {
   test('is told with what to type instead [job.cancel]', async () => {
     const place = { folder, env: {} };
     const none = 'job-AAAAAAAAAAAAAAAAAAAAAA';
-    await expect(showJob(none, place, capturedOutput())).rejects.toThrow(
-      new RegExp(`there is no job ${none}.*: see holdfast jobs list, with --status all`),
-    );
-    await expect(completeJob(none, { ...place, result: '{' }, capturedOutput())).rejects.toThrow(
-      /--result: expected JSON/,
-    );
-    await expect(completeJob(none, { ...place, result: '-' }, capturedOutput(), () => '{')).rejects.toThrow(
-      /standard input \(--result -\): expected JSON/,
-    );
-    const status = await command('jobs', 'list', '--status', 'done');
-    expect(status).toMatchObject({ code: 2, stderr: expect.stringMatching(/running, completed, failed/) });
+    await expect(completeJob(none, { ...place, result: '-' }, capturedOutput(), () => '{')).rejects.toThrow(/standard input \(--result -\): expected JSON/);
   });
 });

@@ -4,9 +4,7 @@ import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import {
   AmbiguousRequest,
-  DecisionRefused,
   GatewayClient,
-  InvalidTurn,
   RequestNotFound,
   RequestNotPending,
 } from '../../src/client/index.ts';
@@ -108,15 +106,6 @@ describe('requests', () => {
     await turn.result();
     expect(paidFor({ order })).toEqual([6]);
   });
-
-  test('an answer of another kind is refused [approval.list]', async () => {
-    const { requestId, turn } = await asking(5);
-    const answer = gateway.approvals.provideInput({ requestId }, { ...PATIENT, response: 'yes' });
-    await expect(answer).rejects.toSatisfy(
-      (error) => error instanceof DecisionRefused || error instanceof InvalidTurn,
-    );
-    await env.reject(turn);
-  });
 });
 
 test('with no worker up a decision is kept, is not confirmed, and counts once [approval.list]', async () => {
@@ -135,12 +124,4 @@ test('a turn that was terminated waits for nobody [approval.list]', async () => 
   const late = env.client.approvals.confirm({ requestId }, { ...PATIENT, confirmed: true });
   await expect(late).rejects.toThrow(RequestNotPending);
   await expect(late).rejects.toThrow(/no turn runs/);
-});
-
-test('a request runs out when a test says so [approval.expiry]', async () => {
-  const { turn, order, requestId } = await asking(5);
-  await env.expire(requestId);
-  await turn.result();
-  expect(paidFor({ order })).toEqual([]);
-  expect(await env.client.approvals.get({ requestId })).toMatchObject({ status: 'expired' });
 });

@@ -40,19 +40,6 @@ test('whoever follows its session hears how a job gets on, and the status shows 
   await following;
 });
 
-if (isDeep) {
-  test('with no worker up an outcome is kept, and told to the next one [job.callback]', async () => {
-    const { env } = desk;
-    const { turn, thing } = await desk.begin('park');
-    const { jobId } = await desk.order(thing);
-    await env.jobs(turn);
-    await env.stopWorker();
-    expect(await env.client.jobs.complete(jobId, { result: { thing } })).toMatchObject({ status: 'ended' });
-    await env.restartWorker();
-    expect((await env.turnOf(turn)).calls[0]?.response).toEqual({ thing });
-  });
-}
-
 test('with Temporal down an outcome is kept and answered, and told by whoever says it again [job.callback]', async () => {
   const { env } = desk;
   const { turn, thing } = await desk.begin('park');

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { z } from 'zod';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import {
-  DecisionRefused,
   GatewayClient,
   HoldfastClient,
   InvalidTurn,
@@ -302,22 +301,6 @@ describe('replies', () => {
     await expect(gateway.sendMessage({ ...names, message: unknown })).rejects.toThrow(RequestNotFound);
     expect((await runs()).runId).toBe(runId);
     expect(paid.filter((amount) => amount === 41)).toEqual([41]);
-  });
-
-  test('the opposite answer to a turn that runs changes nothing [confirm.reply]', async () => {
-    const { names, turn, requests } = await asking('pay 51 52');
-    const [one = '', two = ''] = requests.map(({ requestId }) => requestId);
-    await gateway.sendMessage({ ...names, message: reply(confirmation(one, { confirmed: true })) });
-    const opposite = gateway.sendMessage({
-      ...names,
-      message: reply(confirmation(one, { confirmed: false })),
-    });
-    await expect(opposite).rejects.toSatisfy(
-      (error) => error instanceof RequestNotPending || error instanceof DecisionRefused,
-    );
-    await gateway.sendMessage({ ...names, message: reply(confirmation(two, { confirmed: true })) });
-    await turn.result();
-    expect(paid.filter((amount) => amount === 51 || amount === 52).sort()).toEqual([51, 52]);
   });
 
   test('what a message says beside its replies is a message of its own [confirm.reply]', async () => {

@@ -84,14 +84,6 @@ describe('a message while another one is answered', () => {
     expect(await scene.said(names)).toEqual(['hold', 'answer to hold', 'one', 'answer to one']);
   });
 
-  test('with other content under the same id is told apart [message.enqueue]', async () => {
-    const { names } = await scene.holding();
-    const other = await scene.client.sendMessage({ ...names, message: 'another text', messageId: 'hold' });
-    expect(await other.receipt(PATIENT)).toMatchObject({ status: 'duplicate', confirmed: true });
-    scene.held.release();
-    expect(await other.result()).toMatchObject({ text: 'answer to hold' });
-  });
-
   test('interrupts it, or the session does without a message [message.interrupt]', async () => {
     const { names, first } = await scene.holding();
     const queued = await scene.client.sendMessage({ ...names, message: 'later' });

@@ -1,10 +1,9 @@
 import { Client, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { InvalidTurn, NoAnswer } from '../../src/client/client-errors.ts';
-import { GatewayClient } from '../../src/client/gateway-client.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
 import { isDeep } from '../setup/tier.ts';
-import { type ClientScene, newSession, openClientScene, PATIENT } from './client-scene.ts';
+import { type ClientScene, openClientScene, PATIENT } from './client-scene.ts';
 
 let scene: ClientScene;
 
@@ -15,29 +14,6 @@ beforeEach(() => scene.held.hold());
 afterAll(() => scene.environment.close());
 
 describe('steering', () => {
-  test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '5000'])(
-    'a timeout of %s is refused by both clients [client.invalid]',
-    async (given) => {
-      const timeout = given as number;
-      const names = newSession();
-      const there = new GatewayClient({
-        url: 'http://gateway.test',
-        token: 't'.repeat(43),
-        fetch: () => Promise.reject(new Error('nothing is sent')),
-      });
-      for (const client of [scene.client, there]) {
-        const calls = [
-          () => client.interrupt(names, { timeout }),
-          () => client.cancelCall(names, { timeout, callKey: 'e-1.1.0' }),
-          () => client.status(names, { timeout }),
-          () => client.sessions.delete({ ...names, cancelRunning: true, timeout }),
-        ];
-        for (const call of calls)
-          await expect(call()).rejects.toThrow(/timeout: expected milliseconds from 0/);
-      }
-    },
-  );
-
   test('an order with no worker up is kept, and says that nobody has confirmed it [steer.interrupt]', async () => {
     const { names, first } = await scene.holding();
     const queued = await scene.client.sendMessage({ ...names, message: 'next', messageId: 'm2' });

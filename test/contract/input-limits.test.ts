@@ -6,6 +6,7 @@ import {
   provideCredential,
   provideInput,
 } from '../../src/contract/approvals.ts';
+import { putCredential } from '../../src/contract/credentials.ts';
 import { cancelJob, completeJob, failJob, listJobs, progressJob } from '../../src/contract/jobs.ts';
 import { addMemory, listMemories } from '../../src/contract/memories.ts';
 import { OPERATOR, type Operation } from '../../src/contract/operation.ts';
@@ -65,6 +66,7 @@ const LIMITS: readonly (readonly [Operation, object, object, RegExp | 'taken'])[
   [confirmRequest, DECIDED, { payload: 'x'.repeat(40_000) }, /bytes of JSON, at most 32768/],
   [confirmRequest, DECIDED, { attestation: 'x'.repeat(8_193) }, /attestation: 8193 characters, at most 8192/],
   [confirmRequest, DECIDED, { shown: { session: '1' } }, /shown\.argsDigest: expected/],
+  [putCredential, { ...user, credentialKey: 'k' }, { credential: { authType: 'apiKey' } }, 'taken'],
   [provideInput, { requestId }, {}, /response: expected JSON/],
   [provideCredential, { requestId }, { credentialRef: SECRET }, /credentialRef: expected the credentialRef/],
   [addMemory, user, { text: 'x'.repeat(32_000) }, 'taken'],
@@ -90,6 +92,7 @@ const LIMITS: readonly (readonly [Operation, object, object, RegExp | 'taken'])[
   [deleteSession, session, { timeout: -1 }, /timeout: expected milliseconds from 0/],
   [cancelCall, session, { callKey: 'x'.repeat(3_000_000) }, /callKey: 3000000 characters/],
   [interruptTurn, session, { invocationId: '' }, /invocationId/],
+  [interruptTurn, session, { timeout: Number.POSITIVE_INFINITY }, /timeout: expected milliseconds from 0/],
   [interruptTurn, session, { timeout: '5000' }, /timeout: expected milliseconds from 0/],
 ];
 
@@ -98,7 +101,9 @@ test('an operation takes what its contract takes, and names the field that it re
     const taken: object[] = [];
     const call = direct({ [operation.name]: async (input: never) => void taken.push(input) }, undefined);
     const input = { ...given, ...change };
-    const error = await call(operation, input as never, OPERATOR).catch((thrown: unknown) => thrown);
+    // What nobody knows is no part of it.
+    const asked = call(operation, { ...input, unknown: SECRET } as never, OPERATOR);
+    const error = await asked.catch((thrown: unknown) => thrown);
     if (outcome === 'taken') expect([taken, error]).toEqual([[input], undefined]);
     else {
       const code = operation.invalid ?? 'HOLDFAST_INVALID_TURN';

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { storedApprovals } from '../../src/client/approvals/stored-approvals.ts';
 import { storedArtifacts } from '../../src/client/artifacts/stored-artifacts.ts';
-import { HoldfastClient } from '../../src/client/index.ts';
+import { GatewayClient, HoldfastClient } from '../../src/client/index.ts';
 import { storedJobs } from '../../src/client/jobs/stored-jobs.ts';
 import { storedMemories } from '../../src/client/memories/stored-memories.ts';
 import { storedSessions } from '../../src/client/sessions/stored-sessions.ts';
@@ -13,7 +13,7 @@ import { CREDENTIALS } from '../../src/contract/credentials.ts';
 import { ERROR_CODES, type ErrorEntry } from '../../src/contract/error-codes.ts';
 import { JOBS } from '../../src/contract/jobs.ts';
 import { MEMORIES } from '../../src/contract/memories.ts';
-import { type Noun, type Operation, requestOf } from '../../src/contract/operation.ts';
+import { type Noun, OPERATOR, type Operation, requestOf } from '../../src/contract/operation.ts';
 import { SESSIONS } from '../../src/contract/sessions.ts';
 import { STEERING, TURNS } from '../../src/contract/turns.ts';
 import { holdfastHere } from '../cli/command-here.ts';
@@ -224,6 +224,23 @@ test('commands say in words how turns stand, and what becomes of them [cli.turns
   expect(await told('cancel-call', session, callKey)).toBe(`${callKey} is cancelled\n`);
   await expect.poll(() => told('status', session)).toBe('no turn runs\n');
   expect(await told('interrupt', session)).toBe('no turn runs\n');
+});
+
+test('what is safe to send again is, while the gateway can’t be reached, and nothing else [contract.ways]', async () => {
+  for (const operation of OPERATIONS.filter(({ bytes }) => bytes === undefined)) {
+    let sent = 0;
+    const fetch = () => Promise.reject(new TypeError(`nobody is there: ${(sent += 1)}`));
+    const client = new GatewayClient({
+      url: 'http://gateway.test',
+      token: 't'.repeat(43),
+      fetch,
+      patience: 100,
+    });
+    const asked = client.call(operation, leastOf(operation) as never, OPERATOR);
+    await expect(asked).rejects.toMatchObject({ name: 'GatewayUnreachable' });
+    const isSafe = /^jobs\.(complete|fail|progress|cancel)$/.test(operation.name);
+    expect({ id: operation.id, again: sent > 1 }).toEqual({ id: operation.id, again: isSafe });
+  }
 });
 
 test('an operation that needs a store says so by all ways [contract.ways]', async () => {

@@ -2,7 +2,6 @@ import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:chil
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -130,20 +129,6 @@ describe('GatewayClient', () => {
     expect(written.join('')).toBe('answer to two');
     expect(items.at(-1)).toMatchObject({ type: 'event', seq: 4 });
   });
-
-  test('follows a session from before it is there [gateway.events]', async () => {
-    const names = newSession();
-    const stop = new AbortController();
-    const seen: StoredEvent[] = [];
-    const following = (async () => {
-      for await (const stored of through.follow(names, { signal: stop.signal })) seen.push(stored);
-    })();
-    await (await through.sendMessage({ ...names, message: 'one' })).result();
-    await expect.poll(() => seen.length).toBe(2);
-    stop.abort();
-    await following;
-    expect(seen).toEqual(await scene.environment.store.sessions.readEvents(names));
-  });
 });
 
 describe('over HTTP', () => {
@@ -210,31 +195,6 @@ describe('over HTTP', () => {
       await proxy.close();
       await cut.close();
     }
-  });
-
-  test('a follower that reads nothing holds up no turn, and one that goes frees its place [gateway.events]', async () => {
-    const { names, first } = await scene.holding();
-    const before = gateway.openStreams;
-    const stuck = connect(served.port, '127.0.0.1');
-    stuck.write(
-      `GET ${pathOf(names)}/events HTTP/1.1\r\nHost: 127.0.0.1:${served.port}\r\nAccept: text/event-stream\r\n` +
-        `Authorization: Bearer ${TOKEN}\r\n\r\n`,
-    );
-    await once(stuck, 'readable');
-    stuck.pause();
-    const turn = connect(served.port, '127.0.0.1');
-    turn.write(
-      `GET ${pathOf(names)}/turns/${first.messageId}/events HTTP/1.1\r\nHost: 127.0.0.1:${served.port}\r\n` +
-        `Authorization: Bearer ${TOKEN}\r\n\r\n`,
-    );
-    await once(turn, 'readable');
-    expect(gateway.openStreams).toBe(before + 2);
-    turn.destroy();
-    await expect.poll(() => gateway.openStreams).toBe(before + 1);
-    scene.held.release();
-    expect(await first.result()).toMatchObject({ status: 'completed' });
-    stuck.destroy();
-    await expect.poll(() => gateway.openStreams).toBe(before);
   });
 
   test('the command lines of its page do what it says [gateway.turns]', async (context) => {

@@ -80,21 +80,6 @@ describe('a callback ends the wait', () => {
     settledOnce(turn, { between: true });
   });
 
-  test('twice, and once more when it is over: the first one counts [job.callback]', async () => {
-    const turn = await parked(report);
-    await looked(turn);
-    const release = turn.hold('report/end');
-    await environment.jobs.finish(turn.jobId(), 'completed', { n: 1 });
-    expect(await environment.jobs.finish(turn.jobId(), 'failed', { n: 2 })).toBe(false);
-    await expect.poll(() => tasks(turn).length).toBe(1);
-    expect(await turn.status()).toMatchObject({ status: 'running', jobs: [], running: [{ tool: 'report' }] });
-    expect(await environment.jobs.finish(turn.jobId(), 'failed', { n: 3 })).toBe(false);
-    release();
-    await turn.result();
-    expect(await environment.jobs.finish(turn.jobId(), 'failed', { n: 4 })).toBe(false);
-    settledOnce(turn, { n: 1 });
-  });
-
   test('while no worker is up [job.callback]', async () => {
     const turn = await parked(report);
     await looked(turn);

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import type { EndJob } from '../../../../src/store/jobs/job-store.ts';
 import type { StoreNotice } from '../../../../src/store/live/live-feed.ts';
 import type { PostgresStore } from '../../../../src/store/postgres-store.ts';
 import { losingAnswers } from '../statements.ts';
@@ -7,12 +6,6 @@ import { USAGE } from '../turns/turn.ts';
 import { HOUR, JobTurn, ORDERED, REPORT } from './job-turn.ts';
 
 const NOBODY = { session: 'nobody', jobId: 'job-0' };
-
-const FAILED: Pick<EndJob, 'status' | 'outcome' | 'by'> = {
-  status: 'failed',
-  outcome: { response: { error: 'out of paper' }, failed: true },
-  by: 'poll',
-};
 
 const INTERRUPTED = { status: 'interrupted' as const, usage: USAGE };
 
@@ -140,31 +133,6 @@ export function jobSuite(store: () => PostgresStore): void {
     ).rejects.toMatchObject({ code: 'HOLDFAST_UNKNOWN_JOB' });
     const listed = await store().jobs.list({ ...turn.names, status: ['completed'] });
     expect(listed).toMatchObject([{ endedByPerson: 'mira' }]);
-  });
-
-  test('the first outcome counts; the same said again is no conflict [job.callback]', async () => {
-    const turn = new JobTurn(store());
-    await turn.calling();
-    await turn.parked(0);
-    const first = await turn.endJob(0, { reason: 'done' });
-    expect(first).toEqual({ first: true, repeated: false, job: await turn.job(0) });
-    expect(first.job).toMatchObject({
-      status: 'completed',
-      outcome: REPORT,
-      endedBy: 'callback',
-      endedAt: expect.any(Number),
-      reason: 'done',
-    });
-    const { job } = first;
-    expect(await turn.endJob(0, { by: 'operator' })).toEqual({ first: true, repeated: true, job });
-    for (const other of [
-      FAILED,
-      { status: 'cancelled' as const },
-      { outcome: { response: {}, failed: false } },
-    ]) {
-      expect(await turn.endJob(0, other)).toEqual({ first: false, repeated: false, job });
-    }
-    expect(await turn.job(0)).toEqual(job);
   });
 
   test('keys may come in any order in an outcome that is said again [job.callback]', async () => {
