@@ -134,7 +134,7 @@ export async function openContractScene(): Promise<ContractScene> {
   const names = () => ({
     app: 'test',
     userId: `ada-${randomUUID()}`,
-    sessionId: `it’s '${randomUUID()} %2F ü`,
+    sessionId: `it's "${randomUUID()}" \\ %2F ü`,
   });
   return {
     ...{ env, folder, check, held, paid, names },

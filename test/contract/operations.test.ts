@@ -216,10 +216,9 @@ test('commands say in words how turns stand, and what becomes of them [cli.turns
     const { stdout, stderr } = await holdfastHere(['turns', ...words, '--folder', scene.folder]);
     return stdout + stderr;
   };
-  const row = `${names.app}/${names.userId}/${names.sessionId}`;
   const list = () => told('list', '--status', 'running', '--session', names.sessionId);
   await expect.poll(list).toMatch(/^SESSION +STATUS +AGENT +SINCE\n.*\n$/);
-  expect(await list()).toMatch(new RegExp(`\n${row} +running +desk +`));
+  expect(await list()).toMatch(new RegExp(`\ntest/${names.userId}/it's .* +running +desk +`));
   expect(await told('status', session)).toMatch(/^running: desk, step 1, .*\nhold \S+ runs since/);
   expect(await told('cancel-call', session, callKey)).toBe(`${callKey} is cancelled\n`);
   await expect.poll(() => told('status', session)).toBe('no turn runs\n');

@@ -27,13 +27,13 @@ export async function turnsBy(
     ...{ HoldfastApp: app, HoldfastUser: userId, HoldfastSession: sessionId },
   });
   const query = conditions
-    .flatMap(([name, value]) => (value === undefined ? [] : [`${name} = ${JSON.stringify(value)}`]))
+    // Texts with escapes are read otherwise by the server: what it finds without them is narrowed below.
+    .flatMap(([name, text]) => (JSON.stringify(text) === `"${text}"` ? [`${name} = "${text}"`] : []))
     .join(' AND ');
   const turns: TurnRow[] = [];
   let seen = 0;
   for await (const run of temporal.workflow.list({ query })) {
-    seen += 1;
-    if (turns.length === limit || seen > MOST_SEEN) break;
+    if (turns.length === limit || ++seen > MOST_SEEN) break;
     const { workflowId, runId, startTime, typedSearchAttributes } = run;
     const label = (name: SearchAttributeName) =>
       typedSearchAttributes.get(defineSearchAttributeKey(name, 'KEYWORD')) ?? '';
