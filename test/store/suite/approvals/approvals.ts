@@ -111,23 +111,6 @@ export function approvalSuite(store: () => PostgresStore): void {
     expect(await store().approvals.verifyAudit(turn.session)).toMatchObject({ ok: true, rows: 4 });
   });
 
-  test('a request that has ended stays as it is, whatever comes later [confirm.once]', async () => {
-    const endings = ['approved', 'rejected', 'answered', 'expired', 'cancelled'] as const;
-    for (const ending of endings) {
-      const turn = new AskingTurn(store());
-      const { requestId } = await turn.asked({ terms: { expiresIn: 10, onExpiry: 'escalate' } });
-      const first = entry(requestId, 1, ending, { reason: 'first' });
-      await turn.record(first);
-      const row = await turn.row(requestId);
-      expect(row).toMatchObject({ status: ending, decidedAt: first.at, reason: 'first' });
-      for (const [nth, later] of (['escalated', 'voted', 'refused', ...endings] as const).entries()) {
-        await turn.record(entry(requestId, nth + 2, later, { by: BOB, args: {}, response: 1 }));
-      }
-      expect(await turn.row(requestId)).toEqual(row);
-      expect(await store().sessions.readAudit(turn.session)).toHaveLength(10);
-    }
-  });
-
   test('decisions that don’t count are remembered as far as they are few [approval.approvers]', async () => {
     const turn = new AskingTurn(store());
     const { requestId } = await turn.asked();

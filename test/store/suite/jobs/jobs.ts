@@ -80,17 +80,6 @@ export function jobSuite(store: () => PostgresStore): void {
     expect(await store().jobs.resume(named)).toEqual(job);
   });
 
-  test('a job that was called back before its call could park says so at once [job.callback]', async () => {
-    const turn = new JobTurn(store());
-    await turn.calling();
-    await turn.openJob(0);
-    const { job } = await turn.endJob(0);
-    expect(await turn.park(0)).toEqual(job);
-    expect(job).toMatchObject({ mode: 'started', status: 'completed', outcome: REPORT });
-    expect(await turn.detach(0)).toEqual(job);
-    expect(await turn.begin(1, 0)).toMatchObject({ attempt: 2, unknown: false });
-  });
-
   test('a call that is settled, or whose turn has ended, parks no more [job.park]', async () => {
     const turn = new JobTurn(store());
     await turn.calling(2);
