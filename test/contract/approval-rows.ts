@@ -2,10 +2,8 @@ import { expect } from 'vitest';
 import type { APPROVALS } from '../../src/contract/approvals.ts';
 import type { ApprovalRow } from '../../src/contract/requests.ts';
 import type { ContractScene } from './contract-scene.ts';
-import { pathOf, type RowsOf } from './operation-row.ts';
+import { pathOf, type RowsOf, timeout } from './operation-row.ts';
 
-/** A worker is up: on a slow machine the default of 5 s is none that a test may rest on. */
-const timeout = 60_000;
 const NONE = 'rq-e-nobody.1.0.1';
 const ATTESTED = 'approvals/decision-attestation.test.ts';
 

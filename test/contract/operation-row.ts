@@ -54,6 +54,9 @@ export interface OperationRow<Of extends Operation> {
   };
 }
 
+/** A worker is up: on a slow machine the default of 5 s is none that a test may rest on. */
+export const timeout = 60_000;
+
 /** A session as commands name it. */
 export function pathOf({ app, userId, sessionId }: SessionNames): string {
   return [app, userId, sessionId].map(encodeURIComponent).join('/');

@@ -3,10 +3,7 @@ import type { SESSIONS } from '../../src/contract/sessions.ts';
 import type { STEERING, TURNS } from '../../src/contract/turns.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { ContractScene } from './contract-scene.ts';
-import { pathOf, type RowsOf } from './operation-row.ts';
-
-/** A worker is up: on a slow machine the default of 5 s is none that a test may rest on. */
-const timeout = 60_000;
+import { pathOf, type RowsOf, timeout } from './operation-row.ts';
 
 const RUNNING = {
   HOLDFAST_TURN_RUNNING: {

@@ -92,7 +92,9 @@ test('a request has all fields of the document, and no others [gateway.document]
     ...{ reason: 'as agreed', edited_args: { of: 'ink' }, answer_payload: { n: 1 }, response: 3 },
     ...{ response_ref: 'ri-1', credential_ref: 'cr-1' },
   };
-  const row = approvalRow(columns, { app: 'shop', userId: 'ada', sessionId: 's1' });
+  const names = { app: 'shop', userId: 'ada', sessionId: 's1' };
+  const row = approvalRow(columns, names);
+  expect(approvalRow({ ...columns, response: null }, names)).toHaveProperty('response', null);
   const { gateway, send } = stubGateway({ 'approvals.get': () => row });
   const check = new DocumentCheck(await readDocument(gateway, HOST));
   const answer = await send(REQUEST);
