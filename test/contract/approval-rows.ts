@@ -89,7 +89,7 @@ export const APPROVAL_ROWS: RowsOf<typeof APPROVALS> = {
       const { app, userId, sessionId } = first;
       return { app, userId, sessionId, callKey: second?.callKey ?? '' };
     },
-    without: { requestId: 'contract/operations.test.ts', callId: 'contract/operations.test.ts' },
+    without: { requestId: 'client/approvals.test.ts', callId: 'client/approvals.test.ts' },
     ask: ({ approvals }, which) => approvals.get(which),
     answer: { kind: 'input', status: 'pending', callKey: expect.stringMatching(/\.1\.1$/) },
     errors: {

@@ -212,7 +212,7 @@ export const STEERING_ROWS: RowsOf<typeof STEERING> = {
       const { names, invocationId } = await scene.holding();
       return { ...names, callKey: `${invocationId}.1.0`, reason: 'takes too long', timeout };
     },
-    without: { callId: 'turn/steer-calls.test.ts' },
+    without: { callId: 'turn/messages.test.ts' },
     ask: (api, { app, userId, sessionId, ...call }) => api.cancelCall({ app, userId, sessionId }, call),
     answer: { confirmed: true, v: 1, status: 'cancelling' },
     done: async ({ env }, names) => {
