@@ -8,7 +8,7 @@ const TESTS = 'test/**/*.{ts,mjs,cjs,js,sql}';
 /** A file of fewer lines with one importer is a fragment of that. */
 const SMALL = 60;
 
-/** What costs its readers the more of it there is. */
+/** Counts of things that cost a reader the more of them there are. */
 export interface HouseCounts {
   productLines: number;
   productFiles: number;

@@ -17,7 +17,7 @@ import type { GatewayConnection } from './gateway-connection.ts';
 
 type ToldClass = new (message: string, options?: HoldfastErrorOptions) => HoldfastError;
 
-/** Of input that can't be taken, by the code of the operation. */
+/** The error of input that can't be taken, by the code of the operation. */
 const INVALID: Partial<Record<ErrorCode, ToldClass>> = { HOLDFAST_INVALID_JOB: InvalidJob };
 
 /** Characters that a header may have. */

@@ -2,7 +2,7 @@ import type { CredentialKeys } from '../credentials/credential-keys.ts';
 import type { Store } from '../store/store.ts';
 import { StoreNeeded } from './client-errors.ts';
 
-/** What operations need that only read. */
+/** Dependencies of operations that need no Temporal. */
 export interface StoredContext {
   store: Store | undefined;
   credentialKeys: CredentialKeys | undefined;

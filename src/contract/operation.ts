@@ -88,7 +88,7 @@ export type OperationsOf<Of extends Noun> = {
 }[keyof Of] &
   Operation;
 
-/** What a caller gets. */
+/** The answer that a caller gets. */
 export type OutputOf<Of extends Operation> =
   | Exact<z.output<Of['output']>>
   | (Of['absent'] extends string ? undefined : never);

@@ -32,7 +32,7 @@ type AnswerOf<Of extends Operation> =
   | (Of['stream'] extends string ? Response : never)
   | (Of['bytes'] extends 'answer' ? Response : never);
 
-/** What routes do in place of the client's operation, for what is the gateway's own part in it. */
+/** Functions that routes perform in place of the client's operation, since the gateway has a part of its own in it. */
 type Hooks<Of extends Operation> = {
   readonly [Name in Of['name']]?: (
     input: InputOf<Extract<Of, { name: Name }>>,

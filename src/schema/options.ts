@@ -68,7 +68,7 @@ export function readFrom<Group extends Options>(group: Group, read: OptionReader
 interface Place {
   owner: string;
   options: unknown;
-  /** Where the group stands in its owner; left out where it is the owner itself. */
+  /** Place of the group in its owner; left out if the group is the owner itself. */
   field?: string;
 }
 

@@ -7,7 +7,7 @@ import { pathOf, type RowsOf, timeout } from './operation-row.ts';
 const NONE = 'rq-e-nobody.1.0.1';
 const ATTESTED = 'approvals/decision-attestation.test.ts';
 
-/** What each answer to a request is refused for. */
+/** Reasons to refuse any answer to a request. */
 const REFUSED = {
   HOLDFAST_REQUEST_NOT_FOUND: { given: () => ({ requestId: NONE }), exit: 1 },
   HOLDFAST_DECISION_REFUSED: {
@@ -48,7 +48,7 @@ const NO_STORED = { HOLDFAST_SESSION_NOT_FOUND: { given: () => ({ session: 'none
 /** Answers `{ requestId, signed, … }`. */
 const printed = ({ signed: _signed, ...receipt }: { signed: boolean }) => receipt;
 
-/** What decides about the request of a tool. */
+/** Decisions about the request of a tool. */
 async function asked(scene: ContractScene, message: string) {
   const [{ requestId, session, argsDigest }] = await scene.asking(message);
   return { requestId, shown: { session, argsDigest }, timeout };

@@ -101,7 +101,7 @@ test('an operation takes what its contract takes, and names the field that it re
     const taken: object[] = [];
     const call = direct({ [operation.name]: async (input: never) => void taken.push(input) }, undefined);
     const input = { ...given, ...change };
-    // What nobody knows is no part of it.
+    // An unknown field is no part of it.
     const asked = call(operation, { ...input, unknown: SECRET } as never, OPERATOR);
     const error = await asked.catch((thrown: unknown) => thrown);
     if (outcome === 'taken') expect([taken, error]).toEqual([[input], undefined]);

@@ -6,7 +6,7 @@ import type { RowsOf } from './operation-row.ts';
 const NONE = `job-${'x'.repeat(22)}`;
 const OUTCOME = { response: { url: 'x' }, failed: false };
 
-/** What every order about a job is refused for. */
+/** Reasons to refuse any order about a job. */
 const REFUSED = {
   HOLDFAST_JOB_NOT_FOUND: { given: () => ({ jobId: NONE }), exit: 1 },
   HOLDFAST_JOB_TOKEN_REFUSED: 'contract/operations.test.ts',

@@ -18,7 +18,7 @@ export interface Speaker {
 export interface Refusal<Of extends Operation> {
   /** Changes the row's own input, or what it is about. */
   given(scene: ContractScene, input: InputOf<Of>): Promise<object> | object;
-  /** Of the command, where it can be told to do so. */
+  /** The command's exit code, if the command can be told to do so. */
   exit?: 1 | 2;
 }
 
@@ -41,9 +41,9 @@ export interface OperationRow<Of extends Operation> {
   unseen?: readonly (keyof InputOf<Of>)[];
   /** Asks by the method; the answer is the contract's. */
   ask(api: Api, input: InputOf<Of>, speaker: Speaker): Promise<unknown>;
-  /** What the answer has at least. */
+  /** The least that the answer has. */
   answer: unknown;
-  /** What is there afterwards. */
+  /** The thing that is there afterwards. */
   done?(scene: ContractScene, input: InputOf<Of>, isByCommand: boolean): Promise<void>;
   /** The words of the command. */
   command?(input: InputOf<Of>): readonly string[];

@@ -155,7 +155,7 @@ describe.each(CASES)('%s', (_id, operation) => {
     }
   });
 
-  /** Of the answer to any program. */
+  /** The code that any program gets over HTTP. */
   async function rawCode(input: Input): Promise<unknown> {
     const { method, path, body } = requestOf(operation, input);
     const headers = {

@@ -43,7 +43,7 @@ export interface StubGateway {
 
 type Perform = (input: never, caller: Caller) => unknown;
 
-/** What a test does in place of a client: operations by their names, and the ways that are no operation of one answer. */
+/** The acts of a test in place of a client: operations by their names, and the ways that are no operation of one answer. */
 export type Stub = Partial<Pick<HoldfastApi, 'sendMessage' | 'turn' | 'follow' | 'stream'>> &
   Partial<Record<'turns' | 'status' | 'interrupt' | 'cancelCall', Perform>> & {
     readonly [operation: `${string}.${string}`]: Perform;

@@ -12,7 +12,7 @@ const BODY_LIMIT = 16 * 1024 * 1024;
 /** Bytes of what is no message and no session: decisions and other words of people. */
 const SHORT_BODY = 4 * 1024 * 1024;
 
-/** What stands before a route, and what its document says of it. */
+/** The middleware before a route, and the words of its document about it. */
 interface Guard extends Pick<Documented, 'security' | 'x-holdfast-permission'> {
   middleware: readonly GatewayMiddleware[];
 }
