@@ -40,13 +40,11 @@ export function direct<Context>(handlers: AnyHandlers<Context>, context: Context
 /** Has a gateway perform them. */
 export function overHttp(connection: GatewayConnection): Call {
   return async <Of extends Operation>(operation: Of, given: InputOf<Of>, caller: Caller) => {
-    const { repeats, absent, refused } = operation;
+    const { absent, refused } = operation;
     const input = checkedOf(operation, given, true);
     const way = { headers: headersOf(operation, caller) };
     try {
-      return repeats === true
-        ? await connection.callWithRetry<OutputOf<Of>>(operation, input, way)
-        : await connection.call<OutputOf<Of>>(operation, input, way);
+      return await connection.call<OutputOf<Of>>(operation, input, way);
     } catch (error) {
       if (!(error instanceof HoldfastError)) throw error;
       if (error.code === absent) return undefined as OutputOf<Of>;

@@ -23,7 +23,7 @@ export interface HoldfastClientOptions {
    */
   temporal: Client | TemporalOptions;
   /**
-   * The workers' store. With it messages may be of any size, events are followed, sessions are managed, and a queued
+   * The workers' store. With it messages may be of any size, events are followed, sessions are managed, requests are decided, and a queued
    * message's result is there as soon as its own turn has ended. Without it messages are sent and results awaited.
    */
   store?: Store;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type GatewayAbout, getAbout } from '../contract/about.ts';
 import { getEvents } from '../contract/events.ts';
 import { sendMessage } from '../contract/messages.ts';
+import { OPERATOR } from '../contract/operation.ts';
 import { retryTurn } from '../contract/sessions.ts';
 import { getTurn } from '../contract/turns.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
@@ -46,10 +47,9 @@ export class GatewayClient extends HoldfastApi {
     const connection = new GatewayConnection(options);
     super(overHttp(connection));
     this.#connection = connection;
-    this.sessions = new Sessions(this.call, async (retry) => {
-      const input = checkedInput(retryTurn, retry);
-      return gatewayTurn(connection, input, await connection.call<ToldTurn>(retryTurn, input));
-    });
+    this.sessions = new Sessions(this.call, async (retry) =>
+      gatewayTurn(connection, retry, (await this.call(retryTurn, retry, OPERATOR)) as ToldTurn),
+    );
     this.artifacts = new Artifacts(this.call, new GatewayBytes(connection));
   }
 
@@ -66,7 +66,7 @@ export class GatewayClient extends HoldfastApi {
    */
   async sendMessage(given: OutgoingMessage): Promise<TurnHandle> {
     const message = { messageId: randomUUID(), ...checkedMessage(given) };
-    const told = await this.#connection.callWithRetry<ToldTurn>(sendMessage, message);
+    const told = await this.#connection.call<ToldTurn>(sendMessage, message);
     // Answers to requests are for a turn that another message began.
     return gatewayTurn(this.#connection, message, told);
   }

@@ -128,14 +128,11 @@ export class GatewayConnection {
     }
   }
 
-  /** The gateway's answer to an operation. @throws as {@link ask}. */
+  /** The gateway's answer to an operation; one that is safe to send again is, a few times. @throws as {@link ask}. */
   async call<T>(operation: Operation, input: Input, way: Way = {}): Promise<T> {
-    return this.checked<T>(operation, await this.ask(...requestFor(operation, input, way)));
-  }
-
-  /** As {@link call}, of what is safe to send again: it is while the gateway can't be reached, a few times. */
-  async callWithRetry<T>(operation: Operation, input: Input, way: Way = {}): Promise<T> {
-    return this.checked<T>(operation, await this.askWithRetry(...requestFor(operation, input, way)));
+    const [path, request] = requestFor(operation, input, way);
+    const asked = operation.repeats ? this.askWithRetry(path, request) : this.ask(path, request);
+    return this.checked<T>(operation, await asked);
   }
 
   /** A proxy's `{}` is no answer. Fields that this release doesn't know are kept. */

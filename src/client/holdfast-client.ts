@@ -2,10 +2,17 @@ import { randomUUID } from 'node:crypto';
 import type { ArtifactBytes } from '../artifacts/artifact-bytes.ts';
 import type { ContextArtifacts } from '../artifacts/context-artifacts.ts';
 import { SavedArtifacts } from '../artifacts/saved-artifacts.ts';
+import type { APPROVALS } from '../contract/approvals.ts';
+import type { CREDENTIALS } from '../contract/credentials.ts';
+import type { JOBS } from '../contract/jobs.ts';
+import type { MEMORIES } from '../contract/memories.ts';
+import type { Handlers, OperationsOf } from '../contract/operation.ts';
+import type { SESSIONS } from '../contract/sessions.ts';
+import type { STEERING, TURNS } from '../contract/turns.ts';
 import type { SessionNames } from '../store/sessions/session-names.ts';
 import { approvalHandlers } from './approvals/approval-handlers.ts';
 import { Artifacts } from './artifacts/artifacts.ts';
-import { StoredBytes, storedArtifacts } from './artifacts/stored-artifacts.ts';
+import { type DescribedArtifacts, StoredBytes, storedArtifacts } from './artifacts/stored-artifacts.ts';
 import { direct } from './call.ts';
 import { type ClientContext, contextOf, type HoldfastClientOptions } from './client-context.ts';
 import { credentialHandlers } from './credentials/credential-handlers.ts';
@@ -37,6 +44,21 @@ import { type TurnHandle, turnHandle } from './turns/turn-handle.ts';
 import { sessionNamesOf, turnNamesOf } from './turns/turn-names.ts';
 import { waitingTurn } from './turns/waiting-turn.ts';
 
+/** Performs every operation that has one answer: a noun that is forgotten does not compile. */
+const HANDLERS: Handlers<
+  | OperationsOf<typeof APPROVALS>
+  | OperationsOf<typeof CREDENTIALS>
+  | OperationsOf<typeof JOBS>
+  | OperationsOf<typeof MEMORIES>
+  | OperationsOf<typeof SESSIONS>
+  | OperationsOf<typeof STEERING & typeof TURNS>
+  | DescribedArtifacts,
+  ClientContext
+> = {
+  ...{ ...approvalHandlers, ...credentialHandlers, ...jobHandlers, ...sessionHandlers },
+  ...{ ...steeringHandlers, ...storedArtifacts, ...storedMemories },
+};
+
 /**
  * Sends messages, waits for their turns, follows and steers them, and manages sessions.
  *
@@ -52,15 +74,7 @@ export class HoldfastClient extends HoldfastApi {
 
   constructor(options: HoldfastClientOptions) {
     const context = contextOf(options);
-    super(
-      direct(
-        {
-          ...{ ...approvalHandlers, ...credentialHandlers, ...jobHandlers, ...sessionHandlers },
-          ...{ ...steeringHandlers, ...storedArtifacts, ...storedMemories },
-        },
-        context,
-      ),
-    );
+    super(direct(HANDLERS, context));
     this.#context = context;
     this.sessions = new ClientSessions(this.call, context);
     this.artifacts = new Artifacts(this.call, new StoredBytes(() => this.#artifacts()));

@@ -104,10 +104,6 @@ export const listDenials = {
   output: z.object({ denials: z.array(DENIAL) }),
 } as const satisfies Contract;
 
-/**
- * Permissions of a route: `read` sees sessions, events and turns; `run` makes sessions and sends messages; `operate`
- * interrupts, cancels, forks, rewinds, retries and deletes; `approve` decides requests to people.
- */
 /** Permissions at the gateway: `app` is `*` for all apps, `user` limits them to the sessions of one user. */
 export type Grant = Exact<z.output<typeof GRANT>>;
 /** An API key, without its secret. Times are milliseconds since the epoch. */

@@ -6,6 +6,10 @@ export const DEFAULT_LISTED = 100;
 
 /** Permissions that a route needs, and that a grant gives its owner. */
 export const PERMISSIONS = ['run', 'read', 'approve', 'operate'] as const;
+/**
+ * Permissions of a route: `read` sees sessions, events and turns; `run` makes sessions and sends messages; `operate`
+ * interrupts, cancels, forks, rewinds, retries and deletes; `approve` decides requests to people.
+ */
 export type Permission = (typeof PERMISSIONS)[number];
 
 /** How a job can end. */

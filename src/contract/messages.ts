@@ -225,6 +225,8 @@ export const sendMessage = {
   path: `${SESSION_PATH}/messages`,
   may: { permission: 'run', of: 'path' },
   mostBytes: Number.POSITIVE_INFINITY,
+  // One message id is one turn.
+  repeats: true,
   input: z.object({
     ...SESSION,
     message: SAID,

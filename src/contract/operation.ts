@@ -64,14 +64,21 @@ export interface Operation<Input extends z.ZodObject = z.ZodObject, Output exten
 }
 
 /** The right that an operation takes. */
-export interface May {
+export type May = {
   /** One of these is enough. */
   readonly permission: Permission | readonly Permission[];
-  /** Whose affairs it is about: the app and user of its path, those that its query narrows it to, or those of the thing that it names. */
-  readonly of: 'path' | 'query' | 'job' | 'request';
-  /** The own token of the thing opens it, too. */
-  readonly own?: true;
-}
+} & (
+  | {
+      /** The app and user of the path, of the query, or of the thing that the path names. */
+      readonly of: 'path' | 'query' | 'request';
+      readonly own?: never;
+    }
+  | {
+      readonly of: 'job';
+      /** The job's own token opens it, too. */
+      readonly own?: true;
+    }
+);
 
 /** The party that speaks: an operator, by name where that is known, or the owner of the thing's own token. */
 export type Caller =
@@ -83,10 +90,10 @@ export const OPERATOR: Caller = { by: 'operator' };
 /** Operations of a noun by the names of their methods. One method may have several routes, which have its name. */
 export type Noun = Readonly<Record<string, Operation | readonly Operation[]>>;
 
-export type OperationsOf<Of extends Noun> = {
-  [Method in keyof Of]: Of[Method] extends readonly (infer Each)[] ? Each : Of[Method];
-}[keyof Of] &
-  Operation;
+export type OperationsOf<Of extends Noun> = Extract<
+  { [Method in keyof Of]: Of[Method] extends readonly (infer Each)[] ? Each : Of[Method] }[keyof Of],
+  Operation
+>;
 
 /** The answer that a caller gets. */
 export type OutputOf<Of extends Operation> =

@@ -9,6 +9,7 @@ import {
   type Noun,
   type Operation,
   type OperationsOf,
+  type OutputOf,
   pathPartProblem,
   placesOf,
   type Told,
@@ -37,10 +38,11 @@ type Hooks<Of extends Operation> = {
   readonly [Name in Of['name']]?: (
     input: InputOf<Extract<Of, { name: Name }>>,
     context: GatewayContext,
+    perform: () => Promise<OutputOf<Extract<Of, { name: Name }>>>,
   ) => Promise<AnswerOf<Extract<Of, { name: Name }>>>;
 };
 
-type Handle = (input: never, context: GatewayContext) => Promise<unknown>;
+type Hook = (input: object, context: GatewayContext, perform: () => Promise<unknown>) => Promise<unknown>;
 
 /** Makes a noun's operations routes of the gateway, in their order: nothing of an input or of an answer is named here. */
 export function serveAll<Of extends Noun>(
@@ -50,10 +52,12 @@ export function serveAll<Of extends Noun>(
   hooks: Hooks<OperationsOf<Of>> = {},
 ): void {
   const { client } = setting.options;
-  const hooked = hooks as Readonly<Record<string, Handle | undefined>>;
+  const hooked = hooks as Readonly<Record<string, Hook | undefined>>;
   for (const operation of Object.values(noun).flat() as Operation[]) {
-    const call: Handle = (input, context) => client.call(operation, input, callerOf(context));
-    serve(app, setting, operation, (hooked[operation.name] ?? call) as never);
+    const hook: Hook = hooked[operation.name] ?? ((_input, _context, perform) => perform());
+    const handle = (input: object, context: GatewayContext) =>
+      hook(input, context, () => client.call(operation, input as never, callerOf(context)));
+    serve(app, setting, operation, handle as never);
   }
 }
 

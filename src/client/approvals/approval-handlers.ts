@@ -9,7 +9,7 @@ import { decide } from './decide.ts';
 import { sealedInput, withoutSecrets } from './seal-decision.ts';
 import { storedApprovals } from './stored-approvals.ts';
 
-/** Performs what is done about requests: the only place. */
+/** Performs what is done about requests. */
 export const approvalHandlers: Handlers<ApprovalOperation, ClientContext> = {
   ...storedApprovals,
   'approvals.confirm': async ({ requestId, shown, timeout, withdraw, ...given }, context) => {

@@ -14,10 +14,10 @@ import type { ArtifactFile, BytesWay, GetArtifact, PutArtifact } from './artifac
 
 const OCTETS = 'application/octet-stream';
 
-type Described = Exclude<OperationsOf<typeof ARTIFACTS>, { bytes: string }>;
+export type DescribedArtifacts = Exclude<OperationsOf<typeof ARTIFACTS>, { bytes: string }>;
 
-/** Performs what is done to artifacts without their bytes: the only place. */
-export const storedArtifacts: Handlers<Described, StoredContext> = {
+/** Performs what is done to artifacts without their bytes. */
+export const storedArtifacts: Handlers<DescribedArtifacts, StoredContext> = {
   'artifacts.list': async ({ limit = DEFAULT_LISTED, after, ...names }, context) => {
     const { artifacts: stored } = storeOf(context, 'artifacts');
     const found = await stored.list(names, { limit: limit + 1, ...defined({ after }) });

@@ -3,7 +3,7 @@ import type { Handlers, OperationsOf } from '../../contract/operation.ts';
 import { CredentialVault } from '../../credentials/credential-vault.ts';
 import { type StoredContext, storeOf } from '../store-of.ts';
 
-/** Performs what is done to credentials: the only place. */
+/** Performs what is done to credentials. */
 export const credentialHandlers: Handlers<OperationsOf<typeof CREDENTIALS>, StoredContext> = {
   'credentials.put': async (put, context) => await vaultOf(context, 'credentials.put').put(put),
   'credentials.list': async (list, context) => ({

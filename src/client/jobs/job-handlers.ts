@@ -11,7 +11,7 @@ import { storeOf } from '../store-of.ts';
 import { claimsOf, storedJobs } from './stored-jobs.ts';
 import { tellOfEnd, tellProgress } from './tell-job.ts';
 
-/** Performs what is done to jobs: the only place. */
+/** Performs what is done to jobs. */
 export const jobHandlers: Handlers<JobOperation, ClientContext> = {
   ...storedJobs,
   'jobs.complete': async ({ jobId, result, ...rest }, context, caller) => {
@@ -85,14 +85,7 @@ function endAnswer({ first, repeated, job }: EndReceipt): JobAnswer {
 }
 
 function answerOf({ jobId, callKey, status: job, outcome }: JobRow, status: JobAnswer['status']): JobAnswer {
-  return {
-    v: PROTOCOL_VERSION,
-    jobId,
-    callKey,
-    status,
-    job,
-    ...(outcome === undefined ? {} : { outcome }),
-  };
+  return { v: PROTOCOL_VERSION, jobId, callKey, status, job, ...defined({ outcome }) };
 }
 
 const ENDS: Readonly<Record<JobStatus, string>> = {

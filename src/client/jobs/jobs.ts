@@ -39,13 +39,13 @@ export class Jobs implements MethodsOf<typeof JOBS> {
     return [...(await this.#call(listJobs, list, OPERATOR)).jobs];
   }
 
-  async get(jobId: string, speaker?: { token?: undefined }): Promise<JobRow | undefined>;
-  async get(jobId: string, speaker: JobSpeaker): Promise<OwnJob | undefined>;
   /**
    * Undefined where there is none, or its call has not begun it yet. A caller with the job's token sees its own id, status, progress and outcome.
    *
    * @throws JobTokenRefused, InvalidJob
    */
+  async get(jobId: string, speaker?: { token?: undefined }): Promise<JobRow | undefined>;
+  async get(jobId: string, speaker: JobSpeaker): Promise<OwnJob | undefined>;
   async get(jobId: string, speaker: JobSpeaker = {}): Promise<OwnJob | undefined> {
     return await this.#call(getJob, { jobId }, callerOf(getJob, speaker));
   }

@@ -31,7 +31,7 @@ import {
 import { Sessions } from './sessions.ts';
 import { storedSessions } from './stored-sessions.ts';
 
-/** Performs what is done to sessions: the only place. */
+/** Performs what is done to sessions. */
 export const sessionHandlers: Handlers<OperationsOf<typeof SESSIONS>, ClientContext> = {
   ...storedSessions,
   'sessions.create': async (create, context) => {

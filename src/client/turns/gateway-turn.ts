@@ -1,11 +1,10 @@
 import { followTurn } from '../../contract/events.ts';
-import { LONGEST_TIMEOUT } from '../../contract/fields.ts';
 import { getReceipt } from '../../contract/messages.ts';
-import { requestOf } from '../../contract/operation.ts';
+import { OPERATOR, requestOf } from '../../contract/operation.ts';
 import { getTurn } from '../../contract/turns.ts';
 import type { TurnResult } from '../../protocol/turn.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
-import { checkedTimeout } from '../checked-input.ts';
+import { overHttp } from '../call.ts';
 import { GatewayUnreachable } from '../client-errors.ts';
 import { type GatewayConnection, isPassing, retryAfter } from '../gateway-connection.ts';
 import type { SentMessage } from '../holdfast-api.ts';
@@ -13,7 +12,6 @@ import type { Receipt } from '../messages/message-receipt.ts';
 import type { FollowOptions } from '../stream/follow-events.ts';
 import { type GatewayStream, gatewayStream } from '../stream/gateway-stream.ts';
 import type { FollowedEvent, StreamItem } from '../stream/stream-item.ts';
-import type { AnswerOptions } from './steering.ts';
 import type { TurnHandle } from './turn-handle.ts';
 
 /** The fields of a gateway's turn that this client reads. Further fields are ignored. */
@@ -45,7 +43,8 @@ export function gatewayTurn(connection: GatewayConnection, names: SessionNames, 
   return {
     ...{ workflowId, runId, invocationId, messageId, taskQueue, attached, disposition },
     receipt: async (options) =>
-      told.receipt ?? (await connection.call<Receipt>(getReceipt, { ...message, ...answerQuery(options) })),
+      told.receipt ??
+      ((await overHttp(connection)(getReceipt, { ...message, ...options }, OPERATOR)) as Receipt),
     result: (options) => awaitTurn(connection, message, options?.signal),
     events: (options) => storedEvents(connection, events(false, options)),
     stream: (options) => gatewayStream(connection, events(true, options)),
@@ -66,12 +65,6 @@ async function* eventsOf(items: AsyncIterable<StreamItem>): AsyncGenerator<Follo
     const { type: _type, ...stored } = item;
     yield stored;
   }
-}
-
-/** A timeout in the bounds of the gateway. */
-export function answerQuery({ timeout }: AnswerOptions = {}): { timeout: number | undefined } {
-  if (timeout === undefined) return { timeout };
-  return { timeout: Math.round(Math.min(LONGEST_TIMEOUT, checkedTimeout(timeout, 0))) };
 }
 
 /** Polls, however often, until the turn has ended. */

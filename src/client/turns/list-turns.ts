@@ -11,7 +11,7 @@ const PARTS = 3;
 /** Workflows that are looked at for one list: those of agents below turns are among them. */
 const MOST_SEEN = 10_000;
 
-/** @throws InvalidTurn where the server has none of the search attributes. */
+/** @throws InvalidTurn where the client's option `searchAttributes` is off. */
 export async function turnsBy(
   { temporal, searchAttributes }: ClientContext,
   { status, limit = DEFAULT_LISTED, app, userId, sessionId }: ListTurns,

@@ -43,7 +43,7 @@ export type Confirmed<Receipt> = (Receipt & { confirmed: true }) | Unconfirmed;
 /** gRPC's FAILED_PRECONDITION: the server knows of no worker that could answer a query. */
 const NO_POLLER = 9;
 
-/** Performs what steers turns, and lists them: the only place. */
+/** Performs what steers turns, and lists them. */
 export const steeringHandlers: Handlers<OperationsOf<typeof STEERING & typeof TURNS>, ClientContext> = {
   turns: async (list, context) => ({ turns: await withOutageTold(() => turnsBy(context, list)) }),
   status: async ({ timeout, ...names }, context) => ({

@@ -1,23 +1,21 @@
-import { APPROVALS, confirmRequest, provideInput } from '../../contract/approvals.ts';
-import { OPERATOR } from '../../contract/operation.ts';
+import { APPROVALS } from '../../contract/approvals.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { serveAll } from '../serve.ts';
 
-/** Requests to people: listed, shown and answered; and the record of it. The gateway signs for who has not signed. */
+/** Requests to people: listed, shown and answered; and the record of it. The gateway signs for a person who has not signed. */
 export function approvalRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { attester } = setting;
-  const { client } = setting.options;
   serveAll(app, setting, APPROVALS, {
-    'approvals.confirm': async (decision, context) => {
+    'approvals.confirm': async (decision, context, perform) => {
       const decider = deciderOf(context, decision);
-      if (decider === undefined) return client.call(confirmRequest, decision, OPERATOR);
+      if (decider === undefined) return perform();
       const { requestId, shown, ...said } = decision;
       return attester.confirm(decider, { requestId }, said, shown);
     },
-    'approvals.provideInput': async (answer, context) => {
+    'approvals.provideInput': async (answer, context, perform) => {
       const decider = deciderOf(context, answer);
-      if (decider === undefined) return client.call(provideInput, answer, OPERATOR);
+      if (decider === undefined) return perform();
       const { requestId, shown, ...said } = answer;
       return attester.provideInput(decider, { requestId }, said, shown);
     },
