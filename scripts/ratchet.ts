@@ -104,7 +104,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const problem of above) console.error(problem);
   if (above.length > 0) process.exitCode = 1;
   else if (lower.length > 0 && ratchet.budgets.length === 0) {
-    // A check changes nothing that it checks.
+    // In CI a check writes nothing.
     if (!process.env.CI) writeFileSync(file, `${JSON.stringify({ ...ratchet, limits: counts }, null, 2)}\n`);
     for (const name of lower)
       console.log(`${name}: the limit ${told} ${counts[name]}, after ${ratchet.limits[name]}.`);

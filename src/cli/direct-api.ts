@@ -17,7 +17,7 @@ export interface Connected<Api = HoldfastApi> {
   api: Api;
   /** Names of the apps that have sessions; through a gateway, of those that its process serves. */
   apps(): Promise<string[]>;
-  /** Where pages of the Temporal UI are; undefined where nobody knows. */
+  /** The place of the Temporal UI's pages; undefined if it is not known. */
   ui(): Promise<UiTarget | undefined>;
 }
 

@@ -13,15 +13,12 @@ import {
 import { defined } from '../protocol/json.ts';
 import { checkedFields, checkedTimeout } from './checked-input.ts';
 import { InvalidJob, InvalidTurn } from './client-errors.ts';
-import type { GatewayConnection } from './gateway-connection.ts';
+import { type GatewayConnection, SENDABLE } from './gateway-connection.ts';
 
 type ToldClass = new (message: string, options?: HoldfastErrorOptions) => HoldfastError;
 
 /** The error of input that can't be taken, by the code of the operation. */
 const INVALID: Partial<Record<ErrorCode, ToldClass>> = { HOLDFAST_INVALID_JOB: InvalidJob };
-
-/** Characters that a header may have. */
-const SENDABLE = /^[\x21-\x7e]+$/;
 
 /** Handlers whose types were held against their operations where they stand. */
 type AnyHandlers<Context> = Readonly<
@@ -61,15 +58,14 @@ export function overHttp(connection: GatewayConnection): Call {
  * @throws an error of the operation's class, as {@link checkedFields}
  */
 export function callerOf(operation: Operation & { caller: z.ZodObject }, options: object): Caller {
-  const { token, person } = checkedFields(
-    operation.caller,
+  const { name, caller } = operation;
+  const said: { token?: string; person?: string } = checkedFields(
+    caller,
     options,
-    operation.name,
+    name,
     invalidOf(operation),
-  ) as {
-    token?: string;
-    person?: string;
-  };
+  );
+  const { token, person } = said;
   return token === undefined ? { by: 'operator', ...defined({ person }) } : { by: 'token', token };
 }
 
@@ -99,6 +95,6 @@ function invalidOf({ invalid }: Operation): ToldClass {
 /** A token of the thing itself goes in the place of the gateway's. The gateway knows an operator by its own token. */
 function headersOf(operation: Operation, caller: Caller): Record<string, string> {
   if (caller.by === 'operator') return {};
-  if (SENDABLE.test(caller.token)) return { authorization: `Bearer ${caller.token}` };
+  if (caller.token !== '' && SENDABLE.test(caller.token)) return { authorization: `Bearer ${caller.token}` };
   throw new (invalidOf(operation))(`${operation.name}: token: expected context.job.token, or nothing`);
 }

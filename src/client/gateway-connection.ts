@@ -39,8 +39,8 @@ const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 /** How often a message is sent while its gateway can't be reached: one message id is one turn. */
 const MOST_SENDS = 4;
 
-/** Characters that a header may have. */
-const SENDABLE = /^[\x21-\x7e]*$/;
+/** A token of characters that a header may have. */
+export const SENDABLE = /^[\x21-\x7e]*$/;
 
 /** Speaks HTTP to one gateway. */
 export class GatewayConnection {

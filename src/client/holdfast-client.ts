@@ -32,7 +32,7 @@ import {
   toldTurn,
 } from './messages/send-responses.ts';
 import { ClientSessions, sessionHandlers } from './sessions/client-sessions.ts';
-import { storeOf } from './store-of.ts';
+import { storeOf } from './stored-context.ts';
 import type { FollowOptions } from './stream/follow-events.ts';
 import { followSession, streamSession } from './stream/session-stream.ts';
 import type { FollowedEvent, StreamItem } from './stream/stream-item.ts';

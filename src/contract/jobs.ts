@@ -147,13 +147,13 @@ export const JOB_RECEIPT = z.looseObject({
 });
 
 /** Reporters of a job's end: an operator, or the service that does it, by the job's own token. */
-const SPEAKER = {
+const BY_TOKEN = {
   token: z.string().optional().meta({
     description: '`context.job.token`. Without one the caller speaks as an operator.',
     'x-expected': 'context.job.token',
   }),
 };
-const OPERATOR = {
+const BY_PERSON = {
   person: z
     .string()
     .optional()
@@ -214,7 +214,7 @@ export const getJob = {
   path: '/v1/jobs/{jobId}',
   may: { permission: 'read', of: 'job', own: true },
   input: z.object({ jobId }),
-  caller: z.object(SPEAKER),
+  caller: z.object(BY_TOKEN),
   output: z.union([JOB, OWN_JOB]),
   answer: 'The job, by now.',
   invalid: 'HOLDFAST_INVALID_JOB',
@@ -241,7 +241,7 @@ export const completeJob = {
       'x-json': true,
     }),
   }),
-  caller: z.object({ ...SPEAKER, ...OPERATOR }),
+  caller: z.object({ ...BY_TOKEN, ...BY_PERSON }),
 } as const satisfies Operation;
 
 export const failJob = {
@@ -260,7 +260,7 @@ export const failJob = {
       'x-expected': 'text that tells the model what went wrong',
     }),
   }),
-  caller: z.object({ ...SPEAKER, ...OPERATOR }),
+  caller: z.object({ ...BY_TOKEN, ...BY_PERSON }),
 } as const satisfies Operation;
 
 export const progressJob = {
@@ -273,7 +273,7 @@ export const progressJob = {
   may: { permission: 'operate', of: 'job', own: true },
   mostBytes: MOST_RESULT_BYTES,
   input: z.object({ jobId, value: fraction.optional(), message: note('For people.').optional() }),
-  caller: z.object(SPEAKER),
+  caller: z.object(BY_TOKEN),
   answer: 'It was noted.',
   errors: [...ENDS.errors, 'HOLDFAST_JOB_ENDED'],
   refused: { error: 'HOLDFAST_JOB_ENDED', field: 'job' },
@@ -288,7 +288,7 @@ export const cancelJob = {
   path: '/v1/jobs/{jobId}/cancel',
   may: { permission: 'operate', of: 'job' },
   input: z.object({ jobId, reason: note('Recorded, and told to the model.').optional() }),
-  caller: z.object(OPERATOR),
+  caller: z.object(BY_PERSON),
 } as const satisfies Operation;
 
 /** By their methods; routes of the gateway stand in this order. */

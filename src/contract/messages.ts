@@ -224,6 +224,7 @@ export const sendMessage = {
   method: 'post',
   path: `${SESSION_PATH}/messages`,
   may: { permission: 'run', of: 'path' },
+  // As many as the gateway takes.
   mostBytes: Number.POSITIVE_INFINITY,
   // One message id is one turn.
   repeats: true,

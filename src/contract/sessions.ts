@@ -113,6 +113,7 @@ export const createSession = {
   method: 'post',
   path: `${USER_PATH}/sessions`,
   may: { permission: 'run', of: 'path' },
+  // As many as the gateway takes.
   mostBytes: Number.POSITIVE_INFINITY,
   input: z.object({
     ...USER,

@@ -50,7 +50,7 @@ const GATEWAY_SETTINGS = {
     publicUrlOf(url) === undefined ? `expected ${PUBLIC_URL_FORM}` : undefined,
   ),
   access: option.custom((access, { owner }) => checkAccess(owner, access)),
-  // Of whichever copy of the package.
+  // The class may be that of another copy of the package.
   slack: option.checked(option.unchecked<SlackApp>(), (slack) =>
     isSlackApp(slack) ? undefined : 'expected the `gateway` of what slack(…) gives',
   ),

@@ -13,7 +13,7 @@ interface AddCredentialOptions extends NamingOptions {
   /** `credentialKey` of the tool's `authConfig`. */
   name: string;
   type: CredentialType;
-  /** Of `basic`; it is no secret. */
+  /** The user name of `basic`; it is no secret. */
   username?: string;
   label?: string;
 }

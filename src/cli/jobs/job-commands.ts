@@ -81,7 +81,7 @@ export async function showJob(
   });
 }
 
-/** Those that are sensitive stay in the store. */
+/** Sensitive arguments stay in the store. */
 function argumentsOf({ args }: JobRow): string[] {
   if (args === undefined) return [];
   return 'value' in args ? argumentLines(args.value, false) : [visibleExcerpt(args.ref.gist, 200)];

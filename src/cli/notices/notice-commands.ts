@@ -13,7 +13,7 @@ import { ago, tableLines } from '../sessions/shown-values.ts';
 /** Rows that are read at a time. */
 const PAGE = 500;
 
-/** Of an end of an id, so that it means what was meant. */
+/** The shortest end of an id that may name it, so that no other notice is meant. */
 const FEWEST_CHARACTERS = 4;
 
 interface ListNoticesOptions {
@@ -70,7 +70,7 @@ function shownPlace({ diedAt, noticeId }: DeadNoticePlace): string {
 }
 
 /**
- * Where the list goes on: after the end of a page, or after a notice.
+ * The place where the list goes on: after the end of a page, or after a notice.
  *
  * @throws CliError where it is neither.
  */

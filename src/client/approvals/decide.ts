@@ -5,7 +5,6 @@ import type { ApprovalRow } from '../../contract/requests.ts';
 import { PROTOCOL_VERSION } from '../../contract/version.ts';
 import { PROVIDE_CREDENTIAL } from '../../protocol/names.ts';
 import { aboutWorkers, askOrRefused, type Refusal } from '../ask-workflow.ts';
-import { checkedTimeout } from '../checked-input.ts';
 import type { ClientContext } from '../client-context.ts';
 import {
   AmbiguousRequest,
@@ -14,7 +13,7 @@ import {
   RequestNotFound,
   RequestNotPending,
 } from '../client-errors.ts';
-import { storeOf } from '../store-of.ts';
+import { storeOf } from '../stored-context.ts';
 import { withOutageTold } from '../temporal-outage.ts';
 import { openRun } from '../turns/open-run.ts';
 import type { Decided } from './approvals.ts';
@@ -63,7 +62,7 @@ async function decided(context: ClientContext, requestId: string, said: Said): P
   checkIsShown(row, said.shown, method);
   const decision = (await said.sealed?.(row)) ?? said.decision;
   const payload = { v: PROTOCOL_VERSION, requestId, ...decision, ...sessionOf(said) };
-  const deadline = Date.now() + checkedTimeout(timeout, ANSWER_TIMEOUT);
+  const deadline = Date.now() + (timeout ?? ANSWER_TIMEOUT);
   for (let tried = 0; tried < MOST_TRIES; tried++) {
     const asked = await askOrRefused<DecisionReceipt>(context, to.workflowId, {
       update: order,

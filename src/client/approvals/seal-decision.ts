@@ -6,7 +6,7 @@ import { provideInput } from '../../contract/approvals.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import type { ClientContext } from '../client-context.ts';
 import { InvalidTurn } from '../client-errors.ts';
-import { storeOf } from '../store-of.ts';
+import { storeOf } from '../stored-context.ts';
 
 /** A person's answer, and whether it is text that may stand for JSON. */
 export interface GivenInput {
@@ -27,13 +27,8 @@ export async function sealedInput(
   }
   const responseRef = `ri-${randomBytes(16).toString('base64url')}`;
   const { session, requestId } = row;
-  await storeOf(context, provideInput.name).approvals.keepResponse({
-    session,
-    requestId,
-    responseRef,
-    response,
-    isText,
-  });
+  const kept = { session, requestId, responseRef, response, isText };
+  await storeOf(context, provideInput.name).approvals.keepResponse(kept);
   return { responseRef };
 }
 

@@ -2,7 +2,7 @@ import type { ApprovalOperation } from '../../contract/approvals.ts';
 import type { Handlers } from '../../contract/operation.ts';
 import type { Store } from '../../store/store.ts';
 import { SessionNotFound } from '../../store/store-errors.ts';
-import { type StoredContext, storeOf } from '../store-of.ts';
+import { type StoredContext, storeOf } from '../stored-context.ts';
 import type { WhichAudit } from './approvals.ts';
 import { auditedSessions, readAudits, verifyAudits } from './audit-of-tree.ts';
 import { findRequest, namedRequest, type WhichRequest } from './find-request.ts';

@@ -9,7 +9,7 @@ import type { StoredArtifact } from '../../store/artifacts/artifact-store.ts';
 import type { Store } from '../../store/store.ts';
 import { SessionNotFound } from '../../store/store-errors.ts';
 import { checkedInput } from '../checked-input.ts';
-import { type StoredContext, storeOf } from '../store-of.ts';
+import { type StoredContext, storeOf } from '../stored-context.ts';
 import type { ArtifactFile, BytesWay, GetArtifact, PutArtifact } from './artifacts.ts';
 
 const OCTETS = 'application/octet-stream';

@@ -1,7 +1,7 @@
 import type { CREDENTIALS } from '../../contract/credentials.ts';
 import type { Handlers, OperationsOf } from '../../contract/operation.ts';
 import { CredentialVault } from '../../credentials/credential-vault.ts';
-import { type StoredContext, storeOf } from '../store-of.ts';
+import { type StoredContext, storeOf } from '../stored-context.ts';
 
 /** Performs what is done to credentials. */
 export const credentialHandlers: Handlers<OperationsOf<typeof CREDENTIALS>, StoredContext> = {

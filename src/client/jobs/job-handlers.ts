@@ -7,7 +7,7 @@ import { problemOfName } from '../../schema/person-name.ts';
 import type { EndJob, EndReceipt } from '../../store/jobs/job-store.ts';
 import type { ClientContext } from '../client-context.ts';
 import { InvalidJob, JobNotFound } from '../client-errors.ts';
-import { storeOf } from '../store-of.ts';
+import { storeOf } from '../stored-context.ts';
 import { claimsOf, storedJobs } from './stored-jobs.ts';
 import { tellOfEnd, tellProgress } from './tell-job.ts';
 

@@ -4,7 +4,7 @@ import { verifyJobToken } from '../../jobs/job-token.ts';
 import { defined } from '../../protocol/json.ts';
 import type { JobClaims } from '../../store/jobs/job-store.ts';
 import type { Store } from '../../store/store.ts';
-import { type StoredContext, storeOf } from '../store-of.ts';
+import { type StoredContext, storeOf } from '../stored-context.ts';
 
 /** Performs what reads jobs; loads nothing of Temporal. */
 export const storedJobs: Handlers<typeof listJobs | typeof getJob, StoredContext> = {

@@ -9,7 +9,7 @@ import { defined } from '../../protocol/json.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
 import type { FoundMemory } from '../../store/memories/memory-store.ts';
 import type { Store } from '../../store/store.ts';
-import { type StoredContext, storeOf } from '../store-of.ts';
+import { type StoredContext, storeOf } from '../stored-context.ts';
 
 export type MemoryService = Pick<StoredMemoryServiceInit, 'results' | 'embeddings' | 'include'>;
 

@@ -17,7 +17,7 @@ import type { ClientContext } from '../client-context.ts';
 import { InvalidTurn } from '../client-errors.ts';
 import { tellGivenUp } from '../jobs/tell-job.ts';
 import { startRun } from '../messages/deliver.ts';
-import { storeOf } from '../store-of.ts';
+import { storeOf } from '../stored-context.ts';
 import { withOutageTold } from '../temporal-outage.ts';
 import { type TurnHandle, turnHandle } from '../turns/turn-handle.ts';
 import { checkState, turnNamesOf } from '../turns/turn-names.ts';

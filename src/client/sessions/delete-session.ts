@@ -7,11 +7,10 @@ import type { DeletedSession, IdleSession } from '../../store/sessions/session-s
 import type { Store } from '../../store/store.ts';
 import { SessionHasForks } from '../../store/store-errors.ts';
 import { isOutOfTime } from '../ask-workflow.ts';
-import { checkedTimeout } from '../checked-input.ts';
 import type { ClientContext } from '../client-context.ts';
 import { TurnRunning } from '../client-errors.ts';
 import { isOpen, latestRun } from '../turns/open-run.ts';
-import { sessionNamesOf, workflowIdOfSession } from '../turns/turn-names.ts';
+import { workflowIdOfSession } from '../turns/turn-names.ts';
 import { deleteHistories } from './delete-histories.ts';
 
 const PAGE = 100;
@@ -30,9 +29,15 @@ export async function deleteWithRuns(
   store: Store,
   options: DeleteSessionOptions,
 ): Promise<DeletedSessions> {
-  const names = sessionNamesOf(options, 'sessions.delete');
-  const { withForks = false, cancelRunning = false } = options;
-  const timeout = checkedTimeout(options.timeout, CANCEL_TIMEOUT);
+  const {
+    app,
+    userId,
+    sessionId,
+    withForks = false,
+    cancelRunning = false,
+    timeout = CANCEL_TIMEOUT,
+  } = options;
+  const names = { app, userId, sessionId };
   const all = withForks ? [names, ...(await store.sessions.forksOf(names))] : [names];
   const latest = new Map<string, Awaited<ReturnType<typeof latestRun>>>();
   for (const each of all) {

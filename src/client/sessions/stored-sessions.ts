@@ -1,6 +1,6 @@
 import type { Handlers } from '../../contract/operation.ts';
 import type { forkSession, getSession, listAppSessions, listUserSessions } from '../../contract/sessions.ts';
-import { type StoredContext, storeOf } from '../store-of.ts';
+import { type StoredContext, storeOf } from '../stored-context.ts';
 
 type Reads = typeof getSession | typeof listUserSessions | typeof listAppSessions | typeof forkSession;
 

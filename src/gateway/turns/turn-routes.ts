@@ -29,7 +29,7 @@ export function turnRoutes(app: GatewayHono, setting: RouteSetting): void {
     const turn = await client.sendMessage(
       person === undefined ? message : await setting.attester.attestMessage(person, message),
     );
-    // Of what a turn waits for no other one begins.
+    // An answer to a waiting turn begins no other one.
     const isAnswer = isResponsesOnly(message.message) && turn.disposition === 'attached';
     const receipt = isAnswer ? { receipt: await turn.receipt() } : {};
     return { ...turnView(names, turn, about()), ...receipt };
