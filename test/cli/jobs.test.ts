@@ -214,8 +214,8 @@ if (isDeep) {
 
 describe('what can be typed wrong', () => {
   test('is told with what to type instead [job.cancel]', async () => {
-    const place = { folder, env: {} };
     const none = 'job-AAAAAAAAAAAAAAAAAAAAAA';
-    await expect(completeJob(none, { ...place, result: '-' }, capturedOutput(), () => '{')).rejects.toThrow(/standard input \(--result -\): expected JSON/);
+    const completed = completeJob(none, { folder, env: {}, result: '-' }, capturedOutput(), () => '{');
+    await expect(completed).rejects.toThrow(/standard input \(--result -\): expected JSON/);
   });
 });
