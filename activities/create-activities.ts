@@ -72,7 +72,7 @@ import { type CallPlace, reportUnexpected } from './logging.ts';
 import { awaitTurn } from './messages/await-turn.ts';
 import { keepMessages } from './messages/incoming-messages.ts';
 import { readAnswer } from './messages/read-answer.ts';
-import { callModel } from './model/call-model.ts';
+import { runSteps } from './model/chain.ts';
 import { RateLimitedModels } from './model/rate-limited-models.ts';
 import { settleStep } from './model/settle-step.ts';
 import { deliverNotice } from './notices/deliver-notice.ts';
@@ -130,7 +130,7 @@ export function createActivities(dependencies: ActivityDependencies): HoldfastAc
     reachingAgents(dependencies, activity);
   return {
     [CALL_MODEL]: reaching(
-      recording((own, input, current, place) => callModel(own, input, { current, place, rateLimited })),
+      recording((own, input, current, place) => runSteps(own, input, { current, place, rateLimited })),
     ),
     [SETTLE_STEP]: reaching(recording(settleStep)),
     [KEEP_MESSAGES]: runs(keepMessages),

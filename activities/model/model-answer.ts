@@ -119,6 +119,7 @@ async function draftFromAnswer(
         codeExecutor: codeExecutorOf(step),
         toolEdits: changedEdits(step.toolEdits, built.toolEdits()),
         pauses: runConfig.pauseOnToolCalls === true,
+        chains: (agent.durable.steps ?? step.settings.steps) === 'chain',
         prepare: mayWait(tools) ? (calls) => prepareCalls(step, tools, calls) : undefined,
         planned: plannerOf(step),
       },

@@ -40,9 +40,12 @@ import { StepTime, seenEvent, UserCode } from './user-code.ts';
 /** `holdfast.settleStep`: settles calls that no attempt lived to settle, and ends a turn that asks no model again. */
 export async function settleStep(
   dependencies: ActivityDependencies,
-  input: SettleStepInput,
+  given: SettleStepInput,
   current: Attempt,
 ): Promise<SettleStepResult> {
+  const place = given.session === undefined ? await placeOf(dependencies, given) : { session: given.session };
+  if (place === undefined) return { v: PROTOCOL_VERSION, seq: 0, from: 0 };
+  const input = { ...given, step: await lastStep(dependencies, given, place.session) };
   const {
     ending: _ending,
     identity: _identity,
@@ -52,8 +55,6 @@ export async function settleStep(
     cameAt: _cameAt,
     ...position
   } = input;
-  const place = input.session === undefined ? await placeOf(dependencies, input) : { session: input.session };
-  if (place === undefined) return { v: PROTOCOL_VERSION, seq: 0, from: 0 };
   const told = await hasEnded(dependencies, input);
   const { store } = dependencies;
   const step = { ...position, ...place, unsettled: await settleUnsettled(dependencies, input) };
@@ -74,6 +75,16 @@ export async function settleStep(
     await cancelUnwantedJobs(dependencies, { ...input, calls: [...input.unsettled, ...cutOff] }, current);
   }
   return { v: PROTOCOL_VERSION, ...settled };
+}
+
+/** A turn that is cut off in a chain of steps ends at the last of them, which the workflow has not heard of. */
+async function lastStep(
+  { store }: ActivityDependencies,
+  { step, runKey, ending }: SettleStepInput,
+  session: string,
+): Promise<number> {
+  if (ending === undefined || ending.status === 'completed') return step;
+  return Math.max(step, await store.turns.latestStep({ session, runKey }));
 }
 
 /**

@@ -324,7 +324,7 @@ class Call {
   async #read({ settled, tool }: StateOf<'settled'>): Promise<ToolCallResult> {
     const { session, callKey, callId } = this.#input;
     const result = await callResult(this.#dependencies, this.#input, tool, settled);
-    if (tool?.durable.execution === 'local' || callId === '') return result;
+    if (this.#current.isInline || callId === '') return result;
     const { store } = this.#dependencies;
     const row = await store.jobs.find(jobIdOf(session, callKey));
     if (row?.mode !== 'detached') return result;

@@ -137,7 +137,7 @@ export class ToolRun {
       );
       parts.transcript = transcriptView(transcript, invocationId);
     }
-    const hasJob = ran === undefined && tool.durable.execution !== 'local' && callId !== '';
+    const hasJob = ran === undefined && !current.isInline && callId !== '';
     return new ToolRun(dependencies, current, {
       ...call,
       callbacks,

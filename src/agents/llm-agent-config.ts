@@ -50,6 +50,14 @@ export interface AgentDurableOptions {
    */
   maxIterations?: number;
   /**
+   * `'chain'` has the activity of a step go on with the steps after it while all of their calls run inline: for models that answer in
+   * milliseconds, for evaluations and for bulk work. It comes back to the workflow where a call, a person or a limit needs that, and
+   * after 10 seconds.
+   *
+   * @default as the app has it
+   */
+  steps?: 'activity' | 'chain';
+  /**
    * Followers of the turn get no partial text: they see the answer when it is in the store.
    *
    * @default false
@@ -62,6 +70,7 @@ export const AGENT_DURABLE = {
   modelRetry: option.group(resolveRetryOptions),
   maxParallelCalls: option.count(32),
   maxIterations: option.count(),
+  steps: option.choice(['activity', 'chain']),
   sensitive: option.flag(false),
 } satisfies OptionsFor<AgentDurableOptions>;
 

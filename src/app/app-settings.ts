@@ -33,6 +33,12 @@ export interface AppDurableOptions {
   /** Settings of the app's turns; those that come with a message win, field by field. */
   runConfig?: TurnRunConfig;
   /**
+   * How steps of its agents run that have no `steps` of their own: each as an activity, or several in one.
+   *
+   * @default 'activity'
+   */
+  steps?: 'activity' | 'chain';
+  /**
    * Makers of the tools that callbacks, plugins and processors add to a turn, by the names under which they do so: each worker
    * makes the same tool of the same arguments.
    *
@@ -72,6 +78,7 @@ export const APP_DURABLE = {
   budgets: option.group(resolveBudgets),
   limits: option.group(resolveLimits),
   runConfig: option.group(resolveRunConfig),
+  steps: option.choice(['activity', 'chain']),
   toolFactories: option.group(resolveFactories),
   approval: option.group(resolveApprovals),
   notifiers: option.group(resolveNotifiers),

@@ -242,12 +242,25 @@ function short(value: unknown): string {
   return text.length <= LONGEST_VALUE ? text : `${text.slice(0, LONGEST_VALUE - 1).toWellFormed()}…`;
 }
 
-function scheduleOf({ durable }: BaseTool): ToolSchedule {
+/** The longest run of a call that `execution: 'auto'` has the activity of its step wait for, milliseconds. */
+const LONGEST_INLINE = 10_000;
+
+/** Whether calls of the tool may run in the activity of their step: they have neither job nor agent, and need not run alone. */
+function isInline(tool: BaseTool): boolean {
+  const { execution, idempotent, isConcurrencySafe, timeout } = tool.durable;
+  const { poll, inProcess } = tool.job;
+  if (execution === 'activity' || !isConcurrencySafe || agentOfTool(tool) !== undefined) return false;
+  if (tool.isLongRunning || poll !== undefined || inProcess) return false;
+  return execution === 'inline' || (idempotent && tool.gate === undefined && timeout <= LONGEST_INLINE);
+}
+
+function scheduleOf(tool: BaseTool): ToolSchedule {
+  const { durable } = tool;
   return {
     startToClose: durable.timeout + TIMEOUT_MARGIN,
     scheduleToClose: durable.totalTimeout + TIMEOUT_MARGIN,
     heartbeat: durable.heartbeatTimeout,
-    ...(durable.execution === 'local' ? { local: true } : {}),
+    ...(isInline(tool) ? { inline: true } : {}),
     ...(durable.isConcurrencySafe ? {} : { exclusive: true }),
   };
 }

@@ -52,6 +52,7 @@ export interface StepDraft {
   /** The calls that it asks for; its turn ends without. */
   plan?: CallPlan & {
     maxParallelCalls: number;
+    chain?: true | undefined;
     /** Tool edits of the run, where this step has changed them. */
     toolEdits?: readonly ToolEdit[] | undefined;
     /** User code has ended the invocation: the calls run, and no model is asked about them. */
@@ -147,7 +148,7 @@ export function recordOf(draft: StepDraft, output?: { value: unknown }): StepRes
     ...(escalated ? { escalated: true as const } : {}),
   };
   if (plan !== undefined) {
-    const { calls, schedules, rows, all, maxParallelCalls, toolEdits, ends, requests } = plan;
+    const { calls, schedules, rows, all, maxParallelCalls, chain, toolEdits, ends, requests } = plan;
     return {
       agent,
       events,
@@ -159,7 +160,7 @@ export function recordOf(draft: StepDraft, output?: { value: unknown }): StepRes
       ...(ends === true ? { ends } : {}),
       outcome: {
         ...position,
-        ...{ kind: 'calls', model, calls, schedules, maxParallelCalls, usage: total },
+        ...{ kind: 'calls', model, calls, schedules, maxParallelCalls, ...defined({ chain }), usage: total },
         // Only the agent that was asked about a call runs it unasked.
         ...(calls.some(({ prepared }) => prepared) ? { place: digestOf(within) } : {}),
       },

@@ -37,6 +37,8 @@ export interface GivenResponse {
   toolEdits: readonly ToolEdit[] | undefined;
   /** The client answers the calls. */
   pauses: boolean;
+  /** The activity goes on with the next step where all calls have run in it. */
+  chains?: boolean;
   /** Asks user code about calls that may have to wait for people; undefined where no tool of the request has a gate. */
   prepare?: ((calls: readonly FunctionCallOfStep[]) => Promise<PreparedCalls>) | undefined;
   /** The parts as the agent's planner changes them. */
@@ -109,7 +111,8 @@ export async function draftFromResponse(
   const caller = { ...asked, name: asked.agent };
   const plan = planCalls(asked.runKey, asked.step, prepared?.calls ?? calls, tools, code, caller);
   const { maxParallelCalls } = agent.durable;
-  const runs = { ...plan, maxParallelCalls, toolEdits: given.toolEdits };
+  const chain = given.chains ? (true as const) : undefined;
+  const runs = { ...plan, maxParallelCalls, chain, toolEdits: given.toolEdits };
   const requests = prepared === undefined ? [] : requestsIn(plan, prepared);
   if (requests.length === 0) return { asked, events, usage, plan: runs };
   const asks: NewEvent = { kind: 'request', event: requestEvent(requests, event) };

@@ -13,6 +13,7 @@ import {
   object,
   oneOf,
   optional,
+  record,
   type Shape,
   text,
   textOrObject,
@@ -71,6 +72,7 @@ const step = {
   inbox: optional(inbox),
   startedAt: optional(number),
   timeLeft: optional(wait),
+  step: optional(count),
 };
 
 const ended = object({ ...step, from: number, outcome });
@@ -89,16 +91,20 @@ const scheduled: Shape = (value, at) => {
   return undefined;
 };
 
-const toolCall = all(
-  withOneOf('response', 'parks', 'runs', 'asks', 'ended'),
-  object({
-    error: absent,
-    response: optional(carried),
-    transferToAgent: optional(text),
-    detached: optional(job),
-    parks: optional(job),
-    asks: optional(gate),
-  }),
+const callEnding = {
+  error: absent,
+  response: optional(carried),
+  transferToAgent: optional(text),
+  detached: optional(job),
+  parks: optional(job),
+  asks: optional(gate),
+};
+
+const toolCall = all(withOneOf('response', 'parks', 'runs', 'asks', 'ended'), object(callEnding));
+
+const inlineCall = all(
+  withOneOf('response', 'parks', 'asks', 'goesOn', 'cancelled'),
+  object({ ...callEnding, goesOn: optional(object({ after: wait, spent: wait })) }),
 );
 
 const turn = object({
@@ -112,7 +118,14 @@ const turn = object({
 
 const steps = {
   calls: all(
-    object({ ...step, usage, calls: list(call), schedules: object({}), maxParallelCalls: count }),
+    object({
+      ...step,
+      usage,
+      calls: list(call),
+      schedules: object({}),
+      maxParallelCalls: count,
+      ran: optional(record(inlineCall)),
+    }),
     scheduled,
   ),
   agents: object({ ...step, usage, plan: object({ agents: list(object(agentToRun)) }) }),

@@ -169,9 +169,15 @@ export interface CallPlace {
 
 /** @throws TypeError where `callKey` isn't `<run key>.<step>.<index>`. */
 export function placeOfCall(callKey: string): CallPlace {
+  const place = placeOfKey(callKey);
+  if (place === undefined) throw new TypeError(`callKey: ${JSON.stringify(callKey)} is no call's key`);
+  return place;
+}
+
+/** The place that a key names; undefined where it is no call's. */
+export function placeOfKey(callKey: string): CallPlace | undefined {
   const [, runKey, step, index] = CALL_KEY.exec(callKey) ?? [];
-  if (runKey === undefined) throw new TypeError(`callKey: ${JSON.stringify(callKey)} is no call's key`);
-  return { runKey, step: Number(step), index: Number(index) };
+  return runKey === undefined ? undefined : { runKey, step: Number(step), index: Number(index) };
 }
 
 /** A call's step and index, as people are shown it; its run is clear from where it is shown. */

@@ -68,6 +68,9 @@ export const TURN_ENDED = 'holdfast.turnEnded';
 
 export const STATUS_QUERY = 'status';
 
+/** Query of a step's activity: keys of the calls that somebody has cancelled while the step runs. */
+export const CANCELLED_CALLS_QUERY = 'holdfast.cancelledCalls';
+
 /** Type of an attempt's failure that is the tool's own; all others are the infrastructure's. */
 export const TOOL_FAILED = 'ToolFailed';
 

@@ -56,7 +56,9 @@ export interface ToolSchedule {
   /** All attempts, with the waiting for a worker. */
   scheduleToClose: number;
   heartbeat: number;
-  /** Runs as a local activity. */
+  /** Its calls run in the activity of their step, unless they have to wait. */
+  inline?: true;
+  /** Recorded by earlier releases: runs as a local activity. */
   local?: true;
   /** Runs alone, one after another. */
   exclusive?: true;

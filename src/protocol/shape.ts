@@ -64,6 +64,14 @@ export function list(shape: Shape): Shape {
   };
 }
 
+/** An object whose fields, by any names, are all alike. */
+export function record(shape: Shape): Shape {
+  return (value, at) => {
+    if (!isRecord(value)) return `${at}: expected an object, got ${shapeOf(value)}`;
+    return firstProblem(Object.entries(value), ([field, each]) => shape(each, `${at}.${field}`));
+  };
+}
+
 export function optional(shape: Shape): Shape {
   return (value, at) => (value === undefined ? undefined : shape(value, at));
 }

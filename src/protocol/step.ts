@@ -122,6 +122,8 @@ export interface Entered {
   root?: string;
   /** One of the step's events has `escalate` set. */
   escalated?: true;
+  /** The step that the outcome is of, where the activity has gone on with later steps than the one that it was asked for. */
+  step?: number;
 }
 
 /** The outcome of a step. `finished` is the recorded outcome of an invocation that ended before. */
@@ -138,6 +140,10 @@ export type StepOutcome =
       schedules: Record<string, ToolSchedule>;
       maxParallelCalls: number;
       usage: TurnUsage;
+      /** Once it has run all calls, the activity goes on with the next step. */
+      chain?: true;
+      /** Outcomes of the calls that the activity has run itself, by call key. */
+      ran?: Record<string, InlineResult>;
       /** SHA-256 of {@link ActingAgent.within}; absent where no call is prepared, and in what older releases wrote. */
       place?: string;
     } & Entered &
@@ -235,6 +241,14 @@ export type ToolCallResult =
   | { v: number; parks: AwaitedJob }
   /** The call is not settled: it waits for this request, and is run again once that is answered. */
   | { v: number; asks: Gate };
+
+/** How a call stands that the activity of its step has run. */
+export type InlineResult =
+  | ToolCallResult
+  /** It goes on as an activity of its own, `after` this time; it has `spent` some of its total timeout. Milliseconds. */
+  | { v: number; goesOn: { after: number; spent: number } }
+  /** Somebody has cancelled it. */
+  | { v: number; cancelled: true };
 
 /** A call whose activity settled nothing, and the model's text about it. */
 export interface UnsettledCall {

@@ -47,10 +47,13 @@ export class NoJobError extends ToolError {
   override readonly name = 'NoJobError';
 
   constructor(member: string) {
-    super(`context.${member}: a tool with execution: 'local' has no job that could go on; use 'activity'`, {
-      code: 'HOLDFAST_NO_JOB',
-      retryable: false,
-    });
+    super(
+      `context.${member}: a call that runs inline has no job that could go on; use execution: 'activity'`,
+      {
+        code: 'HOLDFAST_NO_JOB',
+        retryable: false,
+      },
+    );
   }
 }
 

@@ -163,7 +163,7 @@ export class Context extends ReadonlyContext {
    * where only some calls take long; `false` makes what a long-running tool returns the outcome.
    *
    * @throws NoCallError outside of a tool call.
-   * @throws ToolError (not retryable) where it is set to true in a tool with `execution: 'local'`, which can have no job.
+   * @throws ToolError (not retryable) where it is set to true in a call that runs inline, which can have no job.
    * @example
    * execute: async ({ month }, context) => {
    *   const ready = await findReport(month);
@@ -189,7 +189,7 @@ export class Context extends ReadonlyContext {
    * counts if {@link Context.longRunning} is true once the tool has returned.
    *
    * @throws NoCallError outside of a tool call.
-   * @throws ToolError (not retryable) in a tool with `execution: 'local'`, which can have no job.
+   * @throws ToolError (not retryable) in a call that runs inline, which can have no job.
    */
   get job(): ContextJob {
     const { job } = this.#currentCall('job');

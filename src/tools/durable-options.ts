@@ -15,7 +15,7 @@ export interface DurableOptions {
   /**
    * Longest run of one attempt.
    *
-   * @default 5 minutes; 10 seconds with `execution: 'local'`; not more than `totalTimeout`; with `inProcess: true` the `deadline`
+   * @default 5 minutes; 10 seconds with `execution: 'inline'`; not more than `totalTimeout`; with `inProcess: true` the `deadline`
    * @format milliseconds, or text like `'90s'`
    */
   timeout?: Duration;
@@ -59,11 +59,13 @@ export interface DurableOptions {
    */
   isConcurrencySafe?: boolean;
   /**
-   * `'local'` runs the call in the worker that runs the turn: quicker, without heartbeats; for short idempotent tools.
+   * `'activity'` runs each call as an activity of its own. `'inline'` runs it in the activity of its step: quicker, and seen in Temporal as
+   * a part of the step. `'auto'` is `'inline'` for a tool that is idempotent, asks nobody, has no job and has a `timeout` of up to 10
+   * seconds. A call that waits for a person, an agent's call and one that runs alone are activities in any case.
    *
    * @default 'activity'
    */
-  execution?: 'activity' | 'local';
+  execution?: 'activity' | 'inline' | 'auto';
   /**
    * One line about a call for the Temporal UI. Gets the model's arguments as they came, not validated; where it
    * throws, the default stands. Not called for calls with sensitive arguments.
@@ -95,7 +97,7 @@ export const DURABLE = {
   idempotent: option.flag(true),
   onUnknownOutcome: option.choice(['retry', 'fail', 'ask'], 'retry'),
   isConcurrencySafe: option.flag(true),
-  execution: option.choice(['activity', 'local'], 'activity'),
+  execution: option.choice(['activity', 'inline', 'auto'], 'activity'),
   summary: option.callback('a function of the arguments'),
   sensitive: option.custom(sensitiveOf, false),
   needsTranscript: option.flag(false),
@@ -113,7 +115,7 @@ interface ToolBeside {
 
 /** The facts of a tool that decide the defaults of its durable options. */
 interface DefaultsOf {
-  execution: 'activity' | 'local';
+  execution: 'activity' | 'inline' | 'auto';
   idempotent: boolean;
   isApproved: boolean;
 }
@@ -121,7 +123,7 @@ interface DefaultsOf {
 /** Durations in milliseconds; a `totalTimeout` that is shorter than the default `timeout` shortens that. */
 export function durableDefaults({ execution, idempotent, isApproved }: DefaultsOf) {
   return {
-    timeout: execution === 'local' ? 10_000 : 300_000,
+    timeout: execution === 'inline' ? 10_000 : 300_000,
     totalTimeout: 3_600_000,
     heartbeatTimeout: 10_000,
     maximumAttempts: isApproved ? 1 : 3,
@@ -144,10 +146,8 @@ export function resolveDurableOptions(
   const given = readFrom(DURABLE, read);
   const { execution, idempotent } = given;
   const isApproved = gate?.confirmation !== undefined;
-  if (execution === 'local' && gate !== undefined) refuseLocalGate(read, isApproved);
   const defaults = durableDefaults({ execution, idempotent, isApproved });
   const { onUnknownOutcome } = read.given('onUnknownOutcome') ? given : defaults;
-  if (execution === 'local') assertFitForLocal(read, onUnknownOutcome);
   return Object.freeze({
     ...given,
     ...(inProcess === undefined ? timeoutsOf(read, given, defaults) : ofJob(read, given, inProcess)),
@@ -182,32 +182,6 @@ function ofJob(read: OptionReader, given: Timeouts, deadline: number): Timeouts 
     );
   }
   return { timeout: deadline, totalTimeout: deadline };
-}
-
-/** A local activity can't wait: it would hold up the worker's workflow task. */
-function refuseLocalGate(read: OptionReader, isApproved: boolean): never {
-  const what = isApproved ? 'a person decides' : 'the credential is there';
-  return read.fail(
-    'execution',
-    `a tool with execution: 'local' runs in the worker that runs the turn, and cannot wait until ${what}; use 'activity'`,
-  );
-}
-
-/** A local activity is run again as a whole when its worker dies, and has no heartbeats. */
-function assertFitForLocal(read: OptionReader, onUnknownOutcome: OnUnknownOutcome): void {
-  if (onUnknownOutcome !== 'retry') {
-    const field = read.given('onUnknownOutcome') ? 'onUnknownOutcome' : 'idempotent';
-    read.fail(
-      field,
-      `a tool with execution: 'local' is run again after a crash, so it must stand that; use 'activity'`,
-    );
-  }
-  if (read.given('heartbeatTimeout')) {
-    read.fail(
-      'heartbeatTimeout',
-      `a tool with execution: 'local' has no heartbeats; leave it out, or use 'activity'`,
-    );
-  }
 }
 
 function sensitiveOf(value: unknown, read: OptionReader, field: string): Sensitive {

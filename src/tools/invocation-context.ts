@@ -143,7 +143,7 @@ export interface CallInit {
   onCancel?: (handler: () => unknown) => void;
   /** Questions of the call to people while it runs: new for each run. */
   questions?: CallQuestions;
-  /** Left out where the tool can have none: `execution: 'local'`. */
+  /** Left out where the call can have none: it runs inline. */
   job?: JobInit;
 }
 

@@ -130,7 +130,7 @@ export function resolveJobOptions(
   tool: Cancellable,
 ): ResolvedJobOptions {
   const read = new OptionReader(owner, options);
-  if (options.execution === 'local') refuseLocalJob(read, options);
+  if (options.execution === 'inline') refuseInlineJob(read, options);
   const job = readFrom(JOB, read);
   const cancel = (_job: JobView, { functionCallId }: Context) =>
     functionCallId !== undefined && tool.supportsCancellation() && tool.cancel(functionCallId);
@@ -147,14 +147,14 @@ export function jobOptionsOf({ pollInterval, ...job }: ResolvedJobOptions): JobO
   return job.poll === undefined ? job : ({ ...job, pollInterval } as JobOptions);
 }
 
-/** A local activity ends with its workflow task: nothing of it can be waited for. */
-function refuseLocalJob(read: OptionReader, options: JobOptions & OptionsBeside): void {
+/** The activity of a step ends with its calls: no job of theirs can be waited for. */
+function refuseInlineJob(read: OptionReader, options: JobOptions & OptionsBeside): void {
   const given =
     options.isLongRunning === true ? 'isLongRunning' : namesOf(JOB).find((name) => read.given(name));
   if (given === undefined) return;
   read.fail(
     given,
-    `a tool with execution: 'local' runs in the worker that runs the turn, and has no job that could go on: leave ${given} ` +
+    `a tool with execution: 'inline' runs in the activity of its step, and has no job that could go on: leave ${given} ` +
       "out, or use 'activity'",
   );
 }

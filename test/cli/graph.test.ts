@@ -27,7 +27,7 @@ const charge = tool({
   sensitive: ['card'],
   execute: () => ({}),
 });
-const look = tool({ name: 'look', description: 'Looks.', execution: 'local', execute: () => ({}) });
+const look = tool({ name: 'look', description: 'Looks.', execution: 'inline', execute: () => ({}) });
 
 class Clock extends BaseTool {
   constructor() {
@@ -150,7 +150,7 @@ test('shapes by kind, options that differ from the defaults as labels [cli.graph
     '  agent1(["shop<br/>gemini-2.5-flash<br/>model 1 min · 2 at a time"])',
     '  agent2(["other<br/>gemini-2.5-flash<br/>Helps out."])',
     '  tool1["charge<br/>Charges a card.<br/>20 s · 5 min in all · 1 attempt · not idempotent · runs alone · sensitive#58; card"]',
-    '  tool2["look<br/>Looks.<br/>local"]',
+    '  tool2["look<br/>Looks.<br/>inline"]',
     '  tool3[["clock<br/>Tells the time."]]',
     '  agent1 --> tool1',
     '  agent1 --> tool2',

@@ -163,21 +163,6 @@ describe('refuses, naming the field [define.refuse]', () => {
       'authConfig.authScheme',
       "expected a security scheme of OpenAPI, like { type: 'http', scheme: 'bearer' }, got undefined",
     ],
-    [
-      { requireConfirmation: true, execution: 'local' },
-      'execution',
-      "a tool with execution: 'local' runs in the worker that runs the turn, and cannot wait until a person decides; use 'activity'",
-    ],
-    [
-      { authConfig: BEARER, execution: 'local' },
-      'execution',
-      "a tool with execution: 'local' runs in the worker that runs the turn, and cannot wait until the credential is there; use 'activity'",
-    ],
-    [
-      { onUnknownOutcome: 'ask', execution: 'local' },
-      'onUnknownOutcome',
-      "a tool with execution: 'local' is run again after a crash, so it must stand that; use 'activity'",
-    ],
   ])('%j', (options, field, problem) => {
     const error = refusal(() => pay(options));
     expect(error).toMatchObject({ code: 'HOLDFAST_DEFINITION', field });

@@ -112,15 +112,15 @@ describe('refuses, naming the field [define.refuse]', () => {
     ['onTimeout', () => 1],
     ['pauseOnReturn', true],
     ['inProcess', true],
-  ])("%s with execution: 'local', which has no job", (name, value) => {
-    expect(message({ execution: 'local', [name]: value })).toBe(
-      `${name}: a tool with execution: 'local' runs in the worker that runs the turn, and has no job that could go on: leave ` +
+  ])("%s with execution: 'inline', which has no job", (name, value) => {
+    expect(message({ execution: 'inline', [name]: value })).toBe(
+      `${name}: a tool with execution: 'inline' runs in the activity of its step, and has no job that could go on: leave ` +
         `${name} out, or use 'activity'`,
     );
   });
 
-  test('a tool that runs locally may say that it is not long-running, and end its running calls', () => {
-    const of = report({ execution: 'local', isLongRunning: false, cancel: () => true });
+  test('a tool that runs inline may say that it is not long-running, and end its running calls', () => {
+    const of = report({ execution: 'inline', isLongRunning: false, cancel: () => true });
     expect(of.supportsCancellation()).toBe(true);
   });
 

@@ -162,7 +162,7 @@ describe('withConfirmation [confirm.toolset]', () => {
     name: 'pay',
     description: 'Pays.',
     parameters: z.object({ amount: z.number() }),
-    execution: 'local',
+    execution: 'inline',
     retry: { maximumAttempts: 2, initialInterval: 5 },
     cancel: () => true,
     execute: ({ amount }) => ({ paid: amount }),

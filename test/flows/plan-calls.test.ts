@@ -259,14 +259,14 @@ describe('the plan of a step', () => {
       isConcurrencySafe: false,
       execute,
     });
-    const local = tool({ name: 'local', description: 'd', execution: 'local', execute });
+    const inline = tool({ name: 'inline', description: 'd', execution: 'inline', execute });
     const { schedules } = planCalls(
       RUN,
       1,
-      ['slow', 'local', 'slow'].map((each, n) => ({ callId: `${n}`, name: each, args: {} })),
+      ['slow', 'inline', 'slow'].map((each, n) => ({ callId: `${n}`, name: each, args: {} })),
       new Map<string, BaseTool>([
         ['slow', slow],
-        ['local', local],
+        ['inline', inline],
       ]),
     );
     expect(schedules).toEqual({
@@ -276,11 +276,11 @@ describe('the plan of a step', () => {
         heartbeat: 20_000,
         exclusive: true,
       },
-      local: {
+      inline: {
         startToClose: 15_000,
         scheduleToClose: 3_605_000,
         heartbeat: 10_000,
-        local: true,
+        inline: true,
       },
     });
   });

@@ -334,6 +334,10 @@ export const TURNS: Rows = {
     'adk-js: RunConfig',
     'An exhausted budget of model calls ends the turn as failed, its events kept.',
   ],
+  'agent.chain': [
+    'holdfast',
+    'Steps whose calls are inline run in one activity, and leave, and obey, what single steps do.',
+  ],
   'turn.cancel': [
     'temporal: cancellation',
     'A cancelled turn reaches its tools and leaves a session that the next turn continues.',
@@ -410,10 +414,14 @@ export const TURNS: Rows = {
     'Actions that the store could not merge are an error of their call, and of no other.',
   ],
   'tool.names': ['holdfast', 'A tool may have the name of a member of every object.'],
-  'tool.heartbeat': ['temporal: heartbeats', 'A tool tells how far it is, in a local activity too.'],
-  'tool.local': [
-    'temporal: local activities',
-    'A local tool runs in the worker of the turn and counts the same.',
+  'tool.heartbeat': ['temporal: heartbeats', 'A tool tells how far it is, in an inline call too.'],
+  'tool.inline': [
+    'holdfast',
+    'A call that the activity of its step runs is recorded, tried again, cancelled and answered as one that is an activity.',
+  ],
+  'tool.auto': [
+    'holdfast',
+    'Short calls that may be repeated run in the activity of their step where a tool says auto.',
   ],
   'tool.sensitive': ['holdfast', 'Sensitive arguments and results are in no history, summary or log.'],
   'size.inline': [

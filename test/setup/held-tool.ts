@@ -1,3 +1,4 @@
+import type { DurableOptions } from '../../src/tools/durable-options.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { beating } from './beating.ts';
 
@@ -5,6 +6,7 @@ import { beating } from './beating.ts';
 export class HeldTool {
   readonly name: string;
   #released = Promise.withResolvers<void>();
+  #aborted = Promise.withResolvers<void>();
   #begun: { count: number; reached: () => void }[] = [];
   #calls = 0;
 
@@ -13,15 +15,19 @@ export class HeldTool {
   }
 
   /** Of each environment a new one. */
-  tool() {
+  tool(options: DurableOptions = {}) {
     return tool({
+      ...options,
       name: this.name,
       description: 'waits until it is released',
       execute: async (_args, context) => {
         this.#calls += 1;
         for (const { count, reached } of this.#begun) if (this.#calls >= count) reached();
         const aborted = new Promise<never>((_resolve, reject) =>
-          context.abortSignal?.addEventListener('abort', () => reject(new Error('aborted'))),
+          context.abortSignal?.addEventListener('abort', () => {
+            this.#aborted.resolve();
+            reject(new Error('aborted'));
+          }),
         );
         await beating(context, Promise.race([this.#released.promise, aborted]));
         return { held: true };
@@ -37,6 +43,11 @@ export class HeldTool {
     return promise;
   }
 
+  /** Resolves when a call was told to end, since the last {@link hold}. */
+  aborted(): Promise<void> {
+    return this.#aborted.promise;
+  }
+
   release(): void {
     this.#released.resolve();
   }
@@ -44,6 +55,7 @@ export class HeldTool {
   /** Holds calls again. */
   hold(): void {
     this.#released = Promise.withResolvers();
+    this.#aborted = Promise.withResolvers();
     this.#begun = [];
     this.#calls = 0;
   }

@@ -22,12 +22,12 @@ const KINDS = [
   'result',
   'toolState',
   'invalidArgument',
-  'localArgument',
-  'localResult',
+  'inlineArgument',
+  'inlineResult',
   'toolError',
   'toolErrorCause',
   'lastToolError',
-  'localError',
+  'inlineError',
   'heartbeat',
   'answer',
   'modelError',
@@ -60,7 +60,7 @@ export class SecretTurns {
   constructor() {
     const { secrets } = this;
     const parameters = z.object({ secret: z.string() });
-    const failing = (name: string, thrown: () => Error, execution: 'activity' | 'local' = 'activity') =>
+    const failing = (name: string, thrown: () => Error, execution: 'activity' | 'inline' = 'activity') =>
       tool({
         name,
         description: 'fails with a secret',
@@ -82,11 +82,11 @@ export class SecretTurns {
         },
       }),
       tool({
-        name: 'tells_locally',
+        name: 'tells_inline',
         description: 'sees and says secrets in the worker of the turn',
         parameters,
-        execution: 'local',
-        execute: () => ({ secret: secrets.localResult }),
+        execution: 'inline',
+        execute: () => ({ secret: secrets.inlineResult }),
       }),
       tool({
         name: 'counts',
@@ -96,7 +96,7 @@ export class SecretTurns {
       }),
       failing('fails', () => new Error(secrets.toolError, { cause: new Error(secrets.toolErrorCause) })),
       failing('refuses', () => new ToolError(secrets.lastToolError, { retryable: false })),
-      failing('fails_locally', () => new Error(secrets.localError), 'local'),
+      failing('fails_inline', () => new Error(secrets.inlineError), 'inline'),
       tool({
         name: 'holds',
         description: 'waits until it is cancelled or let go',
@@ -145,10 +145,10 @@ export class SecretTurns {
         [
           [
             { name: 'tells', args: { secret: secrets.argument } },
-            { name: 'tells_locally', args: { secret: secrets.localArgument } },
+            { name: 'tells_inline', args: { secret: secrets.inlineArgument } },
             { name: 'counts', args: { n: secrets.invalidArgument } },
           ],
-          [{ name: 'fails' }, { name: 'refuses' }, { name: 'fails_locally' }],
+          [{ name: 'fails' }, { name: 'refuses' }, { name: 'fails_inline' }],
           [{ name: 'tells', args: { secret: secrets.argument } }],
         ],
         secrets.answer,

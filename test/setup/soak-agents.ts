@@ -16,7 +16,7 @@ export const OWN_FAILURE = 'fails as planned';
 /** Failures of its own before `flaky` succeeds; one more would be the last that is tolerated. */
 const FLAKY_FAILURES = 2;
 
-export const SOAK_TOOLS = ['note', 'local_note', 'charge', 'alone', 'flaky', 'broken', 'stream'] as const;
+export const SOAK_TOOLS = ['note', 'inline_note', 'charge', 'alone', 'flaky', 'broken', 'stream'] as const;
 
 export type SoakTool = (typeof SOAK_TOOLS)[number];
 
@@ -115,7 +115,7 @@ function soakTools(effects: SoakEffects) {
       name,
       description: 'has an effect outside of the process',
       parameters,
-      ...(durable.execution === 'local' ? {} : { heartbeatTimeout: '2s' }),
+      ...(durable.execution === 'inline' ? {} : { heartbeatTimeout: '2s' }),
       retry: { initialInterval: '100ms', maximumInterval: '400ms' },
       ...durable,
       execute: runOf(name, act),
@@ -155,7 +155,7 @@ function soakTools(effects: SoakEffects) {
   });
   return [
     soakTool('note', {}),
-    soakTool('local_note', { execution: 'local' }),
+    soakTool('inline_note', { execution: 'inline' }),
     soakTool('charge', {}, charge),
     soakTool('alone', { isConcurrencySafe: false }, alone),
     soakTool('flaky', {}, flaky),

@@ -26,15 +26,22 @@ const add = tool({
   execute: ({ a, b }) => ({ sum: a + b }),
 });
 const alone = tool({ name: 'alone', description: 'runs alone', isConcurrencySafe: false, execute: () => 1 });
-const local = tool({ name: 'local', description: 'runs locally', execution: 'local', execute: () => 1 });
-const fails = tool({
-  name: 'fails',
-  description: 'fails',
-  retry: { initialInterval: 1, maximumInterval: 2 },
-  execute: () => {
-    throw new Error('no luck');
-  },
+const inline = tool({
+  name: 'inline',
+  description: 'runs in its step',
+  execution: 'inline',
+  execute: () => 1,
 });
+const failing = (name: string, execution: 'activity' | 'inline') =>
+  tool({
+    name,
+    description: 'fails',
+    execution,
+    retry: { initialInterval: 1, maximumInterval: 2 },
+    execute: () => {
+      throw new Error('no luck');
+    },
+  });
 const ends = tool({
   name: 'ends',
   description: 'ends the turn',
@@ -89,7 +96,19 @@ export const turnKindAgents = () => [
   new LlmAgent({
     name: 'kinds',
     model: 'gemini-2.5-flash',
-    tools: [add, alone, local, fails, ends, large, never, secondTime, waitsTooLong, deaf],
+    tools: [
+      add,
+      alone,
+      inline,
+      failing('fails', 'activity'),
+      failing('fails_inline', 'inline'),
+      ends,
+      large,
+      never,
+      secondTime,
+      waitsTooLong,
+      deaf,
+    ],
     modelRetry: { initialInterval: 1, maximumInterval: 2 },
   }),
 ];
@@ -103,6 +122,7 @@ export const turnKindApps = ([rootAgent]: ReturnType<typeof turnKindAgents>) =>
         new App({ name: 'histories', rootAgent }),
         new App({ name: 'in-a-hurry', rootAgent, durable: { budgets: { turn: { time: '1s' } } } }),
         new App({ name: 'remembering', rootAgent, durable: { memory: true } }),
+        new App({ name: 'chained', rootAgent, durable: { steps: 'chain' } }),
         ...hookKindApps(),
         ...gateKindApps(),
         ...jobKindApps(),
@@ -201,7 +221,17 @@ export const TURN_KINDS: Record<string, TurnKind> = {
   'calls-one-after-another': { script: stepCalls([[sum(1)], [sum(2)], [sum(3)]]) },
   'calls-in-parallel': { script: stepCalls([[sum(1), sum(2), sum(3)]]) },
   'calls-alone': { script: stepCalls([[sum(1), { name: 'alone' }, sum(2)]]) },
-  'local-calls': { script: stepCalls([[{ name: 'local' }, sum(1), { name: 'local' }]]) },
+  'inline-calls': { script: stepCalls([[{ name: 'inline' }, sum(1), { name: 'inline' }]]) },
+  'inline-call-fails': { script: stepCalls([[{ name: 'fails_inline' }, { name: 'inline' }]]) },
+  'chained-steps': {
+    script: stepCalls([
+      [{ name: 'inline' }],
+      [{ name: 'inline' }, { name: 'inline' }],
+      [sum(1)],
+      [{ name: 'inline' }],
+    ]),
+    app: 'chained',
+  },
   'large-result': { script: stepCalls([[{ name: 'large' }]]) },
   'failing-tool': { script: stepCalls([[{ name: 'fails' }]]) },
   'unknown-tool': { script: stepCalls([[{ name: 'missing' }]]) },

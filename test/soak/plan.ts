@@ -77,16 +77,16 @@ type Recipe = (make: Maker) => Omit<Scenario, 'sessionId' | 'shape' | 'stopAfter
 const RECIPES: Record<string, Recipe> = {
   plain: (make) => apart([make.turn([]), make.turn([])]),
   sequential: (make) =>
-    apart([make.turn(make.steps(make.random.between(5, 9), 1, ['note', 'charge', 'local_note']))]),
+    apart([make.turn(make.steps(make.random.between(5, 9), 1, ['note', 'charge', 'inline_note']))]),
   parallel: (make) =>
-    apart([make.turn(make.steps(2, make.random.between(8, 16), ['note', 'charge', 'local_note', 'flaky']))]),
+    apart([make.turn(make.steps(2, make.random.between(8, 16), ['note', 'charge', 'inline_note', 'flaky']))]),
   large: (make) => apart([make.turn(make.largeSteps())]),
   erring: (make) => apart([make.turn([...make.steps(2, 3, ['flaky', 'broken', 'note'])]), make.turn([])]),
   guarded: (make) => apart([make.turn(make.steps(3, 3, ['charge']))]),
   alone: (make) => apart([make.turn(make.steps(3, 4, ['alone', 'note', 'alone']))]),
   hooked: (make) =>
     apart([make.turn(make.steps(3, 1, ['stream', 'charge', 'flaky', 'note'])), make.turn([])]),
-  local: (make) => apart([make.turn(make.steps(4, 4, ['local_note']))]),
+  local: (make) => apart([make.turn(make.steps(4, 4, ['inline_note']))]),
   waiting: (make) =>
     apart([
       make.turn(make.steps(3, 1, ['note']), { step: 2, status: 429, times: 2 }),
@@ -160,7 +160,7 @@ class Maker {
   slowSteps(): PlannedSoakCall[][] {
     return Array.from({ length: this.random.between(4, 6) }, () => [
       { ...this.#call('note'), before: this.random.between(100, 400), after: this.random.between(100, 400) },
-      this.#call(this.random.pick(['charge', 'alone', 'local_note'])),
+      this.#call(this.random.pick(['charge', 'alone', 'inline_note'])),
     ]);
   }
 
@@ -169,7 +169,7 @@ class Maker {
     return Array.from({ length: 3 }, () => [
       { ...this.#call('note'), send: size(), give: size() },
       { ...this.#call('charge'), send: size() },
-      { ...this.#call('local_note'), give: size() },
+      { ...this.#call('inline_note'), give: size() },
     ]);
   }
 

@@ -5,21 +5,21 @@ import { tool } from '../../src/tools/function-tool.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment } from '../setup/turn-environment.ts';
 
-const beatsLocally = tool({
-  name: 'beats_locally',
+const beatsInline = tool({
+  name: 'beats_inline',
   description: 'tells how far it is',
-  execution: 'local',
+  execution: 'inline',
   execute: (_args, context) => {
     context.heartbeat({ done: 1 });
     return { done: true };
   },
 });
 
-test('a local tool tells how far it is, without a warning [tool.heartbeat] [tool.local]', async () => {
+test('an inline call tells how far it is, without a warning [tool.heartbeat] [tool.inline]', async () => {
   const warnings: string[] = [];
   const environment = await openTurnEnvironment({
-    agents: [new LlmAgent({ name: 'support', model: 'gemini-2.5-flash', tools: [beatsLocally] })],
-    script: stepCalls([[{ name: 'beats_locally' }]]),
+    agents: [new LlmAgent({ name: 'support', model: 'gemini-2.5-flash', tools: [beatsInline] })],
+    script: stepCalls([[{ name: 'beats_inline' }]]),
     logger: { warn: (message) => warnings.push(message) },
   });
   const turn = await environment.run({ message: 'go' });

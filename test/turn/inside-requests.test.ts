@@ -24,7 +24,7 @@ const agent = new LlmAgent({
   tools: [
     tool({ ...options, name: 'order', parameters }),
     tool({ ...options, name: 'order_gated', parameters, requireConfirmation: true }),
-    tool({ ...options, name: 'order_locally', parameters, execution: 'local' }),
+    tool({ ...options, name: 'order_inline', parameters, execution: 'inline' }),
     tool({ ...options, name: 'order_alone', parameters, isConcurrencySafe: false }),
     tool({ name: 'look', description: 'd', execute: () => ({ seen: true }) }),
   ],
@@ -64,7 +64,7 @@ describe('a tool that asks while it runs', () => {
       : { ordered: 0 };
   };
 
-  test.for(['order', 'order_locally', 'order_alone'])(
+  test.for(['order', 'order_inline', 'order_alone'])(
     'runs again with the answer, its siblings meanwhile: %s [confirm.inside] [confirm.siblings]',
     async (name) => {
       execute = ordering;

@@ -20,7 +20,7 @@ let effects: string[] = [];
 const held = new HeldTool();
 const heldSecond = new HeldTool('hold_second');
 
-const adds = (execution: 'activity' | 'local') =>
+const adds = (execution: 'activity' | 'inline') =>
   tool({
     name: `add_${execution}`,
     description: 'adds and counts',
@@ -55,17 +55,17 @@ const agents = () => [
   new LlmAgent({
     name: 'support',
     model: 'gemini-2.5-flash',
-    tools: [adds('activity'), adds('local'), large, fails, held.tool(), heldSecond.tool()],
+    tools: [adds('activity'), adds('inline'), large, fails, held.tool(), heldSecond.tool()],
   }),
 ];
 
 const add = (a: number) => ({ name: 'add_activity', args: { a } });
-const addLocally = (a: number) => ({ name: 'add_local', args: { a } });
+const addInline = (a: number) => ({ name: 'add_inline', args: { a } });
 const much = { name: 'large', args: { data: 'a'.repeat(LARGE) } };
 const STEPS = [
-  [add(1), much, addLocally(2), { name: 'fails' }, much],
+  [add(1), much, addInline(2), { name: 'fails' }, much],
   [add(3)],
-  [{ name: 'missing' }, addLocally(4), add(5)],
+  [{ name: 'missing' }, addInline(4), add(5)],
 ];
 
 const ONE_STEP = ['message', 'model', 'responses', 'model'];
@@ -179,7 +179,7 @@ describe.each(kinds.slice(inTier(1, 0)))(
       expect(environment.gemini.refusals).toEqual([]);
     }
 
-    test('a turn with parallel, large, local, failing and unknown calls: no effect, no model call more [steer.reset]', async () => {
+    test('a turn with parallel, large, inline, failing and unknown calls: no effect, no model call more [steer.reset]', async () => {
       environment.gemini.reset(stepCalls(STEPS));
       const turn = await environment.client.sendMessage({ ...session.names, message: 'go' });
       const expected = await session.recorded(turn);

@@ -6,7 +6,7 @@ import { getFunctionResponses } from '../../src/events/event.ts';
 import { PAYLOAD_LIMIT, WORKFLOW_TASK_LIMIT } from '../../src/protocol/sizes.ts';
 import type { Context } from '../../src/tools/context.ts';
 import { tool } from '../../src/tools/function-tool.ts';
-import { payloadSizes, textOf, workflowTaskSizes } from '../setup/history-facts.ts';
+import { payloadSizes, scheduledActivities, textOf, workflowTaskSizes } from '../setup/history-facts.ts';
 import { leaksIn, plantedSecrets } from '../setup/planted-secrets.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { someOf } from '../setup/tier.ts';
@@ -21,7 +21,7 @@ const retry = { maximumAttempts: 2, initialInterval: 1, maximumInterval: 2 };
 const KINDS = { all: true, named: ['pin', 'result'] } as const;
 
 const tools = Object.entries(KINDS).flatMap(([kind, sensitive]) =>
-  (['activity', 'local'] as const).flatMap((execution) => [
+  (['activity', 'inline'] as const).flatMap((execution) => [
     tool({
       name: `tells_${kind}_${execution}`,
       description: 'sees and says secrets',
@@ -63,11 +63,11 @@ const failsPin = tool({
     throw new Error(`no account of ${pin}`);
   },
 });
-const largeLocally = tool({
-  name: 'large_locally',
+const largeInline = tool({
+  name: 'large_inline',
   description: 'returns much',
   parameters: z.object({ bytes: z.number() }),
-  execution: 'local',
+  execution: 'inline',
   execute: ({ bytes }) => ({ data: 'x'.repeat(bytes) }),
 });
 
@@ -81,7 +81,7 @@ describe('what a history and a log are told', () => {
         new LlmAgent({
           name: 'support',
           model: 'gemini-2.5-flash',
-          tools: [...tools, beatsTool, largeLocally],
+          tools: [...tools, beatsTool, largeInline],
         }),
         new LlmAgent({
           name: 'answers_errors',
@@ -168,17 +168,19 @@ describe('what a history and a log are told', () => {
     expect(leaksIn(secrets, { ...places, history, log: Buffer.from(logged.join('\n')) })).toEqual([]);
   });
 
-  test('local calls with large results: no payload over 64 KiB, no task over 1 MiB [size.results] [tool.local]', async () => {
-    const large = Array.from({ length: 40 }, () => ({
-      name: 'large_locally',
-      args: { bytes: 100 * 1024 },
-    }));
-    environment.gemini.reset(stepCalls([large]));
-    const turn = await environment.run({ message: 'go' });
-    expect(turn.result.status).toBe('completed');
-    const markers = (turn.history.events ?? []).filter((event) => event.markerRecordedEventAttributes);
-    expect(markers).toHaveLength(40);
-    expect(Math.max(...payloadSizes(turn.history))).toBeLessThanOrEqual(PAYLOAD_LIMIT);
-    expect(Math.max(...workflowTaskSizes(turn.history))).toBeLessThanOrEqual(WORKFLOW_TASK_LIMIT);
-  });
+  test.each([
+    [40, 100],
+    [120, 3],
+  ])(
+    '%d inline calls with results of %d KiB: no payload over 64 KiB, no task over 1 MiB [size.results] [tool.inline]',
+    async (length, kib) => {
+      const large = Array.from({ length }, () => ({ name: 'large_inline', args: { bytes: kib * 1024 } }));
+      environment.gemini.reset(stepCalls([large]));
+      const turn = await environment.run({ message: 'go' });
+      expect(turn.result.status).toBe('completed');
+      expect(scheduledActivities(turn.history).map(({ type }) => type)).not.toContain('large_inline');
+      expect(Math.max(...payloadSizes(turn.history))).toBeLessThanOrEqual(PAYLOAD_LIMIT);
+      expect(Math.max(...workflowTaskSizes(turn.history))).toBeLessThanOrEqual(WORKFLOW_TASK_LIMIT);
+    },
+  );
 });

@@ -46,7 +46,7 @@ const retry = { maximumAttempts: 2, initialInterval: 1, maximumInterval: 2 };
 const held = new HeldTool();
 const tools = [
   tool({ ...options, name: 'look', retry }),
-  tool({ ...options, name: 'look_locally', retry, execution: 'local' }),
+  tool({ ...options, name: 'look_inline', retry, execution: 'inline' }),
   tool({ ...options, name: 'look_briefly', retry, timeout: '300ms' }),
   tool({ ...options, name: 'pay', idempotent: false, timeout: '300ms' }),
   tool({ ...options, name: 'remember', needsTranscript: true }),
@@ -164,7 +164,7 @@ describe('callbacks of a call', () => {
     expect(log).toEqual([]);
   });
 
-  test.each(someOf(['look', 'look_locally']))(
+  test.each(someOf(['look', 'look_inline']))(
     '%s: run before each attempt, and on the settled outcome once; the failed attempts’ writes are lost [callback.tool]',
     async (name) => {
       execute = (_args, { state, attempt }) => {

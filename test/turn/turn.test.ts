@@ -98,11 +98,11 @@ const identity = tool({
     said: context?.userContent?.parts?.[0]?.text,
   }),
 });
-const local = tool({
-  name: 'local_add',
+const inline = tool({
+  name: 'inline_add',
   description: 'adds in the worker of the turn',
   parameters: z.object({ a: z.number() }),
-  execution: 'local',
+  execution: 'inline',
   execute: ({ a }) => ({ sum: a + 1 }),
 });
 const increments = tool({
@@ -148,7 +148,7 @@ const config: LlmAgentConfig = {
     returns,
     ends,
     identity,
-    local,
+    inline,
     secretive,
     waits,
     increments,
@@ -336,8 +336,8 @@ describe('a turn', () => {
     ]);
   });
 
-  test('a local tool is no activity of the server, and counts the same [tool.local]', async () => {
-    environment.gemini.reset(stepCalls([[{ name: 'local_add', args: { a: 1 } }]]));
+  test('an inline call is no activity of its own, and counts the same [tool.inline]', async () => {
+    environment.gemini.reset(stepCalls([[{ name: 'inline_add', args: { a: 1 } }]]));
     const turn = await environment.run({ message: 'go' });
     expect(responses(turn)).toEqual([{ sum: 2 }]);
     expect(scheduledActivities(turn.history).map(({ type }) => type)).toEqual([

@@ -114,7 +114,7 @@ const retry = { maximumAttempts: 2, initialInterval: 1, maximumInterval: 2 };
 
 function secretive() {
   const parameters = { type: 'object', properties: { pin: { type: 'string' } } } as const;
-  const told = (['activity', 'local'] as const).flatMap((execution) => [
+  const told = (['activity', 'inline'] as const).flatMap((execution) => [
     tool({
       name: `tells_${execution}`,
       description: 'says secrets',
@@ -175,7 +175,7 @@ describe('with a codec that a plugin brings to the worker', () => {
   afterAll(() => environment.close());
 
   test('no secret is in histories, database and logs; the store has them all [worker.codec]', async () => {
-    const names = ['tells_activity', 'tells_local', 'fails_activity', 'fails_local'];
+    const names = ['tells_activity', 'tells_inline', 'fails_activity', 'fails_inline'];
     environment.gemini.reset(stepCalls([names.map((name) => ({ name, args: { pin: ARGUMENT } }))], RESULT));
     const answered = await environment.run({ message: MESSAGE ?? '', sessionId: 'answered' });
     expect(answered.result).toMatchObject({ status: 'completed', text: RESULT });

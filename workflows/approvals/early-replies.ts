@@ -1,5 +1,5 @@
-import { callKeyOfRequest, REQUEST_PREFIX } from '../../src/protocol/gate.ts';
-import { stepKeyOf } from '../../src/protocol/identity.ts';
+import { callKeyOfRequest } from '../../src/protocol/gate.ts';
+import { type CallPlace, placeOfKey } from '../../src/protocol/identity.ts';
 import type { CheckedDecision } from './decision.ts';
 
 const MOST_KEPT = 256;
@@ -9,15 +9,15 @@ const MOST_KEPT = 256;
  * it, which is before the workflow hears of it.
  */
 export class EarlyReplies {
-  /** Prefixes of request ids that the current step may make. */
-  #step: string | undefined;
+  /** The step that is asked for; its activity may go on with later ones. */
+  #asked: Omit<CallPlace, 'index'> | undefined;
   /** Calls that may ask while they run. */
   #calls = new Set<string>();
   #kept: { requestId: string; decision: CheckedDecision }[] = [];
 
   /** A step is asked for. */
   asking(runKey: string, step: number): void {
-    this.#step = `${REQUEST_PREFIX}${stepKeyOf(runKey, step)}.`;
+    this.#asked = { runKey, step };
   }
 
   /**
@@ -26,7 +26,7 @@ export class EarlyReplies {
    * @returns ids of requests that were answered and don't exist.
    */
   planned(callKeys: readonly string[]): string[] {
-    this.#step = undefined;
+    this.#asked = undefined;
     this.#calls = new Set(callKeys);
     return this.#drop((callKey) => !this.#calls.has(callKey));
   }
@@ -40,7 +40,10 @@ export class EarlyReplies {
   expects(requestId: string): boolean {
     const callKey = callKeyOfRequest(requestId);
     if (callKey === undefined) return false;
-    return this.#calls.has(callKey) || (this.#step !== undefined && requestId.startsWith(this.#step));
+    if (this.#calls.has(callKey)) return true;
+    const place = placeOfKey(callKey);
+    if (this.#asked === undefined || place === undefined) return false;
+    return place.runKey === this.#asked.runKey && place.step >= this.#asked.step;
   }
 
   /** Whether there was room. */

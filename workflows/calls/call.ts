@@ -6,7 +6,7 @@ import type { JobEnded } from '../../src/protocol/job.ts';
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { RunTerms } from '../../src/protocol/run-terms.ts';
 import type { Carried } from '../../src/protocol/sizes.ts';
-import type { PlannedCall, ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
+import type { InlineResult, PlannedCall, ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
 import type { Turn } from '../turn/turn.ts';
 import type { InvocationState } from '../turn/turn-state.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
@@ -17,6 +17,8 @@ export interface StepOfCall {
   state: InvocationState;
   context: CallContext;
   limit: ConcurrencyLimit;
+  /** Calls that the activity of the step has run, by key. */
+  ran: ReadonlyMap<string, InlineResult>;
   /** Whether all that the call belongs to is cut off, and not this call alone. */
   isCutOff(): boolean;
 }

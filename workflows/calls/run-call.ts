@@ -3,12 +3,19 @@ import {
   isCancellation,
   scheduleActivity,
   scheduleLocalActivity,
+  sleep,
 } from '@temporalio/workflow';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
 import type { JobEnded } from '../../src/protocol/job.ts';
 import { CLOSE_CALL } from '../../src/protocol/names.ts';
 import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
-import type { CloseCallInput, PlannedCall, ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
+import type {
+  CloseCallInput,
+  InlineResult,
+  PlannedCall,
+  ToolCallInput,
+  ToolCallResult,
+} from '../../src/protocol/step.ts';
 import {
   callOptions,
   closeCallOptions,
@@ -48,9 +55,12 @@ export async function runCall(call: PlannedCall, schedule: ToolSchedule, step: S
     }
     const answered = answer;
     const given = { ...call, args };
-    const result = await heard(requests, answered, () =>
-      running(call, schedule, step, () => attempt(given, schedule, { step, run }, answered)),
-    );
+    const ran = run === 1 ? step.ran.get(call.callKey) : undefined;
+    const result = isResult(ran)
+      ? ran
+      : await heard(requests, answered, () =>
+          running(call, schedule, step, () => attempt(given, schedule, { step, run, ran }, answered)),
+        );
     if ('error' in result) return result;
     if ('parks' in result) {
       const ran = await parkedCall(given, schedule, result.parks, step);
@@ -118,12 +128,32 @@ async function heard<Result extends object>(
   }
 }
 
+/** The activity of the step has run the call, as its own activity would have. */
+function isResult(ran: InlineResult | undefined): ran is ToolCallResult {
+  return ran !== undefined && !('goesOn' in ran) && !('cancelled' in ran);
+}
+
+/** The activity of a call that goes on after an attempt in that of its step has what is left of its time. */
+async function afterInline(
+  { tool }: PlannedCall,
+  schedule: ToolSchedule,
+  ran: InlineResult,
+): Promise<ToolSchedule> {
+  if (!('goesOn' in ran)) return schedule;
+  const { after, spent } = ran.goesOn;
+  if (after > 0) await sleep(after, { summary: `${tool}: next attempt` });
+  const scheduleToClose = Math.max(schedule.scheduleToClose - spent - after, 1);
+  return { ...schedule, scheduleToClose };
+}
+
 async function attempt(
   call: PlannedCall,
-  schedule: ToolSchedule,
-  { step, run }: { step: StepOfCall; run: number },
+  given: ToolSchedule,
+  { step, run, ran }: { step: StepOfCall; run: number; ran: InlineResult | undefined },
   answer: RequestEnding | undefined,
 ): Promise<ToolCallResult | JobEnded | { error: string }> {
+  // A call that no step has run is scheduled in the tick of its turn, as recorded histories have it.
+  const schedule = ran === undefined ? given : await afterInline(call, given, ran);
   const input: ToolCallInput = {
     ...inputOf(call, step.context),
     ...(schedule.exclusive ? { exclusive: true } : {}),

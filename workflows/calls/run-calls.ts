@@ -37,6 +37,7 @@ export async function runCalls(turn: Turn, state: InvocationState, step: CallsOf
     state,
     context: contextOf(state, step),
     limit: new ConcurrencyLimit(step.maxParallelCalls),
+    ran: new Map(Object.entries(step.ran ?? {})),
     isCutOff: () => all.consideredCancelled,
   };
   const transfers = new Map<string, string>();

@@ -8,7 +8,14 @@ import type {
   MessageReceipt,
   SendMessage,
 } from '../../src/protocol/message.ts';
-import { CANCEL_CALL, CHILD_STATE, INTERRUPT, SEND_MESSAGE, STATUS_QUERY } from '../../src/protocol/names.ts';
+import {
+  CANCEL_CALL,
+  CANCELLED_CALLS_QUERY,
+  CHILD_STATE,
+  INTERRUPT,
+  SEND_MESSAGE,
+  STATUS_QUERY,
+} from '../../src/protocol/names.ts';
 import type { ChildState, TurnStatus } from '../../src/protocol/turn.ts';
 import { handleDecisions } from '../approvals/decision-handlers.ts';
 import { handleHeldQuestions } from '../approvals/held-questions.ts';
@@ -30,6 +37,9 @@ const AN_INTERRUPT = 'ends the turn that runs, its open calls are answered: { re
 export function handleTurn(turn: Turn): void {
   setHandler(defineQuery<TurnStatus>(STATUS_QUERY), () => turn.status, {
     description: 'how the turn stands: agent, step, running calls, messages that wait, spend',
+  });
+  setHandler(defineQuery<string[]>(CANCELLED_CALLS_QUERY), () => turn.steering.cancelledEarly, {
+    description: 'for the activity of a step: the keys of its calls that were cancelled meanwhile',
   });
   const order = new FirstOrder();
   const orders = new Orders(turn.chain);

@@ -101,6 +101,7 @@ async function runSteps(
     const runKey = runKeyOf(state);
     requests.asking(runKey, state.step + 1);
     jobs.asking(runKey, state.step + 1);
+    turn.steering.asking(runKey, state.step + 1);
     const outcome = await askModel(start, state);
     if (outcome.kind === 'behind') return outcome;
     turn.begun(state, outcome);

@@ -49,8 +49,10 @@ export async function askModel(
   if (outcome.kind === 'behind') return outcome;
   delete state.enters;
   delete state.ran;
+  state.before = beforeText(outcome, state.asked);
   if (outcome.root !== undefined) state.acting = { ...state.acting, root: outcome.root };
   if (outcome.escalated) state.escalated = true;
+  state.asked = Math.max(state.asked, outcome.step ?? 0);
   state.step = state.asked;
   state.session = outcome.session;
   state.agent = outcome.agent;
@@ -241,5 +243,19 @@ function stepSummary(state: InvocationState): string {
     state.agent ?? 'agent',
     ...(state.model === undefined ? [] : [state.model]),
     `step ${state.step + 1}`,
+    ...(state.before === undefined ? [] : [state.before]),
   ].join(' · ');
+}
+
+/** The part of the turn that the activity of a step has run beside that step: no other activity of the history shows it. */
+function beforeText(outcome: StepOutcome, asked: number): string | undefined {
+  if (outcome.kind !== 'calls') return undefined;
+  const { calls, ran = {}, step = asked } = outcome;
+  const inline = calls.flatMap(({ callKey, tool }) => {
+    const result = Object.hasOwn(ran, callKey) ? ran[callKey] : undefined;
+    return result === undefined ? [] : `${tool}${'response' in result && !result.failed ? '' : ' ✗'}`;
+  });
+  const steps = step > asked ? [`steps ${asked}–${step}`] : [];
+  const parts = [...steps, ...inline];
+  return parts.length === 0 ? undefined : `after ${parts.join(', ')}`;
 }

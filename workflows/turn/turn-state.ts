@@ -59,6 +59,8 @@ export interface InvocationState {
   escalated?: true;
   /** Outcomes of the latest plan's agents. */
   ran?: RanAgent[];
+  /** Calls and steps that ran in the activity of the last step, for the summary of the next one. */
+  before?: string | undefined;
   /** A plan that was begun: how many of its agents, and rounds, have run. */
   planned?: PlanProgress;
 }

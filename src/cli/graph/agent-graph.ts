@@ -93,7 +93,7 @@ function agentNode(id: string, agent: BaseAgent): AgentNode {
   const { name, description } = agent;
   const node = { id, name, kind: kindOfAgent(agent), description, options: [] };
   if (!isLlmAgent(agent)) return { ...node, options: workflowOptions(agent) };
-  const { modelTimeout, modelRetry, maxParallelCalls, maxIterations } = agent.durable;
+  const { modelTimeout, modelRetry, maxParallelCalls, maxIterations, steps } = agent.durable;
   // The agent of a tool whose workers are elsewhere needs none here.
   const given = nearestWithModel(agent)?.model;
   const model = typeof given === 'object' ? modelName(given) : given;
@@ -105,6 +105,7 @@ function agentNode(id: string, agent: BaseAgent): AgentNode {
       ...(modelRetry.maximumAttempts === 3 ? [] : [attemptsText(modelRetry.maximumAttempts)]),
       ...(maxParallelCalls === 32 ? [] : [`${maxParallelCalls} at a time`]),
       ...(maxIterations === undefined ? [] : [`at most ${maxIterations} model calls`]),
+      ...(steps === 'chain' ? ['steps in a chain'] : []),
       ...(agent.durable.sensitive ? ['sensitive'] : []),
       ...(agent.codeExecutor === undefined ? [] : [`code: ${agent.codeExecutor.name}`]),
     ],

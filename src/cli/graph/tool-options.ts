@@ -34,9 +34,8 @@ function runOptions({ durable, isReadOnly, gate, job }: BaseTool): string[] {
   const { retry, idempotent, onUnknownOutcome, isConcurrencySafe, execution, sensitive } = durable;
   const isApproved = gate?.confirmation !== undefined;
   const defaults = durableDefaults({ execution, idempotent, isApproved });
-  const isLocal = execution === 'local';
   return [
-    ...(isLocal ? ['local'] : []),
+    ...(execution === 'activity' ? [] : [execution]),
     ...(isReadOnly ? ['reads only'] : []),
     ...(job.inProcess ? [] : timeoutOptions(durable, defaults)),
     ...(durable.heartbeatTimeout === defaults.heartbeatTimeout

@@ -48,6 +48,8 @@ interface InvocationRow {
 
 const LONGEST_BACK_OFF = 60_000;
 
+const LATEST_STEP = 'select r.step from holdfast.runs r where r.session_id = $1 and r.run_key = $2';
+
 export function postgresTurns(database: Database, live: LiveNotices): TurnStore {
   return {
     async newestFence(names) {
@@ -59,6 +61,10 @@ export function postgresTurns(database: Database, live: LiveNotices): TurnStore 
           .compile(),
       );
       return row && { startedAt: Number(row.fence_started_at), invocation: row.fence_invocation };
+    },
+    async latestStep({ session, runKey }) {
+      const [row] = await database.query<{ step: number }>(LATEST_STEP, [session, runKey]);
+      return row?.step ?? 0;
     },
     async findInvocation(names, invocationId) {
       const [row] = await database.query<InvocationRow>(INVOCATION, [

@@ -45,6 +45,8 @@ export interface TurnStore extends StepStore, CallStore, ChildStore {
   waiting(): Promise<WaitingTurns[]>;
   /** The newest chain that has written to a session. */
   newestFence(names: SessionNames): Promise<ChainFence | undefined>;
+  /** The newest step that a run has begun; 0 for a run that is not in the store. */
+  latestStep(run: { session: string; runKey: string }): Promise<number>;
   /**
    * Has a turn run that is about to begin, unless as many run of its app or of its user as may. One that is under way, or has
    * ended, may always go on. A turn's slot is freed with its end; it lapses where nothing has happened in the turn for 10

@@ -1,0 +1,119 @@
+import { activityInfo } from '@temporalio/activity';
+import { jsonBytes } from '../../src/contract/json-bytes.ts';
+import { defined } from '../../src/protocol/json.ts';
+import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
+import type {
+  CallModelInput,
+  FirstStep,
+  InlineResult,
+  StepOutcome,
+  SupersededStep,
+} from '../../src/protocol/step.ts';
+import type { Attempt } from '../attempt.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import type { CallPlace } from '../logging.ts';
+import { type CallsOfStep, InlineCalls, inlineCalls } from '../tool/inline-calls.ts';
+import { callModel } from './call-model.ts';
+import type { RateLimitedModels } from './rate-limited-models.ts';
+
+/** Milliseconds after which a chain comes back to its workflow, whose history then says how far the turn has got. */
+const LONGEST_CHAIN = 10_000;
+
+/**
+ * `holdfast.callModel`: a model step with those of its calls that run inline; in a chain also the steps after it, until one has to wait
+ * for something that the workflow looks after.
+ */
+export async function runSteps(
+  dependencies: ActivityDependencies,
+  input: CallModelInput,
+  attempt: { current: Attempt; place: CallPlace; rateLimited: RateLimitedModels },
+): Promise<StepOutcome | SupersededStep> {
+  const { current, place } = attempt;
+  const until = performance.now() + LONGEST_CHAIN;
+  const inline = new InlineCalls({ dependencies, current, place });
+  let given = input;
+  let first: FirstStep | undefined;
+  try {
+    for (;;) {
+      const outcome = await callModel(dependencies, given, attempt);
+      if (outcome.kind === 'behind') return outcome;
+      first ??= firstStepOf(outcome);
+      const later = given === input ? {} : { ...first, step: given.step };
+      if (outcome.kind !== 'calls') return { ...outcome, ...later };
+      const latest = given === input ? await latestStep(dependencies, given, outcome) : given.step;
+      if (latest > given.step) {
+        given = stepAfter(given, outcome, latest);
+        continue;
+      }
+      const calls = inlineCalls(outcome);
+      const ran = calls.length === 0 ? {} : await inline.run(given, outcome, calls);
+      const goesOn = performance.now() < until && hasEnded(outcome, ran) && isFree(given, outcome);
+      if (!goesOn)
+        return calls.length === 0 ? { ...outcome, ...later } : fitting({ ...outcome, ...later, ran });
+      given = stepAfter(given, outcome);
+      place.step = given.step;
+    }
+  } finally {
+    inline.close();
+  }
+}
+
+/** Facts of the activity's first step for the workflow. */
+function firstStepOf(outcome: StepOutcome): FirstStep {
+  const { searchAttributes, inbox, timeLeft, startedAt, transcript, remembers } = outcome;
+  return defined({ searchAttributes, inbox, timeLeft, startedAt, transcript, remembers });
+}
+
+/** The newest step that an earlier attempt of a chain has begun: what it has recorded before is not read again. */
+async function latestStep(
+  { store }: ActivityDependencies,
+  { runKey, step }: CallModelInput,
+  { chain, session }: CallsOfStep,
+): Promise<number> {
+  if (!chain || activityInfo().attempt === 1) return step;
+  return Math.max(step, await store.turns.latestStep({ session, runKey }));
+}
+
+/** The step is over: all of its calls have responses, and none says how the turn goes on. */
+function hasEnded({ calls }: CallsOfStep, ran: Record<string, InlineResult>): boolean {
+  return calls.every(({ callKey }) => isPlain(ran[callKey]));
+}
+
+function isPlain(result: InlineResult | undefined): boolean {
+  if (result === undefined || !('response' in result)) return false;
+  const { skipSummarization, transferToAgent, escalate, detached } = result;
+  return !skipSummarization && transferToAgent === undefined && !escalate && detached === undefined;
+}
+
+/** Nothing but the calls has to be waited for: no deadline that the workflow has yet to hear of, no limit of its own. */
+function isFree({ ownCall, runConfig, step }: CallModelInput, outcome: CallsOfStep): boolean {
+  const { chain = false, escalated, timeLeft } = outcome;
+  const { maxLlmCalls = 0 } = runConfig ?? {};
+  const isLast = maxLlmCalls > 0 && step >= maxLlmCalls;
+  return chain && ownCall === undefined && !escalated && timeLeft === undefined && !isLast;
+}
+
+/** A later step of the run, as its workflow would ask for it. */
+function stepAfter(given: CallModelInput, outcome: CallsOfStep, step = given.step + 1): CallModelInput {
+  const { v, invocationId, runKey, traceparent, handedOnBy, runConfig, workflowId } = given;
+  const { within, branch, path, rootWorkflowId, tracedBelow, budget, above, appTerms } = given;
+  const { session, seq, agent, root = given.root, startedAt = given.fence.startedAt } = outcome;
+  return {
+    ...{ v, session, invocationId, runKey, step, seq, agent },
+    ...{ fence: { ...given.fence, startedAt } },
+    ...defined({ traceparent, handedOnBy, runConfig, workflowId }),
+    ...defined({ root, within, branch, path, rootWorkflowId, tracedBelow, budget, above, appTerms }),
+  };
+}
+
+/** In a result that would be too large, calls are left out about which the workflow has nothing to do. */
+function fitting(outcome: CallsOfStep & { ran: Record<string, InlineResult> }): CallsOfStep {
+  if (jsonBytes(outcome) <= PAYLOAD_LIMIT) return outcome;
+  const { calls, ran } = outcome;
+  const isLeft = (callKey: string) => !isPlain(ran[callKey]);
+  return {
+    ...outcome,
+    calls: calls.filter(({ callKey }) => isLeft(callKey)),
+    ran: Object.fromEntries(Object.entries(ran).filter(([callKey]) => isLeft(callKey))),
+  };
+}

@@ -1,0 +1,217 @@
+import { asyncLocalStorage, CancelledFailure, Context } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
+import { CANCELLED_CALLS_QUERY } from '../../src/protocol/names.ts';
+import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
+import type {
+  CallModelInput,
+  InlineResult,
+  PlannedCall,
+  StepOutcome,
+  ToolCallInput,
+  ToolCallResult,
+} from '../../src/protocol/step.ts';
+import { thrownMessage } from '../../src/schema/thrown-message.ts';
+import type { Attempt } from '../attempt.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { type CallPlace, callLogger } from '../logging.ts';
+import { runTool } from './call.ts';
+
+export type CallsOfStep = Extract<StepOutcome, { kind: 'calls' }>;
+
+/** Milliseconds between two heartbeats that name the calls, and two questions which of them were cancelled. */
+const INTERVAL = 500;
+
+/** Milliseconds until the next attempt where a failure says nothing: as between attempts of an activity. */
+const NEXT_ATTEMPT = 1_000;
+
+const CANCELLED = new CancelledFailure('CANCELLED');
+const CANCELLED_CALL: InlineResult = { v: PROTOCOL_VERSION, cancelled: true };
+
+function goesOn(after = 0, spent = 0): InlineResult {
+  return { v: PROTOCOL_VERSION, goesOn: { after, spent: Math.round(spent) } };
+}
+
+/**
+ * The calls of a step that its own activity runs: those before one that runs alone. Calls that wait for a person, and agents, are
+ * the workflow's.
+ */
+export function inlineCalls({ calls, schedules }: CallsOfStep): PlannedCall[] {
+  const alone = calls.findIndex(({ tool }) => schedules[tool]?.exclusive);
+  const beside = alone === -1 ? calls : calls.slice(0, alone);
+  return beside.filter(
+    ({ tool, gate, runs }) => schedules[tool]?.inline && gate === undefined && runs === undefined,
+  );
+}
+
+interface StepActivity {
+  dependencies: ActivityDependencies;
+  current: Attempt;
+  place: CallPlace;
+}
+
+interface RunningCall extends Pick<PlannedCall, 'callKey' | 'tool'> {
+  state: 'waits' | 'running' | 'ended';
+  since?: string;
+  cancel: AbortController;
+}
+
+/** Calls that run in the activity of their steps, with the rows of the ledger that they have as activities. */
+export class InlineCalls {
+  readonly #activity: StepActivity;
+  #step = 0;
+  #calls = new Map<string, RunningCall>();
+  #ticking: NodeJS.Timeout | undefined;
+  #hasWarned = false;
+
+  constructor(activity: StepActivity) {
+    this.#activity = activity;
+  }
+
+  /**
+   * Runs calls of one step, `maxParallelCalls` at a time.
+   *
+   * @throws the error of an attempt that was aborted, once no call runs any more: another attempt finds the ledger's rows.
+   */
+  async run(
+    input: CallModelInput,
+    outcome: CallsOfStep,
+    calls: readonly PlannedCall[],
+  ): Promise<Record<string, InlineResult>> {
+    const { current } = this.#activity;
+    this.#step = input.step;
+    this.#calls = new Map(
+      calls.map(({ callKey, tool }) => [
+        callKey,
+        { callKey, tool, state: 'waits', cancel: new AbortController() },
+      ]),
+    );
+    this.#ticking ??= setInterval(() => this.#tick(), INTERVAL).unref();
+    const results: Record<string, InlineResult> = {};
+    const left = calls.values();
+    const runNext = async () => {
+      for (const call of left)
+        results[call.callKey] = await this.#run(inputOf(input, outcome, call), outcome, call);
+    };
+    await Promise.all(Array.from({ length: Math.min(outcome.maxParallelCalls, calls.length) }, runNext));
+    if (current.signal.aborted) throw current.aborted();
+    return results;
+  }
+
+  close(): void {
+    clearInterval(this.#ticking);
+  }
+
+  async #run(input: ToolCallInput, outcome: CallsOfStep, call: PlannedCall): Promise<InlineResult> {
+    const { dependencies, current } = this.#activity;
+    const running = this.#calls.get(call.callKey) as RunningCall;
+    if (running.cancel.signal.aborted) return CANCELLED_CALL;
+    // It has not begun, which another attempt at the step finds in the ledger.
+    if (current.signal.aborted) return goesOn();
+    const schedule = outcome.schedules[call.tool] as ToolSchedule;
+    const began = performance.now();
+    const own = attemptOf(current, running, began + schedule.startToClose);
+    running.state = 'running';
+    running.since = new Date().toISOString();
+    try {
+      const work = () => runTool(dependencies, input, own) as Promise<ToolCallResult>;
+      return await asyncLocalStorage.run(contextOf(call, schedule), work);
+    } catch (error) {
+      if (running.cancel.signal.aborted) return CANCELLED_CALL;
+      if (!current.signal.aborted)
+        this.#log(call).debug('a call goes on as an activity of its own', this.#problem(error));
+      return goesOn(delayOf(error), performance.now() - began);
+    } finally {
+      running.state = 'ended';
+    }
+  }
+
+  #tick(): void {
+    const { current } = this.#activity;
+    const calls = [...this.#calls.values()].map(({ cancel: _cancel, ...call }) => call);
+    current.heartbeat({ step: this.#step, calls });
+    if (calls.some(({ state }) => state !== 'ended')) void this.#cancelCalls();
+  }
+
+  /** The workflow hears of it, and can reach this activity by no other way than to cancel it as a whole. */
+  async #cancelCalls(): Promise<void> {
+    const { workflowExecution } = Context.current().info;
+    if (workflowExecution === undefined) return;
+    const { workflowId, runId } = workflowExecution;
+    try {
+      const workflow = this.#activity.dependencies.temporal().workflow.getHandle(workflowId, runId);
+      const cancelled = await workflow.query<unknown>(CANCELLED_CALLS_QUERY);
+      if (!Array.isArray(cancelled)) return;
+      for (const callKey of cancelled) this.#calls.get(callKey)?.cancel.abort(CANCELLED);
+    } catch (error) {
+      if (this.#hasWarned) return;
+      this.#hasWarned = true;
+      callLogger(this.#activity.dependencies, this.#activity.place).warn(
+        'the workflow did not say which calls were cancelled',
+        this.#problem(error),
+      );
+    }
+  }
+
+  #log({ callKey, tool }: PlannedCall) {
+    return callLogger(this.#activity.dependencies, { ...this.#activity.place, callKey, tool });
+  }
+
+  #problem(error: unknown): { problem?: string } {
+    return this.#activity.dependencies.conceal ? {} : { problem: thrownMessage(error) };
+  }
+}
+
+/** The attempt of a call within that of its step. */
+function attemptOf(current: Attempt, running: RunningCall, ends: number): Attempt {
+  const { signal } = running.cancel;
+  return {
+    isInline: true,
+    signal: AbortSignal.any([current.signal, signal]),
+    aborted: () => (signal.aborted ? CANCELLED : current.aborted()),
+    isRetried: () => !signal.aborted && current.isRetried(),
+    isCancelled: () => signal.aborted || current.isCancelled(),
+    // Temporal would show details of one call as those of its step.
+    heartbeat: () => undefined,
+    timeLeft: () => Math.min(ends - performance.now(), current.timeLeft()),
+  };
+}
+
+/** Code of the user's sees the activity that the call would be. */
+function contextOf({ callKey, tool }: PlannedCall, { startToClose }: ToolSchedule): Context {
+  const context = Context.current();
+  const info = {
+    ...context.info,
+    ...{ activityType: tool, activityId: callKey, startToCloseTimeoutMs: startToClose },
+    heartbeatDetails: undefined,
+  };
+  return Object.create(context, { info: { value: info } });
+}
+
+function inputOf(
+  {
+    runKey,
+    traceparent,
+    handedOnBy,
+    within,
+    branch,
+    path,
+    rootWorkflowId,
+    tracedBelow,
+    root,
+  }: CallModelInput,
+  { session, agent, root: entered = root }: CallsOfStep,
+  { callKey, callId, args, prepared }: PlannedCall,
+): ToolCallInput {
+  return {
+    v: PROTOCOL_VERSION,
+    ...{ session, runKey, agent, traceparent, handedOn: handedOnBy?.length },
+    ...{ root: entered, within, branch, path, rootWorkflowId, tracedBelow },
+    ...{ callKey, callId, args, prepared },
+  };
+}
+
+function delayOf(error: unknown): number {
+  const delay = error instanceof ApplicationFailure ? error.nextRetryDelay : undefined;
+  return typeof delay === 'number' ? delay : NEXT_ATTEMPT;
+}
