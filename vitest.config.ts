@@ -15,6 +15,13 @@ const ALONE = [
   'test/testing/{environment,escalated-requests}.{test,deep}.ts',
 ];
 
+/** Promises that hold however steps and calls run: `npm run test:deep` asks for them in each way. */
+const IN_EACH_STEP_MODE = [
+  'test/client/steering.test.ts',
+  'test/turn/{callbacks,crash,cut-off,ends,kills,message-edges,messages,store-outages,superseded,upgrades}.test.ts',
+  'test/turn/{gate-crashes,gated-calls,gates-*,tool-callbacks}.test.ts',
+];
+
 /** `npm run test:deep` is `--mode deep`: what takes too long for each change. */
 export default defineConfig(({ mode }) => {
   const files =
@@ -63,6 +70,16 @@ export default defineConfig(({ mode }) => {
             env: mode === 'deep' ? {} : { TEMPORAL_DEBUG: '1' },
           },
         },
+        ...(mode === 'deep' ? ['inline', 'chain'] : []).map((steps) => ({
+          extends: true as const,
+          test: {
+            name: steps,
+            include: IN_EACH_STEP_MODE,
+            isolate: false,
+            setupFiles: ['test/setup/own-variables.ts', 'test/setup/endless-scripts.ts'],
+            env: { HOLDFAST_TEST_STEPS: steps },
+          },
+        })),
       ],
     },
   };

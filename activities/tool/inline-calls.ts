@@ -1,10 +1,11 @@
 import { asyncLocalStorage, CancelledFailure, Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
-import { CANCELLED_CALLS_QUERY } from '../../src/protocol/names.ts';
+import { CANCELLED_CALLS_QUERY, INLINE_CALLS } from '../../src/protocol/names.ts';
 import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
 import type {
   CallModelInput,
+  InlineCallsTold,
   InlineResult,
   PlannedCall,
   StepOutcome,
@@ -20,7 +21,10 @@ import { runTool } from './call.ts';
 export type CallsOfStep = Extract<StepOutcome, { kind: 'calls' }>;
 
 /** Milliseconds between two heartbeats that name the calls, and two questions which of them were cancelled. */
-const INTERVAL = 500;
+const INTERVAL = 400;
+
+/** Milliseconds after which the workflow is told of a call. */
+const LONG = 300;
 
 /** Milliseconds until the next attempt where a failure says nothing: as between attempts of an activity. */
 const NEXT_ATTEMPT = 1_000;
@@ -50,9 +54,10 @@ interface StepActivity {
   place: CallPlace;
 }
 
-interface RunningCall extends Pick<PlannedCall, 'callKey' | 'tool'> {
+interface RunningCall extends Pick<PlannedCall, 'callKey' | 'callId' | 'tool'> {
   state: 'waits' | 'running' | 'ended';
-  since?: string;
+  /** Milliseconds since the epoch. */
+  since: number;
   cancel: AbortController;
 }
 
@@ -62,6 +67,8 @@ export class InlineCalls {
   #step = 0;
   #calls = new Map<string, RunningCall>();
   #ticking: NodeJS.Timeout | undefined;
+  /** Keys of the calls that the workflow knows of. */
+  #told = '';
   #hasWarned = false;
 
   constructor(activity: StepActivity) {
@@ -81,12 +88,12 @@ export class InlineCalls {
     const { current } = this.#activity;
     this.#step = input.step;
     this.#calls = new Map(
-      calls.map(({ callKey, tool }) => [
+      calls.map(({ callKey, callId, tool }) => [
         callKey,
-        { callKey, tool, state: 'waits', cancel: new AbortController() },
+        { callKey, callId, tool, state: 'waits', since: Date.now(), cancel: new AbortController() },
       ]),
     );
-    this.#ticking ??= setInterval(() => this.#tick(), INTERVAL).unref();
+    this.#ticking ??= setInterval(() => void this.#tick(), INTERVAL).unref();
     const results: Record<string, InlineResult> = {};
     const left = calls.values();
     const runNext = async () => {
@@ -100,6 +107,7 @@ export class InlineCalls {
 
   close(): void {
     clearInterval(this.#ticking);
+    this.#ticking = undefined;
   }
 
   async #run(input: ToolCallInput, outcome: CallsOfStep, call: PlannedCall): Promise<InlineResult> {
@@ -112,7 +120,7 @@ export class InlineCalls {
     const began = performance.now();
     const own = attemptOf(current, running, began + schedule.startToClose);
     running.state = 'running';
-    running.since = new Date().toISOString();
+    running.since = Date.now();
     try {
       const work = () => runTool(dependencies, input, own) as Promise<ToolCallResult>;
       return await asyncLocalStorage.run(contextOf(call, schedule), work);
@@ -126,31 +134,44 @@ export class InlineCalls {
     }
   }
 
-  #tick(): void {
-    const { current } = this.#activity;
-    const calls = [...this.#calls.values()].map(({ cancel: _cancel, ...call }) => call);
-    current.heartbeat({ step: this.#step, calls });
-    if (calls.some(({ state }) => state !== 'ended')) void this.#cancelCalls();
-  }
-
-  /** The workflow hears of it, and can reach this activity by no other way than to cancel it as a whole. */
-  async #cancelCalls(): Promise<void> {
-    const { workflowExecution } = Context.current().info;
-    if (workflowExecution === undefined) return;
-    const { workflowId, runId } = workflowExecution;
+  /** Where calls take a while, operators see them in the heartbeat, and the workflow knows which of them can be cancelled. */
+  async #tick(): Promise<void> {
+    const calls = [...this.#calls.values()];
+    const shown = calls.map(({ callKey, tool, state, since }) => ({
+      ...{ callKey, tool, state },
+      since: new Date(since).toISOString(),
+    }));
+    this.#activity.current.heartbeat({ step: this.#step, calls: shown });
+    const open = calls.filter(({ state }) => state !== 'ended');
+    if (!open.some(({ state, since }) => state === 'running' && Date.now() - since >= LONG)) return;
     try {
-      const workflow = this.#activity.dependencies.temporal().workflow.getHandle(workflowId, runId);
-      const cancelled = await workflow.query<unknown>(CANCELLED_CALLS_QUERY);
-      if (!Array.isArray(cancelled)) return;
-      for (const callKey of cancelled) this.#calls.get(callKey)?.cancel.abort(CANCELLED);
+      await this.#ask(open);
     } catch (error) {
-      if (this.#hasWarned) return;
+      this.#told = '';
+      if (this.#hasWarned || this.#ticking === undefined) return;
       this.#hasWarned = true;
       callLogger(this.#activity.dependencies, this.#activity.place).warn(
-        'the workflow did not say which calls were cancelled',
+        'the workflow does not hear of the calls of its step',
         this.#problem(error),
       );
     }
+  }
+
+  async #ask(open: readonly RunningCall[]): Promise<void> {
+    const { workflowExecution } = Context.current().info;
+    if (workflowExecution === undefined) return;
+    const { workflowId, runId } = workflowExecution;
+    const workflow = this.#activity.dependencies.temporal().workflow.getHandle(workflowId, runId);
+    const step = this.#step;
+    const keys = open.map(({ callKey }) => callKey).join();
+    if (this.#told !== keys) {
+      const calls = open.map(({ callKey, callId, tool, since }) => ({ callKey, callId, tool, since }));
+      this.#told = keys;
+      await workflow.signal<[InlineCallsTold]>(INLINE_CALLS, { step, calls });
+    }
+    const cancelled = await workflow.query<unknown>(CANCELLED_CALLS_QUERY);
+    if (!Array.isArray(cancelled)) return;
+    for (const callKey of cancelled) this.#calls.get(callKey)?.cancel.abort(CANCELLED);
   }
 
   #log({ callKey, tool }: PlannedCall) {

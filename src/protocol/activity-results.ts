@@ -157,6 +157,12 @@ export const RESULTS = {
   decision: object({ by: list(voter) }),
 } as const satisfies Record<string, Shape>;
 
+/** What the activity of a step says of the calls that it runs. */
+export const INLINE_CALLS_TOLD = object({
+  step: count,
+  calls: list(object({ callKey: name, callId: text, tool: name, since: number })),
+});
+
 /** Code and type of the failure that a result becomes which can't be used. */
 export const UNUSABLE = { code: 'HOLDFAST_UNUSABLE_RESULT' } as const;
 

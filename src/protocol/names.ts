@@ -68,7 +68,10 @@ export const TURN_ENDED = 'holdfast.turnEnded';
 
 export const STATUS_QUERY = 'status';
 
-/** Query of a step's activity: keys of the calls that somebody has cancelled while the step runs. */
+/** Signal from the activity of a step to its turn: it runs calls itself, and they take a while. */
+export const INLINE_CALLS = 'holdfast.inlineCalls';
+
+/** Query of that activity: keys of those calls that somebody has cancelled. */
 export const CANCELLED_CALLS_QUERY = 'holdfast.cancelledCalls';
 
 /** Type of an attempt's failure that is the tool's own; all others are the infrastructure's. */

@@ -250,6 +250,13 @@ export type InlineResult =
   /** Somebody has cancelled it. */
   | { v: number; cancelled: true };
 
+/** Calls that the activity of a step runs, as it tells its turn. */
+export interface InlineCallsTold {
+  step: number;
+  /** `since`: milliseconds since the epoch. */
+  calls: (Pick<PlannedCall, 'callKey' | 'callId' | 'tool'> & { since: number })[];
+}
+
 /** A call whose activity settled nothing, and the model's text about it. */
 export interface UnsettledCall {
   callKey: string;

@@ -11,6 +11,7 @@ import { createWorker, openTemporal, type TemporalTarget } from '../../worker/in
 import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
 import { endServer } from './end-server.ts';
 import { putStore } from './made-store.ts';
+import { inStepMode } from './step-mode.ts';
 
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
@@ -59,6 +60,7 @@ export class DeploySite {
 
   async deploy(...agents: LlmAgent[]): Promise<void> {
     const { store, native: connection } = this.#open;
+    inStepMode(agents);
     const worker = await createWorker({ agents, store, connection, shutdownGraceTime: 0, logger: SILENT });
     this.#workers.push({ worker, running: worker.run() });
   }

@@ -5,6 +5,7 @@ import { defined } from '../../src/protocol/json.ts';
 import { RestartedWorker } from '../../src/testing/open-test-environment.ts';
 import { createTestWorker } from '../../worker/create-worker.ts';
 import { startWorker } from '../../worker/environment/running-worker.ts';
+import { inStepMode } from './step-mode.ts';
 import {
   openTurnEnvironment,
   placeFor,
@@ -63,6 +64,7 @@ async function withoutWorker(shared: Shared): Promise<TurnEnvironment> {
 async function withWorker(ground: TurnEnvironment, own: OwnPart): Promise<TurnEnvironment> {
   const { environment, runtime, temporal, store, gemini } = ground;
   const { agents, apps, script, workerOptions } = own;
+  inStepMode([...(agents ?? []), ...(apps ?? []).map(({ rootAgent }) => rootAgent)]);
   if (script !== undefined) gemini.reset(script);
   const taskQueue = workerOptions?.taskQueue ?? `own-${randomUUID()}`;
   const worker = new RestartedWorker(() =>

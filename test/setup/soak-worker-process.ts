@@ -8,6 +8,7 @@ import type { Store } from '../../src/store/store.ts';
 import { createWorker } from '../../worker/index.ts';
 import { soakAgents, soakApps } from './soak-agents.ts';
 import { SoakEffects } from './soak-effects.ts';
+import { inStepMode, type StepMode } from './step-mode.ts';
 
 /** What the harness tells a worker process, as JSON in its first argument. */
 export interface SoakWorkerOptions {
@@ -17,6 +18,8 @@ export interface SoakWorkerOptions {
   effects: string;
   store: { folder: string } | { url: string };
   workflowBundlePath?: string;
+  /** How its agents run their steps. Defaults to single ones. */
+  steps?: StepMode;
 }
 
 const options: SoakWorkerOptions = JSON.parse(process.argv[2] ?? '{}');
@@ -27,9 +30,12 @@ Runtime.install({
 });
 const effects = new SoakEffects(options.effects);
 const store = await openStore(options.store);
+const agents = soakAgents(effects);
+const apps = soakApps(effects);
+inStepMode([...agents, ...apps.map(({ rootAgent }) => rootAgent)], options.steps);
 const worker = await createWorker({
-  agents: soakAgents(effects),
-  apps: soakApps(effects),
+  agents,
+  apps,
   store: noting(store),
   taskQueue: options.taskQueue,
   connection: await NativeConnection.connect({ address: options.address }),

@@ -31,6 +31,7 @@ import { putStore } from './made-store.ts';
 import { databaseWithStore } from './own-database.ts';
 import { ownNamespace, type TemporalPlace } from './own-namespace.ts';
 import { stepCalls } from './scripts.ts';
+import { inStepMode } from './step-mode.ts';
 import { TemporalServer } from './temporal-server.ts';
 
 export type History = temporal.api.history.v1.IHistory;
@@ -97,7 +98,8 @@ export interface TurnEnvironmentOptions {
 }
 
 export async function openTurnEnvironment(options: TurnEnvironmentOptions): Promise<TurnEnvironment> {
-  const { logger, agents, apps, dataConverter } = options;
+  const { logger, agents = [], apps = [], dataConverter } = options;
+  inStepMode([...agents, ...apps.map(({ rootAgent }) => rootAgent)]);
   const metrics =
     options.metricsAddress === undefined
       ? {}
@@ -137,7 +139,8 @@ export async function openTurnEnvironment(options: TurnEnvironmentOptions): Prom
   const { store, temporal } = environment;
   const worker = new RestartedWorker(() =>
     startWorker(placeFor(environment, options.workerOptions), {
-      ...defined({ agents, apps, dataConverter }),
+      ...(agents.length === 0 ? {} : { agents }),
+      ...{ apps, ...defined({ dataConverter }) },
       runtime,
       create: options.production ? createWorker : createTestWorker,
       logger: { ...SILENT, ...logger },

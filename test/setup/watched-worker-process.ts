@@ -5,6 +5,7 @@ import { openStore } from '../../src/store/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createWorker, jsonLogger } from '../../worker/index.ts';
 import type { TemporalPlace } from './own-namespace.ts';
+import { inStepMode } from './step-mode.ts';
 import { watchedApps } from './watched-apps.ts';
 import { Witness } from './witness.ts';
 import { type StoreOperation, wrappedStore } from './wrapped-store.ts';
@@ -32,8 +33,10 @@ Runtime.install({ logger: new DefaultLogger('ERROR') });
 const witness = new Witness(options.file, options.holds);
 const store = await openStore({ socket: options.socket });
 store.live.onNotice((notice) => tell({ type: 'notice', notice }));
+const apps = watchedApps(witness);
+inStepMode(apps.map(({ rootAgent }) => rootAgent));
 const worker = await createWorker({
-  apps: watchedApps(witness),
+  apps,
   store: seen(store),
   connection: await NativeConnection.connect({ address: options.place.address }),
   namespace: options.place.namespace,

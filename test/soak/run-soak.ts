@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as startTimer } from 'node:timers';
 import { setTimeout } from 'node:timers/promises';
+import type { StepMode } from '../setup/step-mode.ts';
 import { Chaos } from './chaos.ts';
 import { checkEffects } from './check-effects.ts';
 import { checkHooks } from './check-hooks.ts';
@@ -24,6 +25,8 @@ export interface SoakOptions {
   folder: string;
   /** Worker processes on PostgreSQL. Defaults to 2. */
   workers?: number;
+  /** How agents run their steps. Defaults to single ones. */
+  steps?: StepMode | undefined;
   /** Scenarios that are played at once. Defaults to 4. */
   atOnce?: number;
   /** Milliseconds until the next kill, once all is up again. Defaults to 300 to 3,000. */
@@ -49,6 +52,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakReport> {
     folder,
     store,
     workers,
+    steps: options.steps,
     onProblem: (what) => found.expect(false, 'workers never exit by themselves', () => what),
   });
   let quiet = false;

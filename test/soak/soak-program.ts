@@ -13,6 +13,7 @@ const { values } = parseArgs({
     store: { type: 'string', default: 'pglite' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     workers: { type: 'string', default: '2' },
+    steps: { type: 'string', default: 'activity' },
     'at-once': { type: 'string', default: '4' },
     'heap-every': { type: 'string', default: '0' },
     out: { type: 'string' },
@@ -29,6 +30,9 @@ function count(name: 'kills' | 'turns' | 'seed' | 'workers' | 'at-once' | 'heap-
 const { store } = values;
 if (store !== 'pglite' && store !== 'postgres')
   throw new TypeError("--store: expected 'pglite' or 'postgres'");
+const { steps } = values;
+if (steps !== 'activity' && steps !== 'inline' && steps !== 'chain')
+  throw new TypeError("--steps: expected 'activity', 'inline' or 'chain'");
 // What ends with this process listens for its exit.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 Runtime.install({ logger: new DefaultLogger('ERROR') });
@@ -36,6 +40,7 @@ const folder = values.out === undefined ? mkdtempSync(join(tmpdir(), 'holdfast-s
 const report = await runSoak({
   folder,
   store,
+  steps,
   seed: count('seed'),
   kills: count('kills'),
   turns: count('turns'),

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
+import { defined } from '../../src/protocol/json.ts';
 import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import { type MockGemini, startMockGemini } from '../../src/testing/mock-gemini.ts';
 import { retriesUntilClosed } from '../../worker/temporal/retries-until-closed.ts';
@@ -10,6 +11,7 @@ import { type PostgresServer, startPostgresServer } from '../setup/postgres-serv
 import { SoakEffects } from '../setup/soak-effects.ts';
 import { Outages } from '../setup/soak-outages.ts';
 import { SoakWorker } from '../setup/soak-worker.ts';
+import type { StepMode } from '../setup/step-mode.ts';
 import { SHORT_RUNS, TemporalServer } from '../setup/temporal-server.ts';
 import type { Victim } from './chaos.ts';
 import { SoakModel } from './model.ts';
@@ -32,6 +34,7 @@ export interface StageOptions {
   store: 'pglite' | 'postgres';
   /** Worker processes; PGlite has one. */
   workers: number;
+  steps?: StepMode | undefined;
   /** Told of what no kill explains. */
   onProblem: (what: string) => void;
 }
@@ -91,7 +94,13 @@ export async function openStage(options: StageOptions): Promise<Stage> {
       { length: database === undefined ? 1 : options.workers },
       (_, index) =>
         new SoakWorker({
-          options: { address: server.address, taskQueue: TASK_QUEUE, effects: folder, store: place },
+          options: {
+            address: server.address,
+            taskQueue: TASK_QUEUE,
+            effects: folder,
+            store: place,
+            ...defined({ steps: options.steps }),
+          },
           env: gemini.env,
           log: join(folder, `worker-${index + 1}.log`),
           outages,

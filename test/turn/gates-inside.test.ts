@@ -107,7 +107,7 @@ describe('an answer that is faster than the plan', () => {
     await turn.signal('confirm', { requestId: turn.request(1), confirmed: false });
     await turn.signal('confirm', { requestId: turn.request(7), confirmed: true });
     expect(
-      (await turn.refusal('confirm', { requestId: turn.request(0, { step: 2 }), confirmed: true })).type,
+      (await turn.refusal('confirm', { requestId: turn.request(0, { step: 0 }), confirmed: true })).type,
     ).toBe('NotPending');
     release();
     await turn.result();

@@ -131,6 +131,12 @@ describe('inline calls', () => {
       environment.gemini.reset(stepCalls([[{ name: 'inline' }], [{ name: 'hold' }, { name: 'hold' }]]));
       const { names, turn, keyOf, events } = await holding(app, 2);
       const callKey = keyOf(2, 0);
+      await until(async () =>
+        expect(await environment.client.status(names, PATIENT)).toMatchObject({
+          step: 2,
+          running: [{ callKey, tool: 'hold' }, { callKey: keyOf(2, 1) }],
+        }),
+      );
       const order = { callKey, reason: 'why not', ...PATIENT };
       expect(await environment.client.cancelCall(names, order)).toMatchObject({
         callKey,

@@ -13,6 +13,7 @@ import { Conversation } from '../setup/conversation.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { someOf } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { until } from '../setup/until.ts';
 
 const held = new HeldTool();
 const wakeUp = Promise.withResolvers<void>();
@@ -195,7 +196,7 @@ test('an interrupt of another invocation does nothing, one order is one order, a
   await expect(
     conversation.handle.executeUpdate('interrupt', { args: [{ invocationId: 5 }] }),
   ).rejects.toMatchObject({ cause: { type: 'InvalidInterrupt' } });
-  expect((await conversation.status()).running).toHaveLength(1);
+  await until(async () => expect((await conversation.status()).running).toHaveLength(1));
   const order = { orderId: 'o1', reason: 'why '.repeat(100_000) };
   const first = await conversation.handle.executeUpdate('interrupt', { args: [order] });
   await conversation.handle.signal('interrupt', order).catch(() => undefined);

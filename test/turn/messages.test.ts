@@ -10,6 +10,7 @@ import { Conversation } from '../setup/conversation.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { isDeep, someOf } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { until } from '../setup/until.ts';
 
 const held = new HeldTool();
 
@@ -260,7 +261,11 @@ describe('steering', () => {
   test('one call is cancelled, its sibling and the turn go on [steer.cancelCall]', async () => {
     const conversation = await holding('hold two');
     await held.begun(2);
-    const [first] = (await conversation.status()).running;
+    const first = await until(async () => {
+      const { running } = await conversation.status();
+      expect(running).toHaveLength(2);
+      return running[0];
+    });
     const args: [object] = [{ callKey: first?.callKey, reason: 'too slow' }];
     const cancel = () => conversation.handle.executeUpdate<CancelReceipt, [object]>('cancelCall', { args });
     expect(await cancel()).toMatchObject({ callKey: first?.callKey, status: 'cancelling' });

@@ -14,6 +14,8 @@ const MOST_CALLS = 8;
 /** The state of a running turn, and its waits. */
 export interface Work {
   running: readonly RunningCall[];
+  /** The step of calls that the activity of a step runs. */
+  step?: number | undefined;
   pending: readonly PendingRequest[];
   jobs: readonly WaitingJob[];
   children?: readonly RunningChild[];
@@ -51,7 +53,8 @@ export function describeTurn(
 }
 
 /** The step whose calls run, else the one that the model is asked for. */
-export function currentStep(state: InvocationState, { running, pending, jobs }: Work): number {
+export function currentStep(state: InvocationState, { running, step, pending, jobs }: Work): number {
+  if (step !== undefined) return step;
   return running.length + pending.length + jobs.length > 0 ? state.step : state.step + 1;
 }
 

@@ -8,18 +8,12 @@ import type {
   MessageReceipt,
   SendMessage,
 } from '../../src/protocol/message.ts';
-import {
-  CANCEL_CALL,
-  CANCELLED_CALLS_QUERY,
-  CHILD_STATE,
-  INTERRUPT,
-  SEND_MESSAGE,
-  STATUS_QUERY,
-} from '../../src/protocol/names.ts';
+import { CANCEL_CALL, CHILD_STATE, INTERRUPT, SEND_MESSAGE, STATUS_QUERY } from '../../src/protocol/names.ts';
 import type { ChildState, TurnStatus } from '../../src/protocol/turn.ts';
 import { handleDecisions } from '../approvals/decision-handlers.ts';
 import { handleHeldQuestions } from '../approvals/held-questions.ts';
 import { refusal } from '../arguments.ts';
+import { handleInlineCalls } from '../calls/inline-calls.ts';
 import { handleJobs } from '../jobs/job-handlers.ts';
 import { AnsweredMessages, answersOnly } from '../messages/answered-messages.ts';
 import { checkedMessage } from '../messages/message.ts';
@@ -38,9 +32,6 @@ export function handleTurn(turn: Turn): void {
   setHandler(defineQuery<TurnStatus>(STATUS_QUERY), () => turn.status, {
     description: 'how the turn stands: agent, step, running calls, messages that wait, spend',
   });
-  setHandler(defineQuery<string[]>(CANCELLED_CALLS_QUERY), () => turn.steering.cancelledEarly, {
-    description: 'for the activity of a step: the keys of its calls that were cancelled meanwhile',
-  });
   const order = new FirstOrder();
   const orders = new Orders(turn.chain);
   handleMessages(turn, order);
@@ -54,6 +45,7 @@ export function handleTurn(turn: Turn): void {
   );
   handleDecisions(turn.requests, turn.forwarding);
   handleHeldQuestions(turn.held, (handle) => turn.noted(handle));
+  handleInlineCalls(turn.inline, turn.steering, (handle) => turn.noted(handle));
   handleJobs(turn.jobs, (handle) => turn.noted(handle));
 }
 

@@ -64,6 +64,7 @@ export async function runInvocation(
   } finally {
     deadline.cancel();
     steering.forget();
+    turn.inline.answered();
     requests.planned([]);
     jobs.over();
   }
@@ -101,8 +102,9 @@ async function runSteps(
     const runKey = runKeyOf(state);
     requests.asking(runKey, state.step + 1);
     jobs.asking(runKey, state.step + 1);
-    turn.steering.asking(runKey, state.step + 1);
+    turn.inline.asks(runKey);
     const outcome = await askModel(start, state);
+    turn.inline.answered();
     if (outcome.kind === 'behind') return outcome;
     turn.begun(state, outcome);
     if (outcome.kind === 'agents') {

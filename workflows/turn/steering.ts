@@ -1,7 +1,6 @@
 import { CancellationScope } from '@temporalio/workflow';
 import type { CancelCall, Interrupt } from '../../src/contract/turns.ts';
 import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
-import { type CallPlace, callKeyOfId, placeOfKey } from '../../src/protocol/identity.ts';
 import { defined } from '../../src/protocol/json.ts';
 import { CANCEL_CALL, INTERRUPT } from '../../src/protocol/names.ts';
 import type { StepEnding } from '../../src/protocol/step.ts';
@@ -21,9 +20,6 @@ interface SteeredCall {
   cancelled?: string;
 }
 
-/** As many calls as a step has. */
-const MOST_EARLY = 128;
-
 const LONGEST_REASON = 500;
 const CANCELLED_TURN = 'cancelled: the turn was cancelled';
 
@@ -32,10 +28,8 @@ export class Steering {
   #work: CancellationScope | undefined;
   #end: EarlyEnd | undefined;
   #calls = new Map<string, SteeredCall>();
-  /** The step that is asked for. Its activity may run calls that are not planned here yet. */
-  #asked: Omit<CallPlace, 'index'> | undefined;
-  /** Those of its calls that were cancelled. */
-  #early = new Map<string, string>();
+  /** Responses of cancelled calls, by key: the activity of a step may run calls that are not planned here yet. */
+  readonly #cancelled = new Map<string, string>();
 
   /** Set once somebody has ended the work that {@link run} waits for. */
   get earlyEnd(): EarlyEnd | undefined {
@@ -51,7 +45,8 @@ export class Steering {
       return await scope.run(work);
     } finally {
       this.#work = undefined;
-      this.planned([]);
+      this.#calls.clear();
+      this.#cancelled.clear();
     }
   }
 
@@ -67,32 +62,18 @@ export class Steering {
     this.#work?.cancel();
   }
 
-  asking(runKey: string, step: number): void {
-    this.#asked = { runKey, step };
-  }
-
-  /** The key that an order names, where it may be that of a call which the step under way runs. */
-  #earlyKey({ callKey: named, callId }: CancelCall): string | undefined {
-    const callKey = named ?? callKeyOfId(callId ?? '');
-    const place = placeOfKey(callKey ?? '');
-    if (this.#asked === undefined || place === undefined) return undefined;
-    return place.runKey === this.#asked.runKey && place.step >= this.#asked.step ? callKey : undefined;
-  }
-
-  /** Keys of calls that were cancelled since their step was asked for. */
-  get cancelledEarly(): string[] {
-    return [...this.#early.keys()];
-  }
-
   planned(calls: readonly Pick<SteeredCall, 'callKey' | 'callId' | 'tool'>[]): void {
     this.#calls = new Map(
       calls.map(({ callKey, callId, tool }) => {
-        const cancelled = this.#early.get(callKey);
+        const cancelled = this.#cancelled.get(callKey);
         return [callKey, { callKey, callId, tool, ...defined({ cancelled }) }] as const;
       }),
     );
-    this.#asked = undefined;
-    this.#early.clear();
+  }
+
+  /** Keys of the calls that were cancelled. */
+  get cancelledCalls(): string[] {
+    return [...this.#cancelled.keys()];
   }
 
   /** Runs a call so that it alone can be cancelled; what it was cancelled with is what `cancelled` gets. */
@@ -121,21 +102,16 @@ export class Steering {
   }
 
   /** Whether a call of this step is meant that has not ended. */
-  hasCall(named: CancelCall): boolean {
-    const { callKey, callId } = named;
-    if (this.#earlyKey(named) !== undefined) return true;
+  hasCall({ callKey, callId }: CancelCall): boolean {
     if (callKey !== undefined) return this.#calls.has(callKey);
     return [...this.#calls.values()].some((call) => call.callId === callId);
   }
 
   cancelCall(callKey: string, reason?: string): void {
-    const text = `cancelled${reasonText(reason) || ' by an operator'}`;
-    if (this.#earlyKey({ callKey }) !== undefined && this.#early.size < MOST_EARLY) {
-      if (!this.#early.has(callKey)) this.#early.set(callKey, text);
-    }
     const call = this.#calls.get(callKey);
     if (call === undefined || call.cancelled !== undefined) return;
-    call.cancelled = text;
+    call.cancelled = `cancelled${reasonText(reason) || ' by an operator'}`;
+    this.#cancelled.set(callKey, call.cancelled);
     call.scope?.cancel();
   }
 
@@ -144,10 +120,7 @@ export class Steering {
    *
    * @throws ApplicationFailure of type `UnknownCall` where no open call fits, or several do.
    */
-  callOf(named: CancelCall): string {
-    const early = this.#earlyKey(named);
-    if (early !== undefined) return early;
-    const { callKey, callId } = named;
+  callOf({ callKey, callId }: CancelCall): string {
     const refuse = (field: string, problem: string) => refusal(CANCEL_CALL, 'UnknownCall', field, problem);
     const open = [...this.#calls.values()];
     const names = open.map(({ callKey, tool }) => `${callKey} (${tool})`).join(', ') || 'none';

@@ -21,6 +21,7 @@ import type {
 import { HeldQuestions } from '../approvals/held-questions.ts';
 import { waitingRequest } from '../approvals/request-book.ts';
 import { Requests } from '../approvals/requests.ts';
+import { InlineCalls } from '../calls/inline-calls.ts';
 import { Children, isWaiting, WAITS } from '../children/children.ts';
 import { Forwarding } from '../children/forwarding.ts';
 import { Jobs } from '../jobs/jobs.ts';
@@ -40,6 +41,7 @@ export class Turn {
   /** The ids of all agents of the turn begin with it. */
   readonly rootWorkflowId: string;
   readonly steering = new Steering();
+  readonly inline: InlineCalls;
   readonly mailbox: Mailbox;
   readonly requests: Requests;
   readonly held: HeldQuestions;
@@ -63,6 +65,7 @@ export class Turn {
     this.chain = chain;
     this.rootWorkflowId = child?.rootWorkflowId ?? workflowId;
     this.#latest = chain.current;
+    this.inline = new InlineCalls(this.steering, changed);
     this.mailbox = new Mailbox(chain.mailbox, {
       ...{ app, userId, sessionId, changed },
       startedAt: () => chain.startedAt,
@@ -238,7 +241,7 @@ export class Turn {
       return progress === undefined ? call : { ...call, progress };
     });
     return {
-      running,
+      ...{ running: [...running, ...this.inline.running], step: this.inline.step },
       pending: this.requests.pending,
       jobs: this.jobs.waiting,
       children: this.children.running,
