@@ -43,6 +43,7 @@ export async function runSteps(
       const latest = given === input ? await latestStep(dependencies, given, outcome) : given.step;
       if (latest > given.step) {
         given = stepAfter(given, outcome, latest);
+        place.step = latest;
         continue;
       }
       const calls = inlineCalls(outcome);
