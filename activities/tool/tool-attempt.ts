@@ -19,6 +19,9 @@ import type { CalledTool, ToolCallbacks } from './tool-callbacks.ts';
 import type { ToolCancellation } from './tool-cancellation.ts';
 import { toolChanged, toolTimeout } from './tool-failure.ts';
 
+/** The reason of a run's `leftSignal`. Each abort without one would make an error with a stack. */
+const LEFT = new DOMException('the run of the tool is over', 'AbortError');
+
 export interface ToolAttempt {
   call: CalledTool;
   callbacks: ToolCallbacks;
@@ -160,7 +163,7 @@ function runTool({
       if (last === undefined) throw error;
       return last.value;
     } finally {
-      left.abort();
+      left.abort(LEFT);
     }
   });
 }
