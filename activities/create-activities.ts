@@ -79,7 +79,7 @@ import { deliverNotice } from './notices/deliver-notice.ts';
 import { notify } from './notices/notify.ts';
 import { deleteExpiredSessions } from './sessions/delete-expired-sessions.ts';
 import { rememberSession } from './sessions/remember-session.ts';
-import { withStoreRetries } from './store-retries.ts';
+import { StoreRetries } from './store-retries.ts';
 import { runTool } from './tool/call.ts';
 import { closeCall } from './tool/close-call.ts';
 
@@ -112,6 +112,7 @@ type Body<Input, Result> = (
 
 export function createActivities(dependencies: ActivityDependencies): HoldfastActivities {
   const rateLimited = new RateLimitedModels();
+  const retries = new StoreRetries(dependencies);
   const runs =
     <Input extends object, Result>(body: Body<Input, Result>) =>
     (input: Input): Promise<Result> => {
@@ -123,8 +124,8 @@ export function createActivities(dependencies: ActivityDependencies): HoldfastAc
     };
   // Wraps activities that record what has happened.
   const recording = <Input extends object, Result>(body: Body<Input, Result>) =>
-    runs<Input, Result>((own, input, current, place) =>
-      body(withStoreRetries(own, current, place), input, current, place),
+    runs<Input, Result>((_own, input, current, place) =>
+      body(retries.of(current, place), input, current, place),
     );
   const reaching = <Input extends ClaimedPlace, Result>(activity: (input: Input) => Promise<Result>) =>
     reachingAgents(dependencies, activity);

@@ -32,40 +32,55 @@ type Again = <T>(work: () => Promise<T>) => Promise<T>;
 type OnWait = (reason: StoreUnavailable) => void;
 
 /**
- * The store of an attempt that has begun something: what happened meanwhile is recorded as soon as the store is back, by this attempt,
+ * The store of attempts that have begun something: what happened meanwhile is recorded as soon as the store is back, by the same attempt,
  * because the next one would do it again or find its outcome unknown. Heartbeats go on, and what else there is to ask of the store fails
  * at once, as before.
  */
-export function withStoreRetries(
-  dependencies: ActivityDependencies,
-  current: Attempt,
-  place: CallPlace,
-): ActivityDependencies {
-  const waits = onlyOnce((reason) =>
-    callLogger(dependencies, place).warn('an attempt waits for the store', { reason: reason.message }),
-  );
-  const { store } = dependencies;
-  const again: Again = (work) => retryUntilAvailable(work, current, waits);
-  const retrying = {
-    turns: retryingFacet(store.turns, RETRIED.turns, again),
-    jobs: retryingFacet(store.jobs, RETRIED.jobs, again),
-    approvals: retryingFacet(store.approvals, RETRIED.approvals, again),
-  };
-  return { ...dependencies, store: Object.assign(Object.create(store) as Store, retrying) };
+export class StoreRetries {
+  readonly #dependencies: ActivityDependencies;
+  readonly #turns: Store['turns'];
+  readonly #jobs: Store['jobs'];
+  readonly #approvals: Store['approvals'];
+
+  constructor(dependencies: ActivityDependencies) {
+    const { turns, jobs, approvals } = dependencies.store;
+    this.#dependencies = dependencies;
+    this.#turns = retryingFacet(turns, RETRIED.turns);
+    this.#jobs = retryingFacet(jobs, RETRIED.jobs);
+    this.#approvals = retryingFacet(approvals, RETRIED.approvals);
+  }
+
+  /** The dependencies of one attempt. */
+  of(current: Attempt, place: CallPlace): ActivityDependencies {
+    const waits = onlyOnce((reason) =>
+      callLogger(this.#dependencies, place).warn('an attempt waits for the store', {
+        reason: reason.message,
+      }),
+    );
+    const again: Again = (work) => retryUntilAvailable(work, current, waits);
+    const retrying = {
+      turns: retriedBy(again, this.#turns),
+      jobs: retriedBy(again, this.#jobs),
+      approvals: retriedBy(again, this.#approvals),
+    };
+    const { store } = this.#dependencies;
+    return { ...this.#dependencies, store: Object.assign(Object.create(store) as Store, retrying) };
+  }
 }
 
-function retryingFacet<Facet extends object>(
-  facet: Facet,
-  retried: readonly (keyof Facet)[],
-  again: Again,
-): Facet {
-  return new Proxy(facet, {
-    get(target, name) {
-      const member: unknown = Reflect.get(target, name, target);
-      if (typeof member !== 'function' || !retried.some((each) => each === name)) return member;
-      return (...given: unknown[]) => again(() => Reflect.apply(member, target, given));
+/** Its operations retry by their object's `again`: attempts differ in nothing else. */
+function retryingFacet<Facet extends object>(facet: Facet, retried: readonly (keyof Facet)[]): Facet {
+  const operations = retried.map((name) => [
+    name,
+    function (this: { again: Again }, ...given: unknown[]) {
+      return this.again(() => Reflect.apply(facet[name] as () => Promise<unknown>, facet, given));
     },
-  });
+  ]);
+  return Object.assign(Object.create(facet), Object.fromEntries(operations));
+}
+
+function retriedBy<Facet extends object>(again: Again, facet: Facet): Facet {
+  return Object.assign(Object.create(facet), { again });
 }
 
 /**
