@@ -9,7 +9,9 @@ import {
   ownCallId,
   runKeyOfAgent,
   runKeyOfCall,
+  sandboxDigest,
   sessionOfInvocation,
+  sha256Digest,
   shortDigest,
   stepKeyOf,
   workflowIdOf,
@@ -160,12 +162,15 @@ describe('run keys of agents below a root', () => {
   });
 });
 
-test('the digest of the workflow sandbox is that of Node: any text [turn.identity]', () => {
+test('the digest of the workflow sandbox is that of Node: any text, lone surrogates too [turn.identity]', () => {
+  const units = fc.oneof(fc.integer({ max: 0xffff, min: 0 }), fc.integer({ min: 0xd800, max: 0xdfff }));
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
-      expect(shortDigest(text)).toBe(createHash('sha256').update(text).digest('base64url').slice(0, 22));
+    fc.property(fc.array(units, { maxLength: 300 }), (text) => {
+      const given = String.fromCharCode(...text);
+      expect(sandboxDigest(given)).toBe(sha256Digest(given));
     }),
   );
+  expect(sha256Digest('abc')).toBe('ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0');
 });
 
 test('keys of steps and calls name run, step and position [call.keys]', () => {
