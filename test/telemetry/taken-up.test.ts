@@ -12,7 +12,6 @@ test('a message that an earlier chain had and that is sent again keeps who sends
     startedAt: () => 0,
     current: () => ({ invocationId: 'e-1', digest: undefined }),
     interrupt: () => undefined,
-    changed: () => undefined,
   });
   mailbox.takeUp([{ ...kept, agent: 'support' }]);
   expect(mailbox.state.queue).toEqual([

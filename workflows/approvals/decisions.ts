@@ -50,24 +50,16 @@ const ASKED_FOR = {
   credential: 'a credential: send provideCredential',
 } as const;
 
-export interface DecisionWatch {
-  /** Ends a request. */
-  close(request: PendingRequest, answer: Answer): void;
-  /** Called when the votes of a request have changed. */
-  voted(): void;
-}
-
 /** Decides requests: at once where anybody may, else as an activity finds. */
 export class Decisions {
   readonly #user: User;
   readonly #close: (request: PendingRequest, answer: Answer) => void;
-  readonly #voted: () => void;
   readonly #lines = new Map<PendingRequest, Line>();
 
-  constructor(user: User, { close, voted }: DecisionWatch) {
+  /** @param close ends a request. */
+  constructor(user: User, close: (request: PendingRequest, answer: Answer) => void) {
     this.#user = user;
     this.#close = close;
-    this.#voted = voted;
   }
 
   /** No decision is being looked at. */
@@ -207,7 +199,6 @@ export class Decisions {
     if (confirm.withdraw) {
       if (!request.votes.withdraw(by)) return receiptOf(request, 'refused', 'no vote of this person counts');
       this.changed(request);
-      this.#voted();
       return receiptOf(request, 'withdrawn');
     }
     const { reason, args, payload } = confirm;
@@ -229,7 +220,6 @@ export class Decisions {
     request.votes.add({ by, of, given: decisionDigest(decision) });
     if (request.votes.of(of).length < request.votes.quorum) {
       this.changed(request);
-      this.#voted();
       return { ...receiptOf(request, 'counted'), approvals: request.votes.of(of).length };
     }
     this.#close(request, {

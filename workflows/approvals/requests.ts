@@ -30,8 +30,6 @@ import { watchTime } from './request-timers.ts';
 export interface Asker extends Pick<NotifyInput, 'app' | 'userId' | 'sessionId' | 'workflowId'> {
   /** The store's id of the session, once it is known. */
   session(): string | undefined;
-  /** Something that people see has changed. */
-  changed(): void;
   /** For an operator to read. */
   note(text: string): void;
 }
@@ -64,10 +62,7 @@ export class Requests {
     this.#book = new RequestBook(closed);
     this.#asker = asker;
     this.#recorder = new AuditRecorder(asker);
-    this.#decisions = new Decisions(asker, {
-      close: (request, answer) => this.#end(request, answer),
-      voted: () => asker.changed(),
-    });
+    this.#decisions = new Decisions(asker, (request, answer) => this.#end(request, answer));
     const { app, userId, sessionId, workflowId } = asker;
     this.#notices = new RequestNotices({ app, userId, sessionId, workflowId });
   }
@@ -125,7 +120,6 @@ export class Requests {
     for (const decision of this.#early.take(gate.requestId)) this.signalled(decision);
     // Decided by a signal that came before the request, or before this workflow.
     if (request.ending !== undefined) return request.ending;
-    this.#asker.changed();
     const timers = watchTime(request, {
       escalate: () => this.#escalate(request),
       expire: () => this.#expire(request),
@@ -286,7 +280,6 @@ export class Requests {
     if (isHeldRequest(requestId)) this.#recorder.record(request.call.session, entry);
     this.#decisions.forget(request);
     this.#notices.ended(request);
-    this.#asker.changed();
   }
 
   /** Enough people had approved when the workflow was cut off that they told. */
@@ -305,7 +298,6 @@ export class Requests {
     this.#decisions.changed(request);
     this.#record(request.gate.requestId, request, 'escalated');
     this.#notices.escalated(request);
-    this.#asker.changed();
   }
 
   async #expire(request: PendingRequest): Promise<boolean> {
@@ -322,7 +314,6 @@ export class Requests {
       // The first entry says also who may decide; another one tells the store that they have longer.
       if (request.gate.escalateAfter !== undefined)
         this.#record(request.gate.requestId, request, 'escalated');
-      this.#asker.changed();
       return true;
     }
     if (onExpiry === 'approve' && kind === 'confirmation') {

@@ -27,14 +27,12 @@ interface KnownChild extends RunningChild {
 /** The agents that run as children of this workflow: what they do, as far as they have said so. */
 export class Children {
   readonly #rootWorkflowId: string;
-  readonly #changed: () => void;
   readonly #running = new Map<string, KnownChild>();
   /** Asked for with each activation, and long where many run at once. */
   #shown: RunningChild[] | undefined;
 
-  constructor(rootWorkflowId: string, changed: () => void) {
+  constructor(rootWorkflowId: string) {
     this.#rootWorkflowId = rootWorkflowId;
-    this.#changed = changed;
   }
 
   get running(): RunningChild[] {
@@ -71,12 +69,12 @@ export class Children {
       since: Date.now(),
       ...defined({ callKey }),
     });
-    this.#hasChanged();
+    this.#shown = undefined;
   }
 
   ended(runKey: string): void {
     this.#running.delete(runKey);
-    this.#hasChanged();
+    this.#shown = undefined;
   }
 
   /**
@@ -107,12 +105,7 @@ export class Children {
       ...(waits.length === 0 ? {} : { waits }),
       ...(more > 0 ? { more } : {}),
     });
-    this.#hasChanged();
-  }
-
-  #hasChanged(): void {
     this.#shown = undefined;
-    this.#changed();
   }
 }
 

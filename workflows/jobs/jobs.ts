@@ -20,8 +20,6 @@ import type { JobWait } from './job-wait.ts';
 export interface JobOwner extends User {
   /** The store's id of the session, once it is known. */
   session(): string | undefined;
-  /** Something that people see has changed. */
-  changed(): void;
   /** For an operator to read. */
   note(text: string): void;
 }
@@ -101,7 +99,6 @@ export class Jobs {
     booked.phase = 'parked';
     booked.parked = { jobId, since: Date.now(), wait };
     this.#tellKept(booked);
-    this.#owner.changed();
   }
 
   /** Its tool runs again, to ask a person, and its job goes on. */
@@ -109,13 +106,11 @@ export class Jobs {
     const booked = this.#booked(call);
     booked.phase = 'open';
     delete booked.parked;
-    this.#owner.changed();
   }
 
   /** Its job has ended, or is to: a message that tells of it now is answered with how it has ended. */
   ending(call: Call): void {
     this.#booked(call).phase = 'ending';
-    this.#owner.changed();
   }
 
   /** The job goes on without the turn. */
@@ -169,7 +164,6 @@ export class Jobs {
     );
     if (call === undefined) return;
     call.progress = newerOf(call.progress, progress);
-    this.#owner.changed();
   }
 
   /** @throws ApplicationFailure of type `NotPending`, or `AmbiguousJob` */

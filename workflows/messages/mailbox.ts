@@ -46,8 +46,6 @@ export interface Recipient {
   current(): { invocationId: string; digest: string | undefined } | undefined;
   /** A message wants the current invocation to end. */
   interrupt(): void;
-  /** Something that people see has changed. */
-  changed(): void;
 }
 
 interface Arriving {
@@ -133,7 +131,6 @@ export class Mailbox {
         bytes: bytes > PAYLOAD_LIMIT ? 0 : bytes,
       });
     });
-    if (messages.length > 0) this.#recipient.changed();
   }
 
   ended(invocationId: string, digest: string | undefined): void {
@@ -174,7 +171,6 @@ export class Mailbox {
   note(text: string): void {
     log.warn(text);
     this.state.notes = [...this.state.notes, text].slice(-MOST_NOTES);
-    this.#recipient.changed();
   }
 
   /** @param refusal what an earlier signal was told, if nobody has asked for it yet. */
@@ -223,7 +219,6 @@ export class Mailbox {
     this.#arriving.push(arrived);
     this.#refusals.delete(refusalKey(message));
     this.#keepAll();
-    this.#recipient.changed();
     return arrived;
   }
 
@@ -309,7 +304,6 @@ export class Mailbox {
     some.forEach((arrived, index) => {
       this.#finish(arrived, kept[rejected.length + index]);
     });
-    this.#recipient.changed();
   }
 
   #finish(arrived: Arriving, kept: KeptMessage | undefined): void {

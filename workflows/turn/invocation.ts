@@ -98,7 +98,6 @@ async function runSteps(
   for (;;) {
     // In a run that has taken over from another one in the middle of it.
     if (state.planned !== undefined) await runAgents(turn, state, state.planned.plan);
-    turn.describe();
     const runKey = runKeyOf(state);
     requests.asking(runKey, state.step + 1);
     jobs.asking(runKey, state.step + 1);

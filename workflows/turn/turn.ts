@@ -58,16 +58,15 @@ export class Turn {
   constructor(start: AgentTurnStart, chain: ChainState) {
     const { workflowId } = workflowInfo();
     const { app, userId, sessionId, child } = start;
-    const changed = () => this.describe();
     const note = (text: string) => this.note(text);
-    const owner = { app, userId, sessionId, workflowId, session: () => this.#latest?.session, changed, note };
+    const owner = { app, userId, sessionId, workflowId, session: () => this.#latest?.session, note };
     this.start = start;
     this.chain = chain;
     this.rootWorkflowId = child?.rootWorkflowId ?? workflowId;
     this.#latest = chain.current;
     this.inline = new InlineCalls(this.steering, changed);
     this.mailbox = new Mailbox(chain.mailbox, {
-      ...{ app, userId, sessionId, changed },
+      ...{ app, userId, sessionId },
       startedAt: () => chain.startedAt,
       current: () => {
         const { current } = chain;
@@ -82,13 +81,15 @@ export class Turn {
     this.requests = new Requests(chain.requests, owner);
     this.held = new HeldQuestions(this.requests);
     this.jobs = new Jobs(owner);
-    this.children = new Children(this.rootWorkflowId, changed);
+    this.children = new Children(this.rootWorkflowId);
     this.forwarding = new Forwarding({
       rootWorkflowId: this.rootWorkflowId,
       children: this.children,
       requests: this.requests,
       ownRunKey: () => child?.runKey ?? chain.current?.invocationId,
     });
+    // Temporal keeps the details as they are, and makes JSON of them when somebody looks: no task has to write them.
+    setCurrentDetails({ toJSON: () => this.#details } as unknown as string);
   }
 
   /** Its state while it runs. */
@@ -129,14 +130,14 @@ export class Turn {
     };
   }
 
-  /** Shows operators how it stands. */
-  describe(): void {
+  /** How it stands, for operators. */
+  get #details(): string {
     const { app, userId, child } = this.start;
     const session =
       child === undefined
         ? this.rootWorkflowId
         : sessionOfInvocation({ app, userId, rootWorkflowId: this.rootWorkflowId }, this.invocationId);
-    setCurrentDetails(describeTurn(session, this.state, this.#latest, this.mailbox, this.#doing()));
+    return describeTurn(session, this.state, this.#latest, this.mailbox, this.#doing());
   }
 
   /** For an operator to read. */
@@ -174,13 +175,11 @@ export class Turn {
 
   callStarted({ callKey, tool }: Pick<PlannedCall, 'callKey' | 'tool'>): void {
     this.#running.push({ callKey, tool, since: Date.now() });
-    this.describe();
   }
 
   callEnded({ callKey }: Pick<PlannedCall, 'callKey'>): void {
     const index = this.#running.findIndex((call) => call.callKey === callKey);
     this.#running.splice(index, 1);
-    this.describe();
   }
 
   /** No call runs any more. */
@@ -190,7 +189,6 @@ export class Turn {
 
   ends(status: TurnResult['status']): void {
     this.#result = status;
-    this.describe();
   }
 
   /**
