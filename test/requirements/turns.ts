@@ -452,6 +452,10 @@ export const TURNS: Rows = {
     'temporal: bundling',
     'The bundle is prebuilt, with its source map and without schema libraries.',
   ],
+  'worker.thread': [
+    'temporal: workers',
+    'A workflow task that never ends fails, and the worker goes on with other workflows. Call stacks are an option.',
+  ],
   'worker.agents': [
     'holdfast',
     'A worker refuses no agents, twins and an unknown root, and runs the agent that is named.',
