@@ -16,13 +16,11 @@ const MOST_CALLS = 128;
  */
 export class InlineCalls {
   readonly #steering: Steering;
-  readonly #changed: () => void;
   #runKey: string | undefined;
   #told: InlineCallsTold | undefined;
 
-  constructor(steering: Steering, changed: () => void) {
+  constructor(steering: Steering) {
     this.#steering = steering;
-    this.#changed = changed;
   }
 
   get running(): RunningCall[] {
@@ -53,7 +51,6 @@ export class InlineCalls {
     const calls = own.slice(0, MOST_CALLS);
     this.#told = { step: given.step, calls };
     this.#steering.planned(calls);
-    this.#changed();
   }
 }
 

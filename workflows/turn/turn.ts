@@ -41,7 +41,7 @@ export class Turn {
   /** The ids of all agents of the turn begin with it. */
   readonly rootWorkflowId: string;
   readonly steering = new Steering();
-  readonly inline: InlineCalls;
+  readonly inline = new InlineCalls(this.steering);
   readonly mailbox: Mailbox;
   readonly requests: Requests;
   readonly held: HeldQuestions;
@@ -64,7 +64,6 @@ export class Turn {
     this.chain = chain;
     this.rootWorkflowId = child?.rootWorkflowId ?? workflowId;
     this.#latest = chain.current;
-    this.inline = new InlineCalls(this.steering, changed);
     this.mailbox = new Mailbox(chain.mailbox, {
       ...{ app, userId, sessionId },
       startedAt: () => chain.startedAt,
