@@ -75,7 +75,8 @@ const READ_SESSION = z
 const SESSION_LIST = z
   .object({
     sessions: z.array(z.looseObject(SUMMARY).meta({ id: 'SessionSummary' })),
-    totalItems: z.int().meta({ description: 'Of all pages.' }),
+    next: z.string().optional().meta({ description: 'Goes on `after` it; absent on the last page.' }),
+    totalItems: z.int().optional().meta({ description: 'Of all pages, where `withTotal` asks for it.' }),
   })
   .meta({ id: 'SessionList' });
 
@@ -88,10 +89,27 @@ const DELETED = z
   })
   .meta({ id: 'DeletedSessions' });
 
+/** A place in a list of sessions: microseconds since the epoch, and the id of the session before it. */
+export const SESSION_PLACE = /^\d{1,16}\/[\w-]{1,64}$/;
+
 const LISTED = {
   limit: PAGE.limit,
-  offset: z.int().min(0).optional().meta({ description: 'Sessions before the page.', default: 0 }),
-  order: z.enum(['asc', 'desc']).optional().meta({ description: 'By last update.', default: 'desc' }),
+  after: z.string().regex(SESSION_PLACE).optional().meta({
+    description: 'Those after this place, which is the `next` of the page before.',
+    'x-expected': 'the `next` of another page',
+  }),
+  offset: z.int().min(0).optional().meta({
+    description: 'Sessions to leave out, each of which is read: `after` goes on where there are many.',
+    default: 0,
+  }),
+  order: z
+    .enum(['asc', 'desc'])
+    .optional()
+    .meta({ description: 'By when they were made, or their last turn began or ended.', default: 'desc' }),
+  withTotal: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Counts those of all pages, each of which is read.', default: false }),
 };
 
 const LISTS = {

@@ -1,5 +1,6 @@
 import { InvalidTurn } from '../client/client-errors.ts';
 import type { ArtifactRow } from '../contract/artifacts.ts';
+import { SESSION_PLACE } from '../contract/sessions.ts';
 import { textOf } from '../events/content.ts';
 import type { Event } from '../events/event.ts';
 import { defined } from '../protocol/json.ts';
@@ -42,12 +43,11 @@ export const RESOURCE_TEMPLATES = [
 
 /** The caller's sessions, the latest first. @param cursor as an earlier page has given it. @throws InvalidTurn */
 export async function listedSessions({ api, app, userId }: McpCaller, cursor: string | undefined) {
-  if (cursor !== undefined && !/^\d{1,9}$/.test(cursor)) {
+  if (cursor !== undefined && !SESSION_PLACE.test(cursor)) {
     throw new InvalidTurn('cursor: expected what an earlier page has given as its nextCursor');
   }
-  const offset = Number(cursor ?? 0);
-  const { sessions, totalItems } = await api.sessions.list({ app, userId, limit: PAGE, offset });
-  const next = offset + sessions.length;
+  const list = { app, userId, limit: PAGE, ...defined({ after: cursor }) };
+  const { sessions, next } = await api.sessions.list(list);
   return {
     resources: sessions.map(({ sessionId, updatedAt }) => ({
       uri: sessionUri(sessionId),
@@ -56,7 +56,7 @@ export async function listedSessions({ api, app, userId }: McpCaller, cursor: st
       mimeType: JSON_TYPE,
       annotations: { lastModified: new Date(updatedAt).toISOString() },
     })),
-    ...(sessions.length > 0 && next < totalItems ? { nextCursor: String(next) } : {}),
+    ...defined({ nextCursor: next }),
   };
 }
 

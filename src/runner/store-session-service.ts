@@ -61,31 +61,22 @@ export abstract class StoreSessionService extends BaseSessionService {
   }
 
   async listSessions(request: ListSessionsRequest): Promise<ListSessionsResponse> {
-    const { appName, userId, limit, order = 'asc' } = request;
+    const { appName, userId, limit = Number.POSITIVE_INFINITY, order = 'asc' } = request;
     return await this.#use(async ({ sessions }) => {
-      const listed: Session[] = [];
-      let totalItems: number;
-      let next = pageOffset(request);
-      const end = limit === undefined ? Number.POSITIVE_INFINITY : next + limit;
-      do {
-        const most = Math.min(PAGE, end - next);
-        const page = await sessions.list({
-          app: appName,
-          ...defined({ userId }),
-          offset: next,
-          // With none wanted the total still is.
-          limit: Math.max(1, most),
-          order,
-        });
-        totalItems = page.totalItems;
-        if (page.sessions.length === 0) break;
-        next += page.sessions.length;
-        for (const { sessionId, app, userId: user, updatedAt } of page.sessions.slice(0, most)) {
-          listed.push(
-            createSession({ id: sessionId, appName: app, userId: user, lastUpdateTime: updatedAt }),
-          );
-        }
-      } while (next < Math.min(end, totalItems));
+      // With none wanted the total still is.
+      const list = { app: appName, ...defined({ userId }), order, limit: Math.max(1, Math.min(PAGE, limit)) };
+      let page = await sessions.list({ ...list, offset: pageOffset(request), withTotal: true });
+      const { totalItems = 0 } = page;
+      const found = [...page.sessions];
+      while (page.next !== undefined && found.length < limit) {
+        page = await sessions.list({ ...list, after: page.next });
+        found.push(...page.sessions);
+      }
+      const listed = found
+        .slice(0, limit)
+        .map(({ sessionId, app, userId: user, updatedAt }) =>
+          createSession({ id: sessionId, appName: app, userId: user, lastUpdateTime: updatedAt }),
+        );
       return { sessions: listed, ...pageNumbers(request, totalItems) };
     });
   }

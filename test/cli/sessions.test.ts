@@ -114,10 +114,15 @@ describe('through the gateway of the process that has the folder', () => {
       ['shop', 'ada', 's1', '6'],
     ]);
     const limited = capturedOutput();
-    await listSessions({ ...places(), limit: 1, order: 'asc', app: 'shop', json: true }, limited);
+    const one = { ...places(), limit: 1, order: 'asc' as const, app: 'shop', withTotal: true };
+    await listSessions({ ...one, json: true }, limited);
     expect(limited.values()).toEqual([
       { sessions: [expect.objectContaining({ userId: 'ada', sessionId: 's1', seq: 6 })], totalItems: 2 },
     ]);
+    const told = capturedOutput();
+    await listSessions(one, told);
+    await listSessions({ ...one, withTotal: false }, told);
+    expect(told.notes).toEqual(['1 of 2 sessions; more with --limit', '1 sessions; more with --limit']);
     const nobody = capturedOutput();
     await listSessions({ ...places(), limit: 20, order: 'desc', user: 'nobody' }, nobody);
     expect(nobody).toMatchObject({ lines: [], notes: ['no sessions'] });
@@ -130,7 +135,7 @@ describe('through the gateway of the process that has the folder', () => {
     );
     const shown = capturedOutput();
     await listSessions({ ...list, json: true }, shown);
-    expect(shown.values()).toEqual([{ sessions: [], totalItems: 0 }]);
+    expect(shown.values()).toEqual([{ sessions: [] }]);
   });
 
   test('show: each event with number, time and author, calls with their keys, long results cut [cli.sessions]', async () => {

@@ -88,6 +88,7 @@ const LIMITS: readonly (readonly [Operation, object, object, RegExp | 'taken'])[
   [listAppSessions, { app: 'shop' }, { limit: -1 }, /limit/],
   [listAppSessions, { app: 'shop' }, { order: 'up' }, /order/],
   [listAppSessions, { app: 'shop' }, { offset: -1 }, /offset/],
+  [listAppSessions, { app: 'shop' }, { after: '12' }, /after: expected the `next` of another page/],
   [deleteSession, session, { idleSince: -1 }, /idleSince/],
   [deleteSession, session, { timeout: -1 }, /timeout: expected milliseconds from 0/],
   [cancelCall, session, { callKey: 'x'.repeat(3_000_000) }, /callKey: 3000000 characters/],

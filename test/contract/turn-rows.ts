@@ -19,6 +19,13 @@ const NOT_FOUND = { HOLDFAST_SESSION_NOT_FOUND: { given: () => ({ sessionId: 'no
 /** Two turns: four events. */
 const talked = ({ said, names }: ContractScene) => said(names(), 'one', 'two');
 
+/** Asks for the third session, the oldest first. */
+async function third<Whose extends { app: string }>({ env }: ContractScene, whose: Whose) {
+  const list = { ...whose, limit: 1, order: 'asc' as const, withTotal: true };
+  const { next = '' } = await env.client.sessions.list(list);
+  return { ...list, after: next, offset: 1 };
+}
+
 export const SESSION_ROWS: RowsOf<typeof SESSIONS> = {
   createSession: {
     given: async ({ names }) => ({ ...names(), state: { 'user:tier': 'gold', n: 1 } }),
@@ -45,7 +52,7 @@ export const SESSION_ROWS: RowsOf<typeof SESSIONS> = {
       await scene.env.client.sessions.create({ app, userId, sessionId: `${sessionId}-2` });
       await scene.env.client.sessions.fork({ app, userId, sessionId, to: `${sessionId}-3` });
       await scene.env.client.sessions.create(scene.names());
-      return { app, userId, limit: 1, offset: 2, order: 'asc' };
+      return await third(scene, { app, userId });
     },
     ask: ({ sessions }, list) => sessions.list(list),
     answer: {
@@ -55,17 +62,22 @@ export const SESSION_ROWS: RowsOf<typeof SESSIONS> = {
     errors: { HOLDFAST_INVALID_TURN: { given: () => ({ limit: 0 }) } },
   },
   listAppSessions: {
-    given: async ({ env, names }) => {
+    given: async (scene) => {
+      const { env, names } = scene;
       const { sessionId: app } = names();
-      for (const userId of ['ada', 'bob', 'eve']) {
+      for (const userId of ['ada', 'bob', 'eve', 'zoe']) {
         const { updatedAt } = await env.client.sessions.create({ app, userId, sessionId: 's1' });
         // Ties are in no order.
         await expect.poll(() => env.store.now()).toBeGreaterThan(updatedAt);
       }
-      return { app, limit: 1, offset: 1, order: 'asc' };
+      return await third(scene, { app });
     },
     ask: ({ sessions }, list) => sessions.list(list),
-    answer: { sessions: [{ userId: 'bob', seq: 0, usage: { modelCalls: 0 } }], totalItems: 3 },
+    answer: {
+      sessions: [{ userId: 'eve', seq: 0, usage: { modelCalls: 0 } }],
+      next: expect.any(String),
+      totalItems: 4,
+    },
     errors: { HOLDFAST_INVALID_TURN: { given: () => ({ order: 'up' }) } },
   },
   getSession: {
@@ -101,7 +113,7 @@ export const SESSION_ROWS: RowsOf<typeof SESSIONS> = {
     ask: ({ sessions }, options) => sessions.delete(options),
     answer: { sessions: [{ app: 'test' }, { app: 'test' }], runs: expect.any(Number) },
     done: async ({ env }, { app, userId }) => {
-      expect(await env.client.sessions.list({ app, userId })).toMatchObject({ totalItems: 0 });
+      expect(await env.client.sessions.list({ app, userId })).toEqual({ sessions: [] });
     },
     command: (names) => ['sessions', 'delete', pathOf(names), '--yes', '--with-forks', '--cancel-running'],
     errors: {

@@ -97,6 +97,7 @@ export const TURNS: Rows = {
     'Events of a session are gapless; an appended event is not appended again.',
   ],
   'store.read': ['holdfast', 'Reading after a seq gives all newer events, in order.'],
+  'store.lists': ['holdfast', 'A list reads its page by an index, however many rows there are.', 'deep'],
   'store.content': [
     'holdfast',
     'Any content comes back as it was, of any size; content that cannot be stored fails its own call only.',

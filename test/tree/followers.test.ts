@@ -250,7 +250,7 @@ describe('a follower of the root', () => {
     await (await client.sendMessage({ ...names, message: 'go' })).result();
     const [child] = await store.turns.listChildren(names);
     const below = { ...names, sessionId: child?.runKey ?? '' };
-    expect((await gateway.sessions.list({ app: 'test', userId: names.userId })).totalItems).toBe(1);
+    expect((await gateway.sessions.list({ app: 'test', userId: names.userId })).sessions).toHaveLength(1);
     for (const { sessions } of [client, gateway] as Pick<HoldfastApi, 'sessions'>[]) {
       for (const refused of [
         () => sessions.delete(below),

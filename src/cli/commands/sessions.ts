@@ -20,7 +20,8 @@ export const sessions: AddCommand = (group, act) => {
     .addOption(fieldOption(listUserSessions, 'userId', '--user <id>', { help: '(default: all of them)' }))
     .addOption(fieldOption(listAppSessions, 'limit', '--limit <number>').default(20))
     .addOption(fieldOption(listAppSessions, 'order', '--order <order>'))
-    .option('--json', 'one JSON value: { sessions, totalItems }')
+    .addOption(fieldOption(listAppSessions, 'withTotal', '--with-total'))
+    .option('--json', 'one JSON value: { sessions }, with --with-total { sessions, totalItems }')
     .option(...FOLDER_OPTION)
     .action(act(async () => (await import('../sessions/session-commands.ts')).listSessions));
 

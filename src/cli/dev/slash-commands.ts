@@ -188,7 +188,8 @@ function answered(chat: Chat, lines: readonly string[]): true {
 
 async function listSessions(chat: Chat): Promise<true> {
   const { app, userId } = chat.names;
-  const { sessions, totalItems } = await chat.client.sessions.list({ app, userId, limit: MOST_SESSIONS });
+  const list = { app, userId, limit: MOST_SESSIONS, withTotal: true };
+  const { sessions, totalItems = 0 } = await chat.client.sessions.list(list);
   chat.listed = sessions.map(({ sessionId }) => sessionId);
   if (sessions.length === 0) return answered(chat, ['  no sessions yet']);
   const rows = sessions.map((session) => [

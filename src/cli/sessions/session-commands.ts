@@ -15,32 +15,36 @@ type Options<More = object> = InFolder<NamingOptions & More>;
 
 /** `holdfast sessions list`: the newest sessions of an app, or of all. */
 export async function listSessions(
-  options: Options<Required<Pick<ListSessions, 'limit' | 'order'>>>,
+  options: Options<Required<Pick<ListSessions, 'limit' | 'order'>> & Pick<ListSessions, 'withTotal'>>,
   output = processOutput(),
 ): Promise<void> {
   await connected(connectSessions, options, output, async (connection) => {
-    const { app, user, limit, order } = options;
-    const found = await withProgress(output, 'reading sessions', sessionsOfApps());
+    const { app, user, limit, order, withTotal } = options;
+    const { isAll, ...found } = await withProgress(output, 'reading sessions', sessionsOfApps());
+    const { sessions, totalItems } = found;
     if (options.json) return output.json(found);
-    if (found.totalItems === 0) await assertKnownApp(app, connection.apps);
-    if (found.sessions.length === 0) return output.note('no sessions');
-    for (const line of tableLines(COLUMNS, found.sessions.map(rowOf))) output.line(line);
-    if (found.totalItems > found.sessions.length) {
-      output.note(`${found.sessions.length} of ${found.totalItems} sessions; more with --limit`);
-    }
+    if (sessions.length === 0) await assertKnownApp(app, connection.apps);
+    if (sessions.length === 0) return output.note('no sessions');
+    for (const line of tableLines(COLUMNS, sessions.map(rowOf))) output.line(line);
+    const of = totalItems === undefined ? '' : ` of ${totalItems}`;
+    if (!isAll) output.note(`${sessions.length}${of} sessions; more with --limit`);
 
     async function sessionsOfApps() {
       const apps = app === undefined ? await connection.apps() : [app];
-      const list = { limit, order, ...defined({ userId: user }) };
+      const list = { limit, order, ...defined({ userId: user, withTotal }) };
       const pages = await Promise.all(
         apps.map((each) => connection.api.sessions.list({ app: each, ...list })),
       );
       const sign = order === 'asc' ? 1 : -1;
       const sessions = pages
         .flatMap((page) => page.sessions)
-        .sort((one, other) => sign * (one.updatedAt - other.updatedAt))
-        .slice(0, limit);
-      return { sessions, totalItems: pages.reduce((sum, page) => sum + page.totalItems, 0) };
+        .sort((one, other) => sign * (one.updatedAt - other.updatedAt));
+      const totals = pages.map(({ totalItems = 0 }) => totalItems);
+      return {
+        sessions: sessions.slice(0, limit),
+        ...(withTotal ? { totalItems: totals.reduce((sum, total) => sum + total, 0) } : {}),
+        isAll: sessions.length <= limit && pages.every(({ next }) => next === undefined),
+      };
     }
   });
 }

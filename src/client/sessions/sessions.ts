@@ -62,10 +62,17 @@ export class Sessions implements MethodsOf<typeof SESSIONS> {
   }
 
   /**
+   * A page of an app's sessions, by when they were made or their last turn began or ended.
+   *
    * @param list.userId defaults to all users of the app.
    * @param list.limit at most 1,000; defaults to 100.
-   * @param list.order by last update. Defaults to `desc`.
+   * @param list.after the `next` of the page before.
+   * @param list.order defaults to `desc`.
+   * @param list.withTotal counts those of all pages, each of which is read. Defaults to false.
    * @throws InvalidTurn
+   * @example
+   * let page = await client.sessions.list({ app: 'shop' });
+   * while (page.next !== undefined) page = await client.sessions.list({ app: 'shop', after: page.next });
    */
   async list(list: ListSessions): Promise<ListedSessions> {
     return await this.#call(listOfSessions(list), list as Required<ListSessions>, OPERATOR);

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { AuditProblem } from '../../contract/audit.ts';
-import { DEFAULT_LISTED, DEFAULT_REQUEST_STATUS, MOST_LISTED, REQUEST_ENDS } from '../../contract/lists.ts';
+import { DEFAULT_LISTED, DEFAULT_REQUEST_STATUS, GATE_KINDS } from '../../contract/lists.ts';
 import type { ApprovalRow, RequestStatus } from '../../contract/requests.ts';
 import { canonicalJson } from '../../protocol/canonical-json.ts';
 import { placeOfCall } from '../../protocol/identity.ts';
@@ -9,9 +9,10 @@ import { checkWhole } from '../engine/arguments.ts';
 import type { Database } from '../engine/database.ts';
 import { jsonText, storableText } from '../engine/json-text.ts';
 import { callFunction, JsonDocument } from '../engine/sql-function.ts';
+import type { Tables } from '../engine/tables.ts';
 import type { LiveNotices } from '../live/live-notices.ts';
 import { eventArguments } from '../sessions/event-rows.ts';
-import { ofSessions, rootOf } from '../sessions/session-tree.ts';
+import { firstRows, listedBySessions, rootOf } from '../sessions/session-tree.ts';
 import { StoreBehindHistory } from '../store-errors.ts';
 import { type BegunAnswer, begunCall, type ContextAnswer, namesOfContext } from '../turns/call-ledger.ts';
 import { type ApprovalColumns, approvalRow, type SignatureColumns, storedSignature } from './approval-row.ts';
@@ -70,39 +71,32 @@ export function postgresApprovals(database: Database, live: LiveNotices): Approv
       return row && namedRow(row);
     },
     /** @throws TypeError where `limit` is no whole number */
-    async list({ app, userId, sessionId, rootWorkflowId, kind, order, status = PENDING, ...place } = {}) {
-      const { limit = DEFAULT_LISTED, after } = place;
-      const isNewest = order === 'newest';
+    async list({
+      rootWorkflowId,
+      kind,
+      order,
+      status = PENDING,
+      limit = DEFAULT_LISTED,
+      after,
+      ...whose
+    } = {}) {
       checkWhole('limit', limit);
       if (status.length === 0) return [];
+      const listed = await listedBySessions(database, whose);
+      const page = firstRows<Selectable<Tables['holdfast.approvals']>>('holdfast.approvals', {
+        ...listed,
+        among: {
+          ...listed.among,
+          ...(rootWorkflowId === undefined ? {} : { root_workflow_id: [storableText(rootWorkflowId)] }),
+          status,
+          kind: kind === undefined ? GATE_KINDS : [kind],
+        },
+        id: 'request_id',
+        after: after && { since: after.since, id: after.requestId },
+        ...{ order, limit },
+      });
       // The page first, then its names: else a planner may read all there is to sort it.
-      let query = database.db.selectFrom('holdfast.approvals as a').selectAll('a');
-      for (const isOfSession of ofSessions(database, 'a', { app, userId, sessionId })) {
-        query = query.where(isOfSession);
-      }
-      if (rootWorkflowId !== undefined) {
-        query = query.where('a.root_workflow_id', '=', storableText(rootWorkflowId));
-      }
-      if (kind !== undefined) query = query.where('a.kind', '=', kind);
-      if (status.length === 1) query = query.where('a.status', '=', status[0] as RequestStatus);
-      else if (REQUEST_ENDS.every((each) => status.includes(each)) && !status.includes('pending')) {
-        // As the index of those that have ended says it.
-        query = query.where('a.status', '<>', sql.lit('pending' as const));
-      } else query = query.where('a.status', 'in', status);
-      if (after !== undefined) {
-        query = query.where(({ eb, refTuple, tuple }) =>
-          eb(
-            refTuple('a.since', 'a.request_id'),
-            isNewest ? '<' : '>',
-            tuple(String(after.since), storableText(after.requestId)),
-          ),
-        );
-      }
-      const direction = isNewest ? 'desc' : 'asc';
-      const page = query
-        .orderBy('a.since', direction)
-        .orderBy('a.request_id', direction)
-        .limit(Math.min(limit, MOST_LISTED));
+      const direction = order === 'newest' ? 'desc' : 'asc';
       const named = database.db
         .selectFrom(page.as('a'))
         .innerJoin('holdfast.sessions as o', 'o.id', 'a.session_id')

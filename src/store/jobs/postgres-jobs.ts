@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { JobRow, JobStatus } from '../../contract/jobs.ts';
-import { DEFAULT_JOB_STATUS, DEFAULT_LISTED, JOB_ENDS, MOST_LISTED } from '../../contract/lists.ts';
+import { DEFAULT_JOB_STATUS, DEFAULT_LISTED } from '../../contract/lists.ts';
 import { defined } from '../../protocol/json.ts';
 import type { Carried } from '../../protocol/sizes.ts';
 import { checkWhole } from '../engine/arguments.ts';
@@ -9,9 +9,10 @@ import type { Database } from '../engine/database.ts';
 import { jsonText, storableText } from '../engine/json-text.ts';
 import { columnsOf } from '../engine/row.ts';
 import { callFunction, JsonDocument } from '../engine/sql-function.ts';
+import type { Tables } from '../engine/tables.ts';
 import type { LiveNotices } from '../live/live-notices.ts';
 import { sessionKeys } from '../sessions/session-names.ts';
-import { ofSessions, rootOf } from '../sessions/session-tree.ts';
+import { firstRows, listedBySessions, rootOf } from '../sessions/session-tree.ts';
 import { StoreError } from '../store-errors.ts';
 import { answeredJob, JOB_COLUMNS, type JobColumns, type JobWithNames, jobRow } from './job-row.ts';
 import type { EndReceipt, JobClaims, JobStore } from './job-store.ts';
@@ -156,34 +157,22 @@ export function postgresJobs(database: Database, live: LiveNotices): JobStore {
       return row && { ...namedRow(row), ...(row.args === null ? {} : { args: row.args }) };
     },
     /** @throws TypeError where `limit` is no whole number */
-    async list({ app, userId, sessionId, status = RUNNING, limit = DEFAULT_LISTED, order, after } = {}) {
-      const isNewest = order === 'newest';
-      const direction = isNewest ? 'desc' : 'asc';
+    async list({ status = RUNNING, limit = DEFAULT_LISTED, order, after, ...whose } = {}) {
       checkWhole('limit', limit);
       if (status.length === 0) return [];
+      const listed = await listedBySessions(database, whose);
+      const page = firstRows<Selectable<Tables['holdfast.jobs']>>('holdfast.jobs', {
+        ...listed,
+        among: {
+          ...listed.among,
+          status,
+        },
+        id: 'job_id',
+        after: after && { since: after.since, id: after.jobId },
+        ...{ order, limit },
+      });
       // The page first, then its names: else a planner may read all there is to sort it.
-      let query = database.db.selectFrom('holdfast.jobs as j').selectAll('j');
-      for (const isOfSession of ofSessions(database, 'j', { app, userId, sessionId })) {
-        query = query.where(isOfSession);
-      }
-      if (status.length === 1) query = query.where('j.status', '=', status[0] as JobStatus);
-      else if (JOB_ENDS.every((each) => status.includes(each)) && !status.includes('running')) {
-        // As the index of those that have ended says it.
-        query = query.where('j.status', '<>', sql.lit('running' as const));
-      } else query = query.where('j.status', 'in', status);
-      if (after !== undefined) {
-        query = query.where(({ eb, refTuple, tuple }) =>
-          eb(
-            refTuple('j.since', 'j.job_id'),
-            isNewest ? '<' : '>',
-            tuple(String(after.since), storableText(after.jobId)),
-          ),
-        );
-      }
-      const page = query
-        .orderBy('j.since', direction)
-        .orderBy('j.job_id', direction)
-        .limit(Math.min(limit, MOST_LISTED));
+      const direction = order === 'newest' ? 'desc' : 'asc';
       const named = database.db
         .selectFrom(page.as('j'))
         .innerJoin('holdfast.sessions as o', 'o.id', 'j.session_id')

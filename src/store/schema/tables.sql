@@ -40,11 +40,16 @@ create table holdfast.sessions (
   cost double precision,
   busy_ms bigint not null default 0,
   created_at timestamptz not null default clock_timestamp(),
-  updated_at timestamptz not null default clock_timestamp()
+  updated_at timestamptz not null default clock_timestamp(),
+  -- Its place in lists: when it was made, or a turn of it has begun or ended. Each step changes `updated_at`: with an index of that it
+  -- would write to all indexes.
+  listed_at timestamptz not null default clock_timestamp()
 ) with (fillfactor = 70);
 create index sessions_forked on holdfast.sessions (parent_id) where parent_id is not null;
 create index sessions_of_app on holdfast.sessions (app_key, created_at, id) where root_session is null;
-create index sessions_of_user on holdfast.sessions (user_key, created_at) where root_session is null;
+create index sessions_listed on holdfast.sessions (app_key, listed_at, id) where root_session is null;
+create index sessions_of_user on holdfast.sessions (user_key, listed_at, id) where root_session is null;
+create index sessions_named on holdfast.sessions using hash (name) where root_session is null;
 create index sessions_below on holdfast.sessions (root_session, created_at) where root_session is not null;
 create index sessions_called on holdfast.sessions (caller_session, call_key) where caller_session is not null;
 
@@ -266,16 +271,12 @@ create table holdfast.approvals (
   primary key (request_id, session_id)
 );
 create index approvals_of_call on holdfast.approvals (call_key);
-create index approvals_of_session on holdfast.approvals (session_id, status, since, request_id);
-create index approvals_of_user on holdfast.approvals (user_key, status, since, request_id);
-create index approvals_of_app on holdfast.approvals (app_key, status, since, request_id);
-create index approvals_of_root on holdfast.approvals (root_workflow_id, since, request_id);
-create index approvals_pending on holdfast.approvals (since, request_id) where status = 'pending';
-create index approvals_open on holdfast.approvals (session_id, run_key) where status = 'pending';
--- Ended requests are read page by page.
-create index approvals_ended on holdfast.approvals (since, request_id) where status <> 'pending';
-create index approvals_ended_of_app on holdfast.approvals (app_key, since, request_id) where status <> 'pending';
-create index approvals_ended_of_user on holdfast.approvals (user_key, since, request_id) where status <> 'pending';
+-- Lists read the first rows of each status and kind.
+create index approvals_listed on holdfast.approvals (status, kind, since, request_id);
+create index approvals_of_app on holdfast.approvals (app_key, status, kind, since, request_id);
+create index approvals_of_user on holdfast.approvals (user_key, status, kind, since, request_id);
+create index approvals_of_session on holdfast.approvals (session_id, status, kind, since, request_id);
+create index approvals_of_root on holdfast.approvals (root_workflow_id, status, kind, since, request_id);
 
 -- Answers that travel by reference: `is_text` until it is known what a text stands for.
 create table holdfast.responses (
@@ -359,10 +360,7 @@ create index jobs_of_call_id on holdfast.jobs (hashtextextended(call_id, hashtex
 create index jobs_of_session on holdfast.jobs (session_id, status, since, job_id);
 create index jobs_of_user on holdfast.jobs (user_key, status, since, job_id);
 create index jobs_of_app on holdfast.jobs (app_key, status, since, job_id);
-create index jobs_running on holdfast.jobs (since, job_id) where status = 'running';
-create index jobs_ended on holdfast.jobs (since, job_id) where status <> 'running';
-create index jobs_ended_of_app on holdfast.jobs (app_key, since, job_id) where status <> 'running';
-create index jobs_ended_of_user on holdfast.jobs (user_key, since, job_id) where status <> 'running';
+create index jobs_listed on holdfast.jobs (status, since, job_id);
 
 -- How long models rest. `refusals` in a row, since the model has last answered. One key for each model: there are few rows.
 create table holdfast.model_limits (

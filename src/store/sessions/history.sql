@@ -195,6 +195,7 @@ declare
   event json;
 begin
   s.last_seq := s.last_seq + 1;
+  s.listed_at := clock_timestamp();
   artifacts := holdfast.rewind_artifacts(s, hides_after, s.last_seq);
   s.state := s.state || delta;
   s.last_agent := holdfast.last_agent(s.id, hides_after);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { StoredEvent } from '../../contract/events.ts';
 import { DEFAULT_LISTED } from '../../contract/lists.ts';
 import type { GetSession, Session, SessionSummary } from '../../contract/sessions.ts';
+import { defined } from '../../protocol/json.ts';
 import { checkTime, checkWhole, shownName } from '../engine/arguments.ts';
 import type { Database } from '../engine/database.ts';
 import { storableText } from '../engine/json-text.ts';
@@ -26,6 +27,9 @@ interface SummaryRow extends SessionNames {
   usage: UsageColumns;
   forkedFrom: { sessionId: string; seq: number } | null;
 }
+
+/** Its place in a list, microseconds since the epoch, and the session. */
+type ListedRow = [at: number, summary: SummaryRow];
 
 /** A session as the SQL functions return it. */
 interface SessionRow {
@@ -83,16 +87,26 @@ export function postgresSessions(database: Database, live: LiveNotices): Session
       );
     },
     async list(list) {
-      const { app, userId, limit = DEFAULT_LISTED, offset = 0, order = 'desc' } = list;
+      const { app, userId, limit = DEFAULT_LISTED, offset = 0, order = 'desc', after, withTotal } = list;
       checkWhole('limit', limit);
       checkWhole('offset', offset);
       const keys = sessionKeys({ app, userId: userId ?? '', sessionId: '' });
       const byUser = userId !== undefined;
-      const [row] = await database.query<{ total: number; page: SummaryRow[] | null }>(
+      const [at = null, session = null] = after?.split('/') ?? [];
+      const [found] = await database.query<{ page: ListedRow[] | null; total: number | null }>(
         listing(byUser ? 'user_key' : 'app_key', order === 'asc' ? 'asc' : 'desc'),
-        [byUser ? keys.user : keys.app, limit, offset],
+        [byUser ? keys.user : keys.app, limit + 1, offset, at, session, withTotal === true],
       );
-      return { sessions: (row?.page ?? []).map(summaryOf), totalItems: row?.total ?? 0 };
+      const rows = found?.page ?? [];
+      const page = rows.slice(0, limit);
+      const [last] = rows.length > limit ? page.slice(-1) : [];
+      return {
+        sessions: page.map(([, summary]) => summaryOf(summary)),
+        ...defined({
+          next: last && `${last[0]}/${last[1].session}`,
+          totalItems: found?.total ?? undefined,
+        }),
+      };
     },
     async idleSince(app, before, limit, after) {
       checkTime('before', before);
@@ -249,12 +263,17 @@ async function getSession(database: Database, get: GetSession): Promise<Session 
   return row?.session ? sessionOf(row.session) : undefined;
 }
 
-/** The page is found before its sessions are read: states can be large. */
+/** The page is found before its sessions are read: states can be large. Without a place it begins where the list does. */
 function listing(key: 'app_key' | 'user_key', order: 'asc' | 'desc'): string {
-  return `with found as materialized (
-    select s.id, s.updated_at from holdfast.sessions s where s.${key} = $1 and s.root_session is null
-  ) select (select count(*)::int from found) as total, (
-    select json_agg(holdfast.summary(p.id) order by p.updated_at ${order}, p.id ${order})
-    from (select f.id, f.updated_at from found f order by f.updated_at ${order}, f.id ${order} limit $2 offset $3) p
-  ) as page`;
+  const [comes, start] = order === 'asc' ? ['>', '-infinity'] : ['<', 'infinity'];
+  const listed = `from holdfast.sessions s where s.${key} = $1 and s.root_session is null`;
+  return `select (
+    select json_agg(json_build_array((extract(epoch from p.listed_at) * 1000000)::bigint, holdfast.summary(p.id))
+      order by p.listed_at ${order}, p.id ${order})
+    from (
+      select s.id, s.listed_at ${listed} and (s.listed_at, s.id) ${comes}
+        (coalesce(to_timestamp(0) + $4::double precision * interval '1 microsecond', '${start}'), coalesce($5, ''))
+      order by s.listed_at ${order}, s.id ${order} limit $2 offset $3
+    ) p
+  ) as page, case when $6::boolean then (select count(*)::int ${listed}) end as total`;
 }

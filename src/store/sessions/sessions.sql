@@ -104,6 +104,7 @@ begin
   -- A turn that was left open would else be answered after it.
   s := holdfast.heal(s, '');
   s.last_seq := s.last_seq + 1;
+  s.listed_at := clock_timestamp();
   s.state := s.state || holdfast.apply_delta(s, '', coalesce(a.delta, '{}'));
   insert into holdfast.events as e
     (session_id, seq, id, invocation_id, run_key, step, kind, author, branch, body, dedupe_key)
@@ -119,7 +120,7 @@ begin
   update holdfast.sessions set last_seq = s.last_seq, state = s.state, last_agent = s.last_agent,
     fence_started_at = s.fence_started_at, fence_invocation = s.fence_invocation, model_calls = s.model_calls,
     prompt_tokens = s.prompt_tokens, output_tokens = s.output_tokens, total_tokens = s.total_tokens, cost = s.cost,
-    unknown_calls = s.unknown_calls, busy_ms = s.busy_ms, updated_at = clock_timestamp()
+    unknown_calls = s.unknown_calls, busy_ms = s.busy_ms, updated_at = clock_timestamp(), listed_at = s.listed_at
   where id = s.id;
 end $$;
 

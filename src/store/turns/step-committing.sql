@@ -51,6 +51,7 @@ begin
     s.last_agent := a.agent;
     if a.ending_status is not null then
       s.busy_ms := s.busy_ms + holdfast.ms_between(r.created_at, clock_timestamp());
+      s.listed_at := clock_timestamp();
     end if;
   end if;
   -- Other attempts at this step that ended without a word: each may have asked the model.
@@ -63,7 +64,7 @@ begin
       model_calls = t.model_calls + a.model_calls, prompt_tokens = t.prompt_tokens + a.prompt_tokens,
       output_tokens = t.output_tokens + a.output_tokens, total_tokens = t.total_tokens + a.total_tokens,
       cost = coalesce(t.cost + a.cost, t.cost, a.cost), unknown_calls = t.unknown_calls + unknown, busy_ms = s.busy_ms,
-      updated_at = clock_timestamp()
+      updated_at = clock_timestamp(), listed_at = s.listed_at
     where t.id = a.session;
   r.model_calls := r.model_calls + a.model_calls;
   r.prompt_tokens := r.prompt_tokens + a.prompt_tokens;
@@ -210,6 +211,7 @@ begin
     end if;
     if a.run_key = a.invocation then
       s.busy_ms := s.busy_ms + holdfast.ms_between(r.created_at, clock_timestamp());
+      s.listed_at := clock_timestamp();
     end if;
     ending := (left(a.ending::text, -1) || ',"usage":' || holdfast.used_by(a.session, a.invocation) || '}')::json;
     perform holdfast.cancel_requests(a.session, a.invocation, a.run_key, null);

@@ -281,6 +281,7 @@ begin
     s := holdfast.heal(s, invocation);
     s.fence_started_at := started_at;
     s.fence_invocation := number;
+    s.listed_at := clock_timestamp();
   end if;
 end $$;
 

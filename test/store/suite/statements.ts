@@ -20,7 +20,7 @@ const ROWS_READ = `select relname, (seq_tup_read + idx_tup_fetch)::int as rows f
   where schemaname = 'holdfast'`;
 
 /** Sees the store's own reads and writes, on any of its connections: they and its notices alone are sent as objects. */
-async function intercepting<T>(intercept: Intercept, run: () => Promise<T>): Promise<T> {
+export async function intercepting<T>(intercept: Intercept, run: () => Promise<T>): Promise<T> {
   const send = pg.Client.prototype.query as unknown as Query;
   const spy = vi.spyOn(pg.Client.prototype, 'query');
   spy.mockImplementation(function (this: pg.Client, statement: Statement | string, ...more: unknown[]) {

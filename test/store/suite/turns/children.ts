@@ -207,8 +207,8 @@ export function childSuite(store: () => PostgresStore): void {
     await child.commit(1, 0);
     const { app, userId } = root.names;
     const listed = await store().sessions.list({ app, userId });
-    expect(listed).toMatchObject({ totalItems: 1, sessions: [{ sessionId: root.names.sessionId }] });
-    expect((await store().sessions.list({ app })).totalItems).toBe(1);
+    expect(listed).toMatchObject({ sessions: [{ sessionId: root.names.sessionId }] });
+    expect(await store().sessions.list({ app, withTotal: true })).toEqual({ ...listed, totalItems: 1 });
     expect(await store().sessions.idleSince(app, Date.now() + 60_000, 10)).toHaveLength(1);
     // To be read by its name it is there.
     expect((await store().sessions.get(child.names))?.events).toHaveLength(2);
