@@ -5,6 +5,7 @@ import { DEFAULT_LISTED, DEFAULT_REQUEST_STATUS, GATE_KINDS } from '../../contra
 import type { ApprovalRow, RequestStatus } from '../../contract/requests.ts';
 import { canonicalJson } from '../../protocol/canonical-json.ts';
 import { placeOfCall } from '../../protocol/identity.ts';
+import { defined } from '../../protocol/json.ts';
 import { checkWhole } from '../engine/arguments.ts';
 import type { Database } from '../engine/database.ts';
 import { jsonText, storableText } from '../engine/json-text.ts';
@@ -87,7 +88,9 @@ export function postgresApprovals(database: Database, live: LiveNotices): Approv
         ...listed,
         among: {
           ...listed.among,
-          ...(rootWorkflowId === undefined ? {} : { root_workflow_id: [storableText(rootWorkflowId)] }),
+          ...defined({
+            root_workflow_id: rootWorkflowId === undefined ? undefined : [storableText(rootWorkflowId)],
+          }),
           status,
           kind: kind === undefined ? GATE_KINDS : [kind],
         },

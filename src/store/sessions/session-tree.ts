@@ -1,5 +1,6 @@
 import { type Expression, type Kysely, type RawBuilder, sql } from 'kysely';
 import { DEFAULT_LISTED, MOST_LISTED } from '../../contract/lists.ts';
+import { defined } from '../../protocol/json.ts';
 import type { Database } from '../engine/database.ts';
 import { storableText } from '../engine/json-text.ts';
 import type { Tables } from '../engine/tables.ts';
@@ -27,7 +28,8 @@ export async function listedBySessions(
     const values = treesOf(database.db, { app, userId, sessionId });
     return { among: {}, within: { column: 'session_id', values } };
   }
-  if (userId === undefined) return { among: app === undefined ? {} : { app_key: [appKey(app)] } };
+  if (userId === undefined)
+    return { among: defined({ app_key: app === undefined ? undefined : [appKey(app)] }) };
   const userKey = (of: string) => sessionKeys({ app: of, userId, sessionId: '' }).user;
   if (app !== undefined) return { among: { user_key: [userKey(app)] } };
   const apps = await database.read(APPS.compile(database.db));
