@@ -24,6 +24,8 @@ export interface Setting {
   temporal: Client;
   client: HoldfastClient;
   store: OpenedStore;
+  /** Of the Temporal server, if it was started here. */
+  folder: string;
   close(): Promise<void>;
 }
 
@@ -121,6 +123,7 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
       searchAttributes: true,
     }),
     store,
+    folder,
     async close() {
       bare.shutdown();
       ours.shutdown();
