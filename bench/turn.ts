@@ -1,141 +1,110 @@
-import { randomUUID } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import type { BareTurn } from './bare-workflows.ts';
+import { diskSyncOf } from './disk-sync.ts';
 import type { TurnShape } from './fake-llm.ts';
-import { BARE_QUEUE, openSetting, type Setting } from './setting.ts';
 import { median, quantile, table } from './statistics.ts';
+import { sumOf } from './thread-cpu.ts';
+import { KINDS, type Kind, openTurnBench, type Round, ratioOf, type Sample, shapeOf } from './turn-kinds.ts';
 
 /**
- * A turn against two bare workflows on the same server, in one run: `bare` has the same activities, empty; in
- * `bare+write` each does one insert into the same store. Ratios are medians of pairs that ran one after another.
+ * Turns against bare workflows on the same server, in one run: latency and CPU of this process and the servers, alone and 20 at
+ * once, then histories. Ratios are medians of pairs that ran one after another; other work on the machine moves those of latency
+ * more than those of CPU.
  */
-const KINDS = ['bare', 'bare+write', 'holdfast'] as const;
-type Kind = (typeof KINDS)[number];
-
-interface Sample {
-  latencies: Record<Kind, number[]>;
-  elapsed: Record<Kind, number[]>;
-}
-
 const { values: options } = parseArgs({
-  options: { rounds: { type: 'string', default: '9' }, quick: { type: 'boolean', default: false } },
+  options: {
+    rounds: { type: 'string', default: '9' },
+    quick: { type: 'boolean', default: false },
+    kinds: { type: 'string', default: KINDS.join(',') },
+  },
 });
 const rounds = options.quick ? 3 : Number(options.rounds);
-/** Limits of a turn's cost beside its own work: the figures of the last columns are ratios. */
+const AT_ONCE = 20;
+
+/** Limits of a turn's cost: the figures of the last columns are ratios, if nothing else is said. */
 const reached: string[][] = [['', 'allowed', 'measured', '']];
 const reach = (what: string, allowed: number, measured: number, atLeast = false) => {
+  if (Number.isNaN(measured)) return;
   const kept = atLeast ? measured >= allowed : measured <= allowed;
-  reached.push([
-    what,
-    `${atLeast ? '>=' : '<='} ${allowed}`,
-    measured.toFixed(2),
-    kept ? 'reached' : 'missed',
-  ]);
+  const limit = `${atLeast ? '>=' : '<='} ${allowed}`;
+  reached.push([what, limit, measured.toFixed(2), kept ? 'reached' : 'missed']);
 };
 
-const setting = await openSetting();
+const elapsedOf = ({ elapsed }: Round) => elapsed;
+const cpuOf = ({ cpu }: Round) => sumOf(cpu);
+const bench = await openTurnBench(options.kinds);
+const ours = bench.kinds.filter((kind) => kind !== 'bare' && kind !== 'bare+write');
 try {
-  const shapes = (parallel: boolean) =>
-    [1, 10, 50, 100].map((calls) => ({ calls, parallel, resultBytes: 512 }));
-  for (const shape of shapes(false).slice(0, 2)) await sampleOf(setting, shape, 1, 2);
-  await report('one at a time, calls one after another', shapes(false), 1);
-  await report('one at a time, all calls in one step', shapes(true), 1);
-  await report('20 at once, calls one after another', shapes(false).slice(0, options.quick ? 2 : 4), 20);
+  const diskSync = await diskSyncOf(bench.setting.store);
+  if (diskSync !== undefined) console.log(`the disk's sync of one insert: ${diskSync.toFixed(2)} ms`);
+  for (const name of ['1', '10', '10p']) await bench.sample(shapeOf(name), 2);
+  const inARow = await report('one at a time, calls one after another', ['1', '10', '50', '100'], 1);
+  const inOneStep = await report('one at a time, all calls in one step', ['1p', '10p', '50p', '100p'], 1);
+  const together = await report(`${AT_ONCE} at once, calls one after another`, ['1', '10', '50'], AT_ONCE);
+  reachAlone(new Map([...inARow, ...inOneStep]));
+  for (const [name, sample] of together) {
+    const least = (kind: Kind) => (name === '1' || kind === 'default' ? 0.85 : kind === 'inline' ? 1.1 : 2);
+    for (const kind of ours) {
+      const what = `turns per second / bare+write, ${kind}, ${name} calls, ${AT_ONCE} at once`;
+      reach(what, least(kind), 1 / ratioOf(sample, kind, 'bare+write', elapsedOf), true);
+    }
+  }
   await reportHistories();
   console.log(`\nreach\n${table(reached)}`);
 } finally {
-  await setting.close();
+  await bench.setting.close();
 }
 
-async function report(title: string, shapes: TurnShape[], atOnce: number): Promise<void> {
-  const rows = [
-    [
-      'calls',
-      ...KINDS.flatMap((kind) => [`${kind} p50`, 'p99']),
-      'ours/bare',
-      'ours/write',
-      'turns/s ours/write',
-    ],
-  ];
-  const medians: number[] = [];
-  for (const shape of shapes) {
-    const { latencies, elapsed } = await sampleOf(
-      setting,
-      shape,
-      atOnce,
-      atOnce === 1 ? rounds : shape.calls === 100 ? 2 : Math.min(rounds, 4),
-    );
-    const ratio = (to: Kind) =>
-      median(elapsed.holdfast.map((ms, pair) => ms / (elapsed[to][pair] ?? Number.NaN)));
-    medians.push(median(elapsed.holdfast));
-    const parallel = shape.parallel ? ', in one step' : '';
-    if (atOnce === 1)
-      reach(`latency / bare+write, ${shape.calls} calls${parallel}`, 1.15, ratio('bare+write'));
-    else
-      reach(
-        `turns per second / bare+write, ${shape.calls} calls, 20 at once`,
-        0.85,
-        1 / ratio('bare+write'),
-        true,
-      );
-    rows.push([
-      `${shape.calls}`,
-      ...KINDS.flatMap((kind) =>
-        [quantile(latencies[kind], 0.5), quantile(latencies[kind], 0.99)].map((ms) => ms.toFixed(0)),
-      ),
-      ratio('bare').toFixed(2),
-      ratio('bare+write').toFixed(2),
-      (1 / ratio('bare+write')).toFixed(2),
-    ]);
-  }
-  console.log(`\n${title} (latency in ms)\n${table(rows)}`);
-  if (atOnce === 1)
-    reach(`100 calls / 50 calls, ${title.split(', ')[1]}`, 2.1, (medians[3] ?? 0) / (medians[2] ?? 1));
-}
-
-async function sampleOf(within: Setting, shape: TurnShape, atOnce: number, times: number): Promise<Sample> {
-  const sample: Sample = {
-    latencies: { bare: [], 'bare+write': [], holdfast: [] },
-    elapsed: { bare: [], 'bare+write': [], holdfast: [] },
-  };
-  for (let round = 0; round < times; round++) {
-    for (const kind of round % 2 === 0 ? KINDS : KINDS.toReversed()) {
-      const started = performance.now();
-      await Promise.all(
-        Array.from({ length: atOnce }, async () => {
-          const begun = performance.now();
-          await runOne(within, kind, shape);
-          sample.latencies[kind].push(performance.now() - begun);
-        }),
-      );
-      sample.elapsed[kind].push(performance.now() - started);
+async function report(title: string, names: string[], atOnce: number): Promise<Map<string, Sample>> {
+  const samples = new Map<string, Sample>();
+  const speed = atOnce > 1 ? ['turns/s', '/ b+w'] : [];
+  const rows = [['calls', 'kind', 'p50 ms', 'p99', '/ bare', '/ b+w', ...speed, 'CPU ms', '/ b+w']];
+  for (const name of names.slice(0, options.quick && atOnce > 1 ? 2 : names.length)) {
+    const times = atOnce === 1 ? rounds : name === '50' ? 2 : Math.min(rounds, 4);
+    const sample = await bench.sample(shapeOf(name), times, atOnce);
+    samples.set(name, sample);
+    for (const [kind, all] of sample) {
+      const latencies = all.flatMap((round) => round.latencies);
+      const toWrite = ratioOf(sample, kind, 'bare+write', elapsedOf);
+      const perSecond = (1000 * atOnce) / median(all.map(elapsedOf));
+      rows.push([
+        ...[name, kind],
+        ...[0.5, 0.99].map((q) => quantile(latencies, q).toFixed(0)),
+        ...[ratioOf(sample, kind, 'bare', elapsedOf), toWrite].map((ratio) => ratio.toFixed(2)),
+        ...(atOnce > 1 ? [perSecond.toFixed(1), (1 / toWrite).toFixed(2)] : []),
+        median(all.map(cpuOf)).toFixed(0),
+        ratioOf(sample, kind, 'bare+write', cpuOf).toFixed(2),
+      ]);
     }
   }
-  return sample;
+  console.log(`\n${title}\n${table(rows)}`);
+  return samples;
 }
 
-async function runOne({ temporal, client }: Setting, kind: Kind, shape: TurnShape): Promise<string> {
-  const id = randomUUID();
-  if (kind === 'holdfast') {
-    const turn = await client.sendMessage({
-      app: 'bench',
-      userId: 'u',
-      sessionId: id,
-      message: JSON.stringify(shape),
-    });
-    const { status, error } = await turn.result();
-    if (status !== 'completed') throw new Error(`turn ${status}: ${error?.message}`);
-    return turn.workflowId;
+function reachAlone(samples: Map<string, Sample>): void {
+  const ratio = (name: string, kind: Kind, to: Kind, figure = elapsedOf) =>
+    ratioOf(samples.get(name) ?? new Map(), kind, to, figure);
+  const latency = (name: string, kind: Kind) => median((samples.get(name)?.get(kind) ?? []).map(elapsedOf));
+  for (const name of samples.keys()) {
+    const most = name.endsWith('p') ? 1.25 : 1.2;
+    reach(`latency / bare+write, default, ${name} calls`, most, ratio(name, 'default', 'bare+write'));
   }
-  const turn: BareTurn = { ...shape, writes: kind === 'bare+write' ? 1 : 0 };
-  const workflowId = `bench/u/${id}`;
-  await temporal.workflow.execute('bareTurn', { workflowId, taskQueue: BARE_QUEUE, args: [turn] });
-  return workflowId;
+  reach('CPU / bare+write, default, 10 calls', 1.25, ratio('10', 'default', 'bare+write', cpuOf));
+  for (const name of ['10', '50', '100', '50p']) {
+    const most = name.endsWith('p') ? 0.55 : 0.9;
+    reach(`latency / bare, inline, ${name} calls`, most, ratio(name, 'inline', 'bare'));
+  }
+  reach('latency / bare, chain, 10 calls', 0.4, ratio('10', 'chain', 'bare'));
+  reach('ms of each further step, chain', 4, (latency('100', 'chain') - latency('10', 'chain')) / 90);
+  for (const step of ['', 'p']) {
+    const grown = latency(`100${step}`, 'default') / latency(`50${step}`, 'default');
+    reach(`100${step} calls / 50${step} calls, default`, 2.1, grown);
+  }
 }
 
 async function reportHistories(): Promise<void> {
-  const sizes = new Map<number, number>();
-  const rows = [['calls, result', 'events bare', 'ours', 'KB bare', 'ours', 'ratio', 'actions bare', 'ours']];
+  const compared = bench.kinds.filter((kind) => kind !== 'bare+write');
+  const rows = [['calls, result', 'kind', 'events', '/ bare', 'KB', '/ bare', 'actions']];
+  const bytesOf = new Map<number, number>();
   for (const [calls, resultBytes] of [
     [10, 512],
     [50, 512],
@@ -143,34 +112,30 @@ async function reportHistories(): Promise<void> {
     [50, 4 * 1024],
     [50, 64 * 1024],
   ] as const) {
-    const [bare, ours] = [
-      await historyOf(setting, 'bare', { calls, parallel: false, resultBytes }),
-      await historyOf(setting, 'holdfast', { calls, parallel: false, resultBytes }),
-    ];
-    if (resultBytes === 512) {
-      reach(`history bytes / bare, ${calls} calls of 512 B`, 1.6, ours.bytes / bare.bytes);
-      reach(`history events more than bare, ${calls} calls`, 3, ours.events - bare.events);
+    const shape = { calls, parallel: false, resultBytes };
+    const bare = await historyOf('bare', shape);
+    for (const kind of compared) {
+      const history = kind === 'bare' ? bare : await historyOf(kind, shape);
+      const [events, bytes] = [history.events / bare.events, history.bytes / bare.bytes];
+      rows.push([
+        ...[`${calls} x ${resultBytes} B`, kind, `${history.events}`, events.toFixed(2)],
+        ...[(history.bytes / 1024).toFixed(1), bytes.toFixed(2), `${history.actions}`],
+      ]);
+      if (kind === 'default') bytesOf.set(resultBytes, history.bytes);
+      if (kind === 'bare' || calls !== 10) continue;
+      const few = { default: 1.3, inline: 1.2, chain: 0.2 }[kind] ?? 1;
+      reach(`history bytes / bare, ${kind}, 10 calls of 512 B`, few, bytes);
+      reach(`history events / bare, ${kind}, 10 calls`, kind === 'default' ? 1.03 : 0.65, events);
     }
-    sizes.set(resultBytes, ours.bytes);
-    rows.push([
-      `${calls} x ${resultBytes} B`,
-      `${bare.events}`,
-      `${ours.events}`,
-      (bare.bytes / 1024).toFixed(1),
-      (ours.bytes / 1024).toFixed(1),
-      (ours.bytes / bare.bytes).toFixed(2),
-      `${bare.actions}`,
-      `${ours.actions}`,
-    ]);
   }
-  reach('history bytes of 64 KiB results / of 4 KiB', 1.01, (sizes.get(65536) ?? 0) / (sizes.get(4096) ?? 1));
+  const grown = (bytesOf.get(65536) ?? Number.NaN) / (bytesOf.get(4096) ?? 1);
+  reach('history bytes of 64 KiB results / of 4 KiB', 1.01, grown);
   console.log(`\nhistory\n${table(rows)}`);
 }
 
 /** Billable actions of Temporal Cloud that a turn makes: the start, each activity, each upsert of search attributes. */
-async function historyOf(within: Setting, kind: Kind, shape: TurnShape) {
-  const workflowId = await runOne(within, kind, shape);
-  const handle = within.temporal.workflow.getHandle(workflowId);
+async function historyOf(kind: Kind, shape: TurnShape) {
+  const handle = bench.setting.temporal.workflow.getHandle(await bench.run(kind, shape));
   const { events = [] } = await handle.fetchHistory();
   const { historySize = 0 } = await handle.describe();
   const actions = events?.filter(
