@@ -58,13 +58,12 @@ export class StoreRetries {
       }),
     );
     const again: Again = (work) => retryUntilAvailable(work, current, waits);
-    const retrying = {
-      turns: retriedBy(again, this.#turns),
-      jobs: retriedBy(again, this.#jobs),
-      approvals: retriedBy(again, this.#approvals),
-    };
-    const { store } = this.#dependencies;
-    return { ...this.#dependencies, store: Object.assign(Object.create(store) as Store, retrying) };
+    const store = above(this.#dependencies.store, {
+      turns: above(this.#turns, { again }),
+      jobs: above(this.#jobs, { again }),
+      approvals: above(this.#approvals, { again }),
+    });
+    return above(this.#dependencies, { store });
   }
 }
 
@@ -79,8 +78,9 @@ function retryingFacet<Facet extends object>(facet: Facet, retried: readonly (ke
   return Object.assign(Object.create(facet), Object.fromEntries(operations));
 }
 
-function retriedBy<Facet extends object>(again: Again, facet: Facet): Facet {
-  return Object.assign(Object.create(facet), { again });
+/** A copy of all fields would take most of the time that an attempt's beginning takes. */
+function above<Base extends object>(base: Base, own: object): Base {
+  return Object.assign(Object.create(base), own);
 }
 
 /**

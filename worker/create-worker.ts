@@ -101,8 +101,8 @@ export interface WorkerOptions extends PassedOptions {
   /** Path of another workflow bundle than the packaged one. */
   workflowBundlePath?: string;
   /**
-   * Whether the Temporal UI shows the call stack of a workflow, for work on the interpreter itself. It costs a turn of ten calls about a
-   * third of its speed. Defaults to false: the run's details say what it does.
+   * Whether the Temporal UI shows call stacks of workflows, for work on the interpreter itself: its workflow thread then takes about
+   * three times as long for a turn of ten calls. Defaults to false, as a run's details say what it does.
    */
   stackTraces?: boolean;
 }

@@ -1,9 +1,10 @@
 import { EventEmitter } from 'node:events';
 import { extname } from 'node:path';
 import { Worker as Thread } from 'node:worker_threads';
-import type { Logger } from '@temporalio/common';
-import { Worker } from '@temporalio/worker';
-import type { CompiledWorkerOptions } from '@temporalio/worker/lib/worker-options.js';
+import type { Logger, MetricMeter } from '@temporalio/common';
+import { DefaultLogger, type LogLevel, type NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import type { NativeWorkerLike } from '@temporalio/worker/lib/worker.js';
+import type { CompiledWorkerOptions, WorkerPlugin } from '@temporalio/worker/lib/worker-options.js';
 import type { WorkflowCreator } from '@temporalio/worker/lib/workflow/interface.js';
 import {
   ThreadedVMWorkflowCreator,
@@ -27,9 +28,20 @@ const NO_CALLS: WorkerThreadResponse['result'] = { type: 'ok', output: { type: '
 
 /**
  * Temporal's worker with a workflow thread that is watched from outside. In the SDK's own thread each call into the workflows starts a
- * thread that would end an endless loop, and each promise takes a stack trace: half of the thread's time.
+ * thread that would end an endless loop, and each promise takes a stack trace: most of the thread's time.
  */
 export class WatchedWorker extends Worker {
+  protected constructor(
+    runtime: Runtime,
+    native: NativeWorkerLike,
+    creator: WorkflowCreator | undefined,
+    options: CompiledWorkerOptions,
+    logger: Logger,
+    ...rest: [MetricMeter, WorkerPlugin[], NativeConnection?, boolean?]
+  ) {
+    super(runtime, native, creator, options, withoutDropped(logger), ...rest);
+  }
+
   protected static override async createWorkflowCreator(
     workflowBundle: WorkflowBundleWithSourceMapAndFilename,
     options: CompiledWorkerOptions,
@@ -54,6 +66,19 @@ export class WatchedWorker extends Worker {
     await Promise.all(clients.map((client) => client.send(init)));
     return new ThreadedVMWorkflowCreator(clients);
   }
+}
+
+const LEVELS: readonly LogLevel[] = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'];
+
+/**
+ * The logger without lines that the runtime's drops: the SDK makes metadata for several of each activity and task. Lines of activities and
+ * workflows have loggers of their own, which are as before.
+ */
+function withoutDropped(logger: Logger): Logger {
+  const { logger: given = new DefaultLogger() } = Runtime.defaultOptions;
+  const least = given.constructor === DefaultLogger ? LEVELS.indexOf((given as DefaultLogger).level) : 0;
+  const dropped = LEVELS.slice(0, least).map((level) => [level.toLowerCase(), () => undefined]);
+  return Object.assign(Object.create(logger), Object.fromEntries(dropped));
 }
 
 /**

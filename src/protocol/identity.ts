@@ -21,7 +21,7 @@ const crypto = globalThis.process?.getBuiltinModule?.('node:crypto');
 /** SHA-256 of `text`, base64url. */
 export function sha256Digest(text: string): string {
   if (crypto === undefined) return sandboxDigest(text);
-  return crypto.createHash('sha256').update(text).digest('base64url');
+  return crypto.hash('sha256', text, 'base64url');
 }
 
 /** {@link sha256Digest} without Node's crypto. */
