@@ -23,7 +23,7 @@ const THREAD = new URL(`./workflow-thread${extname(import.meta.url)}`, import.me
 /** Looks at a silent thread until it is given up. A main thread that stands still hears nothing, and looks once. */
 const LOOKS = 5;
 
-/** The answer about a run that the thread doesn't have, to all but its activation. */
+/** The answer about a run without log lines, and about one that the thread doesn't have. */
 const NO_CALLS: WorkerThreadResponse['result'] = { type: 'ok', output: { type: 'sink-calls', calls: [] } };
 
 /**
@@ -98,6 +98,8 @@ class WatchedThread extends EventEmitter {
   readonly #pending = new Set<bigint>();
   /** Runs of workflows in this thread. */
   readonly #runs = new Set<string>();
+  /** Runs whose last activation had no log lines. */
+  readonly #silent = new Set<string>();
   readonly #timer: NodeJS.Timeout;
   #isWatched = true;
   /** Looks since the thread was last heard. */
@@ -112,11 +114,11 @@ class WatchedThread extends EventEmitter {
 
   postMessage(request: WorkerThreadRequest): void {
     const { requestId, input } = request;
-    if ('runId' in input && !this.#runs.has(input.runId)) {
+    const isSilent = input.type === 'extract-sink-calls' && this.#silent.delete(input.runId);
+    if (isSilent || ('runId' in input && !this.#runs.has(input.runId))) {
+      const result = input.type === 'activate-workflow' ? this.#lost : NO_CALLS;
       // Once the client waits for it.
-      queueMicrotask(() =>
-        this.#answer(requestId, input.type === 'activate-workflow' ? this.#lost : NO_CALLS),
-      );
+      queueMicrotask(() => this.#answer(requestId, result));
       return;
     }
     this.#pending.add(requestId);
@@ -151,6 +153,8 @@ class WatchedThread extends EventEmitter {
   #hear(message: WorkerThreadResponse | PatchActivationCallbackRequest): void {
     this.#looks = 0;
     if ('requestId' in message) {
+      const run = silentRunOf(message);
+      if (run !== undefined) this.#silent.add(run);
       if (message.requestId === this.#init?.requestId) this.#loaded();
       // Nobody waits for the bundle in a thread that takes the place of another one.
       if (!this.#pending.delete(message.requestId)) return;
@@ -179,6 +183,7 @@ class WatchedThread extends EventEmitter {
     this.#early = [];
     this.#looks = 0;
     this.#runs.clear();
+    this.#silent.clear();
     this.#thread.postMessage(this.#init);
     const pending = [...this.#pending];
     this.#pending.clear();
@@ -195,4 +200,10 @@ class WatchedThread extends EventEmitter {
       'each workflow that was in it goes on from its history';
     return { type: 'error', name: 'Error', message, stack: '' };
   }
+}
+
+/** The run whose activation had no log lines, as `workflow-thread.ts` says. */
+function silentRunOf({ result }: WorkerThreadResponse): string | undefined {
+  if (result.type === 'error' || result.output?.type !== 'activation-completion') return undefined;
+  return Reflect.get(result.output.completion, 'silentRun');
 }

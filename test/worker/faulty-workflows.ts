@@ -1,4 +1,4 @@
-import { condition, defineSignal, setHandler } from '@temporalio/workflow';
+import { condition, defineSignal, log, setHandler } from '@temporalio/workflow';
 
 /** Workflows of a test, in a bundle of their own. */
 
@@ -10,6 +10,7 @@ export async function waits(): Promise<string> {
     hasCome = true;
   });
   await condition(() => hasCome);
+  log.warn('the signal has come');
   return 'gone on';
 }
 

@@ -14,17 +14,18 @@ import { until } from '../setup/until.ts';
 
 /** First characters of the base64url SHA-256 of the SDK's files that the workflow thread rests on. */
 const READ = {
-  worker: 'Ir4LND6ZcJOBjONhdjgUu_',
-  'workflow/threaded-vm': 'wMdiQfPD4ls5_tOJMDU3AY',
-  'workflow/workflow-worker-thread': 'kGc9W3SqUf32bkQ1yPc9ig',
-  'workflow/vm-shared': '9SbrZviN1ESiPphikRtp21',
-  'workflow/reusable-vm': 'H27H00fe5LSPyMoUocPdft',
+  'worker/lib/worker': 'Ir4LND6ZcJOBjONhdjgUu_',
+  'worker/lib/workflow/reusable-vm': 'H27H00fe5LSPyMoUocPdft',
+  'worker/lib/workflow/threaded-vm': 'wMdiQfPD4ls5_tOJMDU3AY',
+  'worker/lib/workflow/vm-shared': '9SbrZviN1ESiPphikRtp21',
+  'worker/lib/workflow/workflow-worker-thread': 'kGc9W3SqUf32bkQ1yPc9ig',
+  'workflow/lib/internals': 'aFLKean1lV3v1OjtS9DPD6',
 };
 
 test('the SDK is the one that the workflow thread was made for [worker.thread]', () => {
   const { resolve } = createRequire(import.meta.url);
   const digests = Object.keys(READ).map((name) => {
-    const code = readFileSync(resolve(`@temporalio/worker/lib/${name}.js`));
+    const code = readFileSync(resolve(`@temporalio/${name}.js`));
     return [name, createHash('sha256').update(code).digest('base64url').slice(0, 22)];
   });
   expect(
@@ -115,6 +116,9 @@ describe('a worker whose workflows are faulty', () => {
     await looping.terminate();
     await waiting.signal('go');
     expect(await waiting.result()).toBe('gone on');
+    await until(() =>
+      expect(warnings).toContainEqual(expect.stringMatching(/^the signal has come .*waits-/s)),
+    );
     const later = await begun('waits');
     await later.signal('go');
     expect(await later.result()).toBe('gone on');

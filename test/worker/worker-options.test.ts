@@ -18,8 +18,7 @@ import { isDeep } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 
 describe('createWorker refuses what prebuilt workflows can not have, and says what to do [worker.options]', () => {
-  const store = { turns: {}, jobs: {}, approvals: {} } as Store;
-  const unused = { store, connection: {} as NativeConnection };
+  const unused = { store: {} as Store, connection: {} as NativeConnection };
   const agents = [new LlmAgent({ name: 'a', model: 'gemini-2.5-flash' })];
 
   test.each<[string, object, string]>([
