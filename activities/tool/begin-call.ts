@@ -8,7 +8,7 @@ import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
 import type { StoreUnavailable } from '../../src/store/store-errors.ts';
 import type { BeginCall, BegunCall, CallAsPlanned } from '../../src/store/turns/call-store.ts';
-import type { BaseTool } from '../../src/tools/base-tool.ts';
+import { agentOfTool, type BaseTool } from '../../src/tools/base-tool.ts';
 import { isPlannedOnly } from '../../src/tools/tool-gate.ts';
 import { assertOfApp, knownCaller } from '../agents.ts';
 import { approvalNotProven, beginAnswered, beginUnanswered } from '../approvals/begin-answered.ts';
@@ -65,8 +65,16 @@ function beginningOf(input: ToolCallInput, own: BaseTool | undefined): BeginCall
     wantArgs: 'ref' in args,
     seesSiblings: own === undefined ? exclusive : !own.durable.isConcurrencySafe,
     token: randomUUID(),
+    isRepeatable: own !== undefined && isRepeatable(own),
     ...(isLocal ? {} : { scheduledAt: currentAttemptScheduledTimestampMs }),
   };
+}
+
+/** By the tool's own terms. A gate's answer is for one start, and an agent's turn is begun in Temporal. */
+function isRepeatable(tool: BaseTool): boolean {
+  return (
+    tool.gate === undefined && agentOfTool(tool) === undefined && tool.durable.onUnknownOutcome === 'retry'
+  );
 }
 
 /** Work of a call that has begun, before its tool runs: where it fails, the next attempt finds no unknown outcome. */

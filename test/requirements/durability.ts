@@ -103,6 +103,10 @@ export const DURABILITY: Rows = {
     'temporal: continue-as-new',
     'A long turn continues as new between steps and loses nothing.',
   ],
+  'store.crash': [
+    'holdfast',
+    'A crash of the database server loses no record and no first beginning of a call that must not run twice; its turn completes.',
+  ],
   'store.restored': ['holdfast', 'A store that was restored from a backup stops its turns visibly.'],
   'upgrade.versions': [
     'temporal: versioning',

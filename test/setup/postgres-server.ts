@@ -49,6 +49,10 @@ export interface PostgresServer {
   stop(): Promise<void>;
   /** SIGKILL: what was not flushed is recovered from the log at the next start. */
   kill(): Promise<void>;
+  /** From now on, until it ends, only commits that wait for the disk have its log written. */
+  holdLog(): Promise<void>;
+  /** SIGKILL of all its processes: the part of its log that wasn't written is lost, as when its machine fails. */
+  crash(): Promise<void>;
   /** Starts it where it has ended, however it ended. */
   start(): Promise<void>;
   /** Stops it and removes its data. */
@@ -101,7 +105,12 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
   let running: ChildProcess | undefined;
   let exited: Promise<unknown> = Promise.resolve();
 
-  const endWithTests = () => running?.kill('SIGKILL');
+  /** Processes of the server that stand still. */
+  let held: number[] = [];
+  const endWithTests = () => {
+    running?.kill('SIGKILL');
+    signal(held, 'SIGKILL');
+  };
   process.once('exit', endWithTests);
 
   function launch(): Promise<void> {
@@ -143,9 +152,11 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
     }
   }
 
-  async function end(signal: NodeJS.Signals): Promise<void> {
-    running?.kill(signal);
+  async function end(how: NodeJS.Signals): Promise<void> {
+    running?.kill(how);
     running = undefined;
+    signal(held, 'SIGKILL');
+    held = [];
     await exited;
   }
 
@@ -159,6 +170,13 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
     } finally {
       await client.end();
     }
+  }
+
+  async function processes(kind = '%'): Promise<number[]> {
+    const found = await query<{ pid: number }>(
+      `select pid from pg_stat_activity where backend_type like '${kind}' and pid <> pg_backend_pid()`,
+    );
+    return found.map(({ pid }) => pid);
   }
 
   await start();
@@ -177,6 +195,14 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
     },
     stop: () => end('SIGINT'),
     kill: () => end('SIGKILL'),
+    holdLog: async () => {
+      held = await processes('walwriter');
+      signal(held, 'SIGSTOP');
+    },
+    crash: async () => {
+      held = await processes();
+      await end('SIGKILL');
+    },
     close: async () => {
       // Its data is needed no more.
       await end('SIGQUIT');
@@ -184,6 +210,16 @@ export async function startPostgresServer(options: PostgresServerOptions = {}): 
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+function signal(pids: readonly number[], how: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, how);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
 }
 
 interface Programs {

@@ -42,7 +42,7 @@ export async function listSessions(
       const totals = pages.map(({ totalItems = 0 }) => totalItems);
       return {
         sessions: sessions.slice(0, limit),
-        ...(withTotal ? { totalItems: totals.reduce((sum, total) => sum + total, 0) } : {}),
+        ...defined({ totalItems: withTotal ? totals.reduce((sum, total) => sum + total, 0) : undefined }),
         isAll: sessions.length <= limit && pages.every(({ next }) => next === undefined),
       };
     }

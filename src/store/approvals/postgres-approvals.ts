@@ -84,13 +84,12 @@ export function postgresApprovals(database: Database, live: LiveNotices): Approv
       checkWhole('limit', limit);
       if (status.length === 0) return [];
       const listed = await listedBySessions(database, whose);
+      const root = rootWorkflowId === undefined ? undefined : [storableText(rootWorkflowId)];
       const page = firstRows<Selectable<Tables['holdfast.approvals']>>('holdfast.approvals', {
         ...listed,
         among: {
           ...listed.among,
-          ...defined({
-            root_workflow_id: rootWorkflowId === undefined ? undefined : [storableText(rootWorkflowId)],
-          }),
+          ...defined({ root_workflow_id: root }),
           status,
           kind: kind === undefined ? GATE_KINDS : [kind],
         },

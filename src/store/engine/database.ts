@@ -51,6 +51,8 @@ export interface DatabaseOptions {
   meaning?: (error: unknown) => string | undefined;
   /** Sends statements by name, prepared once per connection. Defaults to true. */
   prepares?: boolean;
+  /** It is PGlite, whose log no process of its own writes to the disk: each commit does. Defaults to false. */
+  isEmbedded?: boolean;
 }
 
 /** A pool whose failures are the store's errors, and whose calls outlive a dropped connection. */
@@ -59,6 +61,7 @@ export class Database {
   readonly db: Kysely<Tables>;
   /** How errors call the database. */
   readonly place: string;
+  readonly isEmbedded: boolean;
   readonly #pool: pg.Pool;
   readonly #gone: () => Error | undefined;
   readonly #meaning: (error: unknown) => string | undefined;
@@ -72,6 +75,7 @@ export class Database {
     this.db = new Kysely({ dialect: new PostgresDialect({ pool }) });
     this.#pool = pool;
     this.place = options.place ?? placeOf(pool.options);
+    this.isEmbedded = options.isEmbedded ?? false;
     // All idle connections can be dead, and each is noticed when it is used.
     this.#tries = pool.options.max + 2;
     this.#gone = options.gone ?? (() => undefined);

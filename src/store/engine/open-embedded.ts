@@ -47,6 +47,7 @@ async function openFolder(
     return await openPool(pgliteConfig(embedded.connection, timeouts), {
       onProgress: options.onProgress,
       place: `embedded in ${folder}`,
+      isEmbedded: true,
       gone: embedded.gone,
       socket: embedded.socket,
       onClose: embedded.close,
@@ -67,6 +68,7 @@ export function joinEmbedded(socket: string, timeouts: PoolTimeouts): Promise<Po
     },
     {
       place: `embedded, joined at ${socket}`,
+      isEmbedded: true,
       // All clients of a PGlite share the names of statements, and the owner has them.
       prepares: false,
       meaning: ownersDeath,

@@ -2,13 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Database } from '../engine/database.ts';
 import { InvalidStoreUrl } from '../store-errors.ts';
+import { UNAWAITED } from '../turns/unawaited-beginnings.ts';
 import type { StoreNotice, Topic } from './live-feed.ts';
 import type { LiveNotices, NoticeExchange } from './live-notices.ts';
 import { NoticeListener } from './notice-listener.ts';
 import { NoticeOutbox, type OutgoingNotice } from './notice-outbox.ts';
 import { channelOf, decodeNotice, encodeNotice } from './notice-payload.ts';
 
-const NOTIFY = 'select count(pg_notify(c, p)) from unnest($1::text[], $2::text[]) as n (c, p)';
+/** Nothing of it is to be found later, and it would have the disk written to. */
+const NOTIFY = `select count(pg_notify(c, p)), ${UNAWAITED} from unnest($1::text[], $2::text[]) as n (c, p)`;
 
 const LAST_SEQS = 'select id, last_seq from holdfast.sessions where id = any($1::text[])';
 

@@ -19,6 +19,7 @@ import {
 } from './call-statements.ts';
 import type { AskedOnce, BeginCall, BegunCall, CallActions, SettleCall, SettledCall } from './call-store.ts';
 import { type RememberedColumn, rememberedOf } from './remembered.ts';
+import type { UnawaitedBeginnings } from './unawaited-beginnings.ts';
 
 /** A call begun, or a question, costs little to send; the limit that counts is that of items. */
 const BYTES_OF_A_BEGIN = 256;
@@ -101,6 +102,7 @@ interface OnceRow {
 /** Rows of calls. Calls that begin, ask or settle at the same time share a round trip. */
 export class CallLedger {
   readonly #database: Database;
+  readonly #unawaited: UnawaitedBeginnings;
   readonly #contexts = new LRUCache<string, RunContext>({
     maxSize: MOST_CONTENT_BYTES,
     sizeCalculation: ({ userContent }) => BYTES_OF_A_BEGIN + (userContent?.length ?? 0),
@@ -109,8 +111,9 @@ export class CallLedger {
   readonly #settlings: Batch<Settling, Settlement>;
   readonly #questions: Batch<AskedOnce, unknown>;
 
-  constructor(database: Database) {
+  constructor(database: Database, unawaited: UnawaitedBeginnings) {
     this.#database = database;
+    this.#unawaited = unawaited;
     const separable = (error: unknown) => !(error instanceof StoreUnavailable);
     this.#beginnings = new Batch({
       key: ({ call }) => `${call.session}/${call.callKey}`,
@@ -137,7 +140,14 @@ export class CallLedger {
     const { runKey, step } = placeOfCall(call.callKey);
     // Before the attempt counts: one that failed here would leave an unknown outcome.
     const delta = call.seesSiblings ? await this.#settledDelta(call.session, stepKeyOf(runKey, step)) : null;
-    const begun = await this.#beginnings.add({ call, token: call.token ?? randomUUID() });
+    const token = call.token ?? randomUUID();
+    const begun = await this.#beginnings.add({ call, token });
+    if (this.#isUnawaited(call)) {
+      const again = () => this.#beginnings.add({ call: { ...call, isRepeatable: false }, token });
+      // The run has other tools by now, and one of the call's name may not be repeatable.
+      if (begun.kind === 'started' && begun.remembered.toolEdits.length > 0) await again();
+      else this.#unawaited.add(call.session, call.callKey, again);
+    }
     return delta === null || begun.kind === 'settled'
       ? begun
       : { ...begun, state: { ...begun.state, ...delta } };
@@ -157,6 +167,10 @@ export class CallLedger {
 
   askOnce(asked: AskedOnce): Promise<unknown> {
     return this.#questions.add(asked);
+  }
+
+  #isUnawaited({ isRepeatable = false }: BeginCall): boolean {
+    return isRepeatable && !this.#database.isEmbedded;
   }
 
   async #settledDelta(session: string, stepKey: string): Promise<Record<string, unknown> | null> {
@@ -183,6 +197,7 @@ export class CallLedger {
       token,
       call.wantArgs,
       call.scheduledAt ?? null,
+      this.#isUnawaited(call),
     ];
     if (known !== undefined) {
       const [row] = await this.#database.query<{ call: BegunAnswer; context: Changing | null }>(BEGIN_NEXT, [
@@ -227,6 +242,7 @@ export class CallLedger {
           want_content: contexts.get(contextKey(call)) === undefined,
         })),
       ),
+      items.every(({ call }) => this.#isUnawaited(call)),
     ]);
     const changing = new Map<string, Changing>();
     for (const [n, context] of answer?.contexts ?? []) {

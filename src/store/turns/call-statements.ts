@@ -1,4 +1,5 @@
 import { remembered } from './remembered.ts';
+import { UNAWAITED } from './unawaited-beginnings.ts';
 
 const BEGUN_COLUMNS = `session_id, key, kind, run_key, step, idx, call_id, tool, status, args_digest, attempts,
   begun_by, started_at, begun_for`;
@@ -62,6 +63,11 @@ function context(wantContent: string): string {
     'state', ${state(TEMPORARY_OF_RUN)}, 'remembered', ${remembered('r.session_id', 'r.run_key')})`;
 }
 
+/** By the parameter that says so. */
+function unawaited(parameter: string): string {
+  return `case when ${parameter}::boolean then ${UNAWAITED} end as unawaited`;
+}
+
 /** One call, as most steps have. Look-ups by key in what is returned: no join to plan, and nothing for a settled one. */
 function beginOne(context: string): string {
   return `insert into holdfast.ledger as l (${BEGUN_COLUMNS})
@@ -71,16 +77,17 @@ where exists (select from holdfast.runs r where r.session_id = $1 and r.run_key 
   and exists (select from holdfast.ledger s where s.session_id = $1 and s.key = $3 || '.' || $4)
   and not (${waitsForAnswer('$1', '$2')})
 ${BEGUN_AGAIN}
-returning ${begun('$10::boolean', '$9::uuid')} as call, case when l.status <> 'settled' then (${context}) end as context`;
+returning ${begun('$10::boolean', '$9::uuid')} as call, case when l.status <> 'settled' then (${context}) end as context,
+  ${unawaited('$12')}`;
 }
 
 export const BEGIN_FIRST = beginOne(`select ${context('true')}
   from holdfast.runs r join holdfast.sessions s on s.id = r.session_id where r.session_id = $1 and r.run_key = $3`);
 
-/** Where this process knows the run: $12 is its invocation. */
+/** Where this process knows the run: $13 is its invocation. */
 export const BEGIN_NEXT = beginOne(
   `select json_build_object('state', ${state(
-    '(select o.temp from holdfast.runs o where o.session_id = $1 and o.run_key = $12)',
+    '(select o.temp from holdfast.runs o where o.session_id = $1 and o.run_key = $13)',
   )}, 'remembered', ${remembered('$1', '$3')}) from holdfast.sessions s where s.id = $1`,
 );
 
@@ -102,7 +109,8 @@ export const BEGIN_MANY = `with wanted as (
     from json_to_recordset($2::json) as u(n int, session_id text, run_key text, want_content boolean)
     cross join lateral (select * from holdfast.sessions t where t.id = u.session_id offset 0) s
     cross join lateral (
-      select * from holdfast.runs t where t.session_id = u.session_id and t.run_key = u.run_key offset 0) r) as contexts`;
+      select * from holdfast.runs t where t.session_id = u.session_id and t.run_key = u.run_key offset 0) r) as contexts,
+  ${unawaited('$3')}`;
 
 /** The outcome of a call that is under way: the first one, so that there is nothing to compare. */
 export const SETTLE_STARTED = `update holdfast.ledger l set status = 'settled', response = $3, failed = $4, actions = $5,

@@ -28,6 +28,11 @@ export interface BeginCall {
   scheduledAt?: number;
   /** UUID of this beginning: sent again, it is no other attempt. Defaults to a new one. */
   token?: string;
+  /**
+   * Its tool runs again where nobody knows whether it has run, and nobody is asked: a crash of the database server may forget that the call
+   * has begun. Defaults to false.
+   */
+  isRepeatable?: boolean;
 }
 
 export type BegunCall =

@@ -8,6 +8,7 @@ import type { LiveNotices } from '../live/live-notices.ts';
 import { sessionKeys } from '../sessions/session-names.ts';
 import { CallLedger, neverBegun } from './call-ledger.ts';
 import type { CallAsPlanned, CallStore } from './call-store.ts';
+import type { UnawaitedBeginnings } from './unawaited-beginnings.ts';
 
 /**
  * A call's response, or its arguments while it has none; a step's key gives the bodies of what it said, in order. A fork
@@ -67,8 +68,12 @@ join holdfast.events e on e.session_id = p.of_session and e.seq <= p.up_to and e
 join holdfast.ledger l on l.session_id = e.session_id and l.key = e.run_key || '.' || e.step
 where s.name_key = $1 and l.status = 'settled' and coalesce(array_length(l.call_keys, 1), 0) = 0`;
 
-export function postgresCalls(database: Database, live: LiveNotices): CallStore {
-  const ledger = new CallLedger(database);
+export function postgresCalls(
+  database: Database,
+  live: LiveNotices,
+  unawaited: UnawaitedBeginnings,
+): CallStore {
+  const ledger = new CallLedger(database, unawaited);
   return {
     async readOnce({ session, callKey }) {
       const [row] = await database.read(
@@ -123,14 +128,16 @@ export function postgresCalls(database: Database, live: LiveNotices): CallStore 
     },
     async recordOnce(once) {
       const { session, callKey, key, value } = once;
-      const [row] = await database.query<{ found: boolean; value: unknown }>(
-        'select o.value is not null as found, o.value from holdfast.record_once($1, $2, $3, $4) o (value)',
-        [session, callKey, storableText(key), jsonText(value)],
-      );
-      if (!row?.found) throw neverBegun(callKey);
-      return row.value;
+      return await unawaited.recorded(session, callKey, async () => {
+        const [row] = await database.query<{ found: boolean; value: unknown }>(
+          'select o.value is not null as found, o.value from holdfast.record_once($1, $2, $3, $4) o (value)',
+          [session, callKey, storableText(key), jsonText(value)],
+        );
+        if (!row?.found) throw neverBegun(callKey);
+        return row.value;
+      });
     },
-    askOnce: (asked) => ledger.askOnce(asked),
+    askOnce: (asked) => unawaited.recorded(asked.session, asked.callKey, () => ledger.askOnce(asked)),
     async findClientCalls(names) {
       const rows = await database.query<{ content: Content | null }>(FIND_CLIENT_CALLS, [
         sessionKeys(names).name,
@@ -156,7 +163,9 @@ export function postgresCalls(database: Database, live: LiveNotices): CallStore 
       return settled;
     },
     recordCallFailure({ callKey, ...failed }) {
-      return recordFailure(database, { ...failed, key: callKey });
+      return unawaited.recorded(failed.session, callKey, () =>
+        recordFailure(database, { ...failed, key: callKey }),
+      );
     },
     findPlannedCall: (call) => findPlannedCall(database, call),
   };

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { InvocationStatus } from '../../protocol/agent-run.ts';
 import { stepKeyOf } from '../../protocol/identity.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
@@ -11,6 +12,7 @@ import { commitStep, settleStep } from './step-committing.ts';
 import { openStep, peekStep } from './step-opening.ts';
 import type { OpenStep, StepStore } from './step-store.ts';
 import type { TurnStore, WaitingTurns } from './turn-store.ts';
+import { UnawaitedBeginnings } from './unawaited-beginnings.ts';
 
 /** An invocation that was retried is answered with its newest generation. */
 const INVOCATION = `select r.session_id, r.run_key, r.message_id, r.message_digest, r.status, r.outcome, r.first_seq, r.last_seq,
@@ -51,6 +53,7 @@ const LONGEST_BACK_OFF = 60_000;
 const LATEST_STEP = 'select r.step from holdfast.runs r where r.session_id = $1 and r.run_key = $2';
 
 export function postgresTurns(database: Database, live: LiveNotices): TurnStore {
+  const unawaited = new UnawaitedBeginnings();
   return {
     async newestFence(names) {
       const [row] = await database.read(
@@ -116,18 +119,27 @@ export function postgresTurns(database: Database, live: LiveNotices): TurnStore 
       const full = row?.full ?? undefined;
       return full === undefined ? { kind: 'taken' } : { kind: 'full', ofApp: full.app, ofUser: full.user };
     },
-    ...postgresSteps(database, live),
-    ...postgresCalls(database, live),
+    ...postgresSteps(database, live, unawaited),
+    ...postgresCalls(database, live, unawaited),
     ...postgresChildren(database),
   };
 }
 
 /** Model steps in PostgreSQL: each operation is one statement, and followers hear what it has written. */
-function postgresSteps(database: Database, live: LiveNotices): StepStore {
+function postgresSteps(database: Database, live: LiveNotices, unawaited: UnawaitedBeginnings): StepStore {
   return {
     async openStep(step) {
-      const { opened, appended, news = [], above } = await openStep(database, step);
+      // PGlite takes longer for a random id than for the rest of its row.
+      const eventId = randomUUID();
+      // A first step does more than what follows from the store's own records: docs/decisions/050.
+      const opens = { eventId, unawaited: step.step > 1 && !database.isEmbedded };
+      const { opened, appended, news = [], above } = await openStep(database, step, opens);
       const { session, seq } = opened;
+      if (opens.unawaited) {
+        unawaited.add(session, stepKeyOf(step.runKey, step.step), () =>
+          openStep(database, step, { eventId, unawaited: false }),
+        );
+      }
       if (appended) live.tell({ type: 'appended', session, seq, ...namesOf(step) });
       live.tellJobs(session, news);
       if (above !== undefined && step.parent !== undefined) {
@@ -138,14 +150,18 @@ function postgresSteps(database: Database, live: LiveNotices): StepStore {
     },
     peekStep: (step) => peekStep(database, step),
     async commitStep(step) {
-      const committed = await commitStep(database, step);
+      const { session, runKey } = step;
+      const committed = await unawaited.recorded(session, stepKeyOf(runKey, step.step), () =>
+        commitStep(database, step),
+      );
       if (committed.kind === 'committed' && step.events.length > 0) {
         live.tell({ type: 'appended', session: step.session, seq: committed.seq });
       }
       return committed;
     },
     recordStepFailure({ runKey, step, ...failed }) {
-      return recordFailure(database, { ...failed, key: stepKeyOf(runKey, step) });
+      const key = stepKeyOf(runKey, step);
+      return unawaited.recorded(failed.session, key, () => recordFailure(database, { ...failed, key }));
     },
     async settleStep(step) {
       const { settled, appended, calls, news } = await settleStep(database, step);

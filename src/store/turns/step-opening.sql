@@ -32,7 +32,7 @@ begin
     session text, name_key text, message_id text, invocation text, run_key text, step int, fence_started_at bigint,
     fence_invocation int, seq bigint, author text, branch text, body json, delta jsonb, responses json, event_id uuid,
     known_session text, known_seq bigint, message_digest text, asked json, may_give_way boolean, requester text,
-    in_tree boolean, caller text, calling_run text, planner text);
+    in_tree boolean, caller text, calling_run text, planner text, unawaited boolean);
   step_key := a.run_key || '.' || a.step;
   first_of_turn := a.name_key is not null;
   s := holdfast.session_of_step(args, a.session, a.name_key, a.caller);
@@ -116,6 +116,8 @@ begin
     s := holdfast.pass_fences(s, r, a.invocation, a.run_key, a.step, a.fence_started_at, a.fence_invocation, a.seq);
     saves_state := true;
     news := holdfast.cut_off_now();
+  elsif a.unawaited then
+    perform set_config('synchronous_commit', 'off', true);
   end if;
 
   if a.step > 1 then
@@ -210,7 +212,8 @@ begin
     told := holdfast.told_jobs(s.id, a.invocation, heard);
     news := news || array(select t.value ->> 'jobId' from json_array_elements(told) t);
   end if;
-  if a.known_session is distinct from s.id then
+  if a.known_session is distinct from s.id or carried is not null and a.known_seq = s.last_seq then
+    -- An event that is appended now is known where a crash of the server has forgotten another one in its place.
     events := holdfast.events_of(s.id, 0, null);
   elsif a.known_seq = s.last_seq - 1 and events is not null then
     events := json_build_array(events);

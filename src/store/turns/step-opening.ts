@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Content } from '../../events/content.ts';
 import type { StepOutcome } from '../../protocol/step.ts';
 import type { InvocationOutcome } from '../../protocol/turn.ts';
@@ -100,7 +99,12 @@ interface StepOpening {
   above?: string;
 }
 
-export async function openStep(database: Database, step: OpenStep): Promise<StepOpening> {
+/** @param opens the id of the opening, and whether it waits for the disk. */
+export async function openStep(
+  database: Database,
+  step: OpenStep,
+  opens: { eventId: string; unawaited: boolean },
+): Promise<StepOpening> {
   const { identity, fence, parent, plannedBy, child } = step;
   const { message, responses } = step;
   const answer = await callFunction<StepAnswer>(database, 'open_step', {
@@ -115,8 +119,8 @@ export async function openStep(database: Database, step: OpenStep): Promise<Step
     seq: step.seq,
     ...(step.step > 1 || message === undefined ? {} : eventArguments(message, 'user')),
     responses: step.step > 1 && responses ? eventArguments(responses, step.agent ?? '') : null,
-    // PGlite takes longer for a random id than for the rest of its row.
-    event_id: randomUUID(),
+    event_id: opens.eventId,
+    unawaited: opens.unawaited,
     known_session: step.session,
     known_seq: step.knownSeq ?? 0,
     message_digest: step.messageDigest,

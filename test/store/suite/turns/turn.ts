@@ -231,7 +231,13 @@ export class Turn {
     return committed;
   }
 
-  begin(step: number, index: number, wantArgs = false, seesSiblings?: boolean): Promise<BegunCall> {
+  begin(
+    step: number,
+    index: number,
+    wantArgs = false,
+    seesSiblings?: boolean,
+    isRepeatable = false,
+  ): Promise<BegunCall> {
     return this.store.turns.beginCall({
       session: this.session,
       runKey: this.invocationId,
@@ -240,6 +246,7 @@ export class Turn {
       tool: 'pay',
       argsDigest: 'digest',
       wantArgs,
+      isRepeatable,
       ...(seesSiblings === undefined ? {} : { seesSiblings }),
     });
   }

@@ -1,0 +1,33 @@
+import { LRUCache } from 'lru-cache';
+import { StoreBehindHistory } from '../store-errors.ts';
+
+/** In a statement: its transaction commits without waiting for the disk. A crash of the database server may forget it. */
+export const UNAWAITED = `set_config('synchronous_commit', 'off', true)`;
+
+/** Steps and calls are on the disk a second after they have begun, or once the next commit that waits is. */
+const MOST_KEPT = 1_000;
+
+/**
+ * Steps and calls that this process has begun without waiting for the disk: docs/decisions/050. An attempt that outlives a crash of the
+ * database server sends its beginning again before it records what came of it.
+ */
+export class UnawaitedBeginnings {
+  readonly #again = new LRUCache<string, () => Promise<unknown>>({ max: MOST_KEPT });
+
+  /** @param again begins it under the same token, and waits for the disk. */
+  add(session: string, key: string, again: () => Promise<unknown>): void {
+    this.#again.set(`${session}/${key}`, again);
+  }
+
+  /** @param record writes what needs the beginning of a step or a call. */
+  async recorded<T>(session: string, key: string, record: () => Promise<T>): Promise<T> {
+    try {
+      return await record();
+    } catch (error) {
+      const again = this.#again.get(`${session}/${key}`);
+      if (again === undefined || !(error instanceof StoreBehindHistory)) throw error;
+      await again();
+      return await record();
+    }
+  }
+}
