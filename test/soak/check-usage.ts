@@ -63,8 +63,10 @@ function checkTurn(
     'model calls are those recorded and those unknown',
     `model calls of ${messageId}`,
   );
+  // With the attempt that has opened it a later step may be forgotten, where the database server is killed.
+  const forgotten = outages.isDown(['store'], played.from, played.to) ? outages.count('store') : 0;
   found.expect(
-    answered <= usage.modelCalls,
+    answered <= usage.modelCalls + forgotten,
     'no model call is left out',
     () => `${messageId}: the model answered ${answered} times, the turn counts ${usage.modelCalls}`,
   );
