@@ -8,7 +8,7 @@ import { type Cpu, cpuOf, sumOf } from './thread-cpu.ts';
 import { KINDS, type Kind, openTurnBench, ratioOf, shapeOf } from './turn-kinds.ts';
 
 /**
- * Where a turn's CPU time goes: by thread, and by cause in the main thread and in the workflow thread. Other work on the machine does
+ * Divides a turn's CPU time: by thread, and by cause in the main thread and in the workflow thread. Other work on the machine does
  * not change it much, so two trees can be compared that ran at different times.
  */
 const { values: options } = parseArgs({

@@ -24,7 +24,7 @@ export interface Setting {
   temporal: Client;
   client: HoldfastClient;
   store: OpenedStore;
-  /** Of the Temporal server, if it was started here. */
+  /** The Temporal server's folder, if it was started here. */
   folder: string;
   close(): Promise<void>;
 }

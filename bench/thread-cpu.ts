@@ -13,9 +13,9 @@ export type Place = (typeof PLACES)[number];
 export type Cpu = Record<Place, number>;
 
 export interface CpuMeter {
-  /** Those that the setting has. */
+  /** The setting has these. */
   places: readonly Place[];
-  /** What a work costs, with the time until all have settled. */
+  /** The cost of a work, with the time until all have settled. */
   during(work: () => Promise<void>): Promise<Cpu>;
 }
 
@@ -27,7 +27,7 @@ const OWN_ID = "process.getBuiltinModule('node:fs').readlinkSync('/proc/thread-s
 /**
  * CPU time by thread, as Linux counts it (`schedstat`). Each JavaScript thread names its own id, others have names of their own.
  *
- * What is approximate:
+ * Some columns are approximate:
  * - A thread that runs while it is read is up to one tick (1 to 4 ms) behind. The next reading has that time.
  * - `other` is what the process used beyond the other columns: libuv's threads, and threads that have ended, as the SDK's watchdogs.
  * - `GC/JIT` is V8's helper threads. Collections that stop a thread count for that thread.

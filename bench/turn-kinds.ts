@@ -23,7 +23,7 @@ export interface Round {
   /** Milliseconds: of all turns of the round, and of each. */
   elapsed: number;
   latencies: number[];
-  /** Of each turn, in the mean. */
+  /** The mean of the turns. */
   cpu: Cpu;
 }
 

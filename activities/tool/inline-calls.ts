@@ -134,7 +134,7 @@ export class InlineCalls {
     }
   }
 
-  /** Where calls take a while, operators see them in the heartbeat, and the workflow knows which of them can be cancelled. */
+  /** The heartbeat shows operators the calls. Calls that take a while are told to the workflow, so that they can be cancelled. */
   async #tick(): Promise<void> {
     const calls = [...this.#calls.values()];
     const shown = calls.map(({ callKey, tool, state, since }) => ({

@@ -157,7 +157,7 @@ export const RESULTS = {
   decision: object({ by: list(voter) }),
 } as const satisfies Record<string, Shape>;
 
-/** What the activity of a step says of the calls that it runs. */
+/** The activity of a step reports the calls that it runs. */
 export const INLINE_CALLS_TOLD = object({
   step: count,
   calls: list(object({ callKey: name, callId: text, tool: name, since: number })),

@@ -57,7 +57,8 @@ type Act = (scene: {
   jobs: WaitingJob[];
 }) => Promise<unknown>;
 
-async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
+/** Asks until there is an answer, outside of Vitest. */
+export async function until<T>(ask: () => Promise<T | undefined>): Promise<T> {
   for (;;) {
     const found = await ask();
     if (found !== undefined) return found;

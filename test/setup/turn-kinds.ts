@@ -12,7 +12,7 @@ import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { GATE_TURN_KINDS, gateKindApps } from './gate-turn-kinds.ts';
 import { HOOK_TURN_KINDS, hookKindApps } from './hook-turn-kinds.ts';
-import { JOB_TURN_KINDS, jobKindApps } from './job-turn-kinds.ts';
+import { JOB_TURN_KINDS, jobKindApps, until } from './job-turn-kinds.ts';
 import { OWN_TURN_KINDS } from './own-turn-kinds.ts';
 import { stepCalls } from './scripts.ts';
 import { SHORT_RUNS } from './temporal-server.ts';
@@ -55,14 +55,16 @@ const large = tool({
   description: 'returns much',
   execute: () => ({ data: 'x'.repeat(20_000) }),
 });
-const never = tool({
-  name: 'never',
-  description: 'waits until it is cancelled',
-  execute: (_args, context) =>
-    new Promise((_resolve, reject) =>
-      context?.abortSignal?.addEventListener('abort', () => reject(new Error('cancelled'))),
-    ),
-});
+const never = (name: string, execution: 'activity' | 'inline') =>
+  tool({
+    name,
+    description: 'waits until it is cancelled',
+    execution,
+    execute: (_args, context) =>
+      new Promise((_resolve, reject) =>
+        context?.abortSignal?.addEventListener('abort', () => reject(new Error('cancelled'))),
+      ),
+  });
 const secondTime = tool({
   name: 'second_time',
   description: 'waits until it is interrupted, and answers its second attempt',
@@ -104,7 +106,8 @@ export const turnKindAgents = () => [
       failing('fails_inline', 'inline'),
       ends,
       large,
-      never,
+      never('never', 'activity'),
+      never('never_inline', 'inline'),
       secondTime,
       waitsTooLong,
       deaf,
@@ -200,12 +203,12 @@ async function goAndOneMore(
   await temporal.workflow.getHandle(idOf(names)).result();
 }
 
-/** One turn of each kind: what the workflow's histories look like. */
 /** The workflow that adds the first message's session to the memory. */
 function memoryOf({ app, userId, sessionId }: SessionNames): string {
   return `${app}/${userId}/${sessionId}/memory-${invocationIdOf(app, userId, sessionId, 'm1')}`;
 }
 
+/** One turn of each kind, for the workflow's histories. */
 export const TURN_KINDS: Record<string, TurnKind> = {
   answer: { script: [text('hello')] },
   remembered: { script: [text('hello')], app: 'remembering' },
@@ -382,6 +385,19 @@ export const TURN_KINDS: Record<string, TurnKind> = {
         const call = running.find(({ tool }) => tool === 'never');
         await handle.executeUpdate('cancelCall', { args: [{ callKey: call?.callKey }] });
       }),
+  },
+  'cancelled-inline-call': {
+    script: stepCalls([[{ name: 'never_inline' }, { name: 'inline' }]]),
+    async drive({ client, temporal }, names) {
+      const turn = await client.sendMessage({ ...names, message: 'go' });
+      const handle = temporal.workflow.getHandle(turn.workflowId);
+      const callKey = await until(async () => {
+        const { running } = await handle.query<TurnStatus>('status');
+        return running.find(({ tool }) => tool === 'never_inline')?.callKey;
+      });
+      await handle.executeUpdate('cancelCall', { args: [{ callKey }] });
+      await turn.result();
+    },
   },
   'left-in-the-inbox': {
     script: waiting,

@@ -88,7 +88,7 @@ async function planned(client: pg.Client, { text, values }: pg.QueryConfig): Pro
   return nodes;
 }
 
-/** What is wrong with the plans of a list's statements. */
+/** Complaints about the plans of a list's statements. */
 async function greed(list: () => Promise<unknown>): Promise<string[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

@@ -14,7 +14,7 @@ import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environ
 
 const server = await startPostgresServer({ settings: { autovacuum: 'off', bgwriter_lru_maxpages: '0' } });
 
-/** What has happened outside of the store, in order. */
+/** Everything that has happened outside of the store, in order. */
 let effects: string[] = [];
 /** The effect that takes the database's machine with it. */
 let fatal: string | undefined;

@@ -113,7 +113,7 @@ describe('inline calls', () => {
     const turn = await environment.client.sendMessage({ ...names, message: 'go' });
     const request = await until(async () => {
       const [pending] = await environment.store.approvals.list(names);
-      expect(pending).toBeDefined();
+      expect(pending).toMatchObject({ tool: 'gated', status: 'pending' });
       return pending;
     });
     const handle = environment.temporal.workflow.getHandle(turn.workflowId);
@@ -156,18 +156,20 @@ describe('inline calls', () => {
     environment.gemini.reset(stepCalls([[{ name: 'inline' }, { name: 'hold' }]]));
     const { turn } = await holding('stepwise', 1);
     const { workflow, options } = environment.temporal;
-    const details = await until(async () => {
+    await until(async () => {
       const { raw } = await workflow.getHandle(turn.workflowId).describe();
-      const [payload] = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads ?? [];
-      expect(payload).toBeDefined();
-      return options.loadedDataConverter.payloadConverter.fromPayload(payload ?? {});
-    });
-    expect(details).toMatchObject({
-      step: 1,
-      calls: [
-        { tool: 'inline', state: 'ended' },
-        { tool: 'hold', state: 'running' },
-      ],
+      const payloads = raw.pendingActivities?.[0]?.heartbeatDetails?.payloads ?? [];
+      expect(
+        payloads.map((payload) => options.loadedDataConverter.payloadConverter.fromPayload(payload)),
+      ).toMatchObject([
+        {
+          step: 1,
+          calls: [
+            { tool: 'inline', state: 'ended' },
+            { tool: 'hold', state: 'running' },
+          ],
+        },
+      ]);
     });
     held.release();
     expect(await turn.result()).toMatchObject({ status: 'completed' });

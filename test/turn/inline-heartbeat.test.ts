@@ -23,7 +23,7 @@ test('an inline call tells how far it is, without a warning [tool.heartbeat] [to
     logger: { warn: (message) => warnings.push(message) },
   });
   const turn = await environment.run({ message: 'go' });
-  // What Temporal's native part warned of has arrived once its runtime has shut down.
+  // The warnings of Temporal's native part have arrived once its runtime has shut down.
   await environment.close();
   const responses = turn.events.flatMap(({ event }) => getFunctionResponses(event));
   expect(responses.map(({ response }) => response)).toEqual([{ done: true }]);

@@ -96,7 +96,7 @@ describe('a worker whose workflows are faulty', () => {
     return handle;
   }
 
-  /** What its failed workflow tasks say. */
+  /** The messages of its failed workflow tasks. */
   async function failuresOf(handle: Awaited<ReturnType<typeof begun>>): Promise<string[]> {
     const { events } = await handle.fetchHistory();
     return (events ?? []).flatMap(({ workflowTaskFailedEventAttributes: failed }) =>

@@ -84,7 +84,7 @@ returning ${begun('$10::boolean', '$9::uuid')} as call, case when l.status <> 's
 export const BEGIN_FIRST = beginOne(`select ${context('true')}
   from holdfast.runs r join holdfast.sessions s on s.id = r.session_id where r.session_id = $1 and r.run_key = $3`);
 
-/** Where this process knows the run: $13 is its invocation. */
+/** For a run that this process knows: $13 is its invocation. */
 export const BEGIN_NEXT = beginOne(
   `select json_build_object('state', ${state(
     '(select o.temp from holdfast.runs o where o.session_id = $1 and o.run_key = $13)',
