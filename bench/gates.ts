@@ -20,7 +20,7 @@ const KINDS = ['bare', 'bare+write', 'holdfast'] as const;
 type Kind = (typeof KINDS)[number];
 
 /** Ratio to bare+write: the write that records the decision with the start of the call is the promise itself. */
-const REACH = 1.5;
+const REACH = 1.4;
 
 const { values: options } = parseArgs({
   options: { rounds: { type: 'string', default: '60' }, turns: { type: 'string', default: '1000' } },
