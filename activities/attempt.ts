@@ -60,7 +60,7 @@ export async function attempt<T>(
   let details: unknown;
   const beat = () => context.heartbeat(details);
   const timer =
-    heartbeatTimeoutMs === undefined || context.info.isLocal
+    heartbeatTimeoutMs === undefined
       ? undefined
       : setInterval(beat, Math.min(heartbeatTimeoutMs / BEATS_PER_TIMEOUT, LONGEST_TIMER));
   try {
@@ -70,7 +70,6 @@ export async function attempt<T>(
       isRetried: () => isRetried(context.cancellationDetails),
       isCancelled: () => context.cancellationDetails?.cancelRequested === true,
       heartbeat(given) {
-        if (context.info.isLocal) return;
         details = given;
         beat();
       },

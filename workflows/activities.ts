@@ -2,7 +2,6 @@ import {
   ActivityFailure,
   type ActivityOptions,
   ApplicationFailure,
-  type LocalActivityOptions,
   workflowInfo,
 } from '@temporalio/workflow';
 import { resultProblem, UNUSABLE } from '../src/protocol/activity-results.ts';
@@ -101,15 +100,19 @@ export function deliverNoticeOptions(summary: string, priority: Priority): Activ
 
 /** @param run from 1: a call that asks people runs again after their answer. */
 export function callOptions(
-  call: PlannedCall,
-  schedule: ToolSchedule,
+  { callKey, summary }: PlannedCall,
+  { heartbeat, startToClose, scheduleToClose }: ToolSchedule,
   { priority, run = 1 }: { priority: Priority; run?: number },
 ): ActivityOptions {
   return {
     priority,
-    activityId: run === 1 ? call.callKey : `${call.callKey}/${run}`,
-    heartbeatTimeout: schedule.heartbeat,
-    ...localCallOptions(call, schedule),
+    activityId: run === 1 ? callKey : `${callKey}/${run}`,
+    heartbeatTimeout: heartbeat,
+    startToCloseTimeout: startToClose,
+    scheduleToCloseTimeout: scheduleToClose,
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+    retry: RETRY,
+    ...(summary === undefined ? {} : { summary: cutSummary(summary) }),
   };
 }
 
@@ -123,17 +126,6 @@ export function ranAgentOptions(
     ...modelStepOptions(summary ?? '', priority),
     activityId: `${callKey}/ran`,
     heartbeatTimeout: heartbeat,
-  };
-}
-
-export function localCallOptions({ summary }: PlannedCall, schedule: ToolSchedule): LocalActivityOptions {
-  const { startToClose, scheduleToClose } = schedule;
-  return {
-    startToCloseTimeout: startToClose,
-    scheduleToCloseTimeout: scheduleToClose,
-    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-    retry: RETRY,
-    ...(summary === undefined ? {} : { summary: cutSummary(summary) }),
   };
 }
 

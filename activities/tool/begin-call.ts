@@ -56,8 +56,7 @@ export async function beginCall(
 }
 
 function beginningOf(input: ToolCallInput, own: BaseTool | undefined): BeginCall {
-  // A local attempt is scheduled by its worker's clock, which differs from other workers' clocks.
-  const { activityType: tool, isLocal, currentAttemptScheduledTimestampMs } = activityInfo();
+  const { activityType: tool, currentAttemptScheduledTimestampMs: scheduledAt } = activityInfo();
   const { session, runKey, callKey, callId, args, exclusive = false } = input;
   return {
     ...{ session, runKey, callKey, callId, tool },
@@ -66,7 +65,7 @@ function beginningOf(input: ToolCallInput, own: BaseTool | undefined): BeginCall
     seesSiblings: own === undefined ? exclusive : !own.durable.isConcurrencySafe,
     token: randomUUID(),
     isRepeatable: own !== undefined && isRepeatable(own),
-    ...(isLocal ? {} : { scheduledAt: currentAttemptScheduledTimestampMs }),
+    scheduledAt,
   };
 }
 

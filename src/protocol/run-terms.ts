@@ -58,8 +58,6 @@ export interface ToolSchedule {
   heartbeat: number;
   /** Its calls run in the activity of their step, unless they have to wait. */
   inline?: true;
-  /** Recorded by earlier releases: runs as a local activity. */
-  local?: true;
   /** Runs alone, one after another. */
   exclusive?: true;
 }

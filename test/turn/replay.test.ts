@@ -44,11 +44,8 @@ beforeAll(() => {
   });
 });
 
-/** Its local activities are replayed, and recorded no more. */
-const LOCAL_CALLS = 'local-calls';
-
 test('there is a history of each kind of turn [replay]', () => {
-  const kinds = [...Object.keys(TURN_KINDS), LOCAL_CALLS];
+  const kinds = Object.keys(TURN_KINDS);
   expect([...new Set(RECORDED.map(({ kind }) => kind))].sort()).toEqual(kinds.sort());
 });
 

@@ -1,12 +1,10 @@
 import { type ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
-import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { UNUSABLE } from '../../src/protocol/activity-results.ts';
-import type { ActingAgent } from '../../src/protocol/agent-run.ts';
+import type { CallPlace } from '../../src/protocol/call-input.ts';
 import type { JobEnded } from '../../src/protocol/job.ts';
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
-import type { RunTerms } from '../../src/protocol/run-terms.ts';
 import type { Carried } from '../../src/protocol/sizes.ts';
-import type { InlineResult, PlannedCall, ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
+import type { InlineResult, PlannedCall, ToolCallResult } from '../../src/protocol/step.ts';
 import type { Turn } from '../turn/turn.ts';
 import type { InvocationState } from '../turn/turn-state.ts';
 import type { ConcurrencyLimit } from './concurrency-limit.ts';
@@ -58,32 +56,6 @@ export function unsettledText({ cause }: ActivityFailure, { tool }: Pick<Planned
 }
 
 /** Shared by the calls of a step. */
-export interface CallContext
-  extends ActingAgent,
-    Pick<ToolCallInput, 'session' | 'runKey' | 'agent' | 'traceparent'> {
+export interface CallContext extends CallPlace {
   invocationId: string;
-  /** How often the turn was transferred by now. */
-  handedOn?: number;
-}
-
-/** The fields by which activities find the agent, and its parent. */
-export function placeInTree(agent: ActingAgent): Omit<ActingAgent, keyof RunTerms> {
-  const { root, within, branch, path, rootWorkflowId, tracedBelow } = agent;
-  return { root, within, branch, path, rootWorkflowId, tracedBelow };
-}
-
-/** The limits of an agent that runs for this one. */
-export function runTermsOf({ budget, above, appTerms }: RunTerms): RunTerms {
-  return { budget, above, appTerms };
-}
-
-export function inputOf(call: PlannedCall, context: CallContext): ToolCallInput {
-  const { session, runKey, agent, traceparent, handedOn } = context;
-  const { callKey, callId, args, prepared } = call;
-  return {
-    v: PROTOCOL_VERSION,
-    ...{ session, runKey, agent, traceparent, handedOn },
-    ...placeInTree(context),
-    ...{ callKey, callId, args, prepared },
-  };
 }

@@ -1,11 +1,6 @@
-import {
-  ActivityFailure,
-  isCancellation,
-  scheduleActivity,
-  scheduleLocalActivity,
-  sleep,
-} from '@temporalio/workflow';
+import { ActivityFailure, isCancellation, scheduleActivity, sleep } from '@temporalio/workflow';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
+import { callInput } from '../../src/protocol/call-input.ts';
 import type { JobEnded } from '../../src/protocol/job.ts';
 import { CLOSE_CALL } from '../../src/protocol/names.ts';
 import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
@@ -16,20 +11,13 @@ import type {
   ToolCallInput,
   ToolCallResult,
 } from '../../src/protocol/step.ts';
-import {
-  callOptions,
-  closeCallOptions,
-  localCallOptions,
-  type Priority,
-  turnPriority,
-  usable,
-} from '../activities.ts';
+import { callOptions, closeCallOptions, type Priority, turnPriority, usable } from '../activities.ts';
 import type { AskingCall, RequestEnding } from '../approvals/request-book.ts';
 import type { Requests } from '../approvals/requests.ts';
 import { callAgent } from '../children/call-agent.ts';
 import { parkedCall, startToolJob } from '../jobs/calls-with-jobs.ts';
 import { pathOf } from '../turn/turn-state.ts';
-import { inputOf, type RanCall, ranOf, type StepOfCall, unsettledText } from './call.ts';
+import { type RanCall, ranOf, type StepOfCall, unsettledText } from './call.ts';
 
 /**
  * Runs a call, with the questions that stand before it and those that it asks itself: each run is scheduled once, and not at all
@@ -63,8 +51,8 @@ export async function runCall(call: PlannedCall, schedule: ToolSchedule, step: S
         );
     if ('error' in result) return result;
     if ('parks' in result) {
-      const ran = await parkedCall(given, schedule, result.parks, step);
-      if (ran !== 'resumes') return ran;
+      const parked = await parkedCall(given, schedule, result.parks, step);
+      if (parked !== 'resumes') return parked;
       gate = undefined;
       continue;
     }
@@ -129,7 +117,7 @@ async function heard<Result extends object>(
 }
 
 /** The activity of the step has run the call, as its own activity would have. */
-function isResult(ran: InlineResult | undefined): ran is ToolCallResult {
+function isResult(ran: InlineResult | undefined): ran is Extract<InlineResult, ToolCallResult> {
   return ran !== undefined && !('goesOn' in ran) && !('cancelled' in ran);
 }
 
@@ -155,20 +143,15 @@ async function attempt(
   // A call that no step has run is scheduled in the tick of its turn, as recorded histories have it.
   const schedule = ran === undefined ? given : await afterInline(call, given, ran);
   const input: ToolCallInput = {
-    ...inputOf(call, step.context),
+    ...callInput(call, step.context),
     ...(schedule.exclusive ? { exclusive: true } : {}),
     answered: answer?.answered,
   };
   const priority = priorityOf(step);
   const told = answer === undefined ? call : { ...call, summary: answeredSummary(call, answer) };
   try {
-    const result = schedule.local
-      ? await scheduleLocalActivity<ToolCallResult>(call.tool, [input], localCallOptions(told, schedule))
-      : await scheduleActivity<ToolCallResult | JobEnded>(
-          call.tool,
-          [input],
-          callOptions(told, schedule, { priority, run }),
-        );
+    const options = callOptions(told, schedule, { priority, run });
+    const result = await scheduleActivity<ToolCallResult | JobEnded>(call.tool, [input], options);
     return usable(call.tool, RESULTS.toolCall, result);
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
@@ -184,7 +167,7 @@ async function scheduleCloseCall(
 ): Promise<RanCall> {
   const why = status === 'expired' ? 'expired' : 'rejected';
   const input: CloseCallInput = {
-    ...inputOf({ ...call, args }, step.context),
+    ...callInput({ ...call, args }, step.context),
     tool: call.tool,
     ...{ answered, why, reason },
   };

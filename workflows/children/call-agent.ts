@@ -7,11 +7,12 @@ import {
 } from '@temporalio/workflow';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
 import type { AgentToolPlan, ChildStart, EndedAgent } from '../../src/protocol/agent-run.ts';
+import { callInput, runTermsOf } from '../../src/protocol/call-input.ts';
 import { runKeyOfCall } from '../../src/protocol/identity.ts';
 import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
 import type { PlannedCall, ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
 import { ranAgentOptions, turnPriority, usable } from '../activities.ts';
-import { inputOf, type RanCall, ranOf, runTermsOf, type StepOfCall, unsettledText } from '../calls/call.ts';
+import { type RanCall, ranOf, type StepOfCall, unsettledText } from '../calls/call.ts';
 import { pathOf } from '../turn/turn-state.ts';
 import { type EndedChild, runChild } from './run-child.ts';
 
@@ -34,7 +35,7 @@ export async function callAgent(
   const beganAt = Date.now();
   const ran = { ...(await inTime(runs, step, () => attempts(call, runs, step))), beganAt };
   const input: ToolCallInput = {
-    ...inputOf(call, context),
+    ...callInput(call, context),
     ...(schedule.exclusive ? { exclusive: true } : {}),
     ran,
   };

@@ -6,8 +6,8 @@ import type {
   PlannedAgent,
   RanAgent,
 } from '../../src/protocol/agent-run.ts';
+import { runTermsOf } from '../../src/protocol/call-input.ts';
 import { runKeyOfAgent } from '../../src/protocol/identity.ts';
-import { runTermsOf } from '../calls/call.ts';
 import type { Turn } from '../turn/turn.ts';
 import { type InvocationState, type PlanProgress, pathOf, runKeyOf } from '../turn/turn-state.ts';
 import { type EndedChild, runChild } from './run-child.ts';

@@ -2,13 +2,14 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { ActivityFailure, CancellationScope, CancelledFailure, startChild } from '@temporalio/workflow';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
+import { callInput, placeInTree } from '../../src/protocol/call-input.ts';
 import { jobWorkflowIdOf } from '../../src/protocol/identity.ts';
 import type { AwaitedJob, ToolJobStart } from '../../src/protocol/job.ts';
 import { TOOL_JOB } from '../../src/protocol/names.ts';
 import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
 import type { PlannedCall, ToolCallResult } from '../../src/protocol/step.ts';
 import { turnPriority, usable } from '../activities.ts';
-import { inputOf, placeInTree, type RanCall, ranOf, type StepOfCall, unsettledText } from '../calls/call.ts';
+import { type RanCall, ranOf, type StepOfCall, unsettledText } from '../calls/call.ts';
 import { labelsOfChild } from '../turn/search-attributes.ts';
 import { JobWait, scheduleJobEnd } from './job-wait.ts';
 
@@ -23,7 +24,7 @@ export async function parkedCall(
   { turn, state, context, isCutOff }: StepOfCall,
 ): Promise<RanCall | 'resumes'> {
   const priority = turnPriority(turn.start, state.priority);
-  const waiting = { call, schedule, job, input: inputOf(call, context), priority };
+  const waiting = { call, schedule, job, input: callInput(call, context), priority };
   const wait = new JobWait(waiting);
   turn.jobs.parked(call, job, wait);
   const why = await wait.over();

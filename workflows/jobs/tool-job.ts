@@ -12,6 +12,7 @@ import {
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { WORKFLOW_CHECKS } from '../../src/contract/workflow-checks.ts';
 import { RESULTS } from '../../src/protocol/activity-results.ts';
+import { callInput, placeInTree } from '../../src/protocol/call-input.ts';
 import { jobWorkflowIdOf } from '../../src/protocol/identity.ts';
 import type {
   DeliveredJob,
@@ -23,7 +24,6 @@ import type {
 import { DELIVER_JOB, RESERVED_PREFIX, STATUS_QUERY, TOOL_JOB } from '../../src/protocol/names.ts';
 import { deliverJobOptions, turnPriority, usable } from '../activities.ts';
 import { failure, refusal, taken } from '../arguments.ts';
-import { inputOf, placeInTree } from '../calls/call.ts';
 import { jobLines } from '../turn/describe-turn.ts';
 import { newerOf } from './job-book.ts';
 import { handleJobs } from './job-handlers.ts';
@@ -42,7 +42,7 @@ export async function toolJob(given: ToolJobStart): Promise<ToolJobStatus> {
     schedule: start.schedule,
     job,
     detached: true,
-    input: inputOf(start, start),
+    input: callInput(start, start),
     priority: turnPriority(start, start.priority),
   } as const;
   const wait = new JobWait(waiting);
