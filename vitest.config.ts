@@ -10,7 +10,7 @@ const LIGHT =
 const ALONE = [
   'test/{adk,deploy,examples,package,soak,worker}/**',
   'test/cli/{empty-variables,init,sessions}.test.ts',
-  'test/{runner/jobs,tree/replays,turn/inline-heartbeat,turn/wrong-clock}.{test,deep}.ts',
+  'test/{runner/jobs,tree/replays,turn/wrong-clock}.{test,deep}.ts',
   'test/store/{embedded,embedded-kill,full-disk,next-release,template}.{test,deep}.ts',
   'test/testing/{environment,escalated-requests}.{test,deep}.ts',
 ];

@@ -1,5 +1,6 @@
 import { activityInfo } from '@temporalio/activity';
 import { jsonBytes } from '../../src/contract/json-bytes.ts';
+import { type CallsOfStep, placeInTree, runTermsOf } from '../../src/protocol/call-input.ts';
 import { defined } from '../../src/protocol/json.ts';
 import { PAYLOAD_LIMIT } from '../../src/protocol/sizes.ts';
 import type {
@@ -12,7 +13,7 @@ import type {
 import type { Attempt } from '../attempt.ts';
 import type { ActivityDependencies } from '../dependencies.ts';
 import type { CallPlace } from '../logging.ts';
-import { type CallsOfStep, InlineCalls, inlineCalls } from '../tool/inline-calls.ts';
+import { callsRunInline, InlineCalls } from '../tool/inline-calls.ts';
 import { callModel } from './call-model.ts';
 import type { RateLimitedModels } from './rate-limited-models.ts';
 
@@ -32,28 +33,28 @@ export async function runSteps(
   const until = performance.now() + LONGEST_CHAIN;
   const inline = new InlineCalls({ dependencies, current, place });
   let given = input;
-  let first: FirstStep | undefined;
   try {
-    for (;;) {
-      const outcome = await callModel(dependencies, given, attempt);
-      if (outcome.kind === 'behind') return outcome;
-      first ??= firstStepOf(outcome);
-      const later = given === input ? {} : { ...first, step: given.step };
-      if (outcome.kind !== 'calls') return { ...outcome, ...later };
-      const latest = given === input ? await latestStep(dependencies, given, outcome) : given.step;
-      if (latest > given.step) {
-        given = stepAfter(given, outcome, latest);
-        place.step = latest;
-        continue;
-      }
-      const calls = inlineCalls(outcome);
-      const ran = calls.length === 0 ? {} : await inline.run(given, outcome, calls);
-      const goesOn = performance.now() < until && hasEnded(outcome, ran) && isFree(given, outcome);
-      if (!goesOn)
-        return calls.length === 0 ? { ...outcome, ...later } : fitting({ ...outcome, ...later, ran });
-      given = stepAfter(given, outcome);
-      place.step = given.step;
+    let outcome = await callModel(dependencies, given, attempt);
+    if (outcome.kind === 'behind') return outcome;
+    const first = firstStepOf(outcome);
+    const stepOf = async (before: CallsOfStep, step: number) => {
+      given = stepAfter(given, before, step);
+      place.step = step;
+      const later = await callModel(dependencies, given, attempt);
+      return later.kind === 'behind' ? later : { ...later, ...first, step };
+    };
+    if (outcome.kind === 'calls') {
+      const latest = await latestStep(dependencies, given, outcome);
+      if (latest > given.step) outcome = await stepOf(outcome, latest);
     }
+    while (outcome.kind === 'calls') {
+      const calls = callsRunInline(outcome);
+      const ran = await inline.run(given, outcome, calls);
+      const goesOn = performance.now() < until && hasEnded(outcome, ran) && isFree(given, outcome);
+      if (!goesOn) return calls.length === 0 ? outcome : fitting({ ...outcome, ran });
+      outcome = await stepOf(outcome, given.step + 1);
+    }
+    return outcome;
   } finally {
     inline.close();
   }
@@ -62,7 +63,8 @@ export async function runSteps(
 /** Facts of the activity's first step for the workflow. */
 function firstStepOf(outcome: StepOutcome): FirstStep {
   const { searchAttributes, inbox, timeLeft, startedAt, transcript, remembers } = outcome;
-  return defined({ searchAttributes, inbox, timeLeft, startedAt, transcript, remembers });
+  const first = { searchAttributes, inbox, timeLeft, startedAt, transcript, remembers };
+  return defined(first satisfies Record<keyof FirstStep, unknown>);
 }
 
 /** The newest step that an earlier attempt of a chain has begun: what it has recorded before is not read again. */
@@ -95,15 +97,14 @@ function isFree({ ownCall, runConfig, step }: CallModelInput, outcome: CallsOfSt
 }
 
 /** A later step of the run, as its workflow would ask for it. */
-function stepAfter(given: CallModelInput, outcome: CallsOfStep, step = given.step + 1): CallModelInput {
+function stepAfter(given: CallModelInput, outcome: CallsOfStep, step: number): CallModelInput {
   const { v, invocationId, runKey, traceparent, handedOnBy, runConfig, workflowId } = given;
-  const { within, branch, path, rootWorkflowId, tracedBelow, budget, above, appTerms } = given;
   const { session, seq, agent, root = given.root, startedAt = given.fence.startedAt } = outcome;
   return {
     ...{ v, session, invocationId, runKey, step, seq, agent },
     ...{ fence: { ...given.fence, startedAt } },
     ...defined({ traceparent, handedOnBy, runConfig, workflowId }),
-    ...defined({ root, within, branch, path, rootWorkflowId, tracedBelow, budget, above, appTerms }),
+    ...defined({ ...placeInTree({ ...given, root }), ...runTermsOf(given) }),
   };
 }
 

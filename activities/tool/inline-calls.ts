@@ -1,6 +1,9 @@
 import { asyncLocalStorage, CancelledFailure, Context } from '@temporalio/activity';
+import type { WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
+import { type CallsOfStep, callInput } from '../../src/protocol/call-input.ts';
+import { defined } from '../../src/protocol/json.ts';
 import { CANCELLED_CALLS_QUERY, INLINE_CALLS } from '../../src/protocol/names.ts';
 import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
 import type {
@@ -8,9 +11,7 @@ import type {
   InlineCallsTold,
   InlineResult,
   PlannedCall,
-  StepOutcome,
   ToolCallInput,
-  ToolCallResult,
 } from '../../src/protocol/step.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import type { Attempt } from '../attempt.ts';
@@ -18,13 +19,14 @@ import type { ActivityDependencies } from '../dependencies.ts';
 import { type CallPlace, callLogger } from '../logging.ts';
 import { runTool } from './call.ts';
 
-export type CallsOfStep = Extract<StepOutcome, { kind: 'calls' }>;
-
 /** Milliseconds between two heartbeats that name the calls, and two questions which of them were cancelled. */
 const INTERVAL = 400;
 
 /** Milliseconds after which the workflow is told of a call. */
 const LONG = 300;
+
+/** Milliseconds between two signals of which the second says only that some of the calls have ended. */
+const BETWEEN_ENDINGS = 3_000;
 
 /** Milliseconds until the next attempt where a failure says nothing: as between attempts of an activity. */
 const NEXT_ATTEMPT = 1_000;
@@ -40,7 +42,7 @@ function goesOn(after = 0, spent = 0): InlineResult {
  * The calls of a step that its own activity runs: those before one that runs alone. Calls that wait for a person, and agents, are
  * the workflow's.
  */
-export function inlineCalls({ calls, schedules }: CallsOfStep): PlannedCall[] {
+export function callsRunInline({ calls, schedules }: CallsOfStep): PlannedCall[] {
   const alone = calls.findIndex(({ tool }) => schedules[tool]?.exclusive);
   const beside = alone === -1 ? calls : calls.slice(0, alone);
   return beside.filter(
@@ -58,6 +60,8 @@ interface RunningCall extends Pick<PlannedCall, 'callKey' | 'callId' | 'tool'> {
   state: 'waits' | 'running' | 'ended';
   /** Milliseconds since the epoch. */
   since: number;
+  /** As its tool has told them last, for people. */
+  details?: unknown;
   cancel: AbortController;
 }
 
@@ -67,8 +71,10 @@ export class InlineCalls {
   #step = 0;
   #calls = new Map<string, RunningCall>();
   #ticking: NodeJS.Timeout | undefined;
-  /** Keys of the calls that the workflow knows of. */
-  #told = '';
+  /** Keys of the calls that the workflow knows of; undefined if a signal to it has failed. */
+  #told: ReadonlySet<string> | undefined = new Set();
+  #toldAt = 0;
+  #isAsking = false;
   #hasWarned = false;
 
   constructor(activity: StepActivity) {
@@ -93,12 +99,14 @@ export class InlineCalls {
         { callKey, callId, tool, state: 'waits', since: Date.now(), cancel: new AbortController() },
       ]),
     );
+    if (calls.length === 0) return {};
     this.#ticking ??= setInterval(() => void this.#tick(), INTERVAL).unref();
     const results: Record<string, InlineResult> = {};
     const left = calls.values();
+    const { session, agent, root = input.root } = outcome;
+    const place = { ...input, session, agent, root, handedOn: input.handedOnBy?.length };
     const runNext = async () => {
-      for (const call of left)
-        results[call.callKey] = await this.#run(inputOf(input, outcome, call), outcome, call);
+      for (const call of left) results[call.callKey] = await this.#run(callInput(call, place), outcome, call);
     };
     await Promise.all(Array.from({ length: Math.min(outcome.maxParallelCalls, calls.length) }, runNext));
     if (current.signal.aborted) throw current.aborted();
@@ -122,8 +130,11 @@ export class InlineCalls {
     running.state = 'running';
     running.since = Date.now();
     try {
-      const work = () => runTool(dependencies, input, own) as Promise<ToolCallResult>;
-      return await asyncLocalStorage.run(contextOf(call, schedule), work);
+      const result = await asyncLocalStorage.run(contextOf(call, schedule), () =>
+        runTool(dependencies, input, own),
+      );
+      if ('asks' in result || ('response' in result && !('ended' in result))) return result;
+      return goesOn(0, performance.now() - began);
     } catch (error) {
       if (running.cancel.signal.aborted) return CANCELLED_CALL;
       if (!current.signal.aborted)
@@ -137,45 +148,61 @@ export class InlineCalls {
   /** The heartbeat shows operators the calls. Calls that take a while are told to the workflow, so that they can be cancelled. */
   async #tick(): Promise<void> {
     const calls = [...this.#calls.values()];
-    const shown = calls.map(({ callKey, tool, state, since }) => ({
-      ...{ callKey, tool, state },
-      since: new Date(since).toISOString(),
+    const shown = calls.map(({ callKey, tool, state, since, details }) => ({
+      ...{ callKey, tool, state, since: new Date(since).toISOString() },
+      ...defined({ details }),
     }));
     this.#activity.current.heartbeat({ step: this.#step, calls: shown });
     const open = calls.filter(({ state }) => state !== 'ended');
-    if (!open.some(({ state, since }) => state === 'running' && Date.now() - since >= LONG)) return;
+    const long = open.filter(({ state, since }) => state === 'running' && Date.now() - since >= LONG);
+    if (this.#isAsking) return;
+    this.#isAsking = true;
     try {
-      await this.#ask(open);
+      if (this.#isNews(open, long)) await this.#tell(open);
+      if (long.length > 0) await this.#cancel();
     } catch (error) {
-      this.#told = '';
       if (this.#hasWarned || this.#ticking === undefined) return;
       this.#hasWarned = true;
-      callLogger(this.#activity.dependencies, this.#activity.place).warn(
-        'the workflow does not hear of the calls of its step',
-        this.#problem(error),
-      );
+      this.#log().warn('the workflow does not hear of the calls of its step', this.#problem(error));
+    } finally {
+      this.#isAsking = false;
     }
   }
 
-  async #ask(open: readonly RunningCall[]): Promise<void> {
-    const { workflowExecution } = Context.current().info;
-    if (workflowExecution === undefined) return;
-    const { workflowId, runId } = workflowExecution;
-    const workflow = this.#activity.dependencies.temporal().workflow.getHandle(workflowId, runId);
-    const step = this.#step;
-    const keys = open.map(({ callKey }) => callKey).join();
-    if (this.#told !== keys) {
-      const calls = open.map(({ callKey, callId, tool, since }) => ({ callKey, callId, tool, since }));
-      this.#told = keys;
-      await workflow.signal<[InlineCallsTold]>(INLINE_CALLS, { step, calls });
-    }
-    const cancelled = await workflow.query<unknown>(CANCELLED_CALLS_QUERY);
+  #isNews(open: readonly RunningCall[], long: readonly RunningCall[]): boolean {
+    const told = this.#told;
+    if (told === undefined || long.some(({ callKey }) => !told.has(callKey))) return true;
+    const left = open.filter(({ callKey }) => told.has(callKey)).length;
+    if (left === told.size) return false;
+    return left === 0 || performance.now() - this.#toldAt >= BETWEEN_ENDINGS;
+  }
+
+  async #tell(open: readonly RunningCall[]): Promise<void> {
+    this.#told = undefined;
+    const calls = open.map(({ callKey, callId, tool, since }) => ({ callKey, callId, tool, since }));
+    // The model is asked for the next step.
+    const step = open.length === 0 ? this.#step + 1 : this.#step;
+    await this.#workflow()?.signal<[InlineCallsTold]>(INLINE_CALLS, { step, calls });
+    this.#told = new Set(calls.map(({ callKey }) => callKey));
+    this.#toldAt = performance.now();
+  }
+
+  async #cancel(): Promise<void> {
+    const cancelled = await this.#workflow()?.query<unknown>(CANCELLED_CALLS_QUERY);
     if (!Array.isArray(cancelled)) return;
     for (const callKey of cancelled) this.#calls.get(callKey)?.cancel.abort(CANCELLED);
   }
 
-  #log({ callKey, tool }: PlannedCall) {
-    return callLogger(this.#activity.dependencies, { ...this.#activity.place, callKey, tool });
+  #workflow(): WorkflowHandle | undefined {
+    const { workflowExecution } = Context.current().info;
+    if (workflowExecution === undefined) return undefined;
+    const { workflowId, runId } = workflowExecution;
+    return this.#activity.dependencies.temporal().workflow.getHandle(workflowId, runId);
+  }
+
+  #log(call?: PlannedCall) {
+    const { dependencies, place } = this.#activity;
+    return callLogger(dependencies, { ...place, ...defined({ callKey: call?.callKey, tool: call?.tool }) });
   }
 
   #problem(error: unknown): { problem?: string } {
@@ -192,8 +219,9 @@ function attemptOf(current: Attempt, running: RunningCall, ends: number): Attemp
     aborted: () => (signal.aborted ? CANCELLED : current.aborted()),
     isRetried: () => !signal.aborted && current.isRetried(),
     isCancelled: () => signal.aborted || current.isCancelled(),
-    // Temporal would show details of one call as those of its step.
-    heartbeat: () => undefined,
+    heartbeat(details) {
+      running.details = details;
+    },
     timeLeft: () => Math.min(ends - performance.now(), current.timeLeft()),
   };
 }
@@ -204,32 +232,10 @@ function contextOf({ callKey, tool }: PlannedCall, { startToClose }: ToolSchedul
   const info = {
     ...context.info,
     ...{ activityType: tool, activityId: callKey, startToCloseTimeoutMs: startToClose },
-    heartbeatDetails: undefined,
+    // A step that waited for others has had attempts in which no call began.
+    ...{ attempt: 1, heartbeatDetails: undefined },
   };
   return Object.create(context, { info: { value: info } });
-}
-
-function inputOf(
-  {
-    runKey,
-    traceparent,
-    handedOnBy,
-    within,
-    branch,
-    path,
-    rootWorkflowId,
-    tracedBelow,
-    root,
-  }: CallModelInput,
-  { session, agent, root: entered = root }: CallsOfStep,
-  { callKey, callId, args, prepared }: PlannedCall,
-): ToolCallInput {
-  return {
-    v: PROTOCOL_VERSION,
-    ...{ session, runKey, agent, traceparent, handedOn: handedOnBy?.length },
-    ...{ root: entered, within, branch, path, rootWorkflowId, tracedBelow },
-    ...{ callKey, callId, args, prepared },
-  };
 }
 
 function delayOf(error: unknown): number {

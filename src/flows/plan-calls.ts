@@ -7,7 +7,7 @@ import { callKeyOf } from '../protocol/identity.ts';
 import type { AwaitedJob } from '../protocol/job.ts';
 import { defined } from '../protocol/json.ts';
 import type { AppTerms, RunTerms, ToolSchedule } from '../protocol/run-terms.ts';
-import { PAYLOAD_LIMIT, SUMMARY_LIMIT } from '../protocol/sizes.ts';
+import { MOST_CALLS, PAYLOAD_LIMIT, SUMMARY_LIMIT } from '../protocol/sizes.ts';
 import type { PlannedCall } from '../protocol/step.ts';
 import { visibleText } from '../protocol/visible-text.ts';
 import type { CallActions } from '../store/turns/call-store.ts';
@@ -16,9 +16,6 @@ import { agentOfTool, type BaseTool } from '../tools/base-tool.ts';
 import { howItWasMade } from '../tools/turn-registry.ts';
 import { termsOfCall } from './budgets.ts';
 import { carry, cutToBytes, referenceTo } from './size-rule.ts';
-
-/** More calls in one response than this are answered with an error: their plan would not fit one payload. */
-const MOST_CALLS = 128;
 
 /**
  * The worker ends an attempt at the tool's timeout, and callbacks hear of it; Temporal ends it only where the worker failed to.
@@ -121,6 +118,7 @@ export function planCalls(
     const forms = formsOf(call, functionCall, tool, caller);
     const schedule = Object.hasOwn(plan.schedules, name) ? {} : { [name]: scheduleOf(tool) };
     const size = bytesOf(forms.at(-1)) + bytesOf(schedule);
+    // The others are answered with an error: their plan would not fit one payload.
     if (drafts.length === MOST_CALLS || size > room) {
       const error = `at most ${drafts.length} calls run at a time; call again with the rest`;
       plan.rows.push({ ...call, index, response: { error } });

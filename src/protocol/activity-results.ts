@@ -103,7 +103,7 @@ const callEnding = {
 const toolCall = all(withOneOf('response', 'parks', 'runs', 'asks', 'ended'), object(callEnding));
 
 const inlineCall = all(
-  withOneOf('response', 'parks', 'asks', 'goesOn', 'cancelled'),
+  withOneOf('response', 'asks', 'goesOn', 'cancelled'),
   object({ ...callEnding, goesOn: optional(object({ after: wait, spent: wait })) }),
 );
 

@@ -34,6 +34,9 @@ export function contentProblem(content: readonly unknown[], instead: string): st
     : undefined;
 }
 
+/** Calls of one step. */
+export const MOST_CALLS = 128;
+
 /**
  * The inline data of one workflow task never exceeds this many bytes in sum. It holds by arithmetic: what a task schedules
  * stood in one plan, which is a payload, plus some 200 bytes for each of at most 128 calls.

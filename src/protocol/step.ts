@@ -244,7 +244,7 @@ export type ToolCallResult =
 
 /** How a call stands that the activity of its step has run. */
 export type InlineResult =
-  | ToolCallResult
+  | Extract<ToolCallResult, { response: unknown } | { asks: unknown }>
   /** It goes on as an activity of its own, `after` this time; it has `spent` some of its total timeout. Milliseconds. */
   | { v: number; goesOn: { after: number; spent: number } }
   /** Somebody has cancelled it. */

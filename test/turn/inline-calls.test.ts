@@ -4,7 +4,7 @@ import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import type { StoredEvent } from '../../src/contract/events.ts';
 import { getFunctionResponses } from '../../src/events/event.ts';
-import { call, text } from '../../src/testing/gemini-reply.ts';
+import { call, hang, text } from '../../src/testing/gemini-reply.ts';
 import type { DurableOptions } from '../../src/tools/durable-options.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { HeldTool } from '../setup/held-tool.ts';
@@ -16,6 +16,8 @@ import { until } from '../setup/until.ts';
 const PATIENT = { timeout: 120_000 };
 
 const held = new HeldTool();
+/** Ends the calls of the tool that hears no cancellation. */
+let finish = Promise.withResolvers<void>();
 let environment: TurnEnvironment;
 
 const says = (name: string, options: DurableOptions & { requireConfirmation?: boolean } = {}) =>
@@ -31,7 +33,28 @@ const says = (name: string, options: DurableOptions & { requireConfirmation?: bo
     },
   });
 
+/** Calls that end with the tool's words for the turn. */
+const acts = (name: string, actions: { transferToAgent?: string; escalate?: boolean }) =>
+  tool({
+    name,
+    description: 'says how the turn goes on',
+    execution: 'inline',
+    execute: (_args, context) => Object.assign(context.actions, actions) && {},
+  });
+
 const tools = () => [
+  acts('hands_over', { transferToAgent: 'other' }),
+  acts('escalates', { escalate: true }),
+  tool({
+    name: 'deaf',
+    description: 'tells how far it is, and hears no cancellation',
+    execution: 'inline',
+    execute: async (_args, context) => {
+      context.heartbeat({ done: 0.5 });
+      await finish.promise;
+      return { done: 1 };
+    },
+  }),
   says('inline', { execution: 'inline' }),
   says('activity'),
   says('quick', { execution: 'auto', timeout: '10s' }),
@@ -63,7 +86,10 @@ beforeAll(async () => {
     ],
   });
 });
-beforeEach(() => held.hold());
+beforeEach(() => {
+  held.hold();
+  finish = Promise.withResolvers();
+});
 afterAll(() => environment.close());
 
 const namesOf = (app: string) => ({ app, userId: 'ada', sessionId: randomUUID() });
@@ -152,9 +178,24 @@ describe('inline calls', () => {
     },
   );
 
-  test('the heartbeat of their step names each with its state [tool.inline]', async () => {
-    environment.gemini.reset(stepCalls([[{ name: 'inline' }, { name: 'hold' }]]));
-    const { turn } = await holding('stepwise', 1);
+  test('one that has a response is answered by it, although it was cancelled [tool.inline] [steer.cancelCall]', async () => {
+    environment.gemini.reset(stepCalls([[{ name: 'deaf' }]]));
+    const names = namesOf('stepwise');
+    const turn = await environment.client.sendMessage({ ...names, message: 'go' });
+    const callKey = `${turn.invocationId}.1.0`;
+    await until(async () => {
+      const { running } = (await environment.client.status(names, PATIENT)) ?? {};
+      expect(running).toMatchObject([{ callKey, tool: 'deaf' }]);
+    });
+    await environment.client.cancelCall(names, { callKey, ...PATIENT });
+    finish.resolve();
+    expect(await turn.result()).toMatchObject({ status: 'completed' });
+    expect(responses(await environment.store.sessions.readEvents(names))).toEqual([['deaf', { done: 1 }]]);
+  });
+
+  test('the heartbeat of their step names each with its state and its own words [tool.inline] [tool.heartbeat]', async () => {
+    environment.gemini.reset(stepCalls([[{ name: 'inline' }, { name: 'deaf' }]]));
+    const turn = await environment.client.sendMessage({ ...namesOf('stepwise'), message: 'go' });
     const { workflow, options } = environment.temporal;
     await until(async () => {
       const { raw } = await workflow.getHandle(turn.workflowId).describe();
@@ -166,12 +207,12 @@ describe('inline calls', () => {
           step: 1,
           calls: [
             { tool: 'inline', state: 'ended' },
-            { tool: 'hold', state: 'running' },
+            { tool: 'deaf', state: 'running', details: { done: 0.5 } },
           ],
         },
       ]);
     });
-    held.release();
+    finish.resolve();
     expect(await turn.result()).toMatchObject({ status: 'completed' });
   });
 });
@@ -233,6 +274,33 @@ describe('a chain of steps', () => {
     const turn = await environment.run({ app: 'chained', message: 'go' });
     expect(turn.events.at(-1)?.event.author).toBe('other');
     expect(typesOf(turn)).toContain('transfer_to_agent');
+  });
+
+  test.each([
+    ['hands_over', 'other', ['holdfast.callModel', 'holdfast.callModel']],
+    ['escalates', 'support', ['holdfast.callModel', 'holdfast.callModel']],
+  ])(
+    'a call that says how the turn goes on ends it: %s [agent.chain] [transfer.to]',
+    async (name, author, types) => {
+      environment.gemini.reset(stepCalls([[{ name: 'inline' }], [{ name }], [{ name: 'inline' }]]));
+      const turn = await environment.run({ app: 'chained', message: 'go' });
+      expect(turn.events.at(-1)?.event.author).toBe(author);
+      expect(typesOf(turn)).toEqual(types);
+    },
+  );
+
+  test('the status follows it to a step without slow calls [agent.chain] [turn.status]', async () => {
+    environment.gemini.reset(({ contents = [] }) =>
+      contents.at(-1)?.parts?.[0]?.functionResponse === undefined ? call('hold') : hang(),
+    );
+    const { names, turn } = await holding('chained', 1);
+    const shows = (status: object) =>
+      until(async () => expect(await environment.client.status(names, PATIENT)).toMatchObject(status));
+    await shows({ step: 1, running: [{ tool: 'hold' }] });
+    held.release();
+    await shows({ step: 2, running: [] });
+    await environment.client.interrupt(names);
+    expect(await turn.result()).toMatchObject({ status: 'interrupted' });
   });
 
   test('an interruption ends it in the middle, and the next turn finds its calls answered [agent.chain] [steer.interrupt]', async () => {

@@ -2,13 +2,11 @@ import { defineQuery, defineSignal, setHandler } from '@temporalio/workflow';
 import { INLINE_CALLS_TOLD } from '../../src/protocol/activity-results.ts';
 import { runKeyOfCallKey } from '../../src/protocol/identity.ts';
 import { CANCELLED_CALLS_QUERY, INLINE_CALLS } from '../../src/protocol/names.ts';
+import { MOST_CALLS } from '../../src/protocol/sizes.ts';
 import type { InlineCallsTold } from '../../src/protocol/step.ts';
 import type { RunningCall } from '../../src/protocol/turn.ts';
 import { failure } from '../arguments.ts';
 import type { Steering } from '../turn/steering.ts';
-
-/** As many as a step has. */
-const MOST_CALLS = 128;
 
 /**
  * Calls that the activity of the step under way runs. It tells of those that take a while, so that people see them and can cancel them.
@@ -16,7 +14,7 @@ const MOST_CALLS = 128;
  */
 export class InlineCalls {
   readonly #steering: Steering;
-  #runKey: string | undefined;
+  #asked: { runKey: string; step: number } | undefined;
   #told: InlineCallsTold | undefined;
 
   constructor(steering: Steering) {
@@ -32,13 +30,13 @@ export class InlineCalls {
     return this.#told?.step;
   }
 
-  /** A step of this run is asked for. */
-  asks(runKey: string): void {
-    this.#runKey = runKey;
+  /** This step is asked for, and in a chain those after it. */
+  asks(runKey: string, step: number): void {
+    this.#asked = { runKey, step };
   }
 
   answered(): void {
-    this.#runKey = undefined;
+    this.#asked = undefined;
     this.#told = undefined;
   }
 
@@ -46,8 +44,10 @@ export class InlineCalls {
   told(given: InlineCallsTold): void {
     const problem = INLINE_CALLS_TOLD(given, INLINE_CALLS);
     if (problem !== undefined) throw failure('InvalidState', problem);
-    if (this.#runKey === undefined) return;
-    const own = given.calls.filter(({ callKey }) => runKeyOfCallKey(callKey) === this.#runKey);
+    const asked = this.#asked;
+    // The activity of an earlier step may be heard late.
+    if (asked === undefined || given.step < asked.step) return;
+    const own = given.calls.filter(({ callKey }) => runKeyOfCallKey(callKey) === asked.runKey);
     const calls = own.slice(0, MOST_CALLS);
     this.#told = { step: given.step, calls };
     this.#steering.planned(calls);

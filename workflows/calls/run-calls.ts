@@ -1,7 +1,8 @@
 import { CancellationScope } from '@temporalio/workflow';
+import type { CallsOfStep } from '../../src/protocol/call-input.ts';
 import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
 import type { Carried } from '../../src/protocol/sizes.ts';
-import type { PlannedCall, StepOutcome, UnsettledCall } from '../../src/protocol/step.ts';
+import type { PlannedCall, UnsettledCall } from '../../src/protocol/step.ts';
 import type { Turn } from '../turn/turn.ts';
 import { type InvocationState, runKeyOf } from '../turn/turn-state.ts';
 import type { CallContext, StepOfCall } from './call.ts';
@@ -19,8 +20,6 @@ export interface RanCalls {
   response?: Carried<Record<string, unknown>>;
 }
 
-type CallsOfStep = Extract<StepOutcome, { kind: 'calls' }>;
-
 /**
  * Runs a step's calls: those that are safe together at once, at most `maxParallelCalls`; one that isn't runs alone, after those
  * before it and before those after it. One that waits for people waits beside them, and takes its turn once it may run.
@@ -28,6 +27,8 @@ type CallsOfStep = Extract<StepOutcome, { kind: 'calls' }>;
 export async function runCalls(turn: Turn, state: InvocationState, step: CallsOfStep): Promise<RanCalls> {
   const { steering, requests, jobs } = turn;
   const ran: RanCalls = { unsettled: [], skipSummarization: false };
+  for (const [callKey, result] of Object.entries(step.ran ?? {}))
+    if ('response' in result) steering.answered(callKey);
   steering.planned(step.calls);
   requests.planned(step.calls);
   jobs.planned(step.calls);

@@ -64,7 +64,6 @@ export async function runInvocation(
   } finally {
     deadline.cancel();
     steering.forget();
-    turn.inline.answered();
     requests.planned([]);
     jobs.over();
   }
@@ -101,7 +100,7 @@ async function runSteps(
     const runKey = runKeyOf(state);
     requests.asking(runKey, state.step + 1);
     jobs.asking(runKey, state.step + 1);
-    turn.inline.asks(runKey);
+    turn.inline.asks(runKey, state.step + 1);
     const outcome = await askModel(start, state);
     turn.inline.answered();
     if (outcome.kind === 'behind') return outcome;

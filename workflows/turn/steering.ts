@@ -71,6 +71,11 @@ export class Steering {
     );
   }
 
+  /** The call has a response, which counts, although somebody has cancelled it. */
+  answered(callKey: string): void {
+    this.#cancelled.delete(callKey);
+  }
+
   /** Keys of the calls that were cancelled. */
   get cancelledCalls(): string[] {
     return [...this.#cancelled.keys()];

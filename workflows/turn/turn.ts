@@ -184,6 +184,7 @@ export class Turn {
   /** No call runs any more. */
   callsCutOff(): void {
     this.#running.length = 0;
+    this.inline.answered();
   }
 
   ends(status: TurnResult['status']): void {
