@@ -153,8 +153,9 @@ class WatchedThread extends EventEmitter {
   #hear(message: WorkerThreadResponse | PatchActivationCallbackRequest): void {
     this.#looks = 0;
     if ('requestId' in message) {
-      const run = silentRunOf(message);
-      if (run !== undefined) this.#silent.add(run);
+      const { runId, silentRun } = activationOf(message);
+      if (silentRun !== undefined) this.#silent.add(silentRun);
+      else if (runId != null) this.#silent.delete(runId);
       if (message.requestId === this.#init?.requestId) this.#loaded();
       // Nobody waits for the bundle in a thread that takes the place of another one.
       if (!this.#pending.delete(message.requestId)) return;
@@ -202,8 +203,9 @@ class WatchedThread extends EventEmitter {
   }
 }
 
-/** The run whose activation had no log lines, as `workflow-thread.ts` says. */
-function silentRunOf({ result }: WorkerThreadResponse): string | undefined {
-  if (result.type === 'error' || result.output?.type !== 'activation-completion') return undefined;
-  return Reflect.get(result.output.completion, 'silentRun');
+/** The run of an activation, which is silent if it had no log lines, as `workflow-thread.ts` says. */
+function activationOf({ result }: WorkerThreadResponse): { runId?: string | null; silentRun?: string } {
+  if (result.type === 'error' || result.output?.type !== 'activation-completion') return {};
+  const { completion } = result.output;
+  return completion instanceof Uint8Array ? {} : completion;
 }

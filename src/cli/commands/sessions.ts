@@ -15,7 +15,7 @@ import { ofSession } from './naming.ts';
 export const sessions: AddCommand = (group, act) => {
   group
     .command('list')
-    .description('the sessions of an app, or of all, by their last update')
+    .description('the latest sessions of an app, or of each')
     .addOption(fieldOption(listAppSessions, 'app', '--app <name>', { help: '(default: all of them)' }))
     .addOption(fieldOption(listUserSessions, 'userId', '--user <id>', { help: '(default: all of them)' }))
     .addOption(fieldOption(listAppSessions, 'limit', '--limit <number>').default(20))

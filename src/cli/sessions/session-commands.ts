@@ -35,10 +35,10 @@ export async function listSessions(
       const pages = await Promise.all(
         apps.map((each) => connection.api.sessions.list({ app: each, ...list })),
       );
+      const sessions = pages.flatMap((page) => page.sessions);
       const sign = order === 'asc' ? 1 : -1;
-      const sessions = pages
-        .flatMap((page) => page.sessions)
-        .sort((one, other) => sign * (one.updatedAt - other.updatedAt));
+      // Each page has its own order, in which a session's place is not told.
+      if (apps.length > 1) sessions.sort((one, other) => sign * (one.updatedAt - other.updatedAt));
       const totals = pages.map(({ totalItems = 0 }) => totalItems);
       return {
         sessions: sessions.slice(0, limit),

@@ -137,7 +137,7 @@ export function postgresCalls(
         return row.value;
       });
     },
-    askOnce: (asked) => unawaited.recorded(asked.session, asked.callKey, () => ledger.askOnce(asked)),
+    askOnce: (asked) => unawaited.begun(asked.session, asked.callKey, () => ledger.askOnce(asked)),
     async findClientCalls(names) {
       const rows = await database.query<{ content: Content | null }>(FIND_CLIENT_CALLS, [
         sessionKeys(names).name,
@@ -156,6 +156,7 @@ export function postgresCalls(
     },
     async settleCall(call) {
       const { settled, runKey, tool } = await ledger.settle(call);
+      unawaited.forget(call.session, call.callKey);
       if (settled.first) {
         const { session, callKey } = call;
         live.tell({ type: 'call finished', session, runKey, callKey, tool, failed: settled.failed });

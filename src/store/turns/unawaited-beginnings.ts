@@ -19,15 +19,27 @@ export class UnawaitedBeginnings {
     this.#again.set(`${session}/${key}`, again);
   }
 
-  /** @param record writes what needs the beginning of a step or a call. */
-  async recorded<T>(session: string, key: string, record: () => Promise<T>): Promise<T> {
+  /** @param ask needs the beginning of a step or a call. */
+  async begun<T>(session: string, key: string, ask: () => Promise<T>): Promise<T> {
     try {
-      return await record();
+      return await ask();
     } catch (error) {
       const again = this.#again.get(`${session}/${key}`);
       if (again === undefined || !(error instanceof StoreBehindHistory)) throw error;
       await again();
-      return await record();
+      return await ask();
     }
+  }
+
+  /** @param record needs the beginning, and its commit waits for the disk, which proves the beginning too. */
+  async recorded<T>(session: string, key: string, record: () => Promise<T>): Promise<T> {
+    const recorded = await this.begun(session, key, record);
+    this.forget(session, key);
+    return recorded;
+  }
+
+  /** A commit that waits has followed. */
+  forget(session: string, key: string): void {
+    this.#again.delete(`${session}/${key}`);
   }
 }
