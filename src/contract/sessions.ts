@@ -76,7 +76,10 @@ const SESSION_LIST = z
   .object({
     sessions: z.array(z.looseObject(SUMMARY).meta({ id: 'SessionSummary' })),
     next: z.string().optional().meta({ description: 'Goes on `after` it; absent on the last page.' }),
-    totalItems: z.int().optional().meta({ description: 'Of all pages, where `withTotal` asks for it.' }),
+    totalItems: z
+      .int()
+      .optional()
+      .meta({ description: 'The sessions of all pages, if `withTotal` asks for it.' }),
   })
   .meta({ id: 'SessionList' });
 
@@ -95,7 +98,7 @@ export const SESSION_PLACE = /^\d{1,16}\/[\w-]{1,64}$/;
 const LISTED = {
   limit: PAGE.limit,
   after: z.string().regex(SESSION_PLACE).optional().meta({
-    description: 'Those after this place, which is the `next` of the page before.',
+    description: 'The page begins after this place, which is the `next` of the page before.',
     'x-expected': 'the `next` of another page',
   }),
   offset: z.int().min(0).optional().meta({
@@ -105,7 +108,10 @@ const LISTED = {
   order: z
     .enum(['asc', 'desc'])
     .optional()
-    .meta({ description: 'By when they were made, or their last turn began or ended.', default: 'desc' }),
+    .meta({
+      description: 'By the time when they were made, a turn began or ended, or an event or a rewind came.',
+      default: 'desc',
+    }),
   withTotal: z
     .boolean()
     .optional()

@@ -138,7 +138,7 @@ export class Context extends ReadonlyContext {
 
   /**
    * Tells Temporal that the call is alive, with details for operators. Holdfast beats by itself; call this to say how
-   * far the tool has got.
+   * far the tool has got. The details of an inline call stand in the heartbeat of its step, within half a second.
    *
    * @param details JSON; shown in the Temporal UI, so no secrets.
    * @throws JsonValueError where the details have no JSON form.

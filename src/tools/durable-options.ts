@@ -28,7 +28,8 @@ export interface DurableOptions {
    */
   totalTimeout?: Duration;
   /**
-   * After this long without a sign of life from the worker the attempt counts as lost. Holdfast beats by itself.
+   * After this long without a sign of life from the worker the attempt counts as lost. Holdfast beats by itself. For an inline
+   * call this is the time of its step, 10 seconds.
    *
    * @default 10 seconds
    * @format milliseconds, or text like `'30s'`
@@ -59,9 +60,9 @@ export interface DurableOptions {
    */
   isConcurrencySafe?: boolean;
   /**
-   * `'activity'` runs each call as an activity of its own. `'inline'` runs it in the activity of its step: quicker, and seen in Temporal as
-   * a part of the step. `'auto'` is `'inline'` for a tool that is idempotent, asks nobody, has no job and has a `timeout` of up to 10
-   * seconds. A call that waits for a person, an agent's call and one that runs alone are activities in any case.
+   * Each call is an activity of its own (`'activity'`), or runs in the activity of its step, which is quicker and shows it as a part of
+   * itself (`'inline'`), or the latter if the tool's terms allow it (`'auto'`): it is idempotent, asks nobody, has no job and has a
+   * `timeout` of up to 10 seconds. A call that waits for a person, an agent's call and one that runs alone are activities in any case.
    *
    * @default 'activity'
    */

@@ -62,7 +62,7 @@ export class Sessions implements MethodsOf<typeof SESSIONS> {
   }
 
   /**
-   * A page of an app's sessions, by when they were made or their last turn began or ended.
+   * A page of an app's sessions, by the time when they were made, or last changed by a turn's begin or end, an event or a rewind.
    *
    * @param list.userId defaults to all users of the app.
    * @param list.limit at most 1,000; defaults to 100.
@@ -71,8 +71,12 @@ export class Sessions implements MethodsOf<typeof SESSIONS> {
    * @param list.withTotal counts those of all pages, each of which is read. Defaults to false.
    * @throws InvalidTurn
    * @example
-   * let page = await client.sessions.list({ app: 'shop' });
-   * while (page.next !== undefined) page = await client.sessions.list({ app: 'shop', after: page.next });
+   * let after: string | undefined;
+   * do {
+   *   const page = await client.sessions.list({ app: 'shop', ...(after && { after }) });
+   *   for (const { sessionId } of page.sessions) console.log(sessionId);
+   *   after = page.next;
+   * } while (after !== undefined);
    */
   async list(list: ListSessions): Promise<ListedSessions> {
     return await this.#call(listOfSessions(list), list as Required<ListSessions>, OPERATOR);
