@@ -18,7 +18,8 @@ const ALONE = [
 /** Promises that hold however steps and calls run: `npm run test:deep` asks for them in each way. */
 const IN_EACH_STEP_MODE = [
   'test/client/steering.test.ts',
-  'test/turn/{callbacks,crash,cut-off,ends,kills,message-edges,messages,store-outages,superseded,upgrades}.test.ts',
+  'test/telemetry/{telemetry,tracing}.test.ts',
+  'test/turn/{budgets,callbacks,crash,cut-off,ends,kills,message-edges,messages,plugins,sensitive,store-outages,superseded,upgrades}.test.ts',
   'test/turn/{gate-crashes,gated-calls,gates-*,tool-callbacks}.test.ts',
 ];
 

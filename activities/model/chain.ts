@@ -48,7 +48,8 @@ export async function runSteps(
       if (latest > given.step) outcome = await stepOf(outcome, latest);
     }
     while (outcome.kind === 'calls') {
-      const calls = callsRunInline(outcome);
+      // The workflow watches the turn's time, of which it hears by this answer.
+      const calls = outcome.timeLeft === undefined ? callsRunInline(outcome) : [];
       const ran = await inline.run(given, outcome, calls);
       const goesOn = performance.now() < until && hasEnded(outcome, ran) && isFree(given, outcome);
       if (!goesOn) return calls.length === 0 ? outcome : fitting({ ...outcome, ran });

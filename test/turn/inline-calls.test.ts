@@ -250,7 +250,7 @@ describe('a chain of steps', () => {
   test('a turn with a budget of time is watched from its first step on [agent.chain] [budget.limits]', async () => {
     environment.gemini.reset(stepCalls(STEPS));
     const turn = await environment.run({ app: 'hurried', message: 'go' });
-    expect(typesOf(turn)).toEqual(['holdfast.callModel', 'holdfast.callModel']);
+    expect(typesOf(turn)).toEqual(['holdfast.callModel', 'inline', 'holdfast.callModel']);
   });
 
   test('the limit of model calls is that of single steps [agent.chain] [turn.maxLlmCalls]', async () => {
