@@ -25,7 +25,7 @@ const RETRIES = new WeakSet<object>();
 
 export interface Attempt {
   /** It is a call that the activity of its step runs: nothing of it can outlive that. */
-  isInline?: true;
+  isInline?: boolean;
   /** Fires on cancellation, on the loss of the attempt, and when the worker shuts down. */
   signal: AbortSignal;
   /** The error of an aborted attempt: cancelled by the workflow, or to be tried again because this worker goes away. */

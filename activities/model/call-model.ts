@@ -90,6 +90,7 @@ class CallModel {
       const requester = isOther ? undefined : await this.#requester(given.messageDigest);
       opening = await openUnderFence(store, {
         ...position,
+        scheduledAt: activityInfo().currentAttemptScheduledTimestampMs,
         ...known.ask,
         ...given,
         ...defined({ requester }),

@@ -37,7 +37,7 @@ export async function beginCall(
 ): Promise<Begun> {
   let away: StoreUnavailable | undefined;
   const began = performance.now();
-  const beginning = beginningOf(input, own);
+  const beginning = beginningOf(input, own, current);
   const { answered } = input;
   const begun = await retryUntilAvailable(
     async (): Promise<Begun> => {
@@ -55,7 +55,11 @@ export async function beginCall(
   throw away;
 }
 
-function beginningOf(input: ToolCallInput, own: BaseTool | undefined): BeginCall {
+function beginningOf(
+  input: ToolCallInput,
+  own: BaseTool | undefined,
+  { isInline = false }: Attempt,
+): BeginCall {
   const { activityType: tool, currentAttemptScheduledTimestampMs: scheduledAt } = activityInfo();
   const { session, runKey, callKey, callId, args, exclusive = false } = input;
   return {
@@ -66,6 +70,7 @@ function beginningOf(input: ToolCallInput, own: BaseTool | undefined): BeginCall
     token: randomUUID(),
     isRepeatable: own !== undefined && isRepeatable(own),
     scheduledAt,
+    isInline,
   };
 }
 

@@ -128,11 +128,21 @@ function activitiesOf(deployed: App): HoldfastActivities {
 
 /** Runs an activity as a worker does that never hears of its cancellation: as one whose event loop stood still. */
 function attempted<T>(activityType: string, attempt: number, work: () => Promise<T>): Promise<T> {
-  const info = { activityType, attempt, isLocal: false, startToCloseTimeoutMs: 60_000 } as Info;
+  const currentAttemptScheduledTimestampMs = 1_000 * attempt;
+  const info = { activityType, attempt, startToCloseTimeoutMs: 60_000, currentAttemptScheduledTimestampMs };
   const never = new Promise<never>(() => {});
   const { signal } = new AbortController();
   const logger = new DefaultLogger('ERROR');
-  const context = new ActivityContext(info, never, signal, () => {}, undefined, logger, noopMetricMeter, {});
+  const context = new ActivityContext(
+    info as Info,
+    never,
+    signal,
+    () => {},
+    undefined,
+    logger,
+    noopMetricMeter,
+    {},
+  );
   return asyncLocalStorage.run(context, work);
 }
 
@@ -197,6 +207,49 @@ test.each([
     expect(before[0].map(({ kind }) => kind)).toEqual([...kinds, ...kinds]);
   },
 );
+
+test('an attempt that stood still begins no inline calls beside the one that has taken its place [tool.inline] [turn.late]', async () => {
+  const NAMES = ['first', 'second', 'third'];
+  const effects: string[] = [];
+  const gate = () => ({ reached: Promise.withResolvers<void>(), open: Promise.withResolvers<void>() });
+  const gates = { 'first by 1': gate(), 'second by 2': gate() };
+  const acting = (name: string) =>
+    tool({
+      name,
+      description: 'has an effect',
+      execution: 'inline',
+      execute: async () => {
+        const { currentAttemptScheduledTimestampMs: scheduled } = ActivityContext.current().info;
+        const effect = `${name} by ${scheduled / 1_000}`;
+        effects.push(effect);
+        const held = gates[effect as keyof typeof gates];
+        held?.reached.resolve();
+        await held?.open.promise;
+        return {};
+      },
+    });
+  const parts = NAMES.map((name) => ({ functionCall: { name, args: {}, id: name } }));
+  model.respond = async () => ({ content: { role: 'model', parts } });
+  const { [CALL_MODEL]: callModel } = activitiesOf(
+    new App({
+      name: 'stalling',
+      rootAgent: new LlmAgent({ name: 'agent', model, tools: NAMES.map(acting), maxParallelCalls: 1 }),
+    }),
+  );
+  const identity = { app: 'stalling', userId: 'ada', sessionId: randomUUID(), messageId: 'm-1' };
+  const fence = { startedAt: 1, invocation: 1 };
+  const input = { v: 1, invocationId: 'e-2', runKey: 'e-2', step: 1, seq: 0, fence, identity, message: 'go' };
+  const stalled = attempted(CALL_MODEL, 1, () => callModel(input));
+  await gates['first by 1'].reached.promise;
+  const replacing = attempted(CALL_MODEL, 2, () => callModel(input));
+  await gates['second by 2'].reached.promise;
+  gates['first by 1'].open.resolve();
+  await stalled;
+  gates['second by 2'].open.resolve();
+  // The outcome of `first` was unknown: its own activity runs it, by its terms.
+  expect(await replacing).toMatchObject({ ran: { 'e-2.1.0': { goesOn: {} }, 'e-2.1.2': { response: {} } } });
+  expect(effects).toEqual(['first by 1', 'second by 2', 'third by 2']);
+});
 
 test('what was said before the model counts, though a deploy has taken away who said it [callback.once]', async () => {
   const closing = new LlmAgent({

@@ -93,6 +93,8 @@ create table holdfast.runs (
   fence_started_at bigint not null,
   fence_invocation int not null,
   step int not null,
+  -- When the newest attempt at its steps was scheduled.
+  begun_for bigint,
   status text collate "C" not null default 'running',
   outcome json,
   agent text,

@@ -198,6 +198,7 @@ export class CallLedger {
       call.wantArgs,
       call.scheduledAt ?? null,
       this.#isUnawaited(call),
+      (call.isInline && call.scheduledAt) || null,
     ];
     if (known !== undefined) {
       const [row] = await this.#database.query<{ call: BegunAnswer; context: Changing | null }>(BEGIN_NEXT, [
@@ -232,6 +233,7 @@ export class CallLedger {
           token,
           want_args: call.wantArgs,
           begun_for: call.scheduledAt,
+          inline_for: (call.isInline && call.scheduledAt) || null,
         })),
       ),
       recordsText(
@@ -332,9 +334,7 @@ export function neverBegun(key: string): StoreBehindHistory {
   return new StoreBehindHistory(`${key} was begun and is not in the store`);
 }
 
-function only<Item>(items: readonly Item[]): items is readonly [Item] {
-  return items.length === 1;
-}
+const only = <Item>(items: readonly Item[]): items is readonly [Item] => items.length === 1;
 
 function keyColumns({ session, callKey }: Pick<BeginCall, 'session' | 'callKey'>, index: number) {
   const { runKey, step, index: idx } = placeOfCall(callKey);
@@ -361,8 +361,8 @@ export function begunCall(
   }
   if (begun?.late) return attemptReplaced(call.callKey);
   if (begun === undefined || context === undefined || changing === undefined) {
-    const problem = `run ${call.runKey} of call ${call.callKey} is not in the store, or people were asked about it before`;
-    return new StoreBehindHistory(problem);
+    const why = 'its run is not in the store, people were asked about it, or a newer attempt runs its step';
+    return new StoreBehindHistory(`call ${call.callKey}: ${why}`);
   }
   if (call.wantArgs && begun.args === null) {
     return new StoreBehindHistory(`the arguments of call ${call.callKey} are not in the store`);

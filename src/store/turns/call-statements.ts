@@ -16,6 +16,9 @@ const BEGUN_AGAIN = `on conflict on constraint ledger_pkey do update set
   started_at = case when ${STAYS} then l.started_at else excluded.started_at end,
   begun_for = case when ${STAYS} then l.begun_for else coalesce(excluded.begun_for, l.begun_for) end`;
 
+/** Of a run `r`: the attempt at its step that begins an inline call is the newest one. */
+const isNewest = (inlineFor: string) => `(r.begun_for > ${inlineFor}) is not true`;
+
 /** Of a wanted row `u`. `offset 0` keeps it a look-up by key: a join may read the whole tables. */
 const STEP_IS_THERE = `exists (select from holdfast.runs r
       where r.session_id = u.session_id and r.run_key = u.run_key offset 0)
@@ -73,7 +76,7 @@ function beginOne(context: string): string {
   return `insert into holdfast.ledger as l (${BEGUN_COLUMNS})
 select $1::text, $2::text, 'call', $3::text, $4::int, $5::int, $6::text, $7::text, 'started', $8::text, 1, $9::uuid,
   clock_timestamp(), $11::bigint
-where exists (select from holdfast.runs r where r.session_id = $1 and r.run_key = $3)
+where exists (select from holdfast.runs r where r.session_id = $1 and r.run_key = $3 and ${isNewest('$13::bigint')})
   and exists (select from holdfast.ledger s where s.session_id = $1 and s.key = $3 || '.' || $4)
   and not (${waitsForAnswer('$1', '$2')})
 ${BEGUN_AGAIN}
@@ -84,17 +87,18 @@ returning ${begun('$10::boolean', '$9::uuid')} as call, case when l.status <> 's
 export const BEGIN_FIRST = beginOne(`select ${context('true')}
   from holdfast.runs r join holdfast.sessions s on s.id = r.session_id where r.session_id = $1 and r.run_key = $3`);
 
-/** For a run that this process knows: $13 is its invocation. */
+/** For a run that this process knows: $14 is its invocation. */
 export const BEGIN_NEXT = beginOne(
   `select json_build_object('state', ${state(
-    '(select o.temp from holdfast.runs o where o.session_id = $1 and o.run_key = $13)',
+    '(select o.temp from holdfast.runs o where o.session_id = $1 and o.run_key = $14)',
   )}, 'remembered', ${remembered('$1', '$3')}) from holdfast.sessions s where s.id = $1`,
 );
 
 export const BEGIN_MANY = `with wanted as (
   select u.* from json_to_recordset($1::json) as u(n int, session_id text, key text, run_key text, step int, idx int,
-    call_id text, tool text, digest text, token uuid, want_args boolean, begun_for bigint)
-  where ${STEP_IS_THERE}
+    call_id text, tool text, digest text, token uuid, want_args boolean, begun_for bigint, inline_for bigint)
+  where ${STEP_IS_THERE} and exists (select from holdfast.runs r
+      where r.session_id = u.session_id and r.run_key = u.run_key and ${isNewest('u.inline_for')} offset 0)
 ), begun as (
   insert into holdfast.ledger as l (${BEGUN_COLUMNS})
     select w.session_id, w.key, 'call', w.run_key, w.step, w.idx, w.call_id, w.tool, 'started', w.digest, 1, w.token,

@@ -26,6 +26,8 @@ export interface BeginCall {
    * stood still meanwhile, and is refused. Left out where no server has scheduled it.
    */
   scheduledAt?: number;
+  /** The attempt is one at its step: refused once a later attempt at the run has begun. Defaults to false. */
+  isInline?: boolean;
   /** UUID of this beginning: sent again, it is no other attempt. Defaults to a new one. */
   token?: string;
   /**

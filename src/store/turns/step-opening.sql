@@ -32,7 +32,7 @@ begin
     session text, name_key text, message_id text, invocation text, run_key text, step int, fence_started_at bigint,
     fence_invocation int, seq bigint, author text, branch text, body json, delta jsonb, responses json, event_id uuid,
     known_session text, known_seq bigint, message_digest text, asked json, may_give_way boolean, requester text,
-    in_tree boolean, caller text, calling_run text, planner text, unawaited boolean);
+    in_tree boolean, caller text, calling_run text, planner text, unawaited boolean, scheduled_at bigint);
   step_key := a.run_key || '.' || a.step;
   first_of_turn := a.name_key is not null;
   s := holdfast.session_of_step(args, a.session, a.name_key, a.caller);
@@ -159,16 +159,16 @@ begin
   end if;
   if r.run_key is null then
     insert into holdfast.runs as t (session_id, run_key, invocation_id, message_id, message_digest, asked, requester,
-        fence_started_at, fence_invocation, step, message_seq, first_seq, last_seq, planned_by, caller_session, caller_run,
-        caller_invocation, temp)
+        fence_started_at, fence_invocation, step, begun_for, message_seq, first_seq, last_seq, planned_by, caller_session,
+        caller_run, caller_invocation, temp)
       values (s.id, a.run_key, a.invocation, a.message_id, a.message_digest, a.asked,
-        coalesce(handed_down.requester, a.requester), a.fence_started_at, a.fence_invocation, a.step, r.message_seq,
+        coalesce(handed_down.requester, a.requester), a.fence_started_at, a.fence_invocation, a.step, a.scheduled_at, r.message_seq,
         s.last_seq + 1, s.last_seq, a.planner, a.caller, a.calling_run, handed_down.invocation_id,
         coalesce(handed_down.temp, '{}'))
       returning * into r;
   else
     update holdfast.runs t set fence_started_at = a.fence_started_at, fence_invocation = a.fence_invocation,
-        step = a.step, message_seq = r.message_seq
+        step = a.step, begun_for = greatest(t.begun_for, a.scheduled_at), message_seq = r.message_seq
       where t.session_id = s.id and t.run_key = a.run_key;
   end if;
   if carried is not null then
@@ -314,7 +314,7 @@ declare
   invoked holdfast.runs;
 begin
   select * into a from json_to_record(args) as t(
-    invocation text, fence_started_at bigint, fence_invocation int, seq bigint, in_tree boolean);
+    invocation text, fence_started_at bigint, fence_invocation int, seq bigint, in_tree boolean, scheduled_at bigint);
   if (a.fence_started_at, a.fence_invocation) > (r.fence_started_at, r.fence_invocation)
       or recorded.step = 1 and a.fence_invocation <> r.fence_invocation and a.fence_started_at < r.fence_started_at then
     s := holdfast.pass_fences(s, r, a.invocation, r.run_key, recorded.step, a.fence_started_at, a.fence_invocation, a.seq);
@@ -323,6 +323,9 @@ begin
       set fence_started_at = a.fence_started_at, fence_invocation = a.fence_invocation, step = recorded.step
       where t.session_id = s.id and t.run_key = r.run_key;
   end if;
+  -- An attempt that this one has replaced begins no inline call any more.
+  update holdfast.runs t set begun_for = a.scheduled_at
+    where t.session_id = s.id and t.run_key = r.run_key and a.scheduled_at > coalesce(r.begun_for, 0);
   select * into invoked from holdfast.runs t where t.session_id = s.id and t.run_key = a.invocation;
   return json_build_object('kind', 'recorded', 'session', s.id, 'seq', recorded.seq, 'from', r.first_seq,
     'agent', recorded.agent, 'outcome', recorded.outcome, 'inbox', inbox, 'startedAt', invoked.fence_started_at,

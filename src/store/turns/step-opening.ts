@@ -121,6 +121,7 @@ export async function openStep(
     responses: step.step > 1 && responses ? eventArguments(responses, step.agent ?? '') : null,
     event_id: opens.eventId,
     unawaited: opens.unawaited,
+    scheduled_at: step.scheduledAt,
     known_session: step.session,
     known_seq: step.knownSeq ?? 0,
     message_digest: step.messageDigest,

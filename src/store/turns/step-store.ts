@@ -38,6 +38,8 @@ export interface OpenStep {
   runKey: string;
   step: number;
   fence: ChainFence;
+  /** When Temporal scheduled the attempt, milliseconds since the epoch: earlier attempts at the run begin no inline calls any more. */
+  scheduledAt?: number;
   /** The transcript must reach this seq, else `StoreBehindHistory`. */
   seq: number;
   /** Acting agent; author of the merged responses. */

@@ -32,6 +32,25 @@ export function callSuite(store: () => PostgresStore): void {
     expect(((await turn.begin(1, 0)) as Begun).state.cart).toBe(1);
   });
 
+  test('only the newest attempt at a run begins inline calls [tool.inline] [turn.late]', async () => {
+    const turn = new Turn(store());
+    await turn.opened(1, { scheduledAt: 1_000 });
+    await turn.commit(1, 4);
+    const begin = (index: number, scheduledAt: number, isInline = true) =>
+      turn.store.turns.beginCall({
+        ...{ session: turn.session, runKey: turn.invocationId, callKey: turn.callKey(1, index) },
+        ...{ callId: `call_${index}`, tool: 'pay', argsDigest: 'digest', wantArgs: false },
+        ...{ isInline, scheduledAt },
+      });
+    expect(await begin(0, 1_000)).toMatchObject({ kind: 'started', attempt: 1 });
+    expect(await turn.open(1, { scheduledAt: 3_000 })).toMatchObject({ kind: 'recorded' });
+    await turn.open(1, { scheduledAt: 2_000 });
+    const late = { code: 'HOLDFAST_STORE_BEHIND_HISTORY' };
+    await expect(begin(1, 2_000)).rejects.toMatchObject(late);
+    const together = await Promise.allSettled([begin(1, 2_000), begin(2, 3_000), begin(3, 2_000, false)]);
+    expect(together).toMatchObject([{ reason: late }, { value: { attempt: 1 } }, { value: { attempt: 1 } }]);
+  });
+
   test('an attempt with a recorded failure leaves no unknown outcome [store.calls]', async () => {
     const turn = await turnWithCalls(1);
     const call = { session: turn.session, callKey: turn.callKey(1, 0), error: 'no' };

@@ -93,6 +93,7 @@ export class Turn {
       responses = undefined as DraftEvent | undefined,
       mayGiveWay = false,
       requester = undefined as string | undefined,
+      scheduledAt = 0,
     } = {},
   ) {
     const message = {
@@ -115,6 +116,7 @@ export class Turn {
       invocationId: this.invocationId,
       runKey: this.invocationId,
       step,
+      scheduledAt,
       fence: this.fence,
       seq: this.seq,
       knownSeq,
