@@ -36,7 +36,7 @@ export interface ActivityDependencies extends Logging {
   /** Sign the tokens of jobs; undefined where there are none. */
   credentialKeys: CredentialKeys | undefined;
   /** In activities only: tells workflows what they wait for. */
-  temporal: () => Pick<Client, 'activity' | 'workflow'>;
+  temporal: () => Pick<Client, 'activity' | 'workflow' | 'withAbortSignal' | 'withDeadline'>;
   /** In activities only: begins a turn, or has it wait for the one that runs; as a client does. */
   sendMessage: (message: OwnMessage) => Promise<void>;
   /**

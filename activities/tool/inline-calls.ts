@@ -1,10 +1,10 @@
-import { asyncLocalStorage, CancelledFailure, Context } from '@temporalio/activity';
+import { activityInfo, asyncLocalStorage, CancelledFailure, Context } from '@temporalio/activity';
 import type { WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { type CallsOfStep, callInput } from '../../src/protocol/call-input.ts';
 import { defined } from '../../src/protocol/json.ts';
-import { CANCELLED_CALLS_QUERY, INLINE_CALLS } from '../../src/protocol/names.ts';
+import { CANCELLED_CALLS_QUERY, INLINE_CALLS, TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolSchedule } from '../../src/protocol/run-terms.ts';
 import type {
   CallModelInput,
@@ -25,8 +25,11 @@ const INTERVAL = 400;
 /** Milliseconds after which the workflow is told of a call. */
 const LONG = 300;
 
-/** Milliseconds between two signals of which the second says only that some of the calls have ended. */
+/** Milliseconds between two signals of which the second says only that some of the calls have ended, or at which step a chain is. */
 const BETWEEN_ENDINGS = 3_000;
+
+/** Milliseconds until the workflow must have answered. */
+const PATIENCE = 3_000;
 
 /** Milliseconds until the next attempt where a failure says nothing: as between attempts of an activity. */
 const NEXT_ATTEMPT = 1_000;
@@ -34,8 +37,8 @@ const NEXT_ATTEMPT = 1_000;
 const CANCELLED = new CancelledFailure('CANCELLED');
 const CANCELLED_CALL: InlineResult = { v: PROTOCOL_VERSION, cancelled: true };
 
-function goesOn(after = 0, spent = 0): InlineResult {
-  return { v: PROTOCOL_VERSION, goesOn: { after, spent: Math.round(spent) } };
+function goesOn(after = 0, spent = 0, error?: string): InlineResult {
+  return { v: PROTOCOL_VERSION, goesOn: { after, spent: Math.round(spent), ...defined({ error }) } };
 }
 
 /**
@@ -73,7 +76,8 @@ export class InlineCalls {
   #ticking: NodeJS.Timeout | undefined;
   /** Keys of the calls that the workflow knows of; undefined if a signal to it has failed. */
   #told: ReadonlySet<string> | undefined = new Set();
-  #toldAt = 0;
+  #toldAt = performance.now();
+  #toldStep = 0;
   #isAsking = false;
   #hasWarned = false;
 
@@ -93,6 +97,7 @@ export class InlineCalls {
   ): Promise<Record<string, InlineResult>> {
     const { current } = this.#activity;
     this.#step = input.step;
+    this.#toldStep ||= input.step;
     this.#calls = new Map(
       calls.map(({ callKey, callId, tool }) => [
         callKey,
@@ -101,6 +106,8 @@ export class InlineCalls {
     );
     if (calls.length === 0) return {};
     this.#ticking ??= setInterval(() => void this.#tick(), INTERVAL).unref();
+    // Somebody may have cancelled a call of an earlier attempt.
+    if (activityInfo().attempt > 1) await this.#cancel();
     const results: Record<string, InlineResult> = {};
     const left = calls.values();
     const { session, agent, root = input.root } = outcome;
@@ -121,9 +128,11 @@ export class InlineCalls {
   async #run(input: ToolCallInput, outcome: CallsOfStep, call: PlannedCall): Promise<InlineResult> {
     const { dependencies, current } = this.#activity;
     const running = this.#calls.get(call.callKey) as RunningCall;
+    const mayBeCancelled = this.#told === undefined || this.#told.has(call.callKey);
+    if (mayBeCancelled && !current.signal.aborted) await this.#cancel();
     if (running.cancel.signal.aborted) return CANCELLED_CALL;
     // It has not begun, which another attempt at the step finds in the ledger.
-    if (current.signal.aborted) return goesOn();
+    if (current.signal.aborted || (await this.#hasKilled(input))) return goesOn();
     const schedule = outcome.schedules[call.tool] as ToolSchedule;
     const began = performance.now();
     const own = attemptOf(current, running, began + schedule.startToClose);
@@ -139,10 +148,18 @@ export class InlineCalls {
       if (running.cancel.signal.aborted) return CANCELLED_CALL;
       if (!current.signal.aborted)
         this.#log(call).debug('a call goes on as an activity of its own', this.#problem(error));
-      return goesOn(delayOf(error), performance.now() - began);
+      return goesOn(delayOf(error), performance.now() - began, toolErrorOf(error));
     } finally {
       running.state = 'ended';
     }
+  }
+
+  /** An attempt at the call was lost with its worker: as an activity it has its total timeout, after which it kills no other one. */
+  async #hasKilled({ session, callKey }: ToolCallInput): Promise<boolean> {
+    if (activityInfo().attempt === 1) return false;
+    const { store } = this.#activity.dependencies;
+    const call = await store.turns.findCall({ session, callKey });
+    return call !== undefined && !call.settled && call.unknown;
   }
 
   /** The heartbeat shows operators the calls. Calls that take a while are told to the workflow, so that they can be cancelled. */
@@ -161,9 +178,7 @@ export class InlineCalls {
       if (this.#isNews(open, long)) await this.#tell(open);
       if (long.length > 0) await this.#cancel();
     } catch (error) {
-      if (this.#hasWarned || this.#ticking === undefined) return;
-      this.#hasWarned = true;
-      this.#log().warn('the workflow does not hear of the calls of its step', this.#problem(error));
+      this.#warn(error);
     } finally {
       this.#isAsking = false;
     }
@@ -173,8 +188,8 @@ export class InlineCalls {
     const told = this.#told;
     if (told === undefined || long.some(({ callKey }) => !told.has(callKey))) return true;
     const left = open.filter(({ callKey }) => told.has(callKey)).length;
-    if (left === told.size) return false;
-    return left === 0 || performance.now() - this.#toldAt >= BETWEEN_ENDINGS;
+    if (left === told.size && this.#step === this.#toldStep) return false;
+    return (told.size > 0 && left === 0) || performance.now() - this.#toldAt >= BETWEEN_ENDINGS;
   }
 
   async #tell(open: readonly RunningCall[]): Promise<void> {
@@ -182,22 +197,42 @@ export class InlineCalls {
     const calls = open.map(({ callKey, callId, tool, since }) => ({ callKey, callId, tool, since }));
     // The model is asked for the next step.
     const step = open.length === 0 ? this.#step + 1 : this.#step;
-    await this.#workflow()?.signal<[InlineCallsTold]>(INLINE_CALLS, { step, calls });
+    await this.#briefly((workflow) => workflow.signal<[InlineCallsTold]>(INLINE_CALLS, { step, calls }));
     this.#told = new Set(calls.map(({ callKey }) => callKey));
+    this.#toldStep = this.#step;
     this.#toldAt = performance.now();
   }
 
+  /** Ends calls that somebody has cancelled. Without an answer all go on. */
   async #cancel(): Promise<void> {
-    const cancelled = await this.#workflow()?.query<unknown>(CANCELLED_CALLS_QUERY);
-    if (!Array.isArray(cancelled)) return;
-    for (const callKey of cancelled) this.#calls.get(callKey)?.cancel.abort(CANCELLED);
+    try {
+      const cancelled = await this.#briefly((workflow) => workflow.query<unknown>(CANCELLED_CALLS_QUERY));
+      if (!Array.isArray(cancelled)) return;
+      for (const callKey of cancelled) this.#calls.get(callKey)?.cancel.abort(CANCELLED);
+    } catch (error) {
+      this.#warn(error);
+    }
   }
 
-  #workflow(): WorkflowHandle | undefined {
+  #warn(error: unknown): void {
+    if (this.#hasWarned || this.#ticking === undefined) return;
+    this.#hasWarned = true;
+    this.#log().warn(
+      'the workflow and the calls of its step do not hear of each other',
+      this.#problem(error),
+    );
+  }
+
+  /** A worker that shuts down, or has no other one that runs workflows, waits for no answer. */
+  async #briefly<Answer>(ask: (workflow: WorkflowHandle) => Promise<Answer>): Promise<Answer | undefined> {
     const { workflowExecution } = Context.current().info;
     if (workflowExecution === undefined) return undefined;
-    const { workflowId, runId } = workflowExecution;
-    return this.#activity.dependencies.temporal().workflow.getHandle(workflowId, runId);
+    const { dependencies, current } = this.#activity;
+    const client = dependencies.temporal();
+    const workflow = client.workflow.getHandle(workflowExecution.workflowId, workflowExecution.runId);
+    return await client.withAbortSignal(current.signal, () =>
+      client.withDeadline(Date.now() + PATIENCE, () => ask(workflow)),
+    );
   }
 
   #log(call?: PlannedCall) {
@@ -241,4 +276,9 @@ function contextOf({ callKey, tool }: PlannedCall, { startToClose }: ToolSchedul
 function delayOf(error: unknown): number {
   const delay = error instanceof ApplicationFailure ? error.nextRetryDelay : undefined;
   return typeof delay === 'number' ? delay : NEXT_ATTEMPT;
+}
+
+/** The error that the model gets of a tool that has failed. */
+function toolErrorOf(error: unknown): string | undefined {
+  return error instanceof ApplicationFailure && error.type === TOOL_FAILED ? error.message : undefined;
 }

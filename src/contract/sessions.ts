@@ -105,13 +105,10 @@ const LISTED = {
     description: 'Sessions to leave out, each of which is read: `after` goes on where there are many.',
     default: 0,
   }),
-  order: z
-    .enum(['asc', 'desc'])
-    .optional()
-    .meta({
-      description: 'By the time when they were made, a turn began or ended, or an event or a rewind came.',
-      default: 'desc',
-    }),
+  order: z.enum(['asc', 'desc']).optional().meta({
+    description: 'By the time when they were made, a turn began or ended, or an event or a rewind came.',
+    default: 'desc',
+  }),
   withTotal: z
     .boolean()
     .optional()

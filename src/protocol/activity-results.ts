@@ -104,7 +104,7 @@ const toolCall = all(withOneOf('response', 'parks', 'runs', 'asks', 'ended'), ob
 
 const inlineCall = all(
   withOneOf('response', 'asks', 'goesOn', 'cancelled'),
-  object({ ...callEnding, goesOn: optional(object({ after: wait, spent: wait })) }),
+  object({ ...callEnding, goesOn: optional(object({ after: wait, spent: wait, error: optional(text) })) }),
 );
 
 const turn = object({

@@ -32,7 +32,10 @@ export const timer = being(
   (value) => typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER,
 );
 
-export const count = being('a number from 1', (value) => typeof value === 'number' && value >= 1);
+export const count = being(
+  'a whole number from 1',
+  (value) => Number.isSafeInteger(value) && Number(value) >= 1,
+);
 
 export const absent = being('nothing', (value) => value === undefined);
 

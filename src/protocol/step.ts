@@ -245,8 +245,11 @@ export type ToolCallResult =
 /** How a call stands that the activity of its step has run. */
 export type InlineResult =
   | Extract<ToolCallResult, { response: unknown } | { asks: unknown }>
-  /** It goes on as an activity of its own, `after` this time; it has `spent` some of its total timeout. Milliseconds. */
-  | { v: number; goesOn: { after: number; spent: number } }
+  /**
+   * It goes on as an activity of its own, `after` this time; it has `spent` some of its total timeout. Milliseconds. `error` is the tool's,
+   * for a call without time for another attempt.
+   */
+  | { v: number; goesOn: { after: number; spent: number; error?: string } }
   /** Somebody has cancelled it. */
   | { v: number; cancelled: true };
 

@@ -7,6 +7,7 @@ import { getFunctionResponses } from '../../src/events/event.ts';
 import { call, hang, text } from '../../src/testing/gemini-reply.ts';
 import type { DurableOptions } from '../../src/tools/durable-options.ts';
 import { tool } from '../../src/tools/function-tool.ts';
+import { ToolError } from '../../src/tools/tool-error.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { scheduledActivities } from '../setup/history-facts.ts';
 import { stepCalls } from '../setup/scripts.ts';
@@ -63,6 +64,15 @@ const tools = () => [
   says('gated', { execution: 'inline', requireConfirmation: true }),
   says('alone', { execution: 'inline', isConcurrencySafe: false }),
   says('flaky', { execution: 'inline' }),
+  tool({
+    name: 'busy',
+    description: 'asks for more time than it has',
+    execution: 'inline',
+    totalTimeout: '20s',
+    execute: () => {
+      throw new ToolError('the service is busy', { retryAfter: 3_600_000 });
+    },
+  }),
   held.tool({ execution: 'inline' }),
 ];
 
@@ -77,6 +87,13 @@ beforeAll(async () => {
     agents: [rootAgent],
     apps: [
       new App({ name: 'stepwise', rootAgent }),
+      new App({
+        name: 'narrow',
+        rootAgent: new LlmAgent({
+          ...{ name: 'narrow', model: 'gemini-2.5-flash', maxParallelCalls: 1 },
+          tools: [held.tool({ execution: 'inline' }), says('inline', { execution: 'inline' })],
+        }),
+      }),
       new App({ name: 'chained', rootAgent, durable: { steps: 'chain' } }),
       new App({
         name: 'hurried',
@@ -132,6 +149,35 @@ describe('inline calls', () => {
     ]);
     expect(typesOf(turn)).toEqual(['holdfast.callModel', 'flaky', 'holdfast.callModel']);
   });
+
+  test('one whose next attempt would come too late has failed [tool.inline] [tool.totalTimeout]', async () => {
+    environment.gemini.reset(stepCalls([[{ name: 'busy' }]]));
+    const turn = await environment.run({ app: 'stepwise', message: 'go' });
+    expect(responses(turn.events)).toEqual([
+      ['busy', { error: "Error in tool 'busy': the service is busy" }],
+    ]);
+    expect(typesOf(turn)).not.toContain('busy');
+  });
+
+  test.each(['is released', 'loses its worker'])(
+    'one that is cancelled before it begins does not run once the one before it %s [tool.inline] [steer.cancelCall]',
+    async (way) => {
+      environment.gemini.reset(stepCalls([[{ name: 'hold' }, { name: 'inline' }]]));
+      const { names, turn, keyOf, events } = await holding('narrow', 1);
+      const order = { callKey: keyOf(1, 1), reason: 'why not', ...PATIENT };
+      await until(async () =>
+        expect(await environment.client.cancelCall(names, order)).toMatchObject({ status: 'cancelling' }),
+      );
+      if (way !== 'is released') await environment.stopWorker();
+      held.release();
+      if (way !== 'is released') await environment.restartWorker();
+      await turn.result();
+      expect(responses(await events())).toEqual([
+        ['hold', { held: true }],
+        ['inline', { error: 'cancelled: why not' }],
+      ]);
+    },
+  );
 
   test('one that needs a person waits for that, beside the others [tool.inline] [confirm.siblings]', async () => {
     environment.gemini.reset(stepCalls([[{ name: 'gated' }, { name: 'inline' }]]));

@@ -52,6 +52,10 @@ export function unsettledText({ cause }: ActivityFailure, { tool }: Pick<Planned
   if (cause instanceof ApplicationFailure && cause.type === UNUSABLE.code) {
     return `Error in tool '${tool}': ${cause.message}; it may have run`;
   }
+  return noOutcomeText({ tool });
+}
+
+export function noOutcomeText({ tool }: Pick<PlannedCall, 'tool'>): string {
   return `Error in tool '${tool}': no outcome within its total timeout; it may have run`;
 }
 

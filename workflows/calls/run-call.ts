@@ -17,7 +17,7 @@ import type { Requests } from '../approvals/requests.ts';
 import { callAgent } from '../children/call-agent.ts';
 import { parkedCall, startToolJob } from '../jobs/calls-with-jobs.ts';
 import { pathOf } from '../turn/turn-state.ts';
-import { type RanCall, ranOf, type StepOfCall, unsettledText } from './call.ts';
+import { noOutcomeText, type RanCall, ranOf, type StepOfCall, unsettledText } from './call.ts';
 
 /**
  * Runs a call, with the questions that stand before it and those that it asks itself: each run is scheduled once, and not at all
@@ -121,16 +121,20 @@ function isResult(ran: InlineResult | undefined): ran is Extract<InlineResult, T
   return ran !== undefined && !('goesOn' in ran) && !('cancelled' in ran);
 }
 
-/** The activity of a call that goes on after an attempt in that of its step has what is left of its time. */
+/**
+ * The activity of a call that goes on after an attempt in that of its step has what is left of its time. Undefined where the next attempt
+ * would come too late.
+ */
 async function afterInline(
   { tool }: PlannedCall,
   schedule: ToolSchedule,
   ran: InlineResult,
-): Promise<ToolSchedule> {
+): Promise<ToolSchedule | undefined> {
   if (!('goesOn' in ran)) return schedule;
   const { after, spent } = ran.goesOn;
+  const scheduleToClose = schedule.scheduleToClose - spent - after;
+  if (scheduleToClose <= 0) return undefined;
   if (after > 0) await sleep(after, { summary: `${tool}: next attempt` });
-  const scheduleToClose = Math.max(schedule.scheduleToClose - spent - after, 1);
   return { ...schedule, scheduleToClose };
 }
 
@@ -142,6 +146,7 @@ async function attempt(
 ): Promise<ToolCallResult | JobEnded | { error: string }> {
   // A call that no step has run is scheduled in the tick of its turn, as recorded histories have it.
   const schedule = ran === undefined ? given : await afterInline(call, given, ran);
+  if (schedule === undefined) return { error: inlineErrorOf(call, ran) };
   const input: ToolCallInput = {
     ...callInput(call, step.context),
     ...(schedule.exclusive ? { exclusive: true } : {}),
@@ -157,6 +162,11 @@ async function attempt(
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     return { error: unsettledText(error, call) };
   }
+}
+
+function inlineErrorOf(call: PlannedCall, ran: InlineResult | undefined): string {
+  const error = ran !== undefined && 'goesOn' in ran ? ran.goesOn.error : undefined;
+  return error ?? noOutcomeText(call);
 }
 
 async function scheduleCloseCall(

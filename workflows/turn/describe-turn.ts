@@ -201,5 +201,5 @@ export function plain(text: string): string {
 }
 
 export function code(text: string): string {
-  return `\`${text}\``;
+  return `\`${visibleText(text).replace(/[\s`]+/g, ' ')}\``;
 }
