@@ -1,6 +1,7 @@
 import { InvalidTurn } from '../client/client-errors.ts';
 import type { HoldfastApi } from '../client/holdfast-api.ts';
 import type { ClientSessions } from '../client/sessions/client-sessions.ts';
+import type { SessionSummary } from '../contract/sessions.ts';
 import type { Event } from '../events/event.ts';
 import { defined } from '../protocol/json.ts';
 import {
@@ -67,12 +68,13 @@ export abstract class StoreSessionService extends BaseSessionService {
       const list = { app: appName, ...defined({ userId }), order, limit: Math.max(1, Math.min(PAGE, limit)) };
       let page = await sessions.list({ ...list, offset: pageOffset(request), withTotal: true });
       const { totalItems = 0 } = page;
-      const found = [...page.sessions];
-      while (page.next !== undefined && found.length < limit) {
+      const found = new Map(page.sessions.map((session) => [keyOf(session), session]));
+      while (page.next !== undefined && found.size < limit) {
         page = await sessions.list({ ...list, after: page.next });
-        found.push(...page.sessions);
+        // One that has moved to a later page meanwhile is there once.
+        for (const session of page.sessions) found.set(keyOf(session), session);
       }
-      const listed = found
+      const listed = [...found.values()]
         .slice(0, limit)
         .map(({ sessionId, app, userId: user, updatedAt }) =>
           createSession({ id: sessionId, appName: app, userId: user, lastUpdateTime: updatedAt }),
@@ -127,6 +129,11 @@ export abstract class StoreSessionService extends BaseSessionService {
       release();
     }
   }
+}
+
+/** Within one app. */
+function keyOf({ userId, sessionId }: SessionSummary): string {
+  return JSON.stringify([userId, sessionId]);
 }
 
 function canAppend(sessions: HoldfastApi['sessions']): sessions is ClientSessions {
