@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { ownVersion } from '../src/own-version.ts';
+import { ownVersion } from '../src/own-files.ts';
 import { STORE_SCHEMA } from '../src/store/schema/store-schema.ts';
 import { asReleased, RELEASED_FILE, releasedSchemas } from '../test/store/released-schemas.ts';
 

@@ -1,9 +1,10 @@
 import { open, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { codedError } from '../src/contract/error.ts';
 import { PROTOCOL_VERSION } from '../src/contract/version.ts';
+import { PACKAGE_FOLDER } from '../src/own-files.ts';
 
 /** The versions that a workflow bundle was built from. */
 export interface BundleStamp {
@@ -22,10 +23,7 @@ export class BundleMismatch extends codedError('HOLDFAST_BUNDLE_MISMATCH') {}
 
 /** Where the prebuilt bundle lies: `dist/workflow-bundle.js`, seen from the sources and from the built package alike. */
 export function bundlePath(): string {
-  const built = import.meta.url.endsWith('.js');
-  return fileURLToPath(
-    new URL(built ? '../workflow-bundle.js' : '../dist/workflow-bundle.js', import.meta.url),
-  );
+  return join(PACKAGE_FOLDER, 'dist/workflow-bundle.js');
 }
 
 export function currentStamp(): BundleStamp {

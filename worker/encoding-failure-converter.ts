@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { DefaultFailureConverter } from '@temporalio/common';
 
 /**
@@ -7,5 +6,3 @@ import { DefaultFailureConverter } from '@temporalio/common';
  * @public Temporal's worker loads this file by its path and takes this export.
  */
 export const failureConverter = new DefaultFailureConverter({ encodeCommonAttributes: true });
-
-export const encodingFailureConverterPath = fileURLToPath(import.meta.url);

@@ -5,8 +5,8 @@ import type {
   WorkerPlugin,
   WorkerTuner,
 } from '@temporalio/worker';
+import { moduleFile } from '../src/own-files.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
-import { encodingFailureConverterPath } from './encoding-failure-converter.ts';
 
 /** Options of Temporal's worker that it gets as they are. */
 export interface PassedOptions {
@@ -80,7 +80,10 @@ const lastPlugin: WorkerPlugin = {
     if (codecs.length === 0 || dataConverter?.failureConverterPath !== undefined) return options;
     return {
       ...options,
-      dataConverter: { ...dataConverter, failureConverterPath: encodingFailureConverterPath },
+      dataConverter: {
+        ...dataConverter,
+        failureConverterPath: moduleFile('worker/encoding-failure-converter'),
+      },
     };
   },
 };

@@ -1,5 +1,4 @@
 import { EventEmitter } from 'node:events';
-import { extname } from 'node:path';
 import { Worker as Thread } from 'node:worker_threads';
 import type { Logger, MetricMeter } from '@temporalio/common';
 import { DefaultLogger, type LogLevel, type NativeConnection, Runtime, Worker } from '@temporalio/worker';
@@ -17,8 +16,7 @@ import type {
   WorkflowBundleWithSourceMapAndFilename,
 } from '@temporalio/worker/lib/workflow/workflow-worker-thread/input.js';
 import type { WorkerThreadResponse } from '@temporalio/worker/lib/workflow/workflow-worker-thread/output.js';
-
-const THREAD = new URL(`./workflow-thread${extname(import.meta.url)}`, import.meta.url);
+import { moduleFile } from '../src/own-files.ts';
 
 /** Looks at a silent thread until it is given up. A main thread that stands still hears nothing, and looks once. */
 const LOOKS = 5;
@@ -138,7 +136,7 @@ class WatchedThread extends EventEmitter {
   }
 
   #start(): Thread {
-    const thread = new Thread(THREAD, { name: 'holdfast workflows' });
+    const thread = new Thread(moduleFile('worker/workflow-thread'), { name: 'holdfast workflows' });
     const isCurrent = () => this.#thread === thread;
     thread.on('message', (message) => isCurrent() && this.#hear(message));
     thread.on('error', (error) => isCurrent() && this.emit('error', error));

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { ownVersion } from '../own-version.ts';
+import { ownVersion } from '../own-files.ts';
 import { COMMANDS } from './commands/all.ts';
 import type { Act } from './commands/command.ts';
 

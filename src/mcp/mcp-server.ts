@@ -1,7 +1,7 @@
 import type { McpServerFactory, Server, ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { HoldfastError } from '../contract/error.ts';
-import { ownVersion } from '../own-version.ts';
+import { ownVersion } from '../own-files.ts';
 import { messageOf } from '../protocol/message-of.ts';
 import { TASKS_EXTENSION } from '../tools/mcp/mcp-task.ts';
 import type { McpCaller } from './mcp-caller.ts';

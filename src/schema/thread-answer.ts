@@ -1,28 +1,28 @@
-import { extname } from 'node:path';
+import { basename } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
 /** Milliseconds. */
 const MOST_TIME = 60_000;
 
 /**
- * Starts a thread of the file `module` (its path from `from`, without the ending), gives its only message, and ends it.
+ * Starts a thread of the module, gives its only message, and ends it.
  *
  * @param limits `heap`: mebibytes; `signal` ends the thread.
  * @throws Error for a thread that fails, has no room, or is not ready after 60 seconds.
  */
 export async function answerOfThread<Answer>(
-  { module, from }: { module: string; from: string },
+  file: string,
   workerData: object,
   { heap, signal }: { heap: number; signal?: AbortSignal },
 ): Promise<Answer> {
   const over = AbortSignal.any([AbortSignal.timeout(MOST_TIME), ...(signal === undefined ? [] : [signal])]);
   over.throwIfAborted();
-  const thread = new Worker(new URL(`${module}${extname(from)}`, from), {
+  const thread = new Worker(file, {
     workerData,
     // Type stripping is experimental in Node 22, and says so on stderr.
     execArgv: ['--disable-warning=ExperimentalWarning'],
     resourceLimits: { maxOldGenerationSizeMb: heap },
-    name: `holdfast ${module}`,
+    name: `holdfast ${basename(file)}`,
   });
   thread.unref();
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();

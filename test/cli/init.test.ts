@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { initCommand, ownSource } from '../../src/cli/init/init-command.ts';
 import { TEMPLATES, templateFiles } from '../../src/cli/init/template.ts';
-import { ownVersion } from '../../src/own-version.ts';
+import { ownVersion } from '../../src/own-files.ts';
 import { isDeep } from '../setup/tier.ts';
 import { capturedOutput } from './captured-output.ts';
 

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ownVersion } from '../../src/own-version.ts';
+import { ownVersion } from '../../src/own-files.ts';
 
 const HISTORIES = fileURLToPath(new URL('../histories/', import.meta.url));
 

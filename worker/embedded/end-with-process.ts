@@ -1,10 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
-import { fileURLToPath } from 'node:url';
+import { moduleFile } from '../../src/own-files.ts';
 import type { LeftFolder } from './ending-process.ts';
-
-const EXTENSION = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-const PROGRAM = fileURLToPath(new URL(`./ending-process.${EXTENSION}`, import.meta.url));
 
 const folders = new Map<string, LeftFolder>();
 let watching: ChildProcess | undefined;
@@ -34,7 +31,7 @@ function tell(): void {
 }
 
 function startWatching(): ChildProcess {
-  const child = spawn(process.execPath, [PROGRAM], {
+  const child = spawn(process.execPath, [moduleFile('worker/embedded/ending-process')], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,
     windowsHide: true,

@@ -1,9 +1,9 @@
+import { pathToFileURL } from 'node:url';
 import type { HoldfastLogger } from '../../activities/logging.ts';
+import { OWN_FOLDERS } from '../../src/own-files.ts';
 
 const NOT_OF_USERS = [
-  ...['src', 'activities', 'worker', 'workflows'].map(
-    (folder) => new URL(`../../${folder}/`, import.meta.url).href,
-  ),
+  ...OWN_FOLDERS.map((folder) => pathToFileURL(folder).href),
   '/node_modules/@temporalio/',
   'node:',
 ];

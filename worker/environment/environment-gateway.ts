@@ -1,7 +1,7 @@
 import type { HoldfastApi } from '../../src/client/holdfast-api.ts';
 import type { GatewayAbout } from '../../src/contract/about.ts';
 import { type Readiness, readiness } from '../../src/gateway/health/readiness.ts';
-import { ownVersion } from '../../src/own-version.ts';
+import { ownVersion } from '../../src/own-files.ts';
 import { defined } from '../../src/protocol/json.ts';
 import { DEFAULT_TASK_QUEUE } from '../../src/protocol/names.ts';
 import { type LocalGateway, type LocalGatewayOptions, openLocalGateway } from '../local-gateway.ts';

@@ -1,12 +1,12 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { CODE_FOLDER } from '../../src/own-files.ts';
 import { executableName, findOnPath, run } from './child-process.ts';
 import { cachedExecutable } from './executable.ts';
 import { putInPlace } from './install-place.ts';
 
 /** The source of the development server. `dist` has a copy at the same place. */
-const SOURCE = fileURLToPath(new URL('./server', import.meta.url));
+const SOURCE = join(CODE_FOLDER, 'worker/temporal/server');
 
 const PROGRESS_INTERVAL = 5_000;
 const BUILD_TIMEOUT = 30 * 60_000;

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { moduleFile } from '../../src/own-files.ts';
 import { messageOf } from '../../src/protocol/message-of.ts';
 import { type ExclusiveHold, readLockOwner, tryHoldExclusively } from '../folder/exclusive.ts';
 import { run } from './child-process.ts';
@@ -111,8 +111,6 @@ function unavailable(attempts: readonly FailedAttempt[]): TemporalUnavailable {
 }
 
 const DOWNLOAD_TIMEOUT = 60_000;
-const EXTENSION = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-const PROGRAM = fileURLToPath(new URL(`./sdk-download-process.${EXTENSION}`, import.meta.url));
 
 interface SdkDownloadOptions {
   cacheFolder: string;
@@ -136,7 +134,8 @@ async function sdkDownload(options: SdkDownloadOptions): Promise<string | undefi
   await mkdir(draft, { recursive: true });
   onProgress('downloading the Temporal development server (once)');
   try {
-    const result = await run(process.execPath, [PROGRAM, draft], { env, timeout: DOWNLOAD_TIMEOUT, signal });
+    const program = moduleFile('worker/temporal/sdk-download-process');
+    const result = await run(process.execPath, [program, draft], { env, timeout: DOWNLOAD_TIMEOUT, signal });
     const downloaded = (await readdir(draft)).find((name) => !name.endsWith('.downloading'));
     if (downloaded === undefined)
       return result.failure ?? lastLine(result.stderr) ?? `exit code ${result.exitCode}`;

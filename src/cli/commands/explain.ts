@@ -1,18 +1,14 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PACKAGE_FOLDER } from '../../own-files.ts';
 import { didYouMean } from '../../schema/known-fields.ts';
 import { CliError } from '../cli-error.ts';
 import { processOutput } from '../command-output.ts';
 import type { AddCommand } from './command.ts';
 
-/** Inside of the package, built or not. */
-const PAGE = new URL(
-  `${import.meta.url.endsWith('.js') ? '../' : ''}../../../docs/errors.md`,
-  import.meta.url,
-);
-
 /** @throws CliError for a code without a section. */
 export function explainCommand(code: string, output = processOutput()): void {
-  const sections = readFileSync(PAGE, 'utf8')
+  const sections = readFileSync(join(PACKAGE_FOLDER, 'docs/errors.md'), 'utf8')
     .split(/^#{2,4} /m)
     .map((text) => ({ name: text.split('\n', 1)[0] ?? '', text }));
   const found = sections.find(({ name }) => name.toUpperCase() === code.toUpperCase());

@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import type { StreamItem } from '../../client/stream/stream-item.ts';
-import { ownVersion } from '../../own-version.ts';
+import { ownVersion } from '../../own-files.ts';
 import type { TurnResult } from '../../protocol/turn.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import { usageWords } from '../sessions/shown-values.ts';

@@ -3,14 +3,10 @@ import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { OWN_FOLDERS } from '../../own-files.ts';
 import type { LoadedFile } from './child-messages.ts';
 
 const PACKAGES = `${sep}node_modules${sep}`;
-
-/** Where Holdfast's own code is, which nobody changes while it runs: `dist/`, or the folders of its sources. */
-const OWN = (
-  import.meta.url.endsWith('.js') ? ['../../../'] : ['../../', '../../../worker/', '../../../activities/']
-).map((path) => fileURLToPath(new URL(path, import.meta.url)));
 
 /**
  * From now on, tells each file that this process loads and a person may edit, and each relative import that finds none. Once
@@ -21,7 +17,8 @@ export function trackFiles(onFile: (file: LoadedFile) => void): void {
   const tell = (url: string) => {
     if (!url.startsWith('file:')) return;
     const path = fileURLToPath(url);
-    if (known.has(path) || path.includes(PACKAGES) || OWN.some((folder) => path.startsWith(folder))) return;
+    if (known.has(path) || path.includes(PACKAGES) || OWN_FOLDERS.some((folder) => path.startsWith(folder)))
+      return;
     known.add(path);
     onFile({ path, digest: digestOf(path) });
   };

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { moduleFile } from '../../own-files.ts';
 import type { StoreNotice } from '../../store/live/live-feed.ts';
 import type { FromWorker, LoadedAgents, LoadedFile, ToWorker, WorkerPlace } from './child-messages.ts';
 
@@ -22,8 +22,7 @@ export class WorkerChild {
   readonly ended: Promise<string | undefined>;
 
   constructor(file: string, listener: ChildListener) {
-    const own = import.meta.url.endsWith('.js') ? './worker-process.js' : './worker-process.ts';
-    const child = fork(fileURLToPath(new URL(own, import.meta.url)), [file], {
+    const child = fork(moduleFile('src/cli/dev/worker-process'), [file], {
       // node:sqlite and type stripping are experimental in Node 22, and say so on stderr.
       // The environment has the variables of the file already, and Node would warn of a missing file again.
       execArgv: [

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { currentStamp, workflowBundle } from '../../../worker/bundle.ts';
-import { ownVersion } from '../../own-version.ts';
+import { ownVersion } from '../../own-files.ts';
 import { type Finding, findingsAbout, type RuntimeFacts } from './finding.ts';
 
 const node = findingsAbout('node');

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { ownVersion } from '../../own-version.ts';
+import { ownVersion, PACKAGE_FOLDER } from '../../own-files.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
 import { shellWord } from '../../protocol/shell-word.ts';
@@ -68,14 +68,11 @@ function packageName(folder: string): string {
   return name === '' || name === 'holdfast' ? 'my-agents' : name;
 }
 
-/** The package's folder, of sources and of what is built of them alike. */
-const FOLDER = resolve(import.meta.dirname, import.meta.url.endsWith('.js') ? '../../../..' : '../../..');
-
 /**
  * The version by which a `package.json` requires this very Holdfast: its version where it came from a registry, else the tarball, the git URL
  * or the clone that it was installed from.
  */
-export function ownSource(folder = FOLDER): string {
+export function ownSource(folder = PACKAGE_FOLDER): string {
   const modules = dirname(folder);
   if (basename(modules) !== 'node_modules') return `file:${folder}`;
   const resolved = resolvedIn(modules, basename(folder));

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { type HoldfastLogger, histogramBuckets } from '../../../worker/index.ts';
 import { resolveModels } from '../../agents/agents-of-tree.ts';
-import { ownVersion } from '../../own-version.ts';
+import { ownVersion } from '../../own-files.ts';
 import { lacksGeminiKey, offerGemini } from '../../testing/offer-gemini.ts';
 import { describeError, exitCodeFor } from '../cli-error.ts';
 import { type AgentsEnvironment, openAgentsEnvironment } from '../environment/agents-environment.ts';

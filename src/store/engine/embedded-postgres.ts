@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
+import { moduleFile } from '../../own-files.ts';
 import { messageOf } from '../../protocol/message-of.ts';
 import { StoreInUse, StoreUnavailable } from '../store-errors.ts';
 import type { PgliteThreadData, PgliteThreadMessage, PgliteThreadOrder } from './pglite-thread.ts';
@@ -127,7 +128,7 @@ async function startThread(
 ): Promise<PgliteThread> {
   const { folder } = workerData;
   setFlagsFromString(NO_WRAPPER_TIER_UP);
-  const thread = new Worker(threadFile(), {
+  const thread = new Worker(moduleFile('src/store/engine/pglite-thread'), {
     workerData,
     // node:sqlite and type stripping are experimental in Node 22, and say so on stderr.
     execArgv: ['--disable-warning=ExperimentalWarning'],
@@ -179,13 +180,6 @@ async function startThread(
       done.abort();
     },
   };
-}
-
-function threadFile(): URL {
-  return new URL(
-    import.meta.url.endsWith('.ts') ? './pglite-thread.ts' : './pglite-thread.js',
-    import.meta.url,
-  );
 }
 
 function served(

@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
-import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { SQL_FILES } from './sql-files.ts';
 
 /** A change of tables, indexes and types. A released change stays as it is; the next release adds one with the next version. */
 export interface TableChange {
@@ -16,9 +14,7 @@ export interface StoreSchema {
   functions: ReadonlyMap<string, string>;
 }
 
-/** Each noun's room has the SQL of its functions. */
-const ROOMS = fileURLToPath(new URL('../', import.meta.url));
-const TABLES = join(ROOMS, 'schema', 'tables.sql');
+const { 'schema/tables.sql': TABLES = '', ...FUNCTIONS } = SQL_FILES;
 
 /** Between two definitions, each with the comment before it and the trigger after it. */
 const BETWEEN = /\n\n(?=--|create )/;
@@ -26,20 +22,13 @@ const NAME = /^create or replace function holdfast\.(\w+)/m;
 
 /** The schema of this release. */
 export const STORE_SCHEMA: StoreSchema = {
-  changes: [{ version: 1, name: 'tables', sql: sqlIn(TABLES) }],
+  changes: [{ version: 1, name: 'tables', sql: TABLES }],
   functions: new Map(
-    globSync('*/*.sql', { cwd: ROOMS })
-      .map((path) => join(ROOMS, path))
-      .filter((path) => path !== TABLES)
-      .flatMap((path) => definitionsIn(sqlIn(path)))
+    Object.values(FUNCTIONS)
+      .flatMap(definitionsIn)
       .sort(([one], [other]) => (one < other ? -1 : 1)),
   ),
 };
-
-/** The same checksum on every system: Git may have written `\r\n`. */
-function sqlIn(path: string): string {
-  return readFileSync(path, 'utf8').replaceAll('\r\n', '\n');
-}
 
 function definitionsIn(sql: string): [name: string, sql: string][] {
   return sql.split(BETWEEN).map((definition) => {

@@ -5,7 +5,7 @@ import type {
   Tool,
   Transport,
 } from '@modelcontextprotocol/client';
-import { ownVersion } from '../../own-version.ts';
+import { ownVersion } from '../../own-files.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { CheckedLists, KeptList } from './checked-list.ts';
 import {

@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { HoldfastError } from '../../contract/error.ts';
 import { guardedFetch } from '../../net/guarded-fetch.ts';
+import { moduleFile } from '../../own-files.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
 import { answerOfThread } from '../../schema/thread-answer.ts';
@@ -93,7 +94,7 @@ async function ofObject(document: object): Promise<LoadedDocument> {
 
 async function parsedInThread(data: DocumentThreadData): Promise<LoadedDocument> {
   if (data.text.length > MOST_BYTES) throw tooLarge();
-  const thread = { module: 'document-thread', from: import.meta.url };
+  const thread = moduleFile('src/tools/openapi/document-thread');
   const message = await answerOfThread<DocumentThreadMessage>(thread, data, { heap: MOST_HEAP }).catch(
     (error: unknown) => {
       throw new DocumentProblem(`it can't be read: ${messageOf(error).slice(0, 200)}`);

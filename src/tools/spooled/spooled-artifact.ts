@@ -3,6 +3,7 @@ import { type FoundLine, FoundLines } from '../../artifacts/found-lines.ts';
 import { MOST_SEARCHED, NOT_SEARCHED } from '../../artifacts/json-path.ts';
 import type { JsonAnswer, JsonQuery } from '../../artifacts/json-query-thread.ts';
 import { Breath, linesOf } from '../../artifacts/text-lines.ts';
+import { moduleFile } from '../../own-files.ts';
 import { messageOf } from '../../protocol/message-of.ts';
 import { linearPattern } from '../../schema/linear-pattern.ts';
 import { answerOfThread } from '../../schema/thread-answer.ts';
@@ -244,7 +245,7 @@ async function inJsonThread(
   about: Pick<JsonQuery, 'path'>,
   signal: AbortSignal,
 ): Promise<JsonAnswer> {
-  const thread = { module: '../../artifacts/json-query-thread', from: import.meta.url };
+  const thread = moduleFile('src/artifacts/json-query-thread');
   const asked = lastAsked.then(async () => {
     signal.throwIfAborted();
     const query: JsonQuery = { ...about, bytes: await document(), most: MOST_ANSWER };
