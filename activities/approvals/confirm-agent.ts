@@ -26,7 +26,6 @@ function confirmTool(question: () => true | ConfirmationQuestion): BaseTool {
   return new FunctionTool({
     name: CONFIRM_TOOL,
     description: 'Asks people whether a workflow may go on.',
-    parameters: { type: 'object' },
     requireConfirmation: question,
     execute: () => ({ confirmed: true }),
   });

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { FunctionDeclaration } from '../../events/content.ts';
 import { BaseTool, type RunAsyncToolRequest } from '../base-tool.ts';
 import { FunctionTool } from '../function-tool.ts';
@@ -28,13 +29,9 @@ export class ExitLoopTool extends BaseTool {
 
 export const EXIT_LOOP = new ExitLoopTool();
 
-const PARAMETERS = {
-  type: 'object',
-  properties: {
-    reason: { type: 'string', description: 'Why you cannot go on, or what you need help with.' },
-  },
-  required: ['reason'],
-} as const;
+const PARAMETERS = z.object({
+  reason: z.string().describe('Why you cannot go on, or what you need help with.'),
+});
 
 /**
  * `escalate`: the agent gives up with a reason. Ends the loop agent that it works in, and the turn without another model call.

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { REQUEST_INPUT_FUNCTION_CALL_NAME } from '../../events/request-calls.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
@@ -17,17 +18,9 @@ export const getUserChoiceTool = new LongRunningFunctionTool({
   name: 'get_user_choice',
   trusted: true,
   description: 'Presents a list of options to the user and awaits their selection.',
-  parameters: {
-    type: 'object',
-    properties: {
-      options: {
-        type: 'array',
-        items: { type: 'string' },
-        description: 'List of options to present to the user.',
-      },
-    },
-    required: ['options'],
-  } as const,
+  parameters: z.object({
+    options: z.array(z.string()).describe('List of options to present to the user.'),
+  }),
   execute: async ({ options }, context) => {
     const choices = [...new Set(options)];
     if (choices.length === 0) {
@@ -45,18 +38,10 @@ export const getUserChoiceTool = new LongRunningFunctionTool({
   },
 });
 
-const PARAMETERS = {
-  type: 'object',
-  properties: {
-    message: { type: 'string', description: 'The prompt for the user.' },
-    response_schema: {
-      type: 'object',
-      description: 'Expected schema of the response.',
-      additionalProperties: {},
-    },
-  },
-  required: ['message'],
-} as const;
+const PARAMETERS = z.object({
+  message: z.string().describe('The prompt for the user.'),
+  response_schema: z.record(z.string(), z.unknown()).optional().describe('Expected schema of the response.'),
+});
 
 /**
  * `adk_request_input`: the model asks a person a question and gets the answer as the response of its call; text as
