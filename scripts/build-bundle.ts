@@ -9,7 +9,7 @@ import { bundlePath, currentStamp, formatStamp, readStamp } from '../worker/bund
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-const CHECKS_AS_CODE = `export const WORKFLOW_CHECKS = ${JSON.stringify(WORKFLOW_CHECKS)};\n`;
+export const CHECKS_AS_CODE = `export const WORKFLOW_CHECKS = ${JSON.stringify(WORKFLOW_CHECKS)};\n`;
 
 /** Contracts are written with zod, which changes its objects when it is used: modules that workflows share can't hold it. */
 export const CHECKS_AS_DATA = {
@@ -26,11 +26,6 @@ async function digestOfSources(): Promise<string> {
   }
   hash.update(await readFile(fileURLToPath(import.meta.url)));
   return hash.digest('base64url').slice(0, 22);
-}
-
-/** Users' workflows, in bundles of their own, import the same data from the package. */
-export async function writeChecks(): Promise<void> {
-  await writeFile(join(root, 'dist/src/contract/workflow-checks.js'), CHECKS_AS_CODE);
 }
 
 /** Builds the workflow bundle that workers load, where the one that is there has other sources or another stamp. */

@@ -29,8 +29,8 @@ const RESULTS = ['dist/src/index.js', 'dist/worker/index.js', 'dist/workflow-bun
 const COARSEST_TIME = 2_000;
 
 /**
- * Compiles `dist/`, puts the development server's source and the store's SQL into it, and builds the workflow bundle, where it was
- * built from other sources. A process that runs from `dist/` meanwhile finds its files.
+ * Writes `dist/` where it was built from other sources: types, bundled code, the development server's source, the workflow bundle.
+ * A process that runs from `dist/` meanwhile finds its files.
  */
 export async function build(): Promise<void> {
   const sources = digestOfSources();
@@ -44,13 +44,10 @@ export async function build(): Promise<void> {
   });
   if (status !== 0) throw new Error('tsc failed');
   cpSync(`${root}worker/temporal/server`, `${root}dist/worker/temporal/server`, { recursive: true });
-  cpSync(`${root}src/store`, `${root}dist/src/store`, {
-    recursive: true,
-    filter: (path) => path.endsWith('.sql') || statSync(path).isDirectory(),
-  });
+  const { buildCode } = await import('./build-code.ts');
+  await buildCode();
   removeOlderThan(started - COARSEST_TIME);
-  const { buildBundle, writeChecks } = await import('./build-bundle.ts');
-  await writeChecks();
+  const { buildBundle } = await import('./build-bundle.ts');
   await buildBundle();
   mkdirSync(dirname(STAMP), { recursive: true });
   writeFileSync(STAMP, sources);
@@ -70,7 +67,7 @@ function digestOfSources(): string {
 
 /** Files whose sources are gone are still there from an earlier build; all others were written anew. */
 function removeOlderThan(time: number): void {
-  for (const path of globSync('dist/{src,workflows,activities,worker}/**/*', { cwd: root })) {
+  for (const path of globSync('dist/{src,workflows,activities,worker,chunks}/**/*', { cwd: root })) {
     const file = statSync(root + path);
     if (file.isFile() && file.mtimeMs < time) rmSync(root + path);
   }

@@ -26,6 +26,11 @@ export const TURNS: Rows = {
     '`holdfast`, `holdfast/client` and `holdfast/testing` load without the Temporal worker.',
     'deep',
   ],
+  'package.start': [
+    'holdfast',
+    'A worker loads few modules, entry points share their classes, and each thread and process finds its file.',
+    'deep',
+  ],
   'package.types': [
     'holdfast',
     "A consumer's types resolve; the arguments of a tool's function are inferred.",
