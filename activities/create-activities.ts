@@ -112,7 +112,7 @@ type Body<Input, Result> = (
 
 export function createActivities(dependencies: ActivityDependencies): HoldfastActivities {
   const rateLimited = new RateLimitedModels();
-  const retries = new StoreRetries(dependencies);
+  let retries: StoreRetries | undefined;
   const runs =
     <Input extends object, Result>(body: Body<Input, Result>) =>
     (input: Input): Promise<Result> => {
@@ -124,9 +124,10 @@ export function createActivities(dependencies: ActivityDependencies): HoldfastAc
     };
   // Wraps activities that record what has happened.
   const recording = <Input extends object, Result>(body: Body<Input, Result>) =>
-    runs<Input, Result>((_own, input, current, place) =>
-      body(retries.of(current, place), input, current, place),
-    );
+    runs<Input, Result>((own, input, current, place) => {
+      retries ??= new StoreRetries(own);
+      return body(retries.of(current, place), input, current, place);
+    });
   const reaching = <Input extends ClaimedPlace, Result>(activity: (input: Input) => Promise<Result>) =>
     reachingAgents(dependencies, activity);
   return {
