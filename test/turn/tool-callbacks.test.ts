@@ -18,6 +18,7 @@ import { never } from '../setup/own-model.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { isDeep, someOf } from '../setup/tier.ts';
 import { openTurnEnvironment, type RanTurn, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { until } from '../setup/until.ts';
 
 interface Hooks {
   before?: SingleBeforeToolCallback;
@@ -344,11 +345,9 @@ describe('callbacks of a call', () => {
     const names = { app: 'test', userId: 'ada', sessionId: randomUUID() };
     const turn = await environment.client.sendMessage({ ...names, message: 'go', agent: 'support' });
     await held.begun();
-    await environment.client.cancelCall(names, {
-      callKey: `${turn.invocationId}.2.0`,
-      reason: 'too long',
-      timeout: 60_000,
-    });
+    const order = { callKey: `${turn.invocationId}.2.0`, reason: 'too long', timeout: 60_000 };
+    // An inline call is told to the workflow when it has run for a moment.
+    await until(() => environment.client.cancelCall(names, order));
     expect(await turn.result()).toMatchObject({ status: 'completed' });
     const events = await environment.store.sessions.readEvents(names);
     expect(responsesOf(events)).toEqual([{ seen: 'A-1' }, { told: 'cancelled: too long' }]);

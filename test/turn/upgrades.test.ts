@@ -12,6 +12,7 @@ import { HeldTool } from '../setup/held-tool.ts';
 import { quickenRetries } from '../setup/quicken-retries.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { isDeep } from '../setup/tier.ts';
+import { until } from '../setup/until.ts';
 
 beforeAll(() => {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
@@ -85,9 +86,9 @@ describe('workers that come and go', () => {
       const turn = await site.client.sendMessage({ ...session, message: 'pay' });
       await held.begun();
       await site.undeploy();
-      // Seven attempts, which take a minute otherwise.
-      await quickenRetries(site.temporal, turn.workflowId, 'pay');
       await site.deploy(agent('support'));
+      // Seven attempts, which take a minute otherwise. What was inline has an activity now.
+      await until(() => quickenRetries(site.temporal, turn.workflowId, 'pay'));
       expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
       const responses = (await site.store.sessions.readEvents(session)).find(
         ({ kind }) => kind === 'responses',
