@@ -74,7 +74,7 @@ export class InlineCalls {
   #step = 0;
   #calls = new Map<string, RunningCall>();
   #ticking: NodeJS.Timeout | undefined;
-  /** Keys of the calls that the workflow knows of; undefined if a signal to it has failed. */
+  /** Keys of the calls that the workflow knows of; undefined while a signal is under way, and after one that has failed. */
   #told: ReadonlySet<string> | undefined = new Set();
   #toldAt = performance.now();
   #toldStep = 0;

@@ -118,7 +118,6 @@ export function planCalls(
     const forms = formsOf(call, functionCall, tool, caller);
     const schedule = Object.hasOwn(plan.schedules, name) ? {} : { [name]: scheduleOf(tool) };
     const size = bytesOf(forms.at(-1)) + bytesOf(schedule);
-    // The others are answered with an error: their plan would not fit one payload.
     if (drafts.length === MOST_CALLS || size > room) {
       const error = `at most ${drafts.length} calls run at a time; call again with the rest`;
       plan.rows.push({ ...call, index, response: { error } });

@@ -34,7 +34,7 @@ export function contentProblem(content: readonly unknown[], instead: string): st
     : undefined;
 }
 
-/** Calls of one step. */
+/** Calls of one step: the plan of more would not fit one payload. */
 export const MOST_CALLS = 128;
 
 /**

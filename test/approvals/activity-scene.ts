@@ -1,7 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { Context as ActivityContext, asyncLocalStorage, type Info } from '@temporalio/activity';
+import { Context as ActivityContext } from '@temporalio/activity';
 import { noopMetricMeter } from '@temporalio/common';
-import { DefaultLogger } from '@temporalio/worker';
 import { createActivities, type HoldfastActivities } from '../../activities/create-activities.ts';
 import { TurnMetrics } from '../../activities/telemetry/turn-metrics.ts';
 import type { App } from '../../src/app/app.ts';
@@ -16,6 +15,7 @@ import type { KeepMessagesInput, KeepMessagesResult } from '../../src/protocol/s
 import type { NewRequest } from '../../src/store/approvals/approval-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { deploy } from '../../worker/deploy.ts';
+import { asAttempt } from '../setup/activity-attempt.ts';
 import { AskingTurn } from '../store/suite/approvals/asking-turn.ts';
 import type { Turn, TurnSettings } from '../store/suite/turns/turn.ts';
 
@@ -136,20 +136,9 @@ export class AskedCall {
 function attempted<T>(
   work: () => Promise<T>,
   heartbeatDetails?: unknown,
-  onBeat: (details: unknown) => void = () => undefined,
+  onBeat?: (details: unknown) => void,
 ): Promise<T> {
   // It beats by itself as soon as it can.
   const beats = { heartbeatDetails, heartbeatTimeoutMs: 30 };
-  const info = {
-    activityType: 'test',
-    attempt: 1,
-    isLocal: false,
-    scheduledTimestampMs: Date.now(),
-    ...beats,
-  } as Info;
-  const never = new Promise<never>(() => {});
-  const { signal } = new AbortController();
-  const logger = new DefaultLogger('ERROR');
-  const context = new ActivityContext(info, never, signal, onBeat, undefined, logger, noopMetricMeter, {});
-  return asyncLocalStorage.run(context, work);
+  return asAttempt({ scheduledTimestampMs: Date.now(), ...beats }, work, onBeat);
 }

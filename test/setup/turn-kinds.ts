@@ -75,16 +75,18 @@ const secondTime = tool({
           context.abortSignal?.addEventListener('abort', () => reject(new Error('interrupted'))),
         ),
 });
-const waitsTooLong = tool({
-  name: 'waits_too_long',
-  description: 'fails, and its next attempt would come too late',
-  totalTimeout: '10s',
-  timeout: '10s',
-  retry: { initialInterval: '30s', maximumInterval: '30s' },
-  execute: () => {
-    throw new Error('no luck');
-  },
-});
+const waitsTooLong = (name: string, execution: 'activity' | 'inline') =>
+  tool({
+    name,
+    description: 'fails, and its next attempt would come too late',
+    execution,
+    totalTimeout: '10s',
+    timeout: '10s',
+    retry: { initialInterval: '30s', maximumInterval: '30s' },
+    execute: () => {
+      throw new Error('no luck');
+    },
+  });
 const deaf = tool({
   name: 'deaf',
   description: 'never answers',
@@ -109,7 +111,8 @@ export const turnKindAgents = () => [
       never('never', 'activity'),
       never('never_inline', 'inline'),
       secondTime,
-      waitsTooLong,
+      waitsTooLong('waits_too_long', 'activity'),
+      waitsTooLong('waits_too_long_inline', 'inline'),
       deaf,
     ],
     modelRetry: { initialInterval: 1, maximumInterval: 2 },
@@ -226,6 +229,7 @@ export const TURN_KINDS: Record<string, TurnKind> = {
   'calls-alone': { script: stepCalls([[sum(1), { name: 'alone' }, sum(2)]]) },
   'inline-calls': { script: stepCalls([[{ name: 'inline' }, sum(1), { name: 'inline' }]]) },
   'inline-call-fails': { script: stepCalls([[{ name: 'fails_inline' }, { name: 'inline' }]]) },
+  'inline-call-out-of-time': { script: stepCalls([[{ name: 'waits_too_long_inline' }]]) },
   'chained-steps': {
     script: stepCalls([
       [{ name: 'inline' }],

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
@@ -11,6 +12,7 @@ import { ToolError } from '../../src/tools/tool-error.ts';
 import { HeldTool } from '../setup/held-tool.ts';
 import { scheduledActivities } from '../setup/history-facts.ts';
 import { stepCalls } from '../setup/scripts.ts';
+import { isDeep } from '../setup/tier.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
 import { until } from '../setup/until.ts';
 
@@ -64,6 +66,12 @@ const tools = () => [
   says('gated', { execution: 'inline', requireConfirmation: true }),
   says('alone', { execution: 'inline', isConcurrencySafe: false }),
   says('flaky', { execution: 'inline' }),
+  tool({
+    name: 'takes_six_seconds',
+    description: 'makes a chain long',
+    execution: 'inline',
+    execute: () => setTimeout(6_000, {}),
+  }),
   tool({
     name: 'busy',
     description: 'asks for more time than it has',
@@ -321,6 +329,14 @@ describe('a chain of steps', () => {
     expect(turn.events.at(-1)?.event.author).toBe('other');
     expect(typesOf(turn)).toContain('transfer_to_agent');
   });
+
+  if (isDeep)
+    test('comes back after ten seconds [agent.chain]', async () => {
+      environment.gemini.reset(stepCalls(Array.from({ length: 3 }, () => [{ name: 'takes_six_seconds' }])));
+      const turn = await environment.run({ app: 'chained', message: 'go' });
+      expect(typesOf(turn)).toEqual(['holdfast.callModel', 'holdfast.callModel']);
+      expect(scheduledActivities(turn.history).at(-1)?.summary).toContain('step 3 · after steps 1–2');
+    });
 
   test.each([
     ['hands_over', 'other', ['holdfast.callModel', 'holdfast.callModel']],

@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Context as ActivityContext, asyncLocalStorage, type Info } from '@temporalio/activity';
+import { Context as ActivityContext } from '@temporalio/activity';
 import { noopMetricMeter } from '@temporalio/common';
-import { DefaultLogger } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createActivities, type HoldfastActivities } from '../../activities/create-activities.ts';
 import { TurnMetrics } from '../../activities/telemetry/turn-metrics.ts';
@@ -22,6 +21,7 @@ import { type OpenedStore, openStore } from '../../src/store/open-store.ts';
 import type { Context } from '../../src/tools/context.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { deploy } from '../../worker/deploy.ts';
+import { asAttempt } from '../setup/activity-attempt.ts';
 import { putStore } from '../setup/made-store.ts';
 import { OwnModel } from '../setup/own-model.ts';
 
@@ -126,24 +126,11 @@ function activitiesOf(deployed: App): HoldfastActivities {
   });
 }
 
-/** Runs an activity as a worker does that never hears of its cancellation: as one whose event loop stood still. */
+/** Attempts are scheduled a second apart. */
 function attempted<T>(activityType: string, attempt: number, work: () => Promise<T>): Promise<T> {
   const currentAttemptScheduledTimestampMs = 1_000 * attempt;
   const info = { activityType, attempt, startToCloseTimeoutMs: 60_000, currentAttemptScheduledTimestampMs };
-  const never = new Promise<never>(() => {});
-  const { signal } = new AbortController();
-  const logger = new DefaultLogger('ERROR');
-  const context = new ActivityContext(
-    info as Info,
-    never,
-    signal,
-    () => {},
-    undefined,
-    logger,
-    noopMetricMeter,
-    {},
-  );
-  return asyncLocalStorage.run(context, work);
+  return asAttempt(info, work);
 }
 
 /** Runs a turn of one call; where an attempt stands still on its way, a second one takes its place. */

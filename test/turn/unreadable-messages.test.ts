@@ -1,7 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { Context as ActivityContext, asyncLocalStorage, type Info } from '@temporalio/activity';
-import { noopMetricMeter } from '@temporalio/common';
-import { DefaultLogger } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ActivityDependencies } from '../../activities/dependencies.ts';
 import { boundedly } from '../../activities/model/step-failures.ts';
@@ -12,6 +9,7 @@ import type { AskedStep } from '../../src/flows/step-draft.ts';
 import { unmatchedResponses } from '../../src/flows/transcript.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import type { CallModelInput } from '../../src/protocol/step.ts';
+import { asAttempt } from '../setup/activity-attempt.ts';
 import { ForeignWorker } from '../setup/foreign-worker.ts';
 import { stepCalls } from '../setup/scripts.ts';
 import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
@@ -103,25 +101,11 @@ describe('an error that nobody expects [message.unreadable]', () => {
   const usage = { modelCalls: 0, promptTokens: 0, outputTokens: 0, totalTokens: 0 };
 
   function fails(error: Error, number: number) {
-    const info = { activityType: 'test', attempt: number, isLocal: false } as Info;
-    const never = new Promise<never>(() => {});
-    const { signal } = new AbortController();
-    const logger = new DefaultLogger('ERROR');
-    const context = new ActivityContext(
-      info,
-      never,
-      signal,
-      () => {},
-      undefined,
-      logger,
-      noopMetricMeter,
-      {},
-    );
     const step = {
       asked: { ...asked, usage, prices: undefined } as unknown as AskedStep,
       opened: { session: 's', attempt: number } as OpenStep,
     };
-    return asyncLocalStorage.run(context, () =>
+    return asAttempt({ attempt: number }, () =>
       boundedly(dependencies, { runKey: 'e-1', step: 1 } as CallModelInput, step, async () => {
         throw error;
       }),

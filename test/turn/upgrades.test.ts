@@ -87,7 +87,7 @@ describe('workers that come and go', () => {
       await held.begun();
       await site.undeploy();
       await site.deploy(agent('support'));
-      // Seven attempts, which take a minute otherwise. What was inline has an activity now.
+      // Seven attempts, which take a minute otherwise. A call that was inline has an activity now.
       await until(() => quickenRetries(site.temporal, turn.workflowId, 'pay'));
       expect(await turn.result()).toMatchObject({ status: 'completed', text: 'done' });
       const responses = (await site.store.sessions.readEvents(session)).find(

@@ -42,6 +42,9 @@ const UNSTORABLE_STATES = /^(22|23502|54)/;
 const QUERY_TIMEOUT = 'Query read timeout';
 const POOL_TIMEOUT = 'timeout exceeded when trying to connect';
 
+/** In a statement: its transaction commits without waiting for the disk. A crash of the database server may forget it. */
+export const UNAWAITED = `set_config('synchronous_commit', 'off', true)`;
+
 export interface DatabaseOptions {
   /** How errors call the database. Defaults to the pool's host, port and database. */
   place?: string;

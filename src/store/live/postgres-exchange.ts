@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import type { Database } from '../engine/database.ts';
+import { type Database, UNAWAITED } from '../engine/database.ts';
 import { InvalidStoreUrl } from '../store-errors.ts';
-import { UNAWAITED } from '../turns/unawaited-beginnings.ts';
 import type { StoreNotice, Topic } from './live-feed.ts';
 import type { LiveNotices, NoticeExchange } from './live-notices.ts';
 import { NoticeListener } from './notice-listener.ts';

@@ -1,5 +1,5 @@
+import { UNAWAITED } from '../engine/database.ts';
 import { remembered } from './remembered.ts';
-import { UNAWAITED } from './unawaited-beginnings.ts';
 
 const BEGUN_COLUMNS = `session_id, key, kind, run_key, step, idx, call_id, tool, status, args_digest, attempts,
   begun_by, started_at, begun_for`;
@@ -16,12 +16,12 @@ const BEGUN_AGAIN = `on conflict on constraint ledger_pkey do update set
   started_at = case when ${STAYS} then l.started_at else excluded.started_at end,
   begun_for = case when ${STAYS} then l.begun_for else coalesce(excluded.begun_for, l.begun_for) end`;
 
-/** Of a run `r`: the attempt at its step that begins an inline call is the newest one. */
+/** Whether no later attempt has begun at a step of the run `r` than the one whose inline call begins. */
 const isNewest = (inlineFor: string) => `(r.begun_for > ${inlineFor}) is not true`;
 
-/** Of a wanted row `u`. `offset 0` keeps it a look-up by key: a join may read the whole tables. */
-const STEP_IS_THERE = `exists (select from holdfast.runs r
-      where r.session_id = u.session_id and r.run_key = u.run_key offset 0)
+/** Whether a wanted row `u` has its step. `offset 0` keeps it a look-up by key: a join may read the whole tables. */
+const stepIsThere = (ofRun = 'true') => `exists (select from holdfast.runs r
+      where r.session_id = u.session_id and r.run_key = u.run_key and ${ofRun} offset 0)
     and exists (select from holdfast.ledger s
       where s.session_id = u.session_id and s.key = u.run_key || '.' || u.step offset 0)`;
 
@@ -66,7 +66,7 @@ function context(wantContent: string): string {
     'state', ${state(TEMPORARY_OF_RUN)}, 'remembered', ${remembered('r.session_id', 'r.run_key')})`;
 }
 
-/** By the parameter that says so. */
+/** The commit waits for no disk where the parameter is true. */
 function unawaited(parameter: string): string {
   return `case when ${parameter}::boolean then ${UNAWAITED} end as unawaited`;
 }
@@ -97,8 +97,7 @@ export const BEGIN_NEXT = beginOne(
 export const BEGIN_MANY = `with wanted as (
   select u.* from json_to_recordset($1::json) as u(n int, session_id text, key text, run_key text, step int, idx int,
     call_id text, tool text, digest text, token uuid, want_args boolean, begun_for bigint, inline_for bigint)
-  where ${STEP_IS_THERE} and exists (select from holdfast.runs r
-      where r.session_id = u.session_id and r.run_key = u.run_key and ${isNewest('u.inline_for')} offset 0)
+  where ${stepIsThere(isNewest('u.inline_for'))}
 ), begun as (
   insert into holdfast.ledger as l (${BEGUN_COLUMNS})
     select w.session_id, w.key, 'call', w.run_key, w.step, w.idx, w.call_id, w.tool, 'started', w.digest, 1, w.token,
@@ -126,7 +125,7 @@ returning l.tool`;
 export const SETTLE_MANY = `with wanted as (
   select u.* from json_to_recordset($1::json) as u(n int, session_id text, key text, run_key text, step int, idx int,
     response json, failed boolean, actions json, parts json, stack text, token uuid, will_continue boolean)
-  where ${STEP_IS_THERE}
+  where ${stepIsThere()}
 ), settled as (
   insert into holdfast.ledger as l (session_id, key, kind, run_key, step, idx, call_id, tool, status, response,
       failed, actions, parts, stack, settled_by, will_continue, settled_at)

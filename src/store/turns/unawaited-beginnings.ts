@@ -1,9 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { StoreBehindHistory } from '../store-errors.ts';
 
-/** In a statement: its transaction commits without waiting for the disk. A crash of the database server may forget it. */
-export const UNAWAITED = `set_config('synchronous_commit', 'off', true)`;
-
 /** Steps and calls are on the disk a second after they have begun, or once the next commit that waits is. */
 const MOST_KEPT = 1_000;
 
