@@ -8,6 +8,7 @@ const ORDER = [
   'store',
   'artifacts',
   'credentials',
+  'oauth',
   'approvals',
   'jobs',
   'models',

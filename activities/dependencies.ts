@@ -1,10 +1,10 @@
 import type { Client } from '@temporalio/client';
 import type { ArtifactBytes } from '../src/artifacts/artifact-bytes.ts';
 import type { CredentialKeys } from '../src/credentials/credential-keys.ts';
-import type { CredentialVault } from '../src/credentials/credential-vault.ts';
 import type { Content } from '../src/events/content.ts';
 import type { Transcript } from '../src/flows/transcript.ts';
 import type { TranscriptCache } from '../src/flows/transcript-cache.ts';
+import type { Connections } from '../src/oauth/connections.ts';
 import type { SessionNames } from '../src/store/sessions/session-names.ts';
 import type { Store } from '../src/store/store.ts';
 import type { Deployment } from './deployment.ts';
@@ -26,7 +26,7 @@ export interface ActivityDependencies extends Logging {
   telemetry: Telemetry;
   /** Bytes of artifacts. */
   artifacts: ArtifactBytes;
-  credentials: Pick<CredentialVault, 'find' | 'open'>;
+  credentials: Connections;
   /** Where people read a session's transcript; undefined where nobody has said so. */
   transcriptUrl: ((names: SessionNames) => string) | undefined;
   /** Whether the server knows Holdfast's search attributes. */

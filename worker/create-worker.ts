@@ -19,10 +19,10 @@ import {
   credentialKeysOfVariables,
   type GivenCredentialKeys,
 } from '../src/credentials/credential-keys.ts';
-import { CredentialVault } from '../src/credentials/credential-vault.ts';
 import { setVariables } from '../src/environment.ts';
 import { TranscriptCache } from '../src/flows/transcript-cache.ts';
 import { unfailing } from '../src/gateway/unfailing-logger.ts';
+import { Connections } from '../src/oauth/connections.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/protocol/names.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
 import { assertKnownFields } from '../src/schema/known-fields.ts';
@@ -171,6 +171,7 @@ async function workerOf(
   // Codecs may come from plugins, also from those of the connection: until they are known, nothing is told.
   let conceal = true;
   let metrics: TurnMetrics;
+  const connections = new Connections(store.credentials, credentialKeys);
   const artifacts = ArtifactBytes.of(store.blobs, options.artifacts);
   const worker = await (options.stackTraces ? Worker : WatchedWorker).create({
     connection,
@@ -189,7 +190,7 @@ async function workerOf(
         },
       },
       artifacts,
-      credentials: new CredentialVault(store.credentials, credentialKeys),
+      credentials: connections,
       transcriptUrl: transcriptUrl(options.transcriptUrl),
       searchAttributes,
       publicUrl: publicUrl(options.publicUrl, setVariables()),
@@ -217,6 +218,14 @@ async function workerOf(
   } catch (error) {
     // Turns are served nevertheless; sessions that are kept for too long are found out by this line.
     logger.error('the retention of sessions is not scheduled', { reason: thrownMessage(error) });
+  }
+  try {
+    for (const { name, durable } of deployment.apps.values())
+      for (const [key, provider] of Object.entries(durable.oauth))
+        await connections.providers.keep(name, key, provider);
+  } catch (error) {
+    // Calls that need their tokens try it again, and fail with the reason.
+    logger.error('the authorization servers of an app are not kept', { reason: thrownMessage(error) });
   }
   conceal = worker.options.loadedDataConverter.payloadCodecs.length > 0;
   const isMeasured = Runtime.instance().options.runtimeOptions.metricsExporter !== null;

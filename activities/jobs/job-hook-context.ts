@@ -76,7 +76,7 @@ export class JobHookContext {
     row: JobRow,
     current: Attempt,
   ): Promise<JobHookContext> {
-    const { deployment, store, credentials: reader } = dependencies;
+    const { deployment, store } = dependencies;
     const { session, runKey, callKey } = input;
     const { invocationId } = row;
     ownToolOfJob(dependencies, input, row);
@@ -102,7 +102,7 @@ export class JobHookContext {
     }
     const init = contextInitOf(parts);
     const notes = notesIn(known.once);
-    const credentials = new CallCredentials(reader, names, new Map(notes.credentials));
+    const credentials = new CallCredentials(dependencies, names, new Map(notes.credentials));
     const args = notes.args ?? planned ?? {};
     return new JobHookContext({ dependencies, row, agent, tool, init, known, args, credentials });
   }
@@ -128,8 +128,8 @@ export class JobHookContext {
   async openCredentials(): Promise<void> {
     const { credentials, tool } = this.#parts;
     await credentials.openGiven();
-    const key = tool.gate?.authConfig?.credentialKey;
-    if (key !== undefined) await credentials.open(key);
+    const { authConfig, provider } = tool.gate ?? {};
+    if (authConfig !== undefined) await credentials.open({ authConfig, ...defined({ provider }) });
   }
 
   /** @param before what was done before, with which the effects of this context begin. */

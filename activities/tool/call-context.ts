@@ -1,18 +1,26 @@
 import { MOST_TRANSFERS } from '../../src/agents/agent-transfer.ts';
 import type { LlmAgent } from '../../src/agents/llm-agent.ts';
-import type { CredentialVault } from '../../src/credentials/credential-vault.ts';
+import type { AppSettings } from '../../src/app/app-settings.ts';
 import type { AuthCredential } from '../../src/events/auth-credential.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { callActionsOf } from '../../src/flows/call-actions.ts';
+import type { Connections } from '../../src/oauth/connections.ts';
+import { serverName } from '../../src/oauth/oauth-answers.ts';
+import { isForPeople, isOAuthScheme, type OAuthProvider, scopesOf } from '../../src/oauth/oauth-provider.ts';
+import { covers } from '../../src/oauth/tokens.ts';
 import { defined } from '../../src/protocol/json.ts';
+import type { FoundCredential } from '../../src/store/credentials/credential-store.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { BegunCall, CallActions } from '../../src/store/turns/call-store.ts';
+import type { Asked, WantedCredential } from '../../src/tools/call-questions.ts';
 import { Context } from '../../src/tools/context.ts';
 import type { ContextServices } from '../../src/tools/context-services.ts';
 import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
 import { InvocationContext, type TranscriptView } from '../../src/tools/invocation-context.ts';
 import { InvalidResultError } from '../../src/tools/tool-error.ts';
+import type { ActivityDependencies } from '../dependencies.ts';
+import { settingsOf } from '../deployment.ts';
 
 type StartedCall = Extract<BegunCall, { kind: 'started' }>;
 
@@ -128,51 +136,118 @@ export function effectsOf({ actions, invocationContext }: Context): CallActions 
   return invocationContext.endInvocation ? { ...effects, skipSummarization: true } : effects;
 }
 
-type CredentialReader = Pick<CredentialVault, 'find' | 'open'>;
+/** A credential that a call has, and the scopes of its tokens. */
+interface OpenCredential {
+  credential: AuthCredential;
+  scopes: readonly string[] | undefined;
+}
 
 /** The credentials that one run of a call has. They are in memory for as long as it takes, and nowhere else. */
 export class CallCredentials {
-  readonly #reader: CredentialReader;
+  readonly #connections: Connections;
   readonly #owner: { app: string; userId: string };
   readonly #given: ReadonlyMap<string, string>;
-  readonly #opened = new Map<string, AuthCredential>();
+  readonly #providers: AppSettings['oauth'];
+  readonly #opened = new Map<string, OpenCredential>();
+  /** Access tokens that servers have refused, by the keys of their credentials. */
+  readonly #refused = new Map<string, string>();
 
   /** @param given references by the key of the credential: what people have answered the call. */
   constructor(
-    reader: CredentialReader,
+    { credentials, deployment }: Pick<ActivityDependencies, 'credentials' | 'deployment'>,
     { app, userId }: Pick<SessionNames, 'app' | 'userId'>,
     given: ReadonlyMap<string, string>,
   ) {
-    this.#reader = reader;
+    this.#connections = credentials;
     this.#owner = { app, userId };
     this.#given = given;
+    this.#providers = settingsOf(deployment, app).oauth;
   }
 
   get(credentialKey: string): AuthCredential | undefined {
-    return this.#opened.get(credentialKey);
+    return this.#opened.get(credentialKey)?.credential;
   }
 
   /** Those that people have answered the call. */
   async openGiven(): Promise<void> {
-    for (const credentialKey of this.#given.keys()) await this.open(credentialKey);
+    for (const credentialKey of this.#given.keys()) await this.#open(credentialKey, [], undefined);
   }
 
-  /** Whether there is one: what the call was answered, else what the user has under this key. */
-  async open(credentialKey: string): Promise<boolean> {
-    if (this.#opened.has(credentialKey)) return true;
-    const credential =
-      (await this.#openAnswer(credentialKey)) ?? (await this.#reader.open({ ...this.#owner, credentialKey }));
-    if (credential === undefined) return false;
-    this.#opened.set(credentialKey, credential);
+  /**
+   * Whether there is one: what the call was answered, else what the user has under this key, else the app's own tokens.
+   *
+   * @throws OAuthFailed
+   */
+  async open({ authConfig, provider }: WantedCredential): Promise<boolean> {
+    return await this.#open(authConfig.credentialKey, scopesOf(authConfig), provider);
+  }
+
+  /** A credential as it is good now. @param refused an access token that isn't any more. @throws OAuthFailed */
+  async renewed(wanted: WantedCredential, refused: string | undefined): Promise<AuthCredential | undefined> {
+    const { credentialKey } = wanted.authConfig;
+    if (refused !== undefined) this.#refused.set(credentialKey, refused);
+    this.#opened.delete(credentialKey);
+    await this.open(wanted);
+    return this.get(credentialKey);
+  }
+
+  /**
+   * The question for a credential as people get it: with the server where they consent, and for clients of ADK with the address there.
+   * What gateways need to know of the server is kept.
+   *
+   * @throws OAuthFailed, CredentialKeyMissing
+   */
+  async asks({
+    authConfig,
+    provider: own,
+  }: WantedCredential): Promise<Extract<Asked, { kind: 'credential' }>> {
+    const { credentialKey, authScheme } = authConfig;
+    const provider = own ?? this.#providers[credentialKey];
+    if (provider === undefined || !isOAuthScheme(authScheme)) return { kind: 'credential', authConfig };
+    const { consent, providers } = this.#connections;
+    await providers.keep(this.#owner.app, credentialKey, provider);
+    const shown = { ...authConfig, provider: serverName(provider) };
+    const { grant, authorizationEndpoint, clientId, redirectUri = '' } = provider;
+    const isADK = own !== undefined && grant === 'authorization_code' && authorizationEndpoint !== undefined;
+    if (!isADK || clientId === undefined) return { kind: 'credential', authConfig: shown };
+    const wanted = { ...this.#owner, credentialKey, needs: scopesOf(authConfig) };
+    const { url: authUri, state } = await consent.begin(wanted, { redirectUri, provider });
+    const exchangedAuthCredential = {
+      authType: 'oauth2',
+      oauth2: { clientId, authUri, state, ...(redirectUri === '' ? {} : { redirectUri }) },
+    };
+    return { kind: 'credential', authConfig: { ...shown, exchangedAuthCredential } };
+  }
+
+  async #open(
+    credentialKey: string,
+    scopes: readonly string[],
+    own: OAuthProvider | undefined,
+  ): Promise<boolean> {
+    const known = this.#opened.get(credentialKey);
+    if (known !== undefined && covers(known.scopes, scopes)) return true;
+    const { tokens } = this.#connections;
+    const provider = own ?? this.#providers[credentialKey];
+    const need = { scopes, refused: this.#refused.get(credentialKey) };
+    if (provider !== undefined && !isForPeople(provider)) {
+      const credential = await tokens.ofApp(this.#owner.app, credentialKey, { ...need, provider });
+      this.#opened.set(credentialKey, { credential, scopes: undefined });
+      return true;
+    }
+    const found =
+      (await this.#answer(credentialKey)) ??
+      (await this.#connections.find({ ...this.#owner, credentialKey }));
+    const credential = found && (await tokens.current(found, { ...need, provider }));
+    if (found === undefined || credential === undefined) return false;
+    this.#opened.set(credentialKey, { credential, scopes: found.scopes });
     return true;
   }
 
-  /** Opens only a credential that is stored under this key: an answer may name any credential of the user. */
-  async #openAnswer(credentialKey: string): Promise<AuthCredential | undefined> {
+  /** Only a credential that is stored under this key: an answer may name any credential of the user. */
+  async #answer(credentialKey: string): Promise<FoundCredential | undefined> {
     const credentialRef = this.#given.get(credentialKey);
     if (credentialRef === undefined) return undefined;
-    const which = { ...this.#owner, credentialRef };
-    const stored = await this.#reader.find(which);
-    return stored?.credentialKey === credentialKey ? await this.#reader.open(which) : undefined;
+    const stored = await this.#connections.find({ ...this.#owner, credentialRef });
+    return stored?.credentialKey === credentialKey ? stored : undefined;
   }
 }

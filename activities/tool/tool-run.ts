@@ -14,7 +14,7 @@ import {
   CallQuestions,
   type HeldAnswer,
   type HeldQuestion,
-  withoutSecrets,
+  type WantedCredential,
 } from '../../src/tools/call-questions.ts';
 import { askedOf, type Context } from '../../src/tools/context.ts';
 import type { OnUnknownOutcome } from '../../src/tools/durable-options.ts';
@@ -105,7 +105,7 @@ export class ToolRun {
     const shown = answers.isEmpty ? planned : asStored(planned);
     this.args = structuredClone(isAsIs ? answers.args : shown);
     this.#cancellation = new ToolCancellation(tool, input.callId, (thrown) => this.#warn(thrown));
-    this.#credentials = new CallCredentials(dependencies.credentials, begun.names, answers.credentialRefs);
+    this.#credentials = new CallCredentials(dependencies, begun.names, answers.credentialRefs);
     this.#init = this.#callInit();
     this.jobOutcomes = new JobOutcomes(dependencies, own, call, (actions) => ({
       tool,
@@ -208,6 +208,8 @@ export class ToolRun {
       inputs: answers.inputs,
       ...defined({ credential }),
       credentialOf: (key) => this.#credentials.get(key),
+      renew: (wanted, refused) => this.#credentials.renewed(wanted, refused),
+      wanted: wantedBy(tool),
       passed: answers.hasPassed(tool) ? tool.gate : undefined,
       terms: answers.terms,
       hold: job && this.#hold(),
@@ -225,12 +227,13 @@ export class ToolRun {
   /** @returns what is to be asked for: the tool's own credential comes before its run. */
   async openCredentials(): Promise<Asked | undefined> {
     const { tool, answers } = this.call;
-    const authConfig = tool.gate?.authConfig;
-    if (answers.isEmpty && authConfig === undefined) return undefined;
-    await this.beforeRun(() => this.#credentials.openGiven());
-    if (authConfig === undefined) return undefined;
-    const isThere = await this.beforeRun(() => this.#credentials.open(authConfig.credentialKey));
-    return isThere ? undefined : { kind: 'credential', authConfig: withoutSecrets(authConfig) };
+    const wanted = wantedBy(tool);
+    if (answers.isEmpty && wanted === undefined) return undefined;
+    return await this.beforeRun(async () => {
+      await this.#credentials.openGiven();
+      if (wanted === undefined || (await this.#credentials.open(wanted))) return undefined;
+      return await this.#credentials.asks(wanted);
+    });
   }
 
   /** A failure here has started nothing: the next attempt finds no unknown outcome. */
@@ -247,10 +250,10 @@ export class ToolRun {
   async run(): Promise<CallOutcome | AskedPerson | RunOfJob> {
     const outcome = await this.#run();
     if (!('asked' in outcome) || outcome.asked.kind !== 'credential') return outcome;
-    const { credentialKey } = outcome.asked.authConfig;
-    if (this.#credentials.get(credentialKey) !== undefined) return outcome;
-    const isThere = await this.#credentials.open(credentialKey);
-    if (!isThere || !outcome.prepared) return outcome;
+    const { asked } = outcome;
+    const isRefused = this.#credentials.get(asked.authConfig.credentialKey) !== undefined;
+    const isThere = !isRefused && (await this.#credentials.open(asked));
+    if (!isThere || !outcome.prepared) return { ...outcome, asked: await this.#credentials.asks(asked) };
     this.#isPrepared = true;
     const stateDelta = { ...this.#before?.stateDelta, ...outcome.stateDelta };
     this.#before = { ...this.#before, stateDelta };
@@ -374,4 +377,10 @@ export class ToolRun {
     const isHidden = hidesTexts(this.#dependencies, tool.durable);
     loggerOf(this.#dependencies, this.tried).warn(isHidden ? text : `${text}: ${thrownMessage(thrown)}`);
   }
+}
+
+/** The credential of the tool's own `authConfig`. */
+function wantedBy({ gate }: Pick<BaseTool, 'gate'>): WantedCredential | undefined {
+  const { authConfig, provider } = gate ?? {};
+  return authConfig && { authConfig, ...defined({ provider }) };
 }

@@ -1,6 +1,7 @@
 import { type Budgets, resolveBudgets } from '../agents/budget-limits.ts';
 import type { Notifier } from '../approvals/notifier.ts';
 import type { BaseArtifactService } from '../artifacts/base-artifact-service.ts';
+import { type OAuthProviderOptions, resolveProviders } from '../oauth/oauth-provider.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import type { TurnRunConfig } from '../protocol/run-terms.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
@@ -45,6 +46,13 @@ export interface AppDurableOptions {
    * @example { orderQuery: ({ orderId }) => tool({ name: 'query_order', description: '…', execute: () => find(orderId) }) }
    */
   toolFactories?: Readonly<Record<string, ToolFactory>> | ReadonlyMap<string, ToolFactory>;
+  /**
+   * Authorization servers by the `credentialKey` under which tools ask for their tokens.
+   *
+   * @default tools bring their own, as in ADK
+   * @example oauth: { calendar: { issuer: 'https://accounts.example.com', clientId: 'shop', scopes: ['calendar.read'] } }
+   */
+  oauth?: Readonly<Record<string, OAuthProviderOptions>>;
   /** Rules about decisions on calls that name approvers or a quorum, or that bar their requester. */
   approval?: AppApprovalOptions;
   /** Notifiers that are told of requests that wait for people, in this order. */
@@ -80,6 +88,7 @@ export const APP_DURABLE = {
   runConfig: option.group(resolveRunConfig),
   steps: option.choice(['activity', 'chain']),
   toolFactories: option.group(resolveFactories),
+  oauth: option.group(resolveProviders),
   approval: option.group(resolveApprovals),
   notifiers: option.group(resolveNotifiers),
   artifactService: option.custom(artifactServiceOf),

@@ -18,7 +18,9 @@ const LABELLED = {
 /** The vault checks the fields: an unknown name may be a secret, and the vault quotes no names. */
 const CREDENTIAL = z
   .looseObject({
-    authType: z.enum(['apiKey', 'http']),
+    authType: z.enum(['apiKey', 'http', 'oauth2', 'openIdConnect', 'serviceAccount']),
+    oauth2: z.looseObject({ accessToken: z.string().optional() }).optional(),
+    serviceAccount: z.looseObject({}).optional(),
     apiKey: z.string().optional(),
     http: z
       .looseObject({
@@ -30,7 +32,8 @@ const CREDENTIAL = z
   .meta({
     id: 'Credential',
     description:
-      'An API key, or HTTP’s `bearer` (token) or `basic` (username, password); as ADK’s AuthCredential. Each value has at most ' +
+      'An API key, HTTP’s `bearer` (token) or `basic` (username, password), tokens of OAuth, or the key file of a service account; as ' +
+      'ADK’s AuthCredential. Each value has at most ' +
       `${LONGEST_SECRET} characters and no control characters; a username has no colon.`,
   }) as unknown as z.ZodType<AuthCredential>;
 
@@ -42,6 +45,12 @@ const STORED_CREDENTIAL = z
     credentialKey: z.string(),
     authType: z.string(),
     label: z.string().optional(),
+    scopes: z.array(z.string()).optional().meta({ description: 'Of tokens: their scopes.' }),
+    expiresAt: moment('Of tokens: when they expire. They are refreshed before.').optional(),
+    account: z
+      .string()
+      .optional()
+      .meta({ description: 'Of tokens: the account of the person who consented.' }),
     createdAt: moment(),
   })
   .meta({ id: 'StoredCredential' });
@@ -104,16 +113,75 @@ export const removeCredential = {
   id: 'removeCredential',
   tag: 'Credentials',
   summary: 'Remove a credential',
-  description: 'Removing again is no error.',
+  description: 'Tokens are given up at their server first. Removing again is no error.',
   method: 'delete',
   path: `${USER_PATH}/credentials/{credentialRef}`,
   may: { permission: 'operate', of: 'path' },
   input: z.object({ ...USER, credentialRef: name('Reference of the credential, `cr-…`. URI-encoded.') }),
   wire: WHOSE_ON_THE_WIRE,
   output: z
-    .object({ removed: z.boolean().meta({ description: 'Whether there was one.' }) })
+    .object({
+      removed: z.boolean().meta({ description: 'Whether there was one.' }),
+      revoked: z
+        .boolean()
+        .optional()
+        .meta({ description: 'Of tokens: whether their server has taken them back.' }),
+    })
     .meta({ id: 'RemovedCredential' }),
   answer: 'It is gone.',
+} as const satisfies Operation;
+
+/** Scopes that one link asks for, at most, and characters of each. */
+const MOST_SCOPES = 50;
+const LONGEST_SCOPE = 200;
+
+export const connectCredential = {
+  name: 'credentials.connect',
+  id: 'connectCredential',
+  tag: 'Credentials',
+  summary: 'Begin to connect an account',
+  description:
+    'A link on which the user consents at the authorization server of this `credentialKey`. Calls that wait for its tokens go on then.',
+  method: 'post',
+  path: `${USER_PATH}/connections`,
+  may: { permission: 'operate', of: 'path' },
+  input: z.object({
+    ...USER,
+    credentialKey: LABELLED.credentialKey,
+    scopes: z
+      .array(name('A scope.', LONGEST_SCOPE))
+      .max(MOST_SCOPES)
+      .optional()
+      .meta({ description: 'Scopes beside those of the provider.', default: [] }),
+  }),
+  wire: WHOSE_ON_THE_WIRE,
+  output: z
+    .object({
+      path: z
+        .string()
+        .meta({ description: 'Path of the page at the gateway. It acts for the user: a secret.' }),
+      url: z.string().optional().meta({ description: 'Its address, where the gateway knows its own.' }),
+      expiresAt: moment('Until when the link is good.'),
+    })
+    .meta({ id: 'ConnectLink' }),
+  answer: 'The link.',
+  status: 201,
+} as const satisfies Operation;
+
+export const resealCredentials = {
+  name: 'credentials.reseal',
+  id: 'resealCredentials',
+  tag: 'Credentials',
+  summary: 'Encrypt an app’s credentials with the first key',
+  description: 'Credentials that another of the keys has encrypted. Then that key may go.',
+  method: 'post',
+  path: '/v1/apps/{app}/credentials/reseal',
+  may: { permission: 'operate', of: 'path' },
+  input: z.object(APP),
+  output: z
+    .object({ resealed: z.number().meta({ description: 'How many.' }) })
+    .meta({ id: 'ResealedCredentials' }),
+  answer: 'All have the first key.',
 } as const satisfies Operation;
 
 /** By their methods; routes of the gateway stand in this order. */
@@ -121,6 +189,8 @@ export const CREDENTIALS = {
   put: putCredential,
   list: [listUserCredentials, listAppCredentials],
   remove: removeCredential,
+  connect: connectCredential,
+  reseal: resealCredentials,
 } as const satisfies Noun;
 
 /** A secret that is kept encrypted, without the secret. */
@@ -129,3 +199,7 @@ export type PutCredential = InputOf<typeof putCredential>;
 export type ListCredentials = InputOf<typeof listAppCredentials> &
   Partial<Pick<InputOf<typeof listUserCredentials>, 'userId'>>;
 export type RemoveCredential = InputOf<typeof removeCredential>;
+export type RemovedCredential = Exact<z.output<typeof removeCredential.output>>;
+export type ConnectCredential = InputOf<typeof connectCredential>;
+/** A page at the gateway on which a user connects an account. */
+export type ConnectLink = Exact<z.output<typeof connectCredential.output>>;

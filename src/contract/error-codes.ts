@@ -176,6 +176,7 @@ export const ERROR_CODES = {
     ...RETRYABLE,
   },
   HOLDFAST_CREDENTIAL_UNREADABLE: { name: 'CredentialUnreadable', ...RETRYABLE },
+  HOLDFAST_OAUTH_FAILED: { name: 'OAuthFailed', status: 409 },
 
   // Store
   HOLDFAST_STORE_UNAVAILABLE: {

@@ -1,13 +1,11 @@
 import { LONGEST_SECRET } from '../contract/credentials.ts';
-import type { AuthCredential, HttpAuth } from '../events/auth-credential.ts';
+import type { AuthCredential, HttpAuth, OAuth2Auth, ServiceAccount } from '../events/auth-credential.ts';
 import { isRecord } from '../protocol/json.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { invalidCredential } from './credential-errors.ts';
 
-const COMING = ['oauth2', 'openIdConnect', 'serviceAccount'];
-
 /**
- * Reads a credential in ADK's form: an API key, or `bearer` or `basic` of HTTP.
+ * Reads a credential in ADK's form: an API key, `bearer` or `basic` of HTTP, tokens, or the key of a service account.
  *
  * @throws InvalidCredential naming the field and what it should be, never the value.
  */
@@ -22,13 +20,62 @@ export function readAuthCredential(value: unknown): AuthCredential {
     onlyFields('', credential, ['authType', 'http']);
     return { authType, http: readHttp(recordAt('http', credential.http)) };
   }
-  const isComing = typeof authType === 'string' && COMING.includes(authType);
-  throw invalidCredential(
-    'authType',
-    isComing
-      ? 'this release of Holdfast keeps API keys, bearer tokens and passwords only'
-      : `expected 'apiKey' or 'http', got ${typeof authType === 'string' ? 'another string' : kindOf(authType)}`,
-  );
+  if (authType === 'oauth2' || authType === 'openIdConnect') {
+    onlyFields('', credential, ['authType', 'oauth2']);
+    return { authType, oauth2: readTokens(recordAt('oauth2', credential.oauth2)) };
+  }
+  if (authType === 'serviceAccount') {
+    onlyFields('', credential, ['authType', 'serviceAccount']);
+    return {
+      authType,
+      serviceAccount: readServiceAccount(recordAt('serviceAccount', credential.serviceAccount)),
+    };
+  }
+  const kinds = "'apiKey', 'http', 'oauth2', 'openIdConnect' or 'serviceAccount'";
+  const got = typeof authType === 'string' ? 'another string' : kindOf(authType);
+  throw invalidCredential('authType', `expected ${kinds}, got ${got}`);
+}
+
+const TOKENS = ['accessToken', 'refreshToken', 'idToken'] as const;
+const OF_TOKENS = ['clientId', 'state', 'redirectUri', 'audience', 'tokenEndpointAuthMethod'] as const;
+const OF_FLOW = ['clientSecret', 'authUri', 'nonce', 'codeVerifier', 'authResponseUri', 'authCode'] as const;
+
+/** Tokens that a client has. Fields of the flow that is over are left out, its secrets among them. */
+function readTokens(tokens: Record<string, unknown>): OAuth2Auth {
+  onlyFields('oauth2', tokens, [...TOKENS, ...OF_TOKENS, ...OF_FLOW, 'expiresAt', 'expiresIn']);
+  const { expiresAt } = tokens;
+  if (expiresAt !== undefined && !(Number.isFinite(expiresAt) && Number(expiresAt) > 0))
+    throw invalidCredential('oauth2.expiresAt', 'expected milliseconds since the epoch');
+  const given = [...TOKENS, 'clientId' as const].filter((name) => tokens[name] !== undefined);
+  const texts = given.map((name) => [name, secretAt(`oauth2.${name}`, tokens[name])] as const);
+  if (tokens.accessToken === undefined) throw invalidCredential('oauth2.accessToken', 'is needed');
+  return {
+    ...Object.fromEntries(texts),
+    ...(expiresAt === undefined ? {} : { expiresAt: Number(expiresAt) }),
+  };
+}
+
+const OF_KEY_FILE = ['clientEmail', 'privateKey'] as const;
+
+/** A key file of Google's, of which the account, its key and the address of tokens count. */
+function readServiceAccount(given: Record<string, unknown>): ServiceAccount {
+  const place = 'serviceAccount.serviceAccountCredential';
+  const file = recordAt(place, given.serviceAccountCredential);
+  for (const name of OF_KEY_FILE) {
+    if (typeof file[name] !== 'string' || file[name] === '')
+      throw invalidCredential(`${place}.${name}`, 'is needed');
+  }
+  for (const [name, value] of Object.entries(file)) {
+    if (typeof value !== 'string' || value.length > LONGEST_SECRET)
+      throw invalidCredential(
+        place,
+        `its ${name.length > 40 ? 'fields' : name}: expected a text of at most ${LONGEST_SECRET} characters`,
+      );
+  }
+  const { scopes = [] } = given;
+  if (!Array.isArray(scopes) || scopes.some((scope) => typeof scope !== 'string'))
+    throw invalidCredential('serviceAccount.scopes', 'expected a list of texts');
+  return given as ServiceAccount;
 }
 
 function readHttp(http: Record<string, unknown>): HttpAuth {

@@ -10,11 +10,16 @@ import {
 import { checkOf } from '../contract/operation.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
 import { defined } from '../protocol/json.ts';
-import type { CredentialStore } from '../store/credentials/credential-store.ts';
+import type {
+  CredentialStore,
+  NewCredential,
+  SealedCredential,
+  WhichCredential,
+} from '../store/credentials/credential-store.ts';
 import { readAuthCredential } from './auth-credential.ts';
-import { CredentialKeyMissing, invalidCredential } from './credential-errors.ts';
+import { CredentialKeyMissing, CredentialUnreadable, invalidCredential } from './credential-errors.ts';
 import type { CredentialKeys } from './credential-keys.ts';
-import { seal, unseal } from './seal.ts';
+import { type CredentialPlace, seal, unseal } from './seal.ts';
 
 /** Others who put the same credential at the same moment are few. */
 const MOST_SWAPS = 20;
@@ -27,12 +32,6 @@ export interface PutForNow {
   credentialRef: string;
   undo(): Promise<void>;
 }
-
-/** Names one credential of a user. */
-export type WhichCredential = { app: string; userId: string } & (
-  | { credentialRef: string }
-  | { credentialKey: string }
-);
 
 /** Secrets of users, encrypted in the store with keys that the store hasn't got. */
 export class CredentialVault {
@@ -51,7 +50,7 @@ export class CredentialVault {
    * @throws InvalidCredential, CredentialKeyMissing, InvalidCredentialKeys
    */
   async put(credential: CredentialToKeep): Promise<StoredCredential> {
-    return await this.#store.put(this.#sealed(credential));
+    return await this.#store.put(this.sealed(credential));
   }
 
   /**
@@ -61,7 +60,7 @@ export class CredentialVault {
    * @throws InvalidCredential, CredentialKeyMissing, InvalidCredentialKeys
    */
   async putForNow(credential: CredentialToKeep): Promise<PutForNow> {
-    const sealed = this.#sealed(credential);
+    const sealed = this.sealed(credential);
     const { app, userId, credentialKey, credentialRef } = sealed;
     for (let tried = 0; tried < MOST_SWAPS; tried += 1) {
       const before = await this.#store.find({ app, userId, credentialKey });
@@ -83,14 +82,19 @@ export class CredentialVault {
    */
   async open(which: WhichCredential): Promise<AuthCredential | undefined> {
     const stored = await this.#store.find(which);
-    return stored && unseal(stored, this.#ownKeys());
+    return stored && this.unsealed(stored);
+  }
+
+  /** @throws CredentialUnreadable, CredentialKeyMissing, InvalidCredentialKeys */
+  unsealed(stored: SealedCredential): AuthCredential {
+    return unseal(stored, this.ownKeys(), readAuthCredential);
   }
 
   /** Without the secret. */
   async find(which: WhichCredential): Promise<StoredCredential | undefined> {
     const stored = await this.#store.find(which);
     if (stored === undefined) return undefined;
-    const { keyId: _keyId, sealed: _sealed, ...told } = stored;
+    const { keyId: _keyId, sealed: _sealed, leased: _leased, expiresIn: _expiresIn, ...told } = stored;
     return told;
   }
 
@@ -104,27 +108,60 @@ export class CredentialVault {
     return this.#store.remove(remove);
   }
 
-  #sealed({ credential, ...given }: CredentialToKeep) {
+  /** A credential under a new reference, as the store takes it. @throws InvalidCredential, CredentialKeyMissing */
+  sealed({ credential, ...given }: CredentialToKeep): NewCredential {
     const { label, ...names } = namesOf(given);
     const read = readAuthCredential(credential);
     const place = { ...names, credentialRef: `cr-${randomBytes(16).toString('base64url')}` };
-    const key = this.#ownKeys().sealing();
+    const { expiresAt } = read.oauth2 ?? {};
     return {
       ...place,
       authType: read.authType,
-      ...defined({ label }),
-      keyId: key.id,
-      sealed: seal(read, place, key),
+      ...defined({ label, expiresAt }),
+      ...this.resealed(place, read),
     };
   }
 
-  #ownKeys(): CredentialKeys {
+  /** Content under a reference that is there already. @throws CredentialKeyMissing */
+  resealed(place: CredentialPlace, content: object): Pick<NewCredential, 'keyId' | 'sealed'> {
+    const key = this.ownKeys().sealing();
+    return { keyId: key.id, sealed: seal(content, place, key) };
+  }
+
+  /** Content that somebody else keeps for a while: no one can read or change it. @throws CredentialKeyMissing */
+  sealedText(use: string, content: object): string {
+    const { keyId, sealed } = this.resealed(placeOf(use), content);
+    return `${keyId}.${Buffer.from(sealed, 'base64').toString('base64url')}`;
+  }
+
+  /** Undefined for a text that was not sealed here for this use. @throws CredentialKeyMissing */
+  openedText<Content>(use: string, text: string, read: (content: unknown) => Content): Content | undefined {
+    const [, keyId, base64url] = /^([\w.-]{1,64})\.([\w-]{40,8000})$/.exec(text) ?? [];
+    if (keyId === undefined || base64url === undefined) return undefined;
+    const sealed = Buffer.from(base64url, 'base64url').toString('base64');
+    try {
+      return unseal({ ...placeOf(use), keyId, sealed, authType: '', createdAt: 0 }, this.ownKeys(), read);
+    } catch (error) {
+      if (error instanceof CredentialUnreadable) return undefined;
+      throw error;
+    }
+  }
+
+  /** @throws CredentialKeyMissing */
+  ownKeys(): CredentialKeys {
     if (this.#keys === undefined) throw new CredentialKeyMissing();
     return this.#keys;
   }
 }
 
-function namesOf(given: object): Omit<PutCredential, 'credential'> {
+/** No credential has such a place. */
+function placeOf(use: string): CredentialPlace {
+  return { app: '', userId: '', credentialKey: use, credentialRef: '' };
+}
+
+/** Credentials of no user are the app's own. */
+function namesOf(given: Omit<CredentialToKeep, 'credential'>): Omit<PutCredential, 'credential'> {
+  if (given.userId === '') return given;
   const { value, problem } = take<Omit<PutCredential, 'credential'>>(checkOf(CREDENTIAL_NAMES), given);
   if (problem !== undefined) throw invalidCredential(problem.field, problem.problem);
   return value;

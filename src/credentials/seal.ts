@@ -1,7 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import type { AuthCredential } from '../events/auth-credential.ts';
 import type { SealedCredential } from '../store/credentials/credential-store.ts';
-import { readAuthCredential } from './auth-credential.ts';
 import { CredentialUnreadable } from './credential-errors.ts';
 import type { CredentialKey, CredentialKeys } from './credential-keys.ts';
 
@@ -13,15 +11,23 @@ const TAG_BYTES = 16;
 export type CredentialPlace = Pick<SealedCredential, 'app' | 'userId' | 'credentialKey' | 'credentialRef'>;
 
 /** @returns base64 of nonce, ciphertext and tag. */
-export function seal(credential: AuthCredential, place: CredentialPlace, { bytes }: CredentialKey): string {
+export function seal(content: object, place: CredentialPlace, { bytes }: CredentialKey): string {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, bytes, nonce, { authTagLength: TAG_BYTES }).setAAD(aadOf(place));
-  const sealed = [cipher.update(JSON.stringify(credential), 'utf8'), cipher.final()];
+  const sealed = [cipher.update(JSON.stringify(content), 'utf8'), cipher.final()];
   return Buffer.concat([nonce, ...sealed, cipher.getAuthTag()]).toString('base64');
 }
 
-/** @throws CredentialUnreadable where its key isn't there, and where it was changed or moved. */
-export function unseal(stored: SealedCredential, keys: CredentialKeys): AuthCredential {
+/**
+ * The content of a sealed credential, as `read` takes it.
+ *
+ * @throws CredentialUnreadable where its key isn't there, and where it was changed or moved.
+ */
+export function unseal<Content>(
+  stored: SealedCredential,
+  keys: CredentialKeys,
+  read: (content: unknown) => Content,
+): Content {
   const key = keys.find(stored.keyId);
   if (key === undefined) {
     throw new CredentialUnreadable(
@@ -36,7 +42,7 @@ export function unseal(stored: SealedCredential, keys: CredentialKeys): AuthCred
     });
     decipher.setAAD(aadOf(stored)).setAuthTag(bytes.subarray(-TAG_BYTES));
     const open = [decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()];
-    return readAuthCredential(JSON.parse(Buffer.concat(open).toString('utf8')));
+    return read(JSON.parse(Buffer.concat(open).toString('utf8')));
   } catch {
     // The reason of the failure could reveal the content.
     throw new CredentialUnreadable(

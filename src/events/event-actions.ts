@@ -10,6 +10,8 @@ export interface AuthConfig {
   exchangedAuthCredential?: object;
   /** Name under which the credential is kept. */
   credentialKey: string;
+  /** Host of the authorization server where a person consents. Holdfast's own; set by the worker. */
+  provider?: string;
 }
 
 /** A question to a person, and the answer. Semantics: `ToolConfirmation` of `@google/adk` 2.0.0. */

@@ -1,4 +1,3 @@
-import { CREDENTIALS } from '../contract/credentials.ts';
 import { JOBS } from '../contract/jobs.ts';
 import { MEMORIES } from '../contract/memories.ts';
 import { PUBLIC_URL_FORM, publicUrlOf } from '../net/public-url.ts';
@@ -10,6 +9,8 @@ import { approvalRoutes } from './approvals/approval-routes.ts';
 import { GatewayAttester } from './approvals/gateway-attester.ts';
 import { artifactRoutes } from './artifacts/artifact-routes.ts';
 import { Background } from './background.ts';
+import { connectRoutes } from './connections/connect-routes.ts';
+import { credentialRoutes } from './connections/credential-routes.ts';
 import { documentRoutes } from './document/document-routes.ts';
 import { errorAnswer } from './error-answer.ts';
 import { emptyApp, type GatewayHono, type GatewayMiddleware } from './gateway-app.ts';
@@ -91,10 +92,11 @@ export function createGateway(given: GatewayOptions): Gateway {
   eventRoutes(app, setting);
   steeringRoutes(app, setting);
   approvalRoutes(app, setting);
-  serveAll(app, setting, CREDENTIALS);
+  credentialRoutes(app, setting);
   serveAll(app, setting, JOBS);
   webhookRoutes(app, setting);
   linkRoutes(app, setting);
+  connectRoutes(app, setting);
   inboxRoutes(app, setting);
   homeRoute(app, setting);
   slackRoutes(app, setting);

@@ -1,6 +1,7 @@
 import { codedError } from '../contract/error.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
 import type { AuthConfig } from '../events/event-actions.ts';
+import type { OAuthProvider } from '../oauth/oauth-provider.ts';
 import { isRecord } from '../protocol/json.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { kindOf } from '../schema/kind-of.ts';
@@ -28,6 +29,10 @@ export interface CallAnswers {
   credential?: AuthCredential;
   /** By `AuthConfig.credentialKey`; undefined where there is none. */
   credentialOf?: (credentialKey: string) => AuthCredential | undefined;
+  /** A credential as it is good now; undefined where a person has to give it. */
+  renew?: (wanted: WantedCredential, refused: string | undefined) => Promise<AuthCredential | undefined>;
+  /** The tool's own. */
+  wanted?: WantedCredential | undefined;
   /** The gate of the tool that runs: it was asked before, and isn't asked again. */
   passed?: object | undefined;
   /** Those of the confirmation that the call has. */
@@ -51,12 +56,19 @@ export type HeldAnswer =
   | { status: 'expired' | 'cancelled' }
   | { status: 'refused'; reason: string };
 
+/** A credential that a call needs. */
+export interface WantedCredential {
+  /** Without secrets. */
+  authConfig: AuthConfig;
+  /** The authorization server that the tool names; it stays in the process. */
+  provider?: OAuthProvider;
+}
+
 /** Questions of a call to a person while it ran. */
 export type Asked =
   /** Without terms those of the call's request before, or the tool's. */
   | { kind: 'confirmation'; hint: string; payload?: unknown; terms?: ResolvedApproval }
-  /** Without secrets. */
-  | { kind: 'credential'; authConfig: AuthConfig }
+  | ({ kind: 'credential' } & WantedCredential)
   | { kind: 'input'; message: string; responseSchema?: JsonSchemaObject; payload?: unknown };
 
 /** The tool's run ends here, and begins anew once a person has answered. */
@@ -102,6 +114,21 @@ export class CallQuestions {
 
   credentialOf(credentialKey: string): AuthCredential | undefined {
     return this.#answers.credentialOf?.(credentialKey);
+  }
+
+  /**
+   * A credential as it is good now, the tool's own unless another is wanted.
+   *
+   * @param refused an access token that isn't good any more.
+   * @throws InputPending where a person has to give it.
+   */
+  async current(refused?: string, wanted = this.#answers.wanted): Promise<AuthCredential | undefined> {
+    const { renew } = this.#answers;
+    if (renew === undefined || wanted === undefined) return this.credential;
+    const renewed = await renew(wanted, refused);
+    if (renewed !== undefined) return renewed;
+    this.ask({ kind: 'credential', ...wanted });
+    throw new InputPending();
   }
 
   /** The last one counts, as in ADK, whose actions hold one for each call. */

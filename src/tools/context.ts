@@ -14,6 +14,7 @@ import {
 } from '../events/event-actions.ts';
 import type { MemoryEntry, SearchMemoryResponse } from '../memory/base-memory-service.ts';
 import type { ContextMemory } from '../memory/user-memory.ts';
+import { providerOfAuthConfig } from '../oauth/oauth-provider.ts';
 import { defined } from '../protocol/json.ts';
 import { toJsonValue } from '../schema/json-value.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
@@ -314,7 +315,8 @@ export class Context extends ReadonlyContext {
     assertCredentialKey('requestCredential', authConfig);
     const shown = withoutSecrets(authConfig);
     this.eventActions.requestedAuthConfigs[callId] = shown;
-    this.#questions.ask({ kind: 'credential', authConfig: shown });
+    const provider = providerOfAuthConfig('requestCredential', authConfig);
+    this.#questions.ask({ kind: 'credential', authConfig: shown, ...defined({ provider }) });
   }
 
   /**
@@ -328,9 +330,21 @@ export class Context extends ReadonlyContext {
     return this.#questions.credentialOf(authConfig.credentialKey);
   }
 
-  /** The credential of the tool's `authConfig`: there whenever such a tool runs. */
-  get credential(): AuthCredential | undefined {
+  /** The credential of the tool's `authConfig` when the call began: there whenever such a tool runs. Name: adk-rust's `auth_credential`. */
+  get authCredential(): AuthCredential | undefined {
     return this.#questions.credential;
+  }
+
+  /**
+   * The credential of the tool's `authConfig` as it is good now: tokens are refreshed before they end.
+   *
+   * @param options.refused an access token that a server has just refused (401). Another one comes in its place. If there is none, a
+   * person is asked to consent again, and the tool runs again from its beginning.
+   * @throws OAuthFailed where the authorization server can't be asked, or refuses the app.
+   * @example const { accessToken } = (await context.credential())?.oauth2 ?? {};
+   */
+  async credential({ refused }: { refused?: string } = {}): Promise<AuthCredential | undefined> {
+    return await this.#questions.current(refused);
   }
 
   /**

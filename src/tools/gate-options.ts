@@ -1,4 +1,5 @@
 import type { AuthConfig } from '../events/event-actions.ts';
+import { type OAuthProvider, providerOfAuthConfig } from '../oauth/oauth-provider.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import * as option from '../schema/option-kinds.ts';
@@ -51,7 +52,10 @@ export interface GateOptions<Args = Record<string, unknown>> {
   confirmationHint?: string | ((args: Args) => string);
   /** The people who may decide, and the rules of their decision. */
   approval?: ApprovalOptions;
-  /** The credential without which the tool doesn't run: `context.credential`. If none is kept, the call asks for it. */
+  /**
+   * The credential without which the tool doesn't run: `context.credential()`. If none is kept, the call asks for it. With a scheme
+   * `oauth2` or `openIdConnect` its tokens come from the app's provider of this `credentialKey`, or as `rawAuthCredential` says.
+   */
   authConfig?: AuthConfig;
 }
 
@@ -84,6 +88,8 @@ export interface ToolGate {
   };
   readonly approval: ResolvedApproval;
   readonly authConfig?: AuthConfig;
+  /** The authorization server that the tool itself names. */
+  readonly provider?: OAuthProvider;
 }
 
 /**
@@ -102,8 +108,12 @@ export function resolveGate(owner: string, options: object): ToolGate | undefine
   return Object.freeze({
     ...(asks === undefined ? {} : { confirmation: Object.freeze({ ...asks, ...defined({ hint }) }) }),
     approval,
-    ...defined({ authConfig }),
+    ...defined({ authConfig, provider: providerOf(owner, options) }),
   });
+}
+
+function providerOf(owner: string, { authConfig }: { authConfig?: AuthConfig }): OAuthProvider | undefined {
+  return authConfig && providerOfAuthConfig(owner, authConfig);
 }
 
 type Confirmation = NonNullable<ToolGate['confirmation']>;

@@ -9,6 +9,7 @@ import type { Confirm } from '../../src/contract/approvals.ts';
 import { parseCredentialKeys } from '../../src/credentials/credential-keys.ts';
 import { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import { TranscriptCache } from '../../src/flows/transcript-cache.ts';
+import { Connections } from '../../src/oauth/connections.ts';
 import type { NotifyInput, VerifiedDecision, VerifyDecisionInput } from '../../src/protocol/gate.ts';
 import { KEEP_MESSAGES, NOTIFY, VERIFY_DECISION } from '../../src/protocol/names.ts';
 import type { KeepMessagesInput, KeepMessagesResult } from '../../src/protocol/step.ts';
@@ -27,19 +28,18 @@ export class ActivityScene {
   /** What was warned of, as JSON. */
   readonly warnings: string[] = [];
 
+  readonly keys = parseCredentialKeys(`k1:${randomBytes(32).toString('base64')}`);
+
   constructor(store: Store, app: App) {
     this.store = store;
     const silent = () => undefined;
     const warn = (message: string, more: unknown) =>
       void this.warnings.push(JSON.stringify({ message, more }));
-    this.vault = new CredentialVault(
-      store.credentials,
-      parseCredentialKeys(`k1:${randomBytes(32).toString('base64')}`),
-    );
+    this.vault = new CredentialVault(store.credentials, this.keys);
     this.activities = createActivities({
       deployment: deploy({ apps: [app] }),
       store,
-      credentials: this.vault,
+      credentials: new Connections(store.credentials, this.keys),
       transcripts: new TranscriptCache(),
       artifacts: new ArtifactBytes(store.blobs),
       logger: { debug: silent, info: silent, warn, error: warn },

@@ -59,7 +59,7 @@ const shop = tool({
   description: 'Asks the shop.',
   authConfig: { credentialKey: 'shop', authScheme: { type: 'apiKey', in: 'header', name: 'x-key' } },
   execute: (_args, context) => {
-    used = context.credential;
+    used = context.authCredential;
     return { asked: true };
   },
 });

@@ -70,16 +70,36 @@ export const CREDENTIAL_ROWS: RowsOf<typeof CREDENTIALS> = {
   },
   removeCredential: {
     given: credentialed,
-    ask: async ({ credentials }, which) => ({ removed: await credentials.remove(which) }),
+    ask: ({ credentials }, which) => credentials.remove(which),
     answer: { removed: true },
     done: async ({ env }, { credentialRef, ...owner }) => {
       expect(await env.client.credentials.list(owner)).toMatchObject([{ credentialKey: 'cards' }]);
-      expect(await env.client.credentials.remove({ ...owner, credentialRef })).toBe(false);
+      expect(await env.client.credentials.remove({ ...owner, credentialRef })).toEqual({ removed: false });
     },
     command: ({ credentialRef, ...owner }) => ['credentials', 'remove', credentialRef, ...of(owner)],
     printed: ({ removed }: { removed: string }, { credentialRef }) => ({
       removed: removed === credentialRef,
     }),
+    errors: INVALID,
+  },
+  connectCredential: {
+    given: async ({ names }) => {
+      const { app, userId } = names();
+      return { app, userId, credentialKey: 'calendar', scopes: ['read'] };
+    },
+    ask: ({ credentials }, which) => credentials.connect(which),
+    answer: { path: expect.stringMatching(/^\/connect\/[\w.-]+$/), expiresAt: expect.any(Number) },
+    command: ({ app, userId }) => [
+      ...['credentials', 'connect', 'calendar', '--scope', 'read'],
+      ...of({ app, userId }),
+    ],
+    errors: INVALID,
+  },
+  resealCredentials: {
+    given: async (scene) => ({ app: (await credentialed(scene)).app }),
+    ask: async ({ credentials }, which) => ({ resealed: await credentials.reseal(which) }),
+    answer: { resealed: 0 },
+    command: ({ app }) => ['credentials', 'reseal', '--app', app],
     errors: INVALID,
   },
 };

@@ -83,8 +83,8 @@ describe('a credential [credential.request]', () => {
   });
 
   test('of the tool itself is there when it runs', () => {
-    expect(runWith({ credential: token }).credential).toBe(token);
-    expect(contextWith().credential).toBeUndefined();
+    expect(runWith({ credential: token }).authCredential).toBe(token);
+    expect(contextWith().authCredential).toBeUndefined();
   });
 
   test('needs a name, and a call that can wait', () => {

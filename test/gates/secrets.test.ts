@@ -53,7 +53,7 @@ const tools = [
     retry: { maximumAttempts: 2, initialInterval: 1, maximumInterval: 2 },
     sensitive: true,
     execute: (_args: unknown, context: Context) => {
-      const { token } = context.credential?.http?.credentials ?? {};
+      const { token } = context.authCredential?.http?.credentials ?? {};
       used.push(token);
       // What a tool says itself is in the ledger as it is.
       const quotes = token === given.streamed && used.filter((one) => one === token).length === 1;

@@ -128,7 +128,7 @@ function deskAgent(ran: Ran[]) {
         authConfig: { credentialKey: 'cards', authScheme: { type: 'http', scheme: 'bearer' } },
         execute: (args, context) =>
           run('charge_card')(
-            { ...(args as object), has: context.credential?.http?.credentials.token },
+            { ...(args as object), has: context.authCredential?.http?.credentials.token },
             context,
           ),
       }),
@@ -140,7 +140,7 @@ function deskAgent(ran: Ran[]) {
         ...{ name: 'call_api', description: 'calls', parameters: any },
         authConfig: { credentialKey: 'other', authScheme: { type: 'oauth2' } },
         execute: (args, context) =>
-          run('call_api')({ ...(args as object), has: context.credential?.http?.credentials }, context),
+          run('call_api')({ ...(args as object), has: context.authCredential?.http?.credentials }, context),
       }),
     ],
   });

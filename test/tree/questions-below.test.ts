@@ -77,7 +77,7 @@ const KINDS: Record<GateKind, Kind> = {
       name: 'acts',
       description: 'd',
       authConfig,
-      execute: (_args, { credential }) => ({ bytes: credential?.http?.credentials?.token?.length }),
+      execute: (_args, { authCredential }) => ({ bytes: authCredential?.http?.credentials?.token?.length }),
     }),
     status: 'waiting_credential',
     signal: 'provideCredential',

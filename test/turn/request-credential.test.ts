@@ -44,7 +44,7 @@ beforeAll(async () => {
   vault = new CredentialVault(environment.store.credentials, parseCredentialKeys(credentialKeys));
 });
 beforeEach(() => {
-  execute = ({ credential }) => ({ bought: credential?.apiKey === SECRET });
+  execute = ({ authCredential }) => ({ bought: authCredential?.apiKey === SECRET });
 });
 afterAll(() => environment.close());
 
@@ -104,9 +104,9 @@ describe('a tool that needs a credential', () => {
 
   test('and an approval: first the one, then the other [credential.request] [confirm.many]', async () => {
     let runs = 0;
-    execute = ({ credential }) => {
+    execute = ({ authCredential }) => {
       runs += 1;
-      return { bought: credential?.apiKey === SECRET };
+      return { bought: authCredential?.apiKey === SECRET };
     };
     const turn = await asked('buy_gated');
     const [gate] = await turn.pending();

@@ -10,9 +10,9 @@ import { TurnMetrics } from '../../activities/telemetry/turn-metrics.ts';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import { ArtifactBytes } from '../../src/artifacts/artifact-bytes.ts';
-import { CredentialVault } from '../../src/credentials/credential-vault.ts';
 import type { Event } from '../../src/events/event.ts';
 import { TranscriptCache } from '../../src/flows/transcript-cache.ts';
+import { Connections } from '../../src/oauth/connections.ts';
 import { BasePlugin } from '../../src/plugins/base-plugin.ts';
 import { invocationIdOf } from '../../src/protocol/identity.ts';
 import { CALL_MODEL, SETTLE_STEP } from '../../src/protocol/names.ts';
@@ -115,7 +115,7 @@ function activitiesOf(deployed: App): HoldfastActivities {
     artifacts: new ArtifactBytes(store.blobs),
     logger: { debug: silent, info: silent, warn: silent, error: silent },
     telemetry: { tracing: undefined, metrics: new TurnMetrics(noopMetricMeter) },
-    credentials: new CredentialVault(store.credentials, undefined),
+    credentials: new Connections(store.credentials, undefined),
     transcriptUrl: undefined,
     searchAttributes: false,
     publicUrl: () => undefined,

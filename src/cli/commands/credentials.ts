@@ -1,5 +1,10 @@
 import { Option } from 'commander';
-import { listAppCredentials, listUserCredentials, putCredential } from '../../contract/credentials.ts';
+import {
+  listAppCredentials,
+  listUserCredentials,
+  putCredential,
+  resealCredentials,
+} from '../../contract/credentials.ts';
 import { UsageError } from '../cli-error.ts';
 import { fieldOption } from '../field-option.ts';
 import { type AddCommand, FOLDER_OPTION } from './command.ts';
@@ -34,6 +39,23 @@ export const credentials: AddCommand = (group, act) => {
     .argument('<credential>', 'its reference, cr-…, or its name')
     .option('--json', 'one JSON value: { removed }')
     .action(act(async () => (await import('../credentials/credential-commands.ts')).removeCredential));
+
+  ofUser(group.command('connect').description('a link on which a user connects an account'))
+    .argument('<name>', 'the name under which tools ask for its tokens')
+    .option('--scope <scope>', 'may be repeated', (scope: string, before: string[] = []) => [
+      ...before,
+      scope,
+    ])
+    .option('--json', 'one JSON value: { path, url, expiresAt }')
+    .action(act(async () => (await import('../credentials/credential-commands.ts')).connectCredential));
+
+  group
+    .command('reseal')
+    .description('encrypt an app’s secrets with the first of the keys, so that the others may go')
+    .addOption(fieldOption(resealCredentials, 'app', '--app <name>', { help: ONLY_APP }))
+    .option('--json', 'one JSON value: { resealed }')
+    .option(...FOLDER_OPTION)
+    .action(act(async () => (await import('../credentials/credential-commands.ts')).resealCredentials));
 };
 
 /** Never repeats it. */

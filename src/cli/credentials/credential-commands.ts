@@ -1,5 +1,7 @@
 import type { CredentialType } from '../../approvals/next-commands.ts';
+import { variable } from '../../environment.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
+import { linkUrl } from '../../oauth/connect-link.ts';
 import { defined } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { CliError, UsageError } from '../cli-error.ts';
@@ -82,12 +84,18 @@ export async function listCredentials(
     if (options.json) return output.json({ credentials });
     if (credentials.length === 0) return output.note(`no credentials in app ${app}`);
     const rows = credentials.map(
-      ({ credentialRef, userId, credentialKey, authType, createdAt, label = '' }) =>
-        [credentialRef, userId, credentialKey, authType, ago(createdAt), label].map((cell) =>
-          visibleExcerpt(cell, 60),
-        ),
+      ({ credentialRef, userId, credentialKey, authType, createdAt, label, account = '', scopes = [] }) =>
+        [
+          credentialRef,
+          userId,
+          credentialKey,
+          authType,
+          ago(createdAt),
+          label ?? account,
+          scopes.join(' '),
+        ].map((cell) => visibleExcerpt(cell, 60)),
     );
-    const columns = ['REFERENCE', 'USER', 'NAME', 'TYPE', 'STORED', 'LABEL'];
+    const columns = ['REFERENCE', 'USER', 'NAME', 'TYPE', 'STORED', 'LABEL OR ACCOUNT', 'SCOPES'];
     for (const line of tableLines(columns, rows)) output.line(line);
   });
 }
@@ -106,18 +114,63 @@ export async function removeCredential(
         `app ${owner.app} and user ${owner.userId} have no credential ${visibleExcerpt(argument, 100)}: see holdfast credentials list`,
       );
     }
-    if (options.json) return output.json({ removed });
-    output.line(`${removed} is removed`);
+    const { credentialRef, revoked } = removed;
+    if (options.json) return output.json({ removed: credentialRef, ...defined({ revoked }) });
+    output.line(`${credentialRef} is removed`);
+    if (revoked === false)
+      output.note('its tokens were not given up: the server takes none back, or could not be asked');
     output.note('turns that wait for it, or need it again, ask for a new one');
 
-    async function remove(): Promise<string | undefined> {
+    async function remove(): Promise<{ credentialRef: string; revoked?: boolean } | undefined> {
       const stored = await credentials.list(owner);
       const found = stored.find(
         ({ credentialRef, credentialKey }) => credentialRef === argument || credentialKey === argument,
       );
       if (found === undefined) return undefined;
       const { credentialRef } = found;
-      return (await credentials.remove({ ...owner, credentialRef })) ? credentialRef : undefined;
+      const { removed, ...told } = await credentials.remove({ ...owner, credentialRef });
+      return removed ? { credentialRef, ...told } : undefined;
     }
+  });
+}
+
+interface ConnectOptions extends NamingOptions {
+  scope?: string[];
+}
+
+/** `holdfast credentials connect`: a link on which a user connects an account. */
+export async function connectCredential(
+  credentialKey: string,
+  options: InFolder<ConnectOptions>,
+  output = processOutput(),
+): Promise<void> {
+  await connected(connectFolder, options, output, async ({ api, apps }) => {
+    const owner = await namedUser(options, apps);
+    const link = await api.credentials.connect({
+      ...owner,
+      credentialKey,
+      ...defined({ scopes: options.scope }),
+    });
+    const publicUrl = variable('HOLDFAST_PUBLIC_URL', options.env)?.trim();
+    const url = link.url ?? (publicUrl === undefined ? undefined : linkUrl(publicUrl, link.path));
+    if (options.json) return output.json({ ...link, ...defined({ url }) });
+    output.line(url ?? link.path);
+    if (url === undefined) output.note('this is the path at the gateway, whose address is not known here');
+    output.note(
+      `its holder connects an account for user ${owner.userId} in app ${owner.app}: pass it on to them only`,
+    );
+  });
+}
+
+/** `holdfast credentials reseal`: encrypts an app's credentials with the first key. */
+export async function resealCredentials(
+  options: InFolder<NamingOptions>,
+  output = processOutput(),
+): Promise<void> {
+  await connected(connectFolder, options, output, async ({ api, apps }) => {
+    const app = options.app ?? (await onlyApp(apps));
+    const resealed = await withProgress(output, 'encrypting', api.credentials.reseal({ app }));
+    if (options.json) return output.json({ resealed });
+    output.line(`${resealed} credentials of app ${app} have the first key now`);
   });
 }

@@ -1,11 +1,16 @@
 import {
+  type ConnectCredential,
+  type ConnectLink,
   type CREDENTIALS,
+  connectCredential,
   type ListCredentials,
   listOfCredentials,
   type PutCredential,
   putCredential,
   type RemoveCredential,
+  type RemovedCredential,
   removeCredential,
+  resealCredentials,
   type StoredCredential,
 } from '../../contract/credentials.ts';
 import { type Call, type MethodsOf, OPERATOR } from '../../contract/operation.ts';
@@ -23,7 +28,7 @@ export class Credentials implements MethodsOf<typeof CREDENTIALS> {
    * Encrypts a credential into the store; the one of the same app, user and key is replaced. Its `credentialRef` is no secret.
    *
    * @param put.credentialKey `credentialKey` of the tool's `authConfig`.
-   * @param put.credential an API key, or HTTP's `bearer` or `basic`.
+   * @param put.credential an API key, HTTP's `bearer` or `basic`, tokens of OAuth, or the key file of a service account.
    * @param put.label for people, up to 200 characters; no secret.
    * @throws InvalidCredential naming the field; InvalidTurn
    * @throws CredentialKeyMissing where nothing is there to encrypt it with.
@@ -42,8 +47,23 @@ export class Credentials implements MethodsOf<typeof CREDENTIALS> {
     ];
   }
 
-  /** Whether there was one. */
-  async remove(remove: RemoveCredential): Promise<boolean> {
-    return (await this.#call(removeCredential, remove, OPERATOR)).removed;
+  /** Removes one; tokens are given up at their server first. */
+  async remove(remove: RemoveCredential): Promise<RemovedCredential> {
+    return await this.#call(removeCredential, remove, OPERATOR);
+  }
+
+  /**
+   * A link on which a user consents at the authorization server of a `credentialKey`. Calls that wait for its tokens go on then.
+   *
+   * @param connect.scopes beside those of the provider.
+   * @returns `path` of the page at the gateway, and its `url` where the gateway knows its own address. It acts for the user.
+   */
+  async connect(connect: ConnectCredential): Promise<ConnectLink> {
+    return await this.#call(connectCredential, connect, OPERATOR);
+  }
+
+  /** Encrypts an app's credentials with the first key, so that the others may go. @returns how many had another one. */
+  async reseal(reseal: { app: string }): Promise<number> {
+    return (await this.#call(resealCredentials, reseal, OPERATOR)).resealed;
   }
 }

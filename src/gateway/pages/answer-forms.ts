@@ -20,6 +20,8 @@ export interface Visitor {
   action: string;
   /** Proves that a form is of this page. */
   formToken: string;
+  /** Of the page on which an account is connected, for a request that wants its tokens. */
+  connect?: string | undefined;
   now: number;
 }
 
@@ -30,7 +32,16 @@ const NONE: FilledFields = new Map();
 export function answerForm(visitor: Visitor, filled: FilledFields = NONE): Html {
   const { kind } = visitor.row;
   if (kind === 'input') return inputForm(visitor, filled);
-  return kind === 'credential' ? credentialForms(visitor, filled) : decisionForm(visitor, filled);
+  if (kind !== 'credential') return decisionForm(visitor, filled);
+  return visitor.connect === undefined
+    ? credentialForms(visitor, filled)
+    : connectForm(visitor.row, visitor.connect);
+}
+
+function connectForm({ authConfig }: ApprovalRow, connect: string): Html {
+  return html`<section class="card" aria-labelledby="decide"><h2 id="decide">Your account</h2>
+<p class="soft">You consent at <b>${shown(authConfig?.provider ?? '')}</b>. Neither the agent nor its model sees your password or the tokens.</p>
+<div class="actions"><a class="button primary" href="${connect}">Connect</a></div></section>`;
 }
 
 function decisionForm(visitor: Visitor, filled: FilledFields): Html {

@@ -1,8 +1,10 @@
 import { html } from 'hono/html';
 import { GATE_KINDS, JOB_ENDS, REQUEST_ENDS } from '../../contract/lists.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
+import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import type { Principal } from '../access/access.ts';
 import { download } from '../artifacts/download.ts';
+import { connectPath } from '../connections/credential-routes.ts';
 import { errorAnswer } from '../error-answer.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import type { RouteSetting } from '../route-setting.ts';
@@ -189,7 +191,7 @@ async function showRequest(
 ): Promise<Response> {
   const row = await requestOf(context, frame, setting);
   if (row === undefined) return noSuchPage(context);
-  const visitor = visitorOf(frame, row);
+  const visitor = visitorOf(frame, row, setting);
   const isPending = row.status === 'pending';
   const files = await filesOf(frame, row, setting);
   if (!mayDecide(frame.who.principal, row)) {
@@ -229,7 +231,7 @@ async function takeAnswer(
   const row = await requestOf(context, frame, setting);
   if (row === undefined) return noSuchPage(context);
   if (!mayDecide(frame.who.principal, row)) refuse(context, { permission: 'approve', app: row.app });
-  const visitor = visitorOf(frame, row);
+  const visitor = visitorOf(frame, row, setting);
   const options: AnswerOptions = {
     ...{ setting, channel: 'inbox', mayWithdraw: true },
     say: (_said, send) => send(),
@@ -266,9 +268,11 @@ async function requestOf(
   return undefined;
 }
 
-function visitorOf({ site, who, now }: InboxFrame, row: ApprovalRow): Visitor {
+function visitorOf({ site, who, now }: InboxFrame, row: ApprovalRow, { options }: RouteSetting): Visitor {
   const action = `${site.base}/inbox/requests/${encodeURIComponent(row.requestId)}`;
-  return { row, now, action, person: who.person, formToken: who.formToken };
+  const keys = options.credentialKeys && credentialKeysOf(options.credentialKeys);
+  const connect = keys && connectPath(keys, row, site);
+  return { row, now, action, connect, person: who.person, formToken: who.formToken };
 }
 
 function requestPage(frame: InboxFrame, row: ApprovalRow, main: Html): string {

@@ -5,6 +5,7 @@ import { type ApprovalLink, verifyApprovalLink } from '../../approvals/approval-
 import type { ApprovalRow } from '../../contract/requests.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../credentials/credential-keys.ts';
 import type { UsedLink } from '../../store/keys/key-store.ts';
+import { connectPath } from '../connections/credential-routes.ts';
 import { errorAnswer } from '../error-answer.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
@@ -150,6 +151,7 @@ function visitorOf(context: GatewayContext, { keys }: Links, { link, row, site }
     person: link.approver,
     action: `${site.base}/a/${context.req.param('token')}`,
     formToken: formToken(keys, link.id, cookie),
+    connect: connectPath(keys, row, site),
     now: Date.now(),
   };
 }

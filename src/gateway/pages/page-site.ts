@@ -31,14 +31,23 @@ export function cookieName(site: PageSite, name: string): string {
   return site.secure ? `__Host-${name}` : name;
 }
 
-/** Neither scripts nor requests that other sites cause ever have it. */
+/**
+ * Neither scripts nor requests that other sites cause ever have it.
+ *
+ * @param cookie.sameSite `'Lax'` where a person comes back from another site with it.
+ */
 export function keepCookie(
   context: GatewayContext,
   site: PageSite,
-  { name, value, maxAge }: { name: string; value: string; maxAge?: number },
+  {
+    name,
+    value,
+    maxAge,
+    sameSite = 'Strict',
+  }: { name: string; value: string; maxAge?: number; sameSite?: 'Lax' | 'Strict' },
 ): void {
   setCookie(context, cookieName(site, name), value, {
-    ...{ path: '/', httpOnly: true, sameSite: 'Strict', secure: site.secure },
+    ...{ path: '/', httpOnly: true, sameSite, secure: site.secure },
     ...(maxAge === undefined ? {} : { maxAge }),
   });
 }

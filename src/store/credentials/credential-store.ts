@@ -8,25 +8,67 @@ export interface SealedCredential extends StoredCredential {
   sealed: string;
 }
 
+/** As it comes into the store. */
+export type NewCredential = Omit<SealedCredential, 'createdAt' | 'expiresAt'> & {
+  /** Milliseconds since the epoch; defaults to now. */
+  createdAt?: number;
+  /** Milliseconds since the epoch. */
+  expiresAt?: number;
+  /** Milliseconds from now on, by the store's clock; in place of `expiresAt`. */
+  expiresIn?: number;
+};
+
+/** A credential that is there, and how it stands. */
+export interface FoundCredential extends SealedCredential {
+  /** Milliseconds until it expires, by the store's clock; absent for one that doesn't. */
+  expiresIn?: number;
+  /** Somebody is refreshing it. */
+  leased: boolean;
+}
+
+/** Owner and name of a credential. */
+export type WhichCredential = { app: string; userId: string } & (
+  | { credentialRef: string }
+  | { credentialKey: string }
+);
+
+/** `authType` of what workers keep of an app's providers: no user's credential, and in no list. */
+export const PROVIDER = 'provider';
+
 /** Secrets of users, each sealed by a key that the store doesn't have. */
 export interface CredentialStore {
   /** Replaces the one of the same app, user and key. */
-  put(credential: Omit<SealedCredential, 'createdAt'>): Promise<StoredCredential>;
+  put(credential: NewCredential): Promise<StoredCredential>;
   /**
-   * As `putCredential`, where the user's credential of this key is still the one with the reference `before`; without `before`, where
+   * As `put`, where the user's credential of this key is still the one with the reference `before`; without `before`, where
    * there is none.
    *
    * @returns whether it is stored.
    */
-  swap(swap: {
-    credential: Omit<SealedCredential, 'createdAt'> & { createdAt?: number };
-    before?: string | undefined;
-  }): Promise<boolean>;
-  find(
-    find: { app: string; userId: string } & ({ credentialRef: string } | { credentialKey: string }),
-  ): Promise<SealedCredential | undefined>;
+  swap(swap: { credential: NewCredential; before?: string | undefined }): Promise<boolean>;
+  find(find: WhichCredential): Promise<FoundCredential | undefined>;
   /** By user and key. */
   list(list: ListCredentials): Promise<StoredCredential[]>;
   /** Whether there was one. */
   remove(remove: RemoveCredential): Promise<boolean>;
+  /**
+   * Takes a credential to refresh it: others may not until it is renewed, given back, or so many milliseconds are over.
+   *
+   * @returns whether the holder has it.
+   */
+  lease(lease: RemoveCredential & { holder: string; milliseconds: number }): Promise<boolean>;
+  /**
+   * Ends a lease, with other content or with the one before. The reference stays.
+   *
+   * @returns false where the holder has the lease no more: nothing is changed.
+   */
+  endLease(lease: { holder: string; credential: NewCredential }): Promise<boolean>;
+  /** An app's credentials that another key has sealed, at most 100. */
+  sealedOtherwise(app: string, keyId: string): Promise<SealedCredential[]>;
+  /** Seals one anew: only its key changes. @returns whether it was still as it was. */
+  reseal(
+    credential: Pick<SealedCredential, 'app' | 'userId' | 'credentialRef' | 'keyId' | 'sealed'> & {
+      before: string;
+    },
+  ): Promise<boolean>;
 }

@@ -1,42 +1,73 @@
 import type { Selectable } from 'kysely';
 import type { StoredCredential } from '../../contract/credentials.ts';
+import { defined } from '../../protocol/json.ts';
 import type { Database } from '../engine/database.ts';
 import { storableText } from '../engine/json-text.ts';
 import type { Tables } from '../engine/tables.ts';
 import { sessionKeys } from '../sessions/session-names.ts';
-import type { CredentialStore, SealedCredential } from './credential-store.ts';
+import {
+  type CredentialStore,
+  type NewCredential,
+  PROVIDER,
+  type SealedCredential,
+} from './credential-store.ts';
 
-const PUT = `insert into holdfast.credentials as c (user_key, key_digest, app_key, app, user_id, credential_key,
-  credential_ref, auth_type, label, key_id, sealed)
-values ($1, sha256(convert_to($5, 'UTF8')), $2, $3, $4, $5, $6, $7, $8, $9, $10)
-on conflict on constraint credentials_pkey do update set credential_ref = excluded.credential_ref,
-  auth_type = excluded.auth_type, label = excluded.label, key_id = excluded.key_id, sealed = excluded.sealed,
-  created_at = excluded.created_at
-returning *`;
+/** Content and its facts: $6 to $15. */
+const CONTENT = [
+  'credential_ref',
+  'auth_type',
+  'label',
+  'key_id',
+  'sealed',
+  'scopes',
+  'account',
+  'created_at',
+  'expires_at',
+];
+const VALUES = [
+  ...['$6', '$7', '$8', '$9', '$10', '$11', '$12'],
+  'coalesce($13::timestamptz, clock_timestamp())',
+  'coalesce($14::bigint, holdfast.now_ms() + $15::bigint)',
+];
+const INSERT = `insert into holdfast.credentials as c (user_key, key_digest, app_key, app, user_id, credential_key,
+  ${CONTENT.join(', ')})
+values ($1, sha256(convert_to($5, 'UTF8')), $2, $3, $4, $5, ${VALUES.join(', ')})
+on conflict on constraint credentials_pkey do update set lease_by = null,
+  ${CONTENT.map((column) => `${column} = excluded.${column}`).join(', ')}`;
+
+const PUT = `${INSERT} returning *`;
 
 /** Where there is none. Repeated, each of the two finds its own work. */
-const ADD = `insert into holdfast.credentials as c (user_key, key_digest, app_key, app, user_id, credential_key,
-  credential_ref, auth_type, label, key_id, sealed, created_at)
-values ($1, sha256(convert_to($5, 'UTF8')), $2, $3, $4, $5, $6, $7, $8, $9, $10, coalesce($11, clock_timestamp()))
-on conflict on constraint credentials_pkey do update set credential_ref = excluded.credential_ref,
-  auth_type = excluded.auth_type, label = excluded.label, key_id = excluded.key_id, sealed = excluded.sealed,
-  created_at = excluded.created_at
-where c.credential_ref = excluded.credential_ref
-returning 1`;
+const ADD = `${INSERT} where c.credential_ref = excluded.credential_ref returning 1`;
+
+const UPDATE = `update holdfast.credentials c set lease_by = null,
+  ${CONTENT.map((column, index) => `${column} = ${VALUES[index]}`).join(', ')}
+where c.user_key = $1 and c.key_digest = sha256(convert_to($5, 'UTF8')) and c.app_key = $2 and c.app = $3
+  and c.user_id = $4`;
 
 /** In the place of one; where that is gone, nothing comes back. */
-const SWAP = `update holdfast.credentials c set credential_ref = $6, auth_type = $7, label = $8, key_id = $9, sealed = $10,
-  created_at = coalesce($11, clock_timestamp())
-where c.user_key = $1 and c.key_digest = sha256(convert_to($5, 'UTF8')) and c.app_key = $2 and c.app = $3
-  and c.user_id = $4 and c.credential_ref in ($6, $12)
-returning 1`;
+const SWAP = `${UPDATE} and c.credential_ref in ($6, $16) returning 1`;
+
+const END_LEASE = `${UPDATE} and c.credential_ref = $6 and c.lease_by = $16 returning 1`;
+
+const LEASE = `update holdfast.credentials c set lease_by = $3, lease_until = holdfast.now_ms() + $4::bigint
+where c.user_key = $1 and c.credential_ref = $2
+  and (c.lease_by is null or c.lease_by = $3 or c.lease_until < holdfast.now_ms()) returning 1`;
+
+const RESEAL = `update holdfast.credentials c set key_id = $3, sealed = $4
+where c.user_key = $1 and c.credential_ref = $2 and c.sealed = $5 returning 1`;
 
 const REMOVE =
   'delete from holdfast.credentials c where c.user_key = $1 and c.credential_ref = $2 returning 1';
 
 type CredentialRow = Selectable<Tables['holdfast.credentials']>;
 
+/** A credential as a statement finds it for its use: `now` is milliseconds since the epoch. */
+export type FoundRow = CredentialRow & { now: string };
+
 export function postgresCredentials(database: Database): CredentialStore {
+  const isDone = async (statement: string, values: unknown[]) =>
+    (await database.query(statement, values)).length > 0;
   return {
     /** @throws Unstorable where a name or the key isn't storable */
     async put(credential) {
@@ -45,26 +76,24 @@ export function postgresCredentials(database: Database): CredentialStore {
     },
     /** @throws Unstorable where a name or the key isn't storable */
     async swap({ credential, before }) {
-      const { createdAt } = credential;
-      const values = [...valuesOf(credential), createdAt === undefined ? null : new Date(createdAt)];
-      const swapped =
-        before === undefined
-          ? await database.query(ADD, values)
-          : await database.query(SWAP, [...values, storableText(before)]);
-      return swapped.length > 0;
+      const values = valuesOf(credential);
+      return before === undefined
+        ? await isDone(ADD, values)
+        : await isDone(SWAP, [...values, storableText(before)]);
     },
     async find(find) {
       const { app, userId } = find;
       const query = database.db
         .selectFrom('holdfast.credentials')
         .selectAll()
+        .select(({ fn }) => fn<string>('holdfast.now_ms').as('now'))
         .where('user_key', '=', keysOf(app, userId).user);
       const [row] = await database.read(
         'credentialRef' in find
           ? query.where('credential_ref', '=', storableText(find.credentialRef)).compile()
           : query.where('credential_key', '=', storableText(find.credentialKey)).compile(),
       );
-      return row && { ...storedCredential(row), keyId: row.key_id, sealed: row.sealed };
+      return row && foundCredential(row);
     },
     /** By user and key. */
     async list({ app, userId }) {
@@ -74,6 +103,7 @@ export function postgresCredentials(database: Database): CredentialStore {
           ? query.where('app_key', '=', keysOf(app, '').app)
           : query.where('user_key', '=', keysOf(app, userId).user)
         )
+          .where('auth_type', '<>', PROVIDER)
           .orderBy('user_id')
           .orderBy('credential_key')
           .compile(),
@@ -81,22 +111,71 @@ export function postgresCredentials(database: Database): CredentialStore {
       return rows.map(storedCredential);
     },
     async remove({ app, userId, credentialRef }) {
-      const removed = await database.query(REMOVE, [keysOf(app, userId).user, storableText(credentialRef)]);
-      return removed.length > 0;
+      return await isDone(REMOVE, [keysOf(app, userId).user, storableText(credentialRef)]);
+    },
+    async lease({ app, userId, credentialRef, holder, milliseconds }) {
+      return await isDone(LEASE, [
+        keysOf(app, userId).user,
+        storableText(credentialRef),
+        holder,
+        milliseconds,
+      ]);
+    },
+    async endLease({ holder, credential }) {
+      return await isDone(END_LEASE, [...valuesOf(credential), holder]);
+    },
+    async sealedOtherwise(app, keyId) {
+      const rows = await database.read(
+        database.db
+          .selectFrom('holdfast.credentials')
+          .selectAll()
+          .where('app_key', '=', keysOf(app, '').app)
+          .where('key_id', '<>', keyId)
+          .limit(100)
+          .compile(),
+      );
+      return rows.map(sealedCredential);
+    },
+    async reseal({ app, userId, credentialRef, keyId, sealed, before }) {
+      return await isDone(RESEAL, [
+        keysOf(app, userId).user,
+        storableText(credentialRef),
+        keyId,
+        sealed,
+        before,
+      ]);
     },
   };
 }
 
-function valuesOf(credential: Omit<SealedCredential, 'createdAt'>): unknown[] {
+function valuesOf(credential: NewCredential): unknown[] {
   const { app, userId, credentialKey, credentialRef, authType, label, keyId, sealed } = credential;
+  const { scopes, account, createdAt, expiresAt, expiresIn } = credential;
   const keys = keysOf(app, userId, credentialKey);
-  const shown = label === undefined ? null : storableText(label);
-  return [keys.user, keys.app, app, userId, credentialKey, credentialRef, authType, shown, keyId, sealed];
+  const text = (given: string | undefined) => (given === undefined ? null : storableText(given));
+  return [
+    ...[keys.user, keys.app, app, userId, credentialKey, credentialRef, authType, text(label), keyId, sealed],
+    ...[text(scopes?.join(' ')), text(account), createdAt === undefined ? null : new Date(createdAt)],
+    ...[expiresAt ?? null, expiresIn === undefined ? null : Math.round(expiresIn)],
+  ];
 }
 
 /** A key that isn't storable is refused as a name is: it would come back as another one. */
 function keysOf(app: string, userId: string, credentialKey = '') {
   return sessionKeys({ app, userId, sessionId: credentialKey });
+}
+
+export function foundCredential(row: FoundRow) {
+  const { expires_at: expiresAt, now, lease_by: holder, lease_until: until } = row;
+  return {
+    ...sealedCredential(row),
+    ...(expiresAt === null ? {} : { expiresIn: Number(expiresAt) - Number(now) }),
+    leased: holder !== null && Number(until) > Number(now),
+  };
+}
+
+function sealedCredential(row: CredentialRow): SealedCredential {
+  return { ...storedCredential(row), keyId: row.key_id, sealed: row.sealed };
 }
 
 function storedCredential(row: CredentialRow): StoredCredential {
@@ -106,7 +185,12 @@ function storedCredential(row: CredentialRow): StoredCredential {
     userId: row.user_id,
     credentialKey: row.credential_key,
     authType: row.auth_type,
-    ...(row.label === null ? {} : { label: row.label }),
+    ...defined({
+      label: row.label ?? undefined,
+      scopes: row.scopes?.split(' ').filter((scope) => scope !== ''),
+      account: row.account ?? undefined,
+      expiresAt: row.expires_at === null ? undefined : Number(row.expires_at),
+    }),
     createdAt: row.created_at.getTime(),
   };
 }

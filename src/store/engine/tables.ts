@@ -99,6 +99,11 @@ export interface Tables {
     key_id: string;
     sealed: string;
     created_at: Generated<Date>;
+    scopes: string | null;
+    expires_at: string | null;
+    account: string | null;
+    lease_by: string | null;
+    lease_until: string | null;
   };
   'holdfast.notice_notes': {
     notifier: string;

@@ -305,6 +305,13 @@ create table holdfast.credentials (
   key_id text not null,
   sealed text not null,
   created_at timestamptz not null default clock_timestamp(),
+  -- Of tokens: their scopes, separated by spaces; when they expire, milliseconds since the epoch; whose they are.
+  scopes text,
+  expires_at bigint,
+  account text,
+  -- One worker at a time refreshes them.
+  lease_by text collate "C",
+  lease_until bigint,
   primary key (user_key, key_digest)
 );
 create index credentials_of_app on holdfast.credentials (app_key, created_at);

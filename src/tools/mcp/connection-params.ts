@@ -185,9 +185,10 @@ export function mergedHeaders(
 
 /** Headers that carry a credential: a token, name and password, or an API key under the name that its scheme says. */
 export function headersOfCredential(
-  { apiKey, http }: AuthCredential,
+  { apiKey, http, oauth2 }: AuthCredential,
   authScheme: object,
 ): Record<string, string> {
+  if (oauth2?.accessToken !== undefined) return { authorization: `Bearer ${oauth2.accessToken}` };
   if (apiKey !== undefined) {
     const { name, in: place } = authScheme as { name?: unknown; in?: unknown };
     const isHeader = typeof name === 'string' && (place === undefined || place === 'header');

@@ -236,9 +236,9 @@ export class MCPTool extends BaseTool {
     );
   }
 
-  #credentialOf({ credential }: Context): McpUse {
-    if (credential === undefined) return {};
-    return { credential: headersOfCredential(credential, this.gate?.authConfig?.authScheme ?? {}) };
+  #credentialOf({ authCredential }: Context): McpUse {
+    if (authCredential === undefined) return {};
+    return { credential: headersOfCredential(authCredential, this.gate?.authConfig?.authScheme ?? {}) };
   }
 
   async #called(

@@ -36,7 +36,7 @@ const charge = tool({
   parameters: z.object({}),
   authConfig: { authScheme: { type: 'http', scheme: 'bearer' }, credentialKey: 'cards' },
   execute: (_args, ctx) => {
-    const token = ctx?.credential?.http?.credentials.token ?? '';
+    const token = ctx?.authCredential?.http?.credentials.token ?? '';
     return { characters: token.length, fits: token === process.env.SECRET };
   },
 });

@@ -1,0 +1,43 @@
+/** Endpoints and scopes of one OAuth flow, in OpenAPI 3's words. */
+export interface OAuthFlow {
+  authorizationUrl?: string;
+  deviceAuthorizationUrl?: string;
+  tokenUrl?: string;
+  refreshUrl?: string;
+  /** Descriptions of the scopes by their names. */
+  scopes?: Record<string, string>;
+}
+
+/** How requests prove for whom they are made, in OpenAPI 3's words. Fields: `OpenAPIV3.SecuritySchemeObject` of `@google/adk` 2.0.0. */
+export interface SecurityScheme {
+  type: 'apiKey' | 'http' | 'oauth2' | 'openIdConnect';
+  description?: string;
+  name?: string;
+  in?: string;
+  scheme?: string;
+  bearerFormat?: string;
+  flows?: {
+    implicit?: OAuthFlow;
+    password?: OAuthFlow;
+    clientCredentials?: OAuthFlow;
+    authorizationCode?: OAuthFlow;
+    /** OpenAPI 3.2. */
+    deviceAuthorization?: OAuthFlow;
+  };
+  openIdConnectUrl?: string;
+  /** Scopes that a tool needs of a provider of its app, where the scheme has no flows. */
+  scopes?: string[];
+}
+
+/** An OpenID provider whose endpoints are given. Fields: `OpenIdConnectWithConfig` of `@google/adk` 2.0.0. */
+export interface OpenIdConnectWithConfig extends SecurityScheme {
+  type: 'openIdConnect';
+  authorizationEndpoint: string;
+  tokenEndpoint: string;
+  userinfoEndpoint?: string;
+  revocationEndpoint?: string;
+  tokenEndpointAuthMethodsSupported?: string[];
+  grantTypesSupported?: string[];
+}
+
+export type AuthScheme = SecurityScheme | OpenIdConnectWithConfig;

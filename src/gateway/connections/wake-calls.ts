@@ -1,0 +1,50 @@
+import type { HoldfastApi } from '../../client/holdfast-api.ts';
+import type { StoredCredential } from '../../contract/credentials.ts';
+import { MOST_LISTED } from '../../contract/lists.ts';
+import type { ApprovalRow } from '../../contract/requests.ts';
+import { scopesOf } from '../../oauth/oauth-provider.ts';
+import { covers } from '../../oauth/tokens.ts';
+import { errorAnswer } from '../error-answer.ts';
+
+/**
+ * Has every call go on that waits for these tokens of this user, in all sessions. Repeating it changes nothing.
+ *
+ * @returns how many.
+ */
+export async function wakeCalls(
+  { approvals }: Pick<HoldfastApi, 'approvals'>,
+  { app, userId, credentialKey, credentialRef, scopes }: StoredCredential,
+): Promise<number> {
+  let count = 0;
+  let after: { since: number; requestId: string } | undefined;
+  for (;;) {
+    const page = await approvals.list({
+      ...{ app, userId, kind: 'credential', limit: MOST_LISTED },
+      ...(after === undefined ? {} : { after }),
+    });
+    const waiting = page.filter(
+      ({ authConfig }) => authConfig?.credentialKey === credentialKey && covers(scopes, scopesOf(authConfig)),
+    );
+    const woken = await Promise.all(waiting.map((row) => wake(approvals, row, credentialRef)));
+    count += woken.filter(Boolean).length;
+    const last = page.at(-1);
+    if (last === undefined || page.length < MOST_LISTED) return count;
+    after = { since: last.since, requestId: last.requestId };
+  }
+}
+
+/** A request that has ended meanwhile, or is answered by others, needs nobody. */
+async function wake(
+  approvals: HoldfastApi['approvals'],
+  { requestId, session, argsDigest }: ApprovalRow,
+  credentialRef: string,
+): Promise<boolean> {
+  try {
+    await approvals.provideCredential({ requestId }, { credentialRef, shown: { session, argsDigest } });
+    return true;
+  } catch (error) {
+    const { status } = errorAnswer(error);
+    if (status === 404 || status === 409) return false;
+    throw error;
+  }
+}

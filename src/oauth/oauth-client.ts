@@ -1,0 +1,392 @@
+import { createPrivateKey, randomUUID } from 'node:crypto';
+import { SignJWT } from 'jose';
+import * as oauth from 'oauth4webapi';
+import { guardedFetch } from '../net/guarded-fetch.ts';
+import { defined, isRecord, parsedJson } from '../protocol/json.ts';
+import { failed, type TokenSet, tokensOf } from './oauth-answers.ts';
+import { OAuthFailed } from './oauth-failed.ts';
+import { type OAuthProvider, withSecrets } from './oauth-provider.ts';
+
+/** Milliseconds that one request may take. */
+const TIMEOUT = 10_000;
+const MOST_BYTES = 256 * 1024;
+/** Seconds by which the clocks of server and gateway may differ. */
+const CLOCK_TOLERANCE = 60;
+
+/** The client of a registration (RFC 7591). */
+export interface RegisteredClient {
+  clientId: string;
+  clientSecret?: string;
+}
+
+/** The part of a flow that only its beginning and its end know. */
+export interface AuthorizationSecrets {
+  state: string;
+  verifier: string;
+  nonce: string;
+  redirectUri: string;
+}
+
+/** A code that a person enters at another device. */
+export interface DeviceCode {
+  deviceCode: string;
+  userCode: string;
+  verificationUri: string;
+  /** The same with the code in it. */
+  verificationUriComplete?: string;
+  /** Seconds. */
+  expiresIn: number;
+  /** Seconds between two questions, at least. */
+  interval: number;
+}
+
+/** Speaks to one authorization server for one client. Each method throws {@link OAuthFailed}. */
+export class OAuthClient {
+  readonly #provider: OAuthProvider;
+  #found: Promise<oauth.AuthorizationServer> | undefined;
+
+  /** @throws OAuthFailed where the environment lacks a secret of the provider. */
+  constructor(provider: OAuthProvider) {
+    this.#provider = withSecrets(provider);
+  }
+
+  /** Where a person consents. */
+  async authorizationUrl(flow: AuthorizationSecrets, scopes: readonly string[]): Promise<string> {
+    const { clientId, resource, audience, parameters } = this.#provider;
+    return await this.#told(async () => {
+      const { authorization_endpoint: endpoint } = await this.#server();
+      if (endpoint === undefined) throw lacks('authorization_endpoint');
+      const url = new URL(endpoint);
+      const fields = {
+        ...parameters,
+        response_type: 'code',
+        client_id: clientId,
+        redirect_uri: flow.redirectUri || undefined,
+        scope: scopes.join(' ') || undefined,
+        state: flow.state,
+        code_challenge: await oauth.calculatePKCECodeChallenge(flow.verifier),
+        code_challenge_method: 'S256',
+        nonce: scopes.includes('openid') ? flow.nonce : undefined,
+        resource,
+        audience,
+      };
+      for (const [name, value] of Object.entries(defined(fields))) url.searchParams.set(name, value);
+      return url.href;
+    });
+  }
+
+  /** Tokens for the code by which a person came back. @param callback the fields of the way back. */
+  async exchange(callback: URLSearchParams, flow: AuthorizationSecrets): Promise<TokenSet> {
+    return await this.#told(async () => {
+      const server = await this.#server();
+      const { resource } = this.#provider;
+      const issuer = callback.get('iss');
+      if (issuer !== null && this.#provider.issuer === undefined) assertOfServer(issuer, server);
+      const checked = oauth.validateAuthResponse(
+        this.#provider.issuer === undefined ? { issuer: issuer ?? server.issuer } : server,
+        this.#client(),
+        callback,
+        flow.state,
+      );
+      const answer = await oauth.authorizationCodeGrantRequest(
+        server,
+        this.#client(),
+        this.#authentication(server),
+        checked,
+        flow.redirectUri,
+        flow.verifier,
+        { ...this.#http, additionalParameters: defined({ resource }) as Record<string, string> },
+      );
+      return tokensOf(
+        await oauth.processAuthorizationCodeResponse(
+          server,
+          this.#client(),
+          await this.#ofKnownIssuer(answer),
+          {
+            expectedNonce: (await hasIdToken(answer, this.#provider)) ? flow.nonce : oauth.expectNoNonce,
+          },
+        ),
+      );
+    });
+  }
+
+  /** New tokens for a refresh token, which strict servers take once. */
+  async refresh(refreshToken: string): Promise<TokenSet> {
+    return await this.#told(async () => {
+      const server = await this.#server();
+      const { resource } = this.#provider;
+      const answer = await oauth.refreshTokenGrantRequest(
+        server,
+        this.#client(),
+        this.#authentication(server),
+        refreshToken,
+        { ...this.#http, additionalParameters: defined({ resource }) as Record<string, string> },
+      );
+      const known = await this.#ofKnownIssuer(answer);
+      return tokensOf(await oauth.processRefreshTokenResponse(server, this.#client(), known));
+    });
+  }
+
+  /** Tokens of the app itself: client credentials, or a service account. */
+  async ownTokens(scopes: readonly string[]): Promise<TokenSet> {
+    const { grant, resource, audience } = this.#provider;
+    return await this.#told(async () => {
+      const server = await this.#server();
+      const scope = scopes.join(' ') || undefined;
+      if (grant === 'jwt_bearer') return await this.#ofAssertion(server, scope);
+      const answer = await oauth.clientCredentialsGrantRequest(
+        server,
+        this.#client(),
+        this.#authentication(server),
+        defined({ scope, resource, audience }) as Record<string, string>,
+        this.#http,
+      );
+      return tokensOf(await oauth.processClientCredentialsResponse(server, this.#client(), answer));
+    });
+  }
+
+  /** Begins the flow of another device. */
+  async deviceCode(scopes: readonly string[]): Promise<DeviceCode> {
+    const { resource, audience } = this.#provider;
+    return await this.#told(async () => {
+      const server = await this.#server();
+      const scope = scopes.join(' ') || undefined;
+      const answer = await oauth.deviceAuthorizationRequest(
+        server,
+        this.#client(),
+        this.#authentication(server),
+        defined({ scope, resource, audience }) as Record<string, string>,
+        this.#http,
+      );
+      const code = await oauth.processDeviceAuthorizationResponse(server, this.#client(), answer);
+      const { verification_uri: verificationUri, verification_uri_complete: verificationUriComplete } = code;
+      for (const address of [verificationUri, verificationUriComplete]) {
+        if (address !== undefined && !/^https?:$/.test(new URL(address).protocol))
+          throw new OAuthFailed('invalid', 'the address where people enter the code is none of https');
+      }
+      return {
+        deviceCode: code.device_code,
+        userCode: code.user_code,
+        verificationUri,
+        ...defined({ verificationUriComplete }),
+        expiresIn: code.expires_in,
+        interval: Math.max(code.interval ?? 5, 1),
+      };
+    });
+  }
+
+  /** Tokens for a device code; undefined while the person hasn't consented. */
+  async deviceTokens(deviceCode: string): Promise<TokenSet | undefined> {
+    return await this.#told(async () => {
+      const server = await this.#server();
+      const authentication = this.#authentication(server);
+      const answer = await oauth.deviceCodeGrantRequest(
+        server,
+        this.#client(),
+        authentication,
+        deviceCode,
+        this.#http,
+      );
+      try {
+        const known = await this.#ofKnownIssuer(answer);
+        return tokensOf(await oauth.processDeviceCodeResponse(server, this.#client(), known));
+      } catch (error) {
+        const waits =
+          error instanceof oauth.ResponseBodyError && /^(authorization_pending|slow_down)$/.test(error.error);
+        if (waits) return undefined;
+        throw error;
+      }
+    });
+  }
+
+  /** @returns false where the server has no way to give tokens up. */
+  async revoke(token: string): Promise<boolean> {
+    return await this.#told(async () => {
+      const server = await this.#server();
+      if (server.revocation_endpoint === undefined) return false;
+      const authentication = this.#authentication(server);
+      const answer = await oauth.revocationRequest(server, this.#client(), authentication, token, this.#http);
+      await oauth.processRevocationResponse(answer);
+      return true;
+    });
+  }
+
+  /** Registers a client of this app. */
+  async register(name: string, redirectUri: string): Promise<RegisteredClient> {
+    return await this.#told(async () => {
+      const server = await this.#server();
+      if (server.registration_endpoint === undefined) {
+        throw new OAuthFailed(
+          'misconfigured',
+          'it registers no clients by itself: register one there, and give its clientId',
+        );
+      }
+      const answer = await oauth.dynamicClientRegistrationRequest(
+        server,
+        {
+          client_name: name,
+          redirect_uris: [redirectUri],
+          grant_types: ['authorization_code', 'refresh_token'],
+          response_types: ['code'],
+          token_endpoint_auth_method: 'none',
+          application_type: 'web',
+        },
+        this.#http,
+      );
+      const client = await oauth.processDynamicClientRegistrationResponse(answer);
+      const { client_id: clientId, client_secret: clientSecret } = client;
+      return { clientId, ...(typeof clientSecret === 'string' ? { clientSecret } : {}) };
+    });
+  }
+
+  async #ofAssertion(server: oauth.AuthorizationServer, scope: string | undefined): Promise<TokenSet> {
+    const { clientId = '', subject = clientId, privateKey = '', keyId, audience } = this.#provider;
+    const key = createPrivateKey(privateKey as string);
+    const alg =
+      key.asymmetricKeyType === 'rsa' ? 'RS256' : key.asymmetricKeyType === 'ec' ? 'ES256' : 'EdDSA';
+    const endpoint = server.token_endpoint ?? '';
+    const claims = defined({ scope, target_audience: audience });
+    const assertion = await new SignJWT(claims)
+      .setProtectedHeader({ alg, typ: 'JWT', ...defined({ kid: keyId }) })
+      .setIssuer(clientId)
+      .setSubject(subject)
+      .setAudience(endpoint)
+      .setIssuedAt()
+      .setExpirationTime('5 minutes')
+      .setJti(randomUUID())
+      .sign(key);
+    const answer = await oauth.genericTokenEndpointRequest(
+      server,
+      this.#client(),
+      oauth.None(),
+      'urn:ietf:params:oauth:grant-type:jwt-bearer',
+      defined({ assertion, scope }) as Record<string, string>,
+      this.#http,
+    );
+    // Google answers with an ID token alone where one was asked for.
+    const given = parsedJson(await answer.clone().text());
+    if (
+      answer.ok &&
+      isRecord(given) &&
+      typeof given.id_token === 'string' &&
+      given.access_token === undefined
+    )
+      return { accessToken: given.id_token, expiresIn: 3_600 };
+    const known = await this.#ofKnownIssuer(answer);
+    return tokensOf(await oauth.processGenericTokenEndpointResponse(server, this.#client(), known));
+  }
+
+  #client(): oauth.Client {
+    return { client_id: this.#provider.clientId ?? '', [oauth.clockTolerance]: CLOCK_TOLERANCE };
+  }
+
+  #authentication({
+    token_endpoint_auth_methods_supported: methods,
+  }: oauth.AuthorizationServer): oauth.ClientAuth {
+    const { clientSecret, clientAuthentication: chosen } = this.#provider;
+    if (typeof clientSecret !== 'string' || chosen === 'none') return oauth.None();
+    const isPost = chosen === undefined && methods?.includes('client_secret_basic') === false;
+    return chosen === 'client_secret_post' || isPost
+      ? oauth.ClientSecretPost(clientSecret)
+      : oauth.ClientSecretBasic(clientSecret);
+  }
+
+  async #server(): Promise<oauth.AuthorizationServer> {
+    this.#found ??= this.#discovered();
+    return await this.#found;
+  }
+
+  /** Given endpoints go before those of the metadata. */
+  async #discovered(): Promise<oauth.AuthorizationServer> {
+    const provider = this.#provider;
+    const { issuer, authorizationEndpoint, tokenEndpoint } = provider;
+    const given = defined({
+      authorization_endpoint: authorizationEndpoint,
+      token_endpoint: tokenEndpoint,
+      device_authorization_endpoint: provider.deviceAuthorizationEndpoint,
+      revocation_endpoint: provider.revocationEndpoint,
+    });
+    const isWhole =
+      tokenEndpoint !== undefined &&
+      (authorizationEndpoint !== undefined || provider.grant !== 'authorization_code');
+    if (issuer === undefined)
+      return { issuer: new URL(authorizationEndpoint ?? tokenEndpoint ?? '').origin, ...given };
+    if (isWhole) return { issuer, ...given };
+    const found = await this.#metadata(new URL(issuer));
+    const server = { ...found, ...given };
+    if (server.token_endpoint === undefined) throw lacks('token_endpoint');
+    const challenges = found.code_challenge_methods_supported;
+    // A server that says it knows plain challenges only would take a code from anybody who has read the request.
+    if (challenges !== undefined && !challenges.includes('S256'))
+      throw new OAuthFailed('misconfigured', 'its metadata has no S256 among the methods of PKCE');
+    return server;
+  }
+
+  /** OpenID's place first, then that of RFC 8414. */
+  async #metadata(issuer: URL): Promise<oauth.AuthorizationServer> {
+    const places = ['oidc', 'oauth2'] as const;
+    for (const algorithm of places) {
+      const answer = await oauth.discoveryRequest(issuer, { ...this.#http, algorithm });
+      if (answer.status === 404 && algorithm !== places.at(-1)) continue;
+      return await oauth.processDiscoveryResponse(issuer, answer);
+    }
+    throw lacks('metadata');
+  }
+
+  /** An ID token tells nothing where nobody has said who may issue it. */
+  async #ofKnownIssuer(answer: Response): Promise<Response> {
+    if (this.#provider.issuer !== undefined || !answer.ok) return answer;
+    const given = parsedJson(await answer.clone().text());
+    if (!isRecord(given) || given.id_token === undefined) return answer;
+    const { id_token: _unproven, ...known } = given;
+    return Response.json(known, { status: answer.status });
+  }
+
+  get #http() {
+    const { allow = [] } = this.#provider;
+    return {
+      [oauth.allowInsecureRequests]: true,
+      [oauth.customFetch]: async (
+        url: string,
+        init: oauth.CustomFetchOptions<string, unknown>,
+      ): Promise<Response> => {
+        const { method, headers, body } = init;
+        const text = body === undefined || body === null ? undefined : String(body);
+        const request = { method, headers, ...defined({ body: text }) };
+        const answer = await guardedFetch(url, request, { allow, timeout: TIMEOUT, maxBytes: MOST_BYTES });
+        if (answer.cut) throw new OAuthFailed('invalid', `its answer has more than ${MOST_BYTES} bytes`);
+        const isBodyless = answer.status === 204 || answer.status === 304;
+        const content = isBodyless ? null : new Uint8Array(answer.body);
+        return new Response(content, { status: answer.status, headers: answer.headers });
+      },
+    };
+  }
+
+  async #told<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw failed(error, this.#provider);
+    }
+  }
+}
+
+function lacks(what: string): OAuthFailed {
+  return new OAuthFailed('misconfigured', `its metadata has no ${what}: give it in the provider's options`);
+}
+
+/** Without metadata the address where people consent says whose answers are its own. */
+function assertOfServer(issuer: string, server: oauth.AuthorizationServer): void {
+  const own = new URL(server.authorization_endpoint ?? server.issuer).origin;
+  if (URL.parse(issuer)?.origin === own) return;
+  throw new OAuthFailed(
+    'invalid',
+    'the answer is of another issuer than the one that was asked; nothing is kept',
+  );
+}
+
+async function hasIdToken(answer: Response, { issuer }: OAuthProvider): Promise<boolean> {
+  if (issuer === undefined || !answer.ok) return false;
+  const given = parsedJson(await answer.clone().text());
+  return isRecord(given) && given.id_token !== undefined;
+}

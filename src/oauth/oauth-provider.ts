@@ -1,0 +1,293 @@
+import { variable } from '../environment.ts';
+import type { AuthCredential } from '../events/auth-credential.ts';
+import type { OAuthFlow, OpenIdConnectWithConfig, SecurityScheme } from '../events/auth-scheme.ts';
+import type { AuthConfig } from '../events/event-actions.ts';
+import { isLoopbackName } from '../net/public-url.ts';
+import { defined, isRecord } from '../protocol/json.ts';
+import { DefinitionError } from '../schema/definition-error.ts';
+import { kindOf } from '../schema/kind-of.ts';
+import * as option from '../schema/option-kinds.ts';
+import { type OptionReader, type OptionsFor, type Resolved, readGroup } from '../schema/options.ts';
+import { OAuthFailed } from './oauth-failed.ts';
+
+/** A secret, or the variable of the worker's environment that has it. */
+export type GivenSecret = string | { env: string };
+
+/** An authorization server, and how an app gets tokens there. */
+export interface OAuthProviderOptions {
+  /**
+   * How tokens are got. `'authorization_code'`: a person consents in a browser (PKCE with S256). `'device_code'`: a person consents at
+   * another device (RFC 8628). `'client_credentials'`: the app asks in its own name. `'jwt_bearer'`: a service account signs for the app
+   * (RFC 7523).
+   *
+   * @default 'authorization_code'
+   */
+  grant?: 'authorization_code' | 'device_code' | 'client_credentials' | 'jwt_bearer';
+  /** The issuer's identifier, an https URL: its metadata names what is not given here (OpenID discovery, RFC 8414). */
+  issuer?: string;
+  /** Where people consent. @default by the metadata */
+  authorizationEndpoint?: string;
+  /** Where tokens are. @default by the metadata */
+  tokenEndpoint?: string;
+  /** Where the flow of another device begins. @default by the metadata */
+  deviceAuthorizationEndpoint?: string;
+  /** Where tokens are given up. @default by the metadata */
+  revocationEndpoint?: string;
+  /** The client's id at the server. @default the gateway registers a client (RFC 7591) when the first person connects */
+  clientId?: string;
+  /** The client's secret. @default a public client */
+  clientSecret?: GivenSecret;
+  /**
+   * How the client proves itself.
+   *
+   * @default 'client_secret_basic' with a secret, 'none' without
+   */
+  clientAuthentication?: 'client_secret_basic' | 'client_secret_post' | 'none';
+  /** Of `jwt_bearer`: the account's private key, PKCS #8 in PEM. */
+  privateKey?: GivenSecret;
+  /** Of `jwt_bearer`: the id of the key, `kid`. */
+  keyId?: string;
+  /** Of `jwt_bearer`: the user for whom the account asks. @default `clientId`, the account itself */
+  subject?: string;
+  /** Scopes that people are always asked for. A tool's own come on top. @default none */
+  scopes?: readonly string[];
+  /** The server that the tokens are for (RFC 8707), an https URL. */
+  resource?: string;
+  /** The audience of the tokens, for servers that have no `resource`. */
+  audience?: string;
+  /**
+   * Address of the way back for clients of ADK, which show the consent page themselves. Pages of the gateway have their own.
+   *
+   * @default the client adds it, as ADK's do
+   */
+  redirectUri?: string;
+  /** More fields of authorization requests. @example { access_type: 'offline', prompt: 'consent' } */
+  parameters?: Readonly<Record<string, string>>;
+  /** Hosts of the server that are no part of the public internet, or have no TLS: `name` or `name:port`. @default none */
+  allow?: readonly string[];
+}
+
+/** Fields that the client itself gives, or that another option has. */
+const RESERVED = ['client_id', 'redirect_uri', 'response_type', 'scope', 'state', 'nonce', 'code_challenge'];
+
+const SECRET = option.own<GivenSecret>(
+  (given) =>
+    (typeof given === 'string' && given !== '') ||
+    (isRecord(given) && typeof given.env === 'string' && given.env !== ''),
+  "a text, or { env: 'NAME' }",
+);
+const TEXTS = option.own<readonly string[]>(
+  (given) => Array.isArray(given) && given.every((each) => typeof each === 'string' && each !== ''),
+  'a list of texts',
+);
+
+export const OAUTH_PROVIDER = {
+  grant: option.choice(
+    ['authorization_code', 'device_code', 'client_credentials', 'jwt_bearer'],
+    'authorization_code',
+  ),
+  issuer: option.custom(addressOf),
+  authorizationEndpoint: option.custom(addressOf),
+  tokenEndpoint: option.custom(addressOf),
+  deviceAuthorizationEndpoint: option.custom(addressOf),
+  revocationEndpoint: option.custom(addressOf),
+  clientId: option.text(),
+  clientSecret: SECRET,
+  clientAuthentication: option.choice(['client_secret_basic', 'client_secret_post', 'none']),
+  privateKey: SECRET,
+  keyId: option.text(),
+  subject: option.text(),
+  scopes: TEXTS,
+  resource: option.custom(addressOf),
+  audience: option.text(),
+  redirectUri: option.custom(addressOf),
+  parameters: option.own<Readonly<Record<string, string>>>(
+    (given) =>
+      isRecord(given) &&
+      Object.entries(given).every(([name, value]) => typeof value === 'string' && !RESERVED.includes(name)),
+    `texts by name, without ${RESERVED.join(', ')}`,
+  ),
+  allow: TEXTS,
+} satisfies OptionsFor<OAuthProviderOptions>;
+
+/** {@link OAuthProviderOptions} that were checked: JSON. */
+export interface OAuthProvider extends Resolved<typeof OAUTH_PROVIDER> {}
+
+/** @throws DefinitionError naming the option, and never quoting a secret. */
+export function resolveProvider(owner: string, field: string, options: unknown): OAuthProvider {
+  return readGroup(OAUTH_PROVIDER, { owner, options, field }, (provider, read) => {
+    if (provider.issuer === undefined) requireEndpoints(provider, read);
+    if (!isForPeople(provider) && provider.clientId === undefined)
+      read.fail('clientId', `required for ${provider.grant}: nobody registers a client for it`);
+    if (provider.grant === 'client_credentials' && provider.clientSecret === undefined)
+      read.fail('clientSecret', 'required for client_credentials');
+    if (provider.grant === 'jwt_bearer' && provider.privateKey === undefined)
+      read.fail('privateKey', 'required for jwt_bearer');
+    return {
+      ...provider,
+      allow: [...(provider.allow ?? []), ...ADDRESSES.flatMap((name) => hostOf(provider[name]))],
+    };
+  });
+}
+
+const ADDRESSES = [
+  'issuer',
+  'authorizationEndpoint',
+  'tokenEndpoint',
+  'deviceAuthorizationEndpoint',
+  'revocationEndpoint',
+] as const;
+
+/** The developer's own servers may be anywhere; servers that only an answer names must be on the public internet. */
+function hostOf(address: string | undefined): string[] {
+  return address === undefined ? [] : [new URL(address).host];
+}
+
+/** Providers by the `credentialKey` under which tools ask for their tokens. @throws DefinitionError */
+export function resolveProviders(
+  owner: string,
+  field: string,
+  options: unknown = {},
+): Readonly<Record<string, OAuthProvider>> {
+  if (!isRecord(options)) {
+    const problem = `expected providers by the credentialKey of their tools, got ${kindOf(options)}`;
+    throw new DefinitionError({ owner, field, problem });
+  }
+  const entries = Object.entries(options).map(
+    ([key, given]) => [key, resolveProvider(owner, `${field}.${key}`, given)] as const,
+  );
+  return Object.freeze(Object.fromEntries(entries));
+}
+
+/** Whether a person has to consent: else its tokens are the app's. */
+export function isForPeople({ grant }: Pick<OAuthProvider, 'grant'>): boolean {
+  return grant === 'authorization_code' || grant === 'device_code';
+}
+
+function requireEndpoints(provider: OAuthProvider, read: OptionReader): void {
+  const needed = {
+    authorization_code: 'authorizationEndpoint',
+    device_code: 'deviceAuthorizationEndpoint',
+    client_credentials: 'tokenEndpoint',
+    jwt_bearer: 'tokenEndpoint',
+  } as const;
+  for (const name of [needed[provider.grant], 'tokenEndpoint'] as const) {
+    if (provider[name] === undefined) read.fail(name, 'required where no issuer is given that names it');
+  }
+}
+
+function addressOf(given: unknown, read: OptionReader, name: string): string {
+  const url = typeof given === 'string' ? URL.parse(given) : null;
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackName(url.hostname));
+  if (url !== null && isSafe && url.username === '' && url.password === '' && url.hash === '')
+    return given as string;
+  const wanted = 'expected a URL of https without a name, a password or a fragment';
+  return read.fail(name, `${wanted}${typeof given === 'string' ? '' : `, got ${kindOf(given)}`}`);
+}
+
+/** The provider with its secrets in place of the variables that have them. @throws OAuthFailed naming a missing variable. */
+export function withSecrets(provider: OAuthProvider): OAuthProvider {
+  const { clientSecret, privateKey } = provider;
+  return { ...provider, ...defined({ clientSecret: textOf(clientSecret), privateKey: textOf(privateKey) }) };
+}
+
+function textOf(secret: GivenSecret | undefined): string | undefined {
+  if (secret === undefined || typeof secret === 'string') return secret;
+  const value = variable(secret.env);
+  if (value !== undefined) return value;
+  throw new OAuthFailed('misconfigured', `the variable ${secret.env}, which has a secret of it, is not set`);
+}
+
+/**
+ * The provider that a tool's own `authConfig` describes, as ADK's programs have it: endpoints in the scheme, the client in
+ * `rawAuthCredential`. Undefined for a scheme without a client: its provider is the app's of this `credentialKey`.
+ *
+ * @throws DefinitionError naming the field.
+ */
+export function providerOfAuthConfig(owner: string, authConfig: AuthConfig): OAuthProvider | undefined {
+  const scheme = authConfig.authScheme as SecurityScheme;
+  const { oauth2, serviceAccount } = (authConfig.rawAuthCredential ?? {}) as Partial<AuthCredential>;
+  if (serviceAccount?.serviceAccountCredential !== undefined)
+    return providerOfServiceAccount(owner, serviceAccount);
+  if (oauth2?.clientId === undefined || !isOAuthScheme(scheme)) return undefined;
+  const method = oauth2.tokenEndpointAuthMethod;
+  const { clientId, clientSecret, audience, redirectUri } = oauth2;
+  const isPost = method === undefined || method === 'client_secret_post';
+  return resolveProvider(owner, 'authConfig', {
+    ...endpointsOf(owner, scheme),
+    ...defined({ clientId, clientSecret: clientSecret || undefined, audience, redirectUri }),
+    ...(clientSecret ? { clientAuthentication: isPost ? 'client_secret_post' : method } : {}),
+    scopes: scopesOf(authConfig),
+    // As ADK asks: without them Google gives no refresh token.
+    parameters: { access_type: 'offline', prompt: 'consent' },
+  });
+}
+
+/** Whether a scheme's tokens come from an authorization server. */
+export function isOAuthScheme(scheme: object): boolean {
+  const { type } = scheme as Partial<SecurityScheme>;
+  return type === 'oauth2' || type === 'openIdConnect';
+}
+
+/** Scopes that a tool asks for. */
+export function scopesOf({ authScheme }: Pick<AuthConfig, 'authScheme'>): string[] {
+  const { scopes, flows } = authScheme as SecurityScheme;
+  const named = Array.isArray(scopes) ? scopes : Object.keys(flowOf(flows)?.[1].scopes ?? {});
+  return named.filter((scope) => typeof scope === 'string' && scope !== '');
+}
+
+type Flows = NonNullable<SecurityScheme['flows']>;
+const FLOWS = ['authorizationCode', 'deviceAuthorization', 'clientCredentials'] as const;
+const GRANTS = {
+  authorizationCode: 'authorization_code',
+  deviceAuthorization: 'device_code',
+  clientCredentials: 'client_credentials',
+} as const;
+
+function flowOf(flows: Flows | undefined): [(typeof FLOWS)[number], OAuthFlow] | undefined {
+  const name = FLOWS.find((each) => isRecord(flows?.[each]));
+  return name && [name, flows?.[name] as OAuthFlow];
+}
+
+function endpointsOf(owner: string, scheme: SecurityScheme): OAuthProviderOptions {
+  if (scheme.type === 'openIdConnect') {
+    const given = scheme as Partial<OpenIdConnectWithConfig>;
+    const { authorizationEndpoint, tokenEndpoint, revocationEndpoint, grantTypesSupported } = given;
+    const isOfApp =
+      grantTypesSupported?.includes('client_credentials') === true &&
+      !grantTypesSupported.includes('authorization_code');
+    return {
+      grant: isOfApp ? 'client_credentials' : 'authorization_code',
+      ...defined({ authorizationEndpoint, tokenEndpoint, revocationEndpoint }),
+      ...defined({ issuer: scheme.openIdConnectUrl?.replace(/\/\.well-known\/openid-configuration$/, '') }),
+    };
+  }
+  const found = flowOf(scheme.flows);
+  if (found === undefined) {
+    const problem = `expected one of the flows ${FLOWS.join(', ')}: OAuth 2.1 has no others`;
+    throw new DefinitionError({ owner, field: 'authConfig.authScheme.flows', problem });
+  }
+  const [name, { authorizationUrl, deviceAuthorizationUrl, tokenUrl }] = found;
+  return {
+    grant: GRANTS[name],
+    ...defined({
+      authorizationEndpoint: authorizationUrl,
+      deviceAuthorizationEndpoint: deviceAuthorizationUrl,
+      tokenEndpoint: tokenUrl,
+    }),
+  };
+}
+
+/** A service account of Google's, by its key file. @throws DefinitionError */
+export function providerOfServiceAccount(
+  owner: string,
+  { serviceAccountCredential, scopes, useIdToken, audience }: NonNullable<AuthCredential['serviceAccount']>,
+): OAuthProvider {
+  const { clientEmail, privateKey, privateKeyId, tokenUri } = Object(serviceAccountCredential);
+  return resolveProvider(owner, 'authConfig.rawAuthCredential.serviceAccount', {
+    grant: 'jwt_bearer',
+    ...defined({ clientId: clientEmail, privateKey, keyId: privateKeyId || undefined }),
+    ...defined({ tokenEndpoint: tokenUri || 'https://oauth2.googleapis.com/token', scopes }),
+    ...(useIdToken ? defined({ audience }) : {}),
+  });
+}

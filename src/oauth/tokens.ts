@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CredentialVault } from '../credentials/credential-vault.ts';
+import type { AuthCredential, OAuth2Auth } from '../events/auth-credential.ts';
+import { defined } from '../protocol/json.ts';
+import type {
+  CredentialStore,
+  FoundCredential,
+  NewCredential,
+} from '../store/credentials/credential-store.ts';
+import { KeptProviders } from './kept-providers.ts';
+import type { TokenSet } from './oauth-answers.ts';
+import { OAuthClient } from './oauth-client.ts';
+import { OAuthFailed } from './oauth-failed.ts';
+import { type OAuthProvider, providerOfServiceAccount } from './oauth-provider.ts';
+
+/** Milliseconds before their end at which tokens are refreshed. */
+const LEEWAY = 60_000;
+/** Milliseconds that a refresh may take: metadata, and the tokens. */
+const LONGEST_REFRESH = 30_000;
+/** Milliseconds between two looks at a refresh of another process. */
+const LOOK_EVERY = 100;
+
+/** A call's need of a user's tokens. */
+export interface Need {
+  /** Scopes that the tokens have to have. */
+  scopes: readonly string[];
+  /** The provider as this process knows it; without it as it is kept. */
+  provider?: OAuthProvider | undefined;
+  /** An access token that the server of the tool has refused. */
+  refused?: string | undefined;
+}
+
+/** Tokens as calls use them: refreshed before they end, and once where a server has refused them. */
+export class Tokens {
+  readonly #store: CredentialStore;
+  readonly #vault: CredentialVault;
+  readonly #providers: KeptProviders;
+  /** Refreshes of this process by the references of their tokens: its other calls wait for them. */
+  readonly #refreshing = new Map<string, Promise<AuthCredential | undefined>>();
+
+  constructor(store: CredentialStore, vault: CredentialVault) {
+    this.#store = store;
+    this.#vault = vault;
+    this.#providers = new KeptProviders(store, vault);
+  }
+
+  /**
+   * A stored credential as a call can use it. Undefined where a person has to consent first: to more scopes, or again.
+   *
+   * @throws OAuthFailed where the server can't be asked, or refuses the app; CredentialUnreadable, CredentialKeyMissing
+   */
+  async current(found: FoundCredential, need: Need): Promise<AuthCredential | undefined> {
+    const credential = this.#vault.unsealed(found);
+    const { oauth2, serviceAccount } = credential;
+    if (serviceAccount !== undefined) {
+      const provider = providerOfServiceAccount('the stored service account', serviceAccount);
+      return await this.ofApp(found.app, `account:${found.credentialRef}`, { ...need, provider });
+    }
+    if (oauth2 === undefined) return credential;
+    if (!covers(found.scopes, need.scopes)) return undefined;
+    const { expiresIn = Number.POSITIVE_INFINITY } = found;
+    const isRefused = oauth2.accessToken === need.refused;
+    if (!isRefused && expiresIn > LEEWAY) return credential;
+    if (oauth2.refreshToken === undefined) return isRefused || expiresIn <= 0 ? undefined : credential;
+    const running = this.#refreshing.get(found.credentialRef);
+    if (running !== undefined) return await running;
+    const refreshing = this.#refreshed(found, need);
+    this.#refreshing.set(found.credentialRef, refreshing);
+    return await refreshing.finally(() => this.#refreshing.delete(found.credentialRef));
+  }
+
+  /** The tokens of the app itself. @throws OAuthFailed */
+  async ofApp(
+    app: string,
+    credentialKey: string,
+    need: Need & { provider: OAuthProvider },
+  ): Promise<AuthCredential> {
+    const owner = { app, userId: '', credentialKey };
+    const { provider } = need;
+    const scopes = [...new Set([...(provider.scopes ?? []), ...need.scopes])];
+    const found = await this.#store.find(owner);
+    if (found !== undefined && found.leased === false) {
+      const { oauth2, ...rest } = this.#vault.unsealed(found);
+      const { expiresIn = Number.POSITIVE_INFINITY } = found;
+      const isFresh =
+        expiresIn > LEEWAY && covers(found.scopes, scopes) && oauth2?.accessToken !== need.refused;
+      if (isFresh && oauth2?.clientId === provider.clientId) return { ...rest, ...defined({ oauth2 }) };
+    }
+    const key = JSON.stringify([app, credentialKey, scopes]);
+    const running = this.#refreshing.get(key) ?? this.#taken(owner, provider, scopes);
+    this.#refreshing.set(key, running);
+    return (await running.finally(() => this.#refreshing.delete(key))) as AuthCredential;
+  }
+
+  async #taken(
+    owner: { app: string; userId: string; credentialKey: string },
+    provider: OAuthProvider,
+    scopes: readonly string[],
+  ): Promise<AuthCredential> {
+    const tokens = await new OAuthClient(provider).ownTokens(scopes);
+    const credential = credentialOf(tokens, provider.clientId);
+    const sealed = this.#vault.sealed({ ...owner, credential });
+    await this.#store.put({ ...sealed, ...factsOf(tokens, scopes) });
+    return credential;
+  }
+
+  /** One process at a time: strict servers end the whole grant where a refresh token comes twice. */
+  async #refreshed(found: FoundCredential, need: Need): Promise<AuthCredential | undefined> {
+    const { app, userId, credentialRef } = found;
+    const holder = randomUUID();
+    const lease = { app, userId, credentialRef, holder, milliseconds: LONGEST_REFRESH };
+    const until = performance.now() + LONGEST_REFRESH;
+    while (!(await this.#store.lease(lease))) {
+      if (performance.now() > until)
+        throw new OAuthFailed('unreachable', 'another worker still refreshes the tokens');
+      await delay(LOOK_EVERY);
+      const now = await this.#store.find({ app, userId, credentialRef });
+      if (now === undefined || now.sealed !== found.sealed)
+        return now && (await this.#afterOthers(now, need));
+    }
+    const now = await this.#store.find({ app, userId, credentialRef });
+    if (now === undefined) return undefined;
+    if (now.sealed === found.sealed) return await this.#byRefreshToken(now, need, holder);
+    await this.#store.endLease({ holder, credential: asNew(now) });
+    return await this.#afterOthers(now, need);
+  }
+
+  /** Tokens that others have refreshed are as good as they get. */
+  async #afterOthers(now: FoundCredential, need: Need): Promise<AuthCredential | undefined> {
+    return covers(now.scopes, need.scopes) ? this.#vault.unsealed(now) : undefined;
+  }
+
+  async #byRefreshToken(
+    now: FoundCredential,
+    need: Need,
+    holder: string,
+  ): Promise<AuthCredential | undefined> {
+    const { app, userId, credentialKey, credentialRef, scopes = [] } = now;
+    const before = this.#vault.unsealed(now).oauth2 as OAuth2Auth;
+    const { clientId = '', refreshToken = '' } = before;
+    try {
+      const known = need.provider?.clientId === undefined ? undefined : need.provider;
+      const provider = known ?? (await this.#providers.withClient(app, credentialKey, { clientId }));
+      if (provider === undefined)
+        throw new OAuthFailed('misconfigured', `nobody knows the provider ${credentialKey}`);
+      const tokens = { refreshToken, ...(await new OAuthClient(provider).refresh(refreshToken)) };
+      const credential = credentialOf(tokens, clientId);
+      const place = { app, userId, credentialKey, credentialRef };
+      const resealed = {
+        ...asNew(now),
+        ...this.#vault.resealed(place, credential),
+        ...factsOf(tokens, scopes),
+        ...defined({ account: now.account }),
+      };
+      const { expiresAt: _before, ...renewed } = resealed;
+      const isKept = await this.#store.endLease({ holder, credential: renewed });
+      if (isKept) return covers(renewed.scopes, need.scopes) ? credential : undefined;
+      const later = await this.#store.find(place);
+      return later && this.#vault.unsealed(later);
+    } catch (error) {
+      await this.#store.endLease({ holder, credential: asNew(now) });
+      if (!(error instanceof OAuthFailed)) throw error;
+      if (error.problem === 'revoked') {
+        const isSame = (await this.#store.find({ app, userId, credentialRef }))?.sealed === now.sealed;
+        if (isSame) await this.#store.remove({ app, userId, credentialRef });
+        return undefined;
+      }
+      const isUsable = (now.expiresIn ?? 0) > 0 && before.accessToken !== need.refused;
+      if (isUsable && error.problem === 'unreachable') return this.#vault.unsealed(now);
+      throw error;
+    }
+  }
+}
+
+/** Scopes that servers leave out of what they say they have granted. */
+const UNSAID = ['openid', 'offline_access'];
+
+/** Whether tokens have these scopes. @param granted unknown for tokens that somebody has brought. */
+export function covers(granted: readonly string[] | undefined, needed: readonly string[]): boolean {
+  return granted === undefined || needed.every((scope) => granted.includes(scope) || UNSAID.includes(scope));
+}
+
+/** Facts of tokens that stand beside them in the store. @param asked scopes that were asked for. */
+export function factsOf(
+  { expiresIn, scopes, account }: TokenSet,
+  asked: readonly string[],
+): Pick<NewCredential, 'expiresIn' | 'scopes' | 'account'> {
+  return {
+    scopes: grantedOf(scopes, asked),
+    ...defined({ account, expiresIn: expiresIn === undefined ? undefined : expiresIn * 1_000 }),
+  };
+}
+
+/** A server with names of its own, as Google's, says nothing of what it has left out. One with the same names does. */
+function grantedOf(said: readonly string[] | undefined, asked: readonly string[]): string[] {
+  if (said === undefined || !said.every((scope) => asked.includes(scope)))
+    return [...new Set([...asked, ...(said ?? [])])];
+  return [...said];
+}
+
+/** Tokens in ADK's form. */
+export function credentialOf(
+  { accessToken, refreshToken, idToken }: TokenSet,
+  clientId: string | undefined,
+): AuthCredential {
+  return { authType: 'oauth2', oauth2: { accessToken, ...defined({ refreshToken, idToken, clientId }) } };
+}
+
+function asNew({ leased: _leased, expiresIn: _left, ...stored }: FoundCredential): NewCredential {
+  return stored;
+}

@@ -1,0 +1,151 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { LlmAgent } from '../../src/agents/llm-agent.ts';
+import { App } from '../../src/app/app.ts';
+import { HoldfastClient } from '../../src/client/holdfast-client.ts';
+import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
+import type { ApprovalRow } from '../../src/contract/requests.ts';
+import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
+import {
+  type GatewayOptions,
+  localAccess,
+  type ServedGateway,
+  serveGateway,
+} from '../../src/gateway/index.ts';
+import { Connections } from '../../src/oauth/connections.ts';
+import type { OAuthProviderOptions } from '../../src/oauth/oauth-provider.ts';
+import { calls, text } from '../../src/testing/gemini-reply.ts';
+import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
+import type { Context } from '../../src/tools/context.ts';
+import { tool } from '../../src/tools/function-tool.ts';
+import { ABOUT, collecting, type LoggedLine } from '../gateway/gateway-stub.ts';
+import {
+  type AuthorizationServer,
+  type AuthorizationServerOptions,
+  CLIENT,
+  openAuthorizationServer,
+} from '../setup/authorization-server.ts';
+import { freePort } from '../setup/free-port.ts';
+import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import { until } from '../setup/until.ts';
+
+export const APP = 'desk';
+export const KEY = 'calendar';
+
+/** The model calls what it is told to, and then says what came of it. */
+const obedient: GeminiScript = ({ contents }) => {
+  const list = contents ?? [];
+  const answers = (list.at(-1)?.parts ?? []).filter((part) => part.functionResponse !== undefined);
+  if (answers.length > 0) return text(JSON.stringify(answers.map((part) => part.functionResponse?.response)));
+  const said = list.flatMap(({ role, parts }) => (role === 'user' ? (parts ?? []) : []));
+  const told = said.findLast((part) => part.text !== undefined)?.text ?? '[]';
+  return calls(JSON.parse(told));
+};
+
+export interface OAuthDesk {
+  environment: TurnEnvironment;
+  server: AuthorizationServer;
+  served: ServedGateway;
+  options: GatewayOptions;
+  client: HoldfastClient;
+  keys: CredentialKeys;
+  connections: Connections;
+  /** Access tokens that the tool has used, by the key of its call. */
+  used: Map<string, string[]>;
+  lines: LoggedLine[];
+  /** Has tools called by a user. */
+  send(userId: string, tools?: readonly string[], sessionId?: string): Promise<TurnHandle>;
+  /** The pending requests of a user, once there are so many. */
+  pending(userId: string, count?: number): Promise<ApprovalRow[]>;
+  /** The page on which a user connects an account. */
+  link(userId: string, scopes?: readonly string[]): Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface OAuthDeskOptions extends AuthorizationServerOptions {
+  provider?: Partial<OAuthProviderOptions>;
+  /** In place of what records the token. */
+  execute?: (context: Context) => unknown;
+  gateway?: Partial<GatewayOptions>;
+}
+
+/** A desk whose tools ask for consent at a real authorization server. */
+export async function openOAuthDesk(more: OAuthDeskOptions = {}): Promise<OAuthDesk> {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const server = await openAuthorizationServer([`${url}/oauth/callback`], more);
+  const used = new Map<string, string[]>();
+  const lines: LoggedLine[] = [];
+  const execute = async (_args: unknown, context: Context) => {
+    if (more.execute !== undefined) return await more.execute(context);
+    const { accessToken = '' } = context.authCredential?.oauth2 ?? {};
+    used.set(context.callKey, [...(used.get(context.callKey) ?? []), accessToken]);
+    return { events: accessToken.length };
+  };
+  const scheme = (...scopes: string[]) => ({ credentialKey: KEY, authScheme: { type: 'oauth2', scopes } });
+  const rootAgent = new LlmAgent({
+    name: 'planner',
+    model: 'gemini-2.5-flash',
+    tools: [
+      tool({ name: 'list_events', description: 'lists', authConfig: scheme('calendar.read'), execute }),
+      tool({
+        name: 'add_event',
+        description: 'adds',
+        authConfig: scheme('calendar.read', 'calendar.write'),
+        execute,
+      }),
+      tool({
+        ...{ name: 'clear_events', description: 'clears', execute, requireConfirmation: true },
+        authConfig: scheme('calendar.read'),
+      }),
+    ],
+  });
+  const provider = {
+    issuer: server.issuer,
+    ...CLIENT,
+    scopes: ['openid', 'offline_access'],
+    ...more.provider,
+  };
+  const credentialKeys = { k1: randomBytes(32).toString('base64') };
+  const keys = credentialKeysOf(credentialKeys);
+  const environment = await openTurnEnvironment({
+    apps: [new App({ name: APP, rootAgent, durable: { oauth: { [KEY]: provider } } })],
+    script: obedient,
+    workerOptions: { credentialKeys },
+  });
+  const { store } = environment;
+  const client = new HoldfastClient({ temporal: environment.temporal, store, credentialKeys });
+  const options: GatewayOptions = {
+    ...{ client, credentialKeys, records: store, access: localAccess({ token: randomUUID() }) },
+    ...{ about: () => ABOUT, ready: async () => ({}), logger: collecting(lines) },
+    ...more.gateway,
+  };
+  const served = await serveGateway({ gateway: options, port });
+  return {
+    ...{ environment, server, served, options, client, keys, used, lines },
+    connections: new Connections(store.credentials, keys),
+    async send(userId, tools = ['list_events'], sessionId = randomUUID()) {
+      const message = JSON.stringify(tools.map((name) => ({ name, args: {} })));
+      return await client.sendMessage({ app: APP, userId, sessionId, messageId: randomUUID(), message });
+    },
+    pending: (userId, count = 1) =>
+      until(async () => {
+        const rows = await client.approvals.list({ app: APP, userId });
+        if (rows.length < count) throw new Error(`${rows.length} requests`);
+        return [...rows];
+      }),
+    async link(userId, scopes = []) {
+      const { path } = await client.credentials.connect({
+        app: APP,
+        userId,
+        credentialKey: KEY,
+        scopes: [...scopes],
+      });
+      return `${served.url}${path}`;
+    },
+    async close() {
+      await served.close();
+      await environment.close();
+      await server.close();
+    },
+  };
+}
