@@ -10,7 +10,7 @@ import type { NewRequest } from '../../src/store/approvals/approval-store.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
 import type { CallActions } from '../../src/store/turns/call-store.ts';
 import { agentOfTool, type BaseTool } from '../../src/tools/base-tool.ts';
-import { askedOf } from '../../src/tools/context.ts';
+import { questionsOf } from '../../src/tools/context.ts';
 import type { CallInit } from '../../src/tools/invocation-context.ts';
 import { stateWith } from '../../src/tools/readonly-context.ts';
 import { InvalidResultError, ToolError } from '../../src/tools/tool-error.ts';
@@ -205,7 +205,7 @@ function answeredBy(
 
 /** The question that callbacks have asked a person. An answer of the callbacks only says that they have asked. */
 function askedBefore({ tool, context }: CalledTool): Question | undefined {
-  const asked = askedOf(context);
+  const asked = questionsOf(context).asked;
   if (asked === undefined) return undefined;
   if (asked.kind !== 'confirmation') {
     const text = `Error in tool '${tool.name}': beforeToolCallback: of a tool with a gate it can only ask for a confirmation`;

@@ -3,7 +3,7 @@ import { defined } from '../../src/protocol/json.ts';
 import type { CallActions } from '../../src/store/turns/call-store.ts';
 import type { BaseTool, RunAsyncToolRequest, ToolChunk } from '../../src/tools/base-tool.ts';
 import type { Asked } from '../../src/tools/call-questions.ts';
-import { askedOf } from '../../src/tools/context.ts';
+import { questionsOf } from '../../src/tools/context.ts';
 import { isTrustedResult, toFunctionResponse } from '../../src/tools/function-response.ts';
 import { mediaOf } from '../../src/tools/media.ts';
 import { keptFromRunning } from '../../src/tools/tool-gate.ts';
@@ -124,9 +124,10 @@ async function unlessAsked<T>(
   try {
     ran = { value: await run() };
   } catch (error) {
-    if (askedOf(call.context) === undefined || current.signal.aborted || timeout.aborted) throw error;
+    if (questionsOf(call.context).asked === undefined || current.signal.aborted || timeout.aborted)
+      throw error;
   }
-  const asked = askedOf(call.context);
+  const asked = questionsOf(call.context).asked;
   if (asked !== undefined && current.signal.aborted) throw current.aborted();
   return asked === undefined ? (ran as { value: T }) : { asked, ...so };
 }

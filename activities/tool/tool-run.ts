@@ -16,7 +16,7 @@ import {
   type HeldQuestion,
   type WantedCredential,
 } from '../../src/tools/call-questions.ts';
-import { askedOf, type Context } from '../../src/tools/context.ts';
+import { type Context, questionsOf } from '../../src/tools/context.ts';
 import type { OnUnknownOutcome } from '../../src/tools/durable-options.ts';
 import type { CallInit, ContextInit } from '../../src/tools/invocation-context.ts';
 import { keptFromRunning } from '../../src/tools/tool-gate.ts';
@@ -221,7 +221,7 @@ export class ToolRun {
   async gate(): Promise<{ asked: Asked | undefined; kept: CallOutcome | undefined }> {
     const { tool, args, context } = this.asking();
     const response = await keptFromRunning(tool, { args, toolContext: context });
-    return { asked: askedOf(context), kept: response && { response, failed: true, actions: {} } };
+    return { asked: questionsOf(context).asked, kept: response && { response, failed: true, actions: {} } };
   }
 
   /** @returns what is to be asked for: the tool's own credential comes before its run. */

@@ -131,7 +131,7 @@ async function accessTo(
 
 function throughGateway({ url, token }: { url: string; token: string }): Connected {
   const api = new GatewayClient({ url, token, patience: GATEWAY_PATIENCE });
-  return { api, apps: async () => (await api.about()).apps, ui: () => api.about() };
+  return { api, apps: async () => (await api.about()).apps, ui: () => api.about(), gatewayUrl: url };
 }
 
 /** A command that looks at what is there makes nothing. */

@@ -19,6 +19,8 @@ export interface Connected<Api = HoldfastApi> {
   apps(): Promise<string[]>;
   /** The place of the Temporal UI's pages; undefined if it is not known. */
   ui(): Promise<UiTarget | undefined>;
+  /** Address of the gateway that does the work. */
+  gatewayUrl?: string;
 }
 
 export interface DirectApiOptions extends Omit<BackendOptions, 'stopsServer'> {

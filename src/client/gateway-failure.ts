@@ -12,6 +12,7 @@ import { isObject } from '../contract/check.ts';
 import type { HoldfastError, HoldfastErrorOptions } from '../contract/error.ts';
 import { CredentialKeyMissing, InvalidCredential } from '../credentials/credential-errors.ts';
 import { JobTokenRefused } from '../jobs/job-token-refused.ts';
+import { OAuthFailed } from '../oauth/oauth-failed.ts';
 import {
   MessageConflict,
   NoSuchPlace,
@@ -80,6 +81,7 @@ const CLASSES: readonly ToldClass[] = [
   NoSuchArtifact,
   NoSuchPlace,
   NotARootSession,
+  OAuthFailed,
   RequestNotFound,
   RequestNotPending,
   SessionExists,

@@ -160,7 +160,6 @@ export const connectCredential = {
       path: z
         .string()
         .meta({ description: 'Path of the page at the gateway. It acts for the user: a secret.' }),
-      url: z.string().optional().meta({ description: 'Its address, where the gateway knows its own.' }),
       expiresAt: moment('Until when the link is good.'),
     })
     .meta({ id: 'ConnectLink' }),

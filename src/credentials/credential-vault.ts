@@ -94,7 +94,7 @@ export class CredentialVault {
   async find(which: WhichCredential): Promise<StoredCredential | undefined> {
     const stored = await this.#store.find(which);
     if (stored === undefined) return undefined;
-    const { keyId: _keyId, sealed: _sealed, leased: _leased, expiresIn: _expiresIn, ...told } = stored;
+    const { keyId: _keyId, sealed: _sealed, expiresIn: _expiresIn, ...told } = stored;
     return told;
   }
 
@@ -112,7 +112,7 @@ export class CredentialVault {
   sealed({ credential, ...given }: CredentialToKeep): NewCredential {
     const { label, ...names } = namesOf(given);
     const read = readAuthCredential(credential);
-    const place = { ...names, credentialRef: `cr-${randomBytes(16).toString('base64url')}` };
+    const place = { ...names, credentialRef: newCredentialRef() };
     const { expiresAt } = read.oauth2 ?? {};
     return {
       ...place,
@@ -154,14 +154,17 @@ export class CredentialVault {
   }
 }
 
+/** Names a credential, and is no secret. */
+export function newCredentialRef(): string {
+  return `cr-${randomBytes(16).toString('base64url')}`;
+}
+
 /** No credential has such a place. */
 function placeOf(use: string): CredentialPlace {
   return { app: '', userId: '', credentialKey: use, credentialRef: '' };
 }
 
-/** Credentials of no user are the app's own. */
-function namesOf(given: Omit<CredentialToKeep, 'credential'>): Omit<PutCredential, 'credential'> {
-  if (given.userId === '') return given;
+function namesOf(given: object): Omit<PutCredential, 'credential'> {
   const { value, problem } = take<Omit<PutCredential, 'credential'>>(checkOf(CREDENTIAL_NAMES), given);
   if (problem !== undefined) throw invalidCredential(problem.field, problem.problem);
   return value;

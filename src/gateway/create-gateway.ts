@@ -1,3 +1,4 @@
+import { CREDENTIALS } from '../contract/credentials.ts';
 import { JOBS } from '../contract/jobs.ts';
 import { MEMORIES } from '../contract/memories.ts';
 import { PUBLIC_URL_FORM, publicUrlOf } from '../net/public-url.ts';
@@ -10,7 +11,6 @@ import { GatewayAttester } from './approvals/gateway-attester.ts';
 import { artifactRoutes } from './artifacts/artifact-routes.ts';
 import { Background } from './background.ts';
 import { connectRoutes } from './connections/connect-routes.ts';
-import { credentialRoutes } from './connections/credential-routes.ts';
 import { documentRoutes } from './document/document-routes.ts';
 import { errorAnswer } from './error-answer.ts';
 import { emptyApp, type GatewayHono, type GatewayMiddleware } from './gateway-app.ts';
@@ -92,7 +92,7 @@ export function createGateway(given: GatewayOptions): Gateway {
   eventRoutes(app, setting);
   steeringRoutes(app, setting);
   approvalRoutes(app, setting);
-  credentialRoutes(app, setting);
+  serveAll(app, setting, CREDENTIALS);
   serveAll(app, setting, JOBS);
   webhookRoutes(app, setting);
   linkRoutes(app, setting);

@@ -7,7 +7,7 @@ import type { CredentialStore } from '../store/credentials/credential-store.ts';
 import type { KeptProviders } from './kept-providers.ts';
 import type { TokenSet } from './oauth-answers.ts';
 import { type AuthorizationSecrets, type DeviceCode, OAuthClient } from './oauth-client.ts';
-import { OAuthFailed } from './oauth-failed.ts';
+import { oauthFailed } from './oauth-failed.ts';
 import type { OAuthProvider } from './oauth-provider.ts';
 import { covers, credentialOf, factsOf } from './tokens.ts';
 
@@ -110,17 +110,17 @@ export class Consent {
     const state = callback.get('state') ?? '';
     const flow = this.#flow(state);
     if (flow === undefined)
-      throw new OAuthFailed('invalid', 'the state of this way back is none that was given out here');
+      throw oauthFailed('invalid', 'the state of this way back is none that was given out here');
     if (flow.browser !== undefined && flow.browser !== hashOf(by.browser ?? ''))
-      throw new OAuthFailed('invalid', 'another browser has begun this: open the link again in this one');
+      throw oauthFailed('invalid', 'another browser has begun this: open the link again in this one');
     if (flow.until !== undefined && flow.until < by.now)
-      throw new OAuthFailed('expired', 'this way back was open for an hour: open the link again');
+      throw oauthFailed('expired', 'this way back was open for an hour: open the link again');
     if (by.owner !== undefined && (by.owner.app !== flow.app || by.owner.userId !== flow.userId))
-      throw new OAuthFailed('invalid', 'this way back is of another user');
+      throw oauthFailed('invalid', 'this way back is of another user');
     const { app, credentialKey, clientId } = flow;
     const provider = await this.#providers.withClient(app, credentialKey, { clientId });
     if (provider === undefined || provider.clientId !== clientId)
-      throw new OAuthFailed(
+      throw oauthFailed(
         'misconfigured',
         `the provider ${credentialKey} has changed meanwhile: open the link again`,
       );
@@ -151,13 +151,13 @@ export class Consent {
     const facts = factsOf(tokens, scopes);
     const missing = needs.filter((scope) => !covers(facts.scopes, [scope]));
     if (missing.length > 0)
-      throw new OAuthFailed(
+      throw oauthFailed(
         'denied',
         `consent was given, but not to ${missing.join(', ')}, which the tool needs: nothing is kept, and you can consent again`,
       );
     const before = await this.#store.find({ app, userId, credentialKey });
     if (before?.account !== undefined && facts.account !== undefined && before.account !== facts.account)
-      throw new OAuthFailed(
+      throw oauthFailed(
         'invalid',
         `this is the account ${facts.account}, and ${before.account} is connected: disconnect that first, or consent with it`,
       );
@@ -170,7 +170,7 @@ export class Consent {
   async #providerFor({ app, credentialKey }: WantedTokens, redirectUri: string): Promise<OAuthProvider> {
     const provider = await this.#providers.withClient(app, credentialKey, { redirectUri });
     if (provider === undefined)
-      throw new OAuthFailed(
+      throw oauthFailed(
         'misconfigured',
         `no worker of the app ${app} has told of a provider ${credentialKey}`,
       );

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import type { CredentialVault } from '../credentials/credential-vault.ts';
+import { type CredentialVault, newCredentialRef } from '../credentials/credential-vault.ts';
 import { unseal } from '../credentials/seal.ts';
 import { canonicalJson } from '../protocol/canonical-json.ts';
 import { isRecord } from '../protocol/json.ts';
@@ -75,8 +74,7 @@ export class KeptProviders {
   }
 
   async #put(app: string, credentialKey: string, kept: Kept): Promise<void> {
-    const credentialRef = `cr-${randomBytes(16).toString('base64url')}`;
-    const place = { app, userId: '', credentialKey: keyOf(credentialKey), credentialRef };
+    const place = { app, userId: '', credentialKey: keyOf(credentialKey), credentialRef: newCredentialRef() };
     await this.#store.put({ ...place, authType: PROVIDER, ...this.#vault.resealed(place, kept) });
   }
 }

@@ -2,7 +2,7 @@ import * as oauth from 'oauth4webapi';
 import { hasCode } from '../contract/error.ts';
 import { defined } from '../protocol/json.ts';
 import { visibleExcerpt } from '../protocol/visible-text.ts';
-import { OAuthFailed } from './oauth-failed.ts';
+import { OAuthFailed, oauthFailed } from './oauth-failed.ts';
 import type { OAuthProvider } from './oauth-provider.ts';
 
 /** Characters of a server's error code that are told. */
@@ -62,38 +62,37 @@ const MEANINGS: Readonly<Record<OAuthFailed['problem'], string>> = {
 /** Says which server it was, and nothing that it has said but a code. */
 export function failed(error: unknown, provider: OAuthProvider): OAuthFailed {
   const name = serverName(provider);
-  if (error instanceof OAuthFailed) return new OAuthFailed(error.problem, `${name}: ${error.message}`);
-  if (hasCode(error, 'HOLDFAST_FETCH_FAILED'))
-    return new OAuthFailed('unreachable', `${name}: ${error.message}`);
+  if (error instanceof OAuthFailed) return oauthFailed(error.problem, `${name}: ${error.message}`);
+  if (hasCode(error, 'HOLDFAST_FETCH_FAILED')) return oauthFailed('unreachable', `${name}: ${error.message}`);
   if (hasCode(error, 'HOLDFAST_ADDRESS_REFUSED'))
-    return new OAuthFailed(
+    return oauthFailed(
       'misconfigured',
       `${name}: ${error.message}; hosts that may be asked are listed in \`allow\``,
     );
   if (error instanceof oauth.ResponseBodyError || error instanceof oauth.AuthorizationResponseError) {
     const problem = PROBLEMS[error.error] ?? 'invalid';
-    return new OAuthFailed(
+    return oauthFailed(
       problem,
       `${name}: ${MEANINGS[problem]} (${visibleExcerpt(error.error, LONGEST_CODE)})`,
     );
   }
   const code = (error as { code?: unknown }).code;
   if (code === oauth.JWT_TIMESTAMP_CHECK)
-    return new OAuthFailed(
+    return oauthFailed(
       'invalid',
       `${name}: its ID token is not of this time: compare the clocks of both machines`,
     );
   if (code === oauth.RESPONSE_IS_NOT_CONFORM) {
     const { status } = ((error as Error).cause ?? {}) as { status?: number };
     const isPassing = status !== undefined && (status >= 500 || status === 429);
-    return new OAuthFailed(
+    return oauthFailed(
       isPassing ? 'unreachable' : 'invalid',
       `${name}: ${isPassing ? MEANINGS.unreachable : MEANINGS.invalid} (${status ?? 'no'} status)`,
     );
   }
   if (error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError) {
     // Its texts are the package's own, of the fields of answers.
-    return new OAuthFailed('invalid', `${name}: ${MEANINGS.invalid}: ${visibleExcerpt(error.message, 200)}`);
+    return oauthFailed('invalid', `${name}: ${MEANINGS.invalid}: ${visibleExcerpt(error.message, 200)}`);
   }
   throw error;
 }

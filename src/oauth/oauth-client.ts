@@ -4,7 +4,7 @@ import * as oauth from 'oauth4webapi';
 import { guardedFetch } from '../net/guarded-fetch.ts';
 import { defined, isRecord, parsedJson } from '../protocol/json.ts';
 import { failed, type TokenSet, tokensOf } from './oauth-answers.ts';
-import { OAuthFailed } from './oauth-failed.ts';
+import { type OAuthFailed, oauthFailed } from './oauth-failed.ts';
 import { type OAuthProvider, withSecrets } from './oauth-provider.ts';
 
 /** Milliseconds that one request may take. */
@@ -162,7 +162,7 @@ export class OAuthClient {
       const { verification_uri: verificationUri, verification_uri_complete: verificationUriComplete } = code;
       for (const address of [verificationUri, verificationUriComplete]) {
         if (address !== undefined && !/^https?:$/.test(new URL(address).protocol))
-          throw new OAuthFailed('invalid', 'the address where people enter the code is none of https');
+          throw oauthFailed('invalid', 'the address where people enter the code is none of https');
       }
       return {
         deviceCode: code.device_code,
@@ -216,7 +216,7 @@ export class OAuthClient {
     return await this.#told(async () => {
       const server = await this.#server();
       if (server.registration_endpoint === undefined) {
-        throw new OAuthFailed(
+        throw oauthFailed(
           'misconfigured',
           'it registers no clients by itself: register one there, and give its clientId',
         );
@@ -318,7 +318,7 @@ export class OAuthClient {
     const challenges = found.code_challenge_methods_supported;
     // A server that says it knows plain challenges only would take a code from anybody who has read the request.
     if (challenges !== undefined && !challenges.includes('S256'))
-      throw new OAuthFailed('misconfigured', 'its metadata has no S256 among the methods of PKCE');
+      throw oauthFailed('misconfigured', 'its metadata has no S256 among the methods of PKCE');
     return server;
   }
 
@@ -354,7 +354,7 @@ export class OAuthClient {
         const text = body === undefined || body === null ? undefined : String(body);
         const request = { method, headers, ...defined({ body: text }) };
         const answer = await guardedFetch(url, request, { allow, timeout: TIMEOUT, maxBytes: MOST_BYTES });
-        if (answer.cut) throw new OAuthFailed('invalid', `its answer has more than ${MOST_BYTES} bytes`);
+        if (answer.cut) throw oauthFailed('invalid', `its answer has more than ${MOST_BYTES} bytes`);
         const isBodyless = answer.status === 204 || answer.status === 304;
         const content = isBodyless ? null : new Uint8Array(answer.body);
         return new Response(content, { status: answer.status, headers: answer.headers });
@@ -372,14 +372,14 @@ export class OAuthClient {
 }
 
 function lacks(what: string): OAuthFailed {
-  return new OAuthFailed('misconfigured', `its metadata has no ${what}: give it in the provider's options`);
+  return oauthFailed('misconfigured', `its metadata has no ${what}: give it in the provider's options`);
 }
 
 /** Without metadata the address where people consent says whose answers are its own. */
 function assertOfServer(issuer: string, server: oauth.AuthorizationServer): void {
   const own = new URL(server.authorization_endpoint ?? server.issuer).origin;
   if (URL.parse(issuer)?.origin === own) return;
-  throw new OAuthFailed(
+  throw oauthFailed(
     'invalid',
     'the answer is of another issuer than the one that was asked; nothing is kept',
   );

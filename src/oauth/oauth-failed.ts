@@ -9,10 +9,13 @@ export type OAuthProblem = 'denied' | 'expired' | 'revoked' | 'misconfigured' | 
 
 /** An authorization server gave no token. The text quotes no secret and nothing that the server has said but its error code. */
 export class OAuthFailed extends codedError('HOLDFAST_OAUTH_FAILED') {
-  readonly problem: OAuthProblem;
+  declare readonly details?: { problem?: OAuthProblem };
 
-  constructor(problem: OAuthProblem, message: string, cause?: unknown) {
-    super(message, { cause, retryable: problem === 'unreachable', details: { problem } });
-    this.problem = problem;
+  get problem(): OAuthProblem {
+    return this.details?.problem ?? 'invalid';
   }
+}
+
+export function oauthFailed(problem: OAuthProblem, message: string): OAuthFailed {
+  return new OAuthFailed(message, { details: { problem }, retryable: problem === 'unreachable' });
 }

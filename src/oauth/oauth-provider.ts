@@ -8,7 +8,7 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import * as option from '../schema/option-kinds.ts';
 import { type OptionReader, type OptionsFor, type Resolved, readGroup } from '../schema/options.ts';
-import { OAuthFailed } from './oauth-failed.ts';
+import { oauthFailed } from './oauth-failed.ts';
 
 /** A secret, or the variable of the worker's environment that has it. */
 export type GivenSecret = string | { env: string };
@@ -195,7 +195,7 @@ function textOf(secret: GivenSecret | undefined): string | undefined {
   if (secret === undefined || typeof secret === 'string') return secret;
   const value = variable(secret.env);
   if (value !== undefined) return value;
-  throw new OAuthFailed('misconfigured', `the variable ${secret.env}, which has a secret of it, is not set`);
+  throw oauthFailed('misconfigured', `the variable ${secret.env}, which has a secret of it, is not set`);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CredentialVault } from '../credentials/credential-vault.ts';
+import { type CredentialVault, newCredentialRef } from '../credentials/credential-vault.ts';
 import type { AuthCredential, OAuth2Auth } from '../events/auth-credential.ts';
 import { defined } from '../protocol/json.ts';
 import type {
@@ -11,7 +11,7 @@ import type {
 import { KeptProviders } from './kept-providers.ts';
 import type { TokenSet } from './oauth-answers.ts';
 import { OAuthClient } from './oauth-client.ts';
-import { OAuthFailed } from './oauth-failed.ts';
+import { OAuthFailed, oauthFailed } from './oauth-failed.ts';
 import { type OAuthProvider, providerOfServiceAccount } from './oauth-provider.ts';
 
 /** Milliseconds before their end at which tokens are refreshed. */
@@ -80,7 +80,7 @@ export class Tokens {
     const { provider } = need;
     const scopes = [...new Set([...(provider.scopes ?? []), ...need.scopes])];
     const found = await this.#store.find(owner);
-    if (found !== undefined && found.leased === false) {
+    if (found !== undefined) {
       const { oauth2, ...rest } = this.#vault.unsealed(found);
       const { expiresIn = Number.POSITIVE_INFINITY } = found;
       const isFresh =
@@ -100,8 +100,9 @@ export class Tokens {
   ): Promise<AuthCredential> {
     const tokens = await new OAuthClient(provider).ownTokens(scopes);
     const credential = credentialOf(tokens, provider.clientId);
-    const sealed = this.#vault.sealed({ ...owner, credential });
-    await this.#store.put({ ...sealed, ...factsOf(tokens, scopes) });
+    const place = { ...owner, credentialRef: newCredentialRef() };
+    const sealed = this.#vault.resealed(place, credential);
+    await this.#store.put({ ...place, authType: 'oauth2', ...sealed, ...factsOf(tokens, scopes) });
     return credential;
   }
 
@@ -113,7 +114,7 @@ export class Tokens {
     const until = performance.now() + LONGEST_REFRESH;
     while (!(await this.#store.lease(lease))) {
       if (performance.now() > until)
-        throw new OAuthFailed('unreachable', 'another worker still refreshes the tokens');
+        throw oauthFailed('unreachable', 'another worker still refreshes the tokens');
       await delay(LOOK_EVERY);
       const now = await this.#store.find({ app, userId, credentialRef });
       if (now === undefined || now.sealed !== found.sealed)
@@ -143,7 +144,7 @@ export class Tokens {
       const known = need.provider?.clientId === undefined ? undefined : need.provider;
       const provider = known ?? (await this.#providers.withClient(app, credentialKey, { clientId }));
       if (provider === undefined)
-        throw new OAuthFailed('misconfigured', `nobody knows the provider ${credentialKey}`);
+        throw oauthFailed('misconfigured', `nobody knows the provider ${credentialKey}`);
       const tokens = { refreshToken, ...(await new OAuthClient(provider).refresh(refreshToken)) };
       const credential = credentialOf(tokens, clientId);
       const place = { app, userId, credentialKey, credentialRef };
@@ -207,6 +208,6 @@ export function credentialOf(
   return { authType: 'oauth2', oauth2: { accessToken, ...defined({ refreshToken, idToken, clientId }) } };
 }
 
-function asNew({ leased: _leased, expiresIn: _left, ...stored }: FoundCredential): NewCredential {
+function asNew({ expiresIn: _left, ...stored }: FoundCredential): NewCredential {
   return stored;
 }

@@ -3,7 +3,7 @@ import { excerpt } from '../protocol/visible-text.ts';
 import * as option from '../schema/option-kinds.ts';
 import { type OptionsFor, readGroup } from '../schema/options.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
-import { askedOf, type Context } from '../tools/context.ts';
+import { type Context, questionsOf } from '../tools/context.ts';
 import { BasePlugin } from './base-plugin.ts';
 import type { PluginParams } from './plugin-failed.ts';
 import { shownJson } from './plugin-logger.ts';
@@ -175,7 +175,7 @@ function failuresIn({ state }: Context, key: string): number {
 /** A call that waits for a person's word, or got a no, is no failure of its tool. */
 function isOfGate(context: Context): boolean {
   return (
-    askedOf(context) !== undefined ||
+    questionsOf(context).asked !== undefined ||
     Object.keys(context.actions.requestedToolConfirmations ?? {}).length > 0 ||
     context.toolConfirmation?.confirmed === false
   );

@@ -19,7 +19,7 @@ import { defined } from '../protocol/json.ts';
 import { toJsonValue } from '../schema/json-value.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
 import { CallJob, type ContextJob, NoJobError } from './call-job.ts';
-import { type Asked, assertCredentialKey, CallQuestions, withoutSecrets } from './call-questions.ts';
+import { assertCredentialKey, CallQuestions, withoutSecrets } from './call-questions.ts';
 import { type ContextParams, type ContextTask, initFrom, NoCallError, stateOf } from './context-params.ts';
 import { type ContextServices, serviceOf } from './context-services.ts';
 import { onceResult } from './function-response.ts';
@@ -307,40 +307,35 @@ export class Context extends ReadonlyContext {
    * {@link Context.requestConfirmation}. Only the scheme and the name of the credential are told: no secret of `authConfig`.
    * Semantics: the method of `@google/adk` 2.0.0.
    *
-   * @throws NoCallError outside of a tool call.
-   * @throws TypeError where `authConfig` has no `credentialKey`.
+   * @throws NoCallError outside of a tool call; TypeError where `authConfig` has no `credentialKey`.
    */
   requestCredential(authConfig: AuthConfig): void {
     const callId = this.#askingCall('requestCredential');
     assertCredentialKey('requestCredential', authConfig);
-    const shown = withoutSecrets(authConfig);
-    this.eventActions.requestedAuthConfigs[callId] = shown;
     const provider = providerOfAuthConfig('requestCredential', authConfig);
-    this.#questions.ask({ kind: 'credential', authConfig: shown, ...defined({ provider }) });
+    const asked = { authConfig: withoutSecrets(authConfig), ...defined({ provider }) };
+    this.eventActions.requestedAuthConfigs[callId] = asked.authConfig;
+    this.#questions.ask({ kind: 'credential', ...asked });
   }
 
   /**
    * The credential that a person has given for this user under this key; undefined where there is none yet. Semantics: the method of
    * `@google/adk` 2.0.0, but no state ever holds the secret.
-   *
-   * @throws TypeError where `authConfig` has no `credentialKey`.
+   * @throws TypeError where it has no `credentialKey`.
    */
   getAuthResponse(authConfig: AuthConfig): AuthCredential | undefined {
     assertCredentialKey('getAuthResponse', authConfig);
     return this.#questions.credentialOf(authConfig.credentialKey);
   }
 
-  /** The credential of the tool's `authConfig` when the call began: there whenever such a tool runs. Name: adk-rust's `auth_credential`. */
+  /** {@link Context.credential} as it was when the call began. */
   get authCredential(): AuthCredential | undefined {
     return this.#questions.credential;
   }
 
   /**
    * The credential of the tool's `authConfig` as it is good now: tokens are refreshed before they end.
-   *
-   * @param options.refused an access token that a server has just refused (401). Another one comes in its place. If there is none, a
-   * person is asked to consent again, and the tool runs again from its beginning.
-   * @throws OAuthFailed where the authorization server can't be asked, or refuses the app.
+   * @param options.refused one that a server has just refused (401): another comes in its place, or a person consents again.
    * @example const { accessToken } = (await context.credential())?.oauth2 ?? {};
    */
   async credential({ refused }: { refused?: string } = {}): Promise<AuthCredential | undefined> {
@@ -402,12 +397,4 @@ export class Context extends ReadonlyContext {
 export function questionsOf(context: Context): CallQuestions {
   // Tests bring objects of their own in place of a context.
   return context[QUESTIONS] ?? new CallQuestions();
-}
-
-/**
- * The next question to a person before the call of this context can have a result: the confirmation first, then the credential. The
- * tool's own result doesn't count before it. Undefined where the tool has asked nothing.
- */
-export function askedOf(context: Context): Asked | undefined {
-  return context[QUESTIONS].asked;
 }

@@ -81,9 +81,10 @@ const OWN: readonly [RegExp, string][] = [
   [/\be-[\w-]{8,}/g, 'e-ID'],
   [/:1[0-9]{12}(\.\d+)?\b/g, ':0'],
   [
-    /"(id|session|argsDigest|gateDigest|since|until|timestamp|createdAt|updatedAt|totalTokens|promptTokens)":("[^"]*"|[\d.]+)/g,
+    /"(id|session|argsDigest|gateDigest|since|until|timestamp|createdAt|updatedAt|expiresAt|totalTokens|promptTokens)":("[^"]*"|[\d.]+)/g,
     '"$1":0',
   ],
+  [/\/connect\/[\w.-]+/g, '/connect/0'],
 ];
 
 /** An answer without what each arrangement has of its own. */

@@ -197,13 +197,25 @@ describe('a credential that is given', () => {
   test.each<[unknown, string]>([
     [SECRET, 'credential: expected an object, got string'],
     [null, 'credential: expected an object, got null'],
-    [{ apiKey: SECRET }, "authType: expected 'apiKey' or 'http', got undefined"],
-    [{ authType: SECRET }, "authType: expected 'apiKey' or 'http', got another string"],
     [
-      { authType: 'oauth2', oauth2: { accessToken: SECRET } },
-      'authType: this release of Holdfast keeps API keys',
+      { apiKey: SECRET },
+      "authType: expected 'apiKey', 'http', 'oauth2', 'openIdConnect' or 'serviceAccount', got undefined",
     ],
-    [{ authType: 'serviceAccount', serviceAccount: {} }, 'authType: this release of Holdfast keeps API keys'],
+    [{ authType: SECRET }, "'openIdConnect' or 'serviceAccount', got another string"],
+    [{ authType: 'oauth2', oauth2: { refreshToken: SECRET } }, 'oauth2.accessToken: is needed'],
+    [{ authType: 'oauth2', oauth2: { accessToken: SECRET, [SECRET]: 1 } }, 'oauth2: expected accessToken, '],
+    [
+      { authType: 'oauth2', oauth2: { accessToken: SECRET, expiresAt: -1 } },
+      'oauth2.expiresAt: expected milliseconds',
+    ],
+    [
+      { authType: 'serviceAccount', serviceAccount: {} },
+      'serviceAccount.serviceAccountCredential: expected an object, got undefined',
+    ],
+    [
+      { authType: 'serviceAccount', serviceAccount: { serviceAccountCredential: { clientEmail: 'a@b' } } },
+      'serviceAccount.serviceAccountCredential.privateKey: is needed',
+    ],
     [{ authType: 'apiKey' }, 'apiKey: expected a string, got undefined'],
     [{ authType: 'apiKey', apiKey: '' }, 'apiKey: is empty'],
     [{ authType: 'apiKey', apiKey: `${SECRET}\n` }, 'apiKey: has control characters, a line break for one'],

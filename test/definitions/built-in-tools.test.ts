@@ -20,7 +20,7 @@ import { ESCALATE, EXIT_LOOP } from '../../src/tools/built-in/loop-control-tools
 import { getUserChoiceTool, requestInputTool } from '../../src/tools/built-in/question-tools.ts';
 import { VertexAiSearchTool } from '../../src/tools/built-in/vertex-ai-search-tool.ts';
 import { CallQuestions } from '../../src/tools/call-questions.ts';
-import { askedOf, type Context } from '../../src/tools/context.ts';
+import { type Context, questionsOf } from '../../src/tools/context.ts';
 import { approvalTermsOf, questionOf } from '../../src/tools/tool-gate.ts';
 import { refusal } from './refusal.ts';
 import { callOf, contextWith, emptyRequest } from './tool-context.ts';
@@ -133,7 +133,7 @@ const answeredWith = (...inputs: unknown[]) =>
 /** What a call of the tool asks, and what comes of it. */
 const asked = async (tool: BaseTool, args: Record<string, unknown>, toolContext = answeredWith()) => {
   const result = await run(tool, args, toolContext).catch((error: unknown) => error);
-  return { result, asked: askedOf(toolContext) };
+  return { result, asked: questionsOf(toolContext).asked };
 };
 
 describe('adk_request_input [input.request]', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { ApprovalOptions } from '../../src/tools/approval-options.ts';
 import { CallQuestions } from '../../src/tools/call-questions.ts';
-import { askedOf } from '../../src/tools/context.ts';
+import { questionsOf } from '../../src/tools/context.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import type { GateOptions } from '../../src/tools/gate-options.ts';
 import { gateDigestOf, questionOf } from '../../src/tools/tool-gate.ts';
@@ -136,7 +136,7 @@ describe('terms of one call [approval.approvers]', () => {
     ] as const) {
       const toolContext = contextWith({ call: callOf({ questions: new CallQuestions() }) });
       await inner.runAsync({ args: { amount: 5 }, toolContext });
-      expect(askedOf(toolContext)).toMatchObject({ kind: 'confirmation', terms });
+      expect(questionsOf(toolContext).asked).toMatchObject({ kind: 'confirmation', terms });
     }
   });
 });

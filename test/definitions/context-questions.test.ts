@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { AuthCredential } from '../../src/events/auth-credential.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { type CallAnswers, CallQuestions } from '../../src/tools/call-questions.ts';
-import { askedOf, Context } from '../../src/tools/context.ts';
+import { Context, questionsOf } from '../../src/tools/context.ts';
 import { InvocationContext } from '../../src/tools/invocation-context.ts';
 import { callOf, contextWith, INIT } from './tool-context.ts';
 
@@ -31,7 +31,11 @@ describe('a confirmation [confirm.inside]', () => {
     expect(JSON.stringify(context.actions.requestedToolConfirmations)).toBe(
       JSON.stringify(theirs.actions.requestedToolConfirmations),
     );
-    expect(askedOf(context)).toEqual({ kind: 'confirmation', hint: 'Order?', payload: { price: 5 } });
+    expect(questionsOf(context).asked).toEqual({
+      kind: 'confirmation',
+      hint: 'Order?',
+      payload: { price: 5 },
+    });
   });
 
   test('has no hint where none is given, and its payload is JSON', () => {
@@ -47,13 +51,13 @@ describe('a confirmation [confirm.inside]', () => {
     const context = runWith();
     context.requestConfirmation({ hint: 'one' });
     context.requestConfirmation({ hint: 'two' });
-    expect(askedOf(context)).toEqual({ kind: 'confirmation', hint: 'two' });
+    expect(questionsOf(context).asked).toEqual({ kind: 'confirmation', hint: 'two' });
     expect(context.actions.requestedToolConfirmations.call_0).toMatchObject({ hint: 'two' });
   });
 
   test('is there outside of calls for nobody', () => {
     expect(() => contextWith().requestConfirmation({})).toThrow(expect.objectContaining(NO_CALL));
-    expect(askedOf(contextWith())).toBeUndefined();
+    expect(questionsOf(contextWith()).asked).toBeUndefined();
   });
 
   test('contexts that user code makes for the same call ask for it', () => {
@@ -62,7 +66,7 @@ describe('a confirmation [confirm.inside]', () => {
     const outer = new Context(init);
     const own = new Context({ invocationContext: new InvocationContext(init), functionCallId: 'call_0' });
     own.requestConfirmation({ hint: 'Order?' });
-    expect(askedOf(outer)).toEqual({ kind: 'confirmation', hint: 'Order?' });
+    expect(questionsOf(outer).asked).toEqual({ kind: 'confirmation', hint: 'Order?' });
   });
 });
 
@@ -71,7 +75,7 @@ describe('a credential [credential.request]', () => {
     const context = runWith();
     context.requestCredential({ ...BEARER, rawAuthCredential: token, exchangedAuthCredential: token });
     expect(context.actions.requestedAuthConfigs).toEqual({ call_0: BEARER });
-    expect(askedOf(context)).toEqual({ kind: 'credential', authConfig: BEARER });
+    expect(questionsOf(context).asked).toEqual({ kind: 'credential', authConfig: BEARER });
   });
 
   test('is read where a person has given it, and is in no state', () => {
@@ -110,7 +114,11 @@ describe('an input [input.request]', () => {
       .requestInput({ message: 'Where to?', payload: { order: 7 } })
       .catch(() => 'swallowed');
     expect(swallowed).toBe('swallowed');
-    expect(askedOf(context)).toEqual({ kind: 'input', message: 'Where to?', payload: { order: 7 } });
+    expect(questionsOf(context).asked).toEqual({
+      kind: 'input',
+      message: 'Where to?',
+      payload: { order: 7 },
+    });
     await expect(runWith().requestInput({ message: 'Where to?' })).rejects.toMatchObject({
       name: 'InputPending',
     });
@@ -124,7 +132,7 @@ describe('an input [input.request]', () => {
     const asked = async (inputs: unknown[]) => {
       const context = runWith({ inputs });
       const answers = await ask(context).catch(() => undefined);
-      return { answers, asked: askedOf(context) };
+      return { answers, asked: questionsOf(context).asked };
     };
     expect(await asked([])).toMatchObject({ asked: { message: 'one' } });
     expect(await asked(['a'])).toMatchObject({ asked: { message: 'two' } });
@@ -134,24 +142,24 @@ describe('an input [input.request]', () => {
   test('of several at once the first is asked', async () => {
     const context = runWith();
     await Promise.allSettled(['one', 'two'].map((message) => context.requestInput({ message })));
-    expect(askedOf(context)).toMatchObject({ message: 'one' });
+    expect(questionsOf(context).asked).toMatchObject({ message: 'one' });
   });
 
   test('comes after confirmation and credential', async () => {
     const context = runWith();
     await context.requestInput({ message: 'Where to?' }).catch(() => undefined);
-    expect(askedOf(context)?.kind).toBe('input');
+    expect(questionsOf(context).asked?.kind).toBe('input');
     context.requestCredential(BEARER);
-    expect(askedOf(context)?.kind).toBe('credential');
+    expect(questionsOf(context).asked?.kind).toBe('credential');
     context.requestConfirmation({ hint: 'Order?' });
-    expect(askedOf(context)?.kind).toBe('confirmation');
+    expect(questionsOf(context).asked?.kind).toBe('confirmation');
   });
 
   test('has a schema of any kind, which people are shown and the answer goes through', async () => {
     const responseSchema = z.object({ street: z.string(), copies: z.number().default(1) });
     const asking = runWith();
     await asking.requestInput({ message: 'Where to?', responseSchema }).catch(() => undefined);
-    expect(askedOf(asking)).toMatchObject({
+    expect(questionsOf(asking).asked).toMatchObject({
       responseSchema: { type: 'object', properties: { street: { type: 'string' } }, required: ['street'] },
     });
     const answer = { street: 'Ringstraße' };
@@ -170,7 +178,7 @@ describe('an input [input.request]', () => {
       retryable: false,
       message: expect.stringContaining("the answer doesn't match responseSchema"),
     });
-    expect(askedOf(context)).toBeUndefined();
+    expect(questionsOf(context).asked).toBeUndefined();
   });
 
   test.each<[string, object, string]>([
@@ -181,7 +189,7 @@ describe('an input [input.request]', () => {
   ])('refuses %s', async (_, request, message) => {
     const context = runWith();
     await expect(context.requestInput(request as never)).rejects.toThrow(message);
-    expect(askedOf(context)).toBeUndefined();
+    expect(questionsOf(context).asked).toBeUndefined();
   });
 
   test('is there in calls only', async () => {

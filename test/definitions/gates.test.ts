@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ApprovalOptions } from '../../src/tools/approval-options.ts';
 import { BaseTool } from '../../src/tools/base-tool.ts';
 import { CallQuestions } from '../../src/tools/call-questions.ts';
-import { askedOf } from '../../src/tools/context.ts';
+import { questionsOf } from '../../src/tools/context.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import type { GateOptions } from '../../src/tools/gate-options.ts';
 import { approvalTermsOf, gateDigestOf, questionOf } from '../../src/tools/tool-gate.ts';
@@ -299,7 +299,7 @@ describe('a gated tool that another tool runs [confirm.default]', () => {
       error: 'This tool call requires confirmation, please approve or reject.',
     });
     expect(run).not.toHaveBeenCalled();
-    expect(askedOf(toolContext)).toEqual({ kind: 'confirmation', hint: DEFAULT_HINT });
+    expect(questionsOf(toolContext).asked).toEqual({ kind: 'confirmation', hint: DEFAULT_HINT });
     expect(toolContext.actions).toMatchObject({
       skipSummarization: true,
       requestedToolConfirmations: { call_0: { hint: DEFAULT_HINT, confirmed: false } },

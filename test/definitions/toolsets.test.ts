@@ -5,7 +5,7 @@ import { BaseToolset, isBaseToolset, type ToolPredicate } from '../../src/tools/
 import { GOOGLE_SEARCH } from '../../src/tools/built-in/gemini-tools.ts';
 import { requestInputTool } from '../../src/tools/built-in/question-tools.ts';
 import { CallQuestions } from '../../src/tools/call-questions.ts';
-import { askedOf, type Context } from '../../src/tools/context.ts';
+import { type Context, questionsOf } from '../../src/tools/context.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import type { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import { questionOf } from '../../src/tools/tool-gate.ts';
@@ -206,7 +206,7 @@ describe('withConfirmation [confirm.toolset]', () => {
     await expect(run(context)).rejects.toMatchObject({ code: 'HOLDFAST_NO_CALL', retryable: false });
     const inCall = contextWith({ call: callOf() });
     expect(await run(inCall)).toMatchObject({ error: expect.stringContaining('requires confirmation') });
-    expect(askedOf(inCall)).toEqual({ kind: 'confirmation', hint });
+    expect(questionsOf(inCall).asked).toEqual({ kind: 'confirmation', hint });
     const questions = new CallQuestions({ passed: confirmed.gate });
     expect(await run(contextWith({ call: callOf({ questions }) }))).toEqual({ paid: 5 });
   });

@@ -45,6 +45,8 @@ const RIGHTS = {
   listUserCredentials: 'read',
   listAppCredentials: 'read',
   removeCredential: 'operate, 4 MiB',
+  connectCredential: 'operate, 4 MiB',
+  resealCredentials: 'operate, 4 MiB',
   listJobs: 'read',
   getJob: 'read or jobToken',
   completeJob: 'operate or jobToken, 10 MiB',

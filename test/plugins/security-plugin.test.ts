@@ -7,7 +7,7 @@ import {
   PolicyOutcome,
   SecurityPlugin,
 } from '../../src/plugins/security-plugin.ts';
-import { askedOf } from '../../src/tools/context.ts';
+import { questionsOf } from '../../src/tools/context.ts';
 import { refusal } from '../definitions/refusal.ts';
 import { callContextOf, charge } from './plugin-scene.ts';
 
@@ -25,7 +25,7 @@ const asks = async (policyEngine?: BasePolicyEngine, confirmed?: boolean) => {
   const answer = await plugin.beforeToolCallback({ tool: charge, toolArgs, toolContext });
   expect(toolArgs).toEqual({ amount: 5 });
   expect(toolContext.actions.stateDelta).toEqual({});
-  return { answer, asked: askedOf(toolContext) };
+  return { answer, asked: questionsOf(toolContext).asked };
 };
 
 describe('SecurityPlugin [confirm.default]', () => {

@@ -4,9 +4,6 @@ import { type ClientMetadata, type Configuration, Provider } from 'oidc-provider
 
 /** The client of an app at the server. */
 export const CLIENT = { clientId: 'shop', clientSecret: 'client-secret-7Qz1' };
-/** The API for whose tokens the server is asked. */
-export const CALENDAR = 'https://calendar.example.com/api';
-
 export interface AuthorizationServer {
   issuer: string;
   provider: Provider;

@@ -144,7 +144,7 @@ export async function connectCredential(
   options: InFolder<ConnectOptions>,
   output = processOutput(),
 ): Promise<void> {
-  await connected(connectFolder, options, output, async ({ api, apps }) => {
+  await connected(connectFolder, options, output, async ({ api, apps, gatewayUrl }) => {
     const owner = await namedUser(options, apps);
     const link = await api.credentials.connect({
       ...owner,
@@ -152,7 +152,8 @@ export async function connectCredential(
       ...defined({ scopes: options.scope }),
     });
     const publicUrl = variable('HOLDFAST_PUBLIC_URL', options.env)?.trim();
-    const url = link.url ?? (publicUrl === undefined ? undefined : linkUrl(publicUrl, link.path));
+    const base = publicUrl ?? gatewayUrl;
+    const url = base === undefined ? undefined : linkUrl(base, link.path);
     if (options.json) return output.json({ ...link, ...defined({ url }) });
     output.line(url ?? link.path);
     if (url === undefined) output.note('this is the path at the gateway, whose address is not known here');

@@ -56,7 +56,7 @@ export class Credentials implements MethodsOf<typeof CREDENTIALS> {
    * A link on which a user consents at the authorization server of a `credentialKey`. Calls that wait for its tokens go on then.
    *
    * @param connect.scopes beside those of the provider.
-   * @returns `path` of the page at the gateway, and its `url` where the gateway knows its own address. It acts for the user.
+   * @returns `path` of the page at the gateway, behind its address. It acts for the user: a secret.
    */
   async connect(connect: ConnectCredential): Promise<ConnectLink> {
     return await this.#call(connectCredential, connect, OPERATOR);

@@ -6,7 +6,7 @@ import { Connections } from '../../oauth/connections.ts';
 import { newBrowserCookie, type WantedTokens } from '../../oauth/consent.ts';
 import { serverName } from '../../oauth/oauth-answers.ts';
 import type { DeviceCode } from '../../oauth/oauth-client.ts';
-import { OAuthFailed } from '../../oauth/oauth-failed.ts';
+import { OAuthFailed, oauthFailed } from '../../oauth/oauth-failed.ts';
 import { covers } from '../../oauth/tokens.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
@@ -182,7 +182,7 @@ async function shownOf({ connections }: Parts, { wanted, here }: Opened): Promis
   const provider = await connections.providers.find(wanted.app, wanted.credentialKey);
   if (provider === undefined) {
     const text = `no worker of the app ${wanted.app} has told of a provider ${wanted.credentialKey}`;
-    throw new OAuthFailed('misconfigured', text);
+    throw oauthFailed('misconfigured', text);
   }
   const scopes = [...new Set([...(provider.scopes ?? []), ...wanted.needs])];
   return { wanted, server: serverName(provider), scopes, start: `${here}/start` };

@@ -4,7 +4,7 @@ import type { ApprovalRow } from '../../contract/requests.ts';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import type { Principal } from '../access/access.ts';
 import { download } from '../artifacts/download.ts';
-import { connectPath } from '../connections/credential-routes.ts';
+import { connectPath } from '../connections/connect-path.ts';
 import { errorAnswer } from '../error-answer.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import type { RouteSetting } from '../route-setting.ts';

@@ -22,8 +22,6 @@ export type NewCredential = Omit<SealedCredential, 'createdAt' | 'expiresAt'> & 
 export interface FoundCredential extends SealedCredential {
   /** Milliseconds until it expires, by the store's clock; absent for one that doesn't. */
   expiresIn?: number;
-  /** Somebody is refreshing it. */
-  leased: boolean;
 }
 
 /** Owner and name of a credential. */

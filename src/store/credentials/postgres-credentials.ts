@@ -166,11 +166,10 @@ function keysOf(app: string, userId: string, credentialKey = '') {
 }
 
 export function foundCredential(row: FoundRow) {
-  const { expires_at: expiresAt, now, lease_by: holder, lease_until: until } = row;
+  const { expires_at: expiresAt, now } = row;
   return {
     ...sealedCredential(row),
     ...(expiresAt === null ? {} : { expiresIn: Number(expiresAt) - Number(now) }),
-    leased: holder !== null && Number(until) > Number(now),
   };
 }
 

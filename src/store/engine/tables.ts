@@ -100,10 +100,10 @@ export interface Tables {
     sealed: string;
     created_at: Generated<Date>;
     scopes: string | null;
-    expires_at: string | null;
+    expires_at: BigInteger | null;
     account: string | null;
     lease_by: string | null;
-    lease_until: string | null;
+    lease_until: BigInteger | null;
   };
   'holdfast.notice_notes': {
     notifier: string;
