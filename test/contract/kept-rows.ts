@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import type { ARTIFACTS } from '../../src/contract/artifacts.ts';
-import type { CREDENTIALS } from '../../src/contract/credentials.ts';
+import type { ConnectLink, CREDENTIALS } from '../../src/contract/credentials.ts';
 import type { MEMORIES } from '../../src/contract/memories.ts';
 import type { ContractScene } from './contract-scene.ts';
 import { pathOf, type RowsOf } from './operation-row.ts';
@@ -93,6 +93,7 @@ export const CREDENTIAL_ROWS: RowsOf<typeof CREDENTIALS> = {
       ...['credentials', 'connect', 'calendar', '--scope', 'read'],
       ...of({ app, userId }),
     ],
+    printed: ({ path, expiresAt }: ConnectLink) => ({ path, expiresAt }),
     errors: INVALID,
   },
   resealCredentials: {
