@@ -21,17 +21,8 @@ import { CredentialKeyMissing, CredentialUnreadable, invalidCredential } from '.
 import type { CredentialKeys } from './credential-keys.ts';
 import { type CredentialPlace, seal, unseal } from './seal.ts';
 
-/** Others who put the same credential at the same moment are few. */
-const MOST_SWAPS = 20;
-
 /** Input of {@link CredentialVault.put}; all of it is checked. */
 export type CredentialToKeep = Omit<PutCredential, 'credential'> & { credential: unknown };
-
-/** A credential that may have to go again. */
-export interface PutForNow {
-  credentialRef: string;
-  undo(): Promise<void>;
-}
 
 /** Secrets of users, encrypted in the store with keys that the store hasn't got. */
 export class CredentialVault {
@@ -51,28 +42,6 @@ export class CredentialVault {
    */
   async put(credential: CredentialToKeep): Promise<StoredCredential> {
     return await this.#store.put(this.sealed(credential));
-  }
-
-  /**
-   * As `put`, until it is known whether this one is wanted: `undo` has what was there before in its place again, unless another was put
-   * meanwhile.
-   *
-   * @throws InvalidCredential, CredentialKeyMissing, InvalidCredentialKeys
-   */
-  async putForNow(credential: CredentialToKeep): Promise<PutForNow> {
-    const sealed = this.sealed(credential);
-    const { app, userId, credentialKey, credentialRef } = sealed;
-    for (let tried = 0; tried < MOST_SWAPS; tried += 1) {
-      const before = await this.#store.find({ app, userId, credentialKey });
-      const swap = { credential: sealed, before: before?.credentialRef };
-      if (!(await this.#store.swap(swap))) continue;
-      const undo = async () => {
-        if (before === undefined) await this.#store.remove({ app, userId, credentialRef });
-        else await this.#store.swap({ credential: before, before: credentialRef });
-      };
-      return { credentialRef, undo };
-    }
-    throw invalidCredential('credentialKey', 'others are putting this credential at the same time');
   }
 
   /**

@@ -36,6 +36,8 @@ export function tokensOf(answer: oauth.TokenEndpointResponse): TokenSet {
 
 /** Codes of RFC 6749, 8628 and 7591, by what they mean to people. */
 const PROBLEMS: Readonly<Record<string, OAuthFailed['problem']>> = {
+  authorization_pending: 'pending',
+  slow_down: 'pending',
   access_denied: 'denied',
   expired_token: 'expired',
   invalid_grant: 'revoked',
@@ -51,6 +53,7 @@ const PROBLEMS: Readonly<Record<string, OAuthFailed['problem']>> = {
 };
 
 const MEANINGS: Readonly<Record<OAuthFailed['problem'], string>> = {
+  pending: 'the person has not consented yet',
   denied: 'consent was denied',
   expired: 'it took too long',
   revoked: 'it does not take the grant any more',

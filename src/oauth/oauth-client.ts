@@ -1,10 +1,10 @@
-import { createPrivateKey, randomUUID } from 'node:crypto';
+import { createPrivateKey, type KeyObject, randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { guardedFetch } from '../net/guarded-fetch.ts';
 import { defined, isRecord, parsedJson } from '../protocol/json.ts';
 import { failed, type TokenSet, tokensOf } from './oauth-answers.ts';
-import { type OAuthFailed, oauthFailed } from './oauth-failed.ts';
+import { OAuthFailed, oauthFailed } from './oauth-failed.ts';
 import { type OAuthProvider, withSecrets } from './oauth-provider.ts';
 
 /** Milliseconds that one request may take. */
@@ -53,8 +53,7 @@ export class OAuthClient {
   /** Where a person consents. */
   async authorizationUrl(flow: AuthorizationSecrets, scopes: readonly string[]): Promise<string> {
     const { clientId, resource, audience, parameters } = this.#provider;
-    return await this.#told(async () => {
-      const { authorization_endpoint: endpoint } = await this.#server();
+    return await this.#told(async ({ authorization_endpoint: endpoint }) => {
       if (endpoint === undefined) throw lacks('authorization_endpoint');
       const url = new URL(endpoint);
       const fields = {
@@ -77,203 +76,160 @@ export class OAuthClient {
 
   /** Tokens for the code by which a person came back. @param callback the fields of the way back. */
   async exchange(callback: URLSearchParams, flow: AuthorizationSecrets): Promise<TokenSet> {
-    return await this.#told(async () => {
-      const server = await this.#server();
-      const { resource } = this.#provider;
-      const issuer = callback.get('iss');
-      if (issuer !== null && this.#provider.issuer === undefined) assertOfServer(issuer, server);
-      const checked = oauth.validateAuthResponse(
-        this.#provider.issuer === undefined ? { issuer: issuer ?? server.issuer } : server,
-        this.#client(),
-        callback,
-        flow.state,
-      );
-      const answer = await oauth.authorizationCodeGrantRequest(
-        server,
-        this.#client(),
-        this.#authentication(server),
-        checked,
-        flow.redirectUri,
-        flow.verifier,
-        { ...this.#http, additionalParameters: defined({ resource }) as Record<string, string> },
-      );
-      return tokensOf(
-        await oauth.processAuthorizationCodeResponse(
+    const { issuer, resource } = this.#provider;
+    const said = callback.get('iss');
+    return await this.#tokens(
+      async (server, client, proof) => {
+        if (said !== null && issuer === undefined) assertOfServer(said, server);
+        const asked = issuer === undefined ? { issuer: said ?? server.issuer } : server;
+        const checked = oauth.validateAuthResponse(asked, client, callback, flow.state);
+        const { redirectUri, verifier } = flow;
+        const more = { ...this.#http, additionalParameters: fields({ resource }) };
+        return await oauth.authorizationCodeGrantRequest(
           server,
-          this.#client(),
-          await this.#ofKnownIssuer(answer),
-          {
-            expectedNonce: (await hasIdToken(answer, this.#provider)) ? flow.nonce : oauth.expectNoNonce,
-          },
-        ),
-      );
-    });
+          client,
+          proof,
+          checked,
+          redirectUri,
+          verifier,
+          more,
+        );
+      },
+      async (server, client, answer) => {
+        const expectedNonce = (await idTokenOf(answer)) === undefined ? oauth.expectNoNonce : flow.nonce;
+        return await oauth.processAuthorizationCodeResponse(server, client, answer, { expectedNonce });
+      },
+    );
   }
 
   /** New tokens for a refresh token, which strict servers take once. */
   async refresh(refreshToken: string): Promise<TokenSet> {
-    return await this.#told(async () => {
-      const server = await this.#server();
-      const { resource } = this.#provider;
-      const answer = await oauth.refreshTokenGrantRequest(
-        server,
-        this.#client(),
-        this.#authentication(server),
-        refreshToken,
-        { ...this.#http, additionalParameters: defined({ resource }) as Record<string, string> },
-      );
-      const known = await this.#ofKnownIssuer(answer);
-      return tokensOf(await oauth.processRefreshTokenResponse(server, this.#client(), known));
-    });
+    const more = { ...this.#http, additionalParameters: fields({ resource: this.#provider.resource }) };
+    return await this.#tokens(
+      (server, client, proof) => oauth.refreshTokenGrantRequest(server, client, proof, refreshToken, more),
+      oauth.processRefreshTokenResponse,
+    );
   }
 
   /** Tokens of the app itself: client credentials, or a service account. */
   async ownTokens(scopes: readonly string[]): Promise<TokenSet> {
-    const { grant, resource, audience } = this.#provider;
-    return await this.#told(async () => {
-      const server = await this.#server();
-      const scope = scopes.join(' ') || undefined;
-      if (grant === 'jwt_bearer') return await this.#ofAssertion(server, scope);
-      const answer = await oauth.clientCredentialsGrantRequest(
-        server,
-        this.#client(),
-        this.#authentication(server),
-        defined({ scope, resource, audience }) as Record<string, string>,
-        this.#http,
-      );
-      return tokensOf(await oauth.processClientCredentialsResponse(server, this.#client(), answer));
-    });
+    if (this.#provider.grant === 'jwt_bearer') return await this.#ofAssertion(scopes.join(' ') || undefined);
+    return await this.#tokens(
+      (server, client, proof) =>
+        oauth.clientCredentialsGrantRequest(server, client, proof, this.#wanted(scopes), this.#http),
+      oauth.processClientCredentialsResponse,
+    );
   }
 
   /** Begins the flow of another device. */
   async deviceCode(scopes: readonly string[]): Promise<DeviceCode> {
-    const { resource, audience } = this.#provider;
-    return await this.#told(async () => {
-      const server = await this.#server();
-      const scope = scopes.join(' ') || undefined;
+    return await this.#told(async (server, client, proof) => {
       const answer = await oauth.deviceAuthorizationRequest(
         server,
-        this.#client(),
-        this.#authentication(server),
-        defined({ scope, resource, audience }) as Record<string, string>,
+        client,
+        proof,
+        this.#wanted(scopes),
         this.#http,
       );
-      const code = await oauth.processDeviceAuthorizationResponse(server, this.#client(), answer);
+      const code = await oauth.processDeviceAuthorizationResponse(server, client, answer);
       const { verification_uri: verificationUri, verification_uri_complete: verificationUriComplete } = code;
-      for (const address of [verificationUri, verificationUriComplete]) {
-        if (address !== undefined && !/^https?:$/.test(new URL(address).protocol))
+      for (const address of [verificationUri, verificationUriComplete ?? verificationUri]) {
+        if (!/^https?:\/\//.test(address))
           throw oauthFailed('invalid', 'the address where people enter the code is none of https');
       }
       return {
-        deviceCode: code.device_code,
-        userCode: code.user_code,
-        verificationUri,
+        ...{ deviceCode: code.device_code, userCode: code.user_code, verificationUri },
         ...defined({ verificationUriComplete }),
-        expiresIn: code.expires_in,
-        interval: Math.max(code.interval ?? 5, 1),
+        ...{ expiresIn: code.expires_in, interval: Math.max(code.interval ?? 5, 1) },
       };
     });
   }
 
   /** Tokens for a device code; undefined while the person hasn't consented. */
   async deviceTokens(deviceCode: string): Promise<TokenSet | undefined> {
-    return await this.#told(async () => {
-      const server = await this.#server();
-      const authentication = this.#authentication(server);
-      const answer = await oauth.deviceCodeGrantRequest(
-        server,
-        this.#client(),
-        authentication,
-        deviceCode,
-        this.#http,
+    try {
+      return await this.#tokens(
+        (server, client, proof) =>
+          oauth.deviceCodeGrantRequest(server, client, proof, deviceCode, this.#http),
+        oauth.processDeviceCodeResponse,
       );
-      try {
-        const known = await this.#ofKnownIssuer(answer);
-        return tokensOf(await oauth.processDeviceCodeResponse(server, this.#client(), known));
-      } catch (error) {
-        const waits =
-          error instanceof oauth.ResponseBodyError && /^(authorization_pending|slow_down)$/.test(error.error);
-        if (waits) return undefined;
-        throw error;
-      }
-    });
+    } catch (error) {
+      if (error instanceof OAuthFailed && error.problem === 'pending') return undefined;
+      throw error;
+    }
   }
 
   /** @returns false where the server has no way to give tokens up. */
   async revoke(token: string): Promise<boolean> {
-    return await this.#told(async () => {
-      const server = await this.#server();
+    return await this.#told(async (server, client, proof) => {
       if (server.revocation_endpoint === undefined) return false;
-      const authentication = this.#authentication(server);
-      const answer = await oauth.revocationRequest(server, this.#client(), authentication, token, this.#http);
-      await oauth.processRevocationResponse(answer);
+      await oauth.processRevocationResponse(
+        await oauth.revocationRequest(server, client, proof, token, this.#http),
+      );
       return true;
     });
   }
 
   /** Registers a client of this app. */
   async register(name: string, redirectUri: string): Promise<RegisteredClient> {
-    return await this.#told(async () => {
-      const server = await this.#server();
-      if (server.registration_endpoint === undefined) {
+    return await this.#told(async (server) => {
+      if (server.registration_endpoint === undefined)
         throw oauthFailed(
           'misconfigured',
           'it registers no clients by itself: register one there, and give its clientId',
         );
-      }
-      const answer = await oauth.dynamicClientRegistrationRequest(
-        server,
-        {
+      const wanted = {
+        ...{
           client_name: name,
           redirect_uris: [redirectUri],
-          grant_types: ['authorization_code', 'refresh_token'],
           response_types: ['code'],
-          token_endpoint_auth_method: 'none',
           application_type: 'web',
         },
-        this.#http,
-      );
+        grant_types: ['authorization_code', 'refresh_token'],
+        token_endpoint_auth_method: 'none',
+      };
+      const answer = await oauth.dynamicClientRegistrationRequest(server, wanted, this.#http);
       const client = await oauth.processDynamicClientRegistrationResponse(answer);
       const { client_id: clientId, client_secret: clientSecret } = client;
       return { clientId, ...(typeof clientSecret === 'string' ? { clientSecret } : {}) };
     });
   }
 
-  async #ofAssertion(server: oauth.AuthorizationServer, scope: string | undefined): Promise<TokenSet> {
+  async #ofAssertion(scope: string | undefined): Promise<TokenSet> {
     const { clientId = '', subject = clientId, privateKey = '', keyId, audience } = this.#provider;
-    const key = createPrivateKey(privateKey as string);
+    const key = privateKeyOf(privateKey as string);
     const alg =
       key.asymmetricKeyType === 'rsa' ? 'RS256' : key.asymmetricKeyType === 'ec' ? 'ES256' : 'EdDSA';
-    const endpoint = server.token_endpoint ?? '';
-    const claims = defined({ scope, target_audience: audience });
-    const assertion = await new SignJWT(claims)
-      .setProtectedHeader({ alg, typ: 'JWT', ...defined({ kid: keyId }) })
-      .setIssuer(clientId)
-      .setSubject(subject)
-      .setAudience(endpoint)
-      .setIssuedAt()
-      .setExpirationTime('5 minutes')
-      .setJti(randomUUID())
-      .sign(key);
-    const answer = await oauth.genericTokenEndpointRequest(
-      server,
-      this.#client(),
-      oauth.None(),
-      'urn:ietf:params:oauth:grant-type:jwt-bearer',
-      defined({ assertion, scope }) as Record<string, string>,
-      this.#http,
-    );
-    // Google answers with an ID token alone where one was asked for.
-    const given = parsedJson(await answer.clone().text());
-    if (
-      answer.ok &&
-      isRecord(given) &&
-      typeof given.id_token === 'string' &&
-      given.access_token === undefined
-    )
-      return { accessToken: given.id_token, expiresIn: 3_600 };
-    const known = await this.#ofKnownIssuer(answer);
-    return tokensOf(await oauth.processGenericTokenEndpointResponse(server, this.#client(), known));
+    return await this.#tokens(async (server, client) => {
+      const assertion = await new SignJWT(fields({ scope, target_audience: audience }))
+        .setProtectedHeader({ alg, typ: 'JWT', ...defined({ kid: keyId }) })
+        .setIssuer(clientId)
+        .setSubject(subject)
+        .setAudience(server.token_endpoint ?? '')
+        .setIssuedAt()
+        .setExpirationTime('5 minutes')
+        .setJti(randomUUID())
+        .sign(key);
+      const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+      const sent = fields({ assertion, scope });
+      const answer = await oauth.genericTokenEndpointRequest(
+        server,
+        client,
+        oauth.None(),
+        grant,
+        sent,
+        this.#http,
+      );
+      // Google answers with an ID token alone where one was asked for.
+      const idToken = audience === undefined ? undefined : await idTokenOf(answer);
+      if (idToken === undefined) return answer;
+      return Response.json({ access_token: idToken, token_type: 'bearer', expires_in: 3_600 });
+    }, oauth.processGenericTokenEndpointResponse);
+  }
+
+  #wanted(scopes: readonly string[]): Record<string, string> {
+    const { resource, audience } = this.#provider;
+    return fields({ scope: scopes.join(' ') || undefined, resource, audience });
   }
 
   #client(): oauth.Client {
@@ -333,15 +289,6 @@ export class OAuthClient {
     throw lacks('metadata');
   }
 
-  /** An ID token tells nothing where nobody has said who may issue it. */
-  async #ofKnownIssuer(answer: Response): Promise<Response> {
-    if (this.#provider.issuer !== undefined || !answer.ok) return answer;
-    const given = parsedJson(await answer.clone().text());
-    if (!isRecord(given) || given.id_token === undefined) return answer;
-    const { id_token: _unproven, ...known } = given;
-    return Response.json(known, { status: answer.status });
-  }
-
   get #http() {
     const { allow = [] } = this.#provider;
     return {
@@ -362,13 +309,52 @@ export class OAuthClient {
     };
   }
 
-  async #told<T>(work: () => Promise<T>): Promise<T> {
+  /** Asks for tokens, and reads them. */
+  async #tokens(
+    send: (...to: To) => Promise<Response>,
+    read: (server: To[0], client: To[1], answer: Response) => Promise<oauth.TokenEndpointResponse>,
+  ): Promise<TokenSet> {
+    return await this.#told(async (server, client, proof) => {
+      const answer = await send(server, client, proof);
+      // An ID token tells nothing where nobody has said who may issue it.
+      const isUnproven = this.#provider.issuer === undefined && (await idTokenOf(answer)) !== undefined;
+      return tokensOf(await read(server, client, isUnproven ? await withoutIdToken(answer) : answer));
+    });
+  }
+
+  async #told<T>(work: (...to: To) => Promise<T>): Promise<T> {
     try {
-      return await work();
+      const server = await this.#server();
+      return await work(server, this.#client(), this.#authentication(server));
     } catch (error) {
       throw failed(error, this.#provider);
     }
   }
+}
+
+/** A server, the client there, and its proof. */
+type To = [server: oauth.AuthorizationServer, client: oauth.Client, proof: oauth.ClientAuth];
+
+function privateKeyOf(pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    throw oauthFailed('misconfigured', 'the private key is no PKCS #8 in PEM');
+  }
+}
+
+function fields(given: Record<string, string | undefined>): Record<string, string> {
+  return defined(given) as Record<string, string>;
+}
+
+async function idTokenOf(answer: Response): Promise<unknown> {
+  const given = answer.ok ? parsedJson(await answer.clone().text()) : undefined;
+  return isRecord(given) ? given.id_token : undefined;
+}
+
+async function withoutIdToken(answer: Response): Promise<Response> {
+  const { id_token: _unproven, ...known } = (await answer.json()) as Record<string, unknown>;
+  return Response.json(known);
 }
 
 function lacks(what: string): OAuthFailed {
@@ -383,10 +369,4 @@ function assertOfServer(issuer: string, server: oauth.AuthorizationServer): void
     'invalid',
     'the answer is of another issuer than the one that was asked; nothing is kept',
   );
-}
-
-async function hasIdToken(answer: Response, { issuer }: OAuthProvider): Promise<boolean> {
-  if (issuer === undefined || !answer.ok) return false;
-  const given = parsedJson(await answer.clone().text());
-  return isRecord(given) && given.id_token !== undefined;
 }

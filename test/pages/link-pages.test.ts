@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ApprovalRow } from '../../src/contract/requests.ts';
 import { until } from '../setup/until.ts';
 import { readPage, sendForm } from './browser-form.ts';
-import { lateGateway } from './late-gateway.ts';
 import { openPageDesk, type PageDesk } from './page-desk.ts';
 
 let desk: PageDesk;
@@ -240,47 +238,6 @@ describe('an answer', () => {
     await until(() => expect(desk.ranOf(request)).toMatchObject([{ args: { cents: 5, has: secret } }]));
     for (const { text } of [empty, wrong, await readPage(url)]) expect(text).not.toContain(secret);
     expect(JSON.stringify(desk.lines)).not.toContain(secret);
-  });
-
-  test('that is a credential leaves what was there where the answer is refused [inbox.credential]', async () => {
-    const { client } = desk.options;
-    const put = async (userId: string, token: string) => {
-      const credential = { authType: 'http', http: { scheme: 'bearer', credentials: { token } } } as const;
-      return await client.credentials.put({ app: 'shop', userId, credentialKey: 'cards', credential });
-    };
-    const given = { kind: 'bearer', 'bearer-secret': 'sk-planted-late', do: 'credential' };
-    /** Sends it, and has something happen after the credential was stored, before the answer is. */
-    const sendLate = async (request: ApprovalRow, meanwhile: () => Promise<unknown>) => {
-      const late = await lateGateway(desk.options, 'provideCredential', meanwhile);
-      try {
-        const url = desk.link(request).replace(desk.served.url, late.url);
-        return await sendForm(url, await readPage(url), given);
-      } finally {
-        await late.close();
-      }
-    };
-    const first = await desk.asked('charge_card', {}, { userId: 'lou' });
-    const cancel = async ({ app, userId, sessionId, callKey }: ApprovalRow) =>
-      await client.cancelCall({ app, userId, sessionId }, { callKey });
-    const listed = async (userId: string) => await client.credentials.list({ app: 'shop', userId });
-
-    expect((await sendLate(first, () => cancel(first))).status).toBe(409);
-    expect(await listed('lou')).toEqual([]);
-
-    const second = await desk.asked('charge_card', {}, { userId: 'lou' });
-    const before = await put('lou', 'sk-before');
-    expect((await sendLate(second, () => cancel(second))).status).toBe(409);
-    expect(await listed('lou')).toEqual([before]);
-
-    const third = await desk.asked('charge_card', {}, { userId: 'max' });
-    let other = '';
-    const answer = async () => {
-      other = (await put('max', 'sk-other')).credentialRef;
-      await client.approvals.provideCredential({ requestId: third.requestId }, { credentialRef: other });
-    };
-    expect((await sendLate(third, answer)).status).toBe(409);
-    expect(await listed('max')).toMatchObject([{ credentialRef: other }]);
-    await until(() => expect(desk.ranOf(third)).toMatchObject([{ args: { has: 'sk-other' } }]));
   });
 
   test('by a user name and a password, where the tool leaves that open [link.page]', async () => {

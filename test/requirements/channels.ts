@@ -42,7 +42,6 @@ export const CHANNELS: Rows = {
     'The inbox shows what its key may see, and lets it decide what it may decide.',
   ],
   'inbox.shown': ['holdfast', 'An answer is to what its page has shown, and to nothing that has come since.'],
-  'inbox.credential': ['holdfast', 'A credential whose answer is refused leaves what the user had before.'],
   'inbox.guessed': ['holdfast', 'Made-up cookies cost the store little; a key has 20 sign-ins at most.'],
   'inbox.denials': ['holdfast', 'Refusals of pages are in the audit of denials, without tokens and keys.'],
   'inbox.jobs': ['holdfast', 'The inbox has jobs that run, and those that have ended.'],

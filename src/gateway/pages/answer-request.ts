@@ -9,7 +9,6 @@ import { CHANGED, isAsShown } from './as-shown.ts';
 import { credentialKinds, readCredential } from './credential-fields.ts';
 import { changedNames, filledWith, isEditable, previewedEdit, readEdit } from './edit-fields.ts';
 import type { Filled } from './fields.ts';
-import { giveCredential } from './give-credential.ts';
 import { readInput } from './input-fields.ts';
 import { outcomeCard, requestCard } from './request-view.ts';
 import type { Html } from './shown-text.ts';
@@ -156,10 +155,16 @@ async function provide(form: Form, visitor: Visitor, options: AnswerOptions): Pr
   if (credential === undefined) {
     return { status: 400, main: html`${requestCard(row, now)}${answerForm(visitor, given.filled)}` };
   }
-  const receipt = await options.say(
-    'credential',
-    async () => await giveCredential(options.setting.options, row, credential),
-  );
+  const { client } = options.setting.options;
+  const { app, userId, requestId, session, argsDigest, authConfig } = row;
+  const receipt = await options.say('credential', async () => {
+    const { credentialKey = '' } = authConfig ?? {};
+    const { credentialRef } = await client.credentials.put({ app, userId, credentialKey, credential });
+    return await client.approvals.provideCredential(
+      { requestId },
+      { credentialRef, shown: { session, argsDigest } },
+    );
+  });
   return receipt && { receipt, said: 'credential' };
 }
 

@@ -37,13 +37,6 @@ export const PROVIDER = 'provider';
 export interface CredentialStore {
   /** Replaces the one of the same app, user and key. */
   put(credential: NewCredential): Promise<StoredCredential>;
-  /**
-   * As `put`, where the user's credential of this key is still the one with the reference `before`; without `before`, where
-   * there is none.
-   *
-   * @returns whether it is stored.
-   */
-  swap(swap: { credential: NewCredential; before?: string | undefined }): Promise<boolean>;
   find(find: WhichCredential): Promise<FoundCredential | undefined>;
   /** By user and key. */
   list(list: ListCredentials): Promise<StoredCredential[]>;

@@ -29,26 +29,17 @@ const VALUES = [
   'coalesce($13::timestamptz, clock_timestamp())',
   'coalesce($14::bigint, holdfast.now_ms() + $15::bigint)',
 ];
-const INSERT = `insert into holdfast.credentials as c (user_key, key_digest, app_key, app, user_id, credential_key,
+const PUT = `insert into holdfast.credentials as c (user_key, key_digest, app_key, app, user_id, credential_key,
   ${CONTENT.join(', ')})
 values ($1, sha256(convert_to($5, 'UTF8')), $2, $3, $4, $5, ${VALUES.join(', ')})
 on conflict on constraint credentials_pkey do update set lease_by = null,
-  ${CONTENT.map((column) => `${column} = excluded.${column}`).join(', ')}`;
+  ${CONTENT.map((column) => `${column} = excluded.${column}`).join(', ')}
+returning *`;
 
-const PUT = `${INSERT} returning *`;
-
-/** Where there is none. Repeated, each of the two finds its own work. */
-const ADD = `${INSERT} where c.credential_ref = excluded.credential_ref returning 1`;
-
-const UPDATE = `update holdfast.credentials c set lease_by = null,
+const END_LEASE = `update holdfast.credentials c set lease_by = null,
   ${CONTENT.map((column, index) => `${column} = ${VALUES[index]}`).join(', ')}
 where c.user_key = $1 and c.key_digest = sha256(convert_to($5, 'UTF8')) and c.app_key = $2 and c.app = $3
-  and c.user_id = $4`;
-
-/** In the place of one; where that is gone, nothing comes back. */
-const SWAP = `${UPDATE} and c.credential_ref in ($6, $16) returning 1`;
-
-const END_LEASE = `${UPDATE} and c.credential_ref = $6 and c.lease_by = $16 returning 1`;
+  and c.user_id = $4 and c.credential_ref = $6 and c.lease_by = $16 returning 1`;
 
 const LEASE = `update holdfast.credentials c set lease_by = $3, lease_until = holdfast.now_ms() + $4::bigint
 where c.user_key = $1 and c.credential_ref = $2
@@ -73,13 +64,6 @@ export function postgresCredentials(database: Database): CredentialStore {
     async put(credential) {
       const [row] = await database.query<CredentialRow>(PUT, valuesOf(credential));
       return storedCredential(row as CredentialRow);
-    },
-    /** @throws Unstorable where a name or the key isn't storable */
-    async swap({ credential, before }) {
-      const values = valuesOf(credential);
-      return before === undefined
-        ? await isDone(ADD, values)
-        : await isDone(SWAP, [...values, storableText(before)]);
     },
     async find(find) {
       const { app, userId } = find;

@@ -49,32 +49,6 @@ export function credentialSuite(store: () => PostgresStore): void {
     expect(await store().credentials.list({ app, userId: 'ada' })).toEqual([]);
   });
 
-  test('a credential takes the place of the one that it is meant to, and of no other [credential.request]', async () => {
-    const app = randomUUID();
-    const [first, second, third] = ['ada', 'ada', 'ada'].map((user) => sealed(app, user, 'shop'));
-    if (first === undefined || second === undefined || third === undefined) throw new Error('three are made');
-    const now = async () => await store().credentials.find({ app, userId: 'ada', credentialKey: 'shop' });
-    // In the place of one that is gone nothing comes back.
-    expect(await store().credentials.swap({ credential: first, before: second.credentialRef })).toBe(false);
-    expect(await store().credentials.swap({ credential: first })).toBe(true);
-    expect(await store().credentials.swap({ credential: second })).toBe(false);
-    expect(await store().credentials.swap({ credential: first })).toBe(true);
-    expect(await store().credentials.swap({ credential: second, before: third.credentialRef })).toBe(false);
-    const before = await now();
-    expect(before).toMatchObject(first);
-    expect(await store().credentials.swap({ credential: second, before: first.credentialRef })).toBe(true);
-    expect(await now()).toMatchObject(second);
-    if (before === undefined) throw new Error('there is one');
-    expect(await store().credentials.swap({ credential: before, before: second.credentialRef })).toBe(true);
-    expect(await now()).toEqual(before);
-    const others = Array.from({ length: 10 }, () => sealed(app, 'ada', 'shop'));
-    const swapped = await Promise.all(
-      others.map((credential) => store().credentials.swap({ credential, before: first.credentialRef })),
-    );
-    expect(swapped.filter((done) => done)).toHaveLength(1);
-    expect(await now()).toMatchObject(others[swapped.indexOf(true)] ?? {});
-  });
-
   test('a key that the store would give back as another is refused', async () => {
     await expect(store().credentials.put(sealed('app', 'ada', 'a\0b'))).rejects.toMatchObject({
       code: 'HOLDFAST_UNSTORABLE',
