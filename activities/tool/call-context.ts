@@ -136,6 +136,13 @@ export function effectsOf({ actions, invocationContext }: Context): CallActions 
   return invocationContext.endInvocation ? { ...effects, skipSummarization: true } : effects;
 }
 
+/** A look-up that has begun before it was known whose credential it is. */
+export interface StoredBefore {
+  credentialKey: string;
+  /** Undefined where it has found, or done, nothing. */
+  found: Promise<FoundCredential | undefined>;
+}
+
 /** A credential that a call has, and the scopes of its tokens. */
 interface OpenCredential {
   credential: AuthCredential;
@@ -148,6 +155,7 @@ export class CallCredentials {
   readonly #owner: { app: string; userId: string };
   readonly #given: ReadonlyMap<string, string>;
   readonly #providers: AppSettings['oauth'];
+  #before: StoredBefore | undefined;
   readonly #opened = new Map<string, OpenCredential>();
   /** Access tokens that servers have refused, by the keys of their credentials. */
   readonly #refused = new Map<string, string>();
@@ -157,7 +165,9 @@ export class CallCredentials {
     { credentials, deployment }: Pick<ActivityDependencies, 'credentials' | 'deployment'>,
     { app, userId }: Pick<SessionNames, 'app' | 'userId'>,
     given: ReadonlyMap<string, string>,
+    stored?: StoredBefore,
   ) {
+    this.#before = stored;
     this.#connections = credentials;
     this.#owner = { app, userId };
     this.#given = given;
@@ -243,11 +253,17 @@ export class CallCredentials {
     return true;
   }
 
-  /** Only a credential that is stored under this key: an answer may name any credential of the user. */
-  async #answer(credentialKey: string): Promise<FoundCredential | undefined> {
+  async #find(credentialKey: string): Promise<FoundCredential | undefined> {
+    const before = this.#before;
+    this.#before = undefined;
+    const early = before?.credentialKey === credentialKey ? await before.found : undefined;
+    const { app, userId } = this.#owner;
+    const isOwn = early?.app === app && early.userId === userId;
     const credentialRef = this.#given.get(credentialKey);
-    if (credentialRef === undefined) return undefined;
-    const stored = await this.#connections.find({ ...this.#owner, credentialRef });
-    return stored?.credentialKey === credentialKey ? stored : undefined;
+    if (isOwn && (credentialRef ?? early.credentialRef) === early.credentialRef) return early;
+    // Only a credential that is stored under this key: an answer may name any credential of the user.
+    const named = credentialRef && (await this.#connections.find({ app, userId, credentialRef }));
+    if (named && named.credentialKey === credentialKey) return named;
+    return await this.#connections.find({ app, userId, credentialKey });
   }
 }

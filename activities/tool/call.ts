@@ -7,6 +7,7 @@ import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { awaitedJob } from '../../src/flows/plan-calls.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';
 import type { AwaitedJob, EndedDetachedJob, JobEnded } from '../../src/protocol/job.ts';
+import { defined } from '../../src/protocol/json.ts';
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
 import { JsonValueError } from '../../src/schema/json-value.ts';
@@ -28,7 +29,7 @@ import { notesIn } from '../jobs/job-notes.ts';
 import type { ParkedRun } from '../jobs/job-outcomes.ts';
 import type { CallReport } from '../telemetry/reports.ts';
 import { assertPlanned, beginCall, plannedArguments, trustedInput } from './begin-call.ts';
-import { contextInitOf, contextParts } from './call-context.ts';
+import { contextInitOf, contextParts, type StoredBefore } from './call-context.ts';
 import { deployedTool, searchTime, searchTool, wasSearched } from './find-tool.ts';
 import {
   type CallOutcome,
@@ -75,7 +76,7 @@ type CallState =
   /** This attempt has recorded nothing. */
   | { is: 'new' }
   /** The ledger has counted this attempt. */
-  | { is: 'begun'; begun: StartedCall; agent: LlmAgent; own: BaseTool | undefined }
+  | { is: 'begun'; begun: StartedCall; agent: LlmAgent; own: BaseTool | undefined; stored?: StoredBefore }
   /** The tool is there. */
   | { is: 'ready'; run: ToolRun }
   /** A failure from here on may have had an effect. */
@@ -181,6 +182,7 @@ class Call {
     } catch (error) {
       return await this.#refusedHere(error);
     }
+    const stored = this.#storedFor(own);
     const begun = await beginCall(this.#dependencies, { input, agent, own }, this.#current);
     if (begun.kind === 'settled') return { is: 'settled', settled: begun, tool: own };
     // The store has another decision, from before the workflow was reset.
@@ -188,11 +190,20 @@ class Call {
     if (begun.kind === 'closed') return { is: 'refused', by: begun.request, tool: own };
     this.#known = begun;
     this.#prepared = begun.prepared ?? {};
-    return { is: 'begun', begun, agent, own };
+    return { is: 'begun', begun, agent, own, ...defined({ stored }) };
+  }
+
+  /** The tool's credential is looked up while its call begins: that costs no time. */
+  #storedFor(tool: BaseTool | undefined): StoredBefore | undefined {
+    const { credentialKey } = tool?.gate?.authConfig ?? {};
+    if (credentialKey === undefined) return undefined;
+    const found = this.#dependencies.credentials.findOfSession(this.#input.session, credentialKey);
+    // It is looked up again where that has failed.
+    return { credentialKey, found: found.catch(() => undefined) };
   }
 
   /** @throws HOLDFAST_APPROVAL_NOT_PROVEN, AgentOfAnotherApp: nothing has run. */
-  async #prepare({ begun, agent, own }: StateOf<'begun'>): Next<'ready' | 'refused' | 'finished'> {
+  async #prepare({ begun, agent, own, stored }: StateOf<'begun'>): Next<'ready' | 'refused' | 'finished'> {
     const requests = this.#requests;
     this.#input = await trustedInput(this.#dependencies, { input: this.#input, begun, requests });
     const input = this.#input;
@@ -214,7 +225,8 @@ class Call {
       return await this.#notFound(begun, error);
     }
     await assertPlanned(this.#dependencies, { input, begun, requests }, tool);
-    const run = await ToolRun.open(this.#dependencies, this.#current, { input, begun, agent, tool, answers });
+    const call = { input, begun, agent, tool, answers, ...defined({ stored }) };
+    const run = await ToolRun.open(this.#dependencies, this.#current, call);
     this.#marks = settingsOf(this.#dependencies.deployment, begun.names.app).markUntrusted;
     if (run.isHarmless) this.#known = undefined;
     this.#report = run.call.report;

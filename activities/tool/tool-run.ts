@@ -31,7 +31,13 @@ import { JobOfCall } from '../jobs/job-of-call.ts';
 import { JobOutcomes } from '../jobs/job-outcomes.ts';
 import { CallReport } from '../telemetry/reports.ts';
 import { beforeRun, plannedArguments } from './begin-call.ts';
-import { CallCredentials, callContext, contextInitOf, contextParts } from './call-context.ts';
+import {
+  CallCredentials,
+  callContext,
+  contextInitOf,
+  contextParts,
+  type StoredBefore,
+} from './call-context.ts';
 import { LiveChunks } from './live-chunks.ts';
 import type { CallOutcome } from './settle-call.ts';
 import { type AskedPerson, attemptTool, type RunOfJob } from './tool-attempt.ts';
@@ -60,6 +66,7 @@ export interface CallToRun {
   /** The parts of all contexts of the call. */
   init: ContextInit;
   answers: RecordedAnswers;
+  stored?: StoredBefore;
   report: CallReport;
   /** Undefined for a call that can have no job. */
   job: JobOfCall | undefined;
@@ -105,7 +112,7 @@ export class ToolRun {
     const shown = answers.isEmpty ? planned : asStored(planned);
     this.args = structuredClone(isAsIs ? answers.args : shown);
     this.#cancellation = new ToolCancellation(tool, input.callId, (thrown) => this.#warn(thrown));
-    this.#credentials = new CallCredentials(dependencies, begun.names, answers.credentialRefs);
+    this.#credentials = new CallCredentials(dependencies, begun.names, answers.credentialRefs, call.stored);
     this.#init = this.#callInit();
     this.jobOutcomes = new JobOutcomes(dependencies, own, call, (actions) => ({
       tool,
@@ -118,7 +125,7 @@ export class ToolRun {
   static async open(
     dependencies: ActivityDependencies,
     current: Attempt,
-    call: Pick<CallToRun, 'input' | 'begun' | 'agent' | 'tool' | 'answers'>,
+    call: Pick<CallToRun, 'input' | 'begun' | 'agent' | 'tool' | 'answers' | 'stored'>,
   ): Promise<ToolRun> {
     const { input, begun, agent, tool, answers } = call;
     const { session, callId, handedOn, ran } = input;

@@ -36,6 +36,11 @@ export class Connections {
     return this.#store.find(which);
   }
 
+  /** As it is stored for a session's user. */
+  findOfSession(session: string, credentialKey: string): Promise<FoundCredential | undefined> {
+    return this.#store.findOfSession(session, credentialKey);
+  }
+
   /**
    * Removes a credential. Tokens are given up at their server first.
    *

@@ -1,8 +1,8 @@
 import { codedError } from '../contract/error.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
 import type { AuthConfig } from '../events/event-actions.ts';
-import type { OAuthProvider } from '../oauth/oauth-provider.ts';
-import { isRecord } from '../protocol/json.ts';
+import { type OAuthProvider, providerOfAuthConfig } from '../oauth/oauth-provider.ts';
+import { defined, isRecord } from '../protocol/json.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import type { ResolvedApproval } from './approval-options.ts';
@@ -62,6 +62,14 @@ export interface WantedCredential {
   authConfig: AuthConfig;
   /** The authorization server that the tool names; it stays in the process. */
   provider?: OAuthProvider;
+}
+
+/** @throws DefinitionError for an authorization server that is described wrongly. */
+export function wantedBy(owner: string, authConfig: AuthConfig): WantedCredential {
+  return {
+    authConfig: withoutSecrets(authConfig),
+    ...defined({ provider: providerOfAuthConfig(owner, authConfig) }),
+  };
 }
 
 /** Questions of a call to a person while it ran. */

@@ -14,12 +14,11 @@ import {
 } from '../events/event-actions.ts';
 import type { MemoryEntry, SearchMemoryResponse } from '../memory/base-memory-service.ts';
 import type { ContextMemory } from '../memory/user-memory.ts';
-import { providerOfAuthConfig } from '../oauth/oauth-provider.ts';
 import { defined } from '../protocol/json.ts';
 import { toJsonValue } from '../schema/json-value.ts';
 import type { SchemaLike } from '../schema/schema-types.ts';
 import { CallJob, type ContextJob, NoJobError } from './call-job.ts';
-import { assertCredentialKey, CallQuestions, withoutSecrets } from './call-questions.ts';
+import { assertCredentialKey, CallQuestions, wantedBy } from './call-questions.ts';
 import { type ContextParams, type ContextTask, initFrom, NoCallError, stateOf } from './context-params.ts';
 import { type ContextServices, serviceOf } from './context-services.ts';
 import { onceResult } from './function-response.ts';
@@ -312,8 +311,7 @@ export class Context extends ReadonlyContext {
   requestCredential(authConfig: AuthConfig): void {
     const callId = this.#askingCall('requestCredential');
     assertCredentialKey('requestCredential', authConfig);
-    const provider = providerOfAuthConfig('requestCredential', authConfig);
-    const asked = { authConfig: withoutSecrets(authConfig), ...defined({ provider }) };
+    const asked = wantedBy('requestCredential', authConfig);
     this.eventActions.requestedAuthConfigs[callId] = asked.authConfig;
     this.#questions.ask({ kind: 'credential', ...asked });
   }

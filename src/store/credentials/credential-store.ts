@@ -38,6 +38,8 @@ export interface CredentialStore {
   /** Replaces the one of the same app, user and key. */
   put(credential: NewCredential): Promise<StoredCredential>;
   find(find: WhichCredential): Promise<FoundCredential | undefined>;
+  /** The one of a session's user: for those who don't know yet who that is. */
+  findOfSession(session: string, credentialKey: string): Promise<FoundCredential | undefined>;
   /** By user and key. */
   list(list: ListCredentials): Promise<StoredCredential[]>;
   /** Whether there was one. */

@@ -41,6 +41,9 @@ const END_LEASE = `update holdfast.credentials c set lease_by = null,
 where c.user_key = $1 and c.key_digest = sha256(convert_to($5, 'UTF8')) and c.app_key = $2 and c.app = $3
   and c.user_id = $4 and c.credential_ref = $6 and c.lease_by = $16 returning 1`;
 
+const FIND_OF_SESSION = `select c.*, holdfast.now_ms() as now from holdfast.sessions s
+join holdfast.credentials c on c.user_key = s.user_key and c.key_digest = sha256(convert_to($2, 'UTF8')) where s.id = $1`;
+
 const LEASE = `update holdfast.credentials c set lease_by = $3, lease_until = holdfast.now_ms() + $4::bigint
 where c.user_key = $1 and c.credential_ref = $2
   and (c.lease_by is null or c.lease_by = $3 or c.lease_until < holdfast.now_ms()) returning 1`;
@@ -54,7 +57,7 @@ const REMOVE =
 type CredentialRow = Selectable<Tables['holdfast.credentials']>;
 
 /** A credential as a statement finds it for its use: `now` is milliseconds since the epoch. */
-export type FoundRow = CredentialRow & { now: string };
+type FoundRow = CredentialRow & { now: string };
 
 export function postgresCredentials(database: Database): CredentialStore {
   const isDone = async (statement: string, values: unknown[]) =>
@@ -77,6 +80,10 @@ export function postgresCredentials(database: Database): CredentialStore {
           ? query.where('credential_ref', '=', storableText(find.credentialRef)).compile()
           : query.where('credential_key', '=', storableText(find.credentialKey)).compile(),
       );
+      return row && foundCredential(row);
+    },
+    async findOfSession(session, credentialKey) {
+      const [row] = await database.query<FoundRow>(FIND_OF_SESSION, [session, storableText(credentialKey)]);
       return row && foundCredential(row);
     },
     /** By user and key. */
@@ -149,7 +156,7 @@ function keysOf(app: string, userId: string, credentialKey = '') {
   return sessionKeys({ app, userId, sessionId: credentialKey });
 }
 
-export function foundCredential(row: FoundRow) {
+function foundCredential(row: FoundRow) {
   const { expires_at: expiresAt, now } = row;
   return {
     ...sealedCredential(row),

@@ -1,7 +1,8 @@
 import { variable } from '../../environment.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { AuthConfig } from '../../events/event-actions.ts';
-import { isRecord } from '../../protocol/json.ts';
+import { defined, isRecord } from '../../protocol/json.ts';
+import { type WantedCredential, wantedBy } from '../call-questions.ts';
 import type { Context } from '../context.ts';
 import { ToolError } from '../tool-error.ts';
 import type { SecurityRequirement, SecuritySchemeObject } from './openapi-document.ts';
@@ -10,12 +11,14 @@ import { asHeader } from './serialize-parameters.ts';
 
 /**
  * Where the secret of one security scheme comes from: a credential, its text (an API key, a bearer token, or `name:password` of basic
- * authentication), a variable of the worker's environment, or a function that is asked at each call.
+ * authentication), a variable of the worker's environment, a provider of the app (`durable.oauth`) whose tokens are the user's, or a
+ * function that is asked at each call. A credential that is a client of OAuth, or a service account, gets tokens where the scheme says.
  */
 export type SchemeCredential =
   | AuthCredential
   | string
   | { env: string }
+  | { provider: string }
   | ((
       context: Context,
     ) => AuthCredential | string | undefined | Promise<AuthCredential | string | undefined>);
@@ -84,6 +87,8 @@ export interface AppliedSecurity {
   cookies: string[];
   /** Texts that must not be told. */
   secrets: string[];
+  /** Tokens of an authorization server: where they are refused, others may be had. */
+  tokens?: { refused: string; wanted: WantedCredential };
 }
 
 /** Result of {@link ToolAuthHandler.prepareAuthCredentials}. Fields: `AuthPreparationResult` of `@google/adk` 2.0.0. */
@@ -128,15 +133,18 @@ export class ToolAuthHandler {
   async prepareAuthCredentials(): Promise<AuthPreparationResult> {
     if (this.#scheme === undefined) return { state: 'done' };
     const authConfig = this.authConfig(this.#scheme);
-    const found = this.#credential ?? this.#context.getAuthResponse(authConfig);
+    const own = isClient(this.#credential) ? undefined : this.#credential;
+    const found = own ?? this.#context.getAuthResponse(authConfig);
     if (found !== undefined) return { state: 'done', authCredential: found };
     this.#context.requestCredential(authConfig);
     return { state: 'pending' };
   }
 
   /** The request for a credential of this scheme, as people are shown it. */
-  authConfig(scheme: SecuritySchemeObject): AuthConfig {
-    return { authScheme: toldScheme(scheme), credentialKey: this.#key } as AuthConfig;
+  authConfig(scheme: SecuritySchemeObject, scopes: readonly string[] = []): AuthConfig {
+    const rawAuthCredential = isClient(this.#credential) ? this.#credential : undefined;
+    const authScheme = { ...toldScheme(scheme), ...(scopes.length > 0 && { scopes: [...scopes] }) };
+    return { authScheme, credentialKey: this.#key, ...defined({ rawAuthCredential }) };
   }
 }
 
@@ -187,19 +195,20 @@ export async function securityOf(
   const { requirements, schemes } = security;
   if (requirements.length === 0) return nothing();
   const found = new Map<string, AuthCredential | string | undefined>();
+  const wanted = new Map<string, AuthConfig>();
   const credentialOf = async (name: string) => {
-    if (!found.has(name)) found.set(name, await configured(security, name, context));
+    if (!found.has(name)) found.set(name, await configured(security, name, context, wanted));
     return found.get(name);
   };
   for (const requirement of requirements) {
     const names = Object.keys(requirement);
+    for (const name of names) wanted.set(name, authConfigOf(security, name, context, requirement[name]));
     const given = await Promise.all(names.map(async (name) => [name, await credentialOf(name)] as const));
     if (given.every(([name, credential]) => credential !== undefined && isUsable(schemes, name))) {
-      return applied(schemes, given as [string, AuthCredential | string][]);
+      return applied(schemes, given as [string, AuthCredential | string][], wanted);
     }
   }
   for (const requirement of requirements) {
-    if (!security.asks) break;
     const names = Object.keys(requirement);
     const missing: string[] = [];
     for (const name of names) if ((await credentialOf(name)) === undefined) missing.push(name);
@@ -208,14 +217,10 @@ export async function securityOf(
     if (
       first === undefined ||
       !names.every((name) => isUsable(schemes, name)) ||
-      missing.some((name) => security.credentials.has(name))
+      !missing.every((name) => mayAsk(security, name))
     )
       continue;
-    const scheme = Object.hasOwn(schemes, first) ? schemes[first] : undefined;
-    const handler = ToolAuthHandler.fromToolContext(context, scheme, undefined, {
-      credentialKey: security.keyOf(first),
-    });
-    await handler.prepareAuthCredentials();
+    context.requestCredential(wanted.get(first) as AuthConfig);
     return 'pending';
   }
   throw new ToolError(`no credentials: it needs ${alternatives(security, found)}`, {
@@ -253,17 +258,14 @@ function isUsable(schemes: OperationSecurity['schemes'], name: string): boolean 
 
 /** The developer's, or what a person has given for this scheme of this API. */
 async function configured(
-  { credentials, schemes, asks, keyOf }: OperationSecurity,
+  security: OperationSecurity,
   name: string,
   context: Context,
+  wanted: ReadonlyMap<string, AuthConfig>,
 ): Promise<AuthCredential | string | undefined> {
-  const source = credentials.get(name);
-  const scheme = Object.hasOwn(schemes, name) ? schemes[name] : undefined;
-  if (source === undefined) {
-    return asks && scheme !== undefined
-      ? context.getAuthResponse({ authScheme: { ...scheme }, credentialKey: keyOf(name) } as AuthConfig)
-      : undefined;
-  }
+  const source = security.credentials.get(name);
+  if (source === undefined || isOfServer(source))
+    return mayAsk(security, name) ? context.getAuthResponse(wanted.get(name) as AuthConfig) : undefined;
   if (typeof source === 'function') {
     const given: unknown = await source(context);
     if (given === undefined || given === null || given === '') return undefined;
@@ -273,16 +275,53 @@ async function configured(
   }
   if (typeof source === 'string') return source;
   if ('env' in source) return variable(source.env);
-  return source;
+  return source as AuthCredential;
+}
+
+function authConfigOf(
+  { credentials, schemes, keyOf }: OperationSecurity,
+  name: string,
+  context: Context,
+  scopes: readonly string[] | undefined,
+): AuthConfig {
+  const source = credentials.get(name);
+  const credentialKey = isRecord(source) && 'provider' in source ? String(source.provider) : keyOf(name);
+  const client = isClient(source) ? source : undefined;
+  const scheme = Object.hasOwn(schemes, name) ? schemes[name] : undefined;
+  const handler = ToolAuthHandler.fromToolContext(context, scheme, client, { credentialKey });
+  return handler.authConfig(scheme ?? { type: 'none' }, scopes);
+}
+
+/** Whether people, or an authorization server, may be asked for it. */
+function mayAsk({ credentials, schemes, asks }: OperationSecurity, name: string): boolean {
+  const source = credentials.get(name);
+  return Object.hasOwn(schemes, name) && (source === undefined ? asks : isOfServer(source));
+}
+
+function isOfServer(source: SchemeCredential): boolean {
+  return isClient(source) || (isRecord(source) && 'provider' in source);
+}
+
+/** A credential that is no secret of requests, but gets tokens: a client of OAuth, a service account. */
+function isClient(source: unknown): source is AuthCredential {
+  if (!isRecord(source)) return false;
+  const { oauth2, serviceAccount } = source as Partial<AuthCredential>;
+  return serviceAccount !== undefined || (oauth2?.clientId !== undefined && oauth2.accessToken === undefined);
 }
 
 function applied(
   schemes: OperationSecurity['schemes'],
   given: readonly [string, AuthCredential | string][],
+  wanted: ReadonlyMap<string, AuthConfig>,
 ): AppliedSecurity {
   const result = nothing();
-  for (const [name, credential] of given)
+  for (const [name, credential] of given) {
     apply(result, name, schemes[name] as SecuritySchemeObject, credential);
+    const refused = typeof credential === 'string' ? undefined : credential.oauth2?.accessToken;
+    const authConfig = wanted.get(name);
+    if (refused !== undefined && authConfig !== undefined)
+      result.tokens = { refused, wanted: wantedBy('securityOf', authConfig) };
+  }
   return result;
 }
 
@@ -347,5 +386,6 @@ export function isSchemeCredential(value: unknown): value is SchemeCredential {
   if (typeof value === 'function') return true;
   if (typeof value === 'string') return value !== '';
   if (!isRecord(value)) return false;
-  return typeof value.env === 'string' ? value.env !== '' : credentialProblem(value) === undefined;
+  const named = value.env ?? value.provider;
+  return typeof named === 'string' ? named !== '' : isClient(value) || credentialProblem(value) === undefined;
 }

@@ -23,12 +23,19 @@ import {
   TOOL_FIELDS,
   toolOwner,
 } from '../base-tool.ts';
-import type { Context } from '../context.ts';
+import { type Context, questionsOf } from '../context.ts';
 import { responseSchema } from '../function-response.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import { isToolError, outsideArguments, ToolError } from '../tool-error.ts';
 import { keptFromRunning } from '../tool-gate.ts';
-import { OPEN, type OperationSecurity, securityForm, securityOf, securityOfOne } from './api-security.ts';
+import {
+  type AppliedSecurity,
+  OPEN,
+  type OperationSecurity,
+  securityForm,
+  securityOf,
+  securityOfOne,
+} from './api-security.ts';
 import { type OperationObject, resolved, type SecuritySchemeObject } from './openapi-document.ts';
 import { OperationParser, type ParserInit } from './operation-parser.ts';
 import type { Definitions } from './operation-schema.ts';
@@ -108,6 +115,8 @@ export function withOperation(options: RestApiToolOptions, init: OperationInit):
 /** RFC 9110, 9.2.1, and QUERY. */
 const SAFE = new Set(['get', 'head', 'options', 'trace', 'query']);
 /** RFC 9110, 9.2.2. */
+/** The server has refused tokens that may be renewed. */
+const TOKENS_REFUSED = Symbol('tokens refused');
 const IDEMPOTENT = new Set([...SAFE, 'put', 'delete']);
 
 /** Codes of what a status says. */
@@ -248,17 +257,28 @@ export class RestApiTool extends BaseTool {
     if (refusal !== undefined) throw this.#refused(`endpoint.baseUrl: ${refusal}`);
     const kept = await keptFromRunning(this, request);
     if (kept !== undefined) return kept;
-    const security = await securityOf(this.#securityOfCalls(), context);
-    // Text of ADK.
-    if (security === 'pending')
-      return { pending: true, message: 'Needs your authorization to access your data.' };
+    for (let isLast = false; ; isLast = true) {
+      const security = await securityOf(this.#securityOfCalls(), context);
+      // Text of ADK.
+      if (security === 'pending')
+        return { pending: true, message: 'Needs your authorization to access your data.' };
+      const { tokens } = security;
+      const result = await this.#asked(args, context, security, !isLast && tokens !== undefined);
+      if (result !== TOKENS_REFUSED || tokens === undefined) return result;
+      await questionsOf(context).current(tokens.refused, tokens.wanted);
+    }
+  }
+
+  /** @returns {@link TOKENS_REFUSED} where the server refuses the tokens, and nothing has run. */
+  async #asked(
+    args: Record<string, unknown>,
+    context: Context,
+    security: AppliedSecurity,
+    mayRenew: boolean,
+  ): Promise<unknown> {
+    const { endpoint } = this;
     const { url, method, headers, body } = await restRequest({
-      endpoint: this.endpoint,
-      parser: this.#parser,
-      definitions: this.#definitions,
-      args,
-      security,
-      context,
+      ...{ endpoint, parser: this.#parser, definitions: this.#definitions, args, security, context },
     });
     const provided = await this.#provided(context);
     const secrets = [...security.secrets, ...secretsInHeaders(provided)];
@@ -268,16 +288,13 @@ export class RestApiTool extends BaseTool {
       headers[idempotencyHeader.toLowerCase()] = context.idempotencyKey;
     }
     try {
-      const answer = await guardedStream(
-        url,
-        {
-          method,
-          headers: { ...headers, ...provided },
-          ...(body === undefined ? {} : { body }),
-          signal: context.abortSignal,
-        },
-        { allow, timeout, leavesHost: true },
-      );
+      const signal = context.abortSignal;
+      const sent = { method, headers: { ...headers, ...provided }, signal, ...defined({ body }) };
+      const answer = await guardedStream(url, sent, { allow, timeout, leavesHost: true });
+      if (answer.status === 401 && mayRenew) {
+        answer.drop();
+        return TOKENS_REFUSED;
+      }
       return await resultOfResponse(answer, {
         tool: this.name,
         method,

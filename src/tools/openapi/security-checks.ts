@@ -47,7 +47,7 @@ export function credentialProblem(credential: unknown): Problem | undefined {
     const wanted = "expected a credential, like { authType: 'apiKey', apiKey: '…' }";
     return { at: '', problem: `${wanted}, got ${kindOf(credential)}` };
   }
-  const { authType, http, oauth2 } = credential;
+  const { authType, http, oauth2, serviceAccount } = credential;
   if (typeof authType !== 'string' || !CREDENTIAL_TYPES.includes(authType))
     return { at: '.authType', problem: wantedOf(CREDENTIAL_TYPES, authType) };
   const inner = isRecord(http) ? http.credentials : undefined;
@@ -61,6 +61,8 @@ export function credentialProblem(credential: unknown): Problem | undefined {
     if (value !== undefined && typeof value !== 'string')
       return { at: `.${at}`, problem: `expected a string, got ${kindOf(value)}` };
   }
+  if (serviceAccount !== undefined || (isRecord(oauth2) && typeof oauth2.clientId === 'string'))
+    return undefined;
   if (SECRETS.some((at) => (valueAt(credential, at) ?? '') !== '')) return undefined;
   return { at: '', problem: `has no secret: give one of ${SECRETS.join(', ')}` };
 }
