@@ -9,10 +9,12 @@ import { serverName } from '../../src/oauth/oauth-answers.ts';
 import { isForPeople, isOAuthScheme, type OAuthProvider, scopesOf } from '../../src/oauth/oauth-provider.ts';
 import { covers } from '../../src/oauth/tokens.ts';
 import { defined } from '../../src/protocol/json.ts';
+import type { ToolCallInput } from '../../src/protocol/step.ts';
 import type { FoundCredential } from '../../src/store/credentials/credential-store.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { BegunCall, CallActions } from '../../src/store/turns/call-store.ts';
+import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Asked, WantedCredential } from '../../src/tools/call-questions.ts';
 import { Context } from '../../src/tools/context.ts';
 import type { ContextServices } from '../../src/tools/context-services.ts';
@@ -143,6 +145,19 @@ export interface StoredBefore {
   found: Promise<FoundCredential | undefined>;
 }
 
+/** Looks the tool's credential up while its call begins: that costs no time. */
+export function storedBefore(
+  { credentials }: Pick<ActivityDependencies, 'credentials'>,
+  { session }: Pick<ToolCallInput, 'session'>,
+  tool: BaseTool | undefined,
+): StoredBefore | undefined {
+  const { credentialKey } = tool?.gate?.authConfig ?? {};
+  if (credentialKey === undefined) return undefined;
+  const found = credentials.findOfSession(session, credentialKey);
+  // It is looked up again where that has failed.
+  return { credentialKey, found: found.catch(() => undefined) };
+}
+
 /** A credential that a call has, and the scopes of its tokens. */
 interface OpenCredential {
   credential: AuthCredential;
@@ -244,9 +259,7 @@ export class CallCredentials {
       this.#opened.set(credentialKey, { credential, scopes: undefined });
       return true;
     }
-    const found =
-      (await this.#answer(credentialKey)) ??
-      (await this.#connections.find({ ...this.#owner, credentialKey }));
+    const found = await this.#find(credentialKey);
     const credential = found && (await tokens.current(found, { ...need, provider }));
     if (found === undefined || credential === undefined) return false;
     this.#opened.set(credentialKey, { credential, scopes: found.scopes });

@@ -29,7 +29,7 @@ import { notesIn } from '../jobs/job-notes.ts';
 import type { ParkedRun } from '../jobs/job-outcomes.ts';
 import type { CallReport } from '../telemetry/reports.ts';
 import { assertPlanned, beginCall, plannedArguments, trustedInput } from './begin-call.ts';
-import { contextInitOf, contextParts, type StoredBefore } from './call-context.ts';
+import { contextInitOf, contextParts, type StoredBefore, storedBefore } from './call-context.ts';
 import { deployedTool, searchTime, searchTool, wasSearched } from './find-tool.ts';
 import {
   type CallOutcome,
@@ -182,7 +182,7 @@ class Call {
     } catch (error) {
       return await this.#refusedHere(error);
     }
-    const stored = this.#storedFor(own);
+    const stored = storedBefore(this.#dependencies, input, own);
     const begun = await beginCall(this.#dependencies, { input, agent, own }, this.#current);
     if (begun.kind === 'settled') return { is: 'settled', settled: begun, tool: own };
     // The store has another decision, from before the workflow was reset.
@@ -191,15 +191,6 @@ class Call {
     this.#known = begun;
     this.#prepared = begun.prepared ?? {};
     return { is: 'begun', begun, agent, own, ...defined({ stored }) };
-  }
-
-  /** The tool's credential is looked up while its call begins: that costs no time. */
-  #storedFor(tool: BaseTool | undefined): StoredBefore | undefined {
-    const { credentialKey } = tool?.gate?.authConfig ?? {};
-    if (credentialKey === undefined) return undefined;
-    const found = this.#dependencies.credentials.findOfSession(this.#input.session, credentialKey);
-    // It is looked up again where that has failed.
-    return { credentialKey, found: found.catch(() => undefined) };
   }
 
   /** @throws HOLDFAST_APPROVAL_NOT_PROVEN, AgentOfAnotherApp: nothing has run. */
