@@ -7,6 +7,7 @@ import { CHANNELS } from './requirements/channels.ts';
 import { DURABILITY } from './requirements/durability.ts';
 import { JOBS } from './requirements/jobs.ts';
 import { MEMORY } from './requirements/memory.ts';
+import { OAUTH } from './requirements/oauth.ts';
 import { OPERATIONS } from './requirements/operations.ts';
 import { OUTSIDE_TOOLS } from './requirements/outside-tools.ts';
 import { PLANNED } from './requirements/planned.ts';
@@ -42,6 +43,7 @@ export const REQUIREMENTS: readonly Requirement[] = [
     AGENTS,
     APIS,
     CHANNELS,
+    OAUTH,
   ].flatMap((rows) => requirementsOf(rows, false)),
   ...requirementsOf(PLANNED, true),
 ];

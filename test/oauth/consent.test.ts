@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Browser } from '../setup/authorization-server.ts';
+import { Browser, CLIENT } from '../setup/authorization-server.ts';
+import { until } from '../setup/until.ts';
 import { APP, KEY, type OAuthDesk, openOAuthDesk } from './oauth-desk.ts';
 
 let desk: OAuthDesk;
@@ -9,34 +11,33 @@ beforeAll(async () => {
 afterAll(() => desk.close());
 
 const back = () => `${desk.served.url}/oauth/callback`;
+const listed = (userId: string) => desk.client.credentials.list({ app: APP, userId });
+const waiting = async (userId: string) => (await desk.client.approvals.list({ app: APP, userId })).length;
 
-async function connect(
-  userId: string,
-  browser = new Browser(),
-  account?: string,
-  scopes = ['calendar.read'],
-) {
+/** A person who was at the server, and has not come back yet. */
+async function away(userId: string, says: 'yes' | 'no' = 'yes', scopes: string[] = ['calendar.read']) {
+  const browser = new Browser();
   const link = await desk.link(userId, scopes);
-  const way = await browser.consent(`${link}/start`, back(), account === undefined ? {} : { account });
-  return await browser.follow(way);
+  return { browser, link, way: await browser.consent(`${link}/start`, back(), { says }) };
+}
+
+async function textOf(browser: Browser, url: string): Promise<{ status: number; text: string; at: string }> {
+  const { url: at, answer } = await browser.follow(url);
+  return { status: answer?.status ?? 0, text: ((await answer?.text()) ?? '').replace(/<[^>]*>/g, ''), at };
 }
 
 describe('a tool that needs a person’s consent', () => {
-  test('waits, and goes on in every session once the person has consented', async () => {
+  test('waits, and goes on in every session of that user once they have consented [oauth.consent]', async () => {
     const turns = await Promise.all([desk.send('ada'), desk.send('ada'), desk.send('bob')]);
     const [request] = await desk.pending('ada', 2);
     await desk.pending('bob');
-    expect(request).toMatchObject({
-      kind: 'credential',
-      authConfig: { credentialKey: KEY, provider: expect.any(String) },
-    });
-    const { url, answer } = await connect('ada');
-    expect(url).toMatch(/\/connect\//);
-    expect(await answer?.text()).toContain('Connected');
+    const provider = new URL(desk.server.issuer).host;
+    expect(request).toMatchObject({ kind: 'credential', authConfig: { credentialKey: KEY, provider } });
+    expect(await desk.connect('ada')).toContain('Connected');
     const results = await Promise.all(turns.slice(0, 2).map((turn) => turn.result()));
     expect(results.map(({ text }) => text)).toEqual(['[{"events":43}]', '[{"events":43}]']);
-    expect(await desk.client.approvals.list({ app: APP, userId: 'bob' })).toHaveLength(1);
-    expect(await desk.client.credentials.list({ app: APP, userId: 'ada' })).toMatchObject([
+    expect(await waiting('bob')).toBe(1);
+    expect(await listed('ada')).toMatchObject([
       {
         authType: 'oauth2',
         credentialKey: KEY,
@@ -44,5 +45,207 @@ describe('a tool that needs a person’s consent', () => {
         scopes: expect.arrayContaining(['calendar.read']),
       },
     ]);
+    // The next call finds them.
+    expect((await (await desk.send('ada')).result()).text).toBe('[{"events":43}]');
   });
+
+  test('and an approval asks for the approval first [oauth.consent]', async () => {
+    const turn = await desk.send('cy', ['clear_events']);
+    const [gate] = await desk.pending('cy');
+    expect(gate?.kind).toBe('confirmation');
+    await desk.client.approvals.confirm({ requestId: gate?.requestId ?? '' }, { confirmed: true });
+    await until(async () => expect((await desk.pending('cy'))[0]?.kind).toBe('credential'));
+    await desk.connect('cy');
+    expect((await turn.result()).text).toBe('[{"events":43}]');
+  });
+
+  test('asks again for more scopes, and keeps those that it has [oauth.scopes]', async () => {
+    await desk.connect('dee');
+    const turn = await desk.send('dee', ['add_event']);
+    await desk.pending('dee');
+    const scopes = ['calendar.read', 'calendar.write'];
+    await desk.connect('dee', { scopes });
+    expect((await turn.result()).text).toBe('[{"events":43}]');
+    expect((await listed('dee'))[0]?.scopes).toEqual(expect.arrayContaining(scopes));
+  });
+
+  test('goes on when somebody opens the link of a connection that is there: a gateway may have died before [oauth.consent]', async () => {
+    const turn = await desk.send('eve');
+    const [request] = await desk.pending('eve');
+    await desk.connect('frank');
+    const found = await desk.connections.find({ app: APP, userId: 'frank', credentialKey: KEY });
+    const credential = desk.connections.vault.unsealed(found ?? expect.fail());
+    await desk.client.credentials.put({ app: APP, userId: 'eve', credentialKey: KEY, credential });
+    expect(request?.status).toBe('pending');
+    expect((await textOf(new Browser(), await desk.link('eve', ['calendar.read']))).text).toContain(
+      'Connected',
+    );
+    expect((await turn.result()).text).toBe('[{"events":43}]');
+  });
+});
+
+describe('a way back from the authorization server', () => {
+  test('that the person has denied says so, and they can consent afterwards [oauth.refusals]', async () => {
+    const turn = await desk.send('gus');
+    await desk.pending('gus');
+    const { browser, way } = await away('gus', 'no');
+    const denied = await textOf(browser, way);
+    expect(denied).toMatchObject({ status: 409 });
+    expect(denied.text).toContain('consent was denied');
+    expect([await listed('gus'), await waiting('gus')]).toEqual([[], 1]);
+    await desk.connect('gus');
+    expect((await turn.result()).text).toBe('[{"events":43}]');
+  });
+
+  test('counts once, and leads to the page of the connection when it is opened again [oauth.refusals]', async () => {
+    const { browser, way } = await away('hal');
+    const first = await textOf(browser, way);
+    const grants = desk.server.grants.length;
+    const second = await textOf(browser, way);
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect(second.text).toContain('Connected');
+    expect(desk.server.grants).toHaveLength(grants);
+  });
+
+  test('of another account than the one that is connected changes nothing [oauth.refusals]', async () => {
+    await desk.connect('ida', { account: 'ida@example.com' });
+    const page = await desk.connect('ida', { account: 'mallory@example.com' });
+    expect(page).toContain('mallory@example.com');
+    expect(page).toContain('disconnect that first');
+    expect(await listed('ida')).toMatchObject([{ account: 'ida@example.com' }]);
+  });
+
+  test('after an hour is too late [oauth.refusals]', async () => {
+    const { connections } = desk;
+    const wanted = { app: APP, userId: 'jo', credentialKey: KEY, needs: [] };
+    const { state } = await connections.consent.begin(wanted, {
+      redirectUri: back(),
+      browser: 'b',
+      until: 1_000,
+    });
+    const callback = new URLSearchParams({ state, code: 'c', iss: desk.server.issuer });
+    const late = connections.consent.finish(callback, { now: 1_001, browser: 'b' });
+    await expect(late).rejects.toMatchObject({ code: 'HOLDFAST_OAUTH_FAILED', problem: 'expired' });
+  });
+});
+
+/** Each changes the way back of a victim, or who opens it. */
+const ATTACKS: readonly [
+  name: string,
+  attack: (way: URL, attacker: Awaited<ReturnType<typeof away>>) => URL | 'other browser',
+][] = [
+  ['is opened in another browser (state fixation)', () => 'other browser'],
+  [
+    'has the code of somebody else (code injection)',
+    (way, { way: other }) => {
+      way.searchParams.set('code', new URL(other).searchParams.get('code') ?? '');
+      return way;
+    },
+  ],
+  [
+    'has the state of somebody else',
+    (way, { way: other }) => {
+      way.searchParams.set('state', new URL(other).searchParams.get('state') ?? '');
+      return way;
+    },
+  ],
+  [
+    'has a state that nobody gave out (forgery)',
+    (way) => {
+      way.searchParams.set('state', `k1.${'A'.repeat(400)}`);
+      return way;
+    },
+  ],
+  [
+    'has a changed state',
+    (way) => {
+      const state = way.searchParams.get('state') ?? '';
+      way.searchParams.set('state', `${state.slice(0, -2)}${state.endsWith('A') ? 'BB' : 'AA'}`);
+      return way;
+    },
+  ],
+  [
+    'names another issuer (mix-up)',
+    (way) => {
+      way.searchParams.set('iss', 'https://attacker.example');
+      return way;
+    },
+  ],
+  [
+    'names no issuer, which this server always does',
+    (way) => {
+      way.searchParams.delete('iss');
+      return way;
+    },
+  ],
+  [
+    'has two codes',
+    (way) => {
+      way.searchParams.append('code', 'another');
+      return way;
+    },
+  ],
+];
+
+describe('an attack on the way back', () => {
+  test.each(ATTACKS)('which %s keeps no tokens, and wakes nobody [oauth.attacks]', async (_name, attack) => {
+    const [victim, attacker] = [`victim-${randomUUID()}`, `attacker-${randomUUID()}`];
+    await desk.send(victim);
+    await desk.pending(victim);
+    const [ofVictim, ofAttacker] = [await away(victim), await away(attacker)];
+    const attacked = attack(new URL(ofVictim.way), ofAttacker);
+    const { status } =
+      attacked === 'other browser'
+        ? await textOf(new Browser(), ofVictim.way)
+        : await textOf(ofVictim.browser, attacked.href);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect([await listed(victim), await listed(attacker), await waiting(victim)]).toEqual([[], [], 1]);
+  });
+
+  test('whose request for consent has no challenge, or a plain one, is refused: each has one of S256 (PKCE downgrade) [oauth.attacks]', async () => {
+    const link = await desk.link(`pat-${randomUUID()}`);
+    const { headers } = await new Browser().get(`${link}/start`);
+    const asked = new URL(headers.get('location') ?? '');
+    expect(asked.origin).toBe(desk.server.issuer);
+    expect(Object.fromEntries(asked.searchParams)).toMatchObject({
+      code_challenge_method: 'S256',
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      redirect_uri: back(),
+      client_id: CLIENT.clientId,
+    });
+    expect(asked.href).not.toContain(CLIENT.clientSecret);
+  });
+
+  test.each(['/connect/x', '/connect/x/start', '/oauth/callback', '/oauth/callback?state=x&code=y'])(
+    'by %s learns nothing [oauth.attacks]',
+    async (path) => {
+      const { status, text } = await textOf(new Browser(), `${desk.served.url}${path}`);
+      expect([400, 404]).toContain(status);
+      expect(text).not.toContain(APP);
+    },
+  );
+
+  test('by a link for another user, app or scope than was signed is none [oauth.attacks]', async () => {
+    const link = await desk.link('kim');
+    const [head, claims = '', signature] = link.split('/connect/')[1]?.split('.') ?? [];
+    const changed = JSON.parse(Buffer.from(claims, 'base64url').toString());
+    const forged = Buffer.from(JSON.stringify({ ...changed, sub: 'victim' })).toString('base64url');
+    const { status } = await textOf(
+      new Browser(),
+      `${desk.served.url}/connect/${head}.${forged}.${signature}`,
+    );
+    expect(status).toBe(404);
+  });
+});
+
+test('a disconnected account is given up at the server, and calls ask again [oauth.disconnect]', async () => {
+  await desk.connect('lee');
+  const [stored] = await listed('lee');
+  const found = await desk.connections.find({ app: APP, userId: 'lee', credentialKey: KEY });
+  const { refreshToken = '' } = desk.connections.vault.unsealed(found ?? expect.fail()).oauth2 ?? {};
+  const owner = { app: APP, userId: 'lee', credentialRef: stored?.credentialRef ?? '' };
+  expect(await desk.client.credentials.remove(owner)).toEqual({ removed: true, revoked: true });
+  expect(await desk.server.provider.RefreshToken.find(refreshToken)).toBeUndefined();
+  await desk.send('lee');
+  expect(await desk.pending('lee')).toMatchObject([{ kind: 'credential' }]);
 });

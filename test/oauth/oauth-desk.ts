@@ -15,17 +15,24 @@ import { Connections } from '../../src/oauth/connections.ts';
 import type { OAuthProviderOptions } from '../../src/oauth/oauth-provider.ts';
 import { calls, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
+import type { BaseTool } from '../../src/tools/base-tool.ts';
+import type { BaseToolset } from '../../src/tools/base-toolset.ts';
 import type { Context } from '../../src/tools/context.ts';
 import { tool } from '../../src/tools/function-tool.ts';
 import { ABOUT, collecting, type LoggedLine } from '../gateway/gateway-stub.ts';
 import {
   type AuthorizationServer,
   type AuthorizationServerOptions,
+  Browser,
   CLIENT,
   openAuthorizationServer,
 } from '../setup/authorization-server.ts';
 import { freePort } from '../setup/free-port.ts';
-import { openTurnEnvironment, type TurnEnvironment } from '../setup/turn-environment.ts';
+import {
+  openTurnEnvironment,
+  type TurnEnvironment,
+  type TurnEnvironmentOptions,
+} from '../setup/turn-environment.ts';
 import { until } from '../setup/until.ts';
 
 export const APP = 'desk';
@@ -56,6 +63,8 @@ export interface OAuthDesk {
   send(userId: string, tools?: readonly string[], sessionId?: string): Promise<TurnHandle>;
   /** The pending requests of a user, once there are so many. */
   pending(userId: string, count?: number): Promise<ApprovalRow[]>;
+  /** Has a user consent; gives the page that they see then. */
+  connect(userId: string, more?: { scopes?: string[]; account?: string; browser?: Browser }): Promise<string>;
   /** The page on which a user connects an account. */
   link(userId: string, scopes?: readonly string[]): Promise<string>;
   close(): Promise<void>;
@@ -65,6 +74,9 @@ export interface OAuthDeskOptions extends AuthorizationServerOptions {
   provider?: Partial<OAuthProviderOptions>;
   /** In place of what records the token. */
   execute?: (context: Context) => unknown;
+  /** More tools of the agent. */
+  tools?: (server: AuthorizationServer) => readonly (BaseTool | BaseToolset)[];
+  environment?: Partial<TurnEnvironmentOptions>;
   gateway?: Partial<GatewayOptions>;
 }
 
@@ -97,6 +109,7 @@ export async function openOAuthDesk(more: OAuthDeskOptions = {}): Promise<OAuthD
         ...{ name: 'clear_events', description: 'clears', execute, requireConfirmation: true },
         authConfig: scheme('calendar.read'),
       }),
+      ...(more.tools?.(server) ?? []),
     ],
   });
   const provider = {
@@ -110,9 +123,10 @@ export async function openOAuthDesk(more: OAuthDeskOptions = {}): Promise<OAuthD
   const environment = await openTurnEnvironment({
     apps: [new App({ name: APP, rootAgent, durable: { oauth: { [KEY]: provider } } })],
     script: obedient,
-    workerOptions: { credentialKeys },
+    ...more.environment,
+    workerOptions: { credentialKeys, ...more.environment?.workerOptions },
   });
-  const { store } = environment;
+  const store = (more.environment?.workerOptions?.store as typeof environment.store) ?? environment.store;
   const client = new HoldfastClient({ temporal: environment.temporal, store, credentialKeys });
   const options: GatewayOptions = {
     ...{ client, credentialKeys, records: store, access: localAccess({ token: randomUUID() }) },
@@ -120,8 +134,12 @@ export async function openOAuthDesk(more: OAuthDeskOptions = {}): Promise<OAuthD
     ...more.gateway,
   };
   const served = await serveGateway({ gateway: options, port });
+  const link = async (userId: string, scopes: readonly string[] = []) => {
+    const wanted = { app: APP, userId, credentialKey: KEY, scopes: [...scopes] };
+    return `${served.url}${(await client.credentials.connect(wanted)).path}`;
+  };
   return {
-    ...{ environment, server, served, options, client, keys, used, lines },
+    ...{ environment, link, server, served, options, client, keys, used, lines },
     connections: new Connections(store.credentials, keys),
     async send(userId, tools = ['list_events'], sessionId = randomUUID()) {
       const message = JSON.stringify(tools.map((name) => ({ name, args: {} })));
@@ -133,14 +151,15 @@ export async function openOAuthDesk(more: OAuthDeskOptions = {}): Promise<OAuthD
         if (rows.length < count) throw new Error(`${rows.length} requests`);
         return [...rows];
       }),
-    async link(userId, scopes = []) {
-      const { path } = await client.credentials.connect({
-        app: APP,
-        userId,
-        credentialKey: KEY,
-        scopes: [...scopes],
-      });
-      return `${served.url}${path}`;
+    async connect(userId, { scopes = ['calendar.read'], account, browser = new Browser() } = {}) {
+      const start = `${await link(userId, scopes)}/start`;
+      const way = await browser.consent(
+        start,
+        `${served.url}/oauth/callback`,
+        account === undefined ? {} : { account },
+      );
+      const { answer } = await browser.follow(way);
+      return (await answer?.text()) ?? '';
     },
     async close() {
       await served.close();

@@ -6,7 +6,6 @@ export const PLANNED: Rows = {
   'tools.command': ['hector: commandtool', 'Commands run within a policy, streamed and cancellable.'],
   'skills.toolset': ['adk-js: SkillToolset', 'Skills are listed and loaded by tools.'],
   'agent.modes': ['adk-python: task mode', 'A sub-agent runs a task or a single turn and reports its end.'],
-  'credential.oauth': ['adk-rs: Auth', 'A credential is fetched by OAuth.'],
   'server.adk': ['adk-js: REST server', "ADK's own clients and web UI are served."],
   'server.a2a': ['hector: A2A', 'Agents are spoken to, and speak, by A2A.'],
   'evaluation.sets': ['adk-python: evaluation', 'Agents are evaluated by sets and metrics.'],

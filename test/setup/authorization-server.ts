@@ -137,6 +137,28 @@ export class Browser {
     throw new Error('too many redirects');
   }
 
+  /** Signs in at the server’s page for other devices, enters a code, and consents. */
+  async enterCode(issuer: string, code: string): Promise<void> {
+    let at = await this.follow(`${issuer}/device?user_code=${code}`);
+    for (let pages = 0; pages < 6; pages += 1) {
+      const page = (await at.answer?.text()) ?? '';
+      const action = /action="([^"]+)"/.exec(page)?.[1];
+      if (action === undefined) return;
+      const hidden = [...page.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(
+        ([, name = '', value = '']) => [name, value],
+      );
+      const prompt = /name="prompt" value="([^"]+)"/.exec(page)?.[1];
+      const body = new URLSearchParams({
+        ...Object.fromEntries(hidden),
+        ...(page.includes('name="confirm"') ? { confirm: 'yes' } : {}),
+        ...(prompt === 'login' ? { login: 'ada@example.com', password: 'x' } : {}),
+      });
+      const answer = await this.get(new URL(action, at.url).href, { method: 'POST', body });
+      const location = answer.headers.get('location');
+      at = location === null ? { url: at.url, answer } : await this.follow(new URL(location, at.url).href);
+    }
+  }
+
   /** Signs in at the server and says yes, or no; gives the address of the way back without opening it. */
   async consent(
     url: string,
