@@ -100,7 +100,8 @@ test('no token, code, verifier or client secret of a run is anywhere but in the 
         `${json}${JSON.stringify(execution.memo)}${JSON.stringify(execution.searchAttributes)}`;
     }
     expect(Object.keys(places).length).toBeGreaterThan(6);
-    for (const place of ['database', 'logs', 'spans', 'metrics']) expect(places[place]).toContain('list_events');
+    for (const place of ['database', 'logs', 'spans', 'metrics'])
+      expect(places[place]).toContain('list_events');
     const leaks = Object.entries(places).flatMap(([place, text]) =>
       secrets.filter((secret) => text.includes(secret)).map((secret) => `${secret.slice(0, 6)}… in ${place}`),
     );

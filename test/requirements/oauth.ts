@@ -30,6 +30,14 @@ export const OAUTH: Rows = {
     'holdfast',
     'A server that lies, hangs, fails or speaks HTML is told as it is, without its words.',
   ],
+  'oauth.openapi': [
+    'holdfast',
+    'Operations of OpenAPI get tokens of a provider, of a client of their own, or of the app itself.',
+  ],
+  'oauth.pages': [
+    'holdfast',
+    'A person connects an account in a browser, on a phone too, and is told for whom.',
+  ],
   'oauth.secrets': [
     'holdfast',
     'No token, code, verifier or client secret is anywhere but in the sealed column.',

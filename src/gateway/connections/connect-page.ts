@@ -40,20 +40,15 @@ ${scopeList(scopes)}
   return pageOf({ title: 'Connected', main, width: 'narrow' });
 }
 
-/** The page that shows the code for another device, and looks by itself whether the person has consented. */
-export function devicePage({ server }: ConnectionShown, code: DeviceCode, look: string): string {
-  const { userCode, verificationUri, verificationUriComplete, interval } = code;
+/** The page that shows the code for another device. @param here of the page of the connection. */
+export function devicePage({ server }: ConnectionShown, code: DeviceCode, here: string): string {
+  const { userCode, verificationUri, verificationUriComplete } = code;
   const main = html`<section class="card"><h1>Enter this code</h1>
 <p>Open <a href="${verificationUriComplete ?? verificationUri}" rel="noreferrer" target="_blank">${shown(verificationUri)}</a> on any device, and enter</p>
 <p><strong><code>${shown(userCode)}</code></strong></p>
-<p class="soft" role="status">This page waits for ${shown(server)}, and goes on by itself. Keep it open.</p>
-<div class="actions"><a class="button quiet" href="${look}">Look now</a></div></section>`;
-  return pageOf({
-    title: 'Enter this code',
-    main,
-    width: 'narrow',
-    again: { after: interval + 1, at: look },
-  });
+<p class="soft" role="status">Then consent there. Calls that wait go on some seconds after ${shown(server)} has told this gateway of it.</p>
+<div class="actions"><a class="button primary" href="${here}">I have consented</a></div></section>`;
+  return pageOf({ title: 'Enter this code', main, width: 'narrow' });
 }
 
 /** @param retry where the person begins again; absent where the way back proves nothing of them. */

@@ -8,6 +8,7 @@ import { serverName } from '../../oauth/oauth-answers.ts';
 import type { DeviceCode } from '../../oauth/oauth-client.ts';
 import { OAuthFailed, oauthFailed } from '../../oauth/oauth-failed.ts';
 import { covers } from '../../oauth/tokens.ts';
+import { isLeft } from '../background.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 import { noSuchPage, pageRoute, sendPage } from '../pages/page-answer.ts';
@@ -34,6 +35,8 @@ interface Parts {
   keys: CredentialKeys;
   records: GatewayRecords;
   connections: Connections;
+  /** Codes that wait for other devices, by whose they are. */
+  devices: Map<string, string>;
 }
 
 /** A link that is good, and where its page stands. */
@@ -50,14 +53,19 @@ export function connectRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { credentialKeys, records, logger } = setting.options;
   if (credentialKeys === undefined || records === undefined) return;
   const keys = credentialKeysOf(credentialKeys);
-  const parts: Parts = { setting, keys, records, connections: new Connections(records.credentials, keys) };
+  const parts: Parts = {
+    setting,
+    keys,
+    records,
+    connections: new Connections(records.credentials, keys),
+    devices: new Map(),
+  };
   const route = (
     path: string,
     show: (context: GatewayContext, parts: Parts, opened: Opened) => Promise<Response>,
   ) => app.all(path, pageRoute(logger, { GET: (context) => withLink(context, parts, show) }));
   route('/connect/:token', showConnection);
   route('/connect/:token/start', start);
-  route('/connect/:token/device', lookAtDevice);
   app.all(CALLBACK, pageRoute(logger, { GET: (context) => comeBack(context, parts) }));
 }
 
@@ -100,12 +108,16 @@ async function showConnection(context: GatewayContext, parts: Parts, opened: Ope
 
 async function start(context: GatewayContext, parts: Parts, opened: Opened): Promise<Response> {
   const { wanted, site, here, now } = opened;
+  const { setting } = parts;
   const { consent, providers } = parts.connections;
   const provider = await providers.find(wanted.app, wanted.credentialKey);
   if (provider?.grant === 'device_code') {
     const code = await consent.beginAtDevice(wanted);
-    keepDevice(context, parts, opened, code);
-    return sendPage(context, devicePage(await shownOf(parts, opened), code, `${here}/device`));
+    const isBegun = setting.background.begin({ work: 'consent at another device' }, () =>
+      awaitDevice(parts, wanted, code),
+    );
+    if (!isBegun) throw oauthFailed('unreachable', 'this gateway has too much else to do');
+    return sendPage(context, devicePage(await shownOf(parts, opened), code, here));
   }
   const browser = newBrowserCookie();
   const redirectUri = `${site.origin}${site.base}${CALLBACK}`;
@@ -114,16 +126,31 @@ async function start(context: GatewayContext, parts: Parts, opened: Opened): Pro
   return context.redirect(url, 302);
 }
 
-async function lookAtDevice(context: GatewayContext, parts: Parts, opened: Opened): Promise<Response> {
-  const { wanted, here } = opened;
-  const code = deviceOf(context, parts, opened);
-  if (code === undefined) return context.redirect(here, 303);
-  const stored = await parts.connections.consent.finishAtDevice(wanted, code.deviceCode);
-  if (stored === undefined)
-    return sendPage(context, devicePage(await shownOf(parts, opened), code, `${here}/device`));
-  keepCookie(context, opened.site, { name: nameOfDevice(wanted), value: '', maxAge: 0 });
-  await wakeCalls(parts.setting.options.client, stored);
-  return context.redirect(here, 303);
+/** The person may close the page: the gateway asks until they have consented, or begin again, or the code has expired. */
+async function awaitDevice(
+  { connections, setting, devices }: Parts,
+  wanted: WantedTokens,
+  code: DeviceCode,
+): Promise<void> {
+  const { background, options } = setting;
+  const key = JSON.stringify([wanted.app, wanted.userId, wanted.credentialKey]);
+  const { deviceCode, interval } = code;
+  devices.set(key, deviceCode);
+  try {
+    for (let left = code.expiresIn; left > 0 && devices.get(key) === deviceCode; left -= interval) {
+      await background.pause(interval * 1_000);
+      const stored = await connections.consent.finishAtDevice(wanted, deviceCode);
+      if (stored === undefined) continue;
+      await wakeCalls(options.client, stored);
+      return;
+    }
+  } catch (error) {
+    if (isLeft(error)) return;
+    if (!(error instanceof OAuthFailed)) throw error;
+    tellOperator(setting, error);
+  } finally {
+    if (devices.get(key) === deviceCode) devices.delete(key);
+  }
 }
 
 /** The way back from the server. Whoever comes has to have begun it in this browser; and each way back counts once. */
@@ -167,15 +194,16 @@ async function comeBack(context: GatewayContext, parts: Parts): Promise<Response
 /** Says it to the person, and to the operator. */
 function refused(context: GatewayContext, { setting }: Parts, error: unknown, here: string): Response {
   if (!(error instanceof OAuthFailed)) throw error;
-  setting.options.logger.warn('an account was not connected', {
-    problem: error.problem,
-    error: error.message,
-  });
+  tellOperator(setting, error);
   return sendPage(
     context,
     notConnectedPage(error.message, here),
     error.problem === 'unreachable' ? 503 : 409,
   );
+}
+
+function tellOperator({ options }: RouteSetting, { problem, message }: OAuthFailed): void {
+  options.logger.warn('an account was not connected', { problem, error: message });
 }
 
 async function shownOf({ connections }: Parts, { wanted, here }: Opened): Promise<ConnectionShown> {
@@ -200,32 +228,6 @@ function keepFlow(context: GatewayContext, site: PageSite, state: string, browse
 
 function nameOfFlow(state: string): string {
   return `holdfast-oauth-${digestOf(state).slice(0, 8)}`;
-}
-
-function nameOfDevice({ app, userId, credentialKey }: WantedTokens): string {
-  return `holdfast-device-${digestOf(JSON.stringify([app, userId, credentialKey])).slice(0, 8)}`;
-}
-
-const DEVICE = 'oauth device';
-
-/** The browser keeps the code until the person has consented: sealed, as it is as good as the tokens. */
-function keepDevice(
-  context: GatewayContext,
-  { connections }: Parts,
-  { wanted, site }: Opened,
-  code: DeviceCode,
-): void {
-  const value = connections.vault.sealedText(DEVICE, code);
-  keepCookie(context, site, { name: nameOfDevice(wanted), value, maxAge: code.expiresIn });
-}
-
-function deviceOf(
-  context: GatewayContext,
-  { connections }: Parts,
-  { wanted, site }: Opened,
-): DeviceCode | undefined {
-  const cookie = getCookie(context, cookieName(site, nameOfDevice(wanted))) ?? '';
-  return connections.vault.openedText(DEVICE, cookie, (content) => content as DeviceCode);
 }
 
 function digestOf(text: string): string {

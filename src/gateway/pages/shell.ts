@@ -11,8 +11,8 @@ export interface Shell {
   /** Beside the name of the product. */
   top?: Html | undefined;
   foot?: Html | undefined;
-  /** Opens the page again, as one that this site has asked for: at once, or another one after some seconds. */
-  again?: true | { after: number; at: string };
+  /** Opens the page again, as one that this site has asked for. */
+  again?: true;
 }
 
 /** The frame of every page for people: one style, nothing loaded. */
@@ -25,7 +25,7 @@ export function pageOf({ title, main, width, top, foot, again }: Shell): string 
 <meta name="robots" content="noindex, nofollow">
 <meta name="referrer" content="no-referrer">
 <meta name="format-detection" content="telephone=no, date=no, email=no, address=no">
-${again === undefined ? '' : html`<meta http-equiv="refresh" content="${again === true ? '0' : `${again.after}; url=${again.at}`}">`}
+${again ? html`<meta http-equiv="refresh" content="0">` : ''}
 <title>${visibleText(title)} · Holdfast</title>
 <style>${raw(PAGE_STYLE)}</style>
 </head>
