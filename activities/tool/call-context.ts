@@ -153,7 +153,7 @@ export function storedBefore(
 ): StoredBefore | undefined {
   const { credentialKey } = tool?.gate?.authConfig ?? {};
   if (credentialKey === undefined) return undefined;
-  const found = credentials.findOfSession(session, credentialKey);
+  const found = credentials.store.findOfSession(session, credentialKey);
   // It is looked up again where that has failed.
   return { credentialKey, found: found.catch(() => undefined) };
 }
@@ -275,8 +275,8 @@ export class CallCredentials {
     const credentialRef = this.#given.get(credentialKey);
     if (isOwn && (credentialRef ?? early.credentialRef) === early.credentialRef) return early;
     // Only a credential that is stored under this key: an answer may name any credential of the user.
-    const named = credentialRef && (await this.#connections.find({ app, userId, credentialRef }));
+    const named = credentialRef && (await this.#connections.store.find({ app, userId, credentialRef }));
     if (named && named.credentialKey === credentialKey) return named;
-    return await this.#connections.find({ app, userId, credentialKey });
+    return await this.#connections.store.find({ app, userId, credentialKey });
   }
 }

@@ -17,7 +17,7 @@ import type {
   WhichCredential,
 } from '../store/credentials/credential-store.ts';
 import { readAuthCredential } from './auth-credential.ts';
-import { CredentialKeyMissing, CredentialUnreadable, invalidCredential } from './credential-errors.ts';
+import { CredentialKeyMissing, invalidCredential } from './credential-errors.ts';
 import type { CredentialKeys } from './credential-keys.ts';
 import { type CredentialPlace, seal, unseal } from './seal.ts';
 
@@ -97,25 +97,6 @@ export class CredentialVault {
     return { keyId: key.id, sealed: seal(content, place, key) };
   }
 
-  /** Content that somebody else keeps for a while: no one can read or change it. @throws CredentialKeyMissing */
-  sealedText(use: string, content: object): string {
-    const { keyId, sealed } = this.resealed(placeOf(use), content);
-    return `${keyId}.${Buffer.from(sealed, 'base64').toString('base64url')}`;
-  }
-
-  /** Undefined for a text that was not sealed here for this use. @throws CredentialKeyMissing */
-  openedText<Content>(use: string, text: string, read: (content: unknown) => Content): Content | undefined {
-    const [, keyId, base64url] = /^([\w.-]{1,64})\.([\w-]{40,8000})$/.exec(text) ?? [];
-    if (keyId === undefined || base64url === undefined) return undefined;
-    const sealed = Buffer.from(base64url, 'base64url').toString('base64');
-    try {
-      return unseal({ ...placeOf(use), keyId, sealed, authType: '', createdAt: 0 }, this.ownKeys(), read);
-    } catch (error) {
-      if (error instanceof CredentialUnreadable) return undefined;
-      throw error;
-    }
-  }
-
   /** @throws CredentialKeyMissing */
   ownKeys(): CredentialKeys {
     if (this.#keys === undefined) throw new CredentialKeyMissing();
@@ -126,11 +107,6 @@ export class CredentialVault {
 /** Names a credential, and is no secret. */
 export function newCredentialRef(): string {
   return `cr-${randomBytes(16).toString('base64url')}`;
-}
-
-/** No credential has such a place. */
-function placeOf(use: string): CredentialPlace {
-  return { app: '', userId: '', credentialKey: use, credentialRef: '' };
 }
 
 function namesOf(given: object): Omit<PutCredential, 'credential'> {

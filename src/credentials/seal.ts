@@ -52,6 +52,35 @@ export function unseal<Content>(
   }
 }
 
+/** Content that a browser, a server or a link keeps for a while: no one can read or change it. @param use nothing of one use opens by another. */
+export function sealText(keys: CredentialKeys, use: string, content: object): string {
+  const key = keys.sealing();
+  return `${key.id}.${Buffer.from(seal(content, placeOf(use), key), 'base64').toString('base64url')}`;
+}
+
+/** Undefined for a text that was not sealed here for this use. */
+export function openText<Content extends object>(
+  keys: CredentialKeys,
+  use: string,
+  text: string,
+): Content | undefined {
+  const [, keyId, base64url] = /^([\w.-]{1,64})\.([\w-]{40,8000})$/.exec(text) ?? [];
+  if (keyId === undefined || base64url === undefined) return undefined;
+  const sealed = Buffer.from(base64url, 'base64url').toString('base64');
+  try {
+    const stored = { ...placeOf(use), keyId, sealed, authType: '', createdAt: 0 };
+    return unseal(stored, keys, (content) => content as Content);
+  } catch (error) {
+    if (error instanceof CredentialUnreadable) return undefined;
+    throw error;
+  }
+}
+
+/** No credential has such a place. */
+function placeOf(use: string): CredentialPlace {
+  return { app: '', userId: '', credentialKey: use, credentialRef: '' };
+}
+
 function aadOf({ app, userId, credentialKey, credentialRef }: CredentialPlace): Buffer {
   return Buffer.from(JSON.stringify(['holdfast.credential', app, userId, credentialKey, credentialRef]));
 }

@@ -3,11 +3,7 @@ import type { CredentialKeys } from '../credentials/credential-keys.ts';
 import { CredentialVault } from '../credentials/credential-vault.ts';
 import { unseal } from '../credentials/seal.ts';
 import { isRecord } from '../protocol/json.ts';
-import type {
-  CredentialStore,
-  FoundCredential,
-  WhichCredential,
-} from '../store/credentials/credential-store.ts';
+import type { CredentialStore } from '../store/credentials/credential-store.ts';
 import { Consent } from './consent.ts';
 import { KeptProviders } from './kept-providers.ts';
 import { OAuthClient } from './oauth-client.ts';
@@ -16,29 +12,19 @@ import { Tokens } from './tokens.ts';
 
 /** Credentials of users and apps, and their connections to authorization servers. */
 export class Connections {
+  readonly store: CredentialStore;
   readonly vault: CredentialVault;
   readonly providers: KeptProviders;
   readonly tokens: Tokens;
   readonly consent: Consent;
-  readonly #store: CredentialStore;
 
   /** @param keys without which nothing can be put or opened. */
   constructor(store: CredentialStore, keys: CredentialKeys | undefined) {
-    this.#store = store;
+    this.store = store;
     this.vault = new CredentialVault(store, keys);
     this.providers = new KeptProviders(store, this.vault);
     this.tokens = new Tokens(store, this.vault);
     this.consent = new Consent(store, this.vault, this.providers);
-  }
-
-  /** As it is stored. */
-  find(which: WhichCredential): Promise<FoundCredential | undefined> {
-    return this.#store.find(which);
-  }
-
-  /** As it is stored for a session's user. */
-  findOfSession(session: string, credentialKey: string): Promise<FoundCredential | undefined> {
-    return this.#store.findOfSession(session, credentialKey);
   }
 
   /**
@@ -47,7 +33,7 @@ export class Connections {
    * @returns `revoked`: whether the server has taken them back; absent for a credential that is none of a server's.
    */
   async remove(remove: RemoveCredential): Promise<{ removed: boolean; revoked?: boolean }> {
-    const found = await this.#store.find(remove);
+    const found = await this.store.find(remove);
     const revoked = found?.authType === 'oauth2' ? await this.#revoked(found.app, found) : undefined;
     const removed = await this.vault.remove(remove);
     return { removed, ...(revoked === undefined ? {} : { revoked }) };
@@ -59,14 +45,14 @@ export class Connections {
     const { id } = keys.sealing();
     let count = 0;
     for (
-      let rows = await this.#store.sealedOtherwise(app, id);
+      let rows = await this.store.sealedOtherwise(app, id);
       rows.length > 0;
-      rows = await this.#store.sealedOtherwise(app, id)
+      rows = await this.store.sealedOtherwise(app, id)
     ) {
       for (const row of rows) {
         const content = unseal(row, keys, (read) => (isRecord(read) ? read : {}));
         const { userId, credentialRef, sealed: before } = row;
-        const isDone = await this.#store.reseal({
+        const isDone = await this.store.reseal({
           app,
           userId,
           credentialRef,
@@ -80,9 +66,9 @@ export class Connections {
   }
 
   async #revoked(app: string, found: Parameters<CredentialVault['unsealed']>[0]): Promise<boolean> {
-    const { clientId = '', refreshToken, accessToken } = this.vault.unsealed(found).oauth2 ?? {};
+    const { refreshToken, accessToken } = this.vault.unsealed(found).oauth2 ?? {};
     const token = refreshToken ?? accessToken;
-    const provider = await this.providers.withClient(app, found.credentialKey, { clientId });
+    const provider = await this.providers.find(app, found.credentialKey);
     if (provider === undefined || token === undefined) return false;
     try {
       return await new OAuthClient(provider).revoke(token);

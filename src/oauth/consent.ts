@@ -2,7 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import * as oauth from 'oauth4webapi';
 import type { StoredCredential } from '../contract/credentials.ts';
 import type { CredentialVault } from '../credentials/credential-vault.ts';
-import { defined, isRecord } from '../protocol/json.ts';
+import { openText, sealText } from '../credentials/seal.ts';
+import { defined } from '../protocol/json.ts';
 import type { CredentialStore } from '../store/credentials/credential-store.ts';
 import type { KeptProviders } from './kept-providers.ts';
 import type { TokenSet } from './oauth-answers.ts';
@@ -75,7 +76,7 @@ export class Consent {
       nonce: oauth.generateRandomNonce(),
       ...defined({ until, browser: browser === undefined ? undefined : hashOf(browser) }),
     };
-    const state = this.#vault.sealedText(STATE, flow);
+    const state = sealText(this.#vault.ownKeys(), STATE, flow);
     const url = await new OAuthClient(provider).authorizationUrl({ ...flow, state }, scopes);
     return { url, state, clientId };
   }
@@ -118,7 +119,7 @@ export class Consent {
     if (by.owner !== undefined && (by.owner.app !== flow.app || by.owner.userId !== flow.userId))
       throw oauthFailed('invalid', 'this way back is of another user');
     const { app, credentialKey, clientId } = flow;
-    const provider = await this.#providers.withClient(app, credentialKey, { clientId });
+    const provider = await this.#providers.find(app, credentialKey);
     if (provider === undefined || provider.clientId !== clientId)
       throw oauthFailed(
         'misconfigured',
@@ -168,15 +169,16 @@ export class Consent {
 
   /** With a client, which is registered where the provider has none. */
   async #providerFor({ app, credentialKey }: WantedTokens, redirectUri: string): Promise<OAuthProvider> {
-    const provider = await this.#providers.withClient(app, credentialKey, { redirectUri });
+    const provider = await this.#providers.find(app, credentialKey);
     if (provider === undefined)
       throw oauthFailed(
         'misconfigured',
         `no worker of the app ${app} has told of a provider ${credentialKey}`,
       );
-    if (provider.clientId !== undefined) return provider;
+    const { clientId, registeredFor = redirectUri } = provider;
+    if (clientId !== undefined && registeredFor === redirectUri) return provider;
     const client = await new OAuthClient(provider).register(`${app} (Holdfast)`, redirectUri);
-    await this.#providers.addClient(app, credentialKey, redirectUri, client);
+    await this.#providers.addClient(app, credentialKey, client);
     return { ...provider, ...client };
   }
 
@@ -187,14 +189,9 @@ export class Consent {
   }
 
   #flow(state: string): Flow | undefined {
-    const flow = this.#vault.openedText(STATE, state, flowIn);
+    const flow = openText<Omit<Flow, 'state'>>(this.#vault.ownKeys(), STATE, state);
     return flow && { ...flow, state };
   }
-}
-
-function flowIn(content: unknown): Omit<Flow, 'state'> {
-  if (isRecord(content) && typeof content.verifier === 'string') return content as unknown as Flow;
-  throw new TypeError('this is no flow');
 }
 
 function hashOf(cookie: string): string {

@@ -1,15 +1,16 @@
 import { type CredentialVault, newCredentialRef } from '../credentials/credential-vault.ts';
 import { unseal } from '../credentials/seal.ts';
 import { canonicalJson } from '../protocol/canonical-json.ts';
-import { isRecord } from '../protocol/json.ts';
+import { defined, isRecord } from '../protocol/json.ts';
 import { type CredentialStore, PROVIDER } from '../store/credentials/credential-store.ts';
 import type { RegisteredClient } from './oauth-client.ts';
 import { type OAuthProvider, withSecrets } from './oauth-provider.ts';
 
-/** A provider as workers keep it: gateways and clients know no app. Clients that were registered there, by the address of the way back. */
+/** A provider as workers keep it: gateways and clients know no app. */
 interface Kept {
   provider: OAuthProvider;
-  registered: Readonly<Record<string, RegisteredClient>>;
+  /** The client that was registered there last. */
+  client?: RegisteredClient;
 }
 
 /** The providers of apps by the key of their tokens, sealed in the store. */
@@ -27,45 +28,28 @@ export class KeptProviders {
     const provider = withSecrets(given);
     const kept = await this.#find(app, credentialKey);
     if (kept !== undefined && canonicalJson(kept.provider) === canonicalJson(provider)) return;
-    const isSame = kept?.provider.issuer === provider.issuer;
-    await this.#put(app, credentialKey, {
-      provider,
-      registered: (isSame ? kept?.registered : undefined) ?? {},
-    });
+    const client = kept?.provider.issuer === provider.issuer ? kept?.client : undefined;
+    await this.#put(app, credentialKey, { provider, ...defined({ client }) });
   }
 
-  /** @throws CredentialKeyMissing, CredentialUnreadable */
-  async find(app: string, credentialKey: string): Promise<OAuthProvider | undefined> {
-    return (await this.#find(app, credentialKey))?.provider;
-  }
-
-  /** The provider with the client by which tokens were got, or with the one of this way back. */
-  async withClient(
+  /**
+   * A provider, with the client that was registered there if it has none of its own.
+   *
+   * @throws CredentialKeyMissing, CredentialUnreadable
+   */
+  async find(
     app: string,
     credentialKey: string,
-    by: { clientId: string } | { redirectUri: string },
-  ): Promise<OAuthProvider | undefined> {
+  ): Promise<(OAuthProvider & { registeredFor?: string }) | undefined> {
     const kept = await this.#find(app, credentialKey);
-    if (kept === undefined || kept.provider.clientId !== undefined) return kept?.provider;
-    const clients = Object.entries(kept.registered);
-    const found = clients.find(([redirectUri, { clientId }]) =>
-      'clientId' in by ? clientId === by.clientId : redirectUri === by.redirectUri,
+    return (
+      kept && (kept.provider.clientId === undefined ? { ...kept.provider, ...kept.client } : kept.provider)
     );
-    return { ...kept.provider, ...found?.[1] };
   }
 
-  async addClient(
-    app: string,
-    credentialKey: string,
-    redirectUri: string,
-    client: RegisteredClient,
-  ): Promise<void> {
+  async addClient(app: string, credentialKey: string, client: RegisteredClient): Promise<void> {
     const kept = await this.#find(app, credentialKey);
-    if (kept === undefined) return;
-    await this.#put(app, credentialKey, {
-      ...kept,
-      registered: { ...kept.registered, [redirectUri]: client },
-    });
+    if (kept !== undefined) await this.#put(app, credentialKey, { ...kept, client });
   }
 
   async #find(app: string, credentialKey: string): Promise<Kept | undefined> {
@@ -84,7 +68,6 @@ function keyOf(credentialKey: string): string {
 }
 
 function keptOf(content: unknown): Kept {
-  if (isRecord(content) && isRecord(content.provider) && isRecord(content.registered))
-    return content as unknown as Kept;
+  if (isRecord(content) && isRecord(content.provider)) return content as unknown as Kept;
   throw new TypeError('this is no provider');
 }

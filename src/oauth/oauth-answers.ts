@@ -2,7 +2,7 @@ import * as oauth from 'oauth4webapi';
 import { hasCode } from '../contract/error.ts';
 import { defined } from '../protocol/json.ts';
 import { visibleExcerpt } from '../protocol/visible-text.ts';
-import { OAuthFailed, oauthFailed } from './oauth-failed.ts';
+import { OAuthFailed, type OAuthProblem, oauthFailed } from './oauth-failed.ts';
 import type { OAuthProvider } from './oauth-provider.ts';
 
 /** Characters of a server's error code that are told. */
@@ -34,33 +34,33 @@ export function tokensOf(answer: oauth.TokenEndpointResponse): TokenSet {
   return { accessToken, ...defined({ refreshToken, idToken, expiresIn, scopes, account }) };
 }
 
-/** Codes of RFC 6749, 8628 and 7591, by what they mean to people. */
-const PROBLEMS: Readonly<Record<string, OAuthFailed['problem']>> = {
-  authorization_pending: 'pending',
-  slow_down: 'pending',
-  access_denied: 'denied',
-  expired_token: 'expired',
-  invalid_grant: 'revoked',
-  invalid_client: 'misconfigured',
-  unauthorized_client: 'misconfigured',
-  unsupported_grant_type: 'misconfigured',
-  invalid_scope: 'misconfigured',
-  invalid_target: 'misconfigured',
-  invalid_redirect_uri: 'misconfigured',
-  invalid_client_metadata: 'misconfigured',
-  temporarily_unavailable: 'unreachable',
-  server_error: 'unreachable',
+/** The meaning of problems to people, and codes of RFC 6749, 8628 and 7591 that tell of them. */
+const PROBLEMS: Readonly<Record<OAuthProblem, { says: string; codes: readonly string[] }>> = {
+  pending: { says: 'the person has not consented yet', codes: ['authorization_pending', 'slow_down'] },
+  denied: { says: 'consent was denied', codes: ['access_denied'] },
+  expired: { says: 'it took too long', codes: ['expired_token'] },
+  revoked: { says: 'it does not take the grant any more', codes: ['invalid_grant'] },
+  misconfigured: {
+    says: 'it refuses the app’s client or what that asks for',
+    codes: [
+      ...[
+        'invalid_client',
+        'unauthorized_client',
+        'unsupported_grant_type',
+        'invalid_scope',
+        'invalid_target',
+      ],
+      ...['invalid_redirect_uri', 'invalid_client_metadata'],
+    ],
+  },
+  unreachable: { says: 'it can’t answer now', codes: ['temporarily_unavailable', 'server_error'] },
+  invalid: { says: 'its answer is not what the protocol says', codes: [] },
 };
 
-const MEANINGS: Readonly<Record<OAuthFailed['problem'], string>> = {
-  pending: 'the person has not consented yet',
-  denied: 'consent was denied',
-  expired: 'it took too long',
-  revoked: 'it does not take the grant any more',
-  misconfigured: 'it refuses the app’s client or what that asks for',
-  unreachable: 'it can’t answer now',
-  invalid: 'its answer is not what the protocol says',
-};
+function problemOf(code: string): OAuthProblem {
+  const found = Object.entries(PROBLEMS).find(([, { codes }]) => codes.includes(code));
+  return (found?.[0] as OAuthProblem | undefined) ?? 'invalid';
+}
 
 /** Says which server it was, and nothing that it has said but a code. */
 export function failed(error: unknown, provider: OAuthProvider): OAuthFailed {
@@ -73,10 +73,10 @@ export function failed(error: unknown, provider: OAuthProvider): OAuthFailed {
       `${name}: ${error.message}; hosts that may be asked are listed in \`allow\``,
     );
   if (error instanceof oauth.ResponseBodyError || error instanceof oauth.AuthorizationResponseError) {
-    const problem = PROBLEMS[error.error] ?? 'invalid';
+    const problem = problemOf(error.error);
     return oauthFailed(
       problem,
-      `${name}: ${MEANINGS[problem]} (${visibleExcerpt(error.error, LONGEST_CODE)})`,
+      `${name}: ${PROBLEMS[problem].says} (${visibleExcerpt(error.error, LONGEST_CODE)})`,
     );
   }
   const code = (error as { code?: unknown }).code;
@@ -90,12 +90,12 @@ export function failed(error: unknown, provider: OAuthProvider): OAuthFailed {
     const isPassing = status !== undefined && (status >= 500 || status === 429);
     return oauthFailed(
       isPassing ? 'unreachable' : 'invalid',
-      `${name}: ${isPassing ? MEANINGS.unreachable : MEANINGS.invalid} (${status ?? 'no'} status)`,
+      `${name}: ${isPassing ? PROBLEMS.unreachable.says : PROBLEMS.invalid.says} (${status ?? 'no'} status)`,
     );
   }
   if (error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError) {
     // Its texts are the package's own, of the fields of answers.
-    return oauthFailed('invalid', `${name}: ${MEANINGS.invalid}: ${visibleExcerpt(error.message, 200)}`);
+    return oauthFailed('invalid', `${name}: ${PROBLEMS.invalid.says}: ${visibleExcerpt(error.message, 200)}`);
   }
   throw error;
 }

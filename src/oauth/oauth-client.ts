@@ -17,6 +17,8 @@ const CLOCK_TOLERANCE = 60;
 export interface RegisteredClient {
   clientId: string;
   clientSecret?: string;
+  /** Address of the way back that it may name. */
+  registeredFor: string;
 }
 
 /** The part of a flow that only its beginning and its end know. */
@@ -191,20 +193,24 @@ export class OAuthClient {
       const answer = await oauth.dynamicClientRegistrationRequest(server, wanted, this.#http);
       const client = await oauth.processDynamicClientRegistrationResponse(answer);
       const { client_id: clientId, client_secret: clientSecret } = client;
-      return { clientId, ...(typeof clientSecret === 'string' ? { clientSecret } : {}) };
+      return {
+        clientId,
+        registeredFor: redirectUri,
+        ...(typeof clientSecret === 'string' ? { clientSecret } : {}),
+      };
     });
   }
 
   async #ofAssertion(scope: string | undefined): Promise<TokenSet> {
-    const { clientId = '', subject = clientId, privateKey = '', keyId, audience } = this.#provider;
+    const { clientId = '', privateKey = '', audience } = this.#provider;
     const key = privateKeyOf(privateKey as string);
     const alg =
       key.asymmetricKeyType === 'rsa' ? 'RS256' : key.asymmetricKeyType === 'ec' ? 'ES256' : 'EdDSA';
     return await this.#tokens(async (server, client) => {
       const assertion = await new SignJWT(fields({ scope, target_audience: audience }))
-        .setProtectedHeader({ alg, typ: 'JWT', ...defined({ kid: keyId }) })
+        .setProtectedHeader({ alg, typ: 'JWT' })
         .setIssuer(clientId)
-        .setSubject(subject)
+        .setSubject(clientId)
         .setAudience(server.token_endpoint ?? '')
         .setIssuedAt()
         .setExpirationTime('5 minutes')

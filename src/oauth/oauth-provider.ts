@@ -45,10 +45,6 @@ export interface OAuthProviderOptions {
   clientAuthentication?: 'client_secret_basic' | 'client_secret_post' | 'none';
   /** Of `jwt_bearer`: the account's private key, PKCS #8 in PEM. */
   privateKey?: GivenSecret;
-  /** Of `jwt_bearer`: the id of the key, `kid`. */
-  keyId?: string;
-  /** Of `jwt_bearer`: the user for whom the account asks. @default `clientId`, the account itself */
-  subject?: string;
   /** Scopes that people are always asked for. A tool's own come on top. @default none */
   scopes?: readonly string[];
   /** The server that the tokens are for (RFC 8707), an https URL. */
@@ -95,8 +91,6 @@ export const OAUTH_PROVIDER = {
   clientSecret: SECRET,
   clientAuthentication: option.choice(['client_secret_basic', 'client_secret_post', 'none']),
   privateKey: SECRET,
-  keyId: option.text(),
-  subject: option.text(),
   scopes: TEXTS,
   resource: option.custom(addressOf),
   audience: option.text(),
@@ -283,10 +277,10 @@ export function providerOfServiceAccount(
   owner: string,
   { serviceAccountCredential, scopes, useIdToken, audience }: NonNullable<AuthCredential['serviceAccount']>,
 ): OAuthProvider {
-  const { clientEmail, privateKey, privateKeyId, tokenUri } = Object(serviceAccountCredential);
+  const { clientEmail, privateKey, tokenUri } = Object(serviceAccountCredential);
   return resolveProvider(owner, 'authConfig.rawAuthCredential.serviceAccount', {
     grant: 'jwt_bearer',
-    ...defined({ clientId: clientEmail, privateKey, keyId: privateKeyId || undefined }),
+    ...defined({ clientId: clientEmail, privateKey }),
     ...defined({ tokenEndpoint: tokenUri || 'https://oauth2.googleapis.com/token', scopes }),
     ...(useIdToken ? defined({ audience }) : {}),
   });

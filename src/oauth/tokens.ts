@@ -112,24 +112,19 @@ export class Tokens {
     const holder = randomUUID();
     const lease = { app, userId, credentialRef, holder, milliseconds: LONGEST_REFRESH };
     const until = performance.now() + LONGEST_REFRESH;
-    while (!(await this.#store.lease(lease))) {
+    for (;;) {
+      const isHeld = await this.#store.lease(lease);
+      const now = await this.#store.find({ app, userId, credentialRef });
+      if (isHeld && now?.sealed === found.sealed) return await this.#byRefreshToken(now, need, holder);
+      // Tokens that others have refreshed are as good as they get.
+      if (now?.sealed !== found.sealed) {
+        if (isHeld && now !== undefined) await this.#store.endLease({ holder, credential: asNew(now) });
+        return now && covers(now.scopes, need.scopes) ? this.#vault.unsealed(now) : undefined;
+      }
       if (performance.now() > until)
         throw oauthFailed('unreachable', 'another worker still refreshes the tokens');
       await delay(LOOK_EVERY);
-      const now = await this.#store.find({ app, userId, credentialRef });
-      if (now === undefined || now.sealed !== found.sealed)
-        return now && (await this.#afterOthers(now, need));
     }
-    const now = await this.#store.find({ app, userId, credentialRef });
-    if (now === undefined) return undefined;
-    if (now.sealed === found.sealed) return await this.#byRefreshToken(now, need, holder);
-    await this.#store.endLease({ holder, credential: asNew(now) });
-    return await this.#afterOthers(now, need);
-  }
-
-  /** Tokens that others have refreshed are as good as they get. */
-  async #afterOthers(now: FoundCredential, need: Need): Promise<AuthCredential | undefined> {
-    return covers(now.scopes, need.scopes) ? this.#vault.unsealed(now) : undefined;
   }
 
   async #byRefreshToken(
@@ -142,7 +137,7 @@ export class Tokens {
     const { clientId = '', refreshToken = '' } = before;
     try {
       const known = need.provider?.clientId === undefined ? undefined : need.provider;
-      const provider = known ?? (await this.#providers.withClient(app, credentialKey, { clientId }));
+      const provider = known ?? (await this.#providers.find(app, credentialKey));
       if (provider === undefined)
         throw oauthFailed('misconfigured', `nobody knows the provider ${credentialKey}`);
       const tokens = { refreshToken, ...(await new OAuthClient(provider).refresh(refreshToken)) };

@@ -106,7 +106,7 @@ test('an operation with a scheme of OAuth gets tokens of the app’s provider, a
   expect((await turn.result()).text).toBe(done);
 
   const found =
-    (await desk.connections.find({ app: APP, userId: 'ada', credentialKey: KEY })) ?? expect.fail();
+    (await desk.connections.store.find({ app: APP, userId: 'ada', credentialKey: KEY })) ?? expect.fail();
   api.refused.add(desk.connections.vault.unsealed(found).oauth2?.accessToken ?? '');
   api.seen.length = 0;
   expect((await (await desk.send('ada', ['events'])).result()).text).toBe(done);

@@ -65,7 +65,8 @@ test('no token, code, verifier or client secret of a run is anywhere but in the 
     );
     told.push((await (await browser.follow(denied)).answer?.text()) ?? '');
     told.push(await desk.connect('ada'), String((await turn.result()).text));
-    const found = (await connections.find({ app: APP, userId: 'ada', credentialKey: KEY })) ?? expect.fail();
+    const found =
+      (await connections.store.find({ app: APP, userId: 'ada', credentialKey: KEY })) ?? expect.fail();
     refused.add(connections.vault.unsealed(found).oauth2?.accessToken ?? '');
     const failing = await desk.send('ada', ['list_events'], 'failing');
     told.push(String((await failing.result()).text));

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => desk.close());
 
 const find = async (userId: string) =>
-  (await desk.connections.find({ app: APP, userId, credentialKey: KEY })) ?? expect.fail('no tokens');
+  (await desk.connections.store.find({ app: APP, userId, credentialKey: KEY })) ?? expect.fail('no tokens');
 const tokenOf = async (userId: string) =>
   desk.connections.vault.unsealed(await find(userId)).oauth2?.accessToken ?? '';
 

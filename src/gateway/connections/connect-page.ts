@@ -22,7 +22,7 @@ export function connectPage({ wanted, server, scopes, start }: ConnectionShown):
 <p>Agents of <b>${shown(wanted.app)}</b> will act for the user <b>${shown(wanted.userId)}</b> with the account that you choose at <b>${shown(server)}</b>.</p>
 ${scopeList(scopes)}
 <p class="soft">Only continue if you asked for this, or are ${shown(wanted.userId)}. Neither agents nor their models see your password or the tokens.</p>
-<div class="actions"><a class="button primary" href="${start}" rel="noreferrer">Continue to ${shown(server)}</a></div></section>`;
+<div class="actions"><a class="button primary" href="${start}" rel="noreferrer"><span>Continue to ${shown(server)}</span></a></div></section>`;
   return pageOf({ title: `Connect ${wanted.credentialKey}`, main, width: 'narrow' });
 }
 

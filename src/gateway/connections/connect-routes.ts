@@ -77,9 +77,9 @@ async function withLink(
   const { options, limits } = parts.setting;
   const now = await parts.records.now();
   const token = context.req.param('token') ?? '';
-  const wanted = await readConnectLink(parts.keys, token, now);
+  const wanted = readConnectLink(parts.keys, token, now);
   if (wanted === 'expired') return sendPage(context, EXPIRED, 410);
-  if (typeof wanted === 'string') return noSuchPage(context);
+  if (wanted === undefined) return noSuchPage(context);
   limits.spend({ name: `connect:${wanted.app}:${wanted.userId}` });
   const site = siteOf(context, options.publicUrl);
   const opened = { wanted, site, here: `${site.base}/connect/${token}`, now };

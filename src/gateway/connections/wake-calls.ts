@@ -15,22 +15,12 @@ export async function wakeCalls(
   { approvals }: Pick<HoldfastApi, 'approvals'>,
   { app, userId, credentialKey, credentialRef, scopes }: StoredCredential,
 ): Promise<number> {
-  let count = 0;
-  let after: { since: number; requestId: string } | undefined;
-  for (;;) {
-    const page = await approvals.list({
-      ...{ app, userId, kind: 'credential', limit: MOST_LISTED },
-      ...(after === undefined ? {} : { after }),
-    });
-    const waiting = page.filter(
-      ({ authConfig }) => authConfig?.credentialKey === credentialKey && covers(scopes, scopesOf(authConfig)),
-    );
-    const woken = await Promise.all(waiting.map((row) => wake(approvals, row, credentialRef)));
-    count += woken.filter(Boolean).length;
-    const last = page.at(-1);
-    if (last === undefined || page.length < MOST_LISTED) return count;
-    after = { since: last.since, requestId: last.requestId };
-  }
+  const pending = await approvals.list({ app, userId, kind: 'credential', limit: MOST_LISTED });
+  const waiting = pending.filter(
+    ({ authConfig }) => authConfig?.credentialKey === credentialKey && covers(scopes, scopesOf(authConfig)),
+  );
+  const woken = await Promise.all(waiting.map((row) => wake(approvals, row, credentialRef)));
+  return woken.filter(Boolean).length;
 }
 
 /** A request that has ended meanwhile, or is answered by others, needs nobody. */
