@@ -33,6 +33,7 @@ export const INTERFACES: Record<string, [path: string, name: string][]> = {
     ['src/app/app-settings.ts', 'AppDurableOptions'],
     ['src/app/memory-settings.ts', 'MemoryOptions'],
   ],
+  '`oauth` of an app': [['src/oauth/oauth-provider.ts', 'OAuthProviderOptions']],
   '`approval` of an app': [['src/app/approval-settings.ts', 'AppApprovalOptions']],
   '`approval.issuers` of an app': [['src/approvals/issuer.ts', 'Issuer']],
   '`budgets.turn` and `budgets.session`': [['src/agents/budget-limits.ts', 'BudgetLimits']],

@@ -4,7 +4,7 @@ import { canonicalJson } from '../protocol/canonical-json.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import { type CredentialStore, PROVIDER } from '../store/credentials/credential-store.ts';
 import type { RegisteredClient } from './oauth-client.ts';
-import { type OAuthProvider, withSecrets } from './oauth-provider.ts';
+import type { OAuthProvider } from './oauth-provider.ts';
 
 /** A provider as workers keep it: gateways and clients know no app. */
 interface Kept {
@@ -24,8 +24,7 @@ export class KeptProviders {
   }
 
   /** Keeps what a worker says of a provider; clients that were registered stay. @throws CredentialKeyMissing */
-  async keep(app: string, credentialKey: string, given: OAuthProvider): Promise<void> {
-    const provider = withSecrets(given);
+  async keep(app: string, credentialKey: string, provider: OAuthProvider): Promise<void> {
     const kept = await this.#find(app, credentialKey);
     if (kept !== undefined && canonicalJson(kept.provider) === canonicalJson(provider)) return;
     const client = kept?.provider.issuer === provider.issuer ? kept?.client : undefined;

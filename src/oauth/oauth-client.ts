@@ -5,7 +5,7 @@ import { guardedFetch } from '../net/guarded-fetch.ts';
 import { defined, isRecord, parsedJson } from '../protocol/json.ts';
 import { failed, type TokenSet, tokensOf } from './oauth-answers.ts';
 import { OAuthFailed, oauthFailed } from './oauth-failed.ts';
-import { type OAuthProvider, withSecrets } from './oauth-provider.ts';
+import type { OAuthProvider } from './oauth-provider.ts';
 
 /** Milliseconds that one request may take. */
 const TIMEOUT = 10_000;
@@ -47,9 +47,8 @@ export class OAuthClient {
   readonly #provider: OAuthProvider;
   #found: Promise<oauth.AuthorizationServer> | undefined;
 
-  /** @throws OAuthFailed where the environment lacks a secret of the provider. */
   constructor(provider: OAuthProvider) {
-    this.#provider = withSecrets(provider);
+    this.#provider = provider;
   }
 
   /** Where a person consents. */
@@ -203,7 +202,7 @@ export class OAuthClient {
 
   async #ofAssertion(scope: string | undefined): Promise<TokenSet> {
     const { clientId = '', privateKey = '', audience } = this.#provider;
-    const key = privateKeyOf(privateKey as string);
+    const key = privateKeyOf(privateKey);
     const alg =
       key.asymmetricKeyType === 'rsa' ? 'RS256' : key.asymmetricKeyType === 'ec' ? 'ES256' : 'EdDSA';
     return await this.#tokens(async (server, client) => {
@@ -246,7 +245,7 @@ export class OAuthClient {
     token_endpoint_auth_methods_supported: methods,
   }: oauth.AuthorizationServer): oauth.ClientAuth {
     const { clientSecret, clientAuthentication: chosen } = this.#provider;
-    if (typeof clientSecret !== 'string' || chosen === 'none') return oauth.None();
+    if (clientSecret === undefined || chosen === 'none') return oauth.None();
     const isPost = chosen === undefined && methods?.includes('client_secret_basic') === false;
     return chosen === 'client_secret_post' || isPost
       ? oauth.ClientSecretPost(clientSecret)

@@ -1,4 +1,3 @@
-import { variable } from '../environment.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
 import type { OAuthFlow, OpenIdConnectWithConfig, SecurityScheme } from '../events/auth-scheme.ts';
 import type { AuthConfig } from '../events/event-actions.ts';
@@ -8,10 +7,6 @@ import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import * as option from '../schema/option-kinds.ts';
 import { type OptionReader, type OptionsFor, type Resolved, readGroup } from '../schema/options.ts';
-import { oauthFailed } from './oauth-failed.ts';
-
-/** A secret, or the variable of the worker's environment that has it. */
-export type GivenSecret = string | { env: string };
 
 /** An authorization server, and how an app gets tokens there. */
 export interface OAuthProviderOptions {
@@ -36,7 +31,7 @@ export interface OAuthProviderOptions {
   /** The client's id at the server. @default the gateway registers a client (RFC 7591) when the first person connects */
   clientId?: string;
   /** The client's secret. @default a public client */
-  clientSecret?: GivenSecret;
+  clientSecret?: string;
   /**
    * How the client proves itself.
    *
@@ -44,7 +39,7 @@ export interface OAuthProviderOptions {
    */
   clientAuthentication?: 'client_secret_basic' | 'client_secret_post' | 'none';
   /** Of `jwt_bearer`: the account's private key, PKCS #8 in PEM. */
-  privateKey?: GivenSecret;
+  privateKey?: string;
   /** Scopes that people are always asked for. A tool's own come on top. @default none */
   scopes?: readonly string[];
   /** The server that the tokens are for (RFC 8707), an https URL. */
@@ -63,15 +58,6 @@ export interface OAuthProviderOptions {
   allow?: readonly string[];
 }
 
-/** Fields that the client itself gives, or that another option has. */
-const RESERVED = ['client_id', 'redirect_uri', 'response_type', 'scope', 'state', 'nonce', 'code_challenge'];
-
-const SECRET = option.own<GivenSecret>(
-  (given) =>
-    (typeof given === 'string' && given !== '') ||
-    (isRecord(given) && typeof given.env === 'string' && given.env !== ''),
-  "a text, or { env: 'NAME' }",
-);
 const TEXTS = option.own<readonly string[]>(
   (given) => Array.isArray(given) && given.every((each) => typeof each === 'string' && each !== ''),
   'a list of texts',
@@ -88,18 +74,16 @@ export const OAUTH_PROVIDER = {
   deviceAuthorizationEndpoint: option.custom(addressOf),
   revocationEndpoint: option.custom(addressOf),
   clientId: option.text(),
-  clientSecret: SECRET,
+  clientSecret: option.text(),
   clientAuthentication: option.choice(['client_secret_basic', 'client_secret_post', 'none']),
-  privateKey: SECRET,
+  privateKey: option.text(),
   scopes: TEXTS,
   resource: option.custom(addressOf),
   audience: option.text(),
   redirectUri: option.custom(addressOf),
   parameters: option.own<Readonly<Record<string, string>>>(
-    (given) =>
-      isRecord(given) &&
-      Object.entries(given).every(([name, value]) => typeof value === 'string' && !RESERVED.includes(name)),
-    `texts by name, without ${RESERVED.join(', ')}`,
+    (given) => isRecord(given) && Object.values(given).every((value) => typeof value === 'string'),
+    'texts by name',
   ),
   allow: TEXTS,
 } satisfies OptionsFor<OAuthProviderOptions>;
@@ -159,15 +143,13 @@ export function isForPeople({ grant }: Pick<OAuthProvider, 'grant'>): boolean {
 }
 
 function requireEndpoints(provider: OAuthProvider, read: OptionReader): void {
-  const needed = {
+  const begins = {
     authorization_code: 'authorizationEndpoint',
     device_code: 'deviceAuthorizationEndpoint',
-    client_credentials: 'tokenEndpoint',
-    jwt_bearer: 'tokenEndpoint',
   } as const;
-  for (const name of [needed[provider.grant], 'tokenEndpoint'] as const) {
+  const first = isForPeople(provider) ? begins[provider.grant as keyof typeof begins] : 'tokenEndpoint';
+  for (const name of [first, 'tokenEndpoint'] as const)
     if (provider[name] === undefined) read.fail(name, 'required where no issuer is given that names it');
-  }
 }
 
 function addressOf(given: unknown, read: OptionReader, name: string): string {
@@ -177,19 +159,6 @@ function addressOf(given: unknown, read: OptionReader, name: string): string {
     return given as string;
   const wanted = 'expected a URL of https without a name, a password or a fragment';
   return read.fail(name, `${wanted}${typeof given === 'string' ? '' : `, got ${kindOf(given)}`}`);
-}
-
-/** The provider with its secrets in place of the variables that have them. @throws OAuthFailed naming a missing variable. */
-export function withSecrets(provider: OAuthProvider): OAuthProvider {
-  const { clientSecret, privateKey } = provider;
-  return { ...provider, ...defined({ clientSecret: textOf(clientSecret), privateKey: textOf(privateKey) }) };
-}
-
-function textOf(secret: GivenSecret | undefined): string | undefined {
-  if (secret === undefined || typeof secret === 'string') return secret;
-  const value = variable(secret.env);
-  if (value !== undefined) return value;
-  throw oauthFailed('misconfigured', `the variable ${secret.env}, which has a secret of it, is not set`);
 }
 
 /**

@@ -6,21 +6,16 @@ import { scopesOf } from '../../oauth/oauth-provider.ts';
 import { covers } from '../../oauth/tokens.ts';
 import { errorAnswer } from '../error-answer.ts';
 
-/**
- * Has every call go on that waits for these tokens of this user, in all sessions. Repeating it changes nothing.
- *
- * @returns how many.
- */
+/** Has every call go on that waits for these tokens of this user, in all sessions. Repeating it changes nothing. */
 export async function wakeCalls(
   { approvals }: Pick<HoldfastApi, 'approvals'>,
   { app, userId, credentialKey, credentialRef, scopes }: StoredCredential,
-): Promise<number> {
+): Promise<void> {
   const pending = await approvals.list({ app, userId, kind: 'credential', limit: MOST_LISTED });
   const waiting = pending.filter(
     ({ authConfig }) => authConfig?.credentialKey === credentialKey && covers(scopes, scopesOf(authConfig)),
   );
-  const woken = await Promise.all(waiting.map((row) => wake(approvals, row, credentialRef)));
-  return woken.filter(Boolean).length;
+  await Promise.all(waiting.map((row) => wake(approvals, row, credentialRef)));
 }
 
 /** A request that has ended meanwhile, or is answered by others, needs nobody. */
@@ -28,13 +23,11 @@ async function wake(
   approvals: HoldfastApi['approvals'],
   { requestId, session, argsDigest }: ApprovalRow,
   credentialRef: string,
-): Promise<boolean> {
+): Promise<void> {
   try {
     await approvals.provideCredential({ requestId }, { credentialRef, shown: { session, argsDigest } });
-    return true;
   } catch (error) {
     const { status } = errorAnswer(error);
-    if (status === 404 || status === 409) return false;
-    throw error;
+    if (status !== 404 && status !== 409) throw error;
   }
 }
