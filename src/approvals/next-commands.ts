@@ -1,4 +1,5 @@
 import type { ApprovalRow } from '../contract/requests.ts';
+import { scopesOf } from '../oauth/oauth-provider.ts';
 import { shellWord } from '../protocol/shell-word.ts';
 import { visibleText } from '../protocol/visible-text.ts';
 import { needsAttestation } from './voting.ts';
@@ -15,6 +16,10 @@ export function nextCommands(row: ApprovalRow, folder?: string): string[] {
   if (kind === 'credential') {
     const key = shellWord(authConfig?.credentialKey ?? 'KEY');
     const whose = `--app ${shellWord(app)} --user ${shellWord(userId)}`;
+    if (authConfig?.provider !== undefined) {
+      const scopes = scopesOf(authConfig).map((scope) => ` --scope ${shellWord(scope)}`);
+      return [visibleText(command(`credentials connect ${key} ${whose}${scopes.join('')}`))];
+    }
     return [
       command(`credentials add ${whose} --name ${key} --type ${credentialTypeOf(row)}`),
       command(`approvals provide-credential ${request} --credential REF`),

@@ -137,6 +137,8 @@ export function responseOf(row: ApprovalRow, said: string): unknown {
 
 async function secretOf(row: ApprovalRow, person: Person, { api }: AskOptions): Promise<Answer> {
   const { requestId, app, userId, authConfig } = row;
+  // Its user consents in a browser.
+  if (authConfig?.provider !== undefined) return undefined;
   if (person.secret === undefined || authConfig === undefined) return undefined;
   const type = credentialTypeOf(row);
   const username = type === 'basic' ? (await person.ask('user name, or nothing to leave it: '))?.trim() : '';
