@@ -55,27 +55,17 @@ function readTokens(tokens: Record<string, unknown>): OAuth2Auth {
   };
 }
 
-const OF_KEY_FILE = ['clientEmail', 'privateKey'] as const;
-
 /** A key file of Google's, of which the account, its key and the address of tokens count. */
-function readServiceAccount(given: Record<string, unknown>): ServiceAccount {
+function readServiceAccount({ scopes = [], ...given }: Record<string, unknown>): ServiceAccount {
   const place = 'serviceAccount.serviceAccountCredential';
   const file = recordAt(place, given.serviceAccountCredential);
-  for (const name of OF_KEY_FILE) {
-    if (typeof file[name] !== 'string' || file[name] === '')
-      throw invalidCredential(`${place}.${name}`, 'is needed');
-  }
-  for (const [name, value] of Object.entries(file)) {
-    if (typeof value !== 'string' || value.length > LONGEST_SECRET)
-      throw invalidCredential(
-        place,
-        `its ${name.length > 40 ? 'fields' : name}: expected a text of at most ${LONGEST_SECRET} characters`,
-      );
-  }
-  const { scopes = [] } = given;
+  secretAt(`${place}.clientEmail`, file.clientEmail);
+  // A key in PEM has lines.
+  if (typeof file.privateKey !== 'string' || file.privateKey.length > LONGEST_SECRET)
+    throw invalidCredential(`${place}.privateKey`, `expected a text of at most ${LONGEST_SECRET} characters`);
   if (!Array.isArray(scopes) || scopes.some((scope) => typeof scope !== 'string'))
     throw invalidCredential('serviceAccount.scopes', 'expected a list of texts');
-  return given as ServiceAccount;
+  return { ...given, scopes } as ServiceAccount;
 }
 
 function readHttp(http: Record<string, unknown>): HttpAuth {

@@ -2,7 +2,6 @@ import type { RemoveCredential } from '../contract/credentials.ts';
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
 import { CredentialVault } from '../credentials/credential-vault.ts';
 import { unseal } from '../credentials/seal.ts';
-import { isRecord } from '../protocol/json.ts';
 import type { CredentialStore } from '../store/credentials/credential-store.ts';
 import { Consent } from './consent.ts';
 import { KeptProviders } from './kept-providers.ts';
@@ -43,26 +42,15 @@ export class Connections {
   async reseal(app: string): Promise<number> {
     const keys = this.vault.ownKeys();
     const { id } = keys.sealing();
-    let count = 0;
-    for (
-      let rows = await this.store.sealedOtherwise(app, id);
-      rows.length > 0;
-      rows = await this.store.sealedOtherwise(app, id)
-    ) {
+    for (let count = 0; ; ) {
+      const rows = await this.store.sealedOtherwise(app, id);
+      if (rows.length === 0) return count;
       for (const row of rows) {
-        const content = unseal(row, keys, (read) => (isRecord(read) ? read : {}));
-        const { userId, credentialRef, sealed: before } = row;
-        const isDone = await this.store.reseal({
-          app,
-          userId,
-          credentialRef,
-          before,
-          ...this.vault.resealed(row, content),
-        });
-        count += Number(isDone);
+        const content = unseal(row, keys, (read) => Object(read) as object);
+        const credential = { ...row, ...this.vault.resealed(row, content) };
+        count += Number(await this.store.replace({ credential, before: row.sealed }));
       }
     }
-    return count;
   }
 
   async #revoked(app: string, found: Parameters<CredentialVault['unsealed']>[0]): Promise<boolean> {

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CredentialVault, newCredentialRef } from '../credentials/credential-vault.ts';
+import { LRUCache } from 'lru-cache';
+import type { CredentialVault } from '../credentials/credential-vault.ts';
 import type { AuthCredential, OAuth2Auth } from '../events/auth-credential.ts';
+import { digestOf } from '../protocol/canonical-json.ts';
 import { defined } from '../protocol/json.ts';
 import type {
   CredentialStore,
@@ -38,6 +40,9 @@ export class Tokens {
   readonly #providers: KeptProviders;
   /** Refreshes of this process by the references of their tokens: its other calls wait for them. */
   readonly #refreshing = new Map<string, Promise<AuthCredential | undefined>>();
+
+  /** Tokens of apps themselves: each process has its own. */
+  readonly #own = new LRUCache<string, Promise<OwnTokens>>({ max: 1_000 });
 
   constructor(store: CredentialStore, vault: CredentialVault) {
     this.#store = store;
@@ -76,34 +81,16 @@ export class Tokens {
     credentialKey: string,
     need: Need & { provider: OAuthProvider },
   ): Promise<AuthCredential> {
-    const owner = { app, userId: '', credentialKey };
     const { provider } = need;
     const scopes = [...new Set([...(provider.scopes ?? []), ...need.scopes])];
-    const found = await this.#store.find(owner);
-    if (found !== undefined) {
-      const { oauth2, ...rest } = this.#vault.unsealed(found);
-      const { expiresIn = Number.POSITIVE_INFINITY } = found;
-      const isFresh =
-        expiresIn > LEEWAY && covers(found.scopes, scopes) && oauth2?.accessToken !== need.refused;
-      if (isFresh && oauth2?.clientId === provider.clientId) return { ...rest, ...defined({ oauth2 }) };
-    }
-    const key = JSON.stringify([app, credentialKey, scopes]);
-    const running = this.#refreshing.get(key) ?? this.#taken(owner, provider, scopes);
-    this.#refreshing.set(key, running);
-    return (await running.finally(() => this.#refreshing.delete(key))) as AuthCredential;
-  }
-
-  async #taken(
-    owner: { app: string; userId: string; credentialKey: string },
-    provider: OAuthProvider,
-    scopes: readonly string[],
-  ): Promise<AuthCredential> {
-    const tokens = await new OAuthClient(provider).ownTokens(scopes);
-    const credential = credentialOf(tokens, provider.clientId);
-    const place = { ...owner, credentialRef: newCredentialRef() };
-    const sealed = this.#vault.resealed(place, credential);
-    await this.#store.put({ ...place, authType: 'oauth2', ...sealed, ...factsOf(tokens, scopes) });
-    return credential;
+    const key = digestOf([app, credentialKey, scopes, { ...provider }]);
+    const known = this.#own.get(key);
+    const own = await known?.catch(() => undefined);
+    const isGood = own !== undefined && own.until > performance.now();
+    if (isGood && own.credential.oauth2?.accessToken !== need.refused) return own.credential;
+    // Others may have asked meanwhile.
+    if (this.#own.get(key) === known) this.#own.set(key, ownTokens(provider, scopes));
+    return ((await this.#own.get(key)) ?? (await ownTokens(provider, scopes))).credential;
   }
 
   /** One process at a time: strict servers end the whole grant where a refresh token comes twice. */
@@ -118,7 +105,8 @@ export class Tokens {
       if (isHeld && now?.sealed === found.sealed) return await this.#byRefreshToken(now, need, holder);
       // Tokens that others have refreshed are as good as they get.
       if (now?.sealed !== found.sealed) {
-        if (isHeld && now !== undefined) await this.#store.endLease({ holder, credential: asNew(now) });
+        if (isHeld && now !== undefined)
+          await this.#store.replace({ credential: asNew(now), before: now.sealed, holder });
         return now && covers(now.scopes, need.scopes) ? this.#vault.unsealed(now) : undefined;
       }
       if (performance.now() > until)
@@ -150,12 +138,12 @@ export class Tokens {
         ...defined({ account: now.account }),
       };
       const { expiresAt: _before, ...renewed } = resealed;
-      const isKept = await this.#store.endLease({ holder, credential: renewed });
+      const isKept = await this.#store.replace({ credential: renewed, before: now.sealed, holder });
       if (isKept) return covers(renewed.scopes, need.scopes) ? credential : undefined;
       const later = await this.#store.find(place);
       return later && this.#vault.unsealed(later);
     } catch (error) {
-      await this.#store.endLease({ holder, credential: asNew(now) });
+      await this.#store.replace({ credential: asNew(now), before: now.sealed, holder });
       if (!(error instanceof OAuthFailed)) throw error;
       if (error.problem === 'revoked') {
         const isSame = (await this.#store.find({ app, userId, credentialRef }))?.sealed === now.sealed;
@@ -167,6 +155,21 @@ export class Tokens {
       throw error;
     }
   }
+}
+
+/** The app's own tokens, and until when they are good, by `performance.now()`. */
+interface OwnTokens {
+  credential: AuthCredential;
+  until: number;
+}
+
+async function ownTokens(provider: OAuthProvider, scopes: readonly string[]): Promise<OwnTokens> {
+  const tokens = await new OAuthClient(provider).ownTokens(scopes);
+  const { expiresIn = Number.POSITIVE_INFINITY } = tokens;
+  return {
+    credential: credentialOf(tokens, provider.clientId),
+    until: performance.now() + expiresIn * 1_000 - LEEWAY,
+  };
 }
 
 /** Scopes that servers leave out of what they say they have granted. */

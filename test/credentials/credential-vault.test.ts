@@ -214,7 +214,7 @@ describe('a credential that is given', () => {
     ],
     [
       { authType: 'serviceAccount', serviceAccount: { serviceAccountCredential: { clientEmail: 'a@b' } } },
-      'serviceAccount.serviceAccountCredential.privateKey: is needed',
+      'serviceAccount.serviceAccountCredential.privateKey: expected a text',
     ],
     [{ authType: 'apiKey' }, 'apiKey: expected a string, got undefined'],
     [{ authType: 'apiKey', apiKey: '' }, 'apiKey: is empty'],

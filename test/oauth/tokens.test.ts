@@ -99,8 +99,10 @@ describe('tokens of a user', () => {
     expect(await credentials.lease({ ...lease, holder: 'other', milliseconds: 1_000 })).toBe(false);
     expect((await (await desk.send('dee')).result()).text).toBe('[{"renewed":false,"token":43}]');
     // What it comes back with is too late.
-    const late = { ...(await find('dee')), sealed: 'bGF0ZQ==' };
-    expect(await credentials.endLease({ holder: 'dead', credential: late })).toBe(false);
+    const now = await find('dee');
+    const late = { credential: { ...now, sealed: 'bGF0ZQ==' }, before: now.sealed };
+    expect(await credentials.replace({ ...late, holder: 'dead' })).toBe(false);
+    expect(await credentials.replace({ ...late, before: 'b3RoZXI=' })).toBe(false);
   });
 
   test('lie sealed in the store, with another key once they are sealed anew [credential.keys]', async () => {

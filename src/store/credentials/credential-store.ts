@@ -51,17 +51,13 @@ export interface CredentialStore {
    */
   lease(lease: RemoveCredential & { holder: string; milliseconds: number }): Promise<boolean>;
   /**
-   * Ends a lease, with other content or with the one before. The reference stays.
+   * Gives a credential other content, or another seal, and ends its lease. The reference stays.
    *
-   * @returns false where the holder has the lease no more: nothing is changed.
+   * @param replace.before how it was sealed.
+   * @param replace.holder of the lease under which it is done.
+   * @returns false where it isn't as it was any more, or the lease is another's: nothing is changed.
    */
-  endLease(lease: { holder: string; credential: NewCredential }): Promise<boolean>;
+  replace(replace: { credential: NewCredential; before: string; holder?: string }): Promise<boolean>;
   /** An app's credentials that another key has sealed, at most 100. */
   sealedOtherwise(app: string, keyId: string): Promise<SealedCredential[]>;
-  /** Seals one anew: only its key changes. @returns whether it was still as it was. */
-  reseal(
-    credential: Pick<SealedCredential, 'app' | 'userId' | 'credentialRef' | 'keyId' | 'sealed'> & {
-      before: string;
-    },
-  ): Promise<boolean>;
 }

@@ -36,10 +36,10 @@ on conflict on constraint credentials_pkey do update set lease_by = null,
   ${CONTENT.map((column) => `${column} = excluded.${column}`).join(', ')}
 returning *`;
 
-const END_LEASE = `update holdfast.credentials c set lease_by = null,
+const REPLACE = `update holdfast.credentials c set lease_by = null,
   ${CONTENT.map((column, index) => `${column} = ${VALUES[index]}`).join(', ')}
 where c.user_key = $1 and c.key_digest = sha256(convert_to($5, 'UTF8')) and c.app_key = $2 and c.app = $3
-  and c.user_id = $4 and c.credential_ref = $6 and c.lease_by = $16 returning 1`;
+  and c.user_id = $4 and c.credential_ref = $6 and c.sealed = $16 and ($17::text is null or c.lease_by = $17) returning 1`;
 
 const FIND_OF_SESSION = `select c.*, holdfast.now_ms() as now from holdfast.sessions s
 join holdfast.credentials c on c.user_key = s.user_key and c.key_digest = sha256(convert_to($2, 'UTF8')) where s.id = $1`;
@@ -47,9 +47,6 @@ join holdfast.credentials c on c.user_key = s.user_key and c.key_digest = sha256
 const LEASE = `update holdfast.credentials c set lease_by = $3, lease_until = holdfast.now_ms() + $4::bigint
 where c.user_key = $1 and c.credential_ref = $2
   and (c.lease_by is null or c.lease_by = $3 or c.lease_until < holdfast.now_ms()) returning 1`;
-
-const RESEAL = `update holdfast.credentials c set key_id = $3, sealed = $4
-where c.user_key = $1 and c.credential_ref = $2 and c.sealed = $5 returning 1`;
 
 const REMOVE =
   'delete from holdfast.credentials c where c.user_key = $1 and c.credential_ref = $2 returning 1';
@@ -112,8 +109,8 @@ export function postgresCredentials(database: Database): CredentialStore {
         milliseconds,
       ]);
     },
-    async endLease({ holder, credential }) {
-      return await isDone(END_LEASE, [...valuesOf(credential), holder]);
+    async replace({ credential, before, holder = null }) {
+      return await isDone(REPLACE, [...valuesOf(credential), before, holder]);
     },
     async sealedOtherwise(app, keyId) {
       const rows = await database.read(
@@ -126,15 +123,6 @@ export function postgresCredentials(database: Database): CredentialStore {
           .compile(),
       );
       return rows.map(sealedCredential);
-    },
-    async reseal({ app, userId, credentialRef, keyId, sealed, before }) {
-      return await isDone(RESEAL, [
-        keysOf(app, userId).user,
-        storableText(credentialRef),
-        keyId,
-        sealed,
-        before,
-      ]);
     },
   };
 }
