@@ -38,6 +38,10 @@ export const OAUTH: Rows = {
     'holdfast',
     'A person connects an account in a browser, on a phone too, and is told for whom.',
   ],
+  'oauth.kills': [
+    'holdfast',
+    'A gateway that dies at any point of a consent has lost nothing that its page can’t make good.',
+  ],
   'oauth.secrets': [
     'holdfast',
     'No token, code, verifier or client secret is anywhere but in the sealed column.',

@@ -108,6 +108,12 @@ export async function openAuthorizationServer(
 /** A browser without a window: it keeps cookies of both sites, and follows forms of the server’s own pages. */
 export class Browser {
   readonly #cookies = new Map<string, Map<string, string>>();
+  readonly #ask: typeof fetch;
+
+  /** @param ask answers requests in place of the network. */
+  constructor(ask: typeof fetch = fetch) {
+    this.#ask = ask;
+  }
 
   async get(url: string, init: RequestInit = {}): Promise<Response> {
     const { host } = new URL(url);
@@ -115,7 +121,7 @@ export class Browser {
     this.#cookies.set(host, jar);
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
     const headers = { ...(init.headers as object), ...(cookie === '' ? {} : { cookie }) };
-    const answer = await fetch(url, { redirect: 'manual', ...init, headers });
+    const answer = await this.#ask(url, { redirect: 'manual', ...init, headers });
     for (const line of answer.headers.getSetCookie()) {
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
       if (/max-age=0|expires=thu, 01 jan 1970/i.test(line)) jar.delete(name);
