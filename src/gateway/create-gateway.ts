@@ -70,15 +70,18 @@ export function createGateway(given: GatewayOptions): Gateway {
     ...(publicUrl === undefined ? {} : { publicUrl }),
   };
   const streams = new OpenStreams(options.settings?.access?.rateLimits?.streams);
-  const { records, logger } = options;
+  const { records, logger, settings = {} } = options;
   warnOfProxy(options);
-  const isKeyed = records !== undefined && options.settings?.access?.keys !== false;
+  const { keys: mayHaveKeys = true, issuers = [] } = settings.access ?? {};
+  const isKeyed = records !== undefined && mayHaveKeys;
+  const canSignIn = isKeyed || issuers.some(({ signIn }) => signIn !== undefined);
   const setting: RouteSetting = {
     options,
     streams,
     attester: new GatewayAttester(options),
     limits: new CallerLimits(options),
     keys: isKeyed ? new ApiKeys({ store: records, logger }) : undefined,
+    hasInbox: records !== undefined && canSignIn && settings.inbox?.enabled !== false,
     closing: streams.closing,
     background: new Background({ logger, closing: streams.closing }),
   };

@@ -27,7 +27,7 @@ export interface GatewaySettings {
   slack?: SlackApp;
   /** Services that send events by `POST /v1/webhooks/<name>`. */
   webhooks?: WebhookSources;
-  /** Pages on which people sign in by an API key, see their requests, and decide them. */
+  /** Pages on which people sign in, by an API key or at an issuer, see their requests, and decide them. */
   inbox?: InboxOptions;
   /** Offers agents and tools to clients of MCP at `/mcp`. It needs the package `@modelcontextprotocol/server`. */
   mcp?: McpServerOptions;

@@ -15,6 +15,8 @@ export interface RouteSetting {
   attester: GatewayAttester;
   /** Keys of the store; undefined for a gateway without keys. */
   keys: ApiKeys | undefined;
+  /** Whether there are pages on which people sign in. */
+  hasInbox: boolean;
   /** Aborted when the gateway closes. */
   closing: AbortSignal;
   /** Work after an answer. */

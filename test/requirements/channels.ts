@@ -37,6 +37,14 @@ export const CHANNELS: Rows = {
   'inbox.reach': ['holdfast', 'On a phone Approve and Reject stay in view, and cover nothing.'],
   'inbox.undo': ['holdfast', 'Within five seconds a decision can be taken back, and nothing was sent.'],
   'inbox.session': ['holdfast', 'Somebody is signed in for 12 hours, or an hour after the last request.'],
+  'inbox.issuers': [
+    'holdfast',
+    'People sign in to the inbox at an issuer, with the name and the rights that its claims give them.',
+  ],
+  'inbox.forged': [
+    'holdfast',
+    'A way back from an issuer counts once, in the browser that began it, for a token that is signed for this gateway.',
+  ],
   'inbox.access': [
     'holdfast',
     'The inbox shows what its key may see, and lets it decide what it may decide.',

@@ -18,13 +18,15 @@ export interface AuthorizationServerOptions {
   /** Seconds for which access tokens are good. @default 3600 */
   accessTokens?: number;
   clients?: ClientMetadata[];
+  /** Claims of accounts, for ID tokens. */
+  people?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   configuration?: Configuration;
 }
 
 /** A real authorization server with PKCE, registration, device flow, rotation of refresh tokens with detection of reuse, and revocation. */
 export async function openAuthorizationServer(
   redirectUris: readonly string[],
-  { accessTokens = 3_600, clients = [], configuration = {} }: AuthorizationServerOptions = {},
+  { accessTokens = 3_600, clients = [], people = {}, configuration = {} }: AuthorizationServerOptions = {},
 ): Promise<AuthorizationServer> {
   const server: Server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -65,8 +67,9 @@ export async function openAuthorizationServer(
       },
     },
     scopes: ['openid', 'offline_access', 'calendar.read', 'calendar.write'],
-    claims: { openid: ['sub'], email: ['email'] },
-    findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'groups'] },
+    conformIdTokenClaims: false,
+    findAccount: (_context, sub) => ({ accountId: sub, claims: () => ({ sub, ...people[sub] }) }),
     ttl: {
       AccessToken: accessTokens,
       RefreshToken: 86_400,

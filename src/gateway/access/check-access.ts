@@ -7,9 +7,9 @@ import { isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import * as option from '../../schema/option-kinds.ts';
-import { OptionReader } from '../../schema/options.ts';
+import { OptionReader, readGroup } from '../../schema/options.ts';
 import { ACCESS_SETTINGS } from './access-settings.ts';
-import { ALGORITHMS, ISSUER_FIELDS, isSafeUrl } from './trusted-issuer.ts';
+import { ALGORITHMS, ISSUER_FIELDS, ISSUER_SIGN_IN, isSafeUrl } from './trusted-issuer.ts';
 
 const GRANTS = checkOf(z.array(GRANT));
 
@@ -65,7 +65,7 @@ function isPositive(value: unknown): value is number {
 export function checkIssuer(owner: string, issuer: unknown, field: string): void {
   assertKnownFields(owner, issuer, ISSUER_FIELDS, { field });
   const check = checker(owner);
-  const { audience, jwksUri, jwks, algorithms, person, userId, grants } = issuer;
+  const { audience, jwksUri, jwks, algorithms, person, userId, grants, signIn } = issuer;
   const isUrl = 'expected a URL of https; of http for this machine only';
   // Where keys are given it is a name, and nothing is asked for there.
   const isIssuer = isText(issuer.issuer) && (jwks !== undefined || isSafeUrl(issuer.issuer));
@@ -83,6 +83,10 @@ export function checkIssuer(owner: string, issuer: unknown, field: string): void
   );
   check(`${field}.person`, isText(person), 'expected the name of a claim');
   check(`${field}.userId`, userId === undefined || isText(userId), 'expected the name of a claim');
+  if (signIn !== undefined) {
+    check(`${field}.issuer`, isSafeUrl(issuer.issuer), isUrl);
+    readGroup(ISSUER_SIGN_IN, { owner, options: signIn, field: `${field}.signIn` });
+  }
   if (typeof grants === 'function') return;
   assertKnownFields(owner, grants, ['claim', 'values', 'everybody'], { field: `${field}.grants` });
   check(`${field}.grants.claim`, isText(grants.claim), 'expected the name of a claim');

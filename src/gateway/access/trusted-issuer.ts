@@ -1,6 +1,9 @@
 import type { JSONWebKeySet, JWTPayload } from 'jose';
 import type { Grant } from '../../contract/keys.ts';
 import { isLoopbackName } from '../../net/public-url.ts';
+import { type GivenSecret, OAUTH_PROVIDER } from '../../oauth/oauth-provider.ts';
+import * as option from '../../schema/option-kinds.ts';
+import type { OptionsFor } from '../../schema/options.ts';
 
 /** Grants by what a claim says: of a text its words, of a list its items. */
 export interface GrantsByClaim {
@@ -11,6 +14,22 @@ export interface GrantsByClaim {
   /** Grants of everybody whom the issuer knows. */
   everybody?: readonly Grant[];
 }
+
+/** The gateway as a client of an issuer, by which people sign in to the inbox; it needs the workers' credential keys. */
+export interface IssuerSignIn {
+  /** The client's id at the issuer, with `<publicUrl>/inbox/sign-in/callback` as its redirect URI. */
+  clientId: string;
+  /** The client's secret, or the variable that has it. @default a public client */
+  clientSecret?: GivenSecret;
+  /** Scopes beside `openid`, by which the ID token has the claims of `person`, `userId` and `grants`. @default profile, email */
+  scopes?: readonly string[];
+}
+
+export const ISSUER_SIGN_IN = {
+  clientId: option.required(OAUTH_PROVIDER.clientId),
+  clientSecret: OAUTH_PROVIDER.clientSecret,
+  scopes: OAUTH_PROVIDER.scopes,
+} satisfies OptionsFor<IssuerSignIn>;
 
 /** Somebody who says who callers are, by signed tokens (JWT): an OpenID Connect provider. */
 export interface TrustedIssuer {
@@ -37,6 +56,8 @@ export interface TrustedIssuer {
   userId?: string;
   /** Rights of callers. */
   grants: GrantsByClaim | ((claims: JWTPayload) => readonly Grant[] | Promise<readonly Grant[]>);
+  /** Has people sign in to the inbox at this issuer. Without it they need an API key. */
+  signIn?: IssuerSignIn;
 }
 
 export const ALGORITHMS: readonly string[] = [
@@ -61,6 +82,7 @@ export const ISSUER_FIELDS: readonly string[] = [
   'person',
   'userId',
   'grants',
+  'signIn',
 ] satisfies (keyof TrustedIssuer)[];
 
 /** Whether keys may be asked for there: nobody in between can give others. */

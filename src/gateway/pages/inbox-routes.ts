@@ -14,6 +14,7 @@ import { isEditable } from './edit-fields.ts';
 import { isSameToken } from './form-token.ts';
 import { mayDecide, mayRead, maySee, visibleJobs, visibleRequests } from './inbox-lists.ts';
 import { type InboxFrame, inboxPage, jobList, type Narrowed, requestList } from './inbox-pages.ts';
+import { issuerSignInRoutes, signInIssuers } from './issuer-sign-in.ts';
 import { noSuchPage, pageRoute, sendPage } from './page-answer.ts';
 import { noteRefused, refuse } from './page-denial.ts';
 import { isOfOwnPage, siteOf } from './page-site.ts';
@@ -35,16 +36,18 @@ import { SignInLookups } from './sign-in-lookups.ts';
 import { takeForm } from './take-form.ts';
 import { linkOfRequest } from './temporal-links.ts';
 
-const PATH = /^\/inbox(\/(decided|jobs|requests\/[^/]+(\/files\/[^/]+)?|files(\/[^/]+){4}|sign-(in|out)))?$/;
+const PATH =
+  /^\/inbox(\/(decided|jobs|requests\/[^/]+(\/files\/[^/]+)?|files(\/[^/]+){4}|sign-(in(\/(oidc|callback))?|out)))?$/;
 
 type Show = (context: GatewayContext, frame: InboxFrame) => Promise<Response>;
 
-/** Pages for people who sign in by their API key: waiting and decided requests, and jobs. */
+/** Pages for people who sign in: waiting and decided requests, and jobs. */
 export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
-  const { options, keys } = setting;
-  const { records, logger, settings } = options;
-  if (records === undefined || keys === undefined || settings?.inbox?.enabled === false) return;
-  const parts: SignInParts = { records, keys, lookups: new SignInLookups(records.keys) };
+  const { options, keys, hasInbox } = setting;
+  const { records, logger, settings = {} } = options;
+  if (records === undefined || !hasInbox) return;
+  const issuers = signInIssuers(settings);
+  const parts: SignInParts = { records, keys, issuers, lookups: new SignInLookups(records.keys) };
   const site = (context: GatewayContext) => siteOf(context, options.publicUrl);
   const frameOf = (context: GatewayContext, who: SignedIn): InboxFrame => ({
     ...{ who, site: site(context), about: options.about(), now: Date.now() },
@@ -124,11 +127,11 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
       if ((await known(context)) !== undefined) {
         return context.redirect(`${site(context).base}${next}`, 303);
       }
-      return sendPage(context, signInPage(context, site(context), { next }));
+      return sendPage(context, signInPage(context, site(context), parts, { next }));
     },
     POST: async (context) => {
       const here = site(context);
-      if (!isOfOwnPage(context, here)) refuse(context);
+      if (keys === undefined || !isOfOwnPage(context, here)) refuse(context);
       const form = await takeForm(context);
       if (!isSignInForm(context, here, form.get('token'))) refuse(context);
       const next = nextOf(form.get('next'));
@@ -138,9 +141,10 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
       });
       if (principal !== undefined) return context.redirect(`${here.base}${next}`, 303);
       const problem = 'This key isn’t valid: it is mistyped, has expired, or was revoked.';
-      return sendPage(context, signInPage(context, here, { next, problem }), 401);
+      return sendPage(context, signInPage(context, here, parts, { next, problem }), 401);
     },
   });
+  issuerSignInRoutes(app, setting, { issuers, records, admit });
   route('/inbox/sign-out', {
     GET: async (context) => context.redirect(`${site(context).base}/inbox`, 303),
     POST: sentBy(async (context, { who }) => {

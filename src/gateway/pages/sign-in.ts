@@ -1,8 +1,10 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { getCookie } from 'hono/cookie';
 import { html } from 'hono/html';
+import type { SignInOwner } from '../../store/keys/key-store.ts';
 import type { Principal } from '../access/access.ts';
 import type { ApiKeys } from '../access/api-keys.ts';
+import { grantedPrincipal } from '../access/granted-principal.ts';
 import { readKeyText } from '../access/key-text.ts';
 import type { GatewayContext } from '../gateway-app.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
@@ -30,36 +32,54 @@ export interface SignedIn {
   tokenHash: Buffer;
 }
 
+/** An issuer at which people may sign in. */
+export interface SignInIssuer {
+  issuer: string;
+  /** Its place in the settings. */
+  index: string;
+  /** As people know it. */
+  server: string;
+}
+
 export interface SignInParts {
   records: GatewayRecords;
-  keys: ApiKeys;
+  /** Undefined where nobody may use API keys. */
+  keys: ApiKeys | undefined;
+  issuers: readonly SignInIssuer[];
   lookups: SignInLookups;
 }
 
-export interface SignInOptions extends Pick<SignInParts, 'records' | 'keys'> {
+export interface SignInOptions extends Pick<SignInParts, 'records'> {
+  keys: ApiKeys;
   apiKey: string;
   /** Throws where they have asked too often. */
   admit(principal: Principal): void;
 }
 
-/** Undefined for a browser that nobody has signed in with, or whose key is revoked or has another secret by now. */
+/** Undefined for a browser that nobody has signed in with, or whose key or issuer counts no more. */
 export async function signedIn(
   context: GatewayContext,
   site: PageSite,
-  { keys, lookups }: SignInParts,
+  parts: SignInParts,
 ): Promise<SignedIn | undefined> {
   const cookie = getCookie(context, cookieName(site, COOKIE));
   if (cookie === undefined || !COOKIE_TEXT.test(cookie)) return undefined;
   const tokenHash = hashOf(cookie);
-  const found = await lookups.find(tokenHash);
+  const found = await parts.lookups.find(tokenHash);
   if (found === undefined) {
     context.set('isGuess', true);
     keepCookie(context, site, { name: COOKIE, value: '', maxAge: 0 });
     return undefined;
   }
-  const principal = await keys.principal(found.keyId, found.keyDigest);
+  const principal = await principalOf(found, parts);
   if (principal?.person === undefined) return undefined;
   return { principal, person: principal.person, formToken: tokenOf(cookie), tokenHash };
+}
+
+async function principalOf(owner: SignInOwner, { keys, issuers }: SignInParts) {
+  if ('keyId' in owner) return await keys?.principal(owner.keyId, owner.keyDigest);
+  const { issuer, ...identity } = owner.ofIssuer;
+  return issuers.some((each) => each.issuer === issuer) ? grantedPrincipal(identity) : undefined;
 }
 
 /** Opens a new sign-in for a key's owner; undefined for a wrong key. */
@@ -72,10 +92,20 @@ export async function signIn(
   const principal = await keys.authenticate(apiKey.trim());
   if (shown === undefined || principal?.person === undefined) return undefined;
   admit(principal);
-  const cookie = randomBytes(COOKIE_BYTES).toString('base64url');
-  await records.keys.openSignIn({ tokenHash: hashOf(cookie), keyId: shown.keyId, keyDigest: shown.digest });
-  keepCookie(context, site, { name: COOKIE, value: cookie });
+  await openSignIn(context, site, records, { keyId: shown.keyId, keyDigest: shown.digest });
   return principal;
+}
+
+/** Gives the browser a cookie that nobody has had before. */
+export async function openSignIn(
+  context: GatewayContext,
+  site: PageSite,
+  records: GatewayRecords,
+  owner: SignInOwner,
+): Promise<void> {
+  const cookie = randomBytes(COOKIE_BYTES).toString('base64url');
+  await records.keys.openSignIn({ tokenHash: hashOf(cookie), ...owner });
+  keepCookie(context, site, { name: COOKIE, value: cookie });
 }
 
 export async function signOut(
@@ -96,24 +126,29 @@ export function nextOf(text: string | undefined): string {
   return text !== undefined && NEXT.test(text) ? text : '/inbox';
 }
 
-/** The form, with what is wrong where a key was refused. */
+/** The ways to sign in, with what is wrong where a key was refused. */
 export function signInPage(
   context: GatewayContext,
   site: PageSite,
+  { keys, issuers }: Pick<SignInParts, 'keys' | 'issuers'>,
   { next, problem }: { next: string; problem?: string },
 ): string {
   const known = getCookie(context, cookieName(site, FORM_COOKIE));
   const cookie = isFormCookie(known) ? known : newFormCookie();
   keepCookie(context, site, { name: FORM_COOKIE, value: cookie });
   const invalid = problem === undefined ? '' : html` aria-invalid="true" aria-describedby="key-error"`;
-  const main = html`<section class="card"><h1>Sign in</h1>
-<p class="soft">With your API key. The operator of this gateway makes one with <code>holdfast keys create</code>.</p>
+  const ways = issuers.map(({ index, server }) => {
+    const query = new URLSearchParams({ issuer: index, next });
+    return html`<a class="button primary" href="${site.base}/inbox/sign-in/oidc?${query}" rel="noreferrer">Sign in with ${server}</a>`;
+  });
+  const form = html`<p class="soft">With your API key. The operator of this gateway makes one with <code>holdfast keys create</code>.</p>
 <form method="post" action="${site.base}/inbox/sign-in">
 <input type="hidden" name="token" value="${tokenOf(cookie)}"><input type="hidden" name="next" value="${next}">
 <div class="field"><label for="key">API key</label>
 <input type="password" class="code" id="key" name="key" required autocomplete="current-password" spellcheck="false" autocapitalize="off"${invalid}>
 ${problem === undefined ? '' : html`<p class="error" id="key-error" role="alert">${problem}</p>`}</div>
-<div class="actions"><button class="primary">Sign in</button></div></form></section>`;
+<div class="actions"><button class="primary">Sign in</button></div></form>`;
+  const main = html`<section class="card"><h1>Sign in</h1>${ways.length > 0 ? html`<div class="actions">${ways}</div>` : ''}${keys && form}</section>`;
   return pageOf({ title: 'Sign in', main, width: 'narrow' });
 }
 

@@ -26,17 +26,32 @@ export interface UsedLink {
   outcome?: string;
 }
 
-/** Somebody who has signed in with a browser. */
-export interface SignIn {
-  /** SHA-256 of what the browser keeps, in hexadecimal. */
-  token: string;
-  /** Of the API key that they have shown. */
+/** An API key by which somebody has signed in. */
+export interface ShownKey {
   keyId: string;
   /** SHA-256 of the secret that they have shown: with it their sign-in ends, once the key has another one. */
   keyDigest: Uint8Array;
+}
+
+/** Somebody whom an issuer knows, as its claims were when they signed in. */
+export interface IssuerPerson {
+  issuer: string;
+  /** Of the principal, for audit and limits. */
+  name: string;
+  person: string;
+  userId?: string;
+  grants: readonly Grant[];
+}
+
+export type SignInOwner = ShownKey | { ofIssuer: IssuerPerson };
+
+/** Somebody who has signed in with a browser. */
+export type SignIn = SignInOwner & {
+  /** SHA-256 of what the browser keeps, in hexadecimal. */
+  token: string;
   /** Milliseconds since the epoch. */
   since: number;
-}
+};
 
 /** Access to the gateway: API keys, links and sign-ins of pages, and refusals. */
 export interface KeyStore {
@@ -72,11 +87,11 @@ export interface KeyStore {
   /** Undefined for one that is unused. */
   findUsedLink(id: string): Promise<UsedLink | undefined>;
   /**
-   * Of a key, the newest 20 stay: older ones end.
+   * Of a key or a person, the newest 20 stay: older ones end.
    *
    * @param signIn `tokenHash`: SHA-256 of what the browser keeps.
    */
-  openSignIn(signIn: { tokenHash: Uint8Array; keyId: string; keyDigest: Uint8Array }): Promise<void>;
+  openSignIn(signIn: SignInOwner & { tokenHash: Uint8Array }): Promise<void>;
   /**
    * Those that there are: one ends 12 hours after it began, and after an hour without a request. Counts as a request of each.
    *

@@ -5,7 +5,7 @@ import { MOST_LISTED } from '../../contract/lists.ts';
 import type { Database } from '../engine/database.ts';
 import { jsonArray, jsonText, storableText } from '../engine/json-text.ts';
 import type { Tables } from '../engine/tables.ts';
-import type { KeyStore, UsedLink } from './key-store.ts';
+import type { IssuerPerson, KeyStore, UsedLink } from './key-store.ts';
 
 type KeyRow = Selectable<Tables['holdfast.api_keys']>;
 
@@ -34,7 +34,7 @@ where k.key_id = $1 and (k.used_at is null or k.used_at < clock_timestamp() - in
 const LONGEST_SIGN_IN = 12 * 3_600_000;
 const LONGEST_IDLE = 3_600_000;
 
-/** Of one key: who has signed in more often has forgotten the first ones. */
+/** Of one owner: who has signed in more often has forgotten the first ones. */
 const MOST_SIGN_INS = 20;
 
 /** Milliseconds in which requests of one browser are written down once. */
@@ -48,30 +48,31 @@ const OPEN = `with ended as (
   delete from holdfast.sign_ins where since < holdfast.now_ms() - ${LONGEST_SIGN_IN}
 ), crowded_out as (
   delete from holdfast.sign_ins s where s.token_hash in (
-    select o.token_hash from holdfast.sign_ins o where o.key_id = $2 and o.token_hash <> $1
+    select o.token_hash from holdfast.sign_ins o where o.owner = $2 and o.token_hash <> $1
     order by o.since desc, o.token_hash desc offset ${MOST_SIGN_INS - 1})
 )
-insert into holdfast.sign_ins (token_hash, key_id, key_digest, since, seen_at)
-values ($1, $2, $3, holdfast.now_ms(), holdfast.now_ms()) on conflict (token_hash) do nothing`;
+insert into holdfast.sign_ins (token_hash, owner, key_digest, person, since, seen_at)
+values ($1, $2, $3, $4, holdfast.now_ms(), holdfast.now_ms()) on conflict (token_hash) do nothing`;
 
 /** Many that are opened at once see nothing of each other. */
 const FIND_SIGN_INS = `with found as (
   select * from holdfast.sign_ins s where s.token_hash in (select decode(h, 'hex') from unnest($1::text[]) h)
     and s.since > holdfast.now_ms() - ${LONGEST_SIGN_IN} and s.seen_at > holdfast.now_ms() - ${LONGEST_IDLE}
-    and not exists (select from holdfast.sign_ins n where n.key_id = s.key_id
+    and not exists (select from holdfast.sign_ins n where n.owner = s.owner
       and (n.since, n.token_hash) > (s.since, s.token_hash) offset ${MOST_SIGN_INS - 1})
 ), seen as (
   update holdfast.sign_ins s set seen_at = holdfast.now_ms() from found f
   where s.token_hash = f.token_hash and f.seen_at < holdfast.now_ms() - ${SEEN_EVERY}
 )
-select encode(token_hash, 'hex') as token, key_id, key_digest, since from found`;
+select encode(token_hash, 'hex') as token, owner, key_digest, person, since from found`;
 
 const END = 'delete from holdfast.sign_ins where token_hash = $1';
 
 interface SignInRow {
   token: string;
-  key_id: string;
-  key_digest: Buffer;
+  owner: string;
+  key_digest: Buffer | null;
+  person: IssuerPerson | null;
   since: string;
 }
 
@@ -155,16 +156,20 @@ export function postgresKeys(database: Database): KeyStore {
       ]);
       return row && usedLink(Number(row.used_at), row.outcome);
     },
-    async openSignIn({ tokenHash, keyId, keyDigest }) {
-      await database.query(OPEN, [Buffer.from(tokenHash), storableText(keyId), Buffer.from(keyDigest)]);
+    async openSignIn({ tokenHash, ...owner }) {
+      const values =
+        'ofIssuer' in owner
+          ? [storableText(owner.ofIssuer.name), null, jsonText(owner.ofIssuer)]
+          : [storableText(owner.keyId), Buffer.from(owner.keyDigest), null];
+      await database.query(OPEN, [Buffer.from(tokenHash), ...values]);
     },
     async findSignIns(tokenHashes) {
       const hashes = tokenHashes.map((each) => Buffer.from(each).toString('hex'));
       const rows = await database.query<SignInRow>(FIND_SIGN_INS, [hashes]);
-      return rows.map(({ token, key_id: keyId, key_digest: keyDigest, since }) => ({
-        ...{ token, keyId, keyDigest },
-        since: Number(since),
-      }));
+      return rows.map(({ token, owner: keyId, key_digest: keyDigest, person: ofIssuer, since }) => {
+        const owner = ofIssuer === null ? { keyId, keyDigest: keyDigest as Buffer } : { ofIssuer };
+        return { token, since: Number(since), ...owner };
+      });
     },
     async endSignIn(tokenHash) {
       await database.query(END, [Buffer.from(tokenHash)]);

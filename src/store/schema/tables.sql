@@ -427,16 +427,18 @@ create table holdfast.used_links (
 ) with (fillfactor = 80);
 create index used_links_by_time on holdfast.used_links (used_at);
 
--- Cookies of the gateway's pages. `token_hash`: SHA-256 of the cookie; `key_digest`: that of the secret that was shown; times in
--- milliseconds since the epoch.
+-- Cookies of the gateway's pages. `token_hash`: SHA-256 of the cookie; `owner`: an API key's id, or the name of an issuer's person;
+-- `key_digest`: SHA-256 of the secret that was shown; `person`: of an issuer, and the grants; times in milliseconds since the epoch.
 create table holdfast.sign_ins (
   token_hash bytea primary key,
-  key_id text collate "C" not null,
-  key_digest bytea not null,
+  owner text collate "C" not null,
+  key_digest bytea,
+  person json,
   since bigint not null,
-  seen_at bigint not null
+  seen_at bigint not null,
+  check ((key_digest is null) <> (person is null))
 ) with (fillfactor = 70);
-create index sign_ins_of_key on holdfast.sign_ins (key_id, since, token_hash);
+create index sign_ins_of_owner on holdfast.sign_ins (owner, since, token_hash);
 create index sign_ins_by_time on holdfast.sign_ins (since);
 
 -- Notes of notifiers about requests. `place`: by which the gateway finds a note. `telling_until`: somebody is being told of the

@@ -102,6 +102,19 @@ export function pageSuite(store: () => PostgresStore): void {
     expect(await found(out)).toBeUndefined();
   });
 
+  test('a person of an issuer is kept as they signed in, with 20 sign-ins [inbox.issuers]', async () => {
+    const name = `jwt:https://id.example.com ${randomUUID()}`;
+    const grants = [{ app: '*', roles: ['read' as const], user: 'ada' }];
+    const ofIssuer = { issuer: 'https://id.example.com', name, person: 'Mira ☂', userId: 'ada', grants };
+    const hashes = Array.from({ length: 22 }, () => hashOf(randomUUID()));
+    for (const tokenHash of hashes) await store().keys.openSignIn({ tokenHash, ofIssuer });
+    const live = await store().keys.findSignIns(hashes);
+    expect(live).toHaveLength(20);
+    expect(live[0]).toEqual({ token: expect.any(String), since: expect.any(Number), ofIssuer });
+    for (const { token } of live) await idle(Buffer.from(token, 'hex'), 'since', 721);
+    expect(await store().keys.findSignIns(hashes)).toHaveLength(0);
+  });
+
   test('of a key the newest 20 sign-ins stay, and those of other keys do [inbox.guessed]', async () => {
     const [keyId, other] = [randomUUID(), randomUUID()];
     const hashes = Array.from({ length: 23 }, () => hashOf(randomUUID()));
