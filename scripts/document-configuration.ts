@@ -92,6 +92,7 @@ export const INTERFACES: Record<string, [path: string, name: string][]> = {
   '`mcp` of `defineGateway`': [['src/gateway/mcp/options.ts', 'McpServerOptions']],
   '`access` of `defineGateway`': [['src/gateway/access/access-settings.ts', 'AccessSettings']],
   '`access.issuers` of `defineGateway`': [['src/gateway/access/trusted-issuer.ts', 'TrustedIssuer']],
+  '`signIn` of an issuer of `defineGateway`': [['src/gateway/access/trusted-issuer.ts', 'IssuerSignIn']],
   '`createGateway`': [['src/gateway/gateway-options.ts', 'GatewayOptions']],
   '`webhooks` of `defineGateway`, for each source': [['src/gateway/webhooks/options.ts', 'WebhookSource']],
   '`createTestEnvironment`': [['src/testing/test-environment.ts', 'TestEnvironmentOptions']],

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { getCookie } from 'hono/cookie';
 import { html } from 'hono/html';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
@@ -110,7 +110,7 @@ export function issuerSignInRoutes(
       return notSignedIn(context, LOST, 400);
     }
     keepCookie(context, site, { ...cookie, value: '', maxAge: 0 });
-    if (flow.until < (await records.now())) throw oauthFailed('expired', LOST);
+    if (flow.until < (await records.now()) || !(await isFirst(flow))) throw oauthFailed('expired', LOST);
     const { idToken = '' } = await issuer.client().exchange(callback, flow);
     const identity = await issuer.identify(idToken);
     if (identity === undefined || identity === 'unauthenticated')
@@ -130,6 +130,14 @@ export function issuerSignInRoutes(
     const ofIssuer = { ...identity, person: identity.person, issuer: issuer.issuer };
     await openSignIn(context, site, records, { ofIssuer });
     return context.redirect(`${site.base}${flow.next}`, 303);
+  };
+
+  /** Whether nobody has come back by it before. */
+  const isFirst = async ({ state }: Flow) => {
+    const take = { id: cookieOf(state).name, holder: randomUUID() };
+    if ((await records.keys.takeLink({ ...take, requestId: 'sign-in' })) !== undefined) return false;
+    await records.keys.useLink({ ...take, outcome: 'come back' });
+    return true;
   };
 
   const notSignedIn = (context: GatewayContext, text: string, status: 400 | 401 | 403 | 503) => {
@@ -163,7 +171,7 @@ export function issuerSignInRoutes(
 /** One for each way, so that several may be open at once. The person comes back from another site. */
 function cookieOf(state: string): { name: string; sameSite: 'Lax' } {
   const digest = createHash('sha256').update(state).digest('base64url');
-  return { name: `holdfast-sign-in-${digest.slice(0, 8)}`, sameSite: 'Lax' };
+  return { name: `holdfast-sign-in-${digest.slice(0, 16)}`, sameSite: 'Lax' };
 }
 
 function random(): string {
