@@ -6,6 +6,7 @@ import type { Access } from './access/access.ts';
 import { ApiKeys } from './access/api-keys.ts';
 import { CallerLimits } from './access/caller-limits.ts';
 import { screen } from './access/screen.ts';
+import { canSignIn } from './access/trusted-issuer.ts';
 import { approvalRoutes } from './approvals/approval-routes.ts';
 import { GatewayAttester } from './approvals/gateway-attester.ts';
 import { artifactRoutes } from './artifacts/artifact-routes.ts';
@@ -70,18 +71,16 @@ export function createGateway(given: GatewayOptions): Gateway {
     ...(publicUrl === undefined ? {} : { publicUrl }),
   };
   const streams = new OpenStreams(options.settings?.access?.rateLimits?.streams);
-  const { records, logger, settings = {} } = options;
+  const { records, logger } = options;
   warnOfProxy(options);
-  const { keys: mayHaveKeys = true, issuers = [] } = settings.access ?? {};
-  const isKeyed = records !== undefined && mayHaveKeys;
-  const canSignIn = isKeyed || issuers.some(({ signIn }) => signIn !== undefined);
+  const isKeyed = records !== undefined && options.settings?.access?.keys !== false;
   const setting: RouteSetting = {
     options,
     streams,
     attester: new GatewayAttester(options),
     limits: new CallerLimits(options),
     keys: isKeyed ? new ApiKeys({ store: records, logger }) : undefined,
-    hasInbox: records !== undefined && canSignIn && settings.inbox?.enabled !== false,
+    issuers: (records && options.settings?.access?.issuers?.filter(canSignIn)) ?? [],
     closing: streams.closing,
     background: new Background({ logger, closing: streams.closing }),
   };

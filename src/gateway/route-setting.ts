@@ -1,5 +1,6 @@
 import type { ApiKeys } from './access/api-keys.ts';
 import type { CallerLimits } from './access/caller-limits.ts';
+import type { SignInIssuer } from './access/trusted-issuer.ts';
 import type { GatewayAttester } from './approvals/gateway-attester.ts';
 import type { Background } from './background.ts';
 import type { GatewayOptions } from './gateway-options.ts';
@@ -15,8 +16,8 @@ export interface RouteSetting {
   attester: GatewayAttester;
   /** Keys of the store; undefined for a gateway without keys. */
   keys: ApiKeys | undefined;
-  /** Whether there are pages on which people sign in. */
-  hasInbox: boolean;
+  /** Issuers at which people may sign in. */
+  issuers: readonly SignInIssuer[];
   /** Aborted when the gateway closes. */
   closing: AbortSignal;
   /** Work after an answer. */

@@ -2,9 +2,9 @@ import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } 
 import type { Grant } from '../../contract/keys.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { isName, isPersonName } from '../../schema/person-name.ts';
-import type { Refusal } from './access.ts';
+import type { Principal, Refusal } from './access.ts';
 import { checkIssuer } from './check-access.ts';
-import { type Granted, grantedPrincipal } from './granted-principal.ts';
+import { grantedPrincipal } from './granted-principal.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 import type { TokenCheck } from './network-access.ts';
 import { ALGORITHMS, type GrantsByClaim, type TrustedIssuer } from './trusted-issuer.ts';
@@ -26,23 +26,14 @@ interface Issuer extends TrustedIssuer {
  *   secret, an address without https.
  */
 export function jwtCheck(issuers: readonly TrustedIssuer[]): TokenCheck {
-  const identify = identityCheck(issuers);
-  return {
-    check: (token) =>
-      identify(token)?.then((found) => (typeof found === 'string' ? found : grantedPrincipal(found))),
-  };
-}
-
-/** As {@link jwtCheck}, for the identity and the grants themselves. */
-export function identityCheck(
-  issuers: readonly TrustedIssuer[],
-): (token: string) => Promise<Granted | Refusal> | undefined {
   for (const [index, issuer] of issuers.entries()) checkIssuer('jwtCheck', issuer, `issuers[${index}]`);
   const known: readonly Issuer[] = issuers.map((issuer) => ({ ...issuer, keys: new IssuerKeys(issuer) }));
-  return (token) => {
-    const named = issuerIn(token);
-    const issuer = known.find((each) => each.issuer === named);
-    return issuer === undefined ? undefined : verified(token, issuer);
+  return {
+    check(token) {
+      const named = issuerIn(token);
+      const issuer = known.find((each) => each.issuer === named);
+      return issuer === undefined ? undefined : verified(token, issuer);
+    },
   };
 }
 
@@ -58,18 +49,18 @@ function issuerIn(token: string): string | undefined {
   }
 }
 
-async function verified(token: string, issuer: Issuer): Promise<Granted | Refusal> {
+async function verified(token: string, issuer: Issuer): Promise<Principal | Refusal> {
   const claims = await claimsOf(token, issuer);
   if (claims?.sub === undefined || !isName(claims.sub)) return 'unauthenticated';
   const userId = issuer.userId === undefined ? undefined : claimAt(claims, issuer.userId);
   if (issuer.userId !== undefined && !isName(userId)) return 'forbidden';
   const person = personOf(claims, issuer);
-  return {
+  return grantedPrincipal({
     name: `jwt:${issuer.issuer} ${claims.sub}`,
     ...(person === undefined ? {} : { person }),
     ...(isName(userId) ? { userId } : {}),
     grants: await grantsOf(claims, issuer),
-  };
+  });
 }
 
 /** @throws IssuerUnreachable */

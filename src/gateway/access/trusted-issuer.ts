@@ -60,6 +60,10 @@ export interface TrustedIssuer {
   signIn?: IssuerSignIn;
 }
 
+/** An issuer at which people may sign in. */
+export type SignInIssuer = TrustedIssuer & Required<Pick<TrustedIssuer, 'signIn'>>;
+export const canSignIn = (issuer: TrustedIssuer): issuer is SignInIssuer => issuer.signIn !== undefined;
+
 export const ALGORITHMS: readonly string[] = [
   'RS256',
   'RS384',

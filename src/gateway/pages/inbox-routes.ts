@@ -14,7 +14,7 @@ import { isEditable } from './edit-fields.ts';
 import { isSameToken } from './form-token.ts';
 import { mayDecide, mayRead, maySee, visibleJobs, visibleRequests } from './inbox-lists.ts';
 import { type InboxFrame, inboxPage, jobList, type Narrowed, requestList } from './inbox-pages.ts';
-import { issuerSignInRoutes, signInIssuers } from './issuer-sign-in.ts';
+import { issuerSignInRoutes } from './issuer-sign-in.ts';
 import { noSuchPage, pageRoute, sendPage } from './page-answer.ts';
 import { noteRefused, refuse } from './page-denial.ts';
 import { isOfOwnPage, siteOf } from './page-site.ts';
@@ -43,10 +43,10 @@ type Show = (context: GatewayContext, frame: InboxFrame) => Promise<Response>;
 
 /** Pages for people who sign in: waiting and decided requests, and jobs. */
 export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
-  const { options, keys, hasInbox } = setting;
-  const { records, logger, settings = {} } = options;
-  if (records === undefined || !hasInbox) return;
-  const issuers = signInIssuers(settings);
+  const { options, keys, issuers } = setting;
+  const { records, logger, settings } = options;
+  if (records === undefined || (keys ?? issuers[0]) === undefined || settings?.inbox?.enabled === false)
+    return;
   const parts: SignInParts = { records, keys, issuers, lookups: new SignInLookups(records.keys) };
   const site = (context: GatewayContext) => siteOf(context, options.publicUrl);
   const frameOf = (context: GatewayContext, who: SignedIn): InboxFrame => ({
@@ -131,7 +131,7 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
     },
     POST: async (context) => {
       const here = site(context);
-      if (keys === undefined || !isOfOwnPage(context, here)) refuse(context);
+      if (!isOfOwnPage(context, here)) refuse(context);
       const form = await takeForm(context);
       if (!isSignInForm(context, here, form.get('token'))) refuse(context);
       const next = nextOf(form.get('next'));
@@ -144,7 +144,7 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
       return sendPage(context, signInPage(context, here, parts, { next, problem }), 401);
     },
   });
-  issuerSignInRoutes(app, setting, { issuers, records, admit });
+  issuerSignInRoutes(app, setting, records);
   route('/inbox/sign-out', {
     GET: async (context) => context.redirect(`${site(context).base}/inbox`, 303),
     POST: sentBy(async (context, { who }) => {

@@ -3,11 +3,11 @@ import { getCookie } from 'hono/cookie';
 import { html } from 'hono/html';
 import type { SignInOwner } from '../../store/keys/key-store.ts';
 import type { Principal } from '../access/access.ts';
-import type { ApiKeys } from '../access/api-keys.ts';
 import { grantedPrincipal } from '../access/granted-principal.ts';
 import { readKeyText } from '../access/key-text.ts';
 import type { GatewayContext } from '../gateway-app.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
+import type { RouteSetting } from '../route-setting.ts';
 import { isFormCookie, isSameToken, newFormCookie } from './form-token.ts';
 import { cookieName, keepCookie, type PageSite } from './page-site.ts';
 import { pageOf } from './shell.ts';
@@ -32,25 +32,12 @@ export interface SignedIn {
   tokenHash: Buffer;
 }
 
-/** An issuer at which people may sign in. */
-export interface SignInIssuer {
-  issuer: string;
-  /** Its place in the settings. */
-  index: string;
-  /** As people know it. */
-  server: string;
-}
-
-export interface SignInParts {
+export interface SignInParts extends Pick<RouteSetting, 'keys' | 'issuers'> {
   records: GatewayRecords;
-  /** Undefined where nobody may use API keys. */
-  keys: ApiKeys | undefined;
-  issuers: readonly SignInIssuer[];
   lookups: SignInLookups;
 }
 
-export interface SignInOptions extends Pick<SignInParts, 'records'> {
-  keys: ApiKeys;
+export interface SignInOptions extends Pick<SignInParts, 'records' | 'keys'> {
   apiKey: string;
   /** Throws where they have asked too often. */
   admit(principal: Principal): void;
@@ -60,26 +47,23 @@ export interface SignInOptions extends Pick<SignInParts, 'records'> {
 export async function signedIn(
   context: GatewayContext,
   site: PageSite,
-  parts: SignInParts,
+  { keys, issuers, lookups }: SignInParts,
 ): Promise<SignedIn | undefined> {
   const cookie = getCookie(context, cookieName(site, COOKIE));
   if (cookie === undefined || !COOKIE_TEXT.test(cookie)) return undefined;
   const tokenHash = hashOf(cookie);
-  const found = await parts.lookups.find(tokenHash);
+  const found = await lookups.find(tokenHash);
   if (found === undefined) {
     context.set('isGuess', true);
     keepCookie(context, site, { name: COOKIE, value: '', maxAge: 0 });
     return undefined;
   }
-  const principal = await principalOf(found, parts);
-  if (principal?.person === undefined) return undefined;
+  const principal =
+    'keyId' in found
+      ? await keys?.principal(found.keyId, found.keyDigest)
+      : issuers.some(({ issuer }) => issuer === found.ofIssuer.issuer) && grantedPrincipal(found.ofIssuer);
+  if (!principal || principal.person === undefined) return undefined;
   return { principal, person: principal.person, formToken: tokenOf(cookie), tokenHash };
-}
-
-async function principalOf(owner: SignInOwner, { keys, issuers }: SignInParts) {
-  if ('keyId' in owner) return await keys?.principal(owner.keyId, owner.keyDigest);
-  const { issuer, ...identity } = owner.ofIssuer;
-  return issuers.some((each) => each.issuer === issuer) ? grantedPrincipal(identity) : undefined;
 }
 
 /** Opens a new sign-in for a key's owner; undefined for a wrong key. */
@@ -89,7 +73,7 @@ export async function signIn(
   { records, keys, apiKey, admit }: SignInOptions,
 ): Promise<Principal | undefined> {
   const shown = readKeyText(apiKey.trim());
-  const principal = await keys.authenticate(apiKey.trim());
+  const principal = await keys?.authenticate(apiKey.trim());
   if (shown === undefined || principal?.person === undefined) return undefined;
   admit(principal);
   await openSignIn(context, site, records, { keyId: shown.keyId, keyDigest: shown.digest });
@@ -130,17 +114,18 @@ export function nextOf(text: string | undefined): string {
 export function signInPage(
   context: GatewayContext,
   site: PageSite,
-  { keys, issuers }: Pick<SignInParts, 'keys' | 'issuers'>,
+  { keys, issuers }: SignInParts,
   { next, problem }: { next: string; problem?: string },
 ): string {
   const known = getCookie(context, cookieName(site, FORM_COOKIE));
   const cookie = isFormCookie(known) ? known : newFormCookie();
   keepCookie(context, site, { name: FORM_COOKIE, value: cookie });
   const invalid = problem === undefined ? '' : html` aria-invalid="true" aria-describedby="key-error"`;
-  const ways = issuers.map(({ index, server }) => {
-    const query = new URLSearchParams({ issuer: index, next });
-    return html`<a class="button primary" href="${site.base}/inbox/sign-in/oidc?${query}" rel="noreferrer">Sign in with ${server}</a>`;
-  });
+  const begin = `${site.base}/inbox/sign-in/oidc?next=${encodeURIComponent(next)}&issuer=`;
+  const ways = issuers.map(
+    ({ issuer }, n) =>
+      html`<a class="button primary" href="${begin}${n}">Sign in with ${new URL(issuer).host}</a>`,
+  );
   const form = html`<p class="soft">With your API key. The operator of this gateway makes one with <code>holdfast keys create</code>.</p>
 <form method="post" action="${site.base}/inbox/sign-in">
 <input type="hidden" name="token" value="${tokenOf(cookie)}"><input type="hidden" name="next" value="${next}">

@@ -26,24 +26,14 @@ export interface UsedLink {
   outcome?: string;
 }
 
-/** An API key by which somebody has signed in. */
-export interface ShownKey {
-  keyId: string;
-  /** SHA-256 of the secret that they have shown: with it their sign-in ends, once the key has another one. */
-  keyDigest: Uint8Array;
-}
-
 /** Somebody whom an issuer knows, as its claims were when they signed in. */
-export interface IssuerPerson {
+export interface IssuerPerson extends Pick<ApiKeyRow, 'name' | 'userId' | 'grants'> {
   issuer: string;
-  /** Of the principal, for audit and limits. */
-  name: string;
   person: string;
-  userId?: string;
-  grants: readonly Grant[];
 }
 
-export type SignInOwner = ShownKey | { ofIssuer: IssuerPerson };
+/** `keyDigest`: SHA-256 of the secret that was shown. The sign-in ends with it, once the key has another one. */
+export type SignInOwner = { keyId: string; keyDigest: Uint8Array } | { ofIssuer: IssuerPerson };
 
 /** Somebody who has signed in with a browser. */
 export type SignIn = SignInOwner & {
