@@ -67,9 +67,9 @@ export function checkIssuer(owner: string, issuer: unknown, field: string): void
   const check = checker(owner);
   const { audience, jwksUri, jwks, algorithms, person, userId, grants, signIn } = issuer;
   const isUrl = 'expected a URL of https; of http for this machine only';
-  // Where keys are given it is a name, and nothing is asked for there.
-  const isIssuer = isText(issuer.issuer) && (jwks !== undefined || isSafeUrl(issuer.issuer));
-  check(`${field}.issuer`, isIssuer, isUrl);
+  // Where keys are given, and nobody signs in, it is a name, and nothing is asked for there.
+  const isNamed = isText(issuer.issuer) && jwks !== undefined && signIn === undefined;
+  check(`${field}.issuer`, isNamed || isSafeUrl(issuer.issuer), isUrl);
   const audiences = [audience].flat();
   check(`${field}.audience`, audiences.length > 0 && audiences.every(isText), 'expected whom tokens are for');
   check(`${field}.jwksUri`, jwksUri === undefined || isSafeUrl(jwksUri), isUrl);
@@ -83,10 +83,7 @@ export function checkIssuer(owner: string, issuer: unknown, field: string): void
   );
   check(`${field}.person`, isText(person), 'expected the name of a claim');
   check(`${field}.userId`, userId === undefined || isText(userId), 'expected the name of a claim');
-  if (signIn !== undefined) {
-    check(`${field}.issuer`, isSafeUrl(issuer.issuer), isUrl);
-    readGroup(ISSUER_SIGN_IN, { owner, options: signIn, field: `${field}.signIn` });
-  }
+  if (signIn !== undefined) readGroup(ISSUER_SIGN_IN, { owner, options: signIn, field: `${field}.signIn` });
   if (typeof grants === 'function') return;
   assertKnownFields(owner, grants, ['claim', 'values', 'everybody'], { field: `${field}.grants` });
   check(`${field}.grants.claim`, isText(grants.claim), 'expected the name of a claim');

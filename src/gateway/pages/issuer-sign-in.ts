@@ -17,7 +17,7 @@ import type { RouteSetting } from '../route-setting.ts';
 import { pageRoute, sendPage } from './page-answer.ts';
 import { cookieName, keepCookie, type PageSite, siteOf } from './page-site.ts';
 import { wordsPage } from './shell.ts';
-import { isFromElsewhere, nextOf, openSignIn } from './sign-in.ts';
+import { isFromElsewhere, newCookie, nextOf } from './sign-in.ts';
 
 /** Milliseconds. A person who takes longer at the issuer begins again. */
 const FLOW_LIFE = 600_000;
@@ -91,7 +91,7 @@ export function issuerSignInRoutes(app: GatewayHono, setting: RouteSetting, reco
       ...{ app, roles: [...permissions], ...defined({ user }) },
     }));
     const ofIssuer = { issuer: issuer.issuer, name, person, grants, ...defined({ userId }) };
-    await openSignIn(context, site, records, { ofIssuer });
+    await records.keys.openSignIn({ tokenHash: newCookie(context, site), ofIssuer });
     return context.redirect(`${site.base}${flow.next}`, 303);
   };
 

@@ -1,7 +1,6 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { getCookie } from 'hono/cookie';
 import { html } from 'hono/html';
-import type { SignInOwner } from '../../store/keys/key-store.ts';
 import type { Principal } from '../access/access.ts';
 import { grantedPrincipal } from '../access/granted-principal.ts';
 import { readKeyText } from '../access/key-text.ts';
@@ -76,20 +75,16 @@ export async function signIn(
   const principal = await keys?.authenticate(apiKey.trim());
   if (shown === undefined || principal?.person === undefined) return undefined;
   admit(principal);
-  await openSignIn(context, site, records, { keyId: shown.keyId, keyDigest: shown.digest });
+  const tokenHash = newCookie(context, site);
+  await records.keys.openSignIn({ tokenHash, keyId: shown.keyId, keyDigest: shown.digest });
   return principal;
 }
 
-/** Gives the browser a cookie that nobody has had before. */
-export async function openSignIn(
-  context: GatewayContext,
-  site: PageSite,
-  records: GatewayRecords,
-  owner: SignInOwner,
-): Promise<void> {
+/** Gives the browser a cookie that nobody has had before. @returns its SHA-256 */
+export function newCookie(context: GatewayContext, site: PageSite): Buffer {
   const cookie = randomBytes(COOKIE_BYTES).toString('base64url');
-  await records.keys.openSignIn({ tokenHash: hashOf(cookie), ...owner });
   keepCookie(context, site, { name: COOKIE, value: cookie });
+  return hashOf(cookie);
 }
 
 export async function signOut(
