@@ -1,7 +1,7 @@
 import type { JSONWebKeySet, JWTPayload } from 'jose';
 import type { Grant } from '../../contract/keys.ts';
 import { isLoopbackName } from '../../net/public-url.ts';
-import { type GivenSecret, OAUTH_PROVIDER } from '../../oauth/oauth-provider.ts';
+import { OAUTH_PROVIDER } from '../../oauth/oauth-provider.ts';
 import * as option from '../../schema/option-kinds.ts';
 import type { OptionsFor } from '../../schema/options.ts';
 
@@ -19,8 +19,8 @@ export interface GrantsByClaim {
 export interface IssuerSignIn {
   /** The client's id at the issuer, with `<publicUrl>/inbox/sign-in/callback` as its redirect URI. */
   clientId: string;
-  /** The client's secret, or the variable that has it. @default a public client */
-  clientSecret?: GivenSecret;
+  /** The client's secret. @default a public client */
+  clientSecret?: string;
   /** Scopes beside `openid`, by which the ID token has the claims of `person`, `userId` and `grants`. @default profile, email */
   scopes?: readonly string[];
 }

@@ -3,6 +3,7 @@ import { getCookie } from 'hono/cookie';
 import { html } from 'hono/html';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import { CredentialVault } from '../../credentials/credential-vault.ts';
+import { openText, sealText } from '../../credentials/seal.ts';
 import { type AuthorizationSecrets, OAuthClient } from '../../oauth/oauth-client.ts';
 import { OAuthFailed, oauthFailed } from '../../oauth/oauth-failed.ts';
 import { resolveProvider } from '../../oauth/oauth-provider.ts';
@@ -52,7 +53,7 @@ export function issuerSignInRoutes(app: GatewayHono, setting: RouteSetting, reco
       ...{ state: random(), verifier: random(), nonce: random(), issuer: issuer.issuer, next },
       ...{ redirectUri: `${site.origin}${site.base}${CALLBACK}`, until: (await records.now()) + FLOW_LIFE },
     };
-    const value = vault.sealedText(SEALED, flow);
+    const value = sealText(vault.ownKeys(), SEALED, flow);
     const { scopes = ['profile', 'email'] } = issuer.signIn;
     const url = await clientOf(issuer).authorizationUrl(flow, [...new Set(['openid', ...scopes])]);
     const cookie = { name: nameOf(flow.state), value, maxAge: FLOW_LIFE / 1_000 };
@@ -64,7 +65,7 @@ export function issuerSignInRoutes(app: GatewayHono, setting: RouteSetting, reco
     const callback = new URL(context.req.url).searchParams;
     const id = nameOf(callback.get('state') ?? '');
     const kept = getCookie(context, cookieName(site, id)) ?? '';
-    const flow = vault.openedText(SEALED, kept, (content) => content as Flow);
+    const flow = openText<Flow>(vault.ownKeys(), SEALED, kept);
     const issuer = issuers.find((each) => each.issuer === flow?.issuer);
     const isOpen = flow !== undefined && flow.until > (await records.now());
     const take = { id, holder: random(), requestId: 'sign-in' };
