@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { serveGateway } from '../../src/gateway/index.ts';
 import { Browser } from '../setup/authorization-server.ts';
+import { inTier } from '../setup/tier.ts';
 import { APP, type OAuthDesk, openOAuthDesk } from './oauth-desk.ts';
 
 let desk: OAuthDesk;
@@ -39,7 +40,7 @@ const BOUNDARIES: readonly [method: string, moment: Moment][] = [
   ['provideCredential', 'after'],
 ];
 
-test.each(inTier({ test: BOUNDARIES.filter(([, moment], n) => n > 2 && moment === 'after').slice(0, 2), deep: BOUNDARIES }))(
+test.each(inTier(BOUNDARIES.slice(3, 5), BOUNDARIES))(
   'a gateway that is killed at %s (%s) loses nothing: who opens the link again has every call go on [oauth.kills]',
   async (method, moment) => {
     const userId = `${method}-${moment}`;
