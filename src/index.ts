@@ -44,6 +44,8 @@ export { isToolAgent } from './agents/llm-agent-view.ts';
 export { BaseLlmRequestProcessor, BaseLlmResponseProcessor } from './agents/processors/base-llm-processor.ts';
 export { ContextCompactorRequestProcessor } from './agents/processors/context-compactor-request-processor.ts';
 export {
+  AUTH_PREPROCESSOR,
+  AuthPreprocessor,
   BASIC_LLM_REQUEST_PROCESSOR,
   BasicLlmRequestProcessor,
   CODE_EXECUTION_REQUEST_PROCESSOR,
@@ -200,6 +202,7 @@ export {
   type ServiceAccount,
   type ServiceAccountCredential,
 } from './events/auth-credential.ts';
+export { type AuthScheme, OAuthGrantType, type OpenIdConnectWithConfig } from './events/auth-scheme.ts';
 export {
   type CompactedEvent,
   type CompactedEventParams,
@@ -306,6 +309,18 @@ export {
   type ModelErrorKind,
   type ModelErrorParams,
 } from './models/model-errors.ts';
+export {
+  AuthHandler,
+  AuthProviderRegistry,
+  type BaseAuthProvider,
+  type BaseCredentialExchanger,
+  type BaseCredentialRefresher,
+  CredentialExchangeError,
+  CredentialRefresherRegistry,
+  type ExchangeResult,
+  OAuth2CredentialExchanger,
+} from './oauth/auth-handler.ts';
+export { OAuth2DiscoveryManager } from './oauth/oauth2-discovery.ts';
 export {
   BasePlanner,
   BuiltInPlanner,

@@ -238,7 +238,7 @@ export class CallCredentials {
     const wanted = { ...this.#owner, credentialKey, needs: scopesOf(authConfig) };
     const { url: authUri, state } = await consent.begin(wanted, { redirectUri, provider });
     const exchangedAuthCredential = {
-      authType: 'oauth2',
+      authType: 'oauth2' as const,
       oauth2: { clientId, authUri, state, ...(redirectUri === '' ? {} : { redirectUri }) },
     };
     return { kind: 'credential', authConfig: { ...shown, exchangedAuthCredential } };

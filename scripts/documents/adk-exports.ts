@@ -31,7 +31,8 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
       isApp isBaseAgent isBaseLlm isBaseTool isBaseToolset isFinalResponse isFunctionTool isLlmAgent isRunner
       isAgentTool isLoopAgent isParallelAgent isRoutableLlmAgent isSequentialAgent
       populateClientFunctionCallId pruneThoughts setLogLevel setLogger stringifyContent toStructuredEvents
-      validateAppName HttpAuth HttpCredentials OAuth2Auth ServiceAccount ServiceAccountCredential
+      validateAppName HttpAuth HttpCredentials OAuth2Auth AuthScheme OpenIdConnectWithConfig
+      BaseCredentialExchanger ExchangeResult ServiceAccount ServiceAccountCredential
       getAskUserConfirmationFunctionCalls getPendingUserInputRequests getUserInputRequests requiresUserInput
       UserInputKind UserInputRequest BasePolicyEngine InMemoryPolicyEngine PolicyCheckResult PolicyOutcome
       ToolCallPolicyContext`,
@@ -149,8 +150,28 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
   },
   {
     kind: 'ours',
-    how: '`AuthCredentialTypes` is no `enum`, its values are those of ADK. `apiKey` and `http` are kept; the others come with OAuth.',
+    how: '`AuthCredentialTypes` is no `enum`, its values are those of ADK. Credentials of all kinds are kept encrypted, and tokens are refreshed.',
     names: 'AuthCredential AuthCredentialTypes',
+  },
+  {
+    kind: 'ours',
+    how: 'With PKCE: `generateAuthUri` gives a `codeVerifier`, and a code is exchanged with it. A parsed answer stays in this process, with the state object that it was parsed for; no state has a secret. Every failure of an exchange is a `CredentialExchangeError`. OAuth 2.1 has neither `implicit` nor `password`: a scheme with nothing else is refused. `OAuthGrantType` is no `enum`.',
+    names: 'AuthHandler OAuth2CredentialExchanger CredentialExchangeError OAuthGrantType',
+  },
+  {
+    kind: 'ours',
+    how: 'Does nothing: answers with credentials are taken, and codes exchanged, before a turn goes on.',
+    names: 'AUTH_PREPROCESSOR AuthPreprocessor',
+  },
+  {
+    kind: 'ours',
+    how: 'For a program’s own use: nothing asks them, as in ADK. Tokens of tools are refreshed without.',
+    names: 'AuthProviderRegistry BaseAuthProvider CredentialRefresherRegistry BaseCredentialRefresher',
+  },
+  {
+    kind: 'ours',
+    how: 'Looks in OpenID’s place first, and gives all that the server says. `allow` names hosts that are not public.',
+    names: 'OAuth2DiscoveryManager',
   },
   {
     kind: 'ours',
@@ -204,13 +225,6 @@ export const ADK_EXPORTS: readonly AdkGroup[] = [
     kind: 'not yet',
     what: 'Tasks of sub-agents',
     names: 'FinishTaskTool FINISH_TASK_TOOL_NAME FINISH_TASK_SUCCESS_RESULT',
-  },
-  {
-    kind: 'not yet',
-    what: 'OAuth',
-    names: `AUTH_PREPROCESSOR AuthPreprocessor AuthHandler AuthProviderRegistry BaseAuthProvider BaseCredentialExchanger
-      BaseCredentialRefresher CredentialExchangeError CredentialRefresherRegistry ExchangeResult AuthScheme
-      OAuth2CredentialExchanger OAuth2DiscoveryManager OAuthGrantType OpenIdConnectWithConfig`,
   },
   {
     kind: 'not yet',

@@ -48,7 +48,7 @@ import {
 export interface ToldError {
   code: string;
   message: string;
-  /** Further fields of the error: `receipt`, `request`, `requestIds`, `job`. */
+  /** Further fields of the error: `receipt`, `request`, `requestIds`, `job`, `problem`. */
   details: Readonly<Record<string, unknown>>;
 }
 
@@ -126,12 +126,13 @@ export async function errorOf({ code, message, details }: ToldError, status: num
 /** The error in an answer's body, or in an error event; undefined for a text that isn't the gateway's. */
 export function toldError(body: unknown): ToldError | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
-  const { code, message, receipt, request, requestIds, job } = body as Record<string, unknown>;
+  const { code, message, receipt, request, requestIds, job, problem } = body as Record<string, unknown>;
   if (typeof code !== 'string' || typeof message !== 'string') return undefined;
   const details = {
     ...(isObject(receipt) ? { receipt } : {}),
     ...(isObject(request) ? { request } : {}),
     ...(isObject(job) ? { job } : {}),
+    ...(typeof problem === 'string' ? { problem } : {}),
     ...(Array.isArray(requestIds) ? { requestIds: requestIds.map(String) } : {}),
   };
   return { code, message, details };

@@ -67,7 +67,7 @@ export interface ServiceAccount {
 
 /**
  * A secret by which a tool proves who it acts for. It is kept encrypted, and is in no event, no history and no log. Fields:
- * `AuthCredential` of `@google/adk` 2.0.0; this release keeps `apiKey` and `http`.
+ * `AuthCredential` of `@google/adk` 2.0.0.
  *
  * @example const credential: AuthCredential = { authType: AuthCredentialTypes.API_KEY, apiKey: 'k-1' };
  */

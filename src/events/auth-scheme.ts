@@ -41,3 +41,12 @@ export interface OpenIdConnectWithConfig extends SecurityScheme {
 }
 
 export type AuthScheme = SecurityScheme | OpenIdConnectWithConfig;
+
+/** Values: `OAuthGrantType` of `@google/adk` 2.0.0. */
+export const OAuthGrantType = {
+  CLIENT_CREDENTIALS: 'client_credentials',
+  AUTHORIZATION_CODE: 'authorization_code',
+  IMPLICIT: 'implicit',
+  PASSWORD: 'password',
+} as const;
+export type OAuthGrantType = (typeof OAuthGrantType)[keyof typeof OAuthGrantType];

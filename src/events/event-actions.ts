@@ -1,3 +1,5 @@
+import type { AuthCredential } from './auth-credential.ts';
+
 /**
  * A request for a credential on the wire. The secret itself never travels here.
  *
@@ -6,8 +8,8 @@
 export interface AuthConfig {
   /** Security scheme in OpenAPI 3's words. */
   authScheme: object;
-  rawAuthCredential?: object;
-  exchangedAuthCredential?: object;
+  rawAuthCredential?: AuthCredential;
+  exchangedAuthCredential?: AuthCredential;
   /** Name under which the credential is kept. */
   credentialKey: string;
   /** Host of the authorization server where a person consents. Holdfast's own; set by the worker. */

@@ -70,7 +70,8 @@ function actionsOf(requests: readonly Request[]): EventActions {
   for (const request of requests) {
     const { kind, callId, authConfig } = request;
     if (kind === 'confirmation') actions.requestedToolConfirmations[callId] = { ...confirmationOf(request) };
-    if (kind === 'credential' && authConfig !== undefined) actions.requestedAuthConfigs[callId] = authConfig;
+    if (kind === 'credential' && authConfig !== undefined)
+      actions.requestedAuthConfigs[callId] = authConfig as EventActions['requestedAuthConfigs'][string];
   }
   return actions;
 }

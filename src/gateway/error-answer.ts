@@ -27,6 +27,8 @@ export interface ErrorBody {
     requestIds?: readonly string[];
     /** Of progress after its job's end: the outcome of the job. */
     job?: JobAnswer;
+    /** Why an authorization server gave no token. */
+    problem?: string;
   };
 }
 

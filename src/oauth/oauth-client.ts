@@ -1,15 +1,12 @@
-import { createPrivateKey, type KeyObject, randomUUID } from 'node:crypto';
+import { createHash, createPrivateKey, type KeyObject, randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import * as oauth from 'oauth4webapi';
-import { guardedFetch } from '../net/guarded-fetch.ts';
 import { defined, isRecord, parsedJson } from '../protocol/json.ts';
 import { failed, type TokenSet, tokensOf } from './oauth-answers.ts';
 import { OAuthFailed, oauthFailed } from './oauth-failed.ts';
 import type { OAuthProvider } from './oauth-provider.ts';
+import { type GuardedHttp, guardedHttp, serverMetadata } from './oauth2-discovery.ts';
 
-/** Milliseconds that one request may take. */
-const TIMEOUT = 10_000;
-const MOST_BYTES = 256 * 1024;
 /** Seconds by which the clocks of server and gateway may differ. */
 const CLOCK_TOLERANCE = 60;
 
@@ -45,33 +42,19 @@ export interface DeviceCode {
 /** Speaks to one authorization server for one client. Each method throws {@link OAuthFailed}. */
 export class OAuthClient {
   readonly #provider: OAuthProvider;
+  readonly #http: GuardedHttp;
   #found: Promise<oauth.AuthorizationServer> | undefined;
 
   constructor(provider: OAuthProvider) {
     this.#provider = provider;
+    this.#http = guardedHttp(provider.allow);
   }
 
   /** Where a person consents. */
   async authorizationUrl(flow: AuthorizationSecrets, scopes: readonly string[]): Promise<string> {
-    const { clientId, resource, audience, parameters } = this.#provider;
     return await this.#told(async ({ authorization_endpoint: endpoint }) => {
       if (endpoint === undefined) throw lacks('authorization_endpoint');
-      const url = new URL(endpoint);
-      const fields = {
-        ...parameters,
-        response_type: 'code',
-        client_id: clientId,
-        redirect_uri: flow.redirectUri || undefined,
-        scope: scopes.join(' ') || undefined,
-        state: flow.state,
-        code_challenge: await oauth.calculatePKCECodeChallenge(flow.verifier),
-        code_challenge_method: 'S256',
-        nonce: scopes.includes('openid') ? flow.nonce : undefined,
-        resource,
-        audience,
-      };
-      for (const [name, value] of Object.entries(defined(fields))) url.searchParams.set(name, value);
-      return url.href;
+      return authorizationUrl(this.#provider, endpoint, flow, scopes);
     });
   }
 
@@ -81,6 +64,8 @@ export class OAuthClient {
     const said = callback.get('iss');
     return await this.#tokens(
       async (server, client, proof) => {
+        if (flow.redirectUri === '')
+          throw oauthFailed('invalid', 'redirectUri, the address of the way back, is needed');
         if (said !== null && issuer === undefined) assertOfServer(said, server);
         const asked = issuer === undefined ? { issuer: said ?? server.issuer } : server;
         const checked = oauth.validateAuthResponse(asked, client, callback, flow.state);
@@ -273,7 +258,7 @@ export class OAuthClient {
     if (issuer === undefined)
       return { issuer: new URL(authorizationEndpoint ?? tokenEndpoint ?? '').origin, ...given };
     if (isWhole) return { issuer, ...given };
-    const found = await this.#metadata(new URL(issuer));
+    const found = await serverMetadata(new URL(issuer), this.#http);
     const server = { ...found, ...given };
     if (server.token_endpoint === undefined) throw lacks('token_endpoint');
     const challenges = found.code_challenge_methods_supported;
@@ -281,37 +266,6 @@ export class OAuthClient {
     if (challenges !== undefined && !challenges.includes('S256'))
       throw oauthFailed('misconfigured', 'its metadata has no S256 among the methods of PKCE');
     return server;
-  }
-
-  /** OpenID's place first, then that of RFC 8414. */
-  async #metadata(issuer: URL): Promise<oauth.AuthorizationServer> {
-    const places = ['oidc', 'oauth2'] as const;
-    for (const algorithm of places) {
-      const answer = await oauth.discoveryRequest(issuer, { ...this.#http, algorithm });
-      if (answer.status === 404 && algorithm !== places.at(-1)) continue;
-      return await oauth.processDiscoveryResponse(issuer, answer);
-    }
-    throw lacks('metadata');
-  }
-
-  get #http() {
-    const { allow = [] } = this.#provider;
-    return {
-      [oauth.allowInsecureRequests]: true,
-      [oauth.customFetch]: async (
-        url: string,
-        init: oauth.CustomFetchOptions<string, unknown>,
-      ): Promise<Response> => {
-        const { method, headers, body } = init;
-        const text = body === undefined || body === null ? undefined : String(body);
-        const request = { method, headers, ...defined({ body: text }) };
-        const answer = await guardedFetch(url, request, { allow, timeout: TIMEOUT, maxBytes: MOST_BYTES });
-        if (answer.cut) throw oauthFailed('invalid', `its answer has more than ${MOST_BYTES} bytes`);
-        const isBodyless = answer.status === 204 || answer.status === 304;
-        const content = isBodyless ? null : new Uint8Array(answer.body);
-        return new Response(content, { status: answer.status, headers: answer.headers });
-      },
-    };
   }
 
   /** Asks for tokens, and reads them. */
@@ -335,6 +289,30 @@ export class OAuthClient {
       throw failed(error, this.#provider);
     }
   }
+}
+
+/** Where a person consents, of a server whose endpoint is known. */
+export function authorizationUrl(
+  { clientId, resource, audience, parameters }: OAuthProvider,
+  endpoint: string,
+  flow: AuthorizationSecrets,
+  scopes: readonly string[],
+): string {
+  const url = new URL(endpoint);
+  const fields = {
+    ...parameters,
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: flow.redirectUri || undefined,
+    scope: scopes.join(' ') || undefined,
+    state: flow.state,
+    code_challenge: createHash('sha256').update(flow.verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+    nonce: scopes.includes('openid') ? flow.nonce : undefined,
+    ...{ resource, audience },
+  };
+  for (const [name, value] of Object.entries(defined(fields))) url.searchParams.set(name, value);
+  return url.href;
 }
 
 /** A server, the client there, and its proof. */

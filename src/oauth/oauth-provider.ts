@@ -169,7 +169,7 @@ function addressOf(given: unknown, read: OptionReader, name: string): string {
  */
 export function providerOfAuthConfig(owner: string, authConfig: AuthConfig): OAuthProvider | undefined {
   const scheme = authConfig.authScheme as SecurityScheme;
-  const { oauth2, serviceAccount } = (authConfig.rawAuthCredential ?? {}) as Partial<AuthCredential>;
+  const { oauth2, serviceAccount } = authConfig.rawAuthCredential ?? ({} as Partial<AuthCredential>);
   if (serviceAccount?.serviceAccountCredential !== undefined)
     return providerOfServiceAccount(owner, serviceAccount);
   if (oauth2?.clientId === undefined || !isOAuthScheme(scheme)) return undefined;
@@ -187,7 +187,7 @@ export function providerOfAuthConfig(owner: string, authConfig: AuthConfig): OAu
 }
 
 /** Whether a scheme's tokens come from an authorization server. */
-export function isOAuthScheme(scheme: object): boolean {
+export function isOAuthScheme(scheme: object): scheme is SecurityScheme {
   const { type } = scheme as Partial<SecurityScheme>;
   return type === 'oauth2' || type === 'openIdConnect';
 }

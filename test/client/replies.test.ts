@@ -256,7 +256,7 @@ describe('replies', () => {
       { secret: SECRET },
       { credentialRef: SECRET },
       { response: SECRET },
-      { exchangedAuthCredential: { authType: 'oauth2', oauth2: { accessToken: SECRET } } },
+      { exchangedAuthCredential: { authType: 'oauth2', oauth2: { clientSecret: SECRET } } },
       { raw_auth_credential: { auth_type: 'api_key', api_key: { value: SECRET } } },
     ];
     for (const response of responses) {

@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import type { AuthCredential } from '../../src/events/auth-credential.ts';
 import type { ApprovalOptions } from '../../src/tools/approval-options.ts';
 import { BaseTool } from '../../src/tools/base-tool.ts';
 import { CallQuestions } from '../../src/tools/call-questions.ts';
@@ -276,7 +277,7 @@ describe('the digest of a gate [confirm.once]', () => {
   });
 
   test('and the gate itself hold no secret of the auth config', () => {
-    const secret = { authType: 'apiKey', apiKey: 'sk-tulip' };
+    const secret: AuthCredential = { authType: 'apiKey', apiKey: 'sk-tulip' };
     const withSecret = pay({
       authConfig: { ...BEARER, rawAuthCredential: secret, exchangedAuthCredential: secret },
     });

@@ -39,7 +39,7 @@ export const APP = 'desk';
 export const KEY = 'calendar';
 
 /** The model calls what it is told to, and then says what came of it. */
-const obedient: GeminiScript = ({ contents }) => {
+export const obedient: GeminiScript = ({ contents }) => {
   const list = contents ?? [];
   const answers = (list.at(-1)?.parts ?? []).filter((part) => part.functionResponse !== undefined);
   if (answers.length > 0) return text(JSON.stringify(answers.map((part) => part.functionResponse?.response)));

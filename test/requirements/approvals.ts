@@ -85,6 +85,14 @@ export const APPROVALS: Rows = {
     'adk-rs: auth_config',
     'A tool that needs a credential waits for it: confirmation, credential, run.',
   ],
+  'credential.adk': [
+    'adk-js: adk_request_credential',
+    'Clients of ADK show the consent page and answer with the way back; a way back that fails, or is of another request, leaves the request open.',
+  ],
+  'credential.handler': [
+    'adk-js: AuthHandler',
+    'ADK’s classes for OAuth do what they do there, with PKCE, and put no secret into a state.',
+  ],
   'credential.secret': ['temporal: sdk-typescript#2120', 'A secret reaches the tool and no history.'],
   'run.noWait': ['holdfast', 'The command asks at a gate, waits, or exits with 3.'],
   'example.refunds': [

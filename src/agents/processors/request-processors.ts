@@ -180,6 +180,12 @@ export class PlanningRequestProcessor extends DirectProcessor {
 
 export const PLANNING_REQUEST_PROCESSOR = new PlanningRequestProcessor();
 
+/** Does nothing: credentials are taken from messages before a turn goes on. Name: `AuthPreprocessor` of `@google/adk` 2.0.0. */
+export class AuthPreprocessor extends DirectProcessor {
+  override process(): void {}
+}
+export const AUTH_PREPROCESSOR = new AuthPreprocessor();
+
 function withoutThoughtMarks(content: Content): Content {
   if (!content.parts?.some(({ thought }) => thought !== undefined)) return content;
   return { ...content, parts: content.parts.map(({ thought: _, ...part }) => part) };

@@ -3,8 +3,13 @@ import { responseProblem } from '../../contract/approvals.ts';
 import { CREDENTIAL_REF } from '../../contract/decision-limits.ts';
 import { MOST_LISTED, REQUEST_ANSWERS } from '../../contract/lists.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
-import type { AuthCredential } from '../../events/auth-credential.ts';
+import type { AuthCredential, OAuth2Auth } from '../../events/auth-credential.ts';
 import type { Content } from '../../events/content.ts';
+import { wayBackOf } from '../../oauth/auth-handler.ts';
+import { Connections } from '../../oauth/connections.ts';
+import { oauthFailed } from '../../oauth/oauth-failed.ts';
+import { scopesOf } from '../../oauth/oauth-provider.ts';
+import { covers } from '../../oauth/tokens.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { inputReplyOf } from '../../protocol/replies.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
@@ -15,6 +20,7 @@ import type { ClientContext } from '../client-context.ts';
 import { InvalidTurn, RequestNotFound, RequestNotPending } from '../client-errors.ts';
 import { credentialHandlers } from '../credentials/credential-handlers.ts';
 import { Credentials } from '../credentials/credentials.ts';
+import { storeOf } from '../stored-context.ts';
 import {
   isSameReply,
   RESERVED_NAMES,
@@ -98,8 +104,10 @@ async function refOf(
   if (row === undefined && context.store !== undefined) {
     throw new RequestNotFound(`${METHOD}: ${field}: there is no request ${id ?? 'without an id'}`);
   }
-  const credentialKey = row?.authConfig?.credentialKey ?? given.credentialKey;
   const { app, userId } = session;
+  const back = wayBackOf(oauth2In(credential), oauth2In(row?.authConfig?.exchangedAuthCredential));
+  if (back !== undefined && row !== undefined) return await consentedRef(context, session, row, back);
+  const credentialKey = row?.authConfig?.credentialKey ?? given.credentialKey;
   const stored = await new Credentials(direct(credentialHandlers, context)).put({
     app,
     userId,
@@ -107,6 +115,27 @@ async function refOf(
     credential: credential as AuthCredential,
   });
   return stored.credentialRef;
+}
+
+/** The answer of a client of ADK that has shown a person the server's page itself: neither code nor tokens go on from here. */
+async function consentedRef(
+  context: ClientContext,
+  { app, userId }: SessionNames,
+  { authConfig, since }: ApprovalRow,
+  { fields, redirectUri }: NonNullable<ReturnType<typeof wayBackOf>>,
+): Promise<string> {
+  const { state } = oauth2In(authConfig?.exchangedAuthCredential);
+  // Each request has a state of its own, which has its user and the key of its credential, sealed.
+  if (authConfig === undefined || state === undefined || fields.get('state') !== state)
+    throw oauthFailed('invalid', 'the state of this way back is none of the request: open its authUri again');
+  const store = storeOf(context, METHOD);
+  const kept = await store.credentials.find({ app, userId, credentialKey: authConfig.credentialKey });
+  // Sent again after a failure behind the exchange: its code was used.
+  const isNew = kept !== undefined && kept.createdAt >= since && covers(kept.scopes, scopesOf(authConfig));
+  if (isNew && fields.has('code')) return kept.credentialRef;
+  const { consent } = new Connections(store.credentials, context.credentialKeys);
+  const by = { now: await store.now(), redirectUri, owner: { app, userId } };
+  return (await consent.finish(fields, by)).credentialRef;
 }
 
 /** A response of another name may answer a request by the id of its call; a secret in it has no business in a history either. */
@@ -126,14 +155,20 @@ function hasSecret(response: unknown): boolean {
   return isRecord(given) && (isRecord(given.exchangedAuthCredential) || isRecord(given.rawAuthCredential));
 }
 
-/** ADK's clients in Python write `exchanged_auth_credential`. */
+/** ADK's clients in Python write `exchanged_auth_credential`, and null for each field that is not there. */
 function camelCased(value: unknown): unknown {
   if (!isRecord(value)) return value;
-  const entries = Object.entries(value).map(([name, field]) => [
+  const given = Object.entries(value).filter(([, field]) => field !== null);
+  const entries = given.map(([name, field]) => [
     name.replace(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase()),
     camelCased(field),
   ]);
   return Object.fromEntries(entries);
+}
+
+function oauth2In(credential: unknown): OAuth2Auth {
+  const { oauth2 } = Object(credential);
+  return isRecord(oauth2) ? oauth2 : {};
 }
 
 /** Never with the value, which may be a secret. */

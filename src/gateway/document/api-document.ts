@@ -65,6 +65,7 @@ const ERROR = z
         .meta({ description: 'How the request has ended that is not pending any more.' }),
       requestIds: z.array(z.string()).optional().meta({ description: 'The pending requests that fit.' }),
       receipt: jsonObject('What became of the message, or of the decision.').optional(),
+      problem: z.string().optional().meta({ description: 'Why an authorization server gave no token.' }),
     }),
   })
   .meta({ id: 'Error' });
