@@ -8,9 +8,13 @@ import type { BaseTool } from '../src/tools/base-tool.ts';
 import type { ContextServices } from '../src/tools/context-services.ts';
 import type { ActivityDependencies } from './dependencies.ts';
 import { settingsOf } from './deployment.ts';
+import { CallCredentials } from './tool/call-context.ts';
 import { describeFailure } from './tool/tool-failure.ts';
 
-type Dependencies = Pick<ActivityDependencies, 'artifacts' | 'deployment' | 'store' | 'logger' | 'conceal'>;
+type Dependencies = Pick<
+  ActivityDependencies,
+  'artifacts' | 'credentials' | 'deployment' | 'store' | 'logger' | 'conceal'
+>;
 
 /** A call, or a step by its key, whose outcome records the versions that its user code saves. */
 interface Recorder {
@@ -31,7 +35,8 @@ export function attemptServices(
   tool?: Pick<BaseTool, 'trusted'>,
 ): ContextServices & { artifacts: AttemptArtifacts } {
   const artifacts = attemptArtifacts(dependencies, names, recorder, signal, tool);
-  return { artifacts, ...memoryOf(dependencies, names, recorder.callKey, signal) };
+  const credentials = new CallCredentials(dependencies, names);
+  return { artifacts, credentials, ...memoryOf(dependencies, names, recorder.callKey, signal) };
 }
 
 /** Services for user code around a turn's steps: versions of artifacts are recorded at once, each once by `key`. */
@@ -42,7 +47,8 @@ export function servicesAtOnce(
   signal: AbortSignal,
 ): ContextServices {
   const artifacts = artifactsAtOnce(dependencies, names, { session, key }, signal);
-  return { artifacts, ...memoryOf(dependencies, names, key, signal) };
+  const credentials = new CallCredentials(dependencies, names);
+  return { artifacts, credentials, ...memoryOf(dependencies, names, key, signal) };
 }
 
 function attemptArtifacts(

@@ -61,6 +61,7 @@ export const INTERFACES: Record<string, [path: string, name: string][]> = {
     ['src/tools/mcp/mcp-toolset.ts', 'MCPToolsetOptions'],
     ['src/tools/mcp/mcp-session-manager.ts', 'MCPSessionOptions'],
   ],
+  '`auth` of `new MCPToolset`': [['src/tools/mcp/mcp-auth.ts', 'MCPAuthOptions']],
   '`new OpenAPIToolset`': [['src/tools/openapi/toolset-options.ts', 'OpenAPIToolsetOptions']],
   '`include` and `exclude` of `new OpenAPIToolset`': [
     ['src/tools/openapi/toolset-options.ts', 'OperationFilter'],

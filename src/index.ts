@@ -495,6 +495,7 @@ export type {
   StreamableHTTPConnectionParams,
 } from './tools/mcp/connection-params.ts';
 export { LoadMcpResourceTool } from './tools/mcp/load-mcp-resource-tool.ts';
+export type { MCPAuthOptions } from './tools/mcp/mcp-auth.ts';
 export type { McpResource, McpResourceContents, McpToolDefinition } from './tools/mcp/mcp-connection.ts';
 export { McpRefused, McpUnavailable } from './tools/mcp/mcp-errors.ts';
 export {

@@ -90,7 +90,8 @@ export class JobHookContext {
     ]);
     const known = found ?? { attempts: 1, once: {} };
     const { names } = peeked;
-    const parts = contextParts({ ...peeked, invocationId }, { agent, abortSignal: current.signal });
+    const services = { credentials: new CallCredentials(dependencies, names) };
+    const parts = contextParts({ ...peeked, invocationId }, { agent, abortSignal: current.signal, services });
     const edits = peeked.remembered.toolEdits;
     const search = { deployment, agent, init: contextInitOf(parts), edits, current, time: SEARCH_TIME };
     const tool = await searchTool(search, { name: row.tool, callId: row.callId });

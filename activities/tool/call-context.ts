@@ -83,6 +83,16 @@ export function contextInitOf(parts: ContextParts): ContextInit {
   };
 }
 
+/** The context of toolsets that are asked for the tool of a call. */
+export function searchInitOf(
+  dependencies: Pick<ActivityDependencies, 'credentials' | 'deployment'>,
+  begun: Parameters<typeof contextParts>[0],
+  more: Parameters<typeof contextParts>[1],
+): ContextInit {
+  const credentials = new CallCredentials(dependencies, begun.names);
+  return contextInitOf(contextParts(begun, { ...more, services: { credentials } }));
+}
+
 /** For a call without a row in the ledger, or whose results are not to be kept. */
 export const NOTHING_ONCE: CallInit['once'] = { get: () => undefined, put: async (_key, value) => value };
 
@@ -179,7 +189,7 @@ export class CallCredentials {
   constructor(
     { credentials, deployment }: Pick<ActivityDependencies, 'credentials' | 'deployment'>,
     { app, userId }: Pick<SessionNames, 'app' | 'userId'>,
-    given: ReadonlyMap<string, string>,
+    given: ReadonlyMap<string, string> = new Map(),
     stored?: StoredBefore,
   ) {
     this.#before = stored;
@@ -227,10 +237,12 @@ export class CallCredentials {
     provider: own,
   }: WantedCredential): Promise<Extract<Asked, { kind: 'credential' }>> {
     const { credentialKey, authScheme } = authConfig;
-    const provider = own ?? this.#providers[credentialKey];
-    if (provider === undefined || !isOAuthScheme(authScheme)) return { kind: 'credential', authConfig };
+    if (!isOAuthScheme(authScheme)) return { kind: 'credential', authConfig };
     const { consent, providers } = this.#connections;
-    await providers.keep(this.#owner.app, credentialKey, provider);
+    const told = own ?? this.#providers[credentialKey];
+    if (told !== undefined) await this.keep(credentialKey, told);
+    const provider = told ?? (await providers.find(this.#owner.app, credentialKey));
+    if (provider === undefined) return { kind: 'credential', authConfig };
     const shown = { ...authConfig, provider: serverName(provider) };
     const { grant, authorizationEndpoint, clientId, redirectUri = '' } = provider;
     const isADK = own !== undefined && grant === 'authorization_code' && authorizationEndpoint !== undefined;
@@ -242,6 +254,10 @@ export class CallCredentials {
       oauth2: { clientId, authUri, state, ...(redirectUri === '' ? {} : { redirectUri }) },
     };
     return { kind: 'credential', authConfig: { ...shown, exchangedAuthCredential } };
+  }
+
+  async keep(credentialKey: string, provider: OAuthProvider): Promise<void> {
+    await this.#connections.providers.keep(this.#owner.app, credentialKey, provider);
   }
 
   async #open(

@@ -29,7 +29,7 @@ import { notesIn } from '../jobs/job-notes.ts';
 import type { ParkedRun } from '../jobs/job-outcomes.ts';
 import type { CallReport } from '../telemetry/reports.ts';
 import { assertPlanned, beginCall, plannedArguments, trustedInput } from './begin-call.ts';
-import { contextInitOf, contextParts, type StoredBefore, storedBefore } from './call-context.ts';
+import { type StoredBefore, searchInitOf, storedBefore } from './call-context.ts';
 import { deployedTool, searchTime, searchTool, wasSearched } from './find-tool.ts';
 import {
   type CallOutcome,
@@ -206,9 +206,8 @@ class Call {
     try {
       const { deployment } = this.#dependencies;
       const current = this.#current;
-      const init = contextInitOf(
-        contextParts(begun, { agent, abortSignal: current.signal, transfers: handedOn }),
-      );
+      const asking = { agent, abortSignal: current.signal, transfers: handedOn };
+      const init = searchInitOf(this.#dependencies, begun, asking);
       const edits = begun.remembered.toolEdits;
       const search = { deployment, agent, init, edits, current, time: searchTime() };
       tool = await searchTool(search, { name: this.#name, callId: input.callId });

@@ -1,6 +1,9 @@
 import type { ContextArtifacts } from '../artifacts/context-artifacts.ts';
+import type { AuthCredential } from '../events/auth-credential.ts';
 import type { BaseMemoryService } from '../memory/base-memory-service.ts';
 import type { ContextMemory } from '../memory/user-memory.ts';
+import type { OAuthProvider } from '../oauth/oauth-provider.ts';
+import type { WantedCredential } from './call-questions.ts';
 import { ToolError } from './tool-error.ts';
 
 /** Services of a context. One that is left out is not there. */
@@ -9,6 +12,13 @@ export interface ContextServices {
   memory?: ContextMemory;
   /** The same memory, by the methods of ADK's service. */
   memoryService?: BaseMemoryService;
+  /** Of the user, for toolsets of ours that list with a credential. Nothing of it leaves the activity. */
+  credentials?: {
+    /** As it is good now; undefined where a person has to give it. @throws OAuthFailed */
+    renewed(wanted: WantedCredential, refused: string | undefined): Promise<AuthCredential | undefined>;
+    /** Keeps where people consent. @throws CredentialKeyMissing */
+    keep(credentialKey: string, provider: OAuthProvider): Promise<void>;
+  };
 }
 
 /** A context was asked for something that a service keeps, and there is none. Messages: those of `@google/adk` 2.0.0. */

@@ -211,7 +211,7 @@ describe('a secret of a connection that its server tells is not taken in', () =>
       },
       { defaults: { authConfig } },
     );
-    const toolContext = Object.defineProperty(contextWith(), 'credential', {
+    const toolContext = Object.defineProperty(contextWith(), 'authCredential', {
       value: { authType: 'apiKey', apiKey: token },
     });
     expect(await called(toolset, toolContext)).toEqual({ output: 'you are [removed]' });

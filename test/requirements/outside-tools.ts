@@ -73,13 +73,29 @@ export const OUTSIDE_TOOLS: Rows = {
   'mcp.failures': ['holdfast', 'A call that may have run is repeated only where that does no harm.'],
   'mcp.conformance': [
     'holdfast',
-    'The client passes the conformance suite of MCP, but for OAuth and skills; its page names each scenario.',
+    'The client passes the conformance suite of MCP, but for skills; its page names each scenario.',
     'deep',
   ],
   'mcp.hostile': ['holdfast', 'A server that hangs, floods or lies loses its own tools, and nothing else.'],
   'mcp.secrets': [
     'holdfast',
     'A known secret of a connection, in plain, as JSON or in an address, is in no answer, error, question, progress, task, list or log.',
+  ],
+  'mcp.oauth.connect': [
+    'holdfast',
+    'An MCP server that wants OAuth is connected by one tool: its user consents, a client is registered, and its tools are there.',
+  ],
+  'mcp.oauth.refused': [
+    'holdfast',
+    'Tokens that an MCP server takes no longer are renewed once; where they can’t be, the person is asked, and the call goes on.',
+  ],
+  'mcp.oauth.scopes': [
+    'holdfast',
+    'A call that an MCP server wants more scopes for has the person asked for them.',
+  ],
+  'mcp.oauth.lies': [
+    'holdfast',
+    'Metadata of an MCP server lead nobody into a private network, and are of no other resource.',
   ],
   'mcp.serve': ['holdfast', 'Agents and tools are tools of an MCP server; a repeated call is one turn.'],
   'mcp.resources': ['holdfast', 'Sessions and artifacts of a caller are resources.'],

@@ -185,7 +185,7 @@ export function mergedHeaders(
 
 /** Headers that carry a credential: a token, name and password, or an API key under the name that its scheme says. */
 export function headersOfCredential(
-  { apiKey, http, oauth2 }: AuthCredential,
+  { apiKey, http, oauth2 }: Partial<AuthCredential>,
   authScheme: object,
 ): Record<string, string> {
   if (oauth2?.accessToken !== undefined) return { authorization: `Bearer ${oauth2.accessToken}` };

@@ -1,4 +1,5 @@
 import { redactSecrets } from '../../models/provider-error.ts';
+import { defined } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
 import { visibleLines } from '../../protocol/visible-text.ts';
 import { thrownField } from '../../schema/thrown-message.ts';
@@ -24,13 +25,29 @@ export class McpUnavailable extends ToolError {
   }
 }
 
+/** What a server over HTTP says of the tokens that it wants (RFC 6750, 9728). All of it comes from outside. */
+export interface McpChallenge {
+  /** 401: others. 403: for more scopes. */
+  status: 401 | 403;
+  scopes: readonly string[];
+  /** Address of its protected-resource metadata. */
+  metadata?: string;
+}
+
 /** A server has refused a request, or answered with something that can't be used. */
 export class McpRefused extends ToolError {
   override readonly name = 'McpRefused';
+  /** The request came without the tokens that the server wants. */
+  readonly challenge: McpChallenge | undefined;
 
-  constructor(message: string, options: ErrorOptions = {}) {
+  constructor(message: string, { challenge, ...options }: ErrorOptions & { challenge?: McpChallenge } = {}) {
     super(message, { code: 'HOLDFAST_MCP_REFUSED', retryable: false, ...options });
+    this.challenge = challenge;
   }
+}
+
+export function challengeOf(error: unknown): McpChallenge | undefined {
+  return error instanceof McpRefused ? error.challenge : undefined;
 }
 
 /** Answers below 500 of a server, or a proxy, that takes the same request later: timeout, too early, too many. */
@@ -64,7 +81,8 @@ export function serverFailed(
   // Without a cause: a provider's own error object may hold headers.
   if (status === 401 || status === 403) {
     return new McpRefused(
-      `${server} refused the credential (${status}): ${why}. Check headers or authConfig of the toolset`,
+      `${server} refused the credential (${status}): ${why}. Check auth, headers or authConfig of the toolset`,
+      defined({ challenge: thrownField(error, 'challenge') as McpChallenge | undefined }),
     );
   }
   if (isProtocolError(error)) return new McpRefused(`${server} refused the request: ${why}`);

@@ -15,9 +15,9 @@ import { type JobView, RUN_AGAIN } from '../job-options.ts';
 import { outsideArguments } from '../tool-error.ts';
 import { keptFromRunning } from '../tool-gate.ts';
 import type { ConfirmationProvider } from '../with-confirmation.ts';
-import { headersOfCredential } from './connection-params.ts';
 import type { McpAnswer, McpTaskReference } from './mcp-answer.ts';
-import type { McpCall, McpProgress, McpToolDefinition } from './mcp-connection.ts';
+import { withCredential } from './mcp-auth.ts';
+import type { MCPConnection, McpCall, McpProgress, McpToolDefinition } from './mcp-connection.ts';
 import { McpElicitations } from './mcp-elicitations.ts';
 import { McpRefused } from './mcp-errors.ts';
 import { answersOf, askedIn, type McpQuestions } from './mcp-questions.ts';
@@ -221,7 +221,7 @@ export class MCPTool extends BaseTool {
     return new TaskOfCall(reference, {
       context,
       tool: this.name,
-      use: (work) => this.#sessions.use(context, work, { ...this.#credentialOf(context), session }),
+      use: (work) => this.#use(context, work, { session }),
     });
   }
 
@@ -236,9 +236,10 @@ export class MCPTool extends BaseTool {
     );
   }
 
-  #credentialOf({ authCredential }: Context): McpUse {
-    if (authCredential === undefined) return {};
-    return { credential: headersOfCredential(authCredential, this.gate?.authConfig?.authScheme ?? {}) };
+  async #use<T>(context: Context, work: (connection: MCPConnection) => Promise<T>, use: McpUse = {}) {
+    return await withCredential(this, context, (credential) =>
+      this.#sessions.use(context, work, { ...use, credential }),
+    );
   }
 
   async #called(
@@ -267,11 +268,7 @@ export class MCPTool extends BaseTool {
       onDeclined: (reason) => questions.declined(reason),
     };
     try {
-      return await this.#sessions.use(
-        toolContext,
-        (connection) => connection.call(call),
-        this.#credentialOf(toolContext),
-      );
+      return await this.#use(toolContext, (connection) => connection.call(call));
     } finally {
       questions.close();
     }

@@ -1,7 +1,8 @@
+import type { AuthCredential } from '../../events/auth-credential.ts';
 import { getLogger } from '../../logger.ts';
 import { digestOf } from '../../protocol/canonical-json.ts';
 import { shortDigest } from '../../protocol/identity.ts';
-import { isRecord } from '../../protocol/json.ts';
+import { defined, isRecord } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { assertInstalled } from '../../schema/installed-package.ts';
@@ -17,11 +18,13 @@ import { isToolName } from '../tool-name.ts';
 import {
   assertStartable,
   checkedConnectionParams,
+  headersOfCredential,
   type MCPConnectionParams,
   shownServer,
 } from './connection-params.ts';
-import type { McpResource, McpResourceContents, McpToolDefinition } from './mcp-connection.ts';
-import { McpRefused, McpUnavailable } from './mcp-errors.ts';
+import { type MCPAuthOptions, McpAuth } from './mcp-auth.ts';
+import type { MCPConnection, McpResource, McpResourceContents, McpToolDefinition } from './mcp-connection.ts';
+import { challengeOf, McpRefused, McpUnavailable } from './mcp-errors.ts';
 import { MCPSessionManager, type MCPSessionOptions } from './mcp-session-manager.ts';
 import { MCPTool, type McpToolOptions } from './mcp-tool.ts';
 
@@ -45,6 +48,11 @@ export interface MCPToolsetOptions extends MCPSessionOptions {
    */
   optional?: boolean;
   /**
+   * Tokens of OAuth for a server over HTTP, from where the server says (`true`) or the app. Calls ask for them. While the user has none, a
+   * tool `connect_<name>` stands in place of tools that the server doesn't list.
+   */
+  auth?: true | MCPAuthOptions;
+  /**
    * Whether hints of the server about its tools may loosen a policy: with `readOnlyHint` a tool only reads, with `idempotentHint` a second
    * run does no more than the first. Without it hints can only tighten one: they come from outside.
    *
@@ -59,6 +67,7 @@ const MCP_TOOLSET = {
   tools: option.own(isRecord, 'an object'),
   optional: option.flag(),
   trustAnnotations: option.flag(),
+  auth: option.own((auth) => auth === true || isRecord(auth), 'true, or an object'),
   principal: option.callback('a function of the context'),
   headers: option.callback('a function of the context'),
   maxConnections: option.count(),
@@ -94,6 +103,7 @@ export class MCPToolset extends BaseToolset {
   readonly #params: MCPConnectionParams;
   readonly #sessions: MCPSessionManager;
   readonly #server: string;
+  readonly #auth: McpAuth | undefined;
   /** Tools of lists, by their digests; the newest last. */
   readonly #made = new Map<string, MadeTool>();
   /** Each step and each call asks for the tools; a connection tells the same list until it asks its server again. */
@@ -118,6 +128,8 @@ export class MCPToolset extends BaseToolset {
     this.#params = params;
     this.#server = shownServer(params);
     this.#sessions = new MCPSessionManager(params, options);
+    this.#auth = options.auth && new McpAuth(owner, params, options.auth);
+    this.#sessions.onUnauthorized = async (...asked) => await this.#auth?.findProvider(...asked);
     this.#checkToolOptions(owner);
   }
 
@@ -130,13 +142,23 @@ export class MCPToolset extends BaseToolset {
     return [];
   }
 
-  /** @throws McpUnavailable, McpRefused */
+  /** @throws McpUnavailable, McpRefused, OAuthFailed */
   override async getTools(context?: ReadonlyContext): Promise<BaseTool[]> {
-    const listed = await this.#listed(context);
+    const auth = this.#auth;
+    let listed: readonly McpToolDefinition[];
+    try {
+      listed = await this.#listed(context);
+    } catch (error) {
+      if (auth === undefined || challengeOf(error) === undefined) throw error;
+      return [this.#connectTool(auth)];
+    }
     const making = this.#ofList.get(listed) ?? inSlices(this.#toolsOf(listed));
     this.#ofList.set(listed, making);
     const made = await making;
-    return context === undefined ? [...made] : made.filter((tool) => this.isToolSelected(tool, context));
+    const tools = context === undefined ? made : made.filter((tool) => this.isToolSelected(tool, context));
+    if (auth === undefined) return [...tools];
+    // The call that has waited for the person's consent finds its tool, which no model is told of any more.
+    return [Object.assign(this.#connectTool(auth), { _getDeclaration: () => undefined }), ...tools];
   }
 
   /**
@@ -145,7 +167,7 @@ export class MCPToolset extends BaseToolset {
    * @throws McpUnavailable, McpRefused
    */
   async listResources(context?: ReadonlyContext): Promise<readonly McpResource[]> {
-    return await this.#sessions.use(context, (connection) => connection.resources());
+    return await this.#use(context, (connection) => connection.resources());
   }
 
   /**
@@ -168,7 +190,7 @@ export class MCPToolset extends BaseToolset {
    */
   async readResource(name: string, context?: ReadonlyContext): Promise<readonly McpResourceContents[]> {
     const { uri } = await this.getResourceInfo(name, context);
-    return await this.#sessions.use(context, (connection) => connection.readResource(uri));
+    return await this.#use(context, (connection) => connection.readResource(uri));
   }
 
   override async close(): Promise<void> {
@@ -183,13 +205,43 @@ export class MCPToolset extends BaseToolset {
     return toolFilter.length === 0 || (tool instanceof MCPTool && toolFilter.includes(tool.originalName));
   }
 
+  /** With the user's tokens, and once more with renewed ones. Without any it is found out where people consent. */
+  async #use<T>(
+    context: ReadonlyContext | undefined,
+    work: (connection: MCPConnection) => Promise<T>,
+  ): Promise<T> {
+    const auth = this.#auth;
+    const tokens = await auth?.tokens(context);
+    const use = async (credential: Partial<AuthCredential> = {}) =>
+      await this.#sessions.use(context, work, { credential: headersOfCredential(credential, {}) });
+    try {
+      const done = await use(tokens);
+      if (tokens === undefined) await auth?.findProvider(context);
+      return done;
+    } catch (error) {
+      const { accessToken } = (challengeOf(error)?.status === 401 && tokens?.oauth2) || {};
+      const renewed = accessToken && (await auth?.tokens(context, accessToken));
+      if (!renewed) throw error;
+      return await use(renewed);
+    }
+  }
+
+  #connectTool(auth: McpAuth): BaseTool {
+    const named = this.prefix ?? this.#options.name ?? new URL(this.#server).hostname;
+    return auth.connectTool(
+      { named, name: nameFor(`connect_${named.replace(/\W/g, '_')}`) },
+      async (context, credential) =>
+        await this.#sessions.use(context, (connection) => connection.tools(), { credential }),
+    );
+  }
+
   /** A server that hangs would cost an agent that can do without it the `timeout` at each step and each call. */
   async #listed(context: ReadonlyContext | undefined): Promise<readonly McpToolDefinition[]> {
     const principal = this.#sessions.principalOf(context);
     const failure = this.#failures.get(principal);
     if (failure !== undefined) throw failure;
     try {
-      return await this.#sessions.use(context, (connection) => connection.tools());
+      return await this.#use(context, (connection) => connection.tools());
     } catch (error) {
       if (this.optional && error instanceof McpUnavailable) {
         this.#failures.set(principal, error);
@@ -314,7 +366,8 @@ export class MCPToolset extends BaseToolset {
       ...(idempotentHint ? { idempotent: true } : {}),
     };
     const own = Object.hasOwn(tools, name) ? tools[name] : {};
-    return { ...(trustAnnotations ? looser : {}), ...defaults, ...tighter, ...own };
+    const gate = defined({ authConfig: this.#auth?.authConfig });
+    return { ...gate, ...(trustAnnotations ? looser : {}), ...defaults, ...tighter, ...own };
   }
 }
 

@@ -39,7 +39,7 @@ export async function transportOf({
     });
     return { transport, said: () => tail.trim() };
   }
-  const { StreamableHTTPClientTransport } = await loadMcpClient();
+  const { StreamableHTTPClientTransport, extractWWWAuthenticateParams } = await loadMcpClient();
   const fixed = headersOf(params);
   const transport = new StreamableHTTPClientTransport(new URL(params.url), {
     ...(session === undefined
@@ -54,11 +54,19 @@ export async function transportOf({
         await response.body?.cancel();
         throw new Error(`the server answered ${response.status}`);
       }
-      return boundedResponse(
+      const answer = boundedResponse(
         response,
         maxResponseBytes,
         () => new Error(`the server's answer has more than ${maxResponseBytes} bytes`),
       );
+      const { status, statusText } = answer;
+      const { resourceMetadataUrl, scope = '', error } = extractWWWAuthenticateParams(answer);
+      if (status !== 401 && !(status === 403 && error === 'insufficient_scope')) return answer;
+      const scopes = scope.split(' ').filter((each) => SCOPE.test(each));
+      const challenge = { status, scopes, ...defined({ metadata: resourceMetadataUrl?.href }) };
+      // By this name the package hands it on as it is.
+      const named = { name: 'UnauthorizedError', status, challenge };
+      throw Object.assign(new Error((await answer.text()) || statusText), named);
     },
   });
   const send = transport.send.bind(transport);
@@ -72,6 +80,9 @@ export async function transportOf({
   };
   return { transport, said: () => '' };
 }
+
+/** Of RFC 6749. */
+const SCOPE = /^[\x21\x23-\x5B\x5D-\x7E]{1,200}$/;
 
 /** Milliseconds before a stream that has ended is opened again. */
 const REOPEN_AFTER = { least: 500, most: 60_000 };

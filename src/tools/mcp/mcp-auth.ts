@@ -1,0 +1,165 @@
+import type { AuthCredential } from '../../events/auth-credential.ts';
+import type { AuthConfig } from '../../events/event-actions.ts';
+import { guardedFetch } from '../../net/guarded-fetch.ts';
+import { checkedUrl } from '../../net/public-address.ts';
+import { failed } from '../../oauth/oauth-answers.ts';
+import { oauthFailed } from '../../oauth/oauth-failed.ts';
+import { isOAuthScheme, OAUTH_PROVIDER, type OAuthProvider, scopesOf } from '../../oauth/oauth-provider.ts';
+import { defined, parsedJson } from '../../protocol/json.ts';
+import { DefinitionError } from '../../schema/definition-error.ts';
+import * as option from '../../schema/option-kinds.ts';
+import { type OptionsFor, readGroup } from '../../schema/options.ts';
+import type { BaseTool } from '../base-tool.ts';
+import { type Context, questionsOf } from '../context.ts';
+import type { ContextServices } from '../context-services.ts';
+import { FunctionTool } from '../function-tool.ts';
+import { InvocationContext } from '../invocation-context.ts';
+import type { ReadonlyContext } from '../readonly-context.ts';
+import { headersOfCredential, type MCPConnectionParams, shownServer } from './connection-params.ts';
+import { challengeOf, type McpChallenge } from './mcp-errors.ts';
+
+/** Tokens of OAuth for a server over HTTP. */
+export interface MCPAuthOptions {
+  /**
+   * Name of a provider of the app (`durable.oauth`), for a client that you have registered yourself.
+   *
+   * @default the server's own metadata name the authorization server, where the gateway registers a client
+   */
+  credentialKey?: string;
+  /** Scopes without which no call runs. @default none; people are asked for those that the server names */
+  scopes?: readonly string[];
+  /** Hosts that the server may name though they are not of the public internet: `name` or `name:port`. @default its own */
+  allow?: readonly string[];
+}
+
+const { scopes, allow } = OAUTH_PROVIDER;
+const MCP_AUTH = { credentialKey: option.text(), scopes, allow } satisfies OptionsFor<MCPAuthOptions>;
+
+/** Where the tokens of a server's users come from. */
+export class McpAuth {
+  readonly authConfig: AuthConfig;
+  readonly #server: URL;
+  readonly #isOfApp: boolean;
+  readonly #allow: readonly string[];
+
+  /** @throws DefinitionError naming the option. */
+  constructor(owner: string, params: MCPConnectionParams, options: true | MCPAuthOptions) {
+    const field = 'options.auth';
+    if (params.type === 'StdioConnectionParams')
+      throw new DefinitionError({ owner, field, problem: 'tokens are for servers over HTTP: leave it out' });
+    const given = options === true ? {} : options;
+    const { credentialKey, scopes = [], allow = [] } = readGroup(MCP_AUTH, { owner, options: given, field });
+    const server = new URL(params.url);
+    this.#server = server;
+    this.#isOfApp = credentialKey !== undefined;
+    this.#allow = [server.host, ...allow];
+    this.authConfig = {
+      credentialKey: credentialKey ?? `mcp:${shownServer(params)}`,
+      authScheme: { type: 'oauth2', scopes },
+    };
+  }
+
+  /** The user's, as they are good now. @param refused a token that the server takes no longer. @throws OAuthFailed */
+  async tokens(context?: ReadonlyContext, refused?: string): Promise<AuthCredential | undefined> {
+    return await credentialsIn(context)?.renewed({ authConfig: this.authConfig }, refused);
+  }
+
+  /** Finds the server where people consent, by the metadata of the resource (RFC 9728), and keeps it for them. @throws OAuthFailed */
+  async findProvider(context?: ReadonlyContext, challenge: Partial<McpChallenge> = {}): Promise<void> {
+    if (this.#isOfApp) return;
+    const provider = await this.#provider(challenge);
+    await credentialsIn(context)?.keep(this.authConfig.credentialKey, provider);
+  }
+
+  /** A tool by which a model has the user asked for consent. @param list asks the server for its tools. */
+  connectTool(
+    { name, named }: { name: string; named: string },
+    list: (context: Context, headers: Record<string, string>) => Promise<unknown>,
+  ): BaseTool {
+    const tool = new FunctionTool({
+      name,
+      description: `Connects ${named} for the user. Call it when the user wants what ${named} does: its tools are there afterwards.`,
+      authConfig: this.authConfig,
+      execute: async (_args, context) => {
+        await withCredential(tool, context as Context, (headers) => list(context as Context, headers));
+        return `${named} is connected: its tools are there from now on.`;
+      },
+    });
+    return tool;
+  }
+
+  async #provider({ metadata, scopes = [] }: Partial<McpChallenge>): Promise<OAuthProvider> {
+    const { href, origin, pathname } = this.#server;
+    const wellKnown = `${origin}/.well-known/oauth-protected-resource`;
+    const how = { grant: 'authorization_code', allow: this.#allow } as const;
+    try {
+      let answer = await guardedFetch(metadata ?? `${wellKnown}${pathname.replace(/\/$/, '')}`, {}, how);
+      if (answer.status === 404 && metadata === undefined) answer = await guardedFetch(wellKnown, {}, how);
+      const { status, body } = answer;
+      const problem = status >= 500 ? 'unreachable' : 'misconfigured';
+      if (status !== 200)
+        throw oauthFailed(problem, `its protected-resource metadata are not there (${status})`);
+      const found = metadataIn(parsedJson(body.toString()), this.#server);
+      checkedUrl(found.issuer, this.#allow);
+      const wanted = [scopesOf(this.authConfig), scopes].find(({ length }) => length > 0);
+      return { ...how, ...found, scopes: wanted ?? found.scopes };
+    } catch (error) {
+      throw failed(error, { ...how, issuer: href });
+    }
+  }
+}
+
+function credentialsIn(context: ReadonlyContext | undefined): ContextServices['credentials'] {
+  return context && InvocationContext.initOf(context.invocationContext).credentials;
+}
+
+/** @throws OAuthFailed for those of another resource, with whose tokens the server could do what it likes. */
+function metadataIn(metadata: unknown, { origin, pathname }: URL) {
+  const { resource, authorization_servers: servers, scopes_supported } = Object(metadata);
+  const named = URL.parse(String(resource));
+  const isOwn =
+    named?.origin === origin && `${pathname}/`.startsWith(`${named.pathname.replace(/\/$/, '')}/`);
+  if (!isOwn)
+    throw oauthFailed('invalid', 'its protected-resource metadata are of another resource than its address');
+  const [issuer] = textsIn(servers);
+  if (issuer === undefined)
+    throw oauthFailed('invalid', 'its protected-resource metadata name no authorization server');
+  return { issuer, resource: String(resource), scopes: textsIn(scopes_supported) };
+}
+
+function textsIn(given: unknown): string[] {
+  return Array.isArray(given) ? given.filter((each) => typeof each === 'string').slice(0, 50) : [];
+}
+
+/**
+ * Work of a call with the credential of its tool. Where the server wants other tokens, it is done again with renewed ones, or a person is
+ * asked: to consent again, or to the scopes that the server names.
+ */
+export async function withCredential<T>(
+  { gate }: Pick<BaseTool, 'gate'>,
+  context: Context,
+  work: (headers: Record<string, string>) => Promise<T>,
+): Promise<T> {
+  const { authConfig, provider } = gate ?? {};
+  const authScheme = authConfig?.authScheme ?? {};
+  let credential = context.authCredential;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work(headersOfCredential(credential ?? {}, authScheme));
+    } catch (error) {
+      const { status, scopes = [] } = challengeOf(error) ?? {};
+      if (status === undefined || authConfig === undefined || !isOAuthScheme(authScheme)) throw error;
+      const before = credential?.oauth2?.accessToken;
+      const all = [...new Set([...scopesOf(authConfig), ...(status === 403 ? scopes : [])])];
+      const wanted = {
+        authConfig: { ...authConfig, authScheme: { ...authScheme, scopes: all } },
+        ...defined({ provider }),
+      };
+      // New tokens that are refused, too, are of no use: a person decides.
+      if (attempt > 1) questionsOf(context).ask({ kind: 'credential', ...wanted });
+      if (attempt > 1) throw error;
+      credential = await questionsOf(context).current(status === 401 ? before : undefined, wanted);
+      if (credential?.oauth2?.accessToken === before) throw error;
+    }
+  }
+}
