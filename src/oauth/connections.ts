@@ -54,10 +54,11 @@ export class Connections {
   }
 
   async #revoked(app: string, found: Parameters<CredentialVault['unsealed']>[0]): Promise<boolean> {
-    const { refreshToken, accessToken } = this.vault.unsealed(found).oauth2 ?? {};
+    const { clientId, refreshToken, accessToken } = this.vault.unsealed(found).oauth2 ?? {};
     const token = refreshToken ?? accessToken;
     const provider = await this.providers.find(app, found.credentialKey);
     if (provider === undefined || token === undefined) return false;
+    if (clientId !== undefined && provider.clientId !== clientId) return false;
     try {
       return await new OAuthClient(provider).revoke(token);
     } catch (error) {

@@ -128,6 +128,9 @@ export class Tokens {
       const provider = known ?? (await this.#providers.find(app, credentialKey));
       if (provider === undefined)
         throw oauthFailed('misconfigured', `nobody knows the provider ${credentialKey}`);
+      // They go to no server but the one that has given them: an MCP server may name another one later.
+      if (clientId !== '' && provider.clientId !== clientId)
+        throw oauthFailed('revoked', 'the tokens are of another client');
       const tokens = { refreshToken, ...(await new OAuthClient(provider).refresh(refreshToken)) };
       const credential = credentialOf(tokens, clientId);
       const place = { app, userId, credentialKey, credentialRef };
