@@ -10,10 +10,13 @@ import { type GuardedHttp, guardedHttp, serverMetadata } from './oauth2-discover
 /** Seconds by which the clocks of server and gateway may differ. */
 const CLOCK_TOLERANCE = 60;
 
+const PROOFS = ['none', 'client_secret_basic', 'client_secret_post'] as const;
+
 /** The client of a registration (RFC 7591). */
 export interface RegisteredClient {
   clientId: string;
   clientSecret?: string;
+  clientAuthentication?: OAuthProvider['clientAuthentication'];
   /** Address of the way back that it may name. */
   registeredFor: string;
 }
@@ -164,6 +167,7 @@ export class OAuthClient {
           'misconfigured',
           'it registers no clients by itself: register one there, and give its clientId',
         );
+      const { token_endpoint_auth_methods_supported: methods = ['none'] } = server;
       const wanted = {
         ...{
           client_name: name,
@@ -172,15 +176,20 @@ export class OAuthClient {
           application_type: 'web',
         },
         grant_types: ['authorization_code', 'refresh_token'],
-        token_endpoint_auth_method: 'none',
+        token_endpoint_auth_method: methods.includes('none') ? 'none' : methods[0],
       };
       const answer = await oauth.dynamicClientRegistrationRequest(server, wanted, this.#http);
-      const client = await oauth.processDynamicClientRegistrationResponse(answer);
-      const { client_id: clientId, client_secret: clientSecret } = client;
+      const given = parsedJson(await answer.clone().text());
+      // RFC 7591 has it required, and many servers leave it out.
+      const whole = { client_secret_expires_at: 0, ...Object(given) };
+      const client = await oauth.processDynamicClientRegistrationResponse(
+        isRecord(given) ? Response.json(whole, { status: answer.status }) : answer,
+      );
+      const { client_id: clientId, client_secret: clientSecret, token_endpoint_auth_method: method } = client;
+      const clientAuthentication = PROOFS.find((each) => each === method);
       return {
-        clientId,
-        registeredFor: redirectUri,
-        ...(typeof clientSecret === 'string' ? { clientSecret } : {}),
+        ...{ clientId, registeredFor: redirectUri },
+        ...defined({ clientSecret: clientSecret as string | undefined, clientAuthentication }),
       };
     });
   }
