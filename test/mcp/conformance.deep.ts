@@ -2,7 +2,9 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { conformancePage, expectWholePage, runSuite } from './conformance-suite.ts';
 
-const client = fileURLToPath(new URL('conformance-client-program.ts', import.meta.url));
+const programOf = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+const client = programOf('conformance-client-program.ts');
+const consenting = programOf('conformance-auth-program.ts');
 const page = conformancePage('mcp-conformance.md');
 
 describe('the conformance suite of MCP', () => {
@@ -16,7 +18,7 @@ describe('the conformance suite of MCP', () => {
   });
 
   test.each(page.rows)('%s of %s passes [mcp.conformance]', async (scenario, revision) => {
-    const command = `"${process.execPath}" "${client}"`;
+    const command = `"${process.execPath}" "${scenario.startsWith('auth/') ? consenting : client}"`;
     const args = ['client', '--command', command, '--scenario', scenario, '--spec-version', revision];
     await expect(runSuite(...args)).resolves.toBeDefined();
   });
