@@ -298,14 +298,14 @@ describe('a server', () => {
       'invalid',
       '',
     ],
-  ])('%s is told as it is, without its words [oauth.bad-answers]', async (_name, answer, problem, said) => {
+  ])('%s is told as it is, without its words [oauth.badAnswers]', async (_name, answer, problem, said) => {
     const failure = await ask(answer).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'HOLDFAST_OAUTH_FAILED', problem });
     expect(String((failure as Error).message)).toContain(said);
     expect(JSON.stringify(failure) + (failure as Error).message).not.toMatch(/planted|client-secret/);
   });
 
-  test('may give tokens without an end, and with fewer scopes than it was asked for [oauth.bad-answers]', async () => {
+  test('may give tokens without an end, and with fewer scopes than it was asked for [oauth.badAnswers]', async () => {
     const tokens = await ask((_b, path, url) =>
       isMetadata(path) ? metadata(url) : { status: 200, json: { ...granted, scope: 'one' } },
     );

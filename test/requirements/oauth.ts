@@ -26,7 +26,7 @@ export const OAUTH: Rows = {
   'oauth.refused': ['holdfast', 'Tokens that a server refuses are renewed once, or the person is asked.'],
   'oauth.grants': ['adk-js: ServiceAccount', 'Tokens of the app itself are taken without asking anybody.'],
   'oauth.device': ['holdfast', 'A person can consent at another device by a code.'],
-  'oauth.bad-answers': [
+  'oauth.badAnswers': [
     'holdfast',
     'A server that lies, hangs, fails or speaks HTML is told as it is, without its words.',
   ],
