@@ -1,8 +1,9 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { linkUrl, signApprovalLink } from '../../src/approvals/approval-link.ts';
+import { newKeyText } from '../../src/gateway/access/key-text.ts';
 import { accessibilityProblems, DESKTOP, NO_BROWSER, openBrowser, PHONE, visit } from '../setup/browser.ts';
-import { type OAuthDesk, openOAuthDesk } from './oauth-desk.ts';
+import { APP, type OAuthDesk, openOAuthDesk } from './oauth-desk.ts';
 
 let desk: OAuthDesk;
 let ofDevices: OAuthDesk;
@@ -69,6 +70,38 @@ describe.each([
     await page.getByRole('link', { name: /^Continue to/ }).click();
     expect(await page.locator('code').innerText()).toMatch(/^[A-Z]{4}-[A-Z]{4}$/);
     expect(await accessibilityProblems(page)).toEqual([]);
+    await context.close();
+  });
+
+  test('an operator sees who is connected, and disconnects them at the server, too [oauth.inbox]', async ({
+    skip,
+  }) => {
+    skip(NO_BROWSER !== undefined, NO_BROWSER);
+    const [mine, other] = [`${userId}-mine`, `${userId}-other`];
+    await Promise.all([desk.connect(mine), desk.connect(other)]);
+    const { keyId, text, digest } = newKeyText();
+    const grants = [{ app: APP, roles: ['read', 'operate'] as const }];
+    await desk.environment.store.keys.create({
+      keyId,
+      name: 'olga',
+      userId: mine,
+      grants: grants as never,
+      digest,
+    });
+    const { page, context } = await visit(browser, options);
+    await page.goto(`${desk.served.url}/inbox/connections`);
+    await page.getByLabel('API key').fill(text);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.waitForURL(/\/inbox\/connections$/);
+    const main = await page.locator('main').innerText();
+    expect(main).toContain('calendar as ada@example.com');
+    expect(main).not.toContain(other);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Disconnect' }).click();
+    await page.waitForURL(/ended=revoked/);
+    expect(await page.locator('main').innerText()).toContain('has taken the tokens back');
+    expect(await desk.client.credentials.list({ app: APP, userId: mine })).toEqual([]);
+    expect(await desk.client.credentials.list({ app: APP, userId: other })).toHaveLength(1);
     await context.close();
   });
 });

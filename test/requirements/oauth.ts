@@ -34,6 +34,7 @@ export const OAUTH: Rows = {
     'holdfast',
     'Operations of OpenAPI get tokens of a provider, of a client of their own, or of the app itself.',
   ],
+  'oauth.inbox': ['holdfast', 'The inbox shows the connections of users, and ends them.'],
   'oauth.pages': [
     'holdfast',
     'A person connects an account in a browser, on a phone too, and is told for whom.',

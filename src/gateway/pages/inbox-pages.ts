@@ -12,7 +12,7 @@ import { distance, shownTime } from './shown-time.ts';
 import type { SignedIn } from './sign-in.ts';
 import { linkOfJob } from './temporal-links.ts';
 
-export type Tab = 'pending' | 'decided' | 'jobs';
+export type Tab = 'pending' | 'decided' | 'jobs' | 'connections';
 
 /** Data of every page of the inbox. */
 export interface InboxFrame {
@@ -36,6 +36,7 @@ const TABS: readonly (readonly [tab: Tab, path: string, name: string])[] = [
   ['pending', '/inbox', 'Waiting'],
   ['decided', '/inbox/decided', 'Decided'],
   ['jobs', '/inbox/jobs', 'Jobs'],
+  ['connections', '/inbox/connections', 'Connections'],
 ];
 
 const KINDS = [

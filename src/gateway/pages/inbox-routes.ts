@@ -10,6 +10,7 @@ import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { editForm, type Visitor } from './answer-forms.ts';
 import { type AnswerOptions, answerRequest, requestMain } from './answer-request.ts';
+import { disconnect, showConnections } from './connections-page.ts';
 import { isEditable } from './edit-fields.ts';
 import { isSameToken } from './form-token.ts';
 import { mayDecide, mayRead, maySee, visibleJobs, visibleRequests } from './inbox-lists.ts';
@@ -37,7 +38,7 @@ import { takeForm } from './take-form.ts';
 import { linkOfRequest } from './temporal-links.ts';
 
 const PATH =
-  /^\/inbox(\/(decided|jobs|requests\/[^/]+(\/files\/[^/]+)?|files(\/[^/]+){4}|sign-(in(\/(oidc|callback))?|out)))?$/;
+  /^\/inbox(\/(decided|jobs|connections|requests\/[^/]+(\/files\/[^/]+)?|files(\/[^/]+){4}|sign-(in(\/(oidc|callback))?|out)))?$/;
 
 type Show = (context: GatewayContext, frame: InboxFrame) => Promise<Response>;
 
@@ -101,6 +102,10 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
     GET: shownTo((context, frame) => listRequests(context, frame, setting, 'decided')),
   });
   route('/inbox/jobs', { GET: shownTo((context, frame) => listJobs(context, frame, setting)) });
+  route('/inbox/connections', {
+    GET: shownTo((context, frame) => showConnections(context, frame, setting)),
+    POST: sentBy((context, frame, form) => disconnect(context, frame, setting, form)),
+  });
   route('/inbox/requests/:requestId', {
     GET: shownTo((context, frame) => showRequest(context, frame, setting)),
     POST: sentBy((context, frame, form) => takeAnswer(context, frame, setting, form)),

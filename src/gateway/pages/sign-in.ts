@@ -19,7 +19,7 @@ const COOKIE_TEXT = /^[\w-]{43}$/;
 const FORM_COOKIE = 'holdfast-form';
 
 /** Where the form to sign in goes on to: always a page of the inbox. */
-const NEXT = /^\/inbox(\/decided|\/jobs|\/requests\/[\w.~-]{1,400})?$/;
+const NEXT = /^\/inbox(\/decided|\/jobs|\/connections|\/requests\/[\w.~-]{1,400})?$/;
 
 /** Somebody who is signed in. */
 export interface SignedIn {
