@@ -48,4 +48,9 @@ export const OAUTH: Rows = {
     'No token, code, verifier or client secret is anywhere but in the sealed column.',
   ],
   'credential.keys': ['holdfast', 'Credentials are sealed anew with another key while they are used.'],
+  'example.calendar': [
+    'holdfast',
+    'By one command a turn waits for consent to a real server, twice, its tokens are refreshed, and the account is disconnected.',
+    'deep',
+  ],
 };
