@@ -12,7 +12,7 @@ interface Connection {
 }
 
 /** Of access tokens: they are refreshed when less than a minute is left. Milliseconds. */
-const FRESH = 15_000;
+const FRESH = 10_000;
 
 const { values } = parseArgs({
   options: { folder: { type: 'string', default: '.holdfast' }, 'stop-server': { type: 'boolean' } },
@@ -61,7 +61,7 @@ const [connection] = await connections();
 if (connection?.account !== account || !connection.scopes?.includes('calendar.write'))
   throw new Error(`${account} should have consented to calendar.write: ${JSON.stringify(connection)}`);
 
-say('Access tokens are good for 75 seconds here. When less than a minute is left, a call gets others.');
+say('Access tokens are good for 70 seconds here. When less than a minute is left, a call gets others.');
 await setTimeout(FRESH);
 chat.type('What is in my calendar?');
 await services.prints(/tokens of ada@example\.com are refreshed/);

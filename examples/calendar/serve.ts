@@ -17,7 +17,7 @@ const log = console.log;
 
 const server = new AuthorizationServer({
   ...{ app, service, log },
-  tokenSeconds: Number(CALENDAR_TOKEN_SECONDS || 75),
+  tokenSeconds: Number(CALENDAR_TOKEN_SECONDS || 70),
   port: Number(CALENDAR_ISSUER_PORT || 8075),
 });
 const issuer = await server.open();
