@@ -19,7 +19,7 @@ const { values } = parseArgs({
 });
 const folder = values.folder === '.holdfast' ? [] : ['--folder', values.folder];
 const stop = values['stop-server'] ? ['--stop-server'] : [];
-// A run before may have ended while this user was connected.
+// A new one: an earlier run may have left its user connected.
 const user = `ada-${randomUUID().slice(0, 8)}`;
 const session = `week-of-${user}`;
 const whose = ['--app', 'calendar', '--user', user];
