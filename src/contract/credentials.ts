@@ -152,7 +152,7 @@ export const connectCredential = {
       .array(name('A scope.', LONGEST_SCOPE))
       .max(MOST_SCOPES)
       .optional()
-      .meta({ description: 'Scopes beside those of the provider.', default: [] }),
+      .meta({ description: 'Scopes beside those of the provider. Defaults to those that calls wait for.' }),
   }),
   wire: WHOSE_ON_THE_WIRE,
   output: z

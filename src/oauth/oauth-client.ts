@@ -309,6 +309,8 @@ export function authorizationUrl(
 ): string {
   const url = new URL(endpoint);
   const fields = {
+    // Servers of OpenID give no refresh token without it.
+    ...(scopes.includes('offline_access') ? { prompt: 'consent' } : {}),
     ...parameters,
     response_type: 'code',
     client_id: clientId,

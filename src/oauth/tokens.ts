@@ -23,6 +23,9 @@ const LONGEST_REFRESH = 30_000;
 /** Milliseconds between two looks at a refresh of another process. */
 const LOOK_EVERY = 100;
 
+/** `authType` of tokens that their server takes no longer: a person consents again, with the same account. */
+const REVOKED = 'revoked';
+
 /** A call's need of a user's tokens. */
 export interface Need {
   /** Scopes that the tokens have to have. */
@@ -56,6 +59,7 @@ export class Tokens {
    * @throws OAuthFailed where the server can't be asked, or refuses the app; CredentialUnreadable, CredentialKeyMissing
    */
   async current(found: FoundCredential, need: Need): Promise<AuthCredential | undefined> {
+    if (found.authType === REVOKED) return undefined;
     const credential = this.#vault.unsealed(found);
     const { oauth2, serviceAccount } = credential;
     if (serviceAccount !== undefined) {
@@ -146,13 +150,12 @@ export class Tokens {
       const later = await this.#store.find(place);
       return later && this.#vault.unsealed(later);
     } catch (error) {
-      await this.#store.replace({ credential: asNew(now), before: now.sealed, holder });
+      const isRevoked = error instanceof OAuthFailed && error.problem === 'revoked';
+      // Whose account it was stays known.
+      const credential = isRevoked ? { ...asNew(now), authType: REVOKED } : asNew(now);
+      await this.#store.replace({ credential, before: now.sealed, holder });
+      if (isRevoked) return undefined;
       if (!(error instanceof OAuthFailed)) throw error;
-      if (error.problem === 'revoked') {
-        const isSame = (await this.#store.find({ app, userId, credentialRef }))?.sealed === now.sealed;
-        if (isSame) await this.#store.remove({ app, userId, credentialRef });
-        return undefined;
-      }
       const isUsable = (now.expiresIn ?? 0) > 0 && before.accessToken !== need.refused;
       if (isUsable && error.problem === 'unreachable') return this.#vault.unsealed(now);
       throw error;

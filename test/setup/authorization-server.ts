@@ -80,7 +80,6 @@ export async function openAuthorizationServer(
       DeviceCode: 600,
       ClientCredentials: accessTokens,
     },
-    issueRefreshToken: (_context, client) => Promise.resolve(client.grantTypeAllowed('refresh_token')),
     rotateRefreshToken: true,
     pkce: { required: () => true },
     cookies: { keys: ['of a test'] },

@@ -37,7 +37,7 @@ export const credentials: AddCommand = (group, act) => {
 
   ofUser(group.command('remove').description('remove a secret'))
     .argument('<credential>', 'its reference, cr-…, or its name')
-    .option('--json', 'one JSON value: { removed }')
+    .option('--json', 'one JSON value: { removed, revoked }')
     .action(act(async () => (await import('../credentials/credential-commands.ts')).removeCredential));
 
   ofUser(group.command('connect').description('a link on which a user connects an account'))

@@ -1,7 +1,10 @@
-import type { CREDENTIALS } from '../../contract/credentials.ts';
+import type { ConnectCredential, CREDENTIALS } from '../../contract/credentials.ts';
+import { MOST_LISTED } from '../../contract/lists.ts';
 import type { Handlers, OperationsOf } from '../../contract/operation.ts';
 import { connectLink } from '../../oauth/connect-link.ts';
 import { Connections } from '../../oauth/connections.ts';
+import { scopesOf } from '../../oauth/oauth-provider.ts';
+import type { Store } from '../../store/store.ts';
 import { type StoredContext, storeOf } from '../stored-context.ts';
 
 /** Performs what is done to credentials. */
@@ -12,15 +15,28 @@ export const credentialHandlers: Handlers<OperationsOf<typeof CREDENTIALS>, Stor
   }),
   'credentials.remove': async (remove, context) =>
     await connectionsOf(context, 'credentials.remove').remove(remove),
-  'credentials.connect': async ({ scopes = [], ...owner }, context) => {
+  'credentials.connect': async ({ scopes, ...owner }, context) => {
+    const store = storeOf(context, 'credentials.connect');
     const keys = connectionsOf(context, 'credentials.connect').vault.ownKeys();
-    const now = await storeOf(context, 'credentials.connect').now();
-    return connectLink(keys, { ...owner, needs: scopes }, now);
+    const needs = scopes ?? (await waitingFor(store, owner));
+    return connectLink(keys, { ...owner, needs: [...needs] }, await store.now());
   },
   'credentials.reseal': async ({ app }, context) => ({
     resealed: await connectionsOf(context, 'credentials.reseal').reseal(app),
   }),
 };
+
+/** Scopes that calls of a user wait for. */
+async function waitingFor(
+  { approvals }: Store,
+  { credentialKey, ...owner }: ConnectCredential,
+): Promise<string[]> {
+  const pending = await approvals.list({ ...owner, kind: 'credential', limit: MOST_LISTED });
+  const scopes = pending.flatMap(({ authConfig }) =>
+    authConfig?.credentialKey === credentialKey ? scopesOf(authConfig) : [],
+  );
+  return [...new Set(scopes)];
+}
 
 function connectionsOf(context: StoredContext, what: string): Connections {
   return new Connections(storeOf(context, what).credentials, context.credentialKeys);

@@ -203,7 +203,7 @@ function refused(context: GatewayContext, { setting }: Parts, error: unknown, he
 }
 
 function tellOperator({ options }: RouteSetting, { problem, message }: OAuthFailed): void {
-  options.logger.warn('an account was not connected', { problem, error: message });
+  options.logger.warn(`an account was not connected: ${message}`, { problem });
 }
 
 async function shownOf({ connections }: Parts, { wanted, here }: Opened): Promise<ConnectionShown> {
