@@ -44,8 +44,8 @@ const tools = [
     name: 'order',
     description: 'd',
     authConfig: { credentialKey: 'orders', authScheme: { type: 'apiKey', in: 'header', name: 'x-key' } },
-    execute: (_args, { credential }) => {
-      ran.push(credential);
+    execute: (_args, { authCredential }) => {
+      ran.push(authCredential);
       return { ordered: true };
     },
   }),
