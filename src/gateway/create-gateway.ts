@@ -73,14 +73,15 @@ export function createGateway(given: GatewayOptions): Gateway {
   const streams = new OpenStreams(options.settings?.access?.rateLimits?.streams);
   const { records, logger } = options;
   warnOfProxy(options);
-  const isKeyed = records !== undefined && options.settings?.access?.keys !== false;
+  const { access, inbox } = options.settings ?? {};
+  const keys = records && access?.keys !== false ? new ApiKeys({ store: records, logger }) : undefined;
+  const issuers = (records && access?.issuers?.filter(canSignIn)) ?? [];
   const setting: RouteSetting = {
     options,
     streams,
     attester: new GatewayAttester(options),
     limits: new CallerLimits(options),
-    keys: isKeyed ? new ApiKeys({ store: records, logger }) : undefined,
-    issuers: (records && options.settings?.access?.issuers?.filter(canSignIn)) ?? [],
+    ...{ keys, issuers, hasInbox: (keys ?? issuers[0]) !== undefined && inbox?.enabled !== false },
     closing: streams.closing,
     background: new Background({ logger, closing: streams.closing }),
   };

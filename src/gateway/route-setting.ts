@@ -18,6 +18,8 @@ export interface RouteSetting {
   keys: ApiKeys | undefined;
   /** Issuers at which people may sign in. */
   issuers: readonly SignInIssuer[];
+  /** Whether people can sign in to the inbox. */
+  hasInbox: boolean;
   /** Aborted when the gateway closes. */
   closing: AbortSignal;
   /** Work after an answer. */

@@ -32,9 +32,9 @@ function dying<T extends object>(alive: T, isDying: (method: string, moment: Mom
 const BOUNDARIES: readonly [method: string, moment: Moment][] = [
   ['takeLink', 'before'],
   ['takeLink', 'after'],
+  ['useLink', 'after'],
   ['put', 'before'],
   ['put', 'after'],
-  ['useLink', 'after'],
   ['list', 'before'],
   ['provideCredential', 'before'],
   ['provideCredential', 'after'],

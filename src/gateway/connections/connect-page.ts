@@ -2,33 +2,36 @@ import { html } from 'hono/html';
 import type { StoredCredential } from '../../contract/credentials.ts';
 import type { WantedTokens } from '../../oauth/consent.ts';
 import type { DeviceCode } from '../../oauth/oauth-client.ts';
+import type { OAuthProvider } from '../../oauth/oauth-provider.ts';
 import { pageOf } from '../pages/shell.ts';
 import { type Html, shown } from '../pages/shown-text.ts';
 import { shownTime } from '../pages/shown-time.ts';
 
-/** What a page shows of a connection, and where its button leads. */
+/** What a page shows of a connection. */
 export interface ConnectionShown {
   wanted: WantedTokens;
   /** Host of the authorization server. */
   server: string;
   /** Scopes that the person is asked for. */
   scopes: readonly string[];
-  start: string;
+  /** Address of the page. */
+  here: string;
+  grant: OAuthProvider['grant'];
 }
 
 /** The page before a person goes to the server: for whom it is, and what for. */
-export function connectPage({ wanted, server, scopes, start }: ConnectionShown): string {
+export function connectPage({ wanted, server, scopes, here }: ConnectionShown): string {
   const main = html`<section class="card"><h1>Connect ${shown(wanted.credentialKey)}</h1>
 <p>Agents of <b>${shown(wanted.app)}</b> will act for the user <b>${shown(wanted.userId)}</b> with the account that you choose at <b>${shown(server)}</b>.</p>
 ${scopeList(scopes)}
 <p class="soft">Only continue if you asked for this, or are ${shown(wanted.userId)}. Neither agents nor their models see your password or the tokens.</p>
-<div class="actions"><a class="button primary" href="${start}" rel="noreferrer"><span>Continue to ${shown(server)}</span></a></div></section>`;
+<div class="actions"><a class="button primary" href="${here}/start" rel="noreferrer"><span>Continue to ${shown(server)}</span></a></div></section>`;
   return pageOf({ title: `Connect ${wanted.credentialKey}`, main, width: 'narrow' });
 }
 
 /** The page of a connection that is there. */
 export function connectedPage(
-  { wanted, server, start }: ConnectionShown,
+  { wanted, server, here }: ConnectionShown,
   { account, scopes = [], createdAt }: StoredCredential,
   now: number,
 ): string {
@@ -36,12 +39,12 @@ export function connectedPage(
 <div class="done" role="status"><p><strong>${shown(server)}</strong> is connected${account === undefined ? '' : html` as <b>${shown(account)}</b>`} for the user <b>${shown(wanted.userId)}</b> of <b>${shown(wanted.app)}</b>, ${shownTime(createdAt, now)}. Calls that waited for it go on.</p></div>
 ${scopeList(scopes)}
 <p class="soft">You can close this page.</p>
-<div class="actions"><a class="button quiet" href="${start}" rel="noreferrer">Connect again</a></div></section>`;
+<div class="actions"><a class="button quiet" href="${here}/start" rel="noreferrer">Connect again</a></div></section>`;
   return pageOf({ title: 'Connected', main, width: 'narrow' });
 }
 
-/** The page that shows the code for another device. @param here of the page of the connection. */
-export function devicePage({ server }: ConnectionShown, code: DeviceCode, here: string): string {
+/** The page that shows the code for another device. */
+export function devicePage({ server, here }: ConnectionShown, code: DeviceCode): string {
   const { userCode, verificationUri, verificationUriComplete } = code;
   const main = html`<section class="card"><h1>Enter this code</h1>
 <p>Open <a href="${verificationUriComplete ?? verificationUri}" rel="noreferrer" target="_blank">${shown(verificationUri)}</a> on any device, and enter</p>
@@ -49,16 +52,6 @@ export function devicePage({ server }: ConnectionShown, code: DeviceCode, here: 
 <p class="soft" role="status">Then consent there. Calls that wait go on some seconds after ${shown(server)} has told this gateway of it.</p>
 <div class="actions"><a class="button primary" href="${here}">I have consented</a></div></section>`;
   return pageOf({ title: 'Enter this code', main, width: 'narrow' });
-}
-
-/** @param retry where the person begins again; absent where the way back proves nothing of them. */
-export function notConnectedPage(text: string, retry: string | undefined): string {
-  const more =
-    retry === undefined
-      ? ''
-      : html`<div class="actions"><a class="button primary" href="${retry}">Try again</a></div>`;
-  const main = html`<section class="card"><h1>Not connected</h1><div class="warn" role="alert"><p>${shown(text)}</p></div>${more}</section>`;
-  return pageOf({ title: 'Not connected', main, width: 'narrow' });
 }
 
 function scopeList(scopes: readonly string[]): Html | '' {

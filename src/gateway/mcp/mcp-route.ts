@@ -87,9 +87,7 @@ export function mcpRoute(app: GatewayHono, setting: RouteSetting): void {
       ending: setting.closing,
       decides: (request) => decides && (person === undefined || couldAnswer(request, person)),
       pageOf: (requestId) =>
-        publicUrl === undefined ||
-        (setting.keys ?? setting.issuers[0]) === undefined ||
-        settings?.inbox?.enabled === false
+        publicUrl === undefined || !setting.hasInbox
           ? undefined
           : `${publicUrl.replace(/(?<!\/)\/+$/, '')}/inbox/requests/${encodeURIComponent(requestId)}`,
     };

@@ -7,8 +7,8 @@ import { pageOf } from './shell.ts';
 import type { Html } from './shown-text.ts';
 
 /** `/` for people who open the gateway's address. Programs get the answer of a path that there isn't. */
-export function homeRoute(app: GatewayHono, { options, keys, issuers }: RouteSetting): void {
-  const { access, logger, publicUrl, settings } = options;
+export function homeRoute(app: GatewayHono, { options, hasInbox }: RouteSetting): void {
+  const { access, logger, publicUrl } = options;
   const show = pageRoute(logger, {
     GET: async (context) => {
       const { base } = siteOf(context, publicUrl);
@@ -17,7 +17,7 @@ export function homeRoute(app: GatewayHono, { options, keys, issuers }: RouteSet
       const main = html`<h1>Holdfast runs agents here</h1>
 <p class="soft">This is the gateway, by which people and programs reach them.</p>
 <ul class="rows">
-${(keys ?? issuers[0]) !== undefined && settings?.inbox?.enabled !== false ? way(`${base}/inbox`, 'Inbox', 'What waits for people: approvals, questions, credentials. And jobs.') : ''}
+${hasInbox ? way(`${base}/inbox`, 'Inbox', 'What waits for people: approvals, questions, credentials. And jobs.') : ''}
 ${way(`${base}/openapi.json`, 'API document', 'The routes for programs, as OpenAPI 3.1.')}
 ${uiUrl === undefined ? '' : way(uiUrl, 'Temporal UI', 'Each turn as a workflow: its calls, its waits, its history.')}
 </ul>`;

@@ -4,7 +4,7 @@ import type { ApprovalRow } from '../../contract/requests.ts';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import type { Principal } from '../access/access.ts';
 import { download } from '../artifacts/download.ts';
-import { connectPath } from '../connections/connect-path.ts';
+import { connectPath } from '../connections/waiting-requests.ts';
 import { errorAnswer } from '../error-answer.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import type { RouteSetting } from '../route-setting.ts';
@@ -45,9 +45,8 @@ type Show = (context: GatewayContext, frame: InboxFrame) => Promise<Response>;
 /** Pages for people who sign in: waiting and decided requests, and jobs. */
 export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
   const { options, keys, issuers } = setting;
-  const { records, logger, settings } = options;
-  if (records === undefined || (keys ?? issuers[0]) === undefined || settings?.inbox?.enabled === false)
-    return;
+  const { records, logger } = options;
+  if (records === undefined || !setting.hasInbox) return;
   const parts: SignInParts = { records, keys, issuers, lookups: new SignInLookups(records.keys) };
   const site = (context: GatewayContext) => siteOf(context, options.publicUrl);
   const frameOf = (context: GatewayContext, who: SignedIn): InboxFrame => ({

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { getCookie } from 'hono/cookie';
-import { html } from 'hono/html';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import { CredentialVault } from '../../credentials/credential-vault.ts';
 import { openText, sealText } from '../../credentials/seal.ts';
 import { type AuthorizationSecrets, OAuthClient } from '../../oauth/oauth-client.ts';
-import { OAuthFailed, oauthFailed } from '../../oauth/oauth-failed.ts';
+import { oauthFailed } from '../../oauth/oauth-failed.ts';
 import { resolveProvider } from '../../oauth/oauth-provider.ts';
 import { defined } from '../../protocol/json.ts';
 import { accessRequestOf } from '../access/access-request.ts';
@@ -15,13 +13,11 @@ import type { SignInIssuer } from '../access/trusted-issuer.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
 import type { RouteSetting } from '../route-setting.ts';
-import { pageRoute, sendPage } from './page-answer.ts';
-import { cookieName, keepCookie, type PageSite, siteOf } from './page-site.ts';
-import { wordsPage } from './shell.ts';
+import { pageRoute } from './page-answer.ts';
+import { type PageSite, siteOf } from './page-site.ts';
+import { RoundTrips } from './round-trips.ts';
 import { isFromElsewhere, newCookie, nextOf } from './sign-in.ts';
 
-/** Milliseconds. A person who takes longer at the issuer begins again. */
-const FLOW_LIFE = 600_000;
 const CALLBACK = '/inbox/sign-in/callback';
 const SEALED = 'inbox sign-in';
 const LOST = 'This way back was used before, took too long, or was begun in another browser.';
@@ -30,8 +26,7 @@ const LOST = 'This way back was used before, took too long, or was begun in anot
 type Flow = AuthorizationSecrets & { issuer: string; next: string; until: number };
 
 const random = () => randomBytes(32).toString('base64url');
-/** One for each way, so that several may be open at once; the person comes back to it from another site. */
-const nameOf = (state: string) => `holdfast-sign-in-${state.slice(0, 16)}`;
+const retryAt = ({ base }: PageSite) => `${base}/inbox/sign-in`;
 
 /** The way to an issuer, and back with an ID token. */
 export function issuerSignInRoutes(app: GatewayHono, setting: RouteSetting, records: GatewayRecords): void {
@@ -39,6 +34,9 @@ export function issuerSignInRoutes(app: GatewayHono, setting: RouteSetting, reco
   const { logger, publicUrl, credentialKeys, settings } = options;
   const keys = credentialKeys === undefined ? undefined : credentialKeysOf(credentialKeys);
   const vault = new CredentialVault(records.credentials, keys);
+  const trips = new RoundTrips({
+    ...{ records, logger, name: 'sign-in', life: 600_000, failed: 'Not signed in', status: 401 },
+  });
   const tokens = jwtCheck(issuers.map((each) => ({ ...each, audience: each.signIn.clientId })));
   const clientOf = ({ issuer, signIn: { clientId, clientSecret } }: SignInIssuer) =>
     new OAuthClient(resolveProvider('defineGateway', 'signIn', { issuer, clientId, clientSecret }));
@@ -51,30 +49,24 @@ export function issuerSignInRoutes(app: GatewayHono, setting: RouteSetting, reco
       return context.redirect(`${site.base}/inbox/sign-in?next=${encodeURIComponent(next)}`, 303);
     const flow: Flow = {
       ...{ state: random(), verifier: random(), nonce: random(), issuer: issuer.issuer, next },
-      ...{ redirectUri: `${site.origin}${site.base}${CALLBACK}`, until: (await records.now()) + FLOW_LIFE },
+      ...{ redirectUri: `${site.origin}${site.base}${CALLBACK}`, until: (await records.now()) + trips.life },
     };
-    const value = sealText(vault.ownKeys(), SEALED, flow);
+    const kept = sealText(vault.ownKeys(), SEALED, flow);
     const { scopes = ['profile', 'email'] } = issuer.signIn;
     const url = await clientOf(issuer).authorizationUrl(flow, [...new Set(['openid', ...scopes])]);
-    const cookie = { name: nameOf(flow.state), value, maxAge: FLOW_LIFE / 1_000 };
-    keepCookie(context, site, { ...cookie, sameSite: 'Lax' });
-    return context.redirect(url, 302);
+    return trips.leave(context, site, { url, state: flow.state, kept });
   };
 
   const comeBack = async (context: GatewayContext, site: PageSite) => {
-    const callback = new URL(context.req.url).searchParams;
-    const id = nameOf(callback.get('state') ?? '');
-    const kept = getCookie(context, cookieName(site, id)) ?? '';
+    const { callback, state, kept } = trips.back(context, site);
     const flow = openText<Flow>(vault.ownKeys(), SEALED, kept);
     const issuer = issuers.find((each) => each.issuer === flow?.issuer);
     const isOpen = flow !== undefined && flow.until > (await records.now());
-    const take = { id, holder: random(), requestId: 'sign-in' };
-    if (!isOpen || issuer === undefined || (await records.keys.takeLink(take)) !== undefined) {
+    if (!isOpen || issuer === undefined || !(await trips.isFirst(state))) {
       context.set('isGuess', true);
-      return notSignedIn(context, site, LOST, 400);
+      return trips.failed(context, LOST, retryAt(site), 400);
     }
-    keepCookie(context, site, { name: id, value: '', maxAge: 0 });
-    await records.keys.useLink({ ...take, outcome: 'come back' });
+    trips.forget(context, site, state);
     const { idToken = '' } = await clientOf(issuer).exchange(callback, flow);
     const server = new URL(issuer.issuer).host;
     const who = await tokens.check(idToken, accessRequestOf(context));
@@ -84,7 +76,7 @@ export function issuerSignInRoutes(app: GatewayHono, setting: RouteSetting, reco
     if (person === undefined || reaches.length === 0) {
       context.set('denied', { reason: 'forbidden', who: name });
       const lacks = person === undefined ? 'no name that counts here' : 'no rights here';
-      return notSignedIn(context, site, `${server} knows you, but gives you ${lacks}.`, 403);
+      return trips.failed(context, `${server} knows you, but gives you ${lacks}.`, retryAt(site), 403);
     }
     context.set('principal', who);
     limits.spend(who);
@@ -101,24 +93,8 @@ export function issuerSignInRoutes(app: GatewayHono, setting: RouteSetting, reco
     const address = callerAddress(accessRequestOf(context), Number(settings?.access?.trustProxy ?? false));
     // Each request of a stranger is one to the issuer.
     limits.spend({ name: `sign-in:${address}` });
-    try {
-      return await show(context, site);
-    } catch (error) {
-      if (!(error instanceof OAuthFailed)) throw error;
-      logger.warn('somebody was not signed in', { problem: error.problem, error: error.message });
-      return notSignedIn(context, site, error.message, error.problem === 'unreachable' ? 503 : 401);
-    }
+    return await trips.told(context, retryAt(site), () => show(context, site));
   };
   app.all('/inbox/sign-in/oidc', pageRoute(logger, { GET: shown(begin) }));
   app.all(CALLBACK, pageRoute(logger, { GET: shown(comeBack) }));
-}
-
-function notSignedIn(
-  context: GatewayContext,
-  { base }: PageSite,
-  text: string,
-  status: 400 | 401 | 403 | 503,
-) {
-  const more = html`<div class="actions"><a class="button quiet" href="${base}/inbox/sign-in">Sign in again</a></div>`;
-  return sendPage(context, wordsPage({ title: 'Not signed in', text, more }), status);
 }

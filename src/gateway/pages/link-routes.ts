@@ -5,7 +5,7 @@ import { type ApprovalLink, verifyApprovalLink } from '../../approvals/approval-
 import type { ApprovalRow } from '../../contract/requests.ts';
 import { type CredentialKeys, credentialKeysOf } from '../../credentials/credential-keys.ts';
 import type { UsedLink } from '../../store/keys/key-store.ts';
-import { connectPath } from '../connections/connect-path.ts';
+import { connectPath } from '../connections/waiting-requests.ts';
 import { errorAnswer } from '../error-answer.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import type { GatewayRecords } from '../gateway-records.ts';

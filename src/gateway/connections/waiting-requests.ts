@@ -2,9 +2,24 @@ import type { HoldfastApi } from '../../client/holdfast-api.ts';
 import type { StoredCredential } from '../../contract/credentials.ts';
 import { MOST_LISTED } from '../../contract/lists.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
+import type { CredentialKeys } from '../../credentials/credential-keys.ts';
+import { connectLink } from '../../oauth/connect-link.ts';
 import { scopesOf } from '../../oauth/oauth-provider.ts';
 import { covers } from '../../oauth/tokens.ts';
 import { errorAnswer } from '../error-answer.ts';
+import type { PageSite } from '../pages/page-site.ts';
+
+/** The page on which an account is connected for a request; undefined for one that wants no tokens of a server. */
+export function connectPath(
+  keys: CredentialKeys,
+  { app, userId, authConfig }: Pick<ApprovalRow, 'app' | 'userId' | 'authConfig'>,
+  { base }: PageSite,
+): string | undefined {
+  if (authConfig?.provider === undefined) return undefined;
+  const { credentialKey } = authConfig;
+  const wanted = { app, userId, credentialKey, needs: scopesOf(authConfig) };
+  return `${base}${connectLink(keys, wanted, Date.now()).path}`;
+}
 
 /** Has every call go on that waits for these tokens of this user, in all sessions. Repeating it changes nothing. */
 export async function wakeCalls(
