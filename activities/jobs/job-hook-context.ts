@@ -130,7 +130,7 @@ export class JobHookContext {
     const { credentials, tool } = this.#parts;
     await credentials.openGiven();
     const { authConfig, provider } = tool.gate ?? {};
-    if (authConfig !== undefined) await credentials.open({ authConfig, ...defined({ provider }) });
+    if (authConfig !== undefined) await credentials.open({ authConfig, provider });
   }
 
   /** @param before what was done before, with which the effects of this context begin. */

@@ -83,16 +83,6 @@ export function contextInitOf(parts: ContextParts): ContextInit {
   };
 }
 
-/** The context of toolsets that are asked for the tool of a call. */
-export function searchInitOf(
-  dependencies: Pick<ActivityDependencies, 'credentials' | 'deployment'>,
-  begun: Parameters<typeof contextParts>[0],
-  more: Parameters<typeof contextParts>[1],
-): ContextInit {
-  const credentials = new CallCredentials(dependencies, begun.names);
-  return contextInitOf(contextParts(begun, { ...more, services: { credentials } }));
-}
-
 /** For a call without a row in the ledger, or whose results are not to be kept. */
 export const NOTHING_ONCE: CallInit['once'] = { get: () => undefined, put: async (_key, value) => value };
 
@@ -148,30 +138,15 @@ export function effectsOf({ actions, invocationContext }: Context): CallActions 
   return invocationContext.endInvocation ? { ...effects, skipSummarization: true } : effects;
 }
 
-/** A look-up that has begun before it was known whose credential it is. */
-export interface StoredBefore {
-  credentialKey: string;
-  /** Undefined where it has found, or done, nothing. */
-  found: Promise<FoundCredential | undefined>;
-}
-
-/** Looks the tool's credential up while its call begins: that costs no time. */
-export function storedBefore(
+/** Looks the tool's credential up while its call begins: that costs no time. Undefined where that finds nothing, or fails. */
+export async function storedBefore(
   { credentials }: Pick<ActivityDependencies, 'credentials'>,
   { session }: Pick<ToolCallInput, 'session'>,
   tool: BaseTool | undefined,
-): StoredBefore | undefined {
+): Promise<FoundCredential | undefined> {
   const { credentialKey } = tool?.gate?.authConfig ?? {};
   if (credentialKey === undefined) return undefined;
-  const found = credentials.store.findOfSession(session, credentialKey);
-  // It is looked up again where that has failed.
-  return { credentialKey, found: found.catch(() => undefined) };
-}
-
-/** A credential that a call has, and the scopes of its tokens. */
-interface OpenCredential {
-  credential: AuthCredential;
-  scopes: readonly string[] | undefined;
+  return await credentials.store.findOfSession(session, credentialKey).catch(() => undefined);
 }
 
 /** The credentials that one run of a call has. They are in memory for as long as it takes, and nowhere else. */
@@ -180,8 +155,9 @@ export class CallCredentials {
   readonly #owner: { app: string; userId: string };
   readonly #given: ReadonlyMap<string, string>;
   readonly #providers: AppSettings['oauth'];
-  #before: StoredBefore | undefined;
-  readonly #opened = new Map<string, OpenCredential>();
+  #before: Promise<FoundCredential | undefined> | undefined;
+  /** With the scopes of tokens. */
+  readonly #opened = new Map<string, { credential: AuthCredential; scopes: readonly string[] | undefined }>();
   /** Access tokens that servers have refused, by the keys of their credentials. */
   readonly #refused = new Map<string, string>();
 
@@ -190,9 +166,9 @@ export class CallCredentials {
     { credentials, deployment }: Pick<ActivityDependencies, 'credentials' | 'deployment'>,
     { app, userId }: Pick<SessionNames, 'app' | 'userId'>,
     given: ReadonlyMap<string, string> = new Map(),
-    stored?: StoredBefore,
+    before?: Promise<FoundCredential | undefined>,
   ) {
-    this.#before = stored;
+    this.#before = before;
     this.#connections = credentials;
     this.#owner = { app, userId };
     this.#given = given;
@@ -244,15 +220,13 @@ export class CallCredentials {
     const provider = told ?? (await providers.find(this.#owner.app, credentialKey));
     if (provider === undefined) return { kind: 'credential', authConfig };
     const shown = { ...authConfig, provider: serverName(provider) };
-    const { grant, authorizationEndpoint, clientId, redirectUri = '' } = provider;
+    const { grant, authorizationEndpoint, clientId, redirectUri } = provider;
     const isADK = own !== undefined && grant === 'authorization_code' && authorizationEndpoint !== undefined;
     if (!isADK || clientId === undefined) return { kind: 'credential', authConfig: shown };
     const wanted = { ...this.#owner, credentialKey, needs: scopesOf(authConfig) };
-    const { url: authUri, state } = await consent.begin(wanted, { redirectUri, provider });
-    const exchangedAuthCredential = {
-      authType: 'oauth2' as const,
-      oauth2: { clientId, authUri, state, ...(redirectUri === '' ? {} : { redirectUri }) },
-    };
+    const way = await consent.begin(wanted, { redirectUri: redirectUri ?? '', provider });
+    const oauth2 = { clientId, authUri: way.url, state: way.state, ...defined({ redirectUri }) };
+    const exchangedAuthCredential: AuthCredential = { authType: 'oauth2', oauth2 };
     return { kind: 'credential', authConfig: { ...shown, exchangedAuthCredential } };
   }
 
@@ -283,13 +257,12 @@ export class CallCredentials {
   }
 
   async #find(credentialKey: string): Promise<FoundCredential | undefined> {
-    const before = this.#before;
+    const before = await this.#before;
     this.#before = undefined;
-    const early = before?.credentialKey === credentialKey ? await before.found : undefined;
     const { app, userId } = this.#owner;
-    const isOwn = early?.app === app && early.userId === userId;
     const credentialRef = this.#given.get(credentialKey);
-    if (isOwn && (credentialRef ?? early.credentialRef) === early.credentialRef) return early;
+    const isOwn = before?.app === app && before.userId === userId && before.credentialKey === credentialKey;
+    if (isOwn && (credentialRef ?? before.credentialRef) === before.credentialRef) return before;
     // Only a credential that is stored under this key: an answer may name any credential of the user.
     const named = credentialRef && (await this.#connections.store.find({ app, userId, credentialRef }));
     if (named && named.credentialKey === credentialKey) return named;

@@ -7,7 +7,6 @@ import { PROTOCOL_VERSION } from '../../src/contract/version.ts';
 import { awaitedJob } from '../../src/flows/plan-calls.ts';
 import { jobIdOf } from '../../src/protocol/identity.ts';
 import type { AwaitedJob, EndedDetachedJob, JobEnded } from '../../src/protocol/job.ts';
-import { defined } from '../../src/protocol/json.ts';
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
 import { JsonValueError } from '../../src/schema/json-value.ts';
@@ -29,7 +28,7 @@ import { notesIn } from '../jobs/job-notes.ts';
 import type { ParkedRun } from '../jobs/job-outcomes.ts';
 import type { CallReport } from '../telemetry/reports.ts';
 import { assertPlanned, beginCall, plannedArguments, trustedInput } from './begin-call.ts';
-import { type StoredBefore, searchInitOf, storedBefore } from './call-context.ts';
+import { CallCredentials, contextInitOf, contextParts, storedBefore } from './call-context.ts';
 import { deployedTool, searchTime, searchTool, wasSearched } from './find-tool.ts';
 import {
   type CallOutcome,
@@ -57,7 +56,7 @@ import {
   tooManyRequests,
   unknownOutcome,
 } from './tool-failure.ts';
-import { ToolRun } from './tool-run.ts';
+import { type CallToRun, ToolRun } from './tool-run.ts';
 
 /**
  * Where a call stands in an attempt of its activity. `#next` has the transitions:
@@ -76,7 +75,13 @@ type CallState =
   /** This attempt has recorded nothing. */
   | { is: 'new' }
   /** The ledger has counted this attempt. */
-  | { is: 'begun'; begun: StartedCall; agent: LlmAgent; own: BaseTool | undefined; stored?: StoredBefore }
+  | {
+      is: 'begun';
+      begun: StartedCall;
+      agent: LlmAgent;
+      own: BaseTool | undefined;
+      stored: CallToRun['stored'];
+    }
   /** The tool is there. */
   | { is: 'ready'; run: ToolRun }
   /** A failure from here on may have had an effect. */
@@ -190,7 +195,7 @@ class Call {
     if (begun.kind === 'closed') return { is: 'refused', by: begun.request, tool: own };
     this.#known = begun;
     this.#prepared = begun.prepared ?? {};
-    return { is: 'begun', begun, agent, own, ...defined({ stored }) };
+    return { is: 'begun', begun, agent, own, stored };
   }
 
   /** @throws HOLDFAST_APPROVAL_NOT_PROVEN, AgentOfAnotherApp: nothing has run. */
@@ -206,8 +211,9 @@ class Call {
     try {
       const { deployment } = this.#dependencies;
       const current = this.#current;
-      const asking = { agent, abortSignal: current.signal, transfers: handedOn };
-      const init = searchInitOf(this.#dependencies, begun, asking);
+      const services = { credentials: new CallCredentials(this.#dependencies, begun.names) };
+      const asking = { agent, abortSignal: current.signal, transfers: handedOn, services };
+      const init = contextInitOf(contextParts(begun, asking));
       const edits = begun.remembered.toolEdits;
       const search = { deployment, agent, init, edits, current, time: searchTime() };
       tool = await searchTool(search, { name: this.#name, callId: input.callId });
@@ -215,7 +221,7 @@ class Call {
       return await this.#notFound(begun, error);
     }
     await assertPlanned(this.#dependencies, { input, begun, requests }, tool);
-    const call = { input, begun, agent, tool, answers, ...defined({ stored }) };
+    const call = { input, begun, agent, tool, answers, stored };
     const run = await ToolRun.open(this.#dependencies, this.#current, call);
     this.#marks = settingsOf(this.#dependencies.deployment, begun.names.app).markUntrusted;
     if (run.isHarmless) this.#known = undefined;

@@ -36,7 +36,7 @@ import {
   callContext,
   contextInitOf,
   contextParts,
-  type StoredBefore,
+  type storedBefore,
 } from './call-context.ts';
 import { LiveChunks } from './live-chunks.ts';
 import type { CallOutcome } from './settle-call.ts';
@@ -66,7 +66,8 @@ export interface CallToRun {
   /** The parts of all contexts of the call. */
   init: ContextInit;
   answers: RecordedAnswers;
-  stored?: StoredBefore;
+  /** The tool's credential, if it was looked up before. */
+  stored: ReturnType<typeof storedBefore>;
   report: CallReport;
   /** Undefined for a call that can have no job. */
   job: JobOfCall | undefined;
@@ -389,5 +390,5 @@ export class ToolRun {
 /** The credential of the tool's own `authConfig`. */
 function wantedBy({ gate }: Pick<BaseTool, 'gate'>): WantedCredential | undefined {
   const { authConfig, provider } = gate ?? {};
-  return authConfig && { authConfig, ...defined({ provider }) };
+  return authConfig && { authConfig, provider };
 }

@@ -2,7 +2,7 @@ import { codedError } from '../contract/error.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
 import type { AuthConfig } from '../events/event-actions.ts';
 import { type OAuthProvider, providerOfAuthConfig } from '../oauth/oauth-provider.ts';
-import { defined, isRecord } from '../protocol/json.ts';
+import { isRecord } from '../protocol/json.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import type { ResolvedApproval } from './approval-options.ts';
@@ -61,15 +61,12 @@ export interface WantedCredential {
   /** Without secrets. */
   authConfig: AuthConfig;
   /** The authorization server that the tool names; it stays in the process. */
-  provider?: OAuthProvider;
+  provider?: OAuthProvider | undefined;
 }
 
 /** @throws DefinitionError for an authorization server that is described wrongly. */
 export function wantedBy(owner: string, authConfig: AuthConfig): WantedCredential {
-  return {
-    authConfig: withoutSecrets(authConfig),
-    ...defined({ provider: providerOfAuthConfig(owner, authConfig) }),
-  };
+  return { authConfig: withoutSecrets(authConfig), provider: providerOfAuthConfig(owner, authConfig) };
 }
 
 /** Questions of a call to a person while it ran. */
