@@ -1,7 +1,7 @@
 import { variable } from '../../environment.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
 import type { AuthConfig } from '../../events/event-actions.ts';
-import { defined, isRecord } from '../../protocol/json.ts';
+import { isRecord } from '../../protocol/json.ts';
 import { type WantedCredential, wantedBy } from '../call-questions.ts';
 import type { Context } from '../context.ts';
 import { ToolError } from '../tool-error.ts';
@@ -132,20 +132,24 @@ export class ToolAuthHandler {
   /** With `pending` a person was asked: the tool returns, and runs again with the answer. */
   async prepareAuthCredentials(): Promise<AuthPreparationResult> {
     if (this.#scheme === undefined) return { state: 'done' };
-    const authConfig = this.authConfig(this.#scheme);
+    const authConfig = askedFor(this.#scheme, this.#key, this.#credential);
     const own = isClient(this.#credential) ? undefined : this.#credential;
     const found = own ?? this.#context.getAuthResponse(authConfig);
     if (found !== undefined) return { state: 'done', authCredential: found };
     this.#context.requestCredential(authConfig);
     return { state: 'pending' };
   }
+}
 
-  /** The request for a credential of this scheme, as people are shown it. */
-  authConfig(scheme: SecuritySchemeObject, scopes: readonly string[] = []): AuthConfig {
-    const rawAuthCredential = isClient(this.#credential) ? this.#credential : undefined;
-    const authScheme = { ...toldScheme(scheme), ...(scopes.length > 0 && { scopes: [...scopes] }) };
-    return { authScheme, credentialKey: this.#key, ...defined({ rawAuthCredential }) };
-  }
+/** The request for a credential of a scheme, as people are shown it. */
+function askedFor(
+  scheme: SecuritySchemeObject,
+  credentialKey: string,
+  source: unknown,
+  scopes: readonly string[] = [],
+): AuthConfig {
+  const authScheme = { ...toldScheme(scheme), ...(scopes.length > 0 && { scopes: [...scopes] }) };
+  return { authScheme, credentialKey, ...(isClient(source) && { rawAuthCredential: source }) };
 }
 
 /** Characters of a text of a scheme that people are told. */
@@ -195,17 +199,15 @@ export async function securityOf(
   const { requirements, schemes } = security;
   if (requirements.length === 0) return nothing();
   const found = new Map<string, AuthCredential | string | undefined>();
-  const wanted = new Map<string, AuthConfig>();
   const credentialOf = async (name: string) => {
-    if (!found.has(name)) found.set(name, await configured(security, name, context, wanted));
+    if (!found.has(name)) found.set(name, await configured(security, name, context));
     return found.get(name);
   };
   for (const requirement of requirements) {
     const names = Object.keys(requirement);
-    for (const name of names) wanted.set(name, authConfigOf(security, name, context, requirement[name]));
     const given = await Promise.all(names.map(async (name) => [name, await credentialOf(name)] as const));
     if (given.every(([name, credential]) => credential !== undefined && isUsable(schemes, name))) {
-      return applied(schemes, given as [string, AuthCredential | string][], wanted);
+      return applied(security, requirement, given as [string, AuthCredential | string][]);
     }
   }
   for (const requirement of requirements) {
@@ -220,7 +222,7 @@ export async function securityOf(
       !missing.every((name) => mayAsk(security, name))
     )
       continue;
-    context.requestCredential(wanted.get(first) as AuthConfig);
+    context.requestCredential(authConfigOf(security, first, requirement));
     return 'pending';
   }
   throw new ToolError(`no credentials: it needs ${alternatives(security, found)}`, {
@@ -261,11 +263,10 @@ async function configured(
   security: OperationSecurity,
   name: string,
   context: Context,
-  wanted: ReadonlyMap<string, AuthConfig>,
 ): Promise<AuthCredential | string | undefined> {
   const source = security.credentials.get(name);
   if (source === undefined || isOfServer(source))
-    return mayAsk(security, name) ? context.getAuthResponse(wanted.get(name) as AuthConfig) : undefined;
+    return mayAsk(security, name) ? context.getAuthResponse(authConfigOf(security, name)) : undefined;
   if (typeof source === 'function') {
     const given: unknown = await source(context);
     if (given === undefined || given === null || given === '') return undefined;
@@ -281,15 +282,11 @@ async function configured(
 function authConfigOf(
   { credentials, schemes, keyOf }: OperationSecurity,
   name: string,
-  context: Context,
-  scopes: readonly string[] | undefined,
+  requirement: SecurityRequirement = {},
 ): AuthConfig {
   const source = credentials.get(name);
   const credentialKey = isRecord(source) && 'provider' in source ? String(source.provider) : keyOf(name);
-  const client = isClient(source) ? source : undefined;
-  const scheme = Object.hasOwn(schemes, name) ? schemes[name] : undefined;
-  const handler = ToolAuthHandler.fromToolContext(context, scheme, client, { credentialKey });
-  return handler.authConfig(scheme ?? { type: 'none' }, scopes);
+  return askedFor(schemes[name] as SecuritySchemeObject, credentialKey, source, requirement[name]);
 }
 
 /** Whether people, or an authorization server, may be asked for it. */
@@ -310,17 +307,16 @@ function isClient(source: unknown): source is AuthCredential {
 }
 
 function applied(
-  schemes: OperationSecurity['schemes'],
+  security: OperationSecurity,
+  requirement: SecurityRequirement,
   given: readonly [string, AuthCredential | string][],
-  wanted: ReadonlyMap<string, AuthConfig>,
 ): AppliedSecurity {
   const result = nothing();
   for (const [name, credential] of given) {
-    apply(result, name, schemes[name] as SecuritySchemeObject, credential);
+    apply(result, name, security.schemes[name] as SecuritySchemeObject, credential);
     const refused = typeof credential === 'string' ? undefined : credential.oauth2?.accessToken;
-    const authConfig = wanted.get(name);
-    if (refused !== undefined && authConfig !== undefined)
-      result.tokens = { refused, wanted: wantedBy('securityOf', authConfig) };
+    if (refused === undefined) continue;
+    result.tokens = { refused, wanted: wantedBy('securityOf', authConfigOf(security, name, requirement)) };
   }
   return result;
 }

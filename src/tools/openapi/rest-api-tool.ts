@@ -28,14 +28,7 @@ import { responseSchema } from '../function-response.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import { isToolError, outsideArguments, ToolError } from '../tool-error.ts';
 import { keptFromRunning } from '../tool-gate.ts';
-import {
-  type AppliedSecurity,
-  OPEN,
-  type OperationSecurity,
-  securityForm,
-  securityOf,
-  securityOfOne,
-} from './api-security.ts';
+import { OPEN, type OperationSecurity, securityForm, securityOf, securityOfOne } from './api-security.ts';
 import { type OperationObject, resolved, type SecuritySchemeObject } from './openapi-document.ts';
 import { OperationParser, type ParserInit } from './operation-parser.ts';
 import type { Definitions } from './operation-schema.ts';
@@ -115,8 +108,6 @@ export function withOperation(options: RestApiToolOptions, init: OperationInit):
 /** RFC 9110, 9.2.1, and QUERY. */
 const SAFE = new Set(['get', 'head', 'options', 'trace', 'query']);
 /** RFC 9110, 9.2.2. */
-/** The server has refused tokens that may be renewed. */
-const TOKENS_REFUSED = Symbol('tokens refused');
 const IDEMPOTENT = new Set([...SAFE, 'put', 'delete']);
 
 /** Codes of what a status says. */
@@ -257,25 +248,16 @@ export class RestApiTool extends BaseTool {
     if (refusal !== undefined) throw this.#refused(`endpoint.baseUrl: ${refusal}`);
     const kept = await keptFromRunning(this, request);
     if (kept !== undefined) return kept;
-    for (let isLast = false; ; isLast = true) {
-      const security = await securityOf(this.#securityOfCalls(), context);
-      // Text of ADK.
-      if (security === 'pending')
-        return { pending: true, message: 'Needs your authorization to access your data.' };
-      const { tokens } = security;
-      const result = await this.#asked(args, context, security, !isLast && tokens !== undefined);
-      if (result !== TOKENS_REFUSED || tokens === undefined) return result;
-      await questionsOf(context).current(tokens.refused, tokens.wanted);
-    }
+    return await this.#asked(args, context, true);
   }
 
-  /** @returns {@link TOKENS_REFUSED} where the server refuses the tokens, and nothing has run. */
-  async #asked(
-    args: Record<string, unknown>,
-    context: Context,
-    security: AppliedSecurity,
-    mayRenew: boolean,
-  ): Promise<unknown> {
+  /** @param mayRenew whether tokens that the server refuses are renewed, and the request is made once more. */
+  async #asked(args: Record<string, unknown>, context: Context, mayRenew: boolean): Promise<unknown> {
+    const security = await securityOf(this.#securityOfCalls(), context);
+    // Text of ADK.
+    if (security === 'pending')
+      return { pending: true, message: 'Needs your authorization to access your data.' };
+    const tokens = mayRenew ? security.tokens : undefined;
     const { endpoint } = this;
     const { url, method, headers, body } = await restRequest({
       ...{ endpoint, parser: this.#parser, definitions: this.#definitions, args, security, context },
@@ -291,22 +273,18 @@ export class RestApiTool extends BaseTool {
       const signal = context.abortSignal;
       const sent = { method, headers: { ...headers, ...provided }, signal, ...defined({ body }) };
       const answer = await guardedStream(url, sent, { allow, timeout, leavesHost: true });
-      if (answer.status === 401 && mayRenew) {
-        answer.drop();
-        return TOKENS_REFUSED;
-      }
-      return await resultOfResponse(answer, {
-        tool: this.name,
-        method,
-        context,
-        secrets,
-        maxBytes,
-        isRepeatable: this.#isRepeatable,
-        isSensitive: isResultSensitive(this.durable.sensitive),
-      });
+      if (answer.status !== 401 || tokens === undefined)
+        return await resultOfResponse(answer, {
+          ...{ tool: this.name, method, context, secrets, maxBytes },
+          isRepeatable: this.#isRepeatable,
+          isSensitive: isResultSensitive(this.durable.sensitive),
+        });
+      answer.drop();
     } catch (error) {
       throw this.#failure(error, secrets);
     }
+    await questionsOf(context).current(tokens.refused, tokens.wanted);
+    return await this.#asked(args, context, false);
   }
 
   #reader(): OptionReader {
