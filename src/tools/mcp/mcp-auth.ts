@@ -4,15 +4,14 @@ import { guardedFetch } from '../../net/guarded-fetch.ts';
 import { checkedUrl } from '../../net/public-address.ts';
 import { failed } from '../../oauth/oauth-answers.ts';
 import { oauthFailed } from '../../oauth/oauth-failed.ts';
-import { isOAuthScheme, OAUTH_PROVIDER, type OAuthProvider, scopesOf } from '../../oauth/oauth-provider.ts';
-import { defined, parsedJson } from '../../protocol/json.ts';
+import { isOAuthScheme, OAUTH_PROVIDER, scopesOf } from '../../oauth/oauth-provider.ts';
+import { parsedJson } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import * as option from '../../schema/option-kinds.ts';
 import { type OptionsFor, readGroup } from '../../schema/options.ts';
 import type { BaseTool } from '../base-tool.ts';
 import { type Context, questionsOf } from '../context.ts';
 import type { ContextServices } from '../context-services.ts';
-import { FunctionTool } from '../function-tool.ts';
 import { InvocationContext } from '../invocation-context.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import { headersOfCredential, type MCPConnectionParams, shownServer } from './connection-params.ts';
@@ -59,7 +58,7 @@ export class McpAuth {
     };
   }
 
-  /** The user's, as they are good now. @param refused a token that the server takes no longer. @throws OAuthFailed */
+  /** The user's tokens, as they are good now. @param refused one that the server takes no longer. @throws OAuthFailed */
   async tokens(context?: ReadonlyContext, refused?: string): Promise<AuthCredential | undefined> {
     return await credentialsIn(context)?.renewed({ authConfig: this.authConfig }, refused);
   }
@@ -67,28 +66,7 @@ export class McpAuth {
   /** Finds the server where people consent, by the metadata of the resource (RFC 9728), and keeps it for them. @throws OAuthFailed */
   async findProvider(context?: ReadonlyContext, challenge: Partial<McpChallenge> = {}): Promise<void> {
     if (this.#isOfApp) return;
-    const provider = await this.#provider(challenge);
-    await credentialsIn(context)?.keep(this.authConfig.credentialKey, provider);
-  }
-
-  /** A tool by which a model has the user asked for consent. @param list asks the server for its tools. */
-  connectTool(
-    { name, named }: { name: string; named: string },
-    list: (context: Context, headers: Record<string, string>) => Promise<unknown>,
-  ): BaseTool {
-    const tool = new FunctionTool({
-      name,
-      description: `Connects ${named} for the user. Call it when the user wants what ${named} does: its tools are there afterwards.`,
-      authConfig: this.authConfig,
-      execute: async (_args, context) => {
-        await withCredential(tool, context as Context, (headers) => list(context as Context, headers));
-        return `${named} is connected: its tools are there from now on.`;
-      },
-    });
-    return tool;
-  }
-
-  async #provider({ metadata, scopes = [] }: Partial<McpChallenge>): Promise<OAuthProvider> {
+    const { metadata, scopes = [] } = challenge;
     const { href, origin, pathname } = this.#server;
     const wellKnown = `${origin}/.well-known/oauth-protected-resource`;
     const how = { grant: 'authorization_code', allow: this.#allow } as const;
@@ -101,8 +79,9 @@ export class McpAuth {
         throw oauthFailed(problem, `its protected-resource metadata are not there (${status})`);
       const found = metadataIn(parsedJson(body.toString()), this.#server);
       checkedUrl(found.issuer, this.#allow);
-      const wanted = [scopesOf(this.authConfig), scopes].find(({ length }) => length > 0);
-      return { ...how, ...found, scopes: wanted ?? found.scopes };
+      const wanted = [scopesOf(this.authConfig), scopes].find(({ length }) => length > 0) ?? found.scopes;
+      const provider = { ...how, ...found, scopes: wanted };
+      await credentialsIn(context)?.keep(this.authConfig.credentialKey, provider);
     } catch (error) {
       throw failed(error, { ...how, issuer: href });
     }
@@ -132,34 +111,43 @@ function textsIn(given: unknown): string[] {
 }
 
 /**
- * Work of a call with the credential of its tool. Where the server wants other tokens, it is done again with renewed ones, or a person is
- * asked: to consent again, or to the scopes that the server names.
+ * Work with a credential. Where the server wants another one, the work is done once more with it.
+ *
+ * @param other the other one; undefined where there is none.
  */
 export async function withCredential<T>(
+  credential: Partial<AuthCredential> | undefined,
+  work: (credential: Partial<AuthCredential>) => Promise<T>,
+  other: (challenge: McpChallenge) => Promise<AuthCredential | undefined>,
+): Promise<T> {
+  try {
+    return await work(credential ?? {});
+  } catch (error) {
+    const challenge = challengeOf(error);
+    const next = challenge && (await other(challenge));
+    if (next === undefined || next.oauth2?.accessToken === credential?.oauth2?.accessToken) throw error;
+    return await work(next);
+  }
+}
+
+/** Work of a call with the credential of its tool. Where renewed tokens don't do, a person is asked, and the run ends. */
+export async function withCredentialOfCall<T>(
   { gate }: Pick<BaseTool, 'gate'>,
   context: Context,
   work: (headers: Record<string, string>) => Promise<T>,
 ): Promise<T> {
   const { authConfig, provider } = gate ?? {};
   const authScheme = authConfig?.authScheme ?? {};
-  let credential = context.authCredential;
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await work(headersOfCredential(credential ?? {}, authScheme));
-    } catch (error) {
-      const { status, scopes = [] } = challengeOf(error) ?? {};
-      if (status === undefined || authConfig === undefined || !isOAuthScheme(authScheme)) throw error;
-      const before = credential?.oauth2?.accessToken;
+  const { authCredential } = context;
+  return await withCredential(
+    authCredential,
+    (credential) => work(headersOfCredential(credential, authScheme)),
+    async ({ status, scopes }) => {
+      if (authConfig === undefined || !isOAuthScheme(authScheme)) return undefined;
       const all = [...new Set([...scopesOf(authConfig), ...(status === 403 ? scopes : [])])];
-      const wanted = {
-        authConfig: { ...authConfig, authScheme: { ...authScheme, scopes: all } },
-        ...defined({ provider }),
-      };
-      // New tokens that are refused, too, are of no use: a person decides.
-      if (attempt > 1) questionsOf(context).ask({ kind: 'credential', ...wanted });
-      if (attempt > 1) throw error;
-      credential = await questionsOf(context).current(status === 401 ? before : undefined, wanted);
-      if (credential?.oauth2?.accessToken === before) throw error;
-    }
-  }
+      const refused = status === 401 ? authCredential?.oauth2?.accessToken : undefined;
+      const wanted = { ...authConfig, authScheme: { ...authScheme, scopes: all } };
+      return await questionsOf(context).current(refused, { authConfig: wanted, provider });
+    },
+  );
 }

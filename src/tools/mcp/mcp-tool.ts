@@ -16,7 +16,7 @@ import { outsideArguments } from '../tool-error.ts';
 import { keptFromRunning } from '../tool-gate.ts';
 import type { ConfirmationProvider } from '../with-confirmation.ts';
 import type { McpAnswer, McpTaskReference } from './mcp-answer.ts';
-import { withCredential } from './mcp-auth.ts';
+import { withCredentialOfCall } from './mcp-auth.ts';
 import type { MCPConnection, McpCall, McpProgress, McpToolDefinition } from './mcp-connection.ts';
 import { McpElicitations } from './mcp-elicitations.ts';
 import { McpRefused } from './mcp-errors.ts';
@@ -237,7 +237,7 @@ export class MCPTool extends BaseTool {
   }
 
   async #use<T>(context: Context, work: (connection: MCPConnection) => Promise<T>, use: McpUse = {}) {
-    return await withCredential(this, context, (credential) =>
+    return await withCredentialOfCall(this, context, (credential) =>
       this.#sessions.use(context, work, { ...use, credential }),
     );
   }

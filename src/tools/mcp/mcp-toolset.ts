@@ -12,6 +12,8 @@ import { type OptionsFor, readGroup } from '../../schema/options.ts';
 import { thrownMessage } from '../../schema/thrown-message.ts';
 import type { BaseTool } from '../base-tool.ts';
 import { BaseToolset, FAILURE_LASTS, passes, type ToolPredicate } from '../base-toolset.ts';
+import type { Context } from '../context.ts';
+import { FunctionTool } from '../function-tool.ts';
 import { inSlices } from '../in-slices.ts';
 import type { ReadonlyContext } from '../readonly-context.ts';
 import { isToolName } from '../tool-name.ts';
@@ -22,7 +24,7 @@ import {
   type MCPConnectionParams,
   shownServer,
 } from './connection-params.ts';
-import { type MCPAuthOptions, McpAuth } from './mcp-auth.ts';
+import { type MCPAuthOptions, McpAuth, withCredential, withCredentialOfCall } from './mcp-auth.ts';
 import type { MCPConnection, McpResource, McpResourceContents, McpToolDefinition } from './mcp-connection.ts';
 import { challengeOf, McpRefused, McpUnavailable } from './mcp-errors.ts';
 import { MCPSessionManager, type MCPSessionOptions } from './mcp-session-manager.ts';
@@ -150,7 +152,7 @@ export class MCPToolset extends BaseToolset {
       listed = await this.#listed(context);
     } catch (error) {
       if (auth === undefined || challengeOf(error) === undefined) throw error;
-      return [this.#connectTool(auth)];
+      return [this.#connectTool(auth, true)];
     }
     const making = this.#ofList.get(listed) ?? inSlices(this.#toolsOf(listed));
     this.#ofList.set(listed, making);
@@ -158,7 +160,7 @@ export class MCPToolset extends BaseToolset {
     const tools = context === undefined ? made : made.filter((tool) => this.isToolSelected(tool, context));
     if (auth === undefined) return [...tools];
     // The call that has waited for the person's consent finds its tool, which no model is told of any more.
-    return [Object.assign(this.#connectTool(auth), { _getDeclaration: () => undefined }), ...tools];
+    return [this.#connectTool(auth, false), ...tools];
   }
 
   /**
@@ -212,27 +214,30 @@ export class MCPToolset extends BaseToolset {
   ): Promise<T> {
     const auth = this.#auth;
     const tokens = await auth?.tokens(context);
-    const use = async (credential: Partial<AuthCredential> = {}) =>
+    const use = async (credential: Partial<AuthCredential>) =>
       await this.#sessions.use(context, work, { credential: headersOfCredential(credential, {}) });
-    try {
-      const done = await use(tokens);
-      if (tokens === undefined) await auth?.findProvider(context);
-      return done;
-    } catch (error) {
-      const { accessToken } = (challengeOf(error)?.status === 401 && tokens?.oauth2) || {};
-      const renewed = accessToken && (await auth?.tokens(context, accessToken));
-      if (!renewed) throw error;
-      return await use(renewed);
-    }
+    const done = await withCredential(tokens, use, async ({ status }) =>
+      status === 401 && tokens ? await auth?.tokens(context, tokens.oauth2?.accessToken) : undefined,
+    );
+    if (tokens === undefined) await auth?.findProvider(context);
+    return done;
   }
 
-  #connectTool(auth: McpAuth): BaseTool {
+  /** A tool by which a model has the user asked for consent. Models are told of it while there are no other ones. */
+  #connectTool({ authConfig }: McpAuth, isTold: boolean): BaseTool {
     const named = this.prefix ?? this.#options.name ?? new URL(this.#server).hostname;
-    return auth.connectTool(
-      { named, name: nameFor(`connect_${named.replace(/\W/g, '_')}`) },
-      async (context, credential) =>
-        await this.#sessions.use(context, (connection) => connection.tools(), { credential }),
-    );
+    const tool = new FunctionTool({
+      name: nameFor(`connect_${named.replace(/\W/g, '_')}`),
+      description: `Connects ${named} for the user. Call it when the user wants what ${named} does: its tools are there afterwards.`,
+      authConfig,
+      execute: async (_args, context) => {
+        await withCredentialOfCall(tool, context as Context, (credential) =>
+          this.#sessions.use(context, (connection) => connection.tools(), { credential }),
+        );
+        return `${named} is connected: its tools are there from now on.`;
+      },
+    });
+    return isTold ? tool : Object.assign(tool, { _getDeclaration: () => undefined });
   }
 
   /** A server that hangs would cost an agent that can do without it the `timeout` at each step and each call. */
