@@ -138,6 +138,9 @@ export function effectsOf({ actions, invocationContext }: Context): CallActions 
   return invocationContext.endInvocation ? { ...effects, skipSummarization: true } : effects;
 }
 
+/** A look-up that has begun before it was known whose credential it is. */
+export type StoredBefore = Promise<FoundCredential | undefined>;
+
 /** Looks the tool's credential up while its call begins: that costs no time. Undefined where that finds nothing, or fails. */
 export async function storedBefore(
   { credentials }: Pick<ActivityDependencies, 'credentials'>,
@@ -155,7 +158,7 @@ export class CallCredentials {
   readonly #owner: { app: string; userId: string };
   readonly #given: ReadonlyMap<string, string>;
   readonly #providers: AppSettings['oauth'];
-  #before: Promise<FoundCredential | undefined> | undefined;
+  #before: StoredBefore | undefined;
   /** With the scopes of tokens. */
   readonly #opened = new Map<string, { credential: AuthCredential; scopes: readonly string[] | undefined }>();
   /** Access tokens that servers have refused, by the keys of their credentials. */
@@ -166,7 +169,7 @@ export class CallCredentials {
     { credentials, deployment }: Pick<ActivityDependencies, 'credentials' | 'deployment'>,
     { app, userId }: Pick<SessionNames, 'app' | 'userId'>,
     given: ReadonlyMap<string, string> = new Map(),
-    before?: Promise<FoundCredential | undefined>,
+    before?: StoredBefore,
   ) {
     this.#before = before;
     this.#connections = credentials;

@@ -28,7 +28,7 @@ import { notesIn } from '../jobs/job-notes.ts';
 import type { ParkedRun } from '../jobs/job-outcomes.ts';
 import type { CallReport } from '../telemetry/reports.ts';
 import { assertPlanned, beginCall, plannedArguments, trustedInput } from './begin-call.ts';
-import { CallCredentials, contextInitOf, contextParts, storedBefore } from './call-context.ts';
+import { CallCredentials, contextInitOf, type StoredBefore, storedBefore } from './call-context.ts';
 import { deployedTool, searchTime, searchTool, wasSearched } from './find-tool.ts';
 import {
   type CallOutcome,
@@ -56,7 +56,7 @@ import {
   tooManyRequests,
   unknownOutcome,
 } from './tool-failure.ts';
-import { type CallToRun, ToolRun } from './tool-run.ts';
+import { ToolRun } from './tool-run.ts';
 
 /**
  * Where a call stands in an attempt of its activity. `#next` has the transitions:
@@ -75,13 +75,7 @@ type CallState =
   /** This attempt has recorded nothing. */
   | { is: 'new' }
   /** The ledger has counted this attempt. */
-  | {
-      is: 'begun';
-      begun: StartedCall;
-      agent: LlmAgent;
-      own: BaseTool | undefined;
-      stored: CallToRun['stored'];
-    }
+  | { is: 'begun'; begun: StartedCall; agent: LlmAgent; own: BaseTool | undefined; stored: StoredBefore }
   /** The tool is there. */
   | { is: 'ready'; run: ToolRun }
   /** A failure from here on may have had an effect. */
@@ -213,7 +207,7 @@ class Call {
       const current = this.#current;
       const services = { credentials: new CallCredentials(this.#dependencies, begun.names) };
       const asking = { agent, abortSignal: current.signal, transfers: handedOn, services };
-      const init = contextInitOf(contextParts(begun, asking));
+      const init = contextInitOf({ ...begun, ...asking });
       const edits = begun.remembered.toolEdits;
       const search = { deployment, agent, init, edits, current, time: searchTime() };
       tool = await searchTool(search, { name: this.#name, callId: input.callId });

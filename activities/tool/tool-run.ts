@@ -36,7 +36,7 @@ import {
   callContext,
   contextInitOf,
   contextParts,
-  type storedBefore,
+  type StoredBefore,
 } from './call-context.ts';
 import { LiveChunks } from './live-chunks.ts';
 import type { CallOutcome } from './settle-call.ts';
@@ -66,8 +66,7 @@ export interface CallToRun {
   /** The parts of all contexts of the call. */
   init: ContextInit;
   answers: RecordedAnswers;
-  /** The tool's credential, if it was looked up before. */
-  stored: ReturnType<typeof storedBefore>;
+  stored: StoredBefore;
   report: CallReport;
   /** Undefined for a call that can have no job. */
   job: JobOfCall | undefined;
