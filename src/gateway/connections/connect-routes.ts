@@ -100,7 +100,7 @@ export function connectRoutes(app: GatewayHono, { options, limits, background }:
     } catch (error) {
       if (isLeft(error)) return;
       if (!(error instanceof OAuthFailed)) throw error;
-      logger.warn(failed, { problem: error.problem, error: error.message });
+      logger.warn(`${failed}: ${error.message}`, { problem: error.problem });
     } finally {
       if (devices.get(key) === deviceCode) devices.delete(key);
     }

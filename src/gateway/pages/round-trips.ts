@@ -66,7 +66,7 @@ export class RoundTrips {
       return await work();
     } catch (error) {
       if (!(error instanceof OAuthFailed)) throw error;
-      logger.warn(failed, { problem: error.problem, error: error.message });
+      logger.warn(`${failed}: ${error.message}`, { problem: error.problem });
       return this.failed(context, error.message, retry, error.problem === 'unreachable' ? 503 : undefined);
     }
   }
