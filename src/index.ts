@@ -319,8 +319,8 @@ export {
   CredentialRefresherRegistry,
   type ExchangeResult,
   OAuth2CredentialExchanger,
+  OAuth2DiscoveryManager,
 } from './oauth/auth-handler.ts';
-export { OAuth2DiscoveryManager } from './oauth/oauth2-discovery.ts';
 export {
   BasePlanner,
   BuiltInPlanner,

@@ -222,7 +222,7 @@ async function workerOf(
   try {
     for (const { name, durable } of deployment.apps.values())
       for (const [key, provider] of Object.entries(durable.oauth))
-        await connections.providers.keep(name, key, provider);
+        await connections.keepProvider(name, key, provider);
   } catch (error) {
     // Calls that need their tokens try it again, and fail with the reason.
     logger.error('the authorization servers of an app are not kept', { reason: thrownMessage(error) });

@@ -5,9 +5,10 @@ import type { AuthCredential } from '../../src/events/auth-credential.ts';
 import { createEventActions } from '../../src/events/event-actions.ts';
 import { callActionsOf } from '../../src/flows/call-actions.ts';
 import type { Connections } from '../../src/oauth/connections.ts';
-import { serverName } from '../../src/oauth/oauth-answers.ts';
+import { beginConsent } from '../../src/oauth/consent.ts';
+import { serverName } from '../../src/oauth/oauth-failed.ts';
 import { isForPeople, isOAuthScheme, type OAuthProvider, scopesOf } from '../../src/oauth/oauth-provider.ts';
-import { covers } from '../../src/oauth/tokens.ts';
+import { covers, currentTokens, tokensOfApp } from '../../src/oauth/tokens.ts';
 import { defined } from '../../src/protocol/json.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import type { FoundCredential } from '../../src/store/credentials/credential-store.ts';
@@ -211,30 +212,26 @@ export class CallCredentials {
    *
    * @throws OAuthFailed, CredentialKeyMissing
    */
-  async asks({
-    authConfig,
-    provider: own,
-  }: WantedCredential): Promise<Extract<Asked, { kind: 'credential' }>> {
+  async asks({ authConfig, provider: own }: WantedCredential): Promise<Asked> {
     const { credentialKey, authScheme } = authConfig;
     if (!isOAuthScheme(authScheme)) return { kind: 'credential', authConfig };
-    const { consent, providers } = this.#connections;
     const told = own ?? this.#providers[credentialKey];
     if (told !== undefined) await this.keep(credentialKey, told);
-    const provider = told ?? (await providers.find(this.#owner.app, credentialKey));
+    const provider = told ?? (await this.#connections.findProvider(this.#owner.app, credentialKey));
     if (provider === undefined) return { kind: 'credential', authConfig };
     const shown = { ...authConfig, provider: serverName(provider) };
     const { grant, authorizationEndpoint, clientId, redirectUri } = provider;
     const isADK = own !== undefined && grant === 'authorization_code' && authorizationEndpoint !== undefined;
     if (!isADK || clientId === undefined) return { kind: 'credential', authConfig: shown };
     const wanted = { ...this.#owner, credentialKey, needs: scopesOf(authConfig) };
-    const way = await consent.begin(wanted, { redirectUri: redirectUri ?? '', provider });
+    const way = await beginConsent(this.#connections, wanted, { redirectUri: redirectUri ?? '', provider });
     const oauth2 = { clientId, authUri: way.url, state: way.state, ...defined({ redirectUri }) };
     const exchangedAuthCredential: AuthCredential = { authType: 'oauth2', oauth2 };
     return { kind: 'credential', authConfig: { ...shown, exchangedAuthCredential } };
   }
 
   async keep(credentialKey: string, provider: OAuthProvider): Promise<void> {
-    await this.#connections.providers.keep(this.#owner.app, credentialKey, provider);
+    await this.#connections.keepProvider(this.#owner.app, credentialKey, provider);
   }
 
   async #open(
@@ -244,16 +241,15 @@ export class CallCredentials {
   ): Promise<boolean> {
     const known = this.#opened.get(credentialKey);
     if (known !== undefined && covers(known.scopes, scopes)) return true;
-    const { tokens } = this.#connections;
     const provider = own ?? this.#providers[credentialKey];
     const need = { scopes, refused: this.#refused.get(credentialKey) };
     if (provider !== undefined && !isForPeople(provider)) {
-      const credential = await tokens.ofApp(this.#owner.app, credentialKey, { ...need, provider });
+      const credential = await tokensOfApp(this.#owner.app, credentialKey, { ...need, provider });
       this.#opened.set(credentialKey, { credential, scopes: undefined });
       return true;
     }
     const found = await this.#find(credentialKey);
-    const credential = found && (await tokens.current(found, { ...need, provider }));
+    const credential = found && (await currentTokens(this.#connections, found, { ...need, provider }));
     if (found === undefined || credential === undefined) return false;
     this.#opened.set(credentialKey, { credential, scopes: found.scopes });
     return true;

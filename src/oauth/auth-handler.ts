@@ -3,8 +3,15 @@ import * as oauth from 'oauth4webapi';
 import type { AuthCredential, AuthCredentialTypes, OAuth2Auth } from '../events/auth-credential.ts';
 import type { AuthScheme } from '../events/auth-scheme.ts';
 import type { AuthConfig } from '../events/event-actions.ts';
+import { defined } from '../protocol/json.ts';
 import { thrownMessage } from '../schema/thrown-message.ts';
-import { authorizationUrl, OAuthClient } from './oauth-client.ts';
+import {
+  authorizationUrl,
+  type GuardedHttp,
+  guardedHttp,
+  OAuthClient,
+  serverMetadata,
+} from './oauth-client.ts';
 import { OAuthFailed } from './oauth-failed.ts';
 import { isForPeople, isOAuthScheme, providerOfAuthConfig, scopesOf } from './oauth-provider.ts';
 
@@ -35,32 +42,29 @@ export class OAuth2CredentialExchanger implements BaseCredentialExchanger {
     const { authScheme = {}, authCredential: credential } = params;
     if (credential.oauth2?.accessToken) return { credential, wasExchanged: false };
     try {
-      const oauth2 = await this.#exchanged({ authScheme, rawAuthCredential: credential, credentialKey: '' });
+      const oauth2 = await exchanged({ authScheme, rawAuthCredential: credential, credentialKey: '' });
       return { credential: { ...credential, oauth2 }, wasExchanged: true };
     } catch (cause) {
       throw new CredentialExchangeError(`Failed to exchange tokens: ${thrownMessage(cause)}`, { cause });
     }
   }
+}
 
-  async #exchanged(authConfig: AuthConfig): Promise<OAuth2Auth> {
-    const { oauth2 = {} } = authConfig.rawAuthCredential ?? {};
-    const { state = randomUUID(), codeVerifier: verifier, nonce = '' } = oauth2;
-    const provider = providerOfAuthConfig('OAuth2CredentialExchanger', authConfig);
-    if (provider === undefined) throw new TypeError('an authScheme of OAuth and a clientId are required');
-    const client = new OAuthClient(provider);
-    const back = wayBackOf({ ...oauth2, state });
-    if (isForPeople(provider) && (back === undefined || verifier === undefined))
-      throw new TypeError('codeVerifier, and authCode or authResponseUri, are required');
-    const {
-      scopes: _scopes,
-      account: _account,
-      ...tokens
-    } = back === undefined || verifier === undefined
-      ? await client.ownTokens(scopesOf(authConfig))
-      : await client.exchange(back.fields, { ...back, state, verifier, nonce });
-    const { expiresIn } = tokens;
-    return { ...oauth2, ...tokens, ...(expiresIn && { expiresAt: Date.now() + expiresIn * 1_000 }) };
-  }
+async function exchanged(authConfig: AuthConfig): Promise<OAuth2Auth> {
+  const { oauth2 = {} } = authConfig.rawAuthCredential ?? {};
+  const { state = randomUUID(), codeVerifier: verifier, nonce = '' } = oauth2;
+  const provider = providerOfAuthConfig('OAuth2CredentialExchanger', authConfig);
+  if (provider === undefined) throw new TypeError('an authScheme of OAuth and a clientId are required');
+  const back = wayBackOf({ ...oauth2, state });
+  const isBack = back !== undefined && verifier !== undefined;
+  if (isForPeople(provider) && !isBack)
+    throw new TypeError('codeVerifier, and authCode or authResponseUri, are required');
+  const client = new OAuthClient(provider);
+  const { accessToken, refreshToken, idToken, expiresIn } = isBack
+    ? await client.exchange(back.fields, { ...back, state, verifier, nonce })
+    : await client.ownTokens(scopesOf(authConfig));
+  const expiresAt = expiresIn && Date.now() + expiresIn * 1_000;
+  return { ...oauth2, ...defined({ accessToken, refreshToken, idToken, expiresIn, expiresAt }) };
 }
 
 /** By the states that they were parsed for: a state is stored, and has no secret. */
@@ -107,6 +111,38 @@ export class AuthHandler {
     const flow = { state, nonce, verifier: codeVerifier, redirectUri: raw.oauth2.redirectUri ?? '' };
     const authUri = authorizationUrl(provider, provider.authorizationEndpoint, flow, provider.scopes ?? []);
     return { ...raw, oauth2: { ...raw.oauth2, authUri, state, nonce, codeVerifier } };
+  }
+}
+
+/** Semantics: `OAuth2DiscoveryManager` of `@google/adk` 2.0.0. */
+export class OAuth2DiscoveryManager {
+  readonly #http: GuardedHttp;
+
+  /** @param options.allow hosts that are no part of the public internet, or have no TLS. Defaults to none. */
+  constructor({ allow }: { allow?: readonly string[] } = {}) {
+    this.#http = guardedHttp(allow);
+  }
+
+  discoverAuthServerMetadata(issuerUrl: string): Promise<oauth.AuthorizationServer | undefined> {
+    return orNone(() => serverMetadata(new URL(issuerUrl), this.#http));
+  }
+
+  discoverResourceMetadata(resourceUrl: string): Promise<oauth.ResourceServer | undefined> {
+    return orNone(async () => {
+      const url = new URL(resourceUrl);
+      const answer = await oauth.resourceDiscoveryRequest(url, this.#http);
+      return { authorization_servers: [], ...(await oauth.processResourceDiscoveryResponse(url, answer)) };
+    });
+  }
+}
+
+/** Answers and addresses that are wrong have codes. */
+async function orNone<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return undefined;
+    throw error;
   }
 }
 

@@ -1,49 +1,73 @@
 import type { RemoveCredential } from '../contract/credentials.ts';
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
-import { CredentialVault } from '../credentials/credential-vault.ts';
+import { CredentialVault, newCredentialRef } from '../credentials/credential-vault.ts';
 import { unseal } from '../credentials/seal.ts';
-import type { CredentialStore } from '../store/credentials/credential-store.ts';
-import { Consent } from './consent.ts';
-import { KeptProviders } from './kept-providers.ts';
-import { OAuthClient } from './oauth-client.ts';
+import type { AuthCredential } from '../events/auth-credential.ts';
+import { canonicalJson } from '../protocol/canonical-json.ts';
+import { defined } from '../protocol/json.ts';
+import {
+  type CredentialStore,
+  type FoundCredential,
+  PROVIDER,
+} from '../store/credentials/credential-store.ts';
+import { OAuthClient, type RegisteredClient } from './oauth-client.ts';
 import { OAuthFailed } from './oauth-failed.ts';
-import { Tokens } from './tokens.ts';
+import type { OAuthProvider } from './oauth-provider.ts';
+
+/** A provider as workers keep it, sealed in the store: gateways and clients know no app. */
+interface Kept {
+  provider: OAuthProvider;
+  /** The client that was registered there last. */
+  client?: RegisteredClient;
+}
 
 /** Credentials of users and apps, and their connections to authorization servers. */
 export class Connections {
   readonly store: CredentialStore;
   readonly vault: CredentialVault;
-  readonly providers: KeptProviders;
-  readonly tokens: Tokens;
-  readonly consent: Consent;
+  /** Refreshes of this process by the references of their tokens: its other calls wait for them. */
+  readonly refreshing = new Map<string, Promise<AuthCredential | undefined>>();
 
   /** @param keys without which nothing can be put or opened. */
   constructor(store: CredentialStore, keys: CredentialKeys | undefined) {
     this.store = store;
     this.vault = new CredentialVault(store, keys);
-    this.providers = new KeptProviders(store, this.vault);
-    this.tokens = new Tokens(store, this.vault);
-    this.consent = new Consent(store, this.vault, this.providers);
   }
 
-  /**
-   * Removes a credential. Tokens are given up at their server first.
-   *
-   * @returns `revoked`: whether the server has taken them back; absent for a credential that is none of a server's.
-   */
+  /** Keeps what a worker says of a provider; clients that were registered stay. @throws CredentialKeyMissing */
+  async keepProvider(app: string, credentialKey: string, provider: OAuthProvider): Promise<void> {
+    const kept = await this.#kept(app, credentialKey);
+    if (kept !== undefined && canonicalJson(kept.provider) === canonicalJson(provider)) return;
+    const client = kept?.provider.issuer === provider.issuer ? kept?.client : undefined;
+    await this.#keep(app, credentialKey, { provider, ...defined({ client }) });
+  }
+
+  /** With the client that was registered there if it has none of its own. @throws CredentialKeyMissing, CredentialUnreadable */
+  async findProvider(
+    app: string,
+    credentialKey: string,
+  ): Promise<(OAuthProvider & { registeredFor?: string }) | undefined> {
+    const { provider, client } = (await this.#kept(app, credentialKey)) ?? {};
+    return provider && { ...provider, ...(provider.clientId === undefined ? client : {}) };
+  }
+
+  async addClient(app: string, credentialKey: string, client: RegisteredClient): Promise<void> {
+    const kept = await this.#kept(app, credentialKey);
+    if (kept !== undefined) await this.#keep(app, credentialKey, { ...kept, client });
+  }
+
+  /** Removes a credential. @returns `revoked`: whether the server has taken tokens back before; absent for other credentials. */
   async remove(remove: RemoveCredential): Promise<{ removed: boolean; revoked?: boolean }> {
     const found = await this.store.find(remove);
-    const revoked = found?.authType === 'oauth2' ? await this.#revoked(found.app, found) : undefined;
-    const removed = await this.vault.remove(remove);
-    return { removed, ...(revoked === undefined ? {} : { revoked }) };
+    const revoked = found?.authType === 'oauth2' ? await this.#revoked(found) : undefined;
+    return { removed: await this.vault.remove(remove), ...defined({ revoked }) };
   }
 
   /** Seals with the first key what another one has sealed in an app. @returns how many. @throws CredentialKeyMissing, CredentialUnreadable */
   async reseal(app: string): Promise<number> {
     const keys = this.vault.ownKeys();
-    const { id } = keys.sealing();
     for (let count = 0; ; ) {
-      const rows = await this.store.sealedOtherwise(app, id);
+      const rows = await this.store.sealedOtherwise(app, keys.sealing().id);
       if (rows.length === 0) return count;
       for (const row of rows) {
         const content = unseal(row, keys, (read) => Object(read) as object);
@@ -53,10 +77,10 @@ export class Connections {
     }
   }
 
-  async #revoked(app: string, found: Parameters<CredentialVault['unsealed']>[0]): Promise<boolean> {
+  async #revoked(found: FoundCredential): Promise<boolean> {
     const { clientId, refreshToken, accessToken } = this.vault.unsealed(found).oauth2 ?? {};
     const token = refreshToken ?? accessToken;
-    const provider = await this.providers.find(app, found.credentialKey);
+    const provider = await this.findProvider(found.app, found.credentialKey);
     if (provider === undefined || token === undefined) return false;
     if (clientId !== undefined && provider.clientId !== clientId) return false;
     try {
@@ -65,5 +89,16 @@ export class Connections {
       if (error instanceof OAuthFailed) return false;
       throw error;
     }
+  }
+
+  async #kept(app: string, credentialKey: string): Promise<Kept | undefined> {
+    const stored = await this.store.find({ app, userId: '', credentialKey: `provider:${credentialKey}` });
+    return stored && unseal(stored, this.vault.ownKeys(), (content) => content as Kept);
+  }
+
+  async #keep(app: string, credentialKey: string, kept: Kept): Promise<void> {
+    const names = { app, userId: '', credentialKey: `provider:${credentialKey}` };
+    const place = { ...names, credentialRef: newCredentialRef() };
+    await this.store.put({ ...place, authType: PROVIDER, ...this.vault.resealed(place, kept) });
   }
 }

@@ -1,22 +1,22 @@
-import { createHash, createPrivateKey, type KeyObject, randomUUID } from 'node:crypto';
+import { createPrivateKey, type KeyObject, randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import * as oauth from 'oauth4webapi';
+import type { OAuth2Auth } from '../events/auth-credential.ts';
+import { guardedFetch } from '../net/guarded-fetch.ts';
+import { sha256Digest } from '../protocol/identity.ts';
 import { defined, isRecord, parsedJson } from '../protocol/json.ts';
-import { failed, type TokenSet, tokensOf } from './oauth-answers.ts';
-import { OAuthFailed, oauthFailed } from './oauth-failed.ts';
-import type { OAuthProvider } from './oauth-provider.ts';
-import { type GuardedHttp, guardedHttp, serverMetadata } from './oauth2-discovery.ts';
+import { failed, OAuthFailed, oauthFailed } from './oauth-failed.ts';
+import { CLIENT_PROOFS, type OAuthProvider } from './oauth-provider.ts';
 
+/** Milliseconds that one request may take. */
+const TIMEOUT = 10_000;
+const MOST_BYTES = 256 * 1024;
 /** Seconds by which the clocks of server and gateway may differ. */
 const CLOCK_TOLERANCE = 60;
 
-const PROOFS = ['none', 'client_secret_basic', 'client_secret_post'] as const;
-
 /** The client of a registration (RFC 7591). */
-export interface RegisteredClient {
+export interface RegisteredClient extends Pick<OAuthProvider, 'clientSecret' | 'clientAuthentication'> {
   clientId: string;
-  clientSecret?: string;
-  clientAuthentication?: OAuthProvider['clientAuthentication'];
   /** Address of the way back that it may name. */
   registeredFor: string;
 }
@@ -29,18 +29,20 @@ export interface AuthorizationSecrets {
   redirectUri: string;
 }
 
-/** A code that a person enters at another device. */
-export interface DeviceCode {
-  deviceCode: string;
-  userCode: string;
-  verificationUri: string;
-  /** The same with the code in it. */
-  verificationUriComplete?: string;
-  /** Seconds. */
-  expiresIn: number;
-  /** Seconds between two questions, at least. */
-  interval: number;
+/** Tokens as a server has given them; `expiresIn` in seconds, absent where the server says nothing. */
+export interface TokenSet extends Pick<OAuth2Auth, 'refreshToken' | 'idToken' | 'expiresIn'> {
+  accessToken: string;
+  /** Granted scopes; absent where they are those that were asked for. */
+  scopes?: string[];
+  /** The account of the person who has consented: the `email` or `sub` of the ID token. */
+  account?: string;
 }
+
+/** A code that a person enters at another device. */
+export type DeviceCode = oauth.DeviceAuthorizationResponse;
+
+/** A server, the client there, and its proof. */
+type To = [server: oauth.AuthorizationServer, client: oauth.Client, proof: oauth.ClientAuth];
 
 /** Speaks to one authorization server for one client. Each method throws {@link OAuthFailed}. */
 export class OAuthClient {
@@ -63,29 +65,19 @@ export class OAuthClient {
 
   /** Tokens for the code by which a person came back. @param callback the fields of the way back. */
   async exchange(callback: URLSearchParams, flow: AuthorizationSecrets): Promise<TokenSet> {
-    const { issuer, resource } = this.#provider;
-    const said = callback.get('iss');
+    const { state, nonce, verifier, redirectUri } = flow;
     return await this.#tokens(
       async (server, client, proof) => {
-        if (flow.redirectUri === '')
-          throw oauthFailed('invalid', 'redirectUri, the address of the way back, is needed');
-        if (said !== null && issuer === undefined) assertOfServer(said, server);
-        const asked = issuer === undefined ? { issuer: said ?? server.issuer } : server;
-        const checked = oauth.validateAuthResponse(asked, client, callback, flow.state);
-        const { redirectUri, verifier } = flow;
-        const more = { ...this.#http, additionalParameters: fields({ resource }) };
-        return await oauth.authorizationCodeGrantRequest(
-          server,
-          client,
-          proof,
-          checked,
-          redirectUri,
-          verifier,
-          more,
-        );
+        if (redirectUri === '')
+          throw oauthFailed('invalid', 'the address of the way back is needed: redirectUri');
+        const issuer = this.#provider.issuer === undefined ? issuerOf(callback, server) : server.issuer;
+        const code = oauth.validateAuthResponse({ ...server, issuer }, client, callback, state);
+        const to: To = [server, client, proof];
+        const more = this.#ofResource();
+        return await oauth.authorizationCodeGrantRequest(...to, code, redirectUri, verifier, more);
       },
       async (server, client, answer) => {
-        const expectedNonce = (await idTokenOf(answer)) === undefined ? oauth.expectNoNonce : flow.nonce;
+        const expectedNonce = (await jsonOf(answer))?.id_token === undefined ? oauth.expectNoNonce : nonce;
         return await oauth.processAuthorizationCodeResponse(server, client, answer, { expectedNonce });
       },
     );
@@ -93,9 +85,8 @@ export class OAuthClient {
 
   /** New tokens for a refresh token, which strict servers take once. */
   async refresh(refreshToken: string): Promise<TokenSet> {
-    const more = { ...this.#http, additionalParameters: fields({ resource: this.#provider.resource }) };
     return await this.#tokens(
-      (server, client, proof) => oauth.refreshTokenGrantRequest(server, client, proof, refreshToken, more),
+      (...to) => oauth.refreshTokenGrantRequest(...to, refreshToken, this.#ofResource()),
       oauth.processRefreshTokenResponse,
     );
   }
@@ -104,33 +95,19 @@ export class OAuthClient {
   async ownTokens(scopes: readonly string[]): Promise<TokenSet> {
     if (this.#provider.grant === 'jwt_bearer') return await this.#ofAssertion(scopes.join(' ') || undefined);
     return await this.#tokens(
-      (server, client, proof) =>
-        oauth.clientCredentialsGrantRequest(server, client, proof, this.#wanted(scopes), this.#http),
+      (...to) => oauth.clientCredentialsGrantRequest(...to, this.#wanted(scopes), this.#http),
       oauth.processClientCredentialsResponse,
     );
   }
 
   /** Begins the flow of another device. */
   async deviceCode(scopes: readonly string[]): Promise<DeviceCode> {
-    return await this.#told(async (server, client, proof) => {
-      const answer = await oauth.deviceAuthorizationRequest(
-        server,
-        client,
-        proof,
-        this.#wanted(scopes),
-        this.#http,
-      );
-      const code = await oauth.processDeviceAuthorizationResponse(server, client, answer);
-      const { verification_uri: verificationUri, verification_uri_complete: verificationUriComplete } = code;
-      for (const address of [verificationUri, verificationUriComplete ?? verificationUri]) {
-        if (!/^https?:\/\//.test(address))
-          throw oauthFailed('invalid', 'the address where people enter the code is none of https');
-      }
-      return {
-        ...{ deviceCode: code.device_code, userCode: code.user_code, verificationUri },
-        ...defined({ verificationUriComplete }),
-        ...{ expiresIn: code.expires_in, interval: Math.max(code.interval ?? 5, 1) },
-      };
+    return await this.#told(async (...to) => {
+      const answer = await oauth.deviceAuthorizationRequest(...to, this.#wanted(scopes), this.#http);
+      const code = await oauth.processDeviceAuthorizationResponse(to[0], to[1], answer);
+      const { verification_uri: page, verification_uri_complete: whole = page } = code;
+      if ([page, whole].every((address) => /^https?:\/\//.test(address))) return code;
+      throw oauthFailed('invalid', 'the address where people enter the code is none of https');
     });
   }
 
@@ -138,8 +115,7 @@ export class OAuthClient {
   async deviceTokens(deviceCode: string): Promise<TokenSet | undefined> {
     try {
       return await this.#tokens(
-        (server, client, proof) =>
-          oauth.deviceCodeGrantRequest(server, client, proof, deviceCode, this.#http),
+        (...to) => oauth.deviceCodeGrantRequest(...to, deviceCode, this.#http),
         oauth.processDeviceCodeResponse,
       );
     } catch (error) {
@@ -150,11 +126,9 @@ export class OAuthClient {
 
   /** @returns false where the server has no way to give tokens up. */
   async revoke(token: string): Promise<boolean> {
-    return await this.#told(async (server, client, proof) => {
-      if (server.revocation_endpoint === undefined) return false;
-      await oauth.processRevocationResponse(
-        await oauth.revocationRequest(server, client, proof, token, this.#http),
-      );
+    return await this.#told(async (...to) => {
+      if (to[0].revocation_endpoint === undefined) return false;
+      await oauth.processRevocationResponse(await oauth.revocationRequest(...to, token, this.#http));
       return true;
     });
   }
@@ -162,93 +136,69 @@ export class OAuthClient {
   /** Registers a client of this app. */
   async register(name: string, redirectUri: string): Promise<RegisteredClient> {
     return await this.#told(async (server) => {
-      if (server.registration_endpoint === undefined)
+      const { registration_endpoint, token_endpoint_auth_methods_supported: methods = ['none'] } = server;
+      if (registration_endpoint === undefined)
         throw oauthFailed(
           'misconfigured',
-          'it registers no clients by itself: register one there, and give its clientId',
+          'it registers no clients: register one there, and give its clientId',
         );
-      const { token_endpoint_auth_methods_supported: methods = ['none'] } = server;
       const wanted = {
-        ...{
-          client_name: name,
-          redirect_uris: [redirectUri],
-          response_types: ['code'],
-          application_type: 'web',
-        },
-        grant_types: ['authorization_code', 'refresh_token'],
+        ...{ client_name: name, redirect_uris: [redirectUri], application_type: 'web' },
+        ...{ response_types: ['code'], grant_types: ['authorization_code', 'refresh_token'] },
         token_endpoint_auth_method: methods.includes('none') ? 'none' : methods[0],
       };
       const answer = await oauth.dynamicClientRegistrationRequest(server, wanted, this.#http);
-      const given = parsedJson(await answer.clone().text());
       // RFC 7591 has it required, and many servers leave it out.
-      const whole = { client_secret_expires_at: 0, ...Object(given) };
-      const client = await oauth.processDynamicClientRegistrationResponse(
-        isRecord(given) ? Response.json(whole, { status: answer.status }) : answer,
-      );
-      const { client_id: clientId, client_secret: clientSecret, token_endpoint_auth_method: method } = client;
-      const clientAuthentication = PROOFS.find((each) => each === method);
+      const whole = await changed(answer, (given) => ({ client_secret_expires_at: 0, ...given }));
+      const client = await oauth.processDynamicClientRegistrationResponse(whole);
+      const clientAuthentication = CLIENT_PROOFS.find((each) => each === client.token_endpoint_auth_method);
+      const clientSecret = client.client_secret as string | undefined;
       return {
-        ...{ clientId, registeredFor: redirectUri },
-        ...defined({ clientSecret: clientSecret as string | undefined, clientAuthentication }),
+        ...{ clientId: client.client_id, registeredFor: redirectUri },
+        ...defined({ clientSecret, clientAuthentication }),
       };
     });
   }
 
   async #ofAssertion(scope: string | undefined): Promise<TokenSet> {
     const { clientId = '', privateKey = '', audience } = this.#provider;
-    const key = privateKeyOf(privateKey);
-    const alg =
-      key.asymmetricKeyType === 'rsa' ? 'RS256' : key.asymmetricKeyType === 'ec' ? 'ES256' : 'EdDSA';
     return await this.#tokens(async (server, client) => {
-      const assertion = await new SignJWT(fields({ scope, target_audience: audience }))
+      const key = privateKeyOf(privateKey);
+      const alg = { rsa: 'RS256', ec: 'ES256' }[String(key.asymmetricKeyType)] ?? 'EdDSA';
+      const who = { iss: clientId, sub: clientId, aud: server.token_endpoint ?? '', jti: randomUUID() };
+      const assertion = await new SignJWT({ ...who, ...defined({ scope, target_audience: audience }) })
         .setProtectedHeader({ alg, typ: 'JWT' })
-        .setIssuer(clientId)
-        .setSubject(clientId)
-        .setAudience(server.token_endpoint ?? '')
         .setIssuedAt()
         .setExpirationTime('5 minutes')
-        .setJti(randomUUID())
         .sign(key);
       const grant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
-      const sent = fields({ assertion, scope });
-      const answer = await oauth.genericTokenEndpointRequest(
-        server,
-        client,
-        oauth.None(),
-        grant,
-        sent,
-        this.#http,
-      );
+      const to: To = [server, client, oauth.None()];
+      const sent = defined({ assertion, scope });
+      const answer = await oauth.genericTokenEndpointRequest(...to, grant, sent, this.#http);
+      if (audience === undefined) return answer;
       // Google answers with an ID token alone where one was asked for.
-      const idToken = audience === undefined ? undefined : await idTokenOf(answer);
-      if (idToken === undefined) return answer;
-      return Response.json({ access_token: idToken, token_type: 'bearer', expires_in: 3_600 });
+      return await changed(answer, ({ id_token: idToken, ...given }) =>
+        idToken === undefined ? given : { access_token: idToken, token_type: 'bearer', expires_in: 3_600 },
+      );
     }, oauth.processGenericTokenEndpointResponse);
   }
 
-  #wanted(scopes: readonly string[]): Record<string, string> {
+  #wanted(scopes: readonly string[]) {
     const { resource, audience } = this.#provider;
-    return fields({ scope: scopes.join(' ') || undefined, resource, audience });
+    return defined({ scope: scopes.join(' ') || undefined, resource, audience });
   }
 
-  #client(): oauth.Client {
-    return { client_id: this.#provider.clientId ?? '', [oauth.clockTolerance]: CLOCK_TOLERANCE };
+  #ofResource() {
+    return { ...this.#http, additionalParameters: defined({ resource: this.#provider.resource }) };
   }
 
-  #authentication({
-    token_endpoint_auth_methods_supported: methods,
-  }: oauth.AuthorizationServer): oauth.ClientAuth {
+  #proof({ token_endpoint_auth_methods_supported: methods }: oauth.AuthorizationServer): oauth.ClientAuth {
     const { clientSecret, clientAuthentication: chosen } = this.#provider;
     if (clientSecret === undefined || chosen === 'none') return oauth.None();
     const isPost = chosen === undefined && methods?.includes('client_secret_basic') === false;
     return chosen === 'client_secret_post' || isPost
       ? oauth.ClientSecretPost(clientSecret)
       : oauth.ClientSecretBasic(clientSecret);
-  }
-
-  async #server(): Promise<oauth.AuthorizationServer> {
-    this.#found ??= this.#discovered();
-    return await this.#found;
   }
 
   /** Given endpoints go before those of the metadata. */
@@ -261,18 +211,14 @@ export class OAuthClient {
       device_authorization_endpoint: provider.deviceAuthorizationEndpoint,
       revocation_endpoint: provider.revocationEndpoint,
     });
-    const isWhole =
-      tokenEndpoint !== undefined &&
-      (authorizationEndpoint !== undefined || provider.grant !== 'authorization_code');
     if (issuer === undefined)
       return { issuer: new URL(authorizationEndpoint ?? tokenEndpoint ?? '').origin, ...given };
-    if (isWhole) return { issuer, ...given };
-    const found = await serverMetadata(new URL(issuer), this.#http);
-    const server = { ...found, ...given };
+    const isBegun = authorizationEndpoint !== undefined || provider.grant !== 'authorization_code';
+    if (isBegun && tokenEndpoint !== undefined) return { issuer, ...given };
+    const server = { ...(await serverMetadata(new URL(issuer), this.#http)), ...given };
     if (server.token_endpoint === undefined) throw lacks('token_endpoint');
-    const challenges = found.code_challenge_methods_supported;
     // A server that says it knows plain challenges only would take a code from anybody who has read the request.
-    if (challenges !== undefined && !challenges.includes('S256'))
+    if (server.code_challenge_methods_supported?.includes('S256') === false)
       throw oauthFailed('misconfigured', 'its metadata has no S256 among the methods of PKCE');
     return server;
   }
@@ -282,18 +228,21 @@ export class OAuthClient {
     send: (...to: To) => Promise<Response>,
     read: (server: To[0], client: To[1], answer: Response) => Promise<oauth.TokenEndpointResponse>,
   ): Promise<TokenSet> {
-    return await this.#told(async (server, client, proof) => {
-      const answer = await send(server, client, proof);
+    return await this.#told(async (...to) => {
+      const answer = await send(...to);
+      const { issuer } = this.#provider;
       // An ID token tells nothing where nobody has said who may issue it.
-      const isUnproven = this.#provider.issuer === undefined && (await idTokenOf(answer)) !== undefined;
-      return tokensOf(await read(server, client, isUnproven ? await withoutIdToken(answer) : answer));
+      const proven = issuer ? answer : await changed(answer, ({ id_token: _unproven, ...known }) => known);
+      return tokensOf(await read(to[0], to[1], proven));
     });
   }
 
   async #told<T>(work: (...to: To) => Promise<T>): Promise<T> {
     try {
-      const server = await this.#server();
-      return await work(server, this.#client(), this.#authentication(server));
+      this.#found ??= this.#discovered();
+      const server = await this.#found;
+      const client = { client_id: this.#provider.clientId ?? '', [oauth.clockTolerance]: CLOCK_TOLERANCE };
+      return await work(server, client, this.#proof(server));
     } catch (error) {
       throw failed(error, this.#provider);
     }
@@ -304,7 +253,7 @@ export class OAuthClient {
 export function authorizationUrl(
   { clientId, resource, audience, parameters }: OAuthProvider,
   endpoint: string,
-  flow: AuthorizationSecrets,
+  { state, nonce, verifier, redirectUri }: AuthorizationSecrets,
   scopes: readonly string[],
 ): string {
   const url = new URL(endpoint);
@@ -312,22 +261,52 @@ export function authorizationUrl(
     // Servers of OpenID give no refresh token without it.
     ...(scopes.includes('offline_access') ? { prompt: 'consent' } : {}),
     ...parameters,
-    response_type: 'code',
-    client_id: clientId,
-    redirect_uri: flow.redirectUri || undefined,
-    scope: scopes.join(' ') || undefined,
-    state: flow.state,
-    code_challenge: createHash('sha256').update(flow.verifier).digest('base64url'),
+    ...{ response_type: 'code', client_id: clientId, redirect_uri: redirectUri || undefined },
+    ...{ scope: scopes.join(' ') || undefined, state, resource, audience },
+    code_challenge: sha256Digest(verifier),
     code_challenge_method: 'S256',
-    nonce: scopes.includes('openid') ? flow.nonce : undefined,
-    ...{ resource, audience },
+    nonce: scopes.includes('openid') ? nonce : undefined,
   };
   for (const [name, value] of Object.entries(defined(fields))) url.searchParams.set(name, value);
   return url.href;
 }
 
-/** A server, the client there, and its proof. */
-type To = [server: oauth.AuthorizationServer, client: oauth.Client, proof: oauth.ClientAuth];
+/** Options of requests of `oauth4webapi`, which go through `src/net`. */
+export type GuardedHttp = ReturnType<typeof guardedHttp>;
+
+/** @param allow hosts that are no part of the public internet, or have no TLS. */
+export function guardedHttp(allow: readonly string[] = []) {
+  return {
+    [oauth.allowInsecureRequests]: true,
+    [oauth.customFetch]: async (
+      url: string,
+      { method, headers, body }: oauth.CustomFetchOptions<string, unknown>,
+    ): Promise<Response> => {
+      const request = { method, headers, ...(body ? { body: String(body) } : {}) };
+      const answer = await guardedFetch(url, request, { allow, timeout: TIMEOUT, maxBytes: MOST_BYTES });
+      if (answer.cut) throw oauthFailed('invalid', `its answer has more than ${MOST_BYTES} bytes`);
+      const { status, headers: told } = answer;
+      const isBodyless = status === 204 || status === 304;
+      return new Response(isBodyless ? null : new Uint8Array(answer.body), { status, headers: told });
+    },
+  };
+}
+
+/** Metadata of an issuer: OpenID's place first, then that of RFC 8414. */
+export async function serverMetadata(issuer: URL, http: GuardedHttp): Promise<oauth.AuthorizationServer> {
+  let answer = await oauth.discoveryRequest(issuer, { ...http, algorithm: 'oidc' });
+  if (answer.status === 404) answer = await oauth.discoveryRequest(issuer, { ...http, algorithm: 'oauth2' });
+  return await oauth.processDiscoveryResponse(issuer, answer);
+}
+
+function tokensOf(answer: oauth.TokenEndpointResponse): TokenSet {
+  const { access_token: accessToken, refresh_token: refreshToken, id_token: idToken } = answer;
+  const { sub, email }: { sub?: string; email?: unknown } = oauth.getValidatedIdTokenClaims(answer) ?? {};
+  const scopes = answer.scope?.split(/[ ,]+/).filter((scope) => scope !== '');
+  const account = typeof email === 'string' && email !== '' ? email : sub;
+  const expiresIn = answer.expires_in;
+  return { accessToken, ...defined({ refreshToken, idToken, expiresIn, scopes, account }) };
+}
 
 function privateKeyOf(pem: string): KeyObject {
   try {
@@ -337,18 +316,19 @@ function privateKeyOf(pem: string): KeyObject {
   }
 }
 
-function fields(given: Record<string, string | undefined>): Record<string, string> {
-  return defined(given) as Record<string, string>;
-}
-
-async function idTokenOf(answer: Response): Promise<unknown> {
+/** The fields of an answer that is no failure. */
+async function jsonOf(answer: Response): Promise<Record<string, unknown> | undefined> {
   const given = answer.ok ? parsedJson(await answer.clone().text()) : undefined;
-  return isRecord(given) ? given.id_token : undefined;
+  return isRecord(given) ? given : undefined;
 }
 
-async function withoutIdToken(answer: Response): Promise<Response> {
-  const { id_token: _unproven, ...known } = (await answer.json()) as Record<string, unknown>;
-  return Response.json(known);
+/** An answer with other fields; a failure stays as it is. */
+async function changed(
+  answer: Response,
+  change: (given: Record<string, unknown>) => object,
+): Promise<Response> {
+  const given = await jsonOf(answer);
+  return given === undefined ? answer : Response.json(change(given), { status: answer.status });
 }
 
 function lacks(what: string): OAuthFailed {
@@ -356,9 +336,10 @@ function lacks(what: string): OAuthFailed {
 }
 
 /** Without metadata the address where people consent says whose answers are its own. */
-function assertOfServer(issuer: string, server: oauth.AuthorizationServer): void {
+function issuerOf(callback: URLSearchParams, server: oauth.AuthorizationServer): string {
+  const said = callback.get('iss') ?? server.issuer;
   const own = new URL(server.authorization_endpoint ?? server.issuer).origin;
-  if (URL.parse(issuer)?.origin === own) return;
+  if (URL.parse(said)?.origin === own) return said;
   throw oauthFailed(
     'invalid',
     'the answer is of another issuer than the one that was asked; nothing is kept',

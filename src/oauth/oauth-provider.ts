@@ -6,7 +6,7 @@ import { defined, isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import * as option from '../schema/option-kinds.ts';
-import { type OptionReader, type OptionsFor, type Resolved, readGroup } from '../schema/options.ts';
+import { namesOf, type OptionReader, type OptionsFor, type Resolved, readGroup } from '../schema/options.ts';
 
 /** An authorization server, and how an app gets tokens there. */
 export interface OAuthProviderOptions {
@@ -58,29 +58,40 @@ export interface OAuthProviderOptions {
   allow?: readonly string[];
 }
 
+const ADDRESS = option.custom(addressOf);
 const TEXTS = option.own<readonly string[]>(
   (given) => Array.isArray(given) && given.every((each) => typeof each === 'string' && each !== ''),
   'a list of texts',
 );
+export const CLIENT_PROOFS = ['client_secret_basic', 'client_secret_post', 'none'] as const;
+
+/** Options without which a grant can't be; the endpoints among them, and `tokenEndpoint`, only where no issuer is given. */
+const NEEDED = {
+  authorization_code: ['authorizationEndpoint'],
+  device_code: ['deviceAuthorizationEndpoint'],
+  client_credentials: ['clientId', 'clientSecret'],
+  jwt_bearer: ['clientId', 'privateKey'],
+} as const;
+
+const ADDRESSES = {
+  issuer: ADDRESS,
+  authorizationEndpoint: ADDRESS,
+  tokenEndpoint: ADDRESS,
+  deviceAuthorizationEndpoint: ADDRESS,
+  revocationEndpoint: ADDRESS,
+};
 
 export const OAUTH_PROVIDER = {
-  grant: option.choice(
-    ['authorization_code', 'device_code', 'client_credentials', 'jwt_bearer'],
-    'authorization_code',
-  ),
-  issuer: option.custom(addressOf),
-  authorizationEndpoint: option.custom(addressOf),
-  tokenEndpoint: option.custom(addressOf),
-  deviceAuthorizationEndpoint: option.custom(addressOf),
-  revocationEndpoint: option.custom(addressOf),
+  grant: option.choice(namesOf(NEEDED), 'authorization_code'),
+  ...ADDRESSES,
   clientId: option.text(),
   clientSecret: option.text(),
-  clientAuthentication: option.choice(['client_secret_basic', 'client_secret_post', 'none']),
+  clientAuthentication: option.choice(CLIENT_PROOFS),
   privateKey: option.text(),
   scopes: TEXTS,
-  resource: option.custom(addressOf),
+  resource: ADDRESS,
   audience: option.text(),
-  redirectUri: option.custom(addressOf),
+  redirectUri: ADDRESS,
   parameters: option.own<Readonly<Record<string, string>>>(
     (given) => isRecord(given) && Object.values(given).every((value) => typeof value === 'string'),
     'texts by name',
@@ -94,31 +105,16 @@ export interface OAuthProvider extends Resolved<typeof OAUTH_PROVIDER> {}
 /** @throws DefinitionError naming the option, and never quoting a secret. */
 export function resolveProvider(owner: string, field: string, options: unknown): OAuthProvider {
   return readGroup(OAUTH_PROVIDER, { owner, options, field }, (provider, read) => {
-    if (provider.issuer === undefined) requireEndpoints(provider, read);
-    if (!isForPeople(provider) && provider.clientId === undefined)
-      read.fail('clientId', `required for ${provider.grant}: nobody registers a client for it`);
-    if (provider.grant === 'client_credentials' && provider.clientSecret === undefined)
-      read.fail('clientSecret', 'required for client_credentials');
-    if (provider.grant === 'jwt_bearer' && provider.privateKey === undefined)
-      read.fail('privateKey', 'required for jwt_bearer');
-    return {
-      ...provider,
-      allow: [...(provider.allow ?? []), ...ADDRESSES.flatMap((name) => hostOf(provider[name]))],
-    };
+    const { grant, issuer, allow = [] } = provider;
+    for (const name of [...NEEDED[grant], 'tokenEndpoint'] as const) {
+      if (provider[name] !== undefined) continue;
+      if (!name.endsWith('Endpoint')) read.fail(name, `required for ${grant}`);
+      if (issuer === undefined) read.fail(name, 'required where no issuer is given that names it');
+    }
+    // The developer's own servers may be anywhere; servers that only an answer names must be on the public internet.
+    const own = namesOf(ADDRESSES).flatMap((name) => URL.parse(provider[name] ?? '')?.host ?? []);
+    return { ...provider, allow: [...allow, ...own] };
   });
-}
-
-const ADDRESSES = [
-  'issuer',
-  'authorizationEndpoint',
-  'tokenEndpoint',
-  'deviceAuthorizationEndpoint',
-  'revocationEndpoint',
-] as const;
-
-/** The developer's own servers may be anywhere; servers that only an answer names must be on the public internet. */
-function hostOf(address: string | undefined): string[] {
-  return address === undefined ? [] : [new URL(address).host];
 }
 
 /** Providers by the `credentialKey` under which tools ask for their tokens. @throws DefinitionError */
@@ -131,25 +127,13 @@ export function resolveProviders(
     const problem = `expected providers by the credentialKey of their tools, got ${kindOf(options)}`;
     throw new DefinitionError({ owner, field, problem });
   }
-  const entries = Object.entries(options).map(
-    ([key, given]) => [key, resolveProvider(owner, `${field}.${key}`, given)] as const,
-  );
-  return Object.freeze(Object.fromEntries(entries));
+  const at = (key: string) => resolveProvider(owner, `${field}.${key}`, options[key]);
+  return Object.freeze(Object.fromEntries(Object.keys(options).map((key) => [key, at(key)])));
 }
 
 /** Whether a person has to consent: else its tokens are the app's. */
 export function isForPeople({ grant }: Pick<OAuthProvider, 'grant'>): boolean {
   return grant === 'authorization_code' || grant === 'device_code';
-}
-
-function requireEndpoints(provider: OAuthProvider, read: OptionReader): void {
-  const begins = {
-    authorization_code: 'authorizationEndpoint',
-    device_code: 'deviceAuthorizationEndpoint',
-  } as const;
-  const first = isForPeople(provider) ? begins[provider.grant as keyof typeof begins] : 'tokenEndpoint';
-  for (const name of [first, 'tokenEndpoint'] as const)
-    if (provider[name] === undefined) read.fail(name, 'required where no issuer is given that names it');
 }
 
 function addressOf(given: unknown, read: OptionReader, name: string): string {
@@ -199,46 +183,40 @@ export function scopesOf({ authScheme }: Pick<AuthConfig, 'authScheme'>): string
   return named.filter((scope) => typeof scope === 'string' && scope !== '');
 }
 
-type Flows = NonNullable<SecurityScheme['flows']>;
-const FLOWS = ['authorizationCode', 'deviceAuthorization', 'clientCredentials'] as const;
-const GRANTS = {
+const FLOWS = {
   authorizationCode: 'authorization_code',
   deviceAuthorization: 'device_code',
   clientCredentials: 'client_credentials',
 } as const;
 
-function flowOf(flows: Flows | undefined): [(typeof FLOWS)[number], OAuthFlow] | undefined {
-  const name = FLOWS.find((each) => isRecord(flows?.[each]));
+function flowOf(flows: SecurityScheme['flows']): [keyof typeof FLOWS, OAuthFlow] | undefined {
+  const name = namesOf(FLOWS).find((each) => isRecord(flows?.[each]));
   return name && [name, flows?.[name] as OAuthFlow];
 }
 
 function endpointsOf(owner: string, scheme: SecurityScheme): OAuthProviderOptions {
   if (scheme.type === 'openIdConnect') {
     const given = scheme as Partial<OpenIdConnectWithConfig>;
-    const { authorizationEndpoint, tokenEndpoint, revocationEndpoint, grantTypesSupported } = given;
-    const isOfApp =
-      grantTypesSupported?.includes('client_credentials') === true &&
-      !grantTypesSupported.includes('authorization_code');
+    const { authorizationEndpoint, tokenEndpoint, revocationEndpoint, grantTypesSupported = [] } = given;
+    const ofPeople = grantTypesSupported.includes('authorization_code');
+    const isOfApp = grantTypesSupported.includes('client_credentials') && !ofPeople;
+    const issuer = scheme.openIdConnectUrl?.replace(/\/\.well-known\/openid-configuration$/, '');
     return {
       grant: isOfApp ? 'client_credentials' : 'authorization_code',
-      ...defined({ authorizationEndpoint, tokenEndpoint, revocationEndpoint }),
-      ...defined({ issuer: scheme.openIdConnectUrl?.replace(/\/\.well-known\/openid-configuration$/, '') }),
+      ...defined({ issuer, authorizationEndpoint, tokenEndpoint, revocationEndpoint }),
     };
   }
   const found = flowOf(scheme.flows);
   if (found === undefined) {
-    const problem = `expected one of the flows ${FLOWS.join(', ')}: OAuth 2.1 has no others`;
+    const problem = `expected one of the flows ${namesOf(FLOWS).join(', ')}: OAuth 2.1 has no others`;
     throw new DefinitionError({ owner, field: 'authConfig.authScheme.flows', problem });
   }
-  const [name, { authorizationUrl, deviceAuthorizationUrl, tokenUrl }] = found;
-  return {
-    grant: GRANTS[name],
-    ...defined({
-      authorizationEndpoint: authorizationUrl,
-      deviceAuthorizationEndpoint: deviceAuthorizationUrl,
-      tokenEndpoint: tokenUrl,
-    }),
+  const [name, { authorizationUrl, deviceAuthorizationUrl, tokenUrl: tokenEndpoint }] = found;
+  const endpoints = {
+    authorizationEndpoint: authorizationUrl,
+    deviceAuthorizationEndpoint: deviceAuthorizationUrl,
   };
+  return { grant: FLOWS[name], ...defined({ ...endpoints, tokenEndpoint }) };
 }
 
 /** A service account of Google's, by its key file. @throws DefinitionError */
@@ -249,8 +227,7 @@ export function providerOfServiceAccount(
   const { clientEmail, privateKey, tokenUri } = Object(serviceAccountCredential);
   return resolveProvider(owner, 'authConfig.rawAuthCredential.serviceAccount', {
     grant: 'jwt_bearer',
-    ...defined({ clientId: clientEmail, privateKey }),
-    ...defined({ tokenEndpoint: tokenUri || 'https://oauth2.googleapis.com/token', scopes }),
-    ...(useIdToken ? defined({ audience }) : {}),
+    tokenEndpoint: tokenUri || 'https://oauth2.googleapis.com/token',
+    ...defined({ clientId: clientEmail, privateKey, scopes, audience: useIdToken ? audience : undefined }),
   });
 }

@@ -105,15 +105,12 @@ export function resolveGate(owner: string, options: object): ToolGate | undefine
   const approval = resolveApproval(owner, 'approval', given.approval, read.value('sensitive'));
   if (asks === undefined) refuseUnasked(read);
   if (asks === undefined && authConfig === undefined) return undefined;
+  const provider = authConfig && providerOfAuthConfig(owner, read.value('authConfig') as AuthConfig);
   return Object.freeze({
     ...(asks === undefined ? {} : { confirmation: Object.freeze({ ...asks, ...defined({ hint }) }) }),
     approval,
-    ...defined({ authConfig, provider: providerOf(owner, options) }),
+    ...defined({ authConfig, provider }),
   });
-}
-
-function providerOf(owner: string, { authConfig }: { authConfig?: AuthConfig }): OAuthProvider | undefined {
-  return authConfig && providerOfAuthConfig(owner, authConfig);
 }
 
 type Confirmation = NonNullable<ToolGate['confirmation']>;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { CallCredentials } from '../../activities/tool/call-context.ts';
 import { credentialKeysOf } from '../../src/credentials/credential-keys.ts';
 import { Connections } from '../../src/oauth/connections.ts';
+import { beginConsent, finishConsent } from '../../src/oauth/consent.ts';
 import { scopesOf } from '../../src/oauth/oauth-provider.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
@@ -84,10 +85,11 @@ async function consent(wanted: WantedCredential): Promise<void> {
   const { authConfig } = wanted;
   const { credentialKey } = authConfig;
   await credentialsOfCall().asks(wanted);
-  const { url } = await connections.consent.begin(
+  const { url } = await beginConsent(
+    connections,
     { ...owner, credentialKey, needs: scopesOf(authConfig) },
     { redirectUri: REDIRECT_URI },
   );
   const { headers } = await fetch(url, { redirect: 'manual' });
-  await connections.consent.finish(new URL(headers.get('location') ?? '').searchParams, { now: Date.now() });
+  await finishConsent(connections, new URL(headers.get('location') ?? '').searchParams, { now: Date.now() });
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beginConsent, finishConsent } from '../../src/oauth/consent.ts';
 import { Browser, CLIENT } from '../setup/authorization-server.ts';
 import { until } from '../setup/until.ts';
 import { APP, KEY, type OAuthDesk, openOAuthDesk } from './oauth-desk.ts';
@@ -118,13 +119,13 @@ describe('a way back from the authorization server', () => {
   test('after an hour is too late [oauth.refusals]', async () => {
     const { connections } = desk;
     const wanted = { app: APP, userId: 'jo', credentialKey: KEY, needs: [] };
-    const { state } = await connections.consent.begin(wanted, {
+    const { state } = await beginConsent(connections, wanted, {
       redirectUri: back(),
       browser: 'b',
       until: 1_000,
     });
     const callback = new URLSearchParams({ state, code: 'c', iss: desk.server.issuer });
-    const late = connections.consent.finish(callback, { now: 1_001, browser: 'b' });
+    const late = finishConsent(connections, callback, { now: 1_001, browser: 'b' });
     await expect(late).rejects.toMatchObject({ code: 'HOLDFAST_OAUTH_FAILED', problem: 'expired' });
   });
 });

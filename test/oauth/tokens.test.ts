@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Connections } from '../../src/oauth/connections.ts';
 import { OAuthClient } from '../../src/oauth/oauth-client.ts';
 import { type OAuthProviderOptions, resolveProvider } from '../../src/oauth/oauth-provider.ts';
+import { currentTokens, tokensOfApp } from '../../src/oauth/tokens.ts';
 import { Browser, CLIENT } from '../setup/authorization-server.ts';
 import { until } from '../setup/until.ts';
 import { APP, KEY, type OAuthDesk, openOAuthDesk } from './oauth-desk.ts';
@@ -54,7 +55,7 @@ describe('tokens of a user', () => {
     const grants = await grantsOf(async () => {
       const found = await find('ada');
       const calls = Array.from({ length: 50 }, (_each, n) =>
-        workers[n % 2]?.tokens.current(found, { scopes: ['calendar.read'] }),
+        currentTokens(workers[n % 2] ?? desk.connections, found, { scopes: ['calendar.read'] }),
       );
       const tokens = new Set((await Promise.all(calls)).map((credential) => credential?.oauth2?.accessToken));
       expect([...tokens]).toEqual([await tokenOf('ada')]);
@@ -129,12 +130,10 @@ describe('a grant', () => {
     const provider = providerOf({ grant: 'client_credentials' });
     const key = randomUUID();
     const grants = await grantsOf(async () => {
-      const many = Array.from({ length: 20 }, () =>
-        desk.connections.tokens.ofApp(APP, key, { scopes: [], provider }),
-      );
+      const many = Array.from({ length: 20 }, () => tokensOfApp(APP, key, { scopes: [], provider }));
       const tokens = new Set((await Promise.all(many)).map(({ oauth2 }) => oauth2?.accessToken));
       expect(tokens.size).toBe(1);
-      const again = await desk.connections.tokens.ofApp(APP, key, { scopes: [], provider });
+      const again = await tokensOfApp(APP, key, { scopes: [], provider });
       expect([again.oauth2?.accessToken]).toEqual([...tokens]);
     });
     expect(grants).toEqual(['client_credentials']);
@@ -161,7 +160,7 @@ describe('a grant', () => {
       credential: { authType: 'serviceAccount', serviceAccount } as never,
     });
     const found = await find('sam');
-    const credential = await desk.connections.tokens.current(found, { scopes: [] });
+    const credential = await currentTokens(desk.connections, found, { scopes: [] });
     expect(credential?.oauth2?.accessToken).toBe('of-the-account');
     const [, claims = ''] = seen[0]?.get('assertion')?.split('.') ?? [];
     expect(JSON.parse(Buffer.from(claims, 'base64url').toString())).toMatchObject({
@@ -193,7 +192,7 @@ describe('a grant', () => {
   });
 });
 
-type Answer = { status: number; json?: unknown; html?: string };
+type Answer = { status: number; json?: unknown; html?: string; headers?: Record<string, string> };
 
 /** A server that answers each request as it is told. */
 async function serve(answer: (body: string, path: string) => Answer | undefined) {
@@ -206,8 +205,9 @@ async function serve(answer: (body: string, path: string) => Answer | undefined)
       const said = answer(body, request.url ?? '');
       // It hangs.
       if (said === undefined) return;
-      const { status, json, html } = said;
-      response.writeHead(status, { 'content-type': html === undefined ? 'application/json' : 'text/html' });
+      const { status, json, html, headers } = said;
+      const type = html === undefined ? 'application/json' : 'text/html';
+      response.writeHead(status, { 'content-type': type, ...headers });
       response.end(html ?? JSON.stringify(json));
     });
   });
@@ -268,6 +268,15 @@ describe('a server', () => {
           : { status: 401, json: { error: 'invalid_client', error_description: 'planted' } },
       'misconfigured',
       'invalid_client',
+    ],
+    [
+      'that refuses the client by a challenge in a header',
+      (_b, path, url) =>
+        isMetadata(path)
+          ? metadata(url)
+          : { status: 401, json: {}, headers: { 'www-authenticate': 'Basic realm="planted"' } },
+      'misconfigured',
+      '401',
     ],
     [
       'that gives tokens of another kind',

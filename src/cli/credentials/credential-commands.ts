@@ -1,7 +1,7 @@
 import type { CredentialType } from '../../approvals/next-commands.ts';
 import { variable } from '../../environment.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
-import { linkUrl } from '../../oauth/connect-link.ts';
+import { linkUrl } from '../../oauth/consent.ts';
 import { defined } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { CliError, UsageError } from '../cli-error.ts';

@@ -1,8 +1,8 @@
 import type { ConnectCredential, CREDENTIALS } from '../../contract/credentials.ts';
 import { MOST_LISTED } from '../../contract/lists.ts';
 import type { Handlers, OperationsOf } from '../../contract/operation.ts';
-import { connectLink } from '../../oauth/connect-link.ts';
 import { Connections } from '../../oauth/connections.ts';
+import { connectLink } from '../../oauth/consent.ts';
 import { scopesOf } from '../../oauth/oauth-provider.ts';
 import type { Store } from '../../store/store.ts';
 import { type StoredContext, storeOf } from '../stored-context.ts';

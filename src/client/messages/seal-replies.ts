@@ -7,6 +7,7 @@ import type { AuthCredential, OAuth2Auth } from '../../events/auth-credential.ts
 import type { Content } from '../../events/content.ts';
 import { wayBackOf } from '../../oauth/auth-handler.ts';
 import { Connections } from '../../oauth/connections.ts';
+import { finishConsent } from '../../oauth/consent.ts';
 import { oauthFailed } from '../../oauth/oauth-failed.ts';
 import { scopesOf } from '../../oauth/oauth-provider.ts';
 import { covers } from '../../oauth/tokens.ts';
@@ -133,9 +134,9 @@ async function consentedRef(
   // Sent again after a failure behind the exchange: its code was used.
   const isNew = kept !== undefined && kept.createdAt >= since && covers(kept.scopes, scopesOf(authConfig));
   if (isNew && fields.has('code')) return kept.credentialRef;
-  const { consent } = new Connections(store.credentials, context.credentialKeys);
+  const connections = new Connections(store.credentials, context.credentialKeys);
   const by = { now: await store.now(), redirectUri, owner: { app, userId } };
-  return (await consent.finish(fields, by)).credentialRef;
+  return (await finishConsent(connections, fields, by)).credentialRef;
 }
 
 /** A response of another name may answer a request by the id of its call; a secret in it has no business in a history either. */

@@ -45,9 +45,9 @@ ${scopeList(scopes)}
 
 /** The page that shows the code for another device. */
 export function devicePage({ server, here }: ConnectionShown, code: DeviceCode): string {
-  const { userCode, verificationUri, verificationUriComplete } = code;
+  const { user_code: userCode, verification_uri: address, verification_uri_complete: whole = address } = code;
   const main = html`<section class="card"><h1>Enter this code</h1>
-<p>Open <a href="${verificationUriComplete ?? verificationUri}" rel="noreferrer" target="_blank">${shown(verificationUri)}</a> on any device, and enter</p>
+<p>Open <a href="${whole}" rel="noreferrer" target="_blank">${shown(address)}</a> on any device, and enter</p>
 <p><strong><code>${shown(userCode)}</code></strong></p>
 <p class="soft" role="status">Then consent there. Calls that wait go on some seconds after ${shown(server)} has told this gateway of it.</p>
 <div class="actions"><a class="button primary" href="${here}">I have consented</a></div></section>`;

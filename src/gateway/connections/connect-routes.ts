@@ -1,10 +1,16 @@
+import { randomBytes } from 'node:crypto';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
-import { connectLink, readConnectLink } from '../../oauth/connect-link.ts';
 import { Connections } from '../../oauth/connections.ts';
-import { newBrowserCookie, type WantedTokens } from '../../oauth/consent.ts';
-import { serverName } from '../../oauth/oauth-answers.ts';
-import type { DeviceCode } from '../../oauth/oauth-client.ts';
-import { OAuthFailed, oauthFailed } from '../../oauth/oauth-failed.ts';
+import {
+  beginAtDevice,
+  beginConsent,
+  connectLink,
+  finishConsent,
+  readConnectLink,
+  type WantedTokens,
+  wantedBy,
+} from '../../oauth/consent.ts';
+import { OAuthFailed, oauthFailed, serverName } from '../../oauth/oauth-failed.ts';
 import { covers } from '../../oauth/tokens.ts';
 import { isLeft } from '../background.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
@@ -37,7 +43,7 @@ export function connectRoutes(app: GatewayHono, { options, limits, background }:
   const { credentialKeys, records, logger, client, publicUrl } = options;
   if (credentialKeys === undefined || records === undefined) return;
   const keys = credentialKeysOf(credentialKeys);
-  const { consent, providers } = new Connections(records.credentials, keys);
+  const connections = new Connections(records.credentials, keys);
   const failed = 'Not connected';
   const trips = new RoundTrips({ records, logger, name: 'oauth', life: 3_600_000, failed, status: 409 });
   /** Codes that wait for other devices, by whose they are. */
@@ -55,7 +61,7 @@ export function connectRoutes(app: GatewayHono, { options, limits, background }:
       const site = siteOf(context, publicUrl);
       const here = `${site.base}/connect/${token}`;
       return await trips.told(context, here, async () => {
-        const provider = await providers.find(wanted.app, wanted.credentialKey);
+        const provider = await connections.findProvider(wanted.app, wanted.credentialKey);
         if (provider === undefined)
           throw oauthFailed('misconfigured', `no worker has told of a provider ${wanted.credentialKey}`);
         const scopes = [...new Set([...(provider.scopes ?? []), ...wanted.needs])];
@@ -75,26 +81,35 @@ export function connectRoutes(app: GatewayHono, { options, limits, background }:
 
   const start = async (context: GatewayContext, { wanted, site, shown, now }: Opened) => {
     if (shown.grant === 'device_code') {
-      const code = await consent.beginAtDevice(wanted);
+      const begun = await beginAtDevice(connections, wanted);
       const about = { work: 'consent at another device' };
-      if (!background.begin(about, () => awaitDevice(wanted, code)))
+      if (!background.begin(about, () => awaitDevice(wanted, begun)))
         throw oauthFailed('unreachable', 'this gateway has too much else to do');
-      return sendPage(context, devicePage(shown, code));
+      return sendPage(context, devicePage(shown, begun.code));
     }
-    const kept = newBrowserCookie();
+    const kept = randomBytes(32).toString('base64url');
     const redirectUri = `${site.origin}${site.base}${CALLBACK}`;
-    const way = await consent.begin(wanted, { redirectUri, browser: kept, until: now + trips.life });
+    const way = await beginConsent(connections, wanted, {
+      redirectUri,
+      browser: kept,
+      until: now + trips.life,
+    });
     return trips.leave(context, site, { ...way, kept });
   };
 
   /** The person may close the page: the gateway asks until they have consented, or begin again, or the code has expired. */
-  const awaitDevice = async (wanted: WantedTokens, { deviceCode, interval, expiresIn }: DeviceCode) => {
+  const awaitDevice = async (
+    wanted: WantedTokens,
+    { code, finish }: Awaited<ReturnType<typeof beginAtDevice>>,
+  ) => {
+    const { device_code: deviceCode, expires_in: life } = code;
+    const interval = Math.max(code.interval ?? 5, 1);
     const key = JSON.stringify([wanted.app, wanted.userId, wanted.credentialKey]);
     devices.set(key, deviceCode);
     try {
-      for (let left = expiresIn; left > 0 && devices.get(key) === deviceCode; left -= interval) {
+      for (let left = life; left > 0 && devices.get(key) === deviceCode; left -= interval) {
         await background.pause(interval * 1_000);
-        const stored = await consent.finishAtDevice(wanted, deviceCode);
+        const stored = await finish();
         if (stored !== undefined) return await wakeCalls(client, stored);
       }
     } catch (error) {
@@ -109,7 +124,7 @@ export function connectRoutes(app: GatewayHono, { options, limits, background }:
   const comeBack = async (context: GatewayContext) => {
     const site = siteOf(context, publicUrl);
     const { callback, state, kept } = trips.back(context, site);
-    const wanted = consent.wantedBy(state, kept);
+    const wanted = wantedBy(connections, state, kept);
     if (wanted === undefined) {
       context.set('isGuess', true);
       return trips.failed(context, LOST, undefined, 400);
@@ -118,7 +133,7 @@ export function connectRoutes(app: GatewayHono, { options, limits, background }:
     const here = `${site.base}${connectLink(keys, wanted, now).path}`;
     return await trips.told(context, here, async () => {
       if (await trips.isFirst(state))
-        await wakeCalls(client, await consent.finish(callback, { now, browser: kept }));
+        await wakeCalls(client, await finishConsent(connections, callback, { now, browser: kept }));
       return context.redirect(here, 303);
     });
   };

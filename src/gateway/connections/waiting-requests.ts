@@ -3,7 +3,7 @@ import type { StoredCredential } from '../../contract/credentials.ts';
 import { MOST_LISTED } from '../../contract/lists.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import type { CredentialKeys } from '../../credentials/credential-keys.ts';
-import { connectLink } from '../../oauth/connect-link.ts';
+import { connectLink } from '../../oauth/consent.ts';
 import { scopesOf } from '../../oauth/oauth-provider.ts';
 import { covers } from '../../oauth/tokens.ts';
 import { errorAnswer } from '../error-answer.ts';

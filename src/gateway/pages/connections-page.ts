@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
-import { connectLink } from '../../oauth/connect-link.ts';
+import { connectLink } from '../../oauth/consent.ts';
 import type { GatewayContext } from '../gateway-app.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { mayRead } from './inbox-lists.ts';
