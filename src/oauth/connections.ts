@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { RemoveCredential } from '../contract/credentials.ts';
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
 import { CredentialVault, newCredentialRef } from '../credentials/credential-vault.ts';
@@ -20,6 +21,9 @@ interface Kept {
   /** The client that was registered there last. */
   client?: RegisteredClient;
 }
+
+/** Milliseconds after which credentials that somebody refreshes are looked at again. */
+const LEASED = 50;
 
 /** Credentials of users and apps, and their connections to authorization servers. */
 export class Connections {
@@ -66,7 +70,7 @@ export class Connections {
   /** Seals with the first key what another one has sealed in an app. @returns how many. @throws CredentialKeyMissing, CredentialUnreadable */
   async reseal(app: string): Promise<number> {
     const keys = this.vault.ownKeys();
-    for (let count = 0; ; ) {
+    for (let count = 0; ; await delay(LEASED)) {
       const rows = await this.store.sealedOtherwise(app, keys.sealing().id);
       if (rows.length === 0) return count;
       for (const row of rows) {

@@ -17,6 +17,8 @@ export interface WantedTokens {
   credentialKey: string;
   /** Scopes without which the call that asks doesn't run. */
   needs: readonly string[];
+  /** The end of the link by which somebody consents, milliseconds since the epoch. */
+  expiresAt?: number;
 }
 
 /** A person's way to the server and back, as the field `state` carries it: sealed. */
@@ -172,10 +174,11 @@ const LINK_LIFE = 24 * 3_600_000;
 /** The path of a gateway's page on which a person connects an account for a user. */
 export function connectLink(
   keys: CredentialKeys,
-  { app, userId, credentialKey, needs }: WantedTokens,
+  { app, userId, credentialKey, needs, expiresAt: until = Number.POSITIVE_INFINITY }: WantedTokens,
   now: number,
 ): { path: string; expiresAt: number } {
-  const link: ConnectLink = { app, userId, credentialKey, needs, expiresAt: now + LINK_LIFE };
+  const expiresAt = Math.min(until, now + LINK_LIFE);
+  const link: ConnectLink = { app, userId, credentialKey, needs, expiresAt };
   return { path: `/connect/${sealText(keys, LINK, link)}`, expiresAt: link.expiresAt };
 }
 

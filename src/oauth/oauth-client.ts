@@ -11,6 +11,8 @@ import { CLIENT_PROOFS, type OAuthProvider } from './oauth-provider.ts';
 /** Milliseconds that one request may take. */
 const TIMEOUT = 10_000;
 const MOST_BYTES = 256 * 1024;
+/** Seconds: ten years. */
+const LONGEST_TOKENS = 315_360_000;
 /** Seconds by which the clocks of server and gateway may differ. */
 const CLOCK_TOLERANCE = 60;
 
@@ -304,7 +306,8 @@ function tokensOf(answer: oauth.TokenEndpointResponse): TokenSet {
   const { sub, email }: { sub?: string; email?: unknown } = oauth.getValidatedIdTokenClaims(answer) ?? {};
   const scopes = answer.scope?.split(/[ ,]+/).filter((scope) => scope !== '');
   const account = typeof email === 'string' && email !== '' ? email : sub;
-  const expiresIn = answer.expires_in;
+  const { expires_in: seconds } = answer;
+  const expiresIn = seconds && Math.min(seconds, LONGEST_TOKENS);
   return { accessToken, ...defined({ refreshToken, idToken, expiresIn, scopes, account }) };
 }
 

@@ -53,7 +53,9 @@ export function failed(error: unknown, provider: OAuthProvider): OAuthFailed {
     return told('misconfigured', `${error.message}; hosts that may be asked are listed in \`allow\``);
   if (error instanceof oauth.ResponseBodyError || error instanceof oauth.AuthorizationResponseError) {
     const problem = problemOf(error.error);
-    return told(problem, `${PROBLEMS[problem]} (${visibleExcerpt(error.error, 60)})`);
+    // Anything else may be a secret that the server repeats.
+    const code = /^[a-z]+(_[a-z]+){0,5}$/.test(error.error) ? error.error.slice(0, 60) : 'an unknown code';
+    return told(problem, `${PROBLEMS[problem]} (${code})`);
   }
   // Servers may refuse a client by a header alone.
   if (error instanceof oauth.WWWAuthenticateChallengeError)

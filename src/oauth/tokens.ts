@@ -47,7 +47,8 @@ export async function currentTokens(
   const credential = vault.unsealed(found);
   const { oauth2, serviceAccount } = credential;
   if (serviceAccount !== undefined) {
-    const provider = providerOfServiceAccount('the stored service account', serviceAccount);
+    // A user may have stored it: its server has to be on the public internet.
+    const provider = { ...providerOfServiceAccount('the stored service account', serviceAccount), allow: [] };
     return await tokensOfApp(app, `account:${credentialRef}`, { ...need, provider });
   }
   if (oauth2 === undefined) return credential;

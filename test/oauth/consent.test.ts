@@ -228,7 +228,7 @@ describe('an attack on the way back', () => {
 
   test('by a link that was changed is none [oauth.attacks]', async () => {
     const link = await desk.link('kim');
-    const forged = `${link.slice(0, -12)}${link.endsWith('A') ? 'B' : 'A'}${link.slice(-11)}`;
+    const forged = `${link.slice(0, -12)}${link.at(-12) === 'A' ? 'B' : 'A'}${link.slice(-11)}`;
     const { status } = await textOf(new Browser(), forged);
     expect(status).toBe(404);
   });

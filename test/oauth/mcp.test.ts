@@ -14,6 +14,8 @@ beforeAll(async () => {
   server = await startGuardedServer();
   other = await openAuthorizationServer([]);
   desk = await openOAuthDesk({
+    // Whatever the scopes: tokens are to be refreshed.
+    configuration: { issueRefreshToken: () => Promise.resolve(true) },
     provider: { resource: server.url },
     tools: (authorization) => [
       toolset('desk', { allow: [authorization, other].map(({ issuer }) => new URL(issuer).host) }),

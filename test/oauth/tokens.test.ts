@@ -4,7 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Connections } from '../../src/oauth/connections.ts';
 import { OAuthClient } from '../../src/oauth/oauth-client.ts';
-import { type OAuthProviderOptions, resolveProvider } from '../../src/oauth/oauth-provider.ts';
+import {
+  type OAuthProviderOptions,
+  providerOfServiceAccount,
+  resolveProvider,
+} from '../../src/oauth/oauth-provider.ts';
 import { currentTokens, tokensOfApp } from '../../src/oauth/tokens.ts';
 import { Browser, CLIENT } from '../setup/authorization-server.ts';
 import { until } from '../setup/until.ts';
@@ -153,15 +157,19 @@ describe('a grant', () => {
       privateKey: pem,
       tokenUri: scripted.url,
     };
-    const serviceAccount = { serviceAccountCredential: file, scopes: ['calendar.read'] };
+    const serviceAccount = { serviceAccountCredential: file as never, scopes: ['calendar.read'] };
+    const provider = providerOfServiceAccount('test', serviceAccount);
+    const credential = await tokensOfApp(APP, randomUUID(), { scopes: [], provider });
+    expect(credential.oauth2?.accessToken).toBe('of-the-account');
+    // A user may store one, too: it leads to no server inside the network.
     const owner = { app: APP, userId: 'sam', credentialKey: KEY };
     await desk.client.credentials.put({
       ...owner,
-      credential: { authType: 'serviceAccount', serviceAccount } as never,
+      credential: { authType: 'serviceAccount', serviceAccount },
     });
-    const found = await find('sam');
-    const credential = await currentTokens(desk.connections, found, { scopes: [] });
-    expect(credential?.oauth2?.accessToken).toBe('of-the-account');
+    const ofUser = currentTokens(desk.connections, await find('sam'), { scopes: [] });
+    await expect(ofUser).rejects.toMatchObject({ problem: 'misconfigured' });
+    expect(seen).toHaveLength(1);
     const [, claims = ''] = seen[0]?.get('assertion')?.split('.') ?? [];
     expect(JSON.parse(Buffer.from(claims, 'base64url').toString())).toMatchObject({
       iss: 'robot@example.com',

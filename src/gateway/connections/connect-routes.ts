@@ -18,6 +18,7 @@ import { noSuchPage, pageRoute, sendPage } from '../pages/page-answer.ts';
 import { type PageSite, siteOf } from '../pages/page-site.ts';
 import { RoundTrips } from '../pages/round-trips.ts';
 import { wordsPage } from '../pages/shell.ts';
+import { isFromElsewhere } from '../pages/sign-in.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { type ConnectionShown, connectedPage, connectPage, devicePage } from './connect-page.ts';
 import { wakeCalls } from './waiting-requests.ts';
@@ -72,14 +73,16 @@ export function connectRoutes(app: GatewayHono, { options, limits, background }:
 
   const showConnection = async (context: GatewayContext, { wanted, shown, now }: Opened) => {
     const stored = await records.credentials.find(wanted);
-    const isConnected = stored?.authType === 'oauth2' && covers(stored.scopes, wanted.needs);
+    const isThere = stored?.authType === 'oauth2' && covers(stored.scopes, wanted.needs);
+    // A gateway that has died between the tokens and this left calls waiting; calls that asked later can't use the tokens.
+    const isConnected = isThere && !(await wakeCalls(client, stored));
     if (!isConnected) return sendPage(context, connectPage(shown));
-    // A gateway that has died between the tokens and this left calls waiting.
-    await wakeCalls(client, stored);
     return sendPage(context, connectedPage(shown, stored, now));
   };
 
   const start = async (context: GatewayContext, { wanted, site, shown, now }: Opened) => {
+    // A page of another site would skip the words about whose account is connected for whom.
+    if (isFromElsewhere(context)) return context.redirect(shown.here, 303);
     if (shown.grant === 'device_code') {
       const begun = await beginAtDevice(connections, wanted);
       const about = { work: 'consent at another device' };
@@ -109,8 +112,10 @@ export function connectRoutes(app: GatewayHono, { options, limits, background }:
     try {
       for (let left = life; left > 0 && devices.get(key) === deviceCode; left -= interval) {
         await background.pause(interval * 1_000);
-        const stored = await finish();
-        if (stored !== undefined) return await wakeCalls(client, stored);
+        const stored = await finish().catch(unlessUnreachable);
+        if (stored === undefined) continue;
+        await wakeCalls(client, stored);
+        return;
       }
     } catch (error) {
       if (isLeft(error)) return;
@@ -141,4 +146,10 @@ export function connectRoutes(app: GatewayHono, { options, limits, background }:
   app.all('/connect/:token', pageRoute(logger, { GET: withLink(showConnection) }));
   app.all('/connect/:token/start', pageRoute(logger, { GET: withLink(start) }));
   app.all(CALLBACK, pageRoute(logger, { GET: comeBack }));
+}
+
+/** A server that can't answer now may do so the next time. */
+function unlessUnreachable(error: unknown): undefined {
+  if (error instanceof OAuthFailed && error.problem === 'unreachable') return undefined;
+  throw error;
 }

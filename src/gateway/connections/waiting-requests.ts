@@ -21,16 +21,25 @@ export function connectPath(
   return `${base}${connectLink(keys, wanted, Date.now()).path}`;
 }
 
-/** Has every call go on that waits for these tokens of this user, in all sessions. Repeating it changes nothing. */
+/**
+ * Has every call go on that waits for these tokens of this user, in all sessions. Repeating it changes nothing.
+ *
+ * @returns whether calls wait on that have asked when the tokens were there: they need others.
+ */
 export async function wakeCalls(
   { approvals }: Pick<HoldfastApi, 'approvals'>,
-  { app, userId, credentialKey, credentialRef, scopes }: StoredCredential,
-): Promise<void> {
+  { app, userId, credentialKey, credentialRef, scopes, createdAt }: StoredCredential,
+): Promise<boolean> {
   const pending = await approvals.list({ app, userId, kind: 'credential', limit: MOST_LISTED });
   const waiting = pending.filter(
     ({ authConfig }) => authConfig?.credentialKey === credentialKey && covers(scopes, scopesOf(authConfig)),
   );
-  await Promise.all(waiting.map((row) => wake(approvals, row, credentialRef)));
+  const [later, earlier] = [
+    waiting.filter(({ since }) => since > createdAt),
+    waiting.filter(({ since }) => since <= createdAt),
+  ];
+  await Promise.all(earlier.map((row) => wake(approvals, row, credentialRef)));
+  return later.length > 0;
 }
 
 /** A request that has ended meanwhile, or is answered by others, needs nobody. */

@@ -37,7 +37,7 @@ a { color: var(--accent); text-underline-offset: .18em; }
 .who { margin-left: auto; color: var(--soft); font-size: .9rem; overflow-wrap: anywhere; display: flex; align-items: center;
   gap: .75rem; }
 .who b { color: var(--ink); font-weight: 600; }
-.tabs { display: flex; gap: .25rem; }
+.tabs { display: flex; flex-wrap: wrap; gap: .25rem; }
 .tabs a { padding: .35rem .7rem; border-radius: .5rem; color: var(--soft); text-decoration: none; font-weight: 550; font-size: .94rem; }
 .tabs a:hover { background: var(--sunk); color: var(--ink); }
 .tabs a[aria-current] { background: var(--go-bg); color: var(--accent); }

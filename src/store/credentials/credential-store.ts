@@ -54,7 +54,7 @@ export interface CredentialStore {
    * Gives a credential other content, or another seal, and ends its lease. The reference stays.
    *
    * @param replace.before how it was sealed.
-   * @param replace.holder of the lease under which it is done.
+   * @param replace.holder of the lease under which it is done. Defaults to none: nobody may have one.
    * @returns false where it isn't as it was any more, or the lease is another's: nothing is changed.
    */
   replace(replace: { credential: NewCredential; before: string; holder?: string }): Promise<boolean>;

@@ -39,7 +39,8 @@ returning *`;
 const REPLACE = `update holdfast.credentials c set lease_by = null,
   ${CONTENT.map((column, index) => `${column} = ${VALUES[index]}`).join(', ')}
 where c.user_key = $1 and c.key_digest = sha256(convert_to($5, 'UTF8')) and c.app_key = $2 and c.app = $3
-  and c.user_id = $4 and c.credential_ref = $6 and c.sealed = $16 and ($17::text is null or c.lease_by = $17) returning 1`;
+  and c.user_id = $4 and c.credential_ref = $6 and c.sealed = $16
+  and (c.lease_by = $17 or ($17::text is null and (c.lease_by is null or c.lease_until < holdfast.now_ms()))) returning 1`;
 
 const FIND_OF_SESSION = `select c.*, holdfast.now_ms() as now from holdfast.sessions s
 join holdfast.credentials c on c.user_key = s.user_key and c.key_digest = sha256(convert_to($2, 'UTF8')) where s.id = $1`;
