@@ -37,16 +37,30 @@ export function readAuthCredential(value: unknown): AuthCredential {
 }
 
 const TOKENS = ['accessToken', 'refreshToken', 'idToken'] as const;
-const OF_TOKENS = ['clientId', 'state', 'redirectUri', 'audience', 'tokenEndpointAuthMethod'] as const;
+const OF_TOKENS = [
+  'clientId',
+  'issuer',
+  'state',
+  'redirectUri',
+  'audience',
+  'tokenEndpointAuthMethod',
+] as const;
 const OF_FLOW = ['clientSecret', 'authUri', 'nonce', 'codeVerifier', 'authResponseUri', 'authCode'] as const;
 
+/** Tokens, and the authorization server that has given them. */
+export interface KeptTokens extends OAuth2Auth {
+  issuer?: string;
+}
+
 /** Tokens that a client has. Fields of the flow that is over are left out, its secrets among them. */
-function readTokens(tokens: Record<string, unknown>): OAuth2Auth {
+function readTokens(tokens: Record<string, unknown>): KeptTokens {
   onlyFields('oauth2', tokens, [...TOKENS, ...OF_TOKENS, ...OF_FLOW, 'expiresAt', 'expiresIn']);
   const { expiresAt } = tokens;
   if (expiresAt !== undefined && !(Number.isFinite(expiresAt) && Number(expiresAt) > 0))
     throw invalidCredential('oauth2.expiresAt', 'expected milliseconds since the epoch');
-  const given = [...TOKENS, 'clientId' as const].filter((name) => tokens[name] !== undefined);
+  const given = [...TOKENS, ...(['clientId', 'issuer'] as const)].filter(
+    (name) => tokens[name] !== undefined,
+  );
   const texts = given.map((name) => [name, secretAt(`oauth2.${name}`, tokens[name])] as const);
   if (tokens.accessToken === undefined) throw invalidCredential('oauth2.accessToken', 'is needed');
   return {

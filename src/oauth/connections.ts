@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RemoveCredential } from '../contract/credentials.ts';
+import type { KeptTokens } from '../credentials/auth-credential.ts';
+import { CredentialUnreadable } from '../credentials/credential-errors.ts';
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
 import { CredentialVault, newCredentialRef } from '../credentials/credential-vault.ts';
 import { unseal } from '../credentials/seal.ts';
@@ -13,7 +15,7 @@ import {
 } from '../store/credentials/credential-store.ts';
 import { OAuthClient, type RegisteredClient } from './oauth-client.ts';
 import { OAuthFailed } from './oauth-failed.ts';
-import type { OAuthProvider } from './oauth-provider.ts';
+import { type OAuthProvider, partiesOf } from './oauth-provider.ts';
 
 /** A provider as workers keep it, sealed in the store: gateways and clients know no app. */
 interface Kept {
@@ -82,11 +84,14 @@ export class Connections {
   }
 
   async #revoked(found: FoundCredential): Promise<boolean> {
-    const { clientId, refreshToken, accessToken } = this.vault.unsealed(found).oauth2 ?? {};
+    const { clientId, issuer, refreshToken, accessToken }: KeptTokens =
+      readable(() => this.vault.unsealed(found))?.oauth2 ?? {};
     const token = refreshToken ?? accessToken;
     const provider = await this.findProvider(found.app, found.credentialKey);
     if (provider === undefined || token === undefined) return false;
-    if (clientId !== undefined && provider.clientId !== clientId) return false;
+    const parties = partiesOf(provider);
+    if (clientId !== undefined && parties.clientId !== clientId) return false;
+    if (issuer !== undefined && parties.issuer !== issuer) return false;
     try {
       return await new OAuthClient(provider).revoke(token);
     } catch (error) {
@@ -97,12 +102,22 @@ export class Connections {
 
   async #kept(app: string, credentialKey: string): Promise<Kept | undefined> {
     const stored = await this.store.find({ app, userId: '', credentialKey: `provider:${credentialKey}` });
-    return stored && unseal(stored, this.vault.ownKeys(), (content) => content as Kept);
+    return stored && readable(() => unseal(stored, this.vault.ownKeys(), (content) => content as Kept));
   }
 
   async #keep(app: string, credentialKey: string, kept: Kept): Promise<void> {
     const names = { app, userId: '', credentialKey: `provider:${credentialKey}` };
     const place = { ...names, credentialRef: newCredentialRef() };
     await this.store.put({ ...place, authType: PROVIDER, ...this.vault.resealed(place, kept) });
+  }
+}
+
+/** Undefined for what was sealed with a key that is lost: it can be removed, and written anew. */
+function readable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof CredentialUnreadable) return undefined;
+    throw error;
   }
 }

@@ -2,12 +2,13 @@ import * as oauth from 'oauth4webapi';
 import type { StoredCredential } from '../contract/credentials.ts';
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
 import { openText, sealText } from '../credentials/seal.ts';
+import { canonicalJson } from '../protocol/canonical-json.ts';
 import { sha256Digest } from '../protocol/identity.ts';
 import { defined } from '../protocol/json.ts';
 import type { Connections } from './connections.ts';
 import { type AuthorizationSecrets, type DeviceCode, OAuthClient, type TokenSet } from './oauth-client.ts';
 import { oauthFailed } from './oauth-failed.ts';
-import type { OAuthProvider } from './oauth-provider.ts';
+import { type OAuthProvider, partiesOf } from './oauth-provider.ts';
 import { covers, credentialOf, factsOf } from './tokens.ts';
 
 /** The tokens that somebody is asked to consent to. */
@@ -24,7 +25,8 @@ export interface WantedTokens {
 /** A person's way to the server and back, as the field `state` carries it: sealed. */
 interface Flow extends WantedTokens, Omit<AuthorizationSecrets, 'state'> {
   scopes: readonly string[];
-  clientId: string;
+  /** The server that was asked, and the client. */
+  parties: ReturnType<typeof partiesOf>;
   /** SHA-256 of the cookie of the browser that may come back. */
   browser?: string;
   /** Milliseconds since the epoch. */
@@ -51,7 +53,7 @@ export async function beginConsent(
   const scopes = await scopesFor(connections, wanted, provider);
   const flow: Flow = {
     ...wanted,
-    ...{ scopes, redirectUri, clientId: provider.clientId ?? '' },
+    ...{ scopes, redirectUri, parties: partiesOf(provider) },
     ...{ verifier: oauth.generateRandomCodeVerifier(), nonce: oauth.generateRandomNonce() },
     ...defined({ until, browser: browser === undefined ? undefined : sha256Digest(browser) }),
   };
@@ -87,14 +89,14 @@ export async function finishConsent(
   const flow = openText<Flow>(connections.vault.ownKeys(), STATE, state);
   if (flow === undefined)
     throw oauthFailed('invalid', 'the state of this way back is none that was given out here');
-  const { app, userId, credentialKey, clientId, browser, until = by.now, redirectUri } = flow;
+  const { app, userId, credentialKey, parties, browser, until = by.now, redirectUri } = flow;
   if (browser !== undefined && browser !== sha256Digest(by.browser ?? ''))
     throw oauthFailed('invalid', 'another browser has begun this: open the link again in this one');
   if (until < by.now) throw oauthFailed('expired', 'this way back was open for an hour: open the link again');
   if (by.owner !== undefined && (by.owner.app !== app || by.owner.userId !== userId))
     throw oauthFailed('invalid', 'this way back is of another user');
   const provider = await connections.findProvider(app, credentialKey);
-  if (provider?.clientId !== clientId)
+  if (provider === undefined || canonicalJson(partiesOf(provider)) !== canonicalJson(parties))
     throw oauthFailed('misconfigured', `the provider ${credentialKey} has changed: open the link again`);
   const secrets = { ...flow, state, redirectUri: redirectUri || (by.redirectUri ?? '') };
   const tokens = await new OAuthClient(provider).exchange(callback, secrets);
@@ -125,7 +127,7 @@ export async function beginAtDevice(
 async function kept(
   { store, vault }: Connections,
   { app, userId, credentialKey, scopes, needs }: WantedTokens & Pick<Flow, 'scopes'>,
-  { clientId }: OAuthProvider,
+  provider: OAuthProvider,
   tokens: TokenSet,
 ): Promise<StoredCredential> {
   const facts = factsOf(tokens, scopes);
@@ -135,7 +137,7 @@ async function kept(
   const { account } = (await store.find({ app, userId, credentialKey })) ?? {};
   if (account !== undefined && facts.account !== undefined && account !== facts.account)
     throw oauthFailed('invalid', `${account} is connected, not ${facts.account}: disconnect that first`);
-  const credential = credentialOf(tokens, clientId);
+  const credential = credentialOf(tokens, provider);
   return await store.put({ ...vault.sealed({ app, userId, credentialKey, credential }), ...facts });
 }
 

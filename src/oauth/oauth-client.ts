@@ -61,6 +61,8 @@ export class OAuthClient {
   async authorizationUrl(flow: AuthorizationSecrets, scopes: readonly string[]): Promise<string> {
     return await this.#told(async ({ authorization_endpoint: endpoint }) => {
       if (endpoint === undefined) throw lacks('authorization_endpoint');
+      if (!/^https?:\/\//.test(endpoint))
+        throw oauthFailed('misconfigured', 'its authorization_endpoint is none of https');
       return authorizationUrl(this.#provider, endpoint, flow, scopes);
     });
   }

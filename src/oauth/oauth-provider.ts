@@ -131,6 +131,11 @@ export function resolveProviders(
   return Object.freeze(Object.fromEntries(Object.keys(options).map((key) => [key, at(key)])));
 }
 
+/** The server and the client there: what one of them has given is for no other. */
+export function partiesOf({ issuer, tokenEndpoint = '', clientId }: OAuthProvider) {
+  return { issuer: issuer ?? URL.parse(tokenEndpoint)?.origin ?? '', ...defined({ clientId }) };
+}
+
 /** Whether a person has to consent: else its tokens are the app's. */
 export function isForPeople({ grant }: Pick<OAuthProvider, 'grant'>): boolean {
   return grant === 'authorization_code' || grant === 'device_code';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import type { KeptTokens } from '../credentials/auth-credential.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
 import { digestOf } from '../protocol/canonical-json.ts';
 import { defined } from '../protocol/json.ts';
@@ -8,7 +9,7 @@ import type { FoundCredential, NewCredential } from '../store/credentials/creden
 import type { Connections } from './connections.ts';
 import { OAuthClient, type TokenSet } from './oauth-client.ts';
 import { OAuthFailed, oauthFailed } from './oauth-failed.ts';
-import { type OAuthProvider, providerOfServiceAccount } from './oauth-provider.ts';
+import { type OAuthProvider, partiesOf, providerOfServiceAccount } from './oauth-provider.ts';
 
 /** Milliseconds before their end at which tokens are refreshed. */
 const LEEWAY = 60_000;
@@ -70,7 +71,7 @@ const OF_APPS = new LRUCache<string, AuthCredential, { provider: OAuthProvider; 
   fetchMethod: async (_key, _before, { options, context: { provider, scopes } }) => {
     const tokens = await new OAuthClient(provider).ownTokens(scopes);
     if (tokens.expiresIn !== undefined) options.ttl = Math.max(tokens.expiresIn * 1_000 - LEEWAY, 1);
-    return credentialOf(tokens, provider.clientId);
+    return credentialOf(tokens, provider);
   },
 });
 
@@ -123,17 +124,19 @@ async function byRefreshToken(
   const { store, vault } = connections;
   const { app, userId, credentialKey, credentialRef, sealed: before, scopes = [] } = now;
   const credential = vault.unsealed(now);
-  const { clientId = '', refreshToken = '', accessToken } = credential.oauth2 ?? {};
+  const { clientId = '', issuer, refreshToken = '', accessToken }: KeptTokens = credential.oauth2 ?? {};
   try {
     const known = need.provider?.clientId === undefined ? undefined : need.provider;
     const provider = known ?? (await connections.findProvider(app, credentialKey));
     if (provider === undefined)
       throw oauthFailed('misconfigured', `nobody knows the provider ${credentialKey}`);
     // They go to no server but the one that has given them: an MCP server may name another one later.
-    if (clientId !== '' && provider.clientId !== clientId)
+    const parties = partiesOf(provider);
+    const isOther = issuer !== undefined && issuer !== parties.issuer;
+    if (isOther || (clientId !== '' && parties.clientId !== clientId))
       throw oauthFailed('revoked', 'the tokens are of another client');
     const tokens = { refreshToken, ...(await new OAuthClient(provider).refresh(refreshToken)) };
-    const renewed = credentialOf(tokens, clientId);
+    const renewed = credentialOf(tokens, provider);
     const { expiresAt: _before, ...kept } = asNew(now);
     const facts = { ...factsOf(tokens, scopes), ...defined({ account: now.account }) };
     const row = { ...kept, ...vault.resealed(now, renewed), ...facts };
@@ -179,9 +182,10 @@ export function factsOf(
 /** Tokens in ADK's form. */
 export function credentialOf(
   { accessToken, refreshToken, idToken }: TokenSet,
-  clientId: string | undefined,
+  provider: OAuthProvider,
 ): AuthCredential {
-  return { authType: 'oauth2', oauth2: { accessToken, ...defined({ refreshToken, idToken, clientId }) } };
+  const oauth2 = { accessToken, ...defined({ refreshToken, idToken }), ...partiesOf(provider) };
+  return { authType: 'oauth2', oauth2 };
 }
 
 function asNew({ expiresIn: _left, ...stored }: FoundCredential): NewCredential {
