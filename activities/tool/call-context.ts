@@ -208,7 +208,7 @@ export class CallCredentials {
 
   /**
    * The question for a credential as people get it: with the server where they consent, and for clients of ADK with the address there.
-   * What gateways need to know of the server is kept.
+   * The server is kept, so that gateways know it.
    *
    * @throws OAuthFailed, CredentialKeyMissing
    */

@@ -11,7 +11,7 @@ interface Connection {
   scopes?: string[];
 }
 
-/** Of access tokens: they are refreshed when less than a minute is left. Milliseconds. */
+/** Milliseconds for which access tokens are good: they are refreshed when less than a minute is left. */
 const FRESH = 10_000;
 
 const { values } = parseArgs({
@@ -24,7 +24,7 @@ const user = `ada-${randomUUID().slice(0, 8)}`;
 const session = `week-of-${user}`;
 const whose = ['--app', 'calendar', '--user', user];
 const account = 'ada@example.com';
-// What a real model says is its own affair.
+// A real model says what it likes.
 for (const key of ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENAI_API_KEY']) delete process.env[key];
 process.env.CALENDAR_CLIENT_SECRET ||= randomUUID();
 
@@ -91,7 +91,7 @@ function say(text: string): void {
   console.log(`\n# ${text}`);
 }
 
-/** What a person does once the turn has asked so many times: the printed command, and then its link. */
+/** A person's steps once the turn has asked so many times: the printed command, and then its link. */
 async function connect(count: number): Promise<void> {
   const [command] = await chat.prints(/credentials connect calendar .*/, count);
   const status = new Command(['turns', 'status', session, ...whose, ...folder]);
@@ -117,7 +117,7 @@ async function holdfast(words: readonly string[]): Promise<void> {
   await new Command([...words, ...folder]).ends();
 }
 
-/** What a command says as JSON. */
+/** The JSON that a command prints. */
 async function asked<Answer>(words: readonly string[], options: { quiet?: boolean } = {}): Promise<Answer> {
   const command = new Command([...words, '--json', ...folder], options);
   await command.ends();

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
 import { isTime, readToken, signToken, type TokenFlaw, type TokenKind } from '../credentials/signed-token.ts';
+import { pageUrl } from '../net/public-url.ts';
 
 const KIND: TokenKind = { type: 'holdfast-link+jwt', use: 'holdfast approval links' };
 /** However long its request waits, milliseconds. */
@@ -62,7 +63,7 @@ export async function verifyApprovalLink(
 
 /** @param publicUrl of the gateway, as people's browsers reach it. */
 export function linkUrl(publicUrl: string, token: string): string {
-  return `${publicUrl.replace(/(?<!\/)\/+$/, '')}/a/${token}`;
+  return pageUrl(publicUrl, `/a/${token}`);
 }
 
 function isText(value: unknown): value is string {

@@ -9,6 +9,11 @@ export function publicUrlOf(given: unknown): URL | undefined {
   return isSafe && isBase ? url : undefined;
 }
 
+/** @param publicUrl of the gateway, as people's browsers reach it. @param path with a slash at its beginning. */
+export function pageUrl(publicUrl: string, path: string): string {
+  return `${publicUrl.replace(/(?<!\/)\/+$/, '')}${path}`;
+}
+
 /** @param hostname as in a URL, without a port. */
 export function isLoopbackName(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);

@@ -61,7 +61,7 @@ export async function beginConsent(
   return { url: await new OAuthClient(provider).authorizationUrl({ ...flow, state }, scopes), state };
 }
 
-/** What was wanted by a way back; undefined for one that is none of ours, or of another browser. @throws CredentialKeyMissing */
+/** The tokens that a way back is to give; undefined for one that is none of ours, or of another browser. @throws CredentialKeyMissing */
 export function wantedBy({ vault }: Connections, state: string, browser = ''): WantedTokens | undefined {
   const flow = openText<Flow>(vault.ownKeys(), STATE, state);
   return flow?.browser === sha256Digest(browser) ? flow : undefined;
@@ -157,7 +157,7 @@ async function providerFor(
   return { ...provider, ...client };
 }
 
-/** Those of the provider, of the tool, and those that the user has consented to before: a new consent replaces it. */
+/** Scopes of the provider, of the tool, and of the consent before, which a new one replaces. */
 async function scopesFor(
   { store }: Connections,
   { needs, ...owner }: WantedTokens,
@@ -188,9 +188,4 @@ export function connectLink(
 export function readConnectLink(keys: CredentialKeys, token: string, now: number) {
   const link = openText<ConnectLink>(keys, LINK, token);
   return link !== undefined && link.expiresAt <= now ? 'expired' : link;
-}
-
-/** @param publicUrl of the gateway, as people's browsers reach it. */
-export function linkUrl(publicUrl: string, path: string): string {
-  return `${publicUrl.replace(/(?<!\/)\/+$/, '')}${path}`;
 }

@@ -57,7 +57,7 @@ export class OAuthClient {
     this.#http = guardedHttp(provider.allow);
   }
 
-  /** Where a person consents. */
+  /** The address at which a person consents. */
   async authorizationUrl(flow: AuthorizationSecrets, scopes: readonly string[]): Promise<string> {
     return await this.#told(async ({ authorization_endpoint: endpoint }) => {
       if (endpoint === undefined) throw lacks('authorization_endpoint');
@@ -253,7 +253,7 @@ export class OAuthClient {
   }
 }
 
-/** Where a person consents, of a server whose endpoint is known. */
+/** The address at which a person consents, of a server whose endpoint is known. */
 export function authorizationUrl(
   { clientId, resource, audience, parameters }: OAuthProvider,
   endpoint: string,

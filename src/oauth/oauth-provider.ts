@@ -20,13 +20,13 @@ export interface OAuthProviderOptions {
   grant?: 'authorization_code' | 'device_code' | 'client_credentials' | 'jwt_bearer';
   /** The issuer's identifier, an https URL: its metadata names what is not given here (OpenID discovery, RFC 8414). */
   issuer?: string;
-  /** Where people consent. @default by the metadata */
+  /** The address at which people consent. @default by the metadata */
   authorizationEndpoint?: string;
-  /** Where tokens are. @default by the metadata */
+  /** The address of tokens. @default by the metadata */
   tokenEndpoint?: string;
-  /** Where the flow of another device begins. @default by the metadata */
+  /** The address at which the flow of another device begins. @default by the metadata */
   deviceAuthorizationEndpoint?: string;
-  /** Where tokens are given up. @default by the metadata */
+  /** The address at which tokens are given up. @default by the metadata */
   revocationEndpoint?: string;
   /** The client's id at the server. @default the gateway registers a client (RFC 7591) when the first person connects */
   clientId?: string;
@@ -38,7 +38,7 @@ export interface OAuthProviderOptions {
    * @default 'client_secret_basic' with a secret, 'none' without
    */
   clientAuthentication?: 'client_secret_basic' | 'client_secret_post' | 'none';
-  /** Of `jwt_bearer`: the account's private key, PKCS #8 in PEM. */
+  /** The account's private key for `jwt_bearer`, PKCS #8 in PEM. */
   privateKey?: string;
   /** Scopes that people are always asked for. A tool's own come on top. @default none */
   scopes?: readonly string[];

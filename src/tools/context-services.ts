@@ -12,7 +12,7 @@ export interface ContextServices {
   memory?: ContextMemory;
   /** The same memory, by the methods of ADK's service. */
   memoryService?: BaseMemoryService;
-  /** Of the user, for toolsets of ours that list with a credential. Nothing of it leaves the activity. */
+  /** The user's credentials, for toolsets of ours that list with one. Nothing of it leaves the activity. */
   credentials?: {
     /** As it is good now; undefined where a person has to give it. @throws OAuthFailed */
     renewed(wanted: WantedCredential, refused: string | undefined): Promise<AuthCredential | undefined>;

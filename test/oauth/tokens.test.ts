@@ -103,7 +103,7 @@ describe('tokens of a user', () => {
     expect(await credentials.lease({ ...lease, holder: 'dead', milliseconds: 1_000 })).toBe(true);
     expect(await credentials.lease({ ...lease, holder: 'other', milliseconds: 1_000 })).toBe(false);
     expect((await (await desk.send('dee')).result()).text).toBe('[{"renewed":false,"token":43}]');
-    // What it comes back with is too late.
+    // Its tokens come too late.
     const now = await find('dee');
     const late = { credential: { ...now, sealed: 'bGF0ZQ==' }, before: now.sealed };
     expect(await credentials.replace({ ...late, holder: 'dead' })).toBe(false);

@@ -1,7 +1,7 @@
 import type { CredentialType } from '../../approvals/next-commands.ts';
 import { variable } from '../../environment.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
-import { linkUrl } from '../../oauth/consent.ts';
+import { pageUrl } from '../../net/public-url.ts';
 import { defined } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
 import { CliError, UsageError } from '../cli-error.ts';
@@ -153,7 +153,7 @@ export async function connectCredential(
     });
     const publicUrl = variable('HOLDFAST_PUBLIC_URL', options.env)?.trim();
     const base = publicUrl ?? gatewayUrl;
-    const url = base === undefined ? undefined : linkUrl(base, link.path);
+    const url = base === undefined ? undefined : pageUrl(base, link.path);
     if (options.json) return output.json({ ...link, ...defined({ url }) });
     output.line(url ?? link.path);
     if (url === undefined) output.note('this is the path at the gateway, whose address is not known here');

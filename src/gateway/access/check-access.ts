@@ -67,7 +67,7 @@ export function checkIssuer(owner: string, issuer: unknown, field: string): void
   const check = checker(owner);
   const { audience, jwksUri, jwks, algorithms, person, userId, grants, signIn } = issuer;
   const isUrl = 'expected a URL of https; of http for this machine only';
-  // Where keys are given, and nobody signs in, it is a name, and nothing is asked for there.
+  // With keys of its own, and nobody who signs in, it is a name that nobody asks.
   const isNamed = isText(issuer.issuer) && jwks !== undefined && signIn === undefined;
   check(`${field}.issuer`, isNamed || isSafeUrl(issuer.issuer), isUrl);
   const audiences = [audience].flat();

@@ -7,7 +7,7 @@ import { pageOf } from '../pages/shell.ts';
 import { type Html, shown } from '../pages/shown-text.ts';
 import { shownTime } from '../pages/shown-time.ts';
 
-/** What a page shows of a connection. */
+/** A connection as a page shows it. */
 export interface ConnectionShown {
   wanted: WantedTokens;
   /** Host of the authorization server. */

@@ -20,7 +20,7 @@ export interface Visitor {
   action: string;
   /** Proves that a form is of this page. */
   formToken: string;
-  /** Of the page on which an account is connected, for a request that wants its tokens. */
+  /** The address of the page on which an account is connected, for a request that wants its tokens. */
   connect?: string | undefined;
   now: number;
 }

@@ -55,7 +55,7 @@ export interface CredentialStore {
    *
    * @param replace.before how it was sealed.
    * @param replace.holder of the lease under which it is done. Defaults to none: nobody may have one.
-   * @returns false where it isn't as it was any more, or the lease is another's: nothing is changed.
+   * @returns false for one that has changed since, or that another holder leases: nothing is replaced.
    */
   replace(replace: { credential: NewCredential; before: string; holder?: string }): Promise<boolean>;
   /** An app's credentials that another key has sealed, at most 100. */

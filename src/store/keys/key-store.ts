@@ -77,7 +77,7 @@ export interface KeyStore {
   /** Undefined for one that is unused. */
   findUsedLink(id: string): Promise<UsedLink | undefined>;
   /**
-   * Of a key or a person, the newest 20 stay: older ones end.
+   * The newest 20 of a key or a person stay: older ones end.
    *
    * @param signIn `tokenHash`: SHA-256 of what the browser keeps.
    */

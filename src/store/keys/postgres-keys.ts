@@ -34,7 +34,7 @@ where k.key_id = $1 and (k.used_at is null or k.used_at < clock_timestamp() - in
 const LONGEST_SIGN_IN = 12 * 3_600_000;
 const LONGEST_IDLE = 3_600_000;
 
-/** Of one owner: who has signed in more often has forgotten the first ones. */
+/** Sign-ins of one owner: one who has signed in more often has forgotten the first ones. */
 const MOST_SIGN_INS = 20;
 
 /** Milliseconds in which requests of one browser are written down once. */

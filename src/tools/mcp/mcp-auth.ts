@@ -33,7 +33,7 @@ export interface MCPAuthOptions {
 const { scopes, allow } = OAUTH_PROVIDER;
 const MCP_AUTH = { credentialKey: option.text(), scopes, allow } satisfies OptionsFor<MCPAuthOptions>;
 
-/** Where the tokens of a server's users come from. */
+/** The source of the tokens of a server's users. */
 export class McpAuth {
   readonly authConfig: AuthConfig;
   readonly #server: URL;
@@ -110,7 +110,7 @@ function textsIn(given: unknown): string[] {
 }
 
 /**
- * Work with a credential. Where the server wants another one, the work is done once more with it.
+ * Work with a credential. If the server wants another one, the work is done once more with it.
  *
  * @param other the other one; undefined where there is none.
  */
@@ -129,7 +129,7 @@ export async function withCredential<T>(
   }
 }
 
-/** Work of a call with the credential of its tool. Where renewed tokens don't do, a person is asked, and the run ends. */
+/** Work of a call with the credential of its tool. If renewed tokens don’t do, a person is asked, and the run ends. */
 export async function withCredentialOfCall<T>(
   { gate }: Pick<BaseTool, 'gate'>,
   context: Context,

@@ -25,7 +25,7 @@ export class McpUnavailable extends ToolError {
   }
 }
 
-/** What a server over HTTP says of the tokens that it wants (RFC 6750, 9728). All of it comes from outside. */
+/** A server's words about the tokens that it wants (RFC 6750, 9728). All of it comes from outside. */
 export interface McpChallenge {
   /** 401: others. 403: for more scopes. */
   status: 401 | 403;

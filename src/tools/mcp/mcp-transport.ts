@@ -81,7 +81,7 @@ export async function transportOf({
   return { transport, said: () => '' };
 }
 
-/** Of RFC 6749. */
+/** A scope of RFC 6749. */
 const SCOPE = /^[\x21\x23-\x5B\x5D-\x7E]{1,200}$/;
 
 /** Milliseconds before a stream that has ended is opened again. */
