@@ -9,11 +9,15 @@ export interface OAuthFlow {
 }
 
 /** How requests prove for whom they are made, in OpenAPI 3's words. Fields: `OpenAPIV3.SecuritySchemeObject` of `@google/adk` 2.0.0. */
-export interface SecurityScheme {
-  type: 'apiKey' | 'http' | 'oauth2' | 'openIdConnect';
+export interface SecuritySchemeObject {
+  /** `apiKey`, `http`, `oauth2` or `openIdConnect`. */
+  type: string;
   description?: string;
+  /** Of `apiKey`: the name of the header, the query parameter or the cookie. */
   name?: string;
+  /** Of `apiKey`. */
   in?: string;
+  /** Of `http`: `basic`, `bearer` or another one of HTTP. */
   scheme?: string;
   bearerFormat?: string;
   flows?: {
@@ -30,7 +34,7 @@ export interface SecurityScheme {
 }
 
 /** An OpenID provider whose endpoints are given. Fields: `OpenIdConnectWithConfig` of `@google/adk` 2.0.0. */
-export interface OpenIdConnectWithConfig extends SecurityScheme {
+export interface OpenIdConnectWithConfig extends SecuritySchemeObject {
   type: 'openIdConnect';
   authorizationEndpoint: string;
   tokenEndpoint: string;
@@ -40,7 +44,7 @@ export interface OpenIdConnectWithConfig extends SecurityScheme {
   grantTypesSupported?: string[];
 }
 
-export type AuthScheme = SecurityScheme | OpenIdConnectWithConfig;
+export type AuthScheme = SecuritySchemeObject | OpenIdConnectWithConfig;
 
 /** Values: `OAuthGrantType` of `@google/adk` 2.0.0. */
 export const OAuthGrantType = {

@@ -468,6 +468,24 @@ describe('security', () => {
     }
   });
 
+  test('of a client goes to no server that somebody else’s document names [openapi.bad]', () => {
+    const client = { authType: 'oauth2', oauth2: { clientId: 'shop', clientSecret: 's-1' } } as const;
+    for (const place of [
+      { server: 'https://api.example.com', specDict: {} },
+      { specUrl: 'https://x.example/a' },
+    ])
+      for (const [field, given] of [
+        ['credentials.person', { credentials: { person: client } }],
+        ['authCredential', { authCredential: client }],
+      ] as const)
+        expect(thrownBy(() => new OpenAPIToolset({ ...place, ...given }))).toMatchObject({
+          code: 'HOLDFAST_DEFINITION',
+          field,
+        });
+    const authScheme = { type: 'openIdConnect', openIdConnectUrl: 'https://id.example.com' } as const;
+    new OpenAPIToolset({ specUrl: 'https://x.example/a', authScheme, authCredential: client });
+  });
+
   test('that a function gives in a wrong form is an error of the call, which names the scheme [openapi.bad]', async () => {
     for (const given of [7, { authType: 'http', http: {} }, { authType: 'apiKey', apiKey: 7 }]) {
       const toolset = secured([{ key: [] }], { credentials: { key: () => given as never } });
@@ -527,14 +545,18 @@ describe('security', () => {
         credentialKey: `openapi:Pets:${api.origin}/v1:basic`,
       },
     });
-    const credentialOf = (key: string) =>
+    const get = (key: string) =>
       key.endsWith(':basic')
         ? ({
             authType: 'http',
             http: { scheme: 'basic', credentials: { username: 'u', password: 'secret-p' } },
           } as const)
         : undefined;
-    await call(toolset, {}, { context: inCall(new Questions({ credentialOf })) });
+    await call(
+      toolset,
+      {},
+      { context: inCall(new Questions({ credentials: { get, renewed: async () => undefined } })) },
+    );
     expect(api.heard[0]?.headers.authorization).toBe(`Basic ${btoa('u:secret-p')}`);
     const large = 'd'.repeat(10_000);
     const scopes = Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`s${n}`, large]));

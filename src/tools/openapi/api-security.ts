@@ -1,11 +1,12 @@
 import { variable } from '../../environment.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
+import type { OAuthFlow, SecuritySchemeObject } from '../../events/auth-scheme.ts';
 import type { AuthConfig } from '../../events/event-actions.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { type WantedCredential, wantedBy } from '../call-questions.ts';
 import type { Context } from '../context.ts';
 import { ToolError } from '../tool-error.ts';
-import type { SecurityRequirement, SecuritySchemeObject } from './openapi-document.ts';
+import type { SecurityRequirement } from './openapi-document.ts';
 import { credentialProblem, schemeProblem } from './security-checks.ts';
 import { asHeader } from './serialize-parameters.ts';
 
@@ -155,7 +156,13 @@ function askedFor(
 /** Characters of a text of a scheme that people are told. */
 const LONGEST_TEXT = 500;
 const MOST_SCOPES = 50;
-const FLOWS = ['implicit', 'password', 'clientCredentials', 'authorizationCode', 'deviceAuthorization'];
+const FLOWS = [
+  'implicit',
+  'password',
+  'clientCredentials',
+  'authorizationCode',
+  'deviceAuthorization',
+] as const;
 const FLOW_URLS = ['authorizationUrl', 'deviceAuthorizationUrl', 'tokenUrl', 'refreshUrl'];
 
 /** The fields of a scheme that OpenAPI knows, cut: it stands in the history with each question. */
@@ -165,12 +172,12 @@ function toldScheme(scheme: SecuritySchemeObject): object {
   return {
     ...textsOf(scheme, ['type', 'description', 'name', 'in', 'scheme', 'bearerFormat', 'openIdConnectUrl']),
     ...(isRecord(flows) && {
-      flows: Object.fromEntries(told.map((name) => [name, toldFlow(flows[name] as Record<string, unknown>)])),
+      flows: Object.fromEntries(told.map((name) => [name, toldFlow(flows[name] ?? {})])),
     }),
   };
 }
 
-function toldFlow(flow: Record<string, unknown>): object {
+function toldFlow(flow: OAuthFlow): object {
   const { scopes } = flow;
   const names = isRecord(scopes) ? Object.keys(scopes).slice(0, MOST_SCOPES) : [];
   return { ...textsOf(flow, FLOW_URLS), ...(isRecord(scopes) && { scopes: textsOf(scopes, names) }) };
@@ -285,7 +292,7 @@ function authConfigOf(
   requirement: SecurityRequirement = {},
 ): AuthConfig {
   const source = credentials.get(name);
-  const credentialKey = isRecord(source) && 'provider' in source ? String(source.provider) : keyOf(name);
+  const credentialKey = providerIn(source) ?? keyOf(name);
   return askedFor(schemes[name] as SecuritySchemeObject, credentialKey, source, requirement[name]);
 }
 
@@ -296,7 +303,11 @@ function mayAsk({ credentials, schemes, asks }: OperationSecurity, name: string)
 }
 
 function isOfServer(source: SchemeCredential): boolean {
-  return isClient(source) || (isRecord(source) && 'provider' in source);
+  return isClient(source) || providerIn(source) !== undefined;
+}
+
+function providerIn(source: unknown): string | undefined {
+  return isRecord(source) && 'provider' in source ? String(source.provider) : undefined;
 }
 
 /** A credential that is no secret of requests, but gets tokens: a client of OAuth, a service account. */
@@ -315,7 +326,8 @@ function applied(
   for (const [name, credential] of given) {
     apply(result, name, security.schemes[name] as SecuritySchemeObject, credential);
     const refused = typeof credential === 'string' ? undefined : credential.oauth2?.accessToken;
-    if (refused === undefined) continue;
+    // A token of the developer's own is the developer's to mend.
+    if (refused === undefined || !mayAsk(security, name)) continue;
     result.tokens = { refused, wanted: wantedBy('securityOf', authConfigOf(security, name, requirement)) };
   }
   return result;

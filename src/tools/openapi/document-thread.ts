@@ -1,9 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { hasCode } from '../../contract/error.ts';
+import type { SecuritySchemeObject } from '../../events/auth-scheme.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
 import { addExternalDocuments, type ExternalPlace } from './external-documents.ts';
-import { DocumentProblem, resolved, type SecuritySchemeObject } from './openapi-document.ts';
+import { DocumentProblem, resolved } from './openapi-document.ts';
 import { readOperations, referencedIn } from './read-operations.ts';
 
 /** Start argument of the thread. */

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { HoldfastError } from '../../contract/error.ts';
+import type { SecuritySchemeObject } from '../../events/auth-scheme.ts';
 import { guardedFetch } from '../../net/guarded-fetch.ts';
 import { moduleFile } from '../../own-files.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
@@ -9,12 +10,7 @@ import { answerOfThread } from '../../schema/thread-answer.ts';
 import { inSlices } from '../in-slices.ts';
 import type { DocumentThreadData, DocumentThreadMessage } from './document-thread.ts';
 import type { ExternalPlace } from './external-documents.ts';
-import {
-  DocumentProblem,
-  type OperationObject,
-  resolved,
-  type SecuritySchemeObject,
-} from './openapi-document.ts';
+import { DocumentProblem, type OperationObject, resolved } from './openapi-document.ts';
 import { type Definitions, definitionsOf } from './operation-schema.ts';
 import { readingOperations } from './read-operations.ts';
 

@@ -15,20 +15,6 @@ export interface OperationObject {
   servers?: readonly object[];
 }
 
-/** A security scheme of OpenAPI. */
-export interface SecuritySchemeObject {
-  type: string;
-  description?: string;
-  /** Of `apiKey`: the name of the header, the query parameter or the cookie. */
-  name?: string;
-  /** Of `apiKey`. */
-  in?: string;
-  /** Of `http`: `basic`, `bearer` or another one of HTTP. */
-  scheme?: string;
-  flows?: object;
-  openIdConnectUrl?: string;
-}
-
 /** Schemes that go together, by name, with their scopes. None: the operation is open to anybody. */
 export type SecurityRequirement = Readonly<Record<string, readonly string[]>>;
 

@@ -1,11 +1,6 @@
+import type { SecuritySchemeObject } from '../../events/auth-scheme.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
-import {
-  DocumentProblem,
-  type OperationObject,
-  quoted,
-  type SecuritySchemeObject,
-  type ServerObject,
-} from './openapi-document.ts';
+import { DocumentProblem, type OperationObject, quoted, type ServerObject } from './openapi-document.ts';
 import { uniqueNames } from './operation-names.ts';
 import { type ApiParameter, OperationParser } from './operation-parser.ts';
 import { readOperations } from './read-operations.ts';

@@ -1,3 +1,4 @@
+import type { SecuritySchemeObject } from '../../events/auth-scheme.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
 import {
   DocumentProblem,
@@ -5,7 +6,6 @@ import {
   quoted,
   resolved,
   type SecurityRequirement,
-  type SecuritySchemeObject,
   type ServerObject,
   target,
 } from './openapi-document.ts';

@@ -1,6 +1,7 @@
 import { isResultSensitive } from '../../approvals/sensitive.ts';
 import { hasCode } from '../../contract/error.ts';
 import type { AuthCredential } from '../../events/auth-credential.ts';
+import type { SecuritySchemeObject } from '../../events/auth-scheme.ts';
 import type { FunctionDeclaration } from '../../events/content.ts';
 import { guardedStream } from '../../net/guarded-fetch.ts';
 import { secretsInHeaders, withoutSecretsIn } from '../../net/removed-secrets.ts';
@@ -29,7 +30,7 @@ import type { ReadonlyContext } from '../readonly-context.ts';
 import { isToolError, outsideArguments, ToolError } from '../tool-error.ts';
 import { keptFromRunning } from '../tool-gate.ts';
 import { OPEN, type OperationSecurity, securityForm, securityOf, securityOfOne } from './api-security.ts';
-import { type OperationObject, resolved, type SecuritySchemeObject } from './openapi-document.ts';
+import { type OperationObject, resolved } from './openapi-document.ts';
 import { OperationParser, type ParserInit } from './operation-parser.ts';
 import type { Definitions } from './operation-schema.ts';
 import { assertPlaces, type OperationEndpoint, requestForm, restRequest } from './rest-request.ts';

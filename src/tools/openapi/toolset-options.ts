@@ -1,5 +1,6 @@
 import { pathToFileURL } from 'node:url';
 import type { AuthCredential } from '../../events/auth-credential.ts';
+import type { SecuritySchemeObject } from '../../events/auth-scheme.ts';
 import { defined, isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { kindOf } from '../../schema/kind-of.ts';
@@ -12,7 +13,6 @@ import type { GateOptions } from '../gate-options.ts';
 import { isSchemeCredential, type SchemeCredential } from './api-security.ts';
 import type { ExternalPlace, ExternalReferences } from './external-documents.ts';
 import type { DocumentSource } from './load-document.ts';
-import type { SecuritySchemeObject } from './openapi-document.ts';
 import { type HeaderProvider, hosts, REST_TOOL_FIELDS, type RestApiToolOptions } from './rest-api-tool.ts';
 import { assertOwnSecurity } from './security-checks.ts';
 
@@ -182,9 +182,26 @@ export function checkedToolsetOptions(owner: string, options: unknown): Document
     if (toolset.approval !== undefined && (toolset.requireConfirmation ?? false) === false) {
       read.fail('approval', "nobody is asked: set requireConfirmation, for example to 'writes'");
     }
+    assertOwnEndpoints(read, toolset);
     const external = externalOf(read, toolset);
     return { ...placeOf(read, toolset), ...defined({ external }) };
   });
+}
+
+/** A client's secret goes to the endpoints of its scheme, which a document of somebody else must not name. */
+function assertOwnEndpoints(read: OptionReader, { server, specUrl, authScheme, ...toolset }: Toolset): void {
+  if (server === undefined && !/^https?:/i.test(String(specUrl))) return;
+  const { credentials = {}, authCredential } = toolset as OpenAPIToolsetOptions;
+  const given: [string, unknown][] = Object.entries(credentials).map(([name, each]) => [
+    `credentials.${name}`,
+    each,
+  ]);
+  if (authScheme === undefined) given.push(['authCredential', authCredential]);
+  for (const [field, credential] of given) {
+    if (typeof Object(credential).oauth2?.clientId !== 'string') continue;
+    const remedy = 'describe the server in durable.oauth of the app, and give { provider }';
+    read.fail(field, `the document would name the server that gets its secret: ${remedy}`);
+  }
 }
 
 function assertToolOptions(options: unknown, { owner }: OptionReader, field: string): void {
