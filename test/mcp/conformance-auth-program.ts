@@ -52,21 +52,15 @@ function credentialsOfCall(): CallCredentials {
 }
 
 async function called(tool: BaseTool): Promise<void> {
-  const { authConfig } = tool.gate ?? {};
-  if (authConfig === undefined) throw new Error('the tool has no gate');
-  const wanted: WantedCredential = { authConfig };
+  const wanted = tool.gate?.credential;
+  if (wanted === undefined) throw new Error('the tool has no gate');
   for (let consents = 0; consents < MOST_CONSENTS; consents += 1) {
     const credentials = credentialsOfCall();
     if (!(await credentials.open(wanted))) {
       await consent(wanted);
       continue;
     }
-    const credential = credentials.get(authConfig.credentialKey);
-    const questions = new CallQuestions({
-      ...(credential === undefined ? {} : { credential }),
-      renew: (each, refused) => credentials.renewed(each, refused),
-      wanted,
-    });
+    const questions = new CallQuestions({ credentials, wanted });
     try {
       await tool.runAsync({
         args: {},

@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beginConsent } from '../../src/oauth/consent.ts';
 import { scopesOf } from '../../src/oauth/oauth-provider.ts';
+import { currentTokens } from '../../src/oauth/tokens.ts';
 import type { GeminiRequest } from '../../src/testing/index.ts';
+import { InvocationContext } from '../../src/tools/invocation-context.ts';
 import type { MCPAuthOptions } from '../../src/tools/mcp/mcp-auth.ts';
 import { MCPToolset, type MCPToolsetOptions } from '../../src/tools/mcp/mcp-toolset.ts';
+import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
 import { type AuthorizationServer, Browser, openAuthorizationServer } from '../setup/authorization-server.ts';
 import { type GuardedServer, startGuardedServer } from './guarded-mcp-server.ts';
 import { APP, KEY, type OAuthDesk, openOAuthDesk } from './oauth-desk.ts';
@@ -78,6 +82,49 @@ describe('an MCP server that wants OAuth', () => {
     expect(await desk.client.credentials.list({ app: APP, userId: 'ada' })).toMatchObject([
       { credentialKey: keyOf(), scopes: ['calendar.read'] },
     ]);
+  });
+
+  test('gets a client for each address of the gateway, and another in place of one that its server forgot [mcp.oauth.connect]', async () => {
+    await connected('ann');
+    const { connections } = desk;
+    const wanted = { app: APP, userId: 'ann', credentialKey: keyOf(), needs: [] };
+    const at = async (redirectUri: string) => (await beginConsent(connections, wanted, { redirectUri })).url;
+    const clientIn = (url: string) => new URL(url).searchParams.get('client_id');
+    const addresses = ['https://a.example/oauth/callback', 'https://b.example/oauth/callback'];
+    const [a, b, again] = [
+      ...(await Promise.all(addresses.map(at))).map(clientIn),
+      clientIn(await at(addresses[0] ?? '')),
+    ];
+    expect(a).not.toBe(b);
+    expect(again).toBe(a);
+    const found = (await connections.store.find(wanted)) ?? expect.fail();
+    const { oauth2 } = connections.vault.unsealed(found);
+    const refuse = { scopes: [], refused: oauth2?.accessToken };
+    expect(await currentTokens(connections, found, refuse)).toMatchObject({ authType: 'oauth2' });
+
+    const { clientId = '' } = oauth2 ?? {};
+    // The package's types leave it out.
+    const clients = desk.server.provider.Client as unknown as typeof desk.server.provider.Grant;
+    await clients.adapter.destroy(clientId);
+    const now = (await connections.store.find(wanted)) ?? expect.fail();
+    const { accessToken } = connections.vault.unsealed(now).oauth2 ?? {};
+    expect(await currentTokens(connections, now, { scopes: [], refused: accessToken })).toBeUndefined();
+    expect(await connections.findProvider(APP, keyOf(), { clientId })).not.toHaveProperty('clientId');
+    await connected('ann');
+    expect(connections.vault.unsealed((await connections.store.find(wanted)) ?? expect.fail())).toMatchObject(
+      {
+        oauth2: { clientId: expect.not.stringMatching(clientId) },
+      },
+    );
+  });
+
+  test('that takes no tokens of the app fails, and has nobody asked [mcp.oauth.refused]', async () => {
+    const own = toolset('own', { credentialKey: KEY });
+    onTestFinished(() => own.close());
+    const tokens = { authType: 'oauth2', oauth2: { accessToken: 'of-the-app' } };
+    const init = { appName: APP, state: {}, credentials: { renewed: async () => tokens } };
+    const context = new ReadonlyContext(new InvocationContext(init as never));
+    await expect(own.getTools(context)).rejects.toThrow('not with these tokens');
   });
 
   test('takes renewed tokens, once, where it takes the others no longer [mcp.oauth.refused]', async () => {

@@ -39,6 +39,8 @@ export class McpAuth {
   readonly #server: URL;
   readonly #isOfApp: boolean;
   readonly #allow: readonly string[];
+  /** Apps for which it is kept where people consent. */
+  readonly #keptFor = new Set<string>();
 
   /** @throws DefinitionError naming the option. */
   constructor(owner: string, params: MCPConnectionParams, options: true | MCPAuthOptions) {
@@ -63,9 +65,10 @@ export class McpAuth {
   }
 
   /** Finds the server where people consent, by the metadata of the resource (RFC 9728), and keeps it for them. @throws OAuthFailed */
-  async findProvider(context?: ReadonlyContext, challenge: Partial<McpChallenge> = {}): Promise<void> {
-    if (this.#isOfApp) return;
-    const { metadata, scopes = [] } = challenge;
+  async findProvider(context?: ReadonlyContext, challenge?: McpChallenge): Promise<void> {
+    const { appName = '' } = context ?? {};
+    if (this.#isOfApp || (challenge === undefined && this.#keptFor.has(appName))) return;
+    const { metadata, scopes = [] } = challenge ?? {};
     const { href, origin, pathname } = this.#server;
     const wellKnown = `${origin}/.well-known/oauth-protected-resource`;
     const how = { grant: 'authorization_code', allow: this.#allow } as const;
@@ -81,6 +84,7 @@ export class McpAuth {
       const wanted = [scopesOf(this.authConfig), scopes].find(({ length }) => length > 0) ?? found.scopes;
       const provider = { ...how, ...found, scopes: wanted };
       await credentialsIn(context)?.keep(this.authConfig.credentialKey, provider);
+      this.#keptFor.add(appName);
     } catch (error) {
       throw failed(error, { ...how, issuer: href });
     }
@@ -115,17 +119,18 @@ function textsIn(given: unknown): string[] {
  * @param other the other one; undefined where there is none.
  */
 export async function withCredential<T>(
-  credential: Partial<AuthCredential> | undefined,
-  work: (credential: Partial<AuthCredential>) => Promise<T>,
+  credential: AuthCredential | undefined,
+  work: (headers: Record<string, string>) => Promise<T>,
   other: (challenge: McpChallenge) => Promise<AuthCredential | undefined>,
+  authScheme: object = {},
 ): Promise<T> {
   try {
-    return await work(credential ?? {});
+    return await work(headersOfCredential(credential ?? {}, authScheme));
   } catch (error) {
     const challenge = challengeOf(error);
     const next = challenge && (await other(challenge));
     if (next === undefined || next.oauth2?.accessToken === credential?.oauth2?.accessToken) throw error;
-    return await work(next);
+    return await work(headersOfCredential(next, authScheme));
   }
 }
 
@@ -135,18 +140,20 @@ export async function withCredentialOfCall<T>(
   context: Context,
   work: (headers: Record<string, string>) => Promise<T>,
 ): Promise<T> {
-  const { authConfig, provider } = gate ?? {};
-  const authScheme = authConfig?.authScheme ?? {};
+  const wanted = gate?.credential;
+  const authScheme = wanted?.authConfig.authScheme ?? {};
   const { authCredential } = context;
   return await withCredential(
     authCredential,
-    (credential) => work(headersOfCredential(credential, authScheme)),
+    work,
     async ({ status, scopes }) => {
-      if (authConfig === undefined || !isOAuthScheme(authScheme)) return undefined;
+      if (wanted === undefined || !isOAuthScheme(authScheme)) return undefined;
+      const { authConfig } = wanted;
       const all = [...new Set([...scopesOf(authConfig), ...(status === 403 ? scopes : [])])];
       const refused = status === 401 ? authCredential?.oauth2?.accessToken : undefined;
-      const wanted = { ...authConfig, authScheme: { ...authScheme, scopes: all } };
-      return await questionsOf(context).current(refused, { authConfig: wanted, provider });
+      const asked = { ...authConfig, authScheme: { ...authScheme, scopes: all } };
+      return await questionsOf(context).current(refused, { ...wanted, authConfig: asked });
     },
+    authScheme,
   );
 }

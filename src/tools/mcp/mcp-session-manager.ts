@@ -12,7 +12,7 @@ import {
 } from './connection-params.ts';
 import type { McpSession } from './mcp-answer.ts';
 import { MCPConnection } from './mcp-connection.ts';
-import { challengeOf, type McpChallenge, McpUnavailable, serverFailed } from './mcp-errors.ts';
+import { McpUnavailable, serverFailed } from './mcp-errors.ts';
 import { secretsOfAnswers } from './mcp-secrets.ts';
 
 /** Headers for a server, by the context that asks. Absent: outside of an invocation. */
@@ -107,8 +107,6 @@ export class MCPSessionManager {
   /** Milliseconds since the epoch. */
   #legacyUntil = 0;
   #closings = 0;
-  /** For a toolset: hears of a server that wants other tokens, before the work's error is thrown. */
-  onUnauthorized?: (context: ReadonlyContext | undefined, challenge: McpChallenge) => Promise<void>;
 
   /** @throws DefinitionError naming the field, or the package to install. */
   constructor(connectionParams: MCPConnectionParams, options: MCPSessionOptions = {}) {
@@ -157,13 +155,7 @@ export class MCPSessionManager {
     const headers = mergedHeaders(await this.#options.headers?.(context), credential);
     const key = shortDigest(JSON.stringify([this.principalOf(context), credential, session?.id]));
     const asking = { headers, secrets: secretsOfAnswers(this.params, headers, credential) };
-    try {
-      return await this.#work.run(asking, () => this.#used(key, work, { asking, session }));
-    } catch (error) {
-      const challenge = challengeOf(error);
-      if (challenge?.status === 401) await this.onUnauthorized?.(context, challenge);
-      throw error;
-    }
+    return await this.#work.run(asking, () => this.#used(key, work, { asking, session }));
   }
 
   async #used<T>(

@@ -1,4 +1,3 @@
-import type { AuthCredential } from '../../events/auth-credential.ts';
 import { getLogger } from '../../logger.ts';
 import { digestOf } from '../../protocol/canonical-json.ts';
 import { shortDigest } from '../../protocol/identity.ts';
@@ -20,7 +19,6 @@ import { isToolName } from '../tool-name.ts';
 import {
   assertStartable,
   checkedConnectionParams,
-  headersOfCredential,
   type MCPConnectionParams,
   shownServer,
 } from './connection-params.ts';
@@ -131,7 +129,6 @@ export class MCPToolset extends BaseToolset {
     this.#server = shownServer(params);
     this.#sessions = new MCPSessionManager(params, options);
     this.#auth = options.auth && new McpAuth(owner, params, options.auth);
-    this.#sessions.onUnauthorized = async (...asked) => await this.#auth?.findProvider(...asked);
     this.#checkToolOptions(owner);
   }
 
@@ -151,7 +148,10 @@ export class MCPToolset extends BaseToolset {
     try {
       listed = await this.#listed(context);
     } catch (error) {
-      if (auth === undefined || challengeOf(error) === undefined) throw error;
+      const status = challengeOf(error)?.status;
+      // No person mends it that the server refuses tokens which are good.
+      const isGood = status === 401 && (await auth?.tokens(context)) !== undefined;
+      if (auth === undefined || status === undefined || isGood) throw error;
       return [this.#connectTool(auth, true)];
     }
     const making = this.#ofList.get(listed) ?? inSlices(this.#toolsOf(listed));
@@ -207,25 +207,33 @@ export class MCPToolset extends BaseToolset {
     return toolFilter.length === 0 || (tool instanceof MCPTool && toolFilter.includes(tool.originalName));
   }
 
-  /** With the user's tokens, and once more with renewed ones. Without any it is found out where people consent. */
+  /** With the user's tokens, and once more with renewed ones. If none do, it is found out where people consent. */
   async #use<T>(
     context: ReadonlyContext | undefined,
     work: (connection: MCPConnection) => Promise<T>,
   ): Promise<T> {
     const auth = this.#auth;
-    const tokens = await auth?.tokens(context);
-    const use = async (credential: Partial<AuthCredential>) =>
-      await this.#sessions.use(context, work, { credential: headersOfCredential(credential, {}) });
-    const done = await withCredential(tokens, use, async ({ status }) =>
-      status === 401 && tokens ? await auth?.tokens(context, tokens.oauth2?.accessToken) : undefined,
-    );
-    if (tokens === undefined) await auth?.findProvider(context);
-    return done;
+    if (auth === undefined) return await this.#sessions.use(context, work);
+    const tokens = await auth.tokens(context);
+    const use = async (credential: Record<string, string>) =>
+      await this.#sessions.use(context, work, { credential });
+    try {
+      const done = await withCredential(tokens, use, async ({ status }) =>
+        status === 401 && tokens ? await auth.tokens(context, tokens.oauth2?.accessToken) : undefined,
+      );
+      if (tokens === undefined) await auth.findProvider(context);
+      return done;
+    } catch (error) {
+      const challenge = challengeOf(error);
+      if (challenge?.status === 401) await auth.findProvider(context, challenge);
+      throw error;
+    }
   }
 
   /** A tool by which a model has the user asked for consent. Models are told of it while there are no other ones. */
   #connectTool({ authConfig }: McpAuth, isTold: boolean): BaseTool {
-    const named = this.prefix ?? this.#options.name ?? new URL(this.#server).hostname;
+    const { host, pathname } = new URL(this.#server);
+    const named = this.prefix ?? this.#options.name ?? `${host}${pathname}`;
     const tool = new FunctionTool({
       name: nameFor(`connect_${named.replace(/\W/g, '_')}`),
       description: `Connects ${named} for the user. Call it when the user wants what ${named} does: its tools are there afterwards.`,
