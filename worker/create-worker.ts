@@ -23,6 +23,7 @@ import { setVariables } from '../src/environment.ts';
 import { TranscriptCache } from '../src/flows/transcript-cache.ts';
 import { unfailing } from '../src/gateway/unfailing-logger.ts';
 import { Connections } from '../src/oauth/connections.ts';
+import { isForPeople } from '../src/oauth/oauth-provider.ts';
 import { DEFAULT_TASK_QUEUE } from '../src/protocol/names.ts';
 import { DefinitionError } from '../src/schema/definition-error.ts';
 import { assertKnownFields } from '../src/schema/known-fields.ts';
@@ -219,14 +220,13 @@ async function workerOf(
     // Turns are served nevertheless; sessions that are kept for too long are found out by this line.
     logger.error('the retention of sessions is not scheduled', { reason: thrownMessage(error) });
   }
-  try {
-    for (const { name, durable } of deployment.apps.values())
-      for (const [key, provider] of Object.entries(durable.oauth))
-        await connections.keepProvider(name, key, provider);
-  } catch (error) {
-    // Calls that need their tokens try it again, and fail with the reason.
-    logger.error('the authorization servers of an app are not kept', { reason: thrownMessage(error) });
-  }
+  for (const { name: app, durable } of deployment.apps.values())
+    for (const [key, provider] of Object.entries(durable.oauth).filter(([, each]) => isForPeople(each)))
+      await connections.keepProvider(app, key, provider).catch((error: unknown) => {
+        // Calls that need its tokens try it again, and fail with the reason.
+        const reason = thrownMessage(error);
+        logger.error('where people consent is not kept', { app, provider: key, reason });
+      });
   conceal = worker.options.loadedDataConverter.payloadCodecs.length > 0;
   const isMeasured = Runtime.instance().options.runtimeOptions.metricsExporter !== null;
   workPeriodically(worker, { store, artifacts, logger, metrics: isMeasured ? metrics : undefined });

@@ -24,7 +24,7 @@ import { inTime } from '../deadline.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf, settingsOf, trustedIssuers } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
-import { callContext, contextInitOf, contextParts, NOTHING_ONCE } from '../tool/call-context.ts';
+import { type ContextParts, callContext, contextInitOf, NOTHING_ONCE } from '../tool/call-context.ts';
 import { searchTool } from '../tool/find-tool.ts';
 import { ToolCallbacks } from '../tool/tool-callbacks.ts';
 import { describeFailure, storeErrorIn } from '../tool/tool-failure.ts';
@@ -181,7 +181,7 @@ async function check(
   const agent = callerOf(deployment, input);
   const { step } = placeOfCall(callKey);
   const peeked = await store.turns.peekStep({ session, invocationId, runKey, step });
-  const parts = contextParts({ ...peeked, invocationId }, { agent, abortSignal });
+  const parts: ContextParts = { ...peeked, invocationId, agent, abortSignal };
   const edits = peeked.remembered.toolEdits;
   const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, app));
   const isAsked = callbacks.has('beforeToolCallback');

@@ -242,8 +242,8 @@ async function verifyCredential(
   { credentialRef }: ProvideCredential,
 ): Promise<Answer> {
   const { app, userId, authConfig } = request;
-  const { vault } = dependencies.credentials;
-  const stored = await vault.find({ app, userId, credentialRef });
+  const { store, vault } = dependencies.credentials;
+  const stored = await store.find({ app, userId, credentialRef });
   if (stored === undefined) return refused('credentialRef: no such credential is stored for this user');
   if (stored.credentialKey !== authConfig?.credentialKey) {
     return refused(
@@ -251,7 +251,7 @@ async function verifyCredential(
     );
   }
   try {
-    await vault.open({ app, userId, credentialRef });
+    vault.unsealed(stored);
     return { counts: true, by: NOBODY };
   } catch (error) {
     if (!(error instanceof CredentialUnreadable || error instanceof CredentialKeyMissing)) throw error;

@@ -16,7 +16,13 @@ import type { Attempt } from '../attempt.ts';
 import { attemptServices } from '../context-services.ts';
 import { type ActivityDependencies, currentTranscript } from '../dependencies.ts';
 import { pluginsOf } from '../deployment.ts';
-import { CallCredentials, callContext, contextInitOf, contextParts, onceIn } from '../tool/call-context.ts';
+import {
+  CallCredentials,
+  type ContextParts,
+  callContext,
+  contextInitOf,
+  onceIn,
+} from '../tool/call-context.ts';
 import { deployedTool, searchTool } from '../tool/find-tool.ts';
 import { ToolCallbacks } from '../tool/tool-callbacks.ts';
 import { type JobNotes, notesIn } from './job-notes.ts';
@@ -90,12 +96,15 @@ export class JobHookContext {
     ]);
     const known = found ?? { attempts: 1, once: {} };
     const { names } = peeked;
-    const services = { credentials: new CallCredentials(dependencies, names) };
-    const parts = contextParts({ ...peeked, invocationId }, { agent, abortSignal: current.signal, services });
+    const { signal } = current;
+    const credentials = new CallCredentials(dependencies, names);
+    const parts: ContextParts = {
+      ...{ ...peeked, invocationId, agent, abortSignal: signal, services: { credentials } },
+    };
     const edits = peeked.remembered.toolEdits;
     const search = { deployment, agent, init: contextInitOf(parts), edits, current, time: SEARCH_TIME };
     const tool = await searchTool(search, { name: row.tool, callId: row.callId });
-    parts.services = attemptServices(dependencies, names, input, current.signal, tool);
+    parts.services = { ...attemptServices(dependencies, names, input, signal, tool), credentials };
     const callbacks = new ToolCallbacks(agent, pluginsOf(deployment, row.app));
     if (!callbacks.isEmpty || tool.durable.needsTranscript) {
       const transcript = await currentTranscript(dependencies, session, names);
@@ -103,7 +112,6 @@ export class JobHookContext {
     }
     const init = contextInitOf(parts);
     const notes = notesIn(known.once);
-    const credentials = new CallCredentials(dependencies, names, new Map(notes.credentials));
     const args = notes.args ?? planned ?? {};
     return new JobHookContext({ dependencies, row, agent, tool, init, known, args, credentials });
   }
@@ -128,9 +136,9 @@ export class JobHookContext {
   /** As the run of the call had them. */
   async openCredentials(): Promise<void> {
     const { credentials, tool } = this.#parts;
-    await credentials.openGiven();
-    const { authConfig, provider } = tool.gate ?? {};
-    if (authConfig !== undefined) await credentials.open({ authConfig, provider });
+    await credentials.openGiven(new Map(this.notes.credentials).keys());
+    const wanted = tool.gate?.credential;
+    if (wanted !== undefined) await credentials.open(wanted);
   }
 
   /** @param before what was done before, with which the effects of this context begin. */
@@ -141,7 +149,6 @@ export class JobHookContext {
   #callInit(): CallInit {
     const { dependencies, row, tool, known, credentials } = this.#parts;
     const { session, callKey, callId, runKey, jobId, agent, until } = row;
-    const credential = credentials.get(tool.gate?.authConfig?.credentialKey ?? '');
     return {
       callId,
       callKey,
@@ -151,8 +158,8 @@ export class JobHookContext {
       heartbeat: () => undefined,
       questions: new CallQuestions({
         inputs: [],
-        ...defined({ credential }),
-        credentialOf: (key) => credentials.get(key),
+        credentials,
+        wanted: tool.gate?.credential,
         passed: tool.gate,
         terms: undefined,
       }),

@@ -10,12 +10,10 @@ import { serverName } from '../../src/oauth/oauth-failed.ts';
 import { isForPeople, isOAuthScheme, type OAuthProvider, scopesOf } from '../../src/oauth/oauth-provider.ts';
 import { covers, currentTokens, tokensOfApp } from '../../src/oauth/tokens.ts';
 import { defined } from '../../src/protocol/json.ts';
-import type { ToolCallInput } from '../../src/protocol/step.ts';
 import type { FoundCredential } from '../../src/store/credentials/credential-store.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { BegunCall, CallActions } from '../../src/store/turns/call-store.ts';
-import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Asked, WantedCredential } from '../../src/tools/call-questions.ts';
 import { Context } from '../../src/tools/context.ts';
 import type { ContextServices } from '../../src/tools/context-services.ts';
@@ -28,7 +26,7 @@ import { settingsOf } from '../deployment.ts';
 type StartedCall = Extract<BegunCall, { kind: 'started' }>;
 
 /** The surroundings of a call's user code. */
-interface ContextParts extends Pick<StartedCall, 'names' | 'invocationId'> {
+export interface ContextParts extends Pick<StartedCall, 'names' | 'invocationId'> {
   userContent?: StartedCall['userContent'] | undefined;
   agent: LlmAgent;
   /** The part that user code sees. */
@@ -51,19 +49,6 @@ function assertTransfers({ transferToAgent: name }: CallActions, context: Invoca
         `unknown agent ${JSON.stringify(name.slice(0, 128))}`
       : `the turn was transferred ${transfers} times, and at most ${MOST_TRANSFERS} transfers are allowed`;
   if (problem) throw new InvalidResultError(`context.actions.transferToAgent: ${problem}`);
-}
-
-/** The parts of a context for user code of a call that has begun. */
-export function contextParts(
-  {
-    names,
-    invocationId,
-    userContent,
-    state,
-  }: Pick<ContextParts, 'names' | 'invocationId' | 'userContent' | 'state'>,
-  more: Pick<ContextParts, 'agent' | 'abortSignal' | 'transfers' | 'services'>,
-): ContextParts {
-  return { names, invocationId, userContent, state, ...more };
 }
 
 /** The parts of all contexts of a call, and of the contexts of the toolsets that have its tool. */
@@ -139,43 +124,26 @@ export function effectsOf({ actions, invocationContext }: Context): CallActions 
   return invocationContext.endInvocation ? { ...effects, skipSummarization: true } : effects;
 }
 
-/** A look-up that has begun before it was known whose credential it is. */
-export type StoredBefore = Promise<FoundCredential | undefined>;
-
-/** Looks the tool's credential up while its call begins: that costs no time. Undefined where that finds nothing, or fails. */
-export async function storedBefore(
-  { credentials }: Pick<ActivityDependencies, 'credentials'>,
-  { session }: Pick<ToolCallInput, 'session'>,
-  tool: BaseTool | undefined,
-): Promise<FoundCredential | undefined> {
-  const { credentialKey } = tool?.gate?.authConfig ?? {};
-  if (credentialKey === undefined) return undefined;
-  return await credentials.store.findOfSession(session, credentialKey).catch(() => undefined);
-}
-
 /** The credentials that one run of a call has. They are in memory for as long as it takes, and nowhere else. */
 export class CallCredentials {
   readonly #connections: Connections;
   readonly #owner: { app: string; userId: string };
-  readonly #given: ReadonlyMap<string, string>;
   readonly #providers: AppSettings['oauth'];
-  #before: StoredBefore | undefined;
+  #before: Promise<FoundCredential | undefined> | undefined;
   /** With the scopes of tokens. */
   readonly #opened = new Map<string, { credential: AuthCredential; scopes: readonly string[] | undefined }>();
   /** Access tokens that servers have refused, by the keys of their credentials. */
   readonly #refused = new Map<string, string>();
 
-  /** @param given references by the key of the credential: what people have answered the call. */
+  /** @param before a look-up that has begun before it was known whose credential it is. */
   constructor(
     { credentials, deployment }: Pick<ActivityDependencies, 'credentials' | 'deployment'>,
     { app, userId }: Pick<SessionNames, 'app' | 'userId'>,
-    given: ReadonlyMap<string, string> = new Map(),
-    before?: StoredBefore,
+    before?: Promise<FoundCredential | undefined>,
   ) {
     this.#before = before;
     this.#connections = credentials;
     this.#owner = { app, userId };
-    this.#given = given;
     this.#providers = settingsOf(deployment, app).oauth;
   }
 
@@ -184,17 +152,33 @@ export class CallCredentials {
   }
 
   /** Those that people have answered the call. */
-  async openGiven(): Promise<void> {
-    for (const credentialKey of this.#given.keys()) await this.#open(credentialKey, [], undefined);
+  async openGiven(credentialKeys: Iterable<string>): Promise<void> {
+    for (const credentialKey of credentialKeys)
+      await this.open({ authConfig: { credentialKey, authScheme: {} } });
   }
 
   /**
-   * Whether there is one: what the call was answered, else what the user has under this key, else the app's own tokens.
+   * Whether there is one: tokens of the app itself, or what the user has under this key.
    *
    * @throws OAuthFailed
    */
-  async open({ authConfig, provider }: WantedCredential): Promise<boolean> {
-    return await this.#open(authConfig.credentialKey, scopesOf(authConfig), provider);
+  async open({ authConfig, provider: own }: WantedCredential): Promise<boolean> {
+    const { credentialKey } = authConfig;
+    const scopes = scopesOf(authConfig);
+    const known = this.#opened.get(credentialKey);
+    if (known !== undefined && covers(known.scopes, scopes)) return true;
+    const provider = own ?? this.#providers[credentialKey];
+    const need = { scopes, refused: this.#refused.get(credentialKey) };
+    if (provider !== undefined && !isForPeople(provider)) {
+      const credential = await tokensOfApp(this.#owner.app, credentialKey, { ...need, provider });
+      this.#opened.set(credentialKey, { credential, scopes: undefined });
+      return true;
+    }
+    const found = await this.#find(credentialKey);
+    const credential = found && (await currentTokens(this.#connections, found, { ...need, provider }));
+    if (found === undefined || credential === undefined) return false;
+    this.#opened.set(credentialKey, { credential, scopes: found.scopes });
+    return true;
   }
 
   /** A credential as it is good now. @param refused an access token that isn't any more. @throws OAuthFailed */
@@ -234,37 +218,10 @@ export class CallCredentials {
     await this.#connections.keepProvider(this.#owner.app, credentialKey, provider);
   }
 
-  async #open(
-    credentialKey: string,
-    scopes: readonly string[],
-    own: OAuthProvider | undefined,
-  ): Promise<boolean> {
-    const known = this.#opened.get(credentialKey);
-    if (known !== undefined && covers(known.scopes, scopes)) return true;
-    const provider = own ?? this.#providers[credentialKey];
-    const need = { scopes, refused: this.#refused.get(credentialKey) };
-    if (provider !== undefined && !isForPeople(provider)) {
-      const credential = await tokensOfApp(this.#owner.app, credentialKey, { ...need, provider });
-      this.#opened.set(credentialKey, { credential, scopes: undefined });
-      return true;
-    }
-    const found = await this.#find(credentialKey);
-    const credential = found && (await currentTokens(this.#connections, found, { ...need, provider }));
-    if (found === undefined || credential === undefined) return false;
-    this.#opened.set(credentialKey, { credential, scopes: found.scopes });
-    return true;
-  }
-
   async #find(credentialKey: string): Promise<FoundCredential | undefined> {
     const before = await this.#before;
     this.#before = undefined;
-    const { app, userId } = this.#owner;
-    const credentialRef = this.#given.get(credentialKey);
-    const isOwn = before?.app === app && before.userId === userId && before.credentialKey === credentialKey;
-    if (isOwn && (credentialRef ?? before.credentialRef) === before.credentialRef) return before;
-    // Only a credential that is stored under this key: an answer may name any credential of the user.
-    const named = credentialRef && (await this.#connections.store.find({ app, userId, credentialRef }));
-    if (named && named.credentialKey === credentialKey) return named;
-    return await this.#connections.store.find({ app, userId, credentialKey });
+    if (before?.credentialKey === credentialKey) return before;
+    return await this.#connections.store.find({ ...this.#owner, credentialKey });
   }
 }

@@ -10,6 +10,7 @@ import type { AwaitedJob, EndedDetachedJob, JobEnded } from '../../src/protocol/
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
 import { JsonValueError } from '../../src/schema/json-value.ts';
+import type { FoundCredential } from '../../src/store/credentials/credential-store.ts';
 import { Unstorable } from '../../src/store/store-errors.ts';
 import type { BegunCall, CallActions } from '../../src/store/turns/call-store.ts';
 import { agentOfTool, type BaseTool } from '../../src/tools/base-tool.ts';
@@ -28,7 +29,7 @@ import { notesIn } from '../jobs/job-notes.ts';
 import type { ParkedRun } from '../jobs/job-outcomes.ts';
 import type { CallReport } from '../telemetry/reports.ts';
 import { assertPlanned, beginCall, plannedArguments, trustedInput } from './begin-call.ts';
-import { CallCredentials, contextInitOf, type StoredBefore, storedBefore } from './call-context.ts';
+import { CallCredentials, contextInitOf } from './call-context.ts';
 import { deployedTool, searchTime, searchTool, wasSearched } from './find-tool.ts';
 import {
   type CallOutcome,
@@ -75,7 +76,13 @@ type CallState =
   /** This attempt has recorded nothing. */
   | { is: 'new' }
   /** The ledger has counted this attempt. */
-  | { is: 'begun'; begun: StartedCall; agent: LlmAgent; own: BaseTool | undefined; stored: StoredBefore }
+  | {
+      is: 'begun';
+      begun: StartedCall;
+      agent: LlmAgent;
+      own: BaseTool | undefined;
+      stored: Promise<FoundCredential | undefined> | undefined;
+    }
   /** The tool is there. */
   | { is: 'ready'; run: ToolRun }
   /** A failure from here on may have had an effect. */
@@ -181,7 +188,13 @@ class Call {
     } catch (error) {
       return await this.#refusedHere(error);
     }
-    const stored = storedBefore(this.#dependencies, input, own);
+    const { credentialKey } = own?.gate?.credential?.authConfig ?? {};
+    const { store } = this.#dependencies.credentials;
+    // The tool's credential is looked up meanwhile: that costs no time. If it fails, it is looked up again.
+    const stored =
+      credentialKey === undefined
+        ? undefined
+        : store.find({ session: input.session, credentialKey }).catch(() => undefined);
     const begun = await beginCall(this.#dependencies, { input, agent, own }, this.#current);
     if (begun.kind === 'settled') return { is: 'settled', settled: begun, tool: own };
     // The store has another decision, from before the workflow was reset.
@@ -201,12 +214,12 @@ class Call {
     const args = plannedArguments(input, begun);
     const answers = new RecordedAnswers({ callKey, args, prepared, requests });
     if (answers.refusal !== undefined) return { is: 'refused', by: answers.refusal, tool: own };
+    const credentials = new CallCredentials(this.#dependencies, begun.names, stored);
     let tool: BaseTool;
     try {
       const { deployment } = this.#dependencies;
       const current = this.#current;
-      const services = { credentials: new CallCredentials(this.#dependencies, begun.names) };
-      const asking = { agent, abortSignal: current.signal, transfers: handedOn, services };
+      const asking = { agent, abortSignal: current.signal, transfers: handedOn, services: { credentials } };
       const init = contextInitOf({ ...begun, ...asking });
       const edits = begun.remembered.toolEdits;
       const search = { deployment, agent, init, edits, current, time: searchTime() };
@@ -215,7 +228,7 @@ class Call {
       return await this.#notFound(begun, error);
     }
     await assertPlanned(this.#dependencies, { input, begun, requests }, tool);
-    const call = { input, begun, agent, tool, answers, stored };
+    const call = { input, begun, agent, tool, answers, credentials };
     const run = await ToolRun.open(this.#dependencies, this.#current, call);
     this.#marks = settingsOf(this.#dependencies.deployment, begun.names.app).markUntrusted;
     if (run.isHarmless) this.#known = undefined;

@@ -16,7 +16,7 @@ import { type ActivityDependencies, currentTranscript } from '../dependencies.ts
 import { pluginsOf } from '../deployment.ts';
 import { callLogger } from '../logging.ts';
 import { digestOfCarried, plannedArguments } from './begin-call.ts';
-import { callContext, contextInitOf, contextParts, effectsOf, onceIn } from './call-context.ts';
+import { callContext, contextInitOf, effectsOf, onceIn } from './call-context.ts';
 import { ownTool, searchTool } from './find-tool.ts';
 import { type CallOutcome, callbackTooLate, callResult, rejection } from './settle-call.ts';
 import { type CalledTool, ToolCallbacks } from './tool-callbacks.ts';
@@ -112,9 +112,8 @@ class ClosedCall {
     const { session, tool: name, callKey, callId, prepared = false } = this.#input;
     const transcript = await currentTranscript(this.#dependencies, session, begun.names);
     const services = attemptServices(this.#dependencies, begun.names, this.#input, abortSignal);
-    const parts = contextParts(begun, { agent, abortSignal, services });
-    parts.transcript = transcriptView(transcript, begun.invocationId);
-    const init = contextInitOf(parts);
+    const view = transcriptView(transcript, begun.invocationId);
+    const init = contextInitOf({ ...begun, agent, abortSignal, services, transcript: view });
     const edits = begun.remembered.toolEdits;
     const search = { deployment, agent, init, edits, current: this.#current, time: CALLBACK_TIME };
     const tool = await searchTool(search, { name, callId });

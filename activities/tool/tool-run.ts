@@ -3,7 +3,6 @@ import type { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { isAnySensitive } from '../../src/approvals/sensitive.ts';
 import { hasCode } from '../../src/contract/error.ts';
 import { transcriptView } from '../../src/flows/transcript.ts';
-import { defined } from '../../src/protocol/json.ts';
 import type { ToolCallInput } from '../../src/protocol/step.ts';
 import { thrownMessage } from '../../src/schema/thrown-message.ts';
 import { asStored } from '../../src/store/engine/json-text.ts';
@@ -14,7 +13,6 @@ import {
   CallQuestions,
   type HeldAnswer,
   type HeldQuestion,
-  type WantedCredential,
 } from '../../src/tools/call-questions.ts';
 import { type Context, questionsOf } from '../../src/tools/context.ts';
 import type { OnUnknownOutcome } from '../../src/tools/durable-options.ts';
@@ -31,13 +29,7 @@ import { JobOfCall } from '../jobs/job-of-call.ts';
 import { JobOutcomes } from '../jobs/job-outcomes.ts';
 import { CallReport } from '../telemetry/reports.ts';
 import { beforeRun, plannedArguments } from './begin-call.ts';
-import {
-  CallCredentials,
-  callContext,
-  contextInitOf,
-  contextParts,
-  type StoredBefore,
-} from './call-context.ts';
+import { type CallCredentials, type ContextParts, callContext, contextInitOf } from './call-context.ts';
 import { LiveChunks } from './live-chunks.ts';
 import type { CallOutcome } from './settle-call.ts';
 import { type AskedPerson, attemptTool, type RunOfJob } from './tool-attempt.ts';
@@ -66,7 +58,7 @@ export interface CallToRun {
   /** The parts of all contexts of the call. */
   init: ContextInit;
   answers: RecordedAnswers;
-  stored: StoredBefore;
+  credentials: CallCredentials;
   report: CallReport;
   /** Undefined for a call that can have no job. */
   job: JobOfCall | undefined;
@@ -89,7 +81,6 @@ export class ToolRun {
   /** Values of `once` that are being recorded. */
   readonly #recording = new Set<Promise<unknown>>();
   readonly #cancellation: ToolCancellation;
-  readonly #credentials: CallCredentials;
   readonly #init: CallInit;
   /** Actions of before-callbacks, from the plan of the call or from before a run that goes on at once. */
   #before: CallActions | undefined;
@@ -112,7 +103,6 @@ export class ToolRun {
     const shown = answers.isEmpty ? planned : asStored(planned);
     this.args = structuredClone(isAsIs ? answers.args : shown);
     this.#cancellation = new ToolCancellation(tool, input.callId, (thrown) => this.#warn(thrown));
-    this.#credentials = new CallCredentials(dependencies, begun.names, answers.credentialRefs, call.stored);
     this.#init = this.#callInit();
     this.jobOutcomes = new JobOutcomes(dependencies, own, call, (actions) => ({
       tool,
@@ -125,19 +115,16 @@ export class ToolRun {
   static async open(
     dependencies: ActivityDependencies,
     current: Attempt,
-    call: Pick<CallToRun, 'input' | 'begun' | 'agent' | 'tool' | 'answers' | 'stored'>,
+    call: Pick<CallToRun, 'input' | 'begun' | 'agent' | 'tool' | 'answers' | 'credentials'>,
   ): Promise<ToolRun> {
-    const { input, begun, agent, tool, answers } = call;
+    const { input, begun, agent, tool, answers, credentials } = call;
     const { session, callId, handedOn, ran } = input;
     const { names, invocationId } = begun;
     const plugins = pluginsOf(dependencies.deployment, names.app);
     const callbacks = callId === '' ? ToolCallbacks.none(agent) : new ToolCallbacks(agent, plugins);
-    const parts = contextParts(begun, {
-      agent,
-      abortSignal: current.signal,
-      transfers: handedOn,
-      services: attemptServices(dependencies, names, input, current.signal, tool),
-    });
+    const { signal } = current;
+    const services = { ...attemptServices(dependencies, names, input, signal, tool), credentials };
+    const parts: ContextParts = { ...begun, agent, abortSignal: signal, transfers: handedOn, services };
     if (!callbacks.isEmpty || tool.durable.needsTranscript) {
       const transcript = await beforeRun(dependencies, call, () =>
         currentTranscript(dependencies, session, names),
@@ -210,13 +197,10 @@ export class ToolRun {
   /** The call as its tool, and the callbacks before it, see it. */
   asking(signal = this.current.signal): CalledTool {
     const { tool, answers, job } = this.call;
-    const credential = this.#credentials.get(tool.gate?.authConfig?.credentialKey ?? '');
     const questions = new CallQuestions({
       inputs: answers.inputs,
-      ...defined({ credential }),
-      credentialOf: (key) => this.#credentials.get(key),
-      renew: (wanted, refused) => this.#credentials.renewed(wanted, refused),
-      wanted: wantedBy(tool),
+      credentials: this.call.credentials,
+      wanted: tool.gate?.credential,
       passed: answers.hasPassed(tool) ? tool.gate : undefined,
       terms: answers.terms,
       hold: job && this.#hold(),
@@ -234,12 +218,12 @@ export class ToolRun {
   /** @returns what is to be asked for: the tool's own credential comes before its run. */
   async openCredentials(): Promise<Asked | undefined> {
     const { tool, answers } = this.call;
-    const wanted = wantedBy(tool);
+    const wanted = tool.gate?.credential;
     if (answers.isEmpty && wanted === undefined) return undefined;
     return await this.beforeRun(async () => {
-      await this.#credentials.openGiven();
-      if (wanted === undefined || (await this.#credentials.open(wanted))) return undefined;
-      return await this.#credentials.asks(wanted);
+      await this.call.credentials.openGiven(answers.credentialRefs.keys());
+      if (wanted === undefined || (await this.call.credentials.open(wanted))) return undefined;
+      return await this.call.credentials.asks(wanted);
     });
   }
 
@@ -258,9 +242,9 @@ export class ToolRun {
     const outcome = await this.#run();
     if (!('asked' in outcome) || outcome.asked.kind !== 'credential') return outcome;
     const { asked } = outcome;
-    const isRefused = this.#credentials.get(asked.authConfig.credentialKey) !== undefined;
-    const isThere = !isRefused && (await this.#credentials.open(asked));
-    if (!isThere || !outcome.prepared) return { ...outcome, asked: await this.#credentials.asks(asked) };
+    const isRefused = this.call.credentials.get(asked.authConfig.credentialKey) !== undefined;
+    const isThere = !isRefused && (await this.call.credentials.open(asked));
+    if (!isThere || !outcome.prepared) return { ...outcome, asked: await this.call.credentials.asks(asked) };
     this.#isPrepared = true;
     const stateDelta = { ...this.#before?.stateDelta, ...outcome.stateDelta };
     this.#before = { ...this.#before, stateDelta };
@@ -384,10 +368,4 @@ export class ToolRun {
     const isHidden = hidesTexts(this.#dependencies, tool.durable);
     loggerOf(this.#dependencies, this.tried).warn(isHidden ? text : `${text}: ${thrownMessage(thrown)}`);
   }
-}
-
-/** The credential of the tool's own `authConfig`. */
-function wantedBy({ gate }: Pick<BaseTool, 'gate'>): WantedCredential | undefined {
-  const { authConfig, provider } = gate ?? {};
-  return authConfig && { authConfig, provider };
 }

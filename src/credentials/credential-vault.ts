@@ -1,12 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { take } from '../contract/check.ts';
-import {
-  CREDENTIAL_NAMES,
-  type ListCredentials,
-  type PutCredential,
-  type RemoveCredential,
-  type StoredCredential,
-} from '../contract/credentials.ts';
+import { CREDENTIAL_NAMES, type PutCredential, type StoredCredential } from '../contract/credentials.ts';
 import { checkOf } from '../contract/operation.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
 import { defined } from '../protocol/json.ts';
@@ -14,7 +8,6 @@ import type {
   CredentialStore,
   NewCredential,
   SealedCredential,
-  WhichCredential,
 } from '../store/credentials/credential-store.ts';
 import { readAuthCredential } from './auth-credential.ts';
 import { CredentialKeyMissing, invalidCredential } from './credential-errors.ts';
@@ -44,37 +37,9 @@ export class CredentialVault {
     return await this.#store.put(this.sealed(credential));
   }
 
-  /**
-   * Undefined where there is none.
-   *
-   * @throws CredentialUnreadable, CredentialKeyMissing, InvalidCredentialKeys
-   */
-  async open(which: WhichCredential): Promise<AuthCredential | undefined> {
-    const stored = await this.#store.find(which);
-    return stored && this.unsealed(stored);
-  }
-
   /** @throws CredentialUnreadable, CredentialKeyMissing, InvalidCredentialKeys */
   unsealed(stored: SealedCredential): AuthCredential {
     return unseal(stored, this.ownKeys(), readAuthCredential);
-  }
-
-  /** Without the secret. */
-  async find(which: WhichCredential): Promise<StoredCredential | undefined> {
-    const stored = await this.#store.find(which);
-    if (stored === undefined) return undefined;
-    const { keyId: _keyId, sealed: _sealed, expiresIn: _expiresIn, ...told } = stored;
-    return told;
-  }
-
-  /** Without the secrets. */
-  list(list: ListCredentials): Promise<StoredCredential[]> {
-    return this.#store.list(list);
-  }
-
-  /** Whether there was one. */
-  remove(remove: RemoveCredential): Promise<boolean> {
-    return this.#store.remove(remove);
   }
 
   /** A credential under a new reference, as the store takes it. @throws InvalidCredential, CredentialKeyMissing */

@@ -2,15 +2,10 @@ import { codedError } from '../contract/error.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
 import type { AuthConfig } from '../events/event-actions.ts';
 import { type OAuthProvider, providerOfAuthConfig } from '../oauth/oauth-provider.ts';
-import { isRecord } from '../protocol/json.ts';
+import { defined, isRecord } from '../protocol/json.ts';
 import type { JsonSchemaObject } from '../schema/compiled-schema.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import type { ResolvedApproval } from './approval-options.ts';
-
-/** The part of an auth config that events, histories and requests may have: the scheme, and the name of the credential. */
-export function withoutSecrets({ authScheme, credentialKey }: AuthConfig): AuthConfig {
-  return { authScheme: structuredClone(authScheme), credentialKey };
-}
 
 /** @throws TypeError */
 export function assertCredentialKey(member: string, authConfig: unknown): asserts authConfig is AuthConfig {
@@ -21,17 +16,21 @@ export function assertCredentialKey(member: string, authConfig: unknown): assert
   );
 }
 
+/** Credentials of one run of a call. */
+export interface OpenCredentials {
+  /** Undefined where it is not open. */
+  get(credentialKey: string): AuthCredential | undefined;
+  /** A credential as it is good now; undefined where a person has to give it. @throws OAuthFailed */
+  renewed(wanted: WantedCredential, refused: string | undefined): Promise<AuthCredential | undefined>;
+}
+
 /** Answers of people to a call by now. */
 export interface CallAnswers {
   /** Answers to `requestInput`, in the order of the requests. */
   inputs?: readonly unknown[];
-  /** Credential of the tool's own `authConfig`. */
-  credential?: AuthCredential;
-  /** By `AuthConfig.credentialKey`; undefined where there is none. */
-  credentialOf?: (credentialKey: string) => AuthCredential | undefined;
-  /** A credential as it is good now; undefined where a person has to give it. */
-  renew?: (wanted: WantedCredential, refused: string | undefined) => Promise<AuthCredential | undefined>;
-  /** The tool's own. */
+  /** Those that are open, and others of the user. */
+  credentials?: OpenCredentials;
+  /** The credential of the tool's own `authConfig`. */
   wanted?: WantedCredential | undefined;
   /** The gate of the tool that runs: it was asked before, and isn't asked again. */
   passed?: object | undefined;
@@ -58,15 +57,17 @@ export type HeldAnswer =
 
 /** A credential that a call needs. */
 export interface WantedCredential {
-  /** Without secrets. */
+  /** The part that events, histories and requests may have. */
   authConfig: AuthConfig;
   /** The authorization server that the tool names; it stays in the process. */
-  provider?: OAuthProvider | undefined;
+  provider?: OAuthProvider;
 }
 
 /** @throws DefinitionError for an authorization server that is described wrongly. */
 export function wantedBy(owner: string, authConfig: AuthConfig): WantedCredential {
-  return { authConfig: withoutSecrets(authConfig), provider: providerOfAuthConfig(owner, authConfig) };
+  const { authScheme, credentialKey } = authConfig;
+  const shown = { authScheme: structuredClone(authScheme), credentialKey };
+  return { authConfig: shown, ...defined({ provider: providerOfAuthConfig(owner, authConfig) }) };
 }
 
 /** Questions of a call to a person while it ran. */
@@ -99,7 +100,7 @@ export class CallQuestions {
   }
 
   get credential(): AuthCredential | undefined {
-    return this.#answers.credential;
+    return this.credentialOf(this.#answers.wanted?.authConfig.credentialKey ?? '');
   }
 
   get passed(): object | undefined {
@@ -118,7 +119,7 @@ export class CallQuestions {
   }
 
   credentialOf(credentialKey: string): AuthCredential | undefined {
-    return this.#answers.credentialOf?.(credentialKey);
+    return this.#answers.credentials?.get(credentialKey);
   }
 
   /**
@@ -128,9 +129,9 @@ export class CallQuestions {
    * @throws InputPending where a person has to give it.
    */
   async current(refused?: string, wanted = this.#answers.wanted): Promise<AuthCredential | undefined> {
-    const { renew } = this.#answers;
-    if (renew === undefined || wanted === undefined) return this.credential;
-    const renewed = await renew(wanted, refused);
+    const { credentials } = this.#answers;
+    if (credentials === undefined || wanted === undefined) return this.credential;
+    const renewed = await credentials.renewed(wanted, refused);
     if (renewed !== undefined) return renewed;
     this.ask({ kind: 'credential', ...wanted });
     throw new InputPending();

@@ -1,9 +1,8 @@
 import type { ContextArtifacts } from '../artifacts/context-artifacts.ts';
-import type { AuthCredential } from '../events/auth-credential.ts';
 import type { BaseMemoryService } from '../memory/base-memory-service.ts';
 import type { ContextMemory } from '../memory/user-memory.ts';
 import type { OAuthProvider } from '../oauth/oauth-provider.ts';
-import type { WantedCredential } from './call-questions.ts';
+import type { OpenCredentials } from './call-questions.ts';
 import { ToolError } from './tool-error.ts';
 
 /** Services of a context. One that is left out is not there. */
@@ -13,9 +12,7 @@ export interface ContextServices {
   /** The same memory, by the methods of ADK's service. */
   memoryService?: BaseMemoryService;
   /** The user's credentials, for toolsets of ours that list with one. Nothing of it leaves the activity. */
-  credentials?: {
-    /** As it is good now; undefined where a person has to give it. @throws OAuthFailed */
-    renewed(wanted: WantedCredential, refused: string | undefined): Promise<AuthCredential | undefined>;
+  credentials?: OpenCredentials & {
     /** Keeps where people consent. @throws CredentialKeyMissing */
     keep(credentialKey: string, provider: OAuthProvider): Promise<void>;
   };

@@ -1,11 +1,10 @@
 import type { AuthConfig } from '../events/event-actions.ts';
-import { type OAuthProvider, providerOfAuthConfig } from '../oauth/oauth-provider.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import * as option from '../schema/option-kinds.ts';
 import { OptionReader, type OptionsFor, readFrom } from '../schema/options.ts';
 import { type ApprovalOptions, type ResolvedApproval, resolveApproval } from './approval-options.ts';
-import { withoutSecrets } from './call-questions.ts';
+import { type WantedCredential, wantedBy } from './call-questions.ts';
 import type { Context } from './context.ts';
 
 /** The question to a person: words for people, and JSON that goes with them. */
@@ -87,9 +86,7 @@ export interface ToolGate {
     readonly hint?: (args: never) => string;
   };
   readonly approval: ResolvedApproval;
-  readonly authConfig?: AuthConfig;
-  /** The authorization server that the tool itself names. */
-  readonly provider?: OAuthProvider;
+  readonly credential?: WantedCredential;
 }
 
 /**
@@ -100,16 +97,15 @@ export interface ToolGate {
  */
 export function resolveGate(owner: string, options: object): ToolGate | undefined {
   const read = new OptionReader(owner, options);
-  const { confirmationHint: hint, authConfig, ...given } = readFrom(GATE, read);
+  const { confirmationHint: hint, authConfig: credential, ...given } = readFrom(GATE, read);
   const asks = confirmationOf(read, given);
   const approval = resolveApproval(owner, 'approval', given.approval, read.value('sensitive'));
   if (asks === undefined) refuseUnasked(read);
-  if (asks === undefined && authConfig === undefined) return undefined;
-  const provider = authConfig && providerOfAuthConfig(owner, read.value('authConfig') as AuthConfig);
+  if (asks === undefined && credential === undefined) return undefined;
   return Object.freeze({
     ...(asks === undefined ? {} : { confirmation: Object.freeze({ ...asks, ...defined({ hint }) }) }),
     approval,
-    ...defined({ authConfig, provider }),
+    ...defined({ credential }),
   });
 }
 
@@ -144,7 +140,7 @@ function refuseUnasked(read: OptionReader): void {
   }
 }
 
-function authConfigOf(value: unknown, read: OptionReader): AuthConfig {
+function authConfigOf(value: unknown, read: OptionReader): WantedCredential {
   if (!isRecord(value)) return read.fail('authConfig', `expected an object, got ${kindOf(value)}`);
   const { credentialKey, authScheme } = value;
   if (credentialKey === undefined || credentialKey === '') {
@@ -157,5 +153,5 @@ function authConfigOf(value: unknown, read: OptionReader): AuthConfig {
     const wanted = `expected a security scheme of OpenAPI, like { type: 'http', scheme: 'bearer' }`;
     return read.fail('authConfig.authScheme', `${wanted}, got ${kindOf(authScheme)}`);
   }
-  return withoutSecrets({ credentialKey, authScheme });
+  return wantedBy(read.owner, value as unknown as AuthConfig);
 }

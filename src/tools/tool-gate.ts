@@ -103,13 +103,13 @@ function termsOfCall(tool: BaseTool, option: string, approval: unknown): Resolve
  * server's tool. A tool with another digest than at its approval isn't run.
  */
 export function gateDigestOf(tool: BaseTool): string {
-  const { confirmation, approval = {}, authConfig } = tool.gate ?? {};
+  const { confirmation, approval = {}, credential } = tool.gate ?? {};
   return digestOf({
     name: tool.name,
     by: confirmation?.by ?? null,
     approval,
     parameters: tool.describe().inputSchema ?? null,
-    authConfig: authConfig ?? null,
+    authConfig: credential?.authConfig ?? null,
     ...defined({ definition: tool.definitionDigest }),
   });
 }

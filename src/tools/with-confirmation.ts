@@ -63,6 +63,13 @@ class ConfirmedTool extends BaseTool {
     assertNameOf('withConfirmation', inner);
     super({ ...optionsOf(inner), ...gateOver(inner, required, provider) });
     this.#inner = inner;
+    // Its options don't tell of the server that a credential comes from.
+    Object.assign(this, {
+      gate: Object.freeze({
+        ...this.gate,
+        ...(inner.gate?.credential && { credential: inner.gate.credential }),
+      }),
+    });
     if (isPlannedOnly(inner)) plannedOnly(this);
     const runs = inner[AGENT_OF_TOOL];
     // An approval is for one run.
@@ -129,8 +136,8 @@ function gateOver(
   required: boolean,
   provider: ConfirmationProvider | undefined,
 ): GateOptions {
-  const { confirmation, approval, authConfig } = inner.gate ?? {};
-  const own = authConfig === undefined ? {} : { authConfig };
+  const { confirmation, approval, credential } = inner.gate ?? {};
+  const own = defined({ authConfig: credential?.authConfig });
   const ofToolset: ConfirmationPredicate<Record<string, unknown>> = provider
     ? (args, context) => provider(inner.name, args, context)
     : () => required;

@@ -78,8 +78,13 @@ describe('a credential [credential.request]', () => {
     expect(questionsOf(context).asked).toEqual({ kind: 'credential', authConfig: BEARER });
   });
 
+  const opened = {
+    get: (key: string) => (key === 'bank' ? token : undefined),
+    renewed: async () => token,
+  };
+
   test('is read where a person has given it, and is in no state', () => {
-    const context = runWith({ credentialOf: (key) => (key === 'bank' ? token : undefined) });
+    const context = runWith({ credentials: opened });
     expect(context.getAuthResponse(BEARER)).toBe(token);
     expect(context.getAuthResponse({ ...BEARER, credentialKey: 'other' })).toBeUndefined();
     expect(contextWith().getAuthResponse(BEARER)).toBeUndefined();
@@ -87,7 +92,7 @@ describe('a credential [credential.request]', () => {
   });
 
   test('of the tool itself is there when it runs', () => {
-    expect(runWith({ credential: token }).authCredential).toBe(token);
+    expect(runWith({ credentials: opened, wanted: { authConfig: BEARER } }).authCredential).toBe(token);
     expect(contextWith().authCredential).toBeUndefined();
   });
 
@@ -101,7 +106,7 @@ describe('a credential [credential.request]', () => {
 
   test('shows in nothing that logs a context', async () => {
     const { inspect } = await import('node:util');
-    const context = runWith({ credential: token, credentialOf: () => token });
+    const context = runWith({ credentials: opened, wanted: { authConfig: BEARER } });
     expect(inspect(context, { depth: 10 })).not.toContain('tulip');
     expect(JSON.stringify(context)).not.toContain('tulip');
   });

@@ -281,7 +281,7 @@ describe('the digest of a gate [confirm.once]', () => {
     const withSecret = pay({
       authConfig: { ...BEARER, rawAuthCredential: secret, exchangedAuthCredential: secret },
     });
-    expect(withSecret.gate?.authConfig).toEqual(BEARER);
+    expect(withSecret.gate?.credential?.authConfig).toEqual(BEARER);
     expect(gateDigestOf(withSecret)).toBe(gateDigestOf(pay({ authConfig: BEARER })));
   });
 });

@@ -228,7 +228,7 @@ describe('withConfirmation [confirm.toolset]', () => {
     expect(await asks(lax, 500)).toEqual({ hint: 'Pay 500?' });
     expect(await asks(await guarded(true, undefined, own))).toEqual({ hint: 'Pay 5?' });
     expect(await questionOf(lax, { amount: '500' }, context)).toEqual({ hint: 'Pay 500?' });
-    expect(lax.gate).toMatchObject({ approval: own.gate?.approval, authConfig: own.gate?.authConfig });
+    expect(lax.gate).toMatchObject({ approval: own.gate?.approval, credential: own.gate?.credential });
     expect(lax.durable).toEqual(own.durable);
     expect(await asks(await guarded(false, undefined, own), 500)).toEqual({ hint: 'Pay 500?' });
   });

@@ -12,7 +12,7 @@ export function toolOptions(tool: BaseTool): string[] {
 /** People and credentials that calls wait for. */
 export function gateOptions(gate: ToolGate | undefined): string[] {
   if (gate === undefined) return [];
-  const { confirmation, approval, authConfig } = gate;
+  const { confirmation, approval, credential } = gate;
   const { approvers, quorum, expiresIn, onExpiry, escalateAfter, escalateTo, allowEdit, notRequester } =
     approval;
   const asks = confirmation?.by === 'flag' ? 'waits for approval' : 'may wait for approval';
@@ -26,7 +26,7 @@ export function gateOptions(gate: ToolGate | undefined): string[] {
     ...(onExpiry === undefined ? [] : [`on expiry: ${onExpiry}`]),
     ...(escalateAfter === undefined ? [] : [`escalates after ${formatDuration(escalateAfter)}`]),
     ...(escalateTo === undefined ? [] : [`escalates to ${escalateTo.join(', ')}`]),
-    ...(authConfig === undefined ? [] : [`credential: ${authConfig.credentialKey}`]),
+    ...(credential === undefined ? [] : [`credential: ${credential.authConfig.credentialKey}`]),
   ];
 }
 

@@ -11,7 +11,7 @@ import { type StoredContext, storeOf } from '../stored-context.ts';
 export const credentialHandlers: Handlers<OperationsOf<typeof CREDENTIALS>, StoredContext> = {
   'credentials.put': async (put, context) => await connectionsOf(context, 'credentials.put').vault.put(put),
   'credentials.list': async (list, context) => ({
-    credentials: await connectionsOf(context, 'credentials.list').vault.list(list),
+    credentials: await connectionsOf(context, 'credentials.list').store.list(list),
   }),
   'credentials.remove': async (remove, context) =>
     await connectionsOf(context, 'credentials.remove').remove(remove),
@@ -38,6 +38,6 @@ async function waitingFor(
   return [...new Set(scopes)];
 }
 
-function connectionsOf(context: StoredContext, what: string): Connections {
+export function connectionsOf(context: StoredContext, what: string): Connections {
   return new Connections(storeOf(context, what).credentials, context.credentialKeys);
 }

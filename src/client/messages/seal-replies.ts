@@ -6,7 +6,6 @@ import type { ApprovalRow } from '../../contract/requests.ts';
 import type { AuthCredential, OAuth2Auth } from '../../events/auth-credential.ts';
 import type { Content } from '../../events/content.ts';
 import { wayBackOf } from '../../oauth/auth-handler.ts';
-import { Connections } from '../../oauth/connections.ts';
 import { finishConsent } from '../../oauth/consent.ts';
 import { oauthFailed } from '../../oauth/oauth-failed.ts';
 import { scopesOf } from '../../oauth/oauth-provider.ts';
@@ -16,11 +15,9 @@ import { inputReplyOf } from '../../protocol/replies.ts';
 import type { SessionNames } from '../../store/sessions/session-names.ts';
 import { answeredRequest } from '../approvals/find-request.ts';
 import { sealedInput } from '../approvals/seal-decision.ts';
-import { direct } from '../call.ts';
 import type { ClientContext } from '../client-context.ts';
 import { InvalidTurn, RequestNotFound, RequestNotPending } from '../client-errors.ts';
-import { credentialHandlers } from '../credentials/credential-handlers.ts';
-import { Credentials } from '../credentials/credentials.ts';
+import { connectionsOf } from '../credentials/credential-handlers.ts';
 import { storeOf } from '../stored-context.ts';
 import {
   isSameReply,
@@ -109,7 +106,7 @@ async function refOf(
   const back = wayBackOf(oauth2In(credential), oauth2In(row?.authConfig?.exchangedAuthCredential));
   if (back !== undefined && row !== undefined) return await consentedRef(context, session, row, back);
   const credentialKey = row?.authConfig?.credentialKey ?? given.credentialKey;
-  const stored = await new Credentials(direct(credentialHandlers, context)).put({
+  const stored = await connectionsOf(context, METHOD).vault.put({
     app,
     userId,
     credentialKey: credentialKey as string,
@@ -134,7 +131,7 @@ async function consentedRef(
   // Sent again after a failure behind the exchange: its code was used.
   const isNew = kept !== undefined && kept.createdAt >= since && covers(kept.scopes, scopesOf(authConfig));
   if (isNew && fields.has('code')) return kept.credentialRef;
-  const connections = new Connections(store.credentials, context.credentialKeys);
+  const connections = connectionsOf(context, METHOD);
   const by = { now: await store.now(), redirectUri, owner: { app, userId } };
   return (await finishConsent(connections, fields, by)).credentialRef;
 }

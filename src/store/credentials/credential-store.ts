@@ -25,10 +25,11 @@ export interface FoundCredential extends SealedCredential {
 }
 
 /** Owner and name of a credential. */
-export type WhichCredential = { app: string; userId: string } & (
-  | { credentialRef: string }
-  | { credentialKey: string }
-);
+export type WhichCredential =
+  | { app: string; userId: string; credentialRef: string }
+  | { app: string; userId: string; credentialKey: string }
+  /** Of the session's user, for those who don't know yet who that is. */
+  | { session: string; credentialKey: string };
 
 /** `authType` of what workers keep of an app's providers: no user's credential, and in no list. */
 export const PROVIDER = 'provider';
@@ -38,8 +39,6 @@ export interface CredentialStore {
   /** Replaces the one of the same app, user and key. */
   put(credential: NewCredential): Promise<StoredCredential>;
   find(find: WhichCredential): Promise<FoundCredential | undefined>;
-  /** The one of a session's user: for those who don't know yet who that is. */
-  findOfSession(session: string, credentialKey: string): Promise<FoundCredential | undefined>;
   /** By user and key. */
   list(list: ListCredentials): Promise<StoredCredential[]>;
   /** Whether there was one. */

@@ -67,6 +67,11 @@ export function postgresCredentials(database: Database): CredentialStore {
       return storedCredential(row as CredentialRow);
     },
     async find(find) {
+      if ('session' in find) {
+        const values = [find.session, storableText(find.credentialKey)];
+        const [row] = await database.query<FoundRow>(FIND_OF_SESSION, values);
+        return row && foundCredential(row);
+      }
       const { app, userId } = find;
       const query = database.db
         .selectFrom('holdfast.credentials')
@@ -78,10 +83,6 @@ export function postgresCredentials(database: Database): CredentialStore {
           ? query.where('credential_ref', '=', storableText(find.credentialRef)).compile()
           : query.where('credential_key', '=', storableText(find.credentialKey)).compile(),
       );
-      return row && foundCredential(row);
-    },
-    async findOfSession(session, credentialKey) {
-      const [row] = await database.query<FoundRow>(FIND_OF_SESSION, [session, storableText(credentialKey)]);
       return row && foundCredential(row);
     },
     /** By user and key. */
