@@ -202,7 +202,12 @@ export {
   type ServiceAccount,
   type ServiceAccountCredential,
 } from './events/auth-credential.ts';
-export { type AuthScheme, OAuthGrantType, type OpenIdConnectWithConfig } from './events/auth-scheme.ts';
+export {
+  type AuthScheme,
+  OAuthGrantType,
+  type OpenIdConnectWithConfig,
+  type SecuritySchemeObject,
+} from './events/auth-scheme.ts';
 export {
   type CompactedEvent,
   type CompactedEventParams,
@@ -511,7 +516,6 @@ export { ToolAuthHandler } from './tools/openapi/api-security.ts';
 export type { ExternalReferences } from './tools/openapi/external-documents.ts';
 export type {
   OperationObject,
-  SecuritySchemeObject,
   ServerObject,
 } from './tools/openapi/openapi-document.ts';
 export { OpenApiSpecParser, type ParsedOperation } from './tools/openapi/openapi-spec-parser.ts';

@@ -36,31 +36,27 @@ export function readAuthCredential(value: unknown): AuthCredential {
   throw invalidCredential('authType', `expected ${kinds}, got ${got}`);
 }
 
-const TOKENS = ['accessToken', 'refreshToken', 'idToken'] as const;
-const OF_TOKENS = [
-  'clientId',
-  'issuer',
-  'state',
-  'redirectUri',
-  'audience',
-  'tokenEndpointAuthMethod',
-] as const;
-const OF_FLOW = ['clientSecret', 'authUri', 'nonce', 'codeVerifier', 'authResponseUri', 'authCode'] as const;
+const KEPT = ['accessToken', 'refreshToken', 'idToken', 'clientId', 'issuer', 'subject'] as const;
+/** Fields of the flow that is over: they are left out, its secrets among them. */
+const OF_FLOW = [
+  ...['state', 'redirectUri', 'audience', 'tokenEndpointAuthMethod', 'clientSecret', 'authUri', 'nonce'],
+  ...['codeVerifier', 'authResponseUri', 'authCode'],
+];
 
 /** Tokens, and the authorization server that has given them. */
 export interface KeptTokens extends OAuth2Auth {
   issuer?: string;
+  /** The account of the person who has consented: the `sub` of the ID token. */
+  subject?: string;
 }
 
-/** Tokens that a client has. Fields of the flow that is over are left out, its secrets among them. */
+/** Tokens that a client has. */
 function readTokens(tokens: Record<string, unknown>): KeptTokens {
-  onlyFields('oauth2', tokens, [...TOKENS, ...OF_TOKENS, ...OF_FLOW, 'expiresAt', 'expiresIn']);
+  onlyFields('oauth2', tokens, [...KEPT, ...OF_FLOW, 'expiresAt', 'expiresIn']);
   const { expiresAt } = tokens;
   if (expiresAt !== undefined && !(Number.isFinite(expiresAt) && Number(expiresAt) > 0))
     throw invalidCredential('oauth2.expiresAt', 'expected milliseconds since the epoch');
-  const given = [...TOKENS, ...(['clientId', 'issuer'] as const)].filter(
-    (name) => tokens[name] !== undefined,
-  );
+  const given = KEPT.filter((name) => tokens[name] !== undefined);
   const texts = given.map((name) => [name, secretAt(`oauth2.${name}`, tokens[name])] as const);
   if (tokens.accessToken === undefined) throw invalidCredential('oauth2.accessToken', 'is needed');
   return {

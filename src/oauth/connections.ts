@@ -14,15 +14,18 @@ import {
   PROVIDER,
 } from '../store/credentials/credential-store.ts';
 import { OAuthClient, type RegisteredClient } from './oauth-client.ts';
-import { OAuthFailed } from './oauth-failed.ts';
-import { type OAuthProvider, partiesOf } from './oauth-provider.ts';
+import { OAuthFailed, oauthFailed } from './oauth-failed.ts';
+import { hasGiven, type OAuthProvider } from './oauth-provider.ts';
 
 /** A provider as workers keep it, sealed in the store: gateways and clients know no app. */
 interface Kept {
   provider: OAuthProvider;
-  /** The client that was registered there last. */
-  client?: RegisteredClient;
+  /** Clients that were registered there, the newest first. */
+  clients?: readonly RegisteredClient[];
 }
+
+/** Gateways of an app may have so many addresses, each with a client of its own. */
+const MOST_CLIENTS = 10;
 
 /** Milliseconds after which credentials that somebody refreshes are looked at again. */
 const LEASED = 50;
@@ -44,29 +47,71 @@ export class Connections {
   async keepProvider(app: string, credentialKey: string, provider: OAuthProvider): Promise<void> {
     const kept = await this.#kept(app, credentialKey);
     if (kept !== undefined && canonicalJson(kept.provider) === canonicalJson(provider)) return;
-    const client = kept?.provider.issuer === provider.issuer ? kept?.client : undefined;
-    await this.#keep(app, credentialKey, { provider, ...defined({ client }) });
+    const clients = kept?.provider.issuer === provider.issuer ? kept?.clients : undefined;
+    const names = placeOf(app, credentialKey);
+    const place = { ...names, credentialRef: newCredentialRef() };
+    const content: Kept = { provider, ...defined({ clients }) };
+    await this.store.put({ ...place, authType: PROVIDER, ...this.vault.resealed(place, content) });
   }
 
-  /** With the client that was registered there if it has none of its own. @throws CredentialKeyMissing, CredentialUnreadable */
+  /**
+   * A provider without a client of its own has the registered one that is asked for.
+   *
+   * @throws CredentialKeyMissing
+   */
   async findProvider(
     app: string,
     credentialKey: string,
-  ): Promise<(OAuthProvider & { registeredFor?: string }) | undefined> {
-    const { provider, client } = (await this.#kept(app, credentialKey)) ?? {};
-    return provider && { ...provider, ...(provider.clientId === undefined ? client : {}) };
+    { clientId, registeredFor }: Partial<RegisteredClient> = {},
+  ): Promise<OAuthProvider | undefined> {
+    const { provider, clients = [] } = (await this.#kept(app, credentialKey)) ?? {};
+    if (provider === undefined || provider.clientId !== undefined) return provider;
+    const client = clients.find((each) =>
+      clientId === undefined ? each.registeredFor === registeredFor : each.clientId === clientId,
+    );
+    return { ...provider, ...client };
+  }
+
+  /** @throws OAuthFailed where no worker has told of it; CredentialKeyMissing */
+  async provider(...named: Parameters<Connections['findProvider']>): Promise<OAuthProvider> {
+    const provider = await this.findProvider(...named);
+    if (provider !== undefined) return provider;
+    const [app, credentialKey] = named;
+    throw oauthFailed('misconfigured', `no worker of the app ${app} has told of a provider ${credentialKey}`);
   }
 
   async addClient(app: string, credentialKey: string, client: RegisteredClient): Promise<void> {
-    const kept = await this.#kept(app, credentialKey);
-    if (kept !== undefined) await this.#keep(app, credentialKey, { ...kept, client });
+    await this.#changeClients(app, credentialKey, (clients) => [client, ...clients].slice(0, MOST_CLIENTS));
+  }
+
+  /** Forgets a client that its server doesn't know any more: another one is registered. @returns whether it was one of those. */
+  async forgetClient(app: string, credentialKey: string, clientId: string | undefined): Promise<boolean> {
+    const isOther = (client: RegisteredClient) => client.clientId !== clientId;
+    return await this.#changeClients(app, credentialKey, (clients) => clients.filter(isOther));
+  }
+
+  /** @returns whether there was something to change. */
+  async #changeClients(
+    app: string,
+    credentialKey: string,
+    change: (clients: readonly RegisteredClient[]) => readonly RegisteredClient[],
+  ): Promise<boolean> {
+    for (;;) {
+      const row = await this.store.find(placeOf(app, credentialKey));
+      const kept = row && this.#opened(row);
+      if (row === undefined || kept === undefined) return false;
+      const clients = change(kept.clients ?? []);
+      if (clients.length === (kept.clients ?? []).length) return false;
+      const credential = { ...row, ...this.vault.resealed(row, { ...kept, clients }) };
+      if (await this.store.replace({ credential, before: row.sealed })) return true;
+    }
   }
 
   /** Removes a credential. @returns `revoked`: whether the server has taken tokens back before; absent for other credentials. */
   async remove(remove: RemoveCredential): Promise<{ removed: boolean; revoked?: boolean }> {
     const found = await this.store.find(remove);
     const revoked = found?.authType === 'oauth2' ? await this.#revoked(found) : undefined;
-    return { removed: await this.vault.remove(remove), ...defined({ revoked }) };
+    return { removed: await this.store.remove(remove), ...defined({ revoked }) };
   }
 
   /** Seals with the first key what another one has sealed in an app. @returns how many. @throws CredentialKeyMissing, CredentialUnreadable */
@@ -84,16 +129,13 @@ export class Connections {
   }
 
   async #revoked(found: FoundCredential): Promise<boolean> {
-    const { clientId, issuer, refreshToken, accessToken }: KeptTokens =
-      readable(() => this.vault.unsealed(found))?.oauth2 ?? {};
-    const token = refreshToken ?? accessToken;
-    const provider = await this.findProvider(found.app, found.credentialKey);
-    if (provider === undefined || token === undefined) return false;
-    const parties = partiesOf(provider);
-    if (clientId !== undefined && parties.clientId !== clientId) return false;
-    if (issuer !== undefined && parties.issuer !== issuer) return false;
+    const tokens: KeptTokens = readable(() => this.vault.unsealed(found))?.oauth2 ?? {};
+    const token = tokens.refreshToken ?? tokens.accessToken;
+    const provider = await this.findProvider(found.app, found.credentialKey, tokens);
+    if (provider === undefined || token === undefined || !hasGiven(provider, tokens)) return false;
     try {
-      return await new OAuthClient(provider).revoke(token);
+      await new OAuthClient(provider).revoke(token);
+      return true;
     } catch (error) {
       if (error instanceof OAuthFailed) return false;
       throw error;
@@ -101,19 +143,21 @@ export class Connections {
   }
 
   async #kept(app: string, credentialKey: string): Promise<Kept | undefined> {
-    const stored = await this.store.find({ app, userId: '', credentialKey: `provider:${credentialKey}` });
-    return stored && readable(() => unseal(stored, this.vault.ownKeys(), (content) => content as Kept));
+    const stored = await this.store.find(placeOf(app, credentialKey));
+    return stored && this.#opened(stored);
   }
 
-  async #keep(app: string, credentialKey: string, kept: Kept): Promise<void> {
-    const names = { app, userId: '', credentialKey: `provider:${credentialKey}` };
-    const place = { ...names, credentialRef: newCredentialRef() };
-    await this.store.put({ ...place, authType: PROVIDER, ...this.vault.resealed(place, kept) });
+  #opened(row: FoundCredential): Kept | undefined {
+    return readable(() => unseal(row, this.vault.ownKeys(), (content) => content as Kept));
   }
 }
 
+function placeOf(app: string, credentialKey: string) {
+  return { app, userId: '', credentialKey: `provider:${credentialKey}` };
+}
+
 /** Undefined for what was sealed with a key that is lost: it can be removed, and written anew. */
-function readable<T>(read: () => T): T | undefined {
+export function readable<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {

@@ -1,13 +1,14 @@
 import * as oauth from 'oauth4webapi';
 import type { StoredCredential } from '../contract/credentials.ts';
+import type { KeptTokens } from '../credentials/auth-credential.ts';
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
 import { openText, sealText } from '../credentials/seal.ts';
 import { canonicalJson } from '../protocol/canonical-json.ts';
 import { sha256Digest } from '../protocol/identity.ts';
 import { defined } from '../protocol/json.ts';
-import type { Connections } from './connections.ts';
+import { type Connections, readable } from './connections.ts';
 import { type AuthorizationSecrets, type DeviceCode, OAuthClient, type TokenSet } from './oauth-client.ts';
-import { oauthFailed } from './oauth-failed.ts';
+import { OAuthFailed, oauthFailed } from './oauth-failed.ts';
 import { type OAuthProvider, partiesOf } from './oauth-provider.ts';
 import { covers, credentialOf, factsOf } from './tokens.ts';
 
@@ -49,7 +50,7 @@ export async function beginConsent(
   by: { redirectUri: string; browser?: string; until?: number; provider?: OAuthProvider },
 ): Promise<{ url: string; state: string }> {
   const { redirectUri, browser, until } = by;
-  const provider = by.provider ?? (await providerFor(connections, wanted, redirectUri));
+  const provider = by.provider ?? (await withClient(connections, wanted, redirectUri));
   const scopes = await scopesFor(connections, wanted, provider);
   const flow: Flow = {
     ...wanted,
@@ -57,7 +58,7 @@ export async function beginConsent(
     ...{ verifier: oauth.generateRandomCodeVerifier(), nonce: oauth.generateRandomNonce() },
     ...defined({ until, browser: browser === undefined ? undefined : sha256Digest(browser) }),
   };
-  const state = sealText(connections.vault.ownKeys(), STATE, flow);
+  const state = linkText(connections.vault.ownKeys(), STATE, flow);
   return { url: await new OAuthClient(provider).authorizationUrl({ ...flow, state }, scopes), state };
 }
 
@@ -95,12 +96,22 @@ export async function finishConsent(
   if (until < by.now) throw oauthFailed('expired', 'this way back was open for an hour: open the link again');
   if (by.owner !== undefined && (by.owner.app !== app || by.owner.userId !== userId))
     throw oauthFailed('invalid', 'this way back is of another user');
-  const provider = await connections.findProvider(app, credentialKey);
+  const provider = await connections.findProvider(app, credentialKey, parties);
   if (provider === undefined || canonicalJson(partiesOf(provider)) !== canonicalJson(parties))
     throw oauthFailed('misconfigured', `the provider ${credentialKey} has changed: open the link again`);
   const secrets = { ...flow, state, redirectUri: redirectUri || (by.redirectUri ?? '') };
-  const tokens = await new OAuthClient(provider).exchange(callback, secrets);
-  return await kept(connections, flow, provider, tokens);
+  try {
+    return await kept(
+      connections,
+      flow,
+      provider,
+      await new OAuthClient(provider).exchange(callback, secrets),
+    );
+  } catch (error) {
+    if (error instanceof OAuthFailed && error.problem === 'unknown_client')
+      await connections.forgetClient(app, credentialKey, provider.clientId);
+    throw error;
+  }
 }
 
 /**
@@ -113,7 +124,7 @@ export async function beginAtDevice(
   connections: Connections,
   wanted: WantedTokens,
 ): Promise<{ code: DeviceCode; finish: () => Promise<StoredCredential | undefined> }> {
-  const provider = await providerFor(connections, wanted, '');
+  const provider = await withClient(connections, wanted, '');
   const scopes = await scopesFor(connections, wanted, provider);
   const client = new OAuthClient(provider);
   const code = await client.deviceCode(scopes);
@@ -134,31 +145,35 @@ async function kept(
   const missing = needs.filter((scope) => !covers(facts.scopes, [scope])).join(', ');
   if (missing !== '')
     throw oauthFailed('denied', `no consent to ${missing}, which the tool needs: nothing is kept`);
-  const { account } = (await store.find({ app, userId, credentialKey })) ?? {};
-  if (account !== undefined && facts.account !== undefined && account !== facts.account)
-    throw oauthFailed('invalid', `${account} is connected, not ${facts.account}: disconnect that first`);
+  if (provider.issuer !== undefined && scopes.includes('openid') && tokens.subject === undefined)
+    throw oauthFailed('invalid', 'its answer has no ID token, though `openid` was asked for');
+  const before = await store.find({ app, userId, credentialKey });
+  const { subject, issuer }: KeptTokens = (before && readable(() => vault.unsealed(before)))?.oauth2 ?? {};
+  const isOther = subject !== tokens.subject || issuer !== partiesOf(provider).issuer;
+  if (subject !== undefined && isOther)
+    throw oauthFailed(
+      'invalid',
+      `${before?.account} is connected, not ${facts.account ?? 'an unknown account'}: disconnect that first`,
+    );
   const credential = credentialOf(tokens, provider);
   return await store.put({ ...vault.sealed({ app, userId, credentialKey, credential }), ...facts });
 }
 
 /** With a client, which is registered where the provider has none. */
-async function providerFor(
+async function withClient(
   connections: Connections,
   { app, credentialKey }: WantedTokens,
   redirectUri: string,
 ): Promise<OAuthProvider> {
-  const provider = await connections.findProvider(app, credentialKey);
-  if (provider === undefined)
-    throw oauthFailed('misconfigured', `no worker of the app ${app} has told of a provider ${credentialKey}`);
-  const { clientId, registeredFor = redirectUri } = provider;
-  if (clientId !== undefined && registeredFor === redirectUri) return provider;
+  const provider = await connections.provider(app, credentialKey, { registeredFor: redirectUri });
+  if (provider.clientId !== undefined) return provider;
   const client = await new OAuthClient(provider).register(`${app} (Holdfast)`, redirectUri);
   await connections.addClient(app, credentialKey, client);
   return { ...provider, ...client };
 }
 
 /** Scopes of the provider, of the tool, and of the consent before, which a new one replaces. */
-async function scopesFor(
+export async function scopesFor(
   { store }: Connections,
   { needs, ...owner }: WantedTokens,
   { scopes = [] }: OAuthProvider,
@@ -181,7 +196,17 @@ export function connectLink(
 ): { path: string; expiresAt: number } {
   const expiresAt = Math.min(until, now + LINK_LIFE);
   const link: ConnectLink = { app, userId, credentialKey, needs, expiresAt };
-  return { path: `/connect/${sealText(keys, LINK, link)}`, expiresAt: link.expiresAt };
+  return { path: `/connect/${linkText(keys, LINK, link)}`, expiresAt: link.expiresAt };
+}
+
+/** Servers and proxies take addresses of 8 KiB. */
+const LONGEST_TEXT = 6_000;
+
+function linkText(keys: CredentialKeys, use: string, content: object): string {
+  const text = sealText(keys, use, content);
+  if (text.length > LONGEST_TEXT)
+    throw oauthFailed('misconfigured', 'its scopes are too long for an address');
+  return text;
 }
 
 /** Undefined for a text that is no link. */

@@ -36,12 +36,17 @@ export interface TokenSet extends Pick<OAuth2Auth, 'refreshToken' | 'idToken' | 
   accessToken: string;
   /** Granted scopes; absent where they are those that were asked for. */
   scopes?: string[];
-  /** The account of the person who has consented: the `email` or `sub` of the ID token. */
+  /** The account of the person who has consented, for people: the `email` or `sub` of the ID token. */
   account?: string;
+  /** The `sub` of the ID token. */
+  subject?: string;
 }
 
 /** A code that a person enters at another device. */
 export type DeviceCode = oauth.DeviceAuthorizationResponse;
+
+type Endpoint =
+  `${'authorization' | 'device_authorization' | 'registration' | 'revocation' | 'token'}_endpoint`;
 
 /** A server, the client there, and its proof. */
 type To = [server: oauth.AuthorizationServer, client: oauth.Client, proof: oauth.ClientAuth];
@@ -50,7 +55,7 @@ type To = [server: oauth.AuthorizationServer, client: oauth.Client, proof: oauth
 export class OAuthClient {
   readonly #provider: OAuthProvider;
   readonly #http: GuardedHttp;
-  #found: Promise<oauth.AuthorizationServer> | undefined;
+  #metadata: Promise<oauth.AuthorizationServer> | undefined;
 
   constructor(provider: OAuthProvider) {
     this.#provider = provider;
@@ -59,12 +64,9 @@ export class OAuthClient {
 
   /** The address at which a person consents. */
   async authorizationUrl(flow: AuthorizationSecrets, scopes: readonly string[]): Promise<string> {
-    return await this.#told(async ({ authorization_endpoint: endpoint }) => {
-      if (endpoint === undefined) throw lacks('authorization_endpoint');
-      if (!/^https?:\/\//.test(endpoint))
-        throw oauthFailed('misconfigured', 'its authorization_endpoint is none of https');
-      return authorizationUrl(this.#provider, endpoint, flow, scopes);
-    });
+    return await this.#told('authorization_endpoint', async ({ authorization_endpoint: endpoint = '' }) =>
+      authorizationUrl(this.#provider, endpoint, flow, scopes),
+    );
   }
 
   /** Tokens for the code by which a person came back. @param callback the fields of the way back. */
@@ -106,7 +108,7 @@ export class OAuthClient {
 
   /** Begins the flow of another device. */
   async deviceCode(scopes: readonly string[]): Promise<DeviceCode> {
-    return await this.#told(async (...to) => {
+    return await this.#told('device_authorization_endpoint', async (...to) => {
       const answer = await oauth.deviceAuthorizationRequest(...to, this.#wanted(scopes), this.#http);
       const code = await oauth.processDeviceAuthorizationResponse(to[0], to[1], answer);
       const { verification_uri: page, verification_uri_complete: whole = page } = code;
@@ -128,24 +130,16 @@ export class OAuthClient {
     }
   }
 
-  /** @returns false where the server has no way to give tokens up. */
-  async revoke(token: string): Promise<boolean> {
-    return await this.#told(async (...to) => {
-      if (to[0].revocation_endpoint === undefined) return false;
+  async revoke(token: string): Promise<void> {
+    return await this.#told('revocation_endpoint', async (...to) => {
       await oauth.processRevocationResponse(await oauth.revocationRequest(...to, token, this.#http));
-      return true;
     });
   }
 
   /** Registers a client of this app. */
   async register(name: string, redirectUri: string): Promise<RegisteredClient> {
-    return await this.#told(async (server) => {
-      const { registration_endpoint, token_endpoint_auth_methods_supported: methods = ['none'] } = server;
-      if (registration_endpoint === undefined)
-        throw oauthFailed(
-          'misconfigured',
-          'it registers no clients: register one there, and give its clientId',
-        );
+    return await this.#told('registration_endpoint', async (server) => {
+      const { token_endpoint_auth_methods_supported: methods = ['none'] } = server;
       const wanted = {
         ...{ client_name: name, redirect_uris: [redirectUri], application_type: 'web' },
         ...{ response_types: ['code'], grant_types: ['authorization_code', 'refresh_token'] },
@@ -206,10 +200,10 @@ export class OAuthClient {
   }
 
   /** Given endpoints go before those of the metadata. */
-  async #discovered(): Promise<oauth.AuthorizationServer> {
+  async #discovered(needed: Endpoint): Promise<oauth.AuthorizationServer> {
     const provider = this.#provider;
     const { issuer, authorizationEndpoint, tokenEndpoint } = provider;
-    const given = defined({
+    const given: Partial<oauth.AuthorizationServer> = defined({
       authorization_endpoint: authorizationEndpoint,
       token_endpoint: tokenEndpoint,
       device_authorization_endpoint: provider.deviceAuthorizationEndpoint,
@@ -217,10 +211,10 @@ export class OAuthClient {
     });
     if (issuer === undefined)
       return { issuer: new URL(authorizationEndpoint ?? tokenEndpoint ?? '').origin, ...given };
-    const isBegun = authorizationEndpoint !== undefined || provider.grant !== 'authorization_code';
-    if (isBegun && tokenEndpoint !== undefined) return { issuer, ...given };
-    const server = { ...(await serverMetadata(new URL(issuer), this.#http)), ...given };
-    if (server.token_endpoint === undefined) throw lacks('token_endpoint');
+    const begins = provider.grant === 'authorization_code' ? ['authorization_endpoint'] : [];
+    if ([...begins, 'token_endpoint', needed].every((name) => name in given)) return { issuer, ...given };
+    this.#metadata ??= serverMetadata(new URL(issuer), this.#http);
+    const server = { ...(await this.#metadata), ...given };
     // A server that says it knows plain challenges only would take a code from anybody who has read the request.
     if (server.code_challenge_methods_supported?.includes('S256') === false)
       throw oauthFailed('misconfigured', 'its metadata has no S256 among the methods of PKCE');
@@ -232,7 +226,7 @@ export class OAuthClient {
     send: (...to: To) => Promise<Response>,
     read: (server: To[0], client: To[1], answer: Response) => Promise<oauth.TokenEndpointResponse>,
   ): Promise<TokenSet> {
-    return await this.#told(async (...to) => {
+    return await this.#told('token_endpoint', async (...to) => {
       const answer = await send(...to);
       const { issuer } = this.#provider;
       // An ID token tells nothing where nobody has said who may issue it.
@@ -241,10 +235,10 @@ export class OAuthClient {
     });
   }
 
-  async #told<T>(work: (...to: To) => Promise<T>): Promise<T> {
+  async #told<T>(needed: Endpoint, work: (...to: To) => Promise<T>): Promise<T> {
     try {
-      this.#found ??= this.#discovered();
-      const server = await this.#found;
+      const server = await this.#discovered(needed);
+      if (!/^https?:\/\//.test(server[needed] ?? '')) throw lacks(needed);
       const client = { client_id: this.#provider.clientId ?? '', [oauth.clockTolerance]: CLOCK_TOLERANCE };
       return await work(server, client, this.#proof(server));
     } catch (error) {
@@ -305,12 +299,13 @@ export async function serverMetadata(issuer: URL, http: GuardedHttp): Promise<oa
 
 function tokensOf(answer: oauth.TokenEndpointResponse): TokenSet {
   const { access_token: accessToken, refresh_token: refreshToken, id_token: idToken } = answer;
-  const { sub, email }: { sub?: string; email?: unknown } = oauth.getValidatedIdTokenClaims(answer) ?? {};
+  const { sub: subject, email }: { sub?: string; email?: unknown } =
+    oauth.getValidatedIdTokenClaims(answer) ?? {};
   const scopes = answer.scope?.split(/[ ,]+/).filter((scope) => scope !== '');
-  const account = typeof email === 'string' && email !== '' ? email : sub;
+  const account = typeof email === 'string' && email !== '' ? email : subject;
   const { expires_in: seconds } = answer;
   const expiresIn = seconds && Math.min(seconds, LONGEST_TOKENS);
-  return { accessToken, ...defined({ refreshToken, idToken, expiresIn, scopes, account }) };
+  return { accessToken, ...defined({ refreshToken, idToken, expiresIn, scopes, account, subject }) };
 }
 
 function privateKeyOf(pem: string): KeyObject {
@@ -336,8 +331,12 @@ async function changed(
   return given === undefined ? answer : Response.json(change(given), { status: answer.status });
 }
 
-function lacks(what: string): OAuthFailed {
-  return oauthFailed('misconfigured', `its metadata has no ${what}: give it in the provider's options`);
+function lacks(needed: Endpoint): OAuthFailed {
+  const option = needed === 'registration_endpoint' ? 'a clientId that you have registered there' : 'it';
+  return oauthFailed(
+    'misconfigured',
+    `its metadata has no ${needed} of https: give ${option} in the provider's options`,
+  );
 }
 
 /** Without metadata the address where people consent says whose answers are its own. */

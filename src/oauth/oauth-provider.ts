@@ -1,5 +1,6 @@
+import type { KeptTokens } from '../credentials/auth-credential.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
-import type { OAuthFlow, OpenIdConnectWithConfig, SecurityScheme } from '../events/auth-scheme.ts';
+import type { OAuthFlow, OpenIdConnectWithConfig, SecuritySchemeObject } from '../events/auth-scheme.ts';
 import type { AuthConfig } from '../events/event-actions.ts';
 import { isLoopbackName } from '../net/public-url.ts';
 import { defined, isRecord } from '../protocol/json.ts';
@@ -68,7 +69,7 @@ export const CLIENT_PROOFS = ['client_secret_basic', 'client_secret_post', 'none
 /** Options without which a grant can't be; the endpoints among them, and `tokenEndpoint`, only where no issuer is given. */
 const NEEDED = {
   authorization_code: ['authorizationEndpoint'],
-  device_code: ['deviceAuthorizationEndpoint'],
+  device_code: ['deviceAuthorizationEndpoint', 'clientId'],
   client_credentials: ['clientId', 'clientSecret'],
   jwt_bearer: ['clientId', 'privateKey'],
 } as const;
@@ -128,12 +129,21 @@ export function resolveProviders(
     throw new DefinitionError({ owner, field, problem });
   }
   const at = (key: string) => resolveProvider(owner, `${field}.${key}`, options[key]);
-  return Object.freeze(Object.fromEntries(Object.keys(options).map((key) => [key, at(key)])));
+  // A key that a tool names may be one of Object's.
+  return Object.freeze(
+    Object.assign(Object.create(null), ...Object.keys(options).map((key) => ({ [key]: at(key) }))),
+  );
 }
 
 /** The server and the client there: what one of them has given is for no other. */
 export function partiesOf({ issuer, tokenEndpoint = '', clientId }: OAuthProvider) {
   return { issuer: issuer ?? URL.parse(tokenEndpoint)?.origin ?? '', ...defined({ clientId }) };
+}
+
+/** Whether tokens may go to this server: it has given them to this client. An MCP server may name another one later. */
+export function hasGiven(provider: OAuthProvider, { issuer, clientId }: Partial<KeptTokens>): boolean {
+  const now = partiesOf(provider);
+  return (issuer ?? now.issuer) === now.issuer && (clientId ?? now.clientId) === now.clientId;
 }
 
 /** Whether a person has to consent: else its tokens are the app's. */
@@ -157,7 +167,7 @@ function addressOf(given: unknown, read: OptionReader, name: string): string {
  * @throws DefinitionError naming the field.
  */
 export function providerOfAuthConfig(owner: string, authConfig: AuthConfig): OAuthProvider | undefined {
-  const scheme = authConfig.authScheme as SecurityScheme;
+  const scheme = authConfig.authScheme as SecuritySchemeObject;
   const { oauth2, serviceAccount } = authConfig.rawAuthCredential ?? ({} as Partial<AuthCredential>);
   if (serviceAccount?.serviceAccountCredential !== undefined)
     return providerOfServiceAccount(owner, serviceAccount);
@@ -176,14 +186,14 @@ export function providerOfAuthConfig(owner: string, authConfig: AuthConfig): OAu
 }
 
 /** Whether a scheme's tokens come from an authorization server. */
-export function isOAuthScheme(scheme: object): scheme is SecurityScheme {
-  const { type } = scheme as Partial<SecurityScheme>;
+export function isOAuthScheme(scheme: object): scheme is SecuritySchemeObject {
+  const { type } = scheme as Partial<SecuritySchemeObject>;
   return type === 'oauth2' || type === 'openIdConnect';
 }
 
 /** Scopes that a tool asks for. */
 export function scopesOf({ authScheme }: Pick<AuthConfig, 'authScheme'>): string[] {
-  const { scopes, flows } = authScheme as SecurityScheme;
+  const { scopes, flows } = authScheme as SecuritySchemeObject;
   const named = Array.isArray(scopes) ? scopes : Object.keys(flowOf(flows)?.[1].scopes ?? {});
   return named.filter((scope) => typeof scope === 'string' && scope !== '');
 }
@@ -194,12 +204,12 @@ const FLOWS = {
   clientCredentials: 'client_credentials',
 } as const;
 
-function flowOf(flows: SecurityScheme['flows']): [keyof typeof FLOWS, OAuthFlow] | undefined {
+function flowOf(flows: SecuritySchemeObject['flows']): [keyof typeof FLOWS, OAuthFlow] | undefined {
   const name = namesOf(FLOWS).find((each) => isRecord(flows?.[each]));
   return name && [name, flows?.[name] as OAuthFlow];
 }
 
-function endpointsOf(owner: string, scheme: SecurityScheme): OAuthProviderOptions {
+function endpointsOf(owner: string, scheme: SecuritySchemeObject): OAuthProviderOptions {
   if (scheme.type === 'openIdConnect') {
     const given = scheme as Partial<OpenIdConnectWithConfig>;
     const { authorizationEndpoint, tokenEndpoint, revocationEndpoint, grantTypesSupported = [] } = given;

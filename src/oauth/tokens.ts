@@ -9,12 +9,12 @@ import type { FoundCredential, NewCredential } from '../store/credentials/creden
 import type { Connections } from './connections.ts';
 import { OAuthClient, type TokenSet } from './oauth-client.ts';
 import { OAuthFailed, oauthFailed } from './oauth-failed.ts';
-import { type OAuthProvider, partiesOf, providerOfServiceAccount } from './oauth-provider.ts';
+import { hasGiven, type OAuthProvider, partiesOf, providerOfServiceAccount } from './oauth-provider.ts';
 
 /** Milliseconds before their end at which tokens are refreshed. */
 const LEEWAY = 60_000;
 /** Milliseconds that a refresh may take: metadata, and the tokens. */
-const LONGEST_REFRESH = 30_000;
+const LONGEST_REFRESH = 45_000;
 /** Milliseconds between two looks at a refresh of another process. */
 const LOOK_EVERY = 100;
 
@@ -95,18 +95,18 @@ async function refreshed(
   need: Need,
 ): Promise<AuthCredential | undefined> {
   const { store, vault } = connections;
-  const { app, userId, credentialRef } = found;
+  const { app, userId, credentialKey, credentialRef } = found;
   const holder = randomUUID();
   const until = performance.now() + LONGEST_REFRESH;
   for (;;) {
     const lease = { app, userId, credentialRef, holder, milliseconds: LONGEST_REFRESH };
     const isHeld = await store.lease(lease);
-    const now = await store.find({ app, userId, credentialRef });
+    // Tokens of another consent have another reference.
+    const now = await store.find({ app, userId, credentialKey });
     if (isHeld && now?.sealed === found.sealed) return await byRefreshToken(connections, now, need, holder);
     // Tokens that others have refreshed are as good as they get.
     if (now?.sealed !== found.sealed) {
-      if (isHeld && now !== undefined)
-        await store.replace({ credential: asNew(now), before: now.sealed, holder });
+      if (isHeld && now !== undefined) await store.replace({ credential: now, before: now.sealed, holder });
       return now && covers(now.scopes, need.scopes) ? vault.unsealed(now) : undefined;
     }
     if (performance.now() > until)
@@ -122,36 +122,32 @@ async function byRefreshToken(
   holder: string,
 ): Promise<AuthCredential | undefined> {
   const { store, vault } = connections;
-  const { app, userId, credentialKey, credentialRef, sealed: before, scopes = [] } = now;
+  const { app, userId, credentialKey, sealed: before, scopes = [] } = now;
   const credential = vault.unsealed(now);
-  const { clientId = '', issuer, refreshToken = '', accessToken }: KeptTokens = credential.oauth2 ?? {};
+  const { accessToken, refreshToken = '', subject, ...from }: KeptTokens = credential.oauth2 ?? {};
   try {
     const known = need.provider?.clientId === undefined ? undefined : need.provider;
-    const provider = known ?? (await connections.findProvider(app, credentialKey));
+    const provider = known ?? (await connections.findProvider(app, credentialKey, from));
     if (provider === undefined)
       throw oauthFailed('misconfigured', `nobody knows the provider ${credentialKey}`);
-    // They go to no server but the one that has given them: an MCP server may name another one later.
-    const parties = partiesOf(provider);
-    const isOther = issuer !== undefined && issuer !== parties.issuer;
-    if (isOther || (clientId !== '' && parties.clientId !== clientId))
-      throw oauthFailed('revoked', 'the tokens are of another client');
-    const tokens = { refreshToken, ...(await new OAuthClient(provider).refresh(refreshToken)) };
+    if (!hasGiven(provider, from)) throw oauthFailed('revoked', 'the tokens are of another client');
+    const refreshed = await new OAuthClient(provider).refresh(refreshToken);
+    const tokens = { refreshToken, ...refreshed, ...defined({ subject }) };
     const renewed = credentialOf(tokens, provider);
-    const { expiresAt: _before, ...kept } = asNew(now);
+    const { expiresAt: _at, expiresIn: _in, ...kept } = now;
     const facts = { ...factsOf(tokens, scopes), ...defined({ account: now.account }) };
     const row = { ...kept, ...vault.resealed(now, renewed), ...facts };
     if (await store.replace({ credential: row, before, holder }))
       return covers(row.scopes, need.scopes) ? renewed : undefined;
-    const later = await store.find({ app, userId, credentialRef });
+    const later = await store.find({ app, userId, credentialKey });
     return later && vault.unsealed(later);
   } catch (error) {
-    const isRevoked = error instanceof OAuthFailed && error.problem === 'revoked';
+    const problem = error instanceof OAuthFailed ? error.problem : undefined;
+    const isForgotten =
+      problem === 'unknown_client' && (await connections.forgetClient(app, credentialKey, from.clientId));
+    const isRevoked = isForgotten || problem === 'revoked';
     // Whose account it was stays known.
-    await store.replace({
-      credential: isRevoked ? { ...asNew(now), authType: REVOKED } : asNew(now),
-      before,
-      holder,
-    });
+    await store.replace({ credential: isRevoked ? { ...now, authType: REVOKED } : now, before, holder });
     if (isRevoked) return undefined;
     if (!(error instanceof OAuthFailed)) throw error;
     const isUsable = (now.expiresIn ?? 0) > 0 && accessToken !== need.refused;
@@ -173,21 +169,22 @@ export function factsOf(
   { expiresIn, scopes: said, account }: TokenSet,
   asked: readonly string[],
 ): Pick<NewCredential, 'expiresIn' | 'scopes' | 'account'> {
-  // A server with names of its own, as Google's, says nothing of what it has left out. One with the same names does.
-  const isWhole = said?.every((scope) => asked.includes(scope)) === true;
-  const scopes = isWhole ? said : [...new Set([...asked, ...(said ?? [])])];
+  // Google says `…/auth/userinfo.email` for `email`, and Microsoft `https://graph.microsoft.com/User.Read` for `User.Read`.
+  const isSaid = (scope: string) =>
+    said?.some(
+      (own) => own === scope || (/[/.]/.test(own.at(-scope.length - 1) ?? '') && own.endsWith(scope)),
+    );
+  const known = asked.filter(isSaid);
+  // A server whose names are all its own says nothing of what it has left out.
+  const scopes = [...new Set([...(known.length > 0 ? known : asked), ...(said ?? [])])];
   return { scopes, ...defined({ account, expiresIn: expiresIn && expiresIn * 1_000 }) };
 }
 
 /** Tokens in ADK's form. */
 export function credentialOf(
-  { accessToken, refreshToken, idToken }: TokenSet,
+  { accessToken, refreshToken, idToken, subject }: TokenSet,
   provider: OAuthProvider,
 ): AuthCredential {
-  const oauth2 = { accessToken, ...defined({ refreshToken, idToken }), ...partiesOf(provider) };
+  const oauth2 = { accessToken, ...defined({ refreshToken, idToken, subject }), ...partiesOf(provider) };
   return { authType: 'oauth2', oauth2 };
-}
-
-function asNew({ expiresIn: _left, ...stored }: FoundCredential): NewCredential {
-  return stored;
 }

@@ -116,6 +116,26 @@ describe('a way back from the authorization server', () => {
     expect(await listed('ida')).toMatchObject([{ account: 'ida@example.com' }]);
   });
 
+  test('without the account that was asked for keeps nothing, whether one is connected or not [oauth.refusals]', async () => {
+    await desk.connect('kim', { account: 'kim@example.com' });
+    for (const userId of ['kim', 'lea']) {
+      const browser = new Browser();
+      const start = await browser.follow(`${await desk.link(userId)}/start`, desk.server.issuer);
+      const changed = new URL(start.url);
+      changed.searchParams.set('scope', 'calendar.read');
+      for (const name of ['nonce', 'prompt']) changed.searchParams.delete(name);
+      const way = await browser.consent(changed.href, back(), { account: 'mallory@example.com' });
+      expect((await textOf(browser, way)).text).toContain('no ID token');
+    }
+    expect(await listed('lea')).toEqual([]);
+    expect(await listed('kim')).toMatchObject([{ account: 'kim@example.com' }]);
+  });
+
+  test('is begun for no more scopes than an address can carry [oauth.refusals]', async () => {
+    const scopes = Array.from({ length: 40 }, (_each, n) => `${n}`.repeat(100));
+    await expect(desk.link('moe', scopes)).rejects.toMatchObject({ code: 'HOLDFAST_OAUTH_FAILED' });
+  });
+
   test('after an hour is too late [oauth.refusals]', async () => {
     const { connections } = desk;
     const wanted = { app: APP, userId: 'jo', credentialKey: KEY, needs: [] };

@@ -9,7 +9,7 @@ import {
   providerOfServiceAccount,
   resolveProvider,
 } from '../../src/oauth/oauth-provider.ts';
-import { currentTokens, tokensOfApp } from '../../src/oauth/tokens.ts';
+import { currentTokens, factsOf, tokensOfApp } from '../../src/oauth/tokens.ts';
 import { Browser, CLIENT } from '../setup/authorization-server.ts';
 import { until } from '../setup/until.ts';
 import { APP, KEY, type OAuthDesk, openOAuthDesk } from './oauth-desk.ts';
@@ -108,6 +108,28 @@ describe('tokens of a user', () => {
     const late = { credential: { ...now, sealed: 'bGF0ZQ==' }, before: now.sealed };
     expect(await credentials.replace({ ...late, holder: 'dead' })).toBe(false);
     expect(await credentials.replace({ ...late, before: 'b3RoZXI=' })).toBe(false);
+  });
+
+  test('that a person consents to while others are refreshed are the call’s [oauth.refresh]', async () => {
+    await desk.connect('fay');
+    await expire('fay');
+    const before = await find('fay');
+    await desk.environment.store.credentials.lease({ ...before, holder: 'other', milliseconds: 60_000 });
+    const waiting = currentTokens(new Connections(desk.environment.store.credentials, desk.keys), before, {
+      scopes: [],
+    });
+    await desk.connect('fay');
+    expect((await waiting)?.oauth2?.accessToken).toBe(await tokenOf('fay'));
+  });
+
+  test.each([
+    [['email', 'calendar.read'], ['https://www.example.com/auth/userinfo.email'], ['email']],
+    [['User.Read', 'Mail.Read'], ['https://graph.example.com/User.Read'], ['User.Read']],
+    [['read'], ['unread', 'all'], ['read']],
+    [['one', 'two'], undefined, ['one', 'two']],
+  ])('of which %j were asked for and %j are said have %j [oauth.scopes]', (asked, said, granted) => {
+    const { scopes = [] } = factsOf({ accessToken: 't', ...(said && { scopes: said }) }, asked);
+    expect(scopes.filter((scope) => asked.includes(scope))).toEqual(granted);
   });
 
   test('lie sealed in the store, with another key once they are sealed anew [credential.keys]', async () => {
@@ -274,7 +296,7 @@ describe('a server', () => {
         isMetadata(path)
           ? metadata(url)
           : { status: 401, json: { error: 'invalid_client', error_description: 'planted' } },
-      'misconfigured',
+      'unknown_client',
       'invalid_client',
     ],
     [
@@ -283,7 +305,7 @@ describe('a server', () => {
         isMetadata(path)
           ? metadata(url)
           : { status: 401, json: {}, headers: { 'www-authenticate': 'Basic realm="planted"' } },
-      'misconfigured',
+      'unknown_client',
       '401',
     ],
     [

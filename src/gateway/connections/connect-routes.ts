@@ -7,6 +7,7 @@ import {
   connectLink,
   finishConsent,
   readConnectLink,
+  scopesFor,
   type WantedTokens,
   wantedBy,
 } from '../../oauth/consent.ts';
@@ -62,10 +63,8 @@ export function connectRoutes(app: GatewayHono, { options, limits, background }:
       const site = siteOf(context, publicUrl);
       const here = `${site.base}/connect/${token}`;
       return await trips.told(context, here, async () => {
-        const provider = await connections.findProvider(wanted.app, wanted.credentialKey);
-        if (provider === undefined)
-          throw oauthFailed('misconfigured', `no worker has told of a provider ${wanted.credentialKey}`);
-        const scopes = [...new Set([...(provider.scopes ?? []), ...wanted.needs])];
+        const provider = await connections.provider(wanted.app, wanted.credentialKey);
+        const scopes = await scopesFor(connections, wanted, provider);
         const shown = { wanted, server: serverName(provider), scopes, here, grant: provider.grant };
         return await show(context, { wanted, site, shown, now });
       });
