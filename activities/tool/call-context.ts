@@ -10,7 +10,7 @@ import { serverName } from '../../src/oauth/oauth-failed.ts';
 import { isForPeople, isOAuthScheme, type OAuthProvider, scopesOf } from '../../src/oauth/oauth-provider.ts';
 import { covers, currentTokens, tokensOfApp } from '../../src/oauth/tokens.ts';
 import { defined } from '../../src/protocol/json.ts';
-import type { FoundCredential } from '../../src/store/credentials/credential-store.ts';
+import type { SealedCredential } from '../../src/store/credentials/credential-store.ts';
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { BegunCall, CallActions } from '../../src/store/turns/call-store.ts';
@@ -129,7 +129,7 @@ export class CallCredentials {
   readonly #connections: Connections;
   readonly #owner: { app: string; userId: string };
   readonly #providers: AppSettings['oauth'];
-  #before: Promise<FoundCredential | undefined> | undefined;
+  #before: Promise<SealedCredential | undefined> | undefined;
   /** With the scopes of tokens. */
   readonly #opened = new Map<string, { credential: AuthCredential; scopes: readonly string[] | undefined }>();
   /** Access tokens that servers have refused, by the keys of their credentials. */
@@ -139,7 +139,7 @@ export class CallCredentials {
   constructor(
     { credentials, deployment }: Pick<ActivityDependencies, 'credentials' | 'deployment'>,
     { app, userId }: Pick<SessionNames, 'app' | 'userId'>,
-    before?: Promise<FoundCredential | undefined>,
+    before?: Promise<SealedCredential | undefined>,
   ) {
     this.#before = before;
     this.#connections = credentials;
@@ -208,7 +208,7 @@ export class CallCredentials {
     const isADK = own !== undefined && grant === 'authorization_code' && authorizationEndpoint !== undefined;
     if (!isADK || clientId === undefined) return { kind: 'credential', authConfig: shown };
     const wanted = { ...this.#owner, credentialKey, needs: scopesOf(authConfig) };
-    const way = await beginConsent(this.#connections, wanted, { redirectUri: redirectUri ?? '', provider });
+    const way = await beginConsent(this.#connections, wanted, { redirectUri: redirectUri ?? '' });
     const oauth2 = { clientId, authUri: way.url, state: way.state, ...defined({ redirectUri }) };
     const exchangedAuthCredential: AuthCredential = { authType: 'oauth2', oauth2 };
     return { kind: 'credential', authConfig: { ...shown, exchangedAuthCredential } };
@@ -218,7 +218,7 @@ export class CallCredentials {
     await this.#connections.keepProvider(this.#owner.app, credentialKey, provider);
   }
 
-  async #find(credentialKey: string): Promise<FoundCredential | undefined> {
+  async #find(credentialKey: string): Promise<SealedCredential | undefined> {
     const before = await this.#before;
     this.#before = undefined;
     if (before?.credentialKey === credentialKey) return before;

@@ -10,7 +10,7 @@ import type { AwaitedJob, EndedDetachedJob, JobEnded } from '../../src/protocol/
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
 import { JsonValueError } from '../../src/schema/json-value.ts';
-import type { FoundCredential } from '../../src/store/credentials/credential-store.ts';
+import type { SealedCredential } from '../../src/store/credentials/credential-store.ts';
 import { Unstorable } from '../../src/store/store-errors.ts';
 import type { BegunCall, CallActions } from '../../src/store/turns/call-store.ts';
 import { agentOfTool, type BaseTool } from '../../src/tools/base-tool.ts';
@@ -81,7 +81,7 @@ type CallState =
       begun: StartedCall;
       agent: LlmAgent;
       own: BaseTool | undefined;
-      stored: Promise<FoundCredential | undefined> | undefined;
+      stored: Promise<SealedCredential | undefined> | undefined;
     }
   /** The tool is there. */
   | { is: 'ready'; run: ToolRun }

@@ -1,6 +1,6 @@
 import { LONGEST_SECRET } from '../contract/credentials.ts';
 import type { AuthCredential, HttpAuth, OAuth2Auth, ServiceAccount } from '../events/auth-credential.ts';
-import { isRecord } from '../protocol/json.ts';
+import { defined, isRecord } from '../protocol/json.ts';
 import { kindOf } from '../schema/kind-of.ts';
 import { invalidCredential } from './credential-errors.ts';
 
@@ -37,32 +37,28 @@ export function readAuthCredential(value: unknown): AuthCredential {
 }
 
 const KEPT = ['accessToken', 'refreshToken', 'idToken', 'clientId', 'issuer', 'subject'] as const;
-/** Fields of the flow that is over: they are left out, its secrets among them. */
+/** Fields of the flow that is over, its secrets among them: they are left out. */
 const OF_FLOW = [
-  ...['state', 'redirectUri', 'audience', 'tokenEndpointAuthMethod', 'clientSecret', 'authUri', 'nonce'],
-  ...['codeVerifier', 'authResponseUri', 'authCode'],
+  ...['clientSecret', 'authUri', 'nonce', 'codeVerifier', 'authResponseUri', 'authCode', 'state'],
+  ...['redirectUri', 'audience', 'tokenEndpointAuthMethod', 'expiresIn'],
 ];
 
-/** Tokens, and the authorization server that has given them. */
+/** Tokens, and where they come from. */
 export interface KeptTokens extends OAuth2Auth {
+  /** The server that has given them. */
   issuer?: string;
   /** The account of the person who has consented: the `sub` of the ID token. */
   subject?: string;
 }
 
-/** Tokens that a client has. */
 function readTokens(tokens: Record<string, unknown>): KeptTokens {
-  onlyFields('oauth2', tokens, [...KEPT, ...OF_FLOW, 'expiresAt', 'expiresIn']);
+  onlyFields('oauth2', tokens, [...KEPT, ...OF_FLOW, 'expiresAt']);
   const { expiresAt } = tokens;
   if (expiresAt !== undefined && !(Number.isFinite(expiresAt) && Number(expiresAt) > 0))
     throw invalidCredential('oauth2.expiresAt', 'expected milliseconds since the epoch');
-  const given = KEPT.filter((name) => tokens[name] !== undefined);
-  const texts = given.map((name) => [name, secretAt(`oauth2.${name}`, tokens[name])] as const);
-  if (tokens.accessToken === undefined) throw invalidCredential('oauth2.accessToken', 'is needed');
-  return {
-    ...Object.fromEntries(texts),
-    ...(expiresAt === undefined ? {} : { expiresAt: Number(expiresAt) }),
-  };
+  const given = KEPT.filter((name) => name === 'accessToken' || tokens[name] !== undefined);
+  const texts = given.map((name) => [name, secretAt(`oauth2.${name}`, tokens[name])]);
+  return { ...Object.fromEntries(texts), ...defined({ expiresAt }) };
 }
 
 /** A key file of Google's, of which the account, its key and the address of tokens count. */

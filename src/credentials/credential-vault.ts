@@ -39,7 +39,7 @@ export class CredentialVault {
 
   /** @throws CredentialUnreadable, CredentialKeyMissing, InvalidCredentialKeys */
   unsealed(stored: SealedCredential): AuthCredential {
-    return unseal(stored, this.ownKeys(), readAuthCredential);
+    return readAuthCredential(unseal(stored, this.ownKeys()));
   }
 
   /** A credential under a new reference, as the store takes it. @throws InvalidCredential, CredentialKeyMissing */

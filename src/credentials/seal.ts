@@ -10,6 +10,8 @@ const TAG_BYTES = 16;
 /** Owner of a credential, which can't be opened under another owner. */
 export type CredentialPlace = Pick<SealedCredential, 'app' | 'userId' | 'credentialKey' | 'credentialRef'>;
 
+type Sealed = CredentialPlace & Pick<SealedCredential, 'keyId' | 'sealed'>;
+
 /** @returns base64 of nonce, ciphertext and tag. */
 export function seal(content: object, place: CredentialPlace, { bytes }: CredentialKey): string {
   const nonce = randomBytes(NONCE_BYTES);
@@ -18,16 +20,8 @@ export function seal(content: object, place: CredentialPlace, { bytes }: Credent
   return Buffer.concat([nonce, ...sealed, cipher.getAuthTag()]).toString('base64');
 }
 
-/**
- * The content of a sealed credential, as `read` takes it.
- *
- * @throws CredentialUnreadable where its key isn't there, and where it was changed or moved.
- */
-export function unseal<Content>(
-  stored: SealedCredential,
-  keys: CredentialKeys,
-  read: (content: unknown) => Content,
-): Content {
+/** @throws CredentialUnreadable where its key isn't there, and where it was changed or moved. */
+export function unseal(stored: Sealed, keys: CredentialKeys): unknown {
   const key = keys.find(stored.keyId);
   if (key === undefined) {
     throw new CredentialUnreadable(
@@ -42,7 +36,7 @@ export function unseal<Content>(
     });
     decipher.setAAD(aadOf(stored)).setAuthTag(bytes.subarray(-TAG_BYTES));
     const open = [decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()];
-    return read(JSON.parse(Buffer.concat(open).toString('utf8')));
+    return JSON.parse(Buffer.concat(open).toString('utf8'));
   } catch {
     // The reason of the failure could reveal the content.
     throw new CredentialUnreadable(
@@ -59,17 +53,16 @@ export function sealText(keys: CredentialKeys, use: string, content: object): st
 }
 
 /** Undefined for a text that was not sealed here for this use. */
-export function openText<Content extends object>(
-  keys: CredentialKeys,
-  use: string,
-  text: string,
-): Content | undefined {
-  const [, keyId, base64url] = /^([\w.-]{1,64})\.([\w-]{40,8000})$/.exec(text) ?? [];
-  if (keyId === undefined || base64url === undefined) return undefined;
-  const sealed = Buffer.from(base64url, 'base64url').toString('base64');
+export function openText<Content>(keys: CredentialKeys, use: string, text: string): Content | undefined {
+  const [, keyId, sealed] = /^([\w.-]{1,64})\.([\w-]{40,8000})$/.exec(text) ?? [];
+  if (keyId === undefined || sealed === undefined) return undefined;
+  return readable(() => unseal({ ...placeOf(use), keyId, sealed }, keys) as Content);
+}
+
+/** Undefined for what no key of this process opens. */
+export function readable<T>(read: () => T): T | undefined {
   try {
-    const stored = { ...placeOf(use), keyId, sealed, authType: '', createdAt: 0 };
-    return unseal(stored, keys, (content) => content as Content);
+    return read();
   } catch (error) {
     if (error instanceof CredentialUnreadable) return undefined;
     throw error;

@@ -1,17 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RemoveCredential } from '../contract/credentials.ts';
-import type { KeptTokens } from '../credentials/auth-credential.ts';
-import { CredentialUnreadable } from '../credentials/credential-errors.ts';
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
 import { CredentialVault, newCredentialRef } from '../credentials/credential-vault.ts';
-import { unseal } from '../credentials/seal.ts';
+import { readable, unseal } from '../credentials/seal.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
 import { canonicalJson } from '../protocol/canonical-json.ts';
 import { defined } from '../protocol/json.ts';
 import {
   type CredentialStore,
-  type FoundCredential,
   PROVIDER,
+  type SealedCredential,
 } from '../store/credentials/credential-store.ts';
 import { OAuthClient, type RegisteredClient } from './oauth-client.ts';
 import { OAuthFailed, oauthFailed } from './oauth-failed.ts';
@@ -121,15 +119,15 @@ export class Connections {
       const rows = await this.store.sealedOtherwise(app, keys.sealing().id);
       if (rows.length === 0) return count;
       for (const row of rows) {
-        const content = unseal(row, keys, (read) => Object(read) as object);
+        const content = unseal(row, keys) as object;
         const credential = { ...row, ...this.vault.resealed(row, content) };
         count += Number(await this.store.replace({ credential, before: row.sealed }));
       }
     }
   }
 
-  async #revoked(found: FoundCredential): Promise<boolean> {
-    const tokens: KeptTokens = readable(() => this.vault.unsealed(found))?.oauth2 ?? {};
+  async #revoked(found: SealedCredential): Promise<boolean> {
+    const tokens = readable(() => this.vault.unsealed(found))?.oauth2 ?? {};
     const token = tokens.refreshToken ?? tokens.accessToken;
     const provider = await this.findProvider(found.app, found.credentialKey, tokens);
     if (provider === undefined || token === undefined || !hasGiven(provider, tokens)) return false;
@@ -147,21 +145,11 @@ export class Connections {
     return stored && this.#opened(stored);
   }
 
-  #opened(row: FoundCredential): Kept | undefined {
-    return readable(() => unseal(row, this.vault.ownKeys(), (content) => content as Kept));
+  #opened(row: SealedCredential): Kept | undefined {
+    return readable(() => unseal(row, this.vault.ownKeys()) as Kept);
   }
 }
 
 function placeOf(app: string, credentialKey: string) {
   return { app, userId: '', credentialKey: `provider:${credentialKey}` };
-}
-
-/** Undefined for what was sealed with a key that is lost: it can be removed, and written anew. */
-export function readable<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof CredentialUnreadable) return undefined;
-    throw error;
-  }
 }

@@ -2,11 +2,11 @@ import * as oauth from 'oauth4webapi';
 import type { StoredCredential } from '../contract/credentials.ts';
 import type { KeptTokens } from '../credentials/auth-credential.ts';
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
-import { openText, sealText } from '../credentials/seal.ts';
+import { openText, readable, sealText } from '../credentials/seal.ts';
 import { canonicalJson } from '../protocol/canonical-json.ts';
 import { sha256Digest } from '../protocol/identity.ts';
 import { defined } from '../protocol/json.ts';
-import { type Connections, readable } from './connections.ts';
+import type { Connections } from './connections.ts';
 import { type AuthorizationSecrets, type DeviceCode, OAuthClient, type TokenSet } from './oauth-client.ts';
 import { OAuthFailed, oauthFailed } from './oauth-failed.ts';
 import { type OAuthProvider, partiesOf } from './oauth-provider.ts';
@@ -28,8 +28,6 @@ interface Flow extends WantedTokens, Omit<AuthorizationSecrets, 'state'> {
   scopes: readonly string[];
   /** The server that was asked, and the client. */
   parties: ReturnType<typeof partiesOf>;
-  /** SHA-256 of the cookie of the browser that may come back. */
-  browser?: string;
   /** Milliseconds since the epoch. */
   until?: number;
 }
@@ -37,76 +35,61 @@ interface Flow extends WantedTokens, Omit<AuthorizationSecrets, 'state'> {
 const STATE = 'oauth state';
 
 /**
- * The address where a person consents, and its `state`: the flow, sealed.
+ * The address where a person consents, its `state`, which is the flow, sealed, and what the person's browser keeps meanwhile.
  *
  * @param by.redirectUri address of the way back.
- * @param by.browser cookie of the only browser that may come back.
  * @param by.until when it is too late to come back, milliseconds since the epoch.
  * @throws OAuthFailed, CredentialKeyMissing
  */
 export async function beginConsent(
   connections: Connections,
   wanted: WantedTokens,
-  by: { redirectUri: string; browser?: string; until?: number; provider?: OAuthProvider },
-): Promise<{ url: string; state: string }> {
-  const { redirectUri, browser, until } = by;
-  const provider = by.provider ?? (await withClient(connections, wanted, redirectUri));
+  { redirectUri, until }: { redirectUri: string; until?: number },
+): Promise<{ url: string; state: string; kept: string }> {
+  const provider = await withClient(connections, wanted, redirectUri);
   const scopes = await scopesFor(connections, wanted, provider);
   const flow: Flow = {
-    ...wanted,
-    ...{ scopes, redirectUri, parties: partiesOf(provider) },
-    ...{ verifier: oauth.generateRandomCodeVerifier(), nonce: oauth.generateRandomNonce() },
-    ...defined({ until, browser: browser === undefined ? undefined : sha256Digest(browser) }),
+    ...{ ...wanted, scopes, redirectUri, parties: partiesOf(provider), ...defined({ until }) },
+    verifier: oauth.generateRandomCodeVerifier(),
+    nonce: scopes.includes('openid') ? oauth.generateRandomNonce() : '',
   };
   const state = linkText(connections.vault.ownKeys(), STATE, flow);
-  return { url: await new OAuthClient(provider).authorizationUrl({ ...flow, state }, scopes), state };
+  const url = await new OAuthClient(provider).authorizationUrl({ ...flow, state }, scopes);
+  return { url, state, kept: keptBy(flow) };
 }
 
-/** The tokens that a way back is to give; undefined for one that is none of ours, or of another browser. @throws CredentialKeyMissing */
-export function wantedBy({ vault }: Connections, state: string, browser = ''): WantedTokens | undefined {
-  const flow = openText<Flow>(vault.ownKeys(), STATE, state);
-  return flow?.browser === sha256Digest(browser) ? flow : undefined;
+/** The flow of a state that was given out here. @throws CredentialKeyMissing */
+export function flowOf({ vault }: Connections, state: string): Flow | undefined {
+  return openText<Flow>(vault.ownKeys(), STATE, state);
+}
+
+/** Nobody who has only seen the address of a flow can know it. */
+export function keptBy({ verifier }: Flow): string {
+  return sha256Digest(`browser of ${verifier}`);
 }
 
 /**
- * Keeps the tokens for the code with which a person came back.
+ * Keeps the tokens for the code with which a person came back. The caller has seen that it is the person who went.
  *
  * @param callback the fields of the way back.
- * @param by.browser cookie of the browser that came back.
- * @param by.owner the only app and user whose tokens these may be.
  * @throws OAuthFailed, CredentialKeyMissing
  */
 export async function finishConsent(
   connections: Connections,
+  flow: Flow,
   callback: URLSearchParams,
-  by: {
-    now: number;
-    browser?: string | undefined;
-    redirectUri?: string;
-    owner?: { app: string; userId: string };
-  },
+  { now, redirectUri = '' }: { now: number; redirectUri?: string },
 ): Promise<StoredCredential> {
-  const state = callback.get('state') ?? '';
-  const flow = openText<Flow>(connections.vault.ownKeys(), STATE, state);
-  if (flow === undefined)
-    throw oauthFailed('invalid', 'the state of this way back is none that was given out here');
-  const { app, userId, credentialKey, parties, browser, until = by.now, redirectUri } = flow;
-  if (browser !== undefined && browser !== sha256Digest(by.browser ?? ''))
-    throw oauthFailed('invalid', 'another browser has begun this: open the link again in this one');
-  if (until < by.now) throw oauthFailed('expired', 'this way back was open for an hour: open the link again');
-  if (by.owner !== undefined && (by.owner.app !== app || by.owner.userId !== userId))
-    throw oauthFailed('invalid', 'this way back is of another user');
+  const { app, credentialKey, parties, until = now } = flow;
+  if (until < now) throw oauthFailed('expired', 'this way back was open for too long: open the link again');
   const provider = await connections.findProvider(app, credentialKey, parties);
   if (provider === undefined || canonicalJson(partiesOf(provider)) !== canonicalJson(parties))
     throw oauthFailed('misconfigured', `the provider ${credentialKey} has changed: open the link again`);
-  const secrets = { ...flow, state, redirectUri: redirectUri || (by.redirectUri ?? '') };
+  const state = callback.get('state') ?? '';
+  const secrets = { ...flow, state, redirectUri: flow.redirectUri || redirectUri };
   try {
-    return await kept(
-      connections,
-      flow,
-      provider,
-      await new OAuthClient(provider).exchange(callback, secrets),
-    );
+    const tokens = await new OAuthClient(provider).exchange(callback, secrets);
+    return await kept(connections, flow, provider, tokens);
   } catch (error) {
     if (error instanceof OAuthFailed && error.problem === 'unknown_client')
       await connections.forgetClient(app, credentialKey, provider.clientId);
@@ -117,21 +100,19 @@ export async function finishConsent(
 /**
  * Begins the flow of another device.
  *
- * @returns `finish`: keeps the tokens; undefined while the person hasn't consented there.
+ * @returns `finish`: keeps the tokens, once the person has consented there.
  * @throws OAuthFailed
  */
 export async function beginAtDevice(
   connections: Connections,
   wanted: WantedTokens,
-): Promise<{ code: DeviceCode; finish: () => Promise<StoredCredential | undefined> }> {
+): Promise<{ code: DeviceCode; finish: () => Promise<StoredCredential> }> {
   const provider = await withClient(connections, wanted, '');
   const scopes = await scopesFor(connections, wanted, provider);
   const client = new OAuthClient(provider);
   const code = await client.deviceCode(scopes);
-  const finish = async () => {
-    const tokens = await client.deviceTokens(code.device_code);
-    return tokens && (await kept(connections, { ...wanted, scopes }, provider, tokens));
-  };
+  const finish = async () =>
+    await kept(connections, { ...wanted, scopes }, provider, await client.deviceTokens(code.device_code));
   return { code, finish };
 }
 

@@ -5,7 +5,7 @@ import type { OAuth2Auth } from '../events/auth-credential.ts';
 import { guardedFetch } from '../net/guarded-fetch.ts';
 import { sha256Digest } from '../protocol/identity.ts';
 import { defined, isRecord, parsedJson } from '../protocol/json.ts';
-import { failed, OAuthFailed, oauthFailed } from './oauth-failed.ts';
+import { failed, type OAuthFailed, oauthFailed } from './oauth-failed.ts';
 import { CLIENT_PROOFS, type OAuthProvider } from './oauth-provider.ts';
 
 /** Milliseconds that one request may take. */
@@ -83,7 +83,8 @@ export class OAuthClient {
         return await oauth.authorizationCodeGrantRequest(...to, code, redirectUri, verifier, more);
       },
       async (server, client, answer) => {
-        const expectedNonce = (await jsonOf(answer))?.id_token === undefined ? oauth.expectNoNonce : nonce;
+        const expectedNonce =
+          nonce === '' || (await jsonOf(answer))?.id_token === undefined ? oauth.expectNoNonce : nonce;
         return await oauth.processAuthorizationCodeResponse(server, client, answer, { expectedNonce });
       },
     );
@@ -117,17 +118,12 @@ export class OAuthClient {
     });
   }
 
-  /** Tokens for a device code; undefined while the person hasn't consented. */
-  async deviceTokens(deviceCode: string): Promise<TokenSet | undefined> {
-    try {
-      return await this.#tokens(
-        (...to) => oauth.deviceCodeGrantRequest(...to, deviceCode, this.#http),
-        oauth.processDeviceCodeResponse,
-      );
-    } catch (error) {
-      if (error instanceof OAuthFailed && error.problem === 'pending') return undefined;
-      throw error;
-    }
+  /** Tokens for a device code. */
+  async deviceTokens(deviceCode: string): Promise<TokenSet> {
+    return await this.#tokens(
+      (...to) => oauth.deviceCodeGrantRequest(...to, deviceCode, this.#http),
+      oauth.processDeviceCodeResponse,
+    );
   }
 
   async revoke(token: string): Promise<void> {
@@ -239,7 +235,10 @@ export class OAuthClient {
     try {
       const server = await this.#discovered(needed);
       if (!/^https?:\/\//.test(server[needed] ?? '')) throw lacks(needed);
-      const client = { client_id: this.#provider.clientId ?? '', [oauth.clockTolerance]: CLOCK_TOLERANCE };
+      const { clientId } = this.#provider;
+      if (clientId === undefined && needed !== 'registration_endpoint')
+        throw oauthFailed('misconfigured', 'no client is registered there yet');
+      const client = { client_id: clientId ?? '', [oauth.clockTolerance]: CLOCK_TOLERANCE };
       return await work(server, client, this.#proof(server));
     } catch (error) {
       throw failed(error, this.#provider);

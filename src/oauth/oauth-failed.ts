@@ -4,7 +4,7 @@ import { visibleExcerpt } from '../protocol/visible-text.ts';
 import { namesOf } from '../schema/options.ts';
 import type { OAuthProvider } from './oauth-provider.ts';
 
-/** Why a server gave no token, in words for people, and the codes of RFC 6749, 7591, 8628 and 8707 that tell of it. */
+/** Why a server gave no token, in words for people, and its codes of RFC 6749, 7591, 8628 and 8707. */
 const PROBLEMS = {
   pending: ['the person has not consented yet', /^(authorization_pending|slow_down)$/],
   denied: ['consent was denied', /^access_denied$/],
@@ -46,9 +46,10 @@ export function failed(error: unknown, provider: OAuthProvider): OAuthFailed {
   if (hasCode(error, 'HOLDFAST_ADDRESS_REFUSED'))
     return told('misconfigured', `${error.message}; hosts that may be asked are listed in \`allow\``);
   if (error instanceof oauth.ResponseBodyError || error instanceof oauth.AuthorizationResponseError) {
-    const problem = namesOf(PROBLEMS).find((each) => PROBLEMS[each][1].test(error.error)) ?? 'invalid';
+    const { error: said } = error;
+    const problem = namesOf(PROBLEMS).find((each) => PROBLEMS[each][1].test(said)) ?? 'invalid';
     // Anything else may be a secret that the server repeats.
-    const code = /^[a-z]+(_[a-z]+){0,5}$/.test(error.error) ? error.error.slice(0, 60) : 'an unknown code';
+    const code = /^[a-z]+(_[a-z]+){0,5}$/.test(said) ? said.slice(0, 60) : 'an unknown code';
     return told(problem, `${PROBLEMS[problem][0]} (${code})`);
   }
   // Servers may refuse a client by a header alone.

@@ -5,7 +5,7 @@ import type { KeptTokens } from '../credentials/auth-credential.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
 import { digestOf } from '../protocol/canonical-json.ts';
 import { defined } from '../protocol/json.ts';
-import type { FoundCredential, NewCredential } from '../store/credentials/credential-store.ts';
+import type { NewCredential, SealedCredential } from '../store/credentials/credential-store.ts';
 import type { Connections } from './connections.ts';
 import { OAuthClient, type TokenSet } from './oauth-client.ts';
 import { OAuthFailed, oauthFailed } from './oauth-failed.ts';
@@ -39,7 +39,7 @@ export interface Need {
  */
 export async function currentTokens(
   connections: Connections,
-  found: FoundCredential,
+  found: SealedCredential,
   need: Need,
 ): Promise<AuthCredential | undefined> {
   if (found.authType === REVOKED) return undefined;
@@ -91,38 +91,37 @@ export async function tokensOfApp(
 /** One process at a time: strict servers end the whole grant where a refresh token comes twice. */
 async function refreshed(
   connections: Connections,
-  found: FoundCredential,
+  found: SealedCredential,
   need: Need,
 ): Promise<AuthCredential | undefined> {
   const { store, vault } = connections;
-  const { app, userId, credentialKey, credentialRef } = found;
+  const { app, userId, credentialKey } = found;
+  const before = vault.unsealed(found).oauth2?.accessToken;
   const holder = randomUUID();
   const until = performance.now() + LONGEST_REFRESH;
-  for (;;) {
-    const lease = { app, userId, credentialRef, holder, milliseconds: LONGEST_REFRESH };
-    const isHeld = await store.lease(lease);
+  for (let now = found; performance.now() < until; await delay(LOOK_EVERY)) {
+    if (await store.lease(now, holder, LONGEST_REFRESH))
+      return await byRefreshToken(connections, now, need, holder);
     // Tokens of another consent have another reference.
-    const now = await store.find({ app, userId, credentialKey });
-    if (isHeld && now?.sealed === found.sealed) return await byRefreshToken(connections, now, need, holder);
-    // Tokens that others have refreshed are as good as they get.
-    if (now?.sealed !== found.sealed) {
-      if (isHeld && now !== undefined) await store.replace({ credential: now, before: now.sealed, holder });
-      return now && covers(now.scopes, need.scopes) ? vault.unsealed(now) : undefined;
-    }
-    if (performance.now() > until)
-      throw oauthFailed('unreachable', 'another worker still refreshes the tokens');
-    await delay(LOOK_EVERY);
+    const later = await store.find({ app, userId, credentialKey });
+    if (later === undefined || later.authType === REVOKED) return undefined;
+    const credential = vault.unsealed(later);
+    // Tokens that others have refreshed are as good as they get. Others may also have sealed them anew.
+    if (credential.oauth2?.accessToken !== before)
+      return covers(later.scopes, need.scopes) ? credential : undefined;
+    now = later;
   }
+  throw oauthFailed('unreachable', 'another worker still refreshes the tokens');
 }
 
 async function byRefreshToken(
   connections: Connections,
-  now: FoundCredential,
+  now: SealedCredential,
   need: Need,
   holder: string,
 ): Promise<AuthCredential | undefined> {
   const { store, vault } = connections;
-  const { app, userId, credentialKey, sealed: before, scopes = [] } = now;
+  const { app, credentialKey, sealed: before, scopes = [] } = now;
   const credential = vault.unsealed(now);
   const { accessToken, refreshToken = '', subject, ...from }: KeptTokens = credential.oauth2 ?? {};
   try {
@@ -130,17 +129,16 @@ async function byRefreshToken(
     const provider = known ?? (await connections.findProvider(app, credentialKey, from));
     if (provider === undefined)
       throw oauthFailed('misconfigured', `nobody knows the provider ${credentialKey}`);
-    if (!hasGiven(provider, from)) throw oauthFailed('revoked', 'the tokens are of another client');
+    // Another worker may know another client already: its tokens stay.
+    if (!hasGiven(provider, from)) return void (await store.replace({ credential: now, before, holder }));
     const refreshed = await new OAuthClient(provider).refresh(refreshToken);
     const tokens = { refreshToken, ...refreshed, ...defined({ subject }) };
     const renewed = credentialOf(tokens, provider);
     const { expiresAt: _at, expiresIn: _in, ...kept } = now;
     const facts = { ...factsOf(tokens, scopes), ...defined({ account: now.account }) };
     const row = { ...kept, ...vault.resealed(now, renewed), ...facts };
-    if (await store.replace({ credential: row, before, holder }))
-      return covers(row.scopes, need.scopes) ? renewed : undefined;
-    const later = await store.find({ app, userId, credentialKey });
-    return later && vault.unsealed(later);
+    await store.replace({ credential: row, before, holder });
+    return covers(row.scopes, need.scopes) ? renewed : undefined;
   } catch (error) {
     const problem = error instanceof OAuthFailed ? error.problem : undefined;
     const isForgotten =

@@ -152,7 +152,7 @@ describe('a sealed credential [credential.secret]', () => {
   });
 
   test('opens in its own place', () => {
-    expect(unseal(sealed(), keys, readAuthCredential)).toEqual(API_KEY);
+    expect(unseal(sealed(), keys)).toEqual(API_KEY);
   });
 
   test.each<[string, Partial<SealedCredential>]>([
@@ -163,7 +163,7 @@ describe('a sealed credential [credential.secret]', () => {
     ['names that run into each other', { app: 'shopa', userId: 'da' }],
     ['another encryption key', { keyId: 'k2' }],
   ])('that was moved to %s does not open', (_what, more) => {
-    expect(() => unseal(sealed(more), keys, readAuthCredential)).toThrow(CredentialUnreadable);
+    expect(() => unseal(sealed(more), keys)).toThrow(CredentialUnreadable);
   });
 
   test('of which any byte was changed does not open: nonce, content, tag', () => {
@@ -171,20 +171,19 @@ describe('a sealed credential [credential.secret]', () => {
     for (let at = 0; at < whole.length; at++) {
       const changed = Buffer.from(whole);
       changed[at] = (changed[at] ?? 0) ^ 1;
-      expect(
-        () => unseal(sealed({ sealed: changed.toString('base64') }), keys, readAuthCredential),
-        `byte ${at}`,
-      ).toThrow(CredentialUnreadable);
+      expect(() => unseal(sealed({ sealed: changed.toString('base64') }), keys), `byte ${at}`).toThrow(
+        CredentialUnreadable,
+      );
     }
   });
 
   test.each(['', 'AAAA', randomBytes(28).toString('base64')])('that was cut does not open: %j', (text) => {
-    expect(() => unseal(sealed({ sealed: text }), keys, readAuthCredential)).toThrow(CredentialUnreadable);
+    expect(() => unseal(sealed({ sealed: text }), keys)).toThrow(CredentialUnreadable);
   });
 
   test('that does not open says nothing of what it holds', () => {
     try {
-      unseal(sealed({ userId: 'bob' }), keys, readAuthCredential);
+      unseal(sealed({ userId: 'bob' }), keys);
       expect.unreachable();
     } catch (error) {
       expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(SECRET);
@@ -207,7 +206,7 @@ describe('a credential that is given', () => {
       "authType: expected 'apiKey', 'http', 'oauth2', 'openIdConnect' or 'serviceAccount', got undefined",
     ],
     [{ authType: SECRET }, "'openIdConnect' or 'serviceAccount', got another string"],
-    [{ authType: 'oauth2', oauth2: { refreshToken: SECRET } }, 'oauth2.accessToken: is needed'],
+    [{ authType: 'oauth2', oauth2: { refreshToken: SECRET } }, 'oauth2.accessToken: expected a string'],
     [{ authType: 'oauth2', oauth2: { accessToken: SECRET, [SECRET]: 1 } }, 'oauth2: expected accessToken, '],
     [
       { authType: 'oauth2', oauth2: { accessToken: SECRET, expiresAt: -1 } },

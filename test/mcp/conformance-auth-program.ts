@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { CallCredentials } from '../../activities/tool/call-context.ts';
 import { credentialKeysOf } from '../../src/credentials/credential-keys.ts';
 import { Connections } from '../../src/oauth/connections.ts';
-import { beginConsent, finishConsent } from '../../src/oauth/consent.ts';
+import { beginConsent, finishConsent, flowOf } from '../../src/oauth/consent.ts';
 import { scopesOf } from '../../src/oauth/oauth-provider.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { BaseTool } from '../../src/tools/base-tool.ts';
@@ -79,11 +79,14 @@ async function consent(wanted: WantedCredential): Promise<void> {
   const { authConfig } = wanted;
   const { credentialKey } = authConfig;
   await credentialsOfCall().asks(wanted);
-  const { url } = await beginConsent(
+  const { url, state } = await beginConsent(
     connections,
     { ...owner, credentialKey, needs: scopesOf(authConfig) },
     { redirectUri: REDIRECT_URI },
   );
   const { headers } = await fetch(url, { redirect: 'manual' });
-  await finishConsent(connections, new URL(headers.get('location') ?? '').searchParams, { now: Date.now() });
+  const flow = flowOf(connections, state);
+  if (flow === undefined) throw new Error('the state is none');
+  const back = new URL(headers.get('location') ?? '').searchParams;
+  await finishConsent(connections, flow, back, { now: Date.now() });
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { beginConsent, finishConsent } from '../../src/oauth/consent.ts';
+import { beginConsent, finishConsent, flowOf } from '../../src/oauth/consent.ts';
 import { Browser, CLIENT } from '../setup/authorization-server.ts';
 import { until } from '../setup/until.ts';
 import { APP, KEY, type OAuthDesk, openOAuthDesk } from './oauth-desk.ts';
@@ -139,71 +139,36 @@ describe('a way back from the authorization server', () => {
   test('after an hour is too late [oauth.refusals]', async () => {
     const { connections } = desk;
     const wanted = { app: APP, userId: 'jo', credentialKey: KEY, needs: [] };
-    const { state } = await beginConsent(connections, wanted, {
-      redirectUri: back(),
-      browser: 'b',
-      until: 1_000,
-    });
+    const { state } = await beginConsent(connections, wanted, { redirectUri: back(), until: 1_000 });
     const callback = new URLSearchParams({ state, code: 'c', iss: desk.server.issuer });
-    const late = finishConsent(connections, callback, { now: 1_001, browser: 'b' });
+    const flow = flowOf(connections, state) ?? expect.fail();
+    const late = finishConsent(connections, flow, callback, { now: 1_001 });
     await expect(late).rejects.toMatchObject({ code: 'HOLDFAST_OAUTH_FAILED', problem: 'expired' });
   });
 });
 
-/** Each changes the way back of a victim, or who opens it. */
-const ATTACKS: readonly [
-  name: string,
-  attack: (way: URL, attacker: Awaited<ReturnType<typeof away>>) => URL | 'other browser',
-][] = [
-  ['is opened in another browser (state fixation)', () => 'other browser'],
-  [
-    'has the code of somebody else (code injection)',
-    (way, { way: other }) => {
-      way.searchParams.set('code', new URL(other).searchParams.get('code') ?? '');
-      return way;
-    },
-  ],
-  [
-    'has the state of somebody else',
-    (way, { way: other }) => {
-      way.searchParams.set('state', new URL(other).searchParams.get('state') ?? '');
-      return way;
-    },
-  ],
-  [
-    'has a state that nobody gave out (forgery)',
-    (way) => {
-      way.searchParams.set('state', `k1.${'A'.repeat(400)}`);
-      return way;
-    },
-  ],
+type Away = Awaited<ReturnType<typeof away>>;
+const fieldOf = (way: string, name: string) => new URL(way).searchParams.get(name) ?? '';
+const set = (name: string, valueOf: (way: string, attacker: Away) => string) => (way: URL, attacker: Away) =>
+  way.searchParams.set(name, valueOf(way.href, attacker));
+
+/** Each changes the way back of a victim, or gives the browser that opens it. */
+const ATTACKS: readonly [name: string, attack: (way: URL, attacker: Away) => unknown][] = [
+  ['is opened in another browser (state fixation)', () => new Browser()],
+  ['has the code of somebody else (code injection)', set('code', (_way, { way }) => fieldOf(way, 'code'))],
+  ['has the state of somebody else', set('state', (_way, { way }) => fieldOf(way, 'state'))],
+  ['has a state that nobody gave out (forgery)', set('state', () => `k1.${'A'.repeat(400)}`)],
   [
     'has a changed state',
-    (way) => {
-      const state = way.searchParams.get('state') ?? '';
-      way.searchParams.set('state', `${state.slice(0, -2)}${state.endsWith('A') ? 'BB' : 'AA'}`);
-      return way;
-    },
+    set('state', (way) => fieldOf(way, 'state').replace(/.{2}$/, (end) => (end === 'AA' ? 'BB' : 'AA'))),
   ],
+  ['names another issuer (mix-up)', set('iss', () => 'https://attacker.example')],
+  ['names no issuer, which this server always does', (way) => way.searchParams.delete('iss')],
+  ['has two codes', (way) => way.searchParams.append('code', 'another')],
   [
-    'names another issuer (mix-up)',
+    'comes by the way of another server',
     (way) => {
-      way.searchParams.set('iss', 'https://attacker.example');
-      return way;
-    },
-  ],
-  [
-    'names no issuer, which this server always does',
-    (way) => {
-      way.searchParams.delete('iss');
-      return way;
-    },
-  ],
-  [
-    'has two codes',
-    (way) => {
-      way.searchParams.append('code', 'another');
-      return way;
+      way.pathname += '/other';
     },
   ],
 ];
@@ -214,11 +179,9 @@ describe('an attack on the way back', () => {
     await desk.send(victim);
     await desk.pending(victim);
     const [ofVictim, ofAttacker] = [await away(victim), await away(attacker)];
-    const attacked = attack(new URL(ofVictim.way), ofAttacker);
-    const { status } =
-      attacked === 'other browser'
-        ? await textOf(new Browser(), ofVictim.way)
-        : await textOf(ofVictim.browser, attacked.href);
+    const way = new URL(ofVictim.way);
+    const by = attack(way, ofAttacker);
+    const { status } = await textOf(by instanceof Browser ? by : ofVictim.browser, way.href);
     expect(status).toBeGreaterThanOrEqual(400);
     expect([await listed(victim), await listed(attacker), await waiting(victim)]).toEqual([[], [], 1]);
   });

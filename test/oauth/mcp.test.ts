@@ -49,6 +49,9 @@ async function consent(userId: string, credentialKey = keyOf()): Promise<void> {
   const { path } = await desk.client.credentials.connect({ app: APP, userId, credentialKey, scopes });
   const browser = new Browser();
   const way = await browser.consent(`${desk.served.url}${path}/start`, `${desk.served.url}/oauth/callback`);
+  // A server that registers anybody, and names another one as its page, gets none of the codes of that.
+  const isRegistered = credentialKey !== KEY;
+  expect(new URL(way).pathname).toMatch(isRegistered ? /^\/oauth\/callback\/[\w-]+$/ : /^\/oauth\/callback$/);
   const { answer } = await browser.follow(way);
   expect(await answer?.text()).toContain('Connected');
 }

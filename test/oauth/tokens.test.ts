@@ -97,11 +97,10 @@ describe('tokens of a user', () => {
   test('of a worker that died while it refreshed are refreshed by another, once its time is over [oauth.refresh]', async () => {
     await desk.connect('dee');
     await expire('dee');
-    const { app, userId, credentialRef } = await find('dee');
+    const expired = await find('dee');
     const { credentials } = desk.environment.store;
-    const lease = { app, userId, credentialRef };
-    expect(await credentials.lease({ ...lease, holder: 'dead', milliseconds: 1_000 })).toBe(true);
-    expect(await credentials.lease({ ...lease, holder: 'other', milliseconds: 1_000 })).toBe(false);
+    expect(await credentials.lease(expired, 'dead', 1_000)).toBe(true);
+    expect(await credentials.lease(expired, 'other', 1_000)).toBe(false);
     expect((await (await desk.send('dee')).result()).text).toBe('[{"renewed":false,"token":43}]');
     // Its tokens come too late.
     const now = await find('dee');
@@ -114,7 +113,7 @@ describe('tokens of a user', () => {
     await desk.connect('fay');
     await expire('fay');
     const before = await find('fay');
-    await desk.environment.store.credentials.lease({ ...before, holder: 'other', milliseconds: 60_000 });
+    await desk.environment.store.credentials.lease(before, 'other', 60_000);
     const waiting = currentTokens(new Connections(desk.environment.store.credentials, desk.keys), before, {
       scopes: [],
     });
@@ -138,11 +137,15 @@ describe('tokens of a user', () => {
     const second = { id: 'k2', bytes: Buffer.alloc(32, 7) };
     const both = { sealing: () => second, find: (id: string) => (id === 'k2' ? second : first) };
     const rotated = new Connections(desk.environment.store.credentials, both);
-    const before = await tokenOf('eve');
+    await expire('eve');
+    const [before, found] = [await tokenOf('eve'), await find('eve')];
     expect(await rotated.reseal(APP)).toBeGreaterThan(0);
     expect(await rotated.reseal(APP)).toBe(0);
     expect((await find('eve')).keyId).toBe('k2');
     expect(rotated.vault.unsealed(await find('eve')).oauth2?.accessToken).toBe(before);
+    // A call that has found them as they were refreshes those that are there.
+    const renewed = await currentTokens(rotated, found, { scopes: [] });
+    expect(renewed?.oauth2?.accessToken).not.toBe(before);
     const back = { sealing: () => first ?? second, find: both.find };
     await new Connections(desk.environment.store.credentials, back).reseal(APP);
   });
@@ -272,6 +275,9 @@ describe('a server', () => {
   });
   const granted = { access_token: 'a-planted-token', token_type: 'Bearer' };
   const isMetadata = (path: string) => path.startsWith('/.well-known/');
+  /** A server whose metadata are right, and whose tokens are not. */
+  const tokens = (answer: (url: string) => Answer) => (_body: string, path: string, url: string) =>
+    isMetadata(path) ? metadata(url) : answer(url);
 
   test.each<[string, (body: string, path: string, url: string) => Answer | undefined, string, string]>([
     ['whose metadata is of another issuer', (_b, _p, url) => metadata(`${url}/other`), 'invalid', ''],
@@ -292,26 +298,19 @@ describe('a server', () => {
     ['that fails', () => ({ status: 503, html: '' }), 'unreachable', ''],
     [
       'that refuses the client',
-      (_b, path, url) =>
-        isMetadata(path)
-          ? metadata(url)
-          : { status: 401, json: { error: 'invalid_client', error_description: 'planted' } },
+      tokens((_url) => ({ status: 401, json: { error: 'invalid_client', error_description: 'planted' } })),
       'unknown_client',
       'invalid_client',
     ],
     [
       'that refuses the client by a challenge in a header',
-      (_b, path, url) =>
-        isMetadata(path)
-          ? metadata(url)
-          : { status: 401, json: {}, headers: { 'www-authenticate': 'Basic realm="planted"' } },
+      tokens((_url) => ({ status: 401, json: {}, headers: { 'www-authenticate': 'Basic realm="planted"' } })),
       'unknown_client',
       '401',
     ],
     [
       'that gives tokens of another kind',
-      (_b, path, url) =>
-        isMetadata(path) ? metadata(url) : { status: 200, json: { ...granted, token_type: 'mac' } },
+      tokens((_url) => ({ status: 200, json: { ...granted, token_type: 'mac' } })),
       'invalid',
       '',
     ],
@@ -323,17 +322,13 @@ describe('a server', () => {
     ],
     [
       'that has an ID token of another time',
-      (_b, path, url) =>
-        isMetadata(path) ? metadata(url) : { status: 200, json: { ...granted, id_token: idToken(url, 400) } },
+      tokens((url) => ({ status: 200, json: { ...granted, id_token: idToken(url, 400) } })),
       'invalid',
       'clocks',
     ],
     [
       'that has an ID token for somebody else',
-      (_b, path, url) =>
-        isMetadata(path)
-          ? metadata(url)
-          : { status: 200, json: { ...granted, id_token: idToken(url, 0, 'other') } },
+      tokens((url) => ({ status: 200, json: { ...granted, id_token: idToken(url, 0, 'other') } })),
       'invalid',
       '',
     ],
@@ -345,10 +340,8 @@ describe('a server', () => {
   });
 
   test('may give tokens without an end, and with fewer scopes than it was asked for [oauth.badAnswers]', async () => {
-    const tokens = await ask((_b, path, url) =>
-      isMetadata(path) ? metadata(url) : { status: 200, json: { ...granted, scope: 'one' } },
-    );
-    expect(tokens).toEqual({ accessToken: 'a-planted-token', scopes: ['one'] });
+    const given = await ask(tokens(() => ({ status: 200, json: { ...granted, scope: 'one' } })));
+    expect(given).toEqual({ accessToken: 'a-planted-token', scopes: ['one'] });
   });
 });
 

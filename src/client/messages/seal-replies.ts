@@ -6,7 +6,7 @@ import type { ApprovalRow } from '../../contract/requests.ts';
 import type { AuthCredential, OAuth2Auth } from '../../events/auth-credential.ts';
 import type { Content } from '../../events/content.ts';
 import { wayBackOf } from '../../oauth/auth-handler.ts';
-import { finishConsent } from '../../oauth/consent.ts';
+import { finishConsent, flowOf } from '../../oauth/consent.ts';
 import { oauthFailed } from '../../oauth/oauth-failed.ts';
 import { scopesOf } from '../../oauth/oauth-provider.ts';
 import { covers } from '../../oauth/tokens.ts';
@@ -123,17 +123,19 @@ async function consentedRef(
   { fields, redirectUri }: NonNullable<ReturnType<typeof wayBackOf>>,
 ): Promise<string> {
   const { state } = oauth2In(authConfig?.exchangedAuthCredential);
+  const connections = connectionsOf(context, METHOD);
   // Each request has a state of its own, which has its user and the key of its credential, sealed.
-  if (authConfig === undefined || state === undefined || fields.get('state') !== state)
+  const flow = state === undefined ? undefined : flowOf(connections, state);
+  const isOwn = flow?.app === app && flow.userId === userId && fields.get('state') === state;
+  if (authConfig === undefined || flow === undefined || !isOwn)
     throw oauthFailed('invalid', 'the state of this way back is none of the request: open its authUri again');
   const store = storeOf(context, METHOD);
   const kept = await store.credentials.find({ app, userId, credentialKey: authConfig.credentialKey });
   // Sent again after a failure behind the exchange: its code was used.
   const isNew = kept !== undefined && kept.createdAt >= since && covers(kept.scopes, scopesOf(authConfig));
   if (isNew && fields.has('code')) return kept.credentialRef;
-  const connections = connectionsOf(context, METHOD);
-  const by = { now: await store.now(), redirectUri, owner: { app, userId } };
-  return (await finishConsent(connections, fields, by)).credentialRef;
+  const by = { now: await store.now(), redirectUri };
+  return (await finishConsent(connections, flow, fields, by)).credentialRef;
 }
 
 /** A response of another name may answer a request by the id of its call; a secret in it has no business in a history either. */

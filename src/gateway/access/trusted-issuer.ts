@@ -65,16 +65,8 @@ export type SignInIssuer = TrustedIssuer & Required<Pick<TrustedIssuer, 'signIn'
 export const canSignIn = (issuer: TrustedIssuer): issuer is SignInIssuer => issuer.signIn !== undefined;
 
 export const ALGORITHMS: readonly string[] = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA'],
 ];
 
 export const ISSUER_FIELDS: readonly string[] = [

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import { Connections } from '../../oauth/connections.ts';
 import {
@@ -6,22 +5,24 @@ import {
   beginConsent,
   connectLink,
   finishConsent,
+  flowOf,
+  keptBy,
   readConnectLink,
   scopesFor,
   type WantedTokens,
-  wantedBy,
 } from '../../oauth/consent.ts';
 import { OAuthFailed, oauthFailed, serverName } from '../../oauth/oauth-failed.ts';
 import { covers } from '../../oauth/tokens.ts';
+import { shortDigest } from '../../protocol/identity.ts';
 import { isLeft } from '../background.ts';
 import type { GatewayContext, GatewayHono } from '../gateway-app.ts';
 import { noSuchPage, pageRoute, sendPage } from '../pages/page-answer.ts';
-import { type PageSite, siteOf } from '../pages/page-site.ts';
+import { siteOf } from '../pages/page-site.ts';
 import { RoundTrips } from '../pages/round-trips.ts';
 import { wordsPage } from '../pages/shell.ts';
 import { isFromElsewhere } from '../pages/sign-in.ts';
 import type { RouteSetting } from '../route-setting.ts';
-import { type ConnectionShown, connectedPage, connectPage, devicePage } from './connect-page.ts';
+import { connectedPage, connectPage, devicePage, type OpenedLink } from './connect-page.ts';
 import { wakeCalls } from './waiting-requests.ts';
 
 const CALLBACK = '/oauth/callback';
@@ -31,14 +32,6 @@ const EXPIRED = wordsPage({
   title: 'This link has expired',
   text: 'Ask for another one: requests in the inbox have it, and holdfast credentials connect makes one.',
 });
-
-/** A link that is good, and where its page stands. */
-interface Opened {
-  wanted: WantedTokens;
-  site: PageSite;
-  shown: ConnectionShown;
-  now: number;
-}
 
 /** Pages on which people connect accounts: the link alone says for which user. */
 export function connectRoutes(app: GatewayHono, { options, limits, background }: RouteSetting): void {
@@ -52,7 +45,7 @@ export function connectRoutes(app: GatewayHono, { options, limits, background }:
   const devices = new Map<string, string>();
 
   const withLink =
-    (show: (context: GatewayContext, opened: Opened) => Promise<Response>) =>
+    (show: (context: GatewayContext, link: OpenedLink) => Promise<Response>) =>
     async (context: GatewayContext) => {
       const token = context.req.param('token') ?? '';
       const now = await records.now();
@@ -65,38 +58,37 @@ export function connectRoutes(app: GatewayHono, { options, limits, background }:
       return await trips.told(context, here, async () => {
         const provider = await connections.provider(wanted.app, wanted.credentialKey);
         const scopes = await scopesFor(connections, wanted, provider);
-        const shown = { wanted, server: serverName(provider), scopes, here, grant: provider.grant };
-        return await show(context, { wanted, site, shown, now });
+        const server = serverName(provider);
+        return await show(context, { wanted, provider, server, scopes, site, here, now });
       });
     };
 
-  const showConnection = async (context: GatewayContext, { wanted, shown, now }: Opened) => {
+  const showConnection = async (context: GatewayContext, link: OpenedLink) => {
+    const { wanted } = link;
     const stored = await records.credentials.find(wanted);
     const isThere = stored?.authType === 'oauth2' && covers(stored.scopes, wanted.needs);
     // A gateway that has died between the tokens and this left calls waiting; calls that asked later can't use the tokens.
     const isConnected = isThere && !(await wakeCalls(client, stored));
-    if (!isConnected) return sendPage(context, connectPage(shown));
-    return sendPage(context, connectedPage(shown, stored, now));
+    if (!isConnected) return sendPage(context, connectPage(link));
+    return sendPage(context, connectedPage(link, stored));
   };
 
-  const start = async (context: GatewayContext, { wanted, site, shown, now }: Opened) => {
+  const start = async (context: GatewayContext, link: OpenedLink) => {
+    const { wanted, site, now } = link;
     // A page of another site would skip the words about whose account is connected for whom.
-    if (isFromElsewhere(context)) return context.redirect(shown.here, 303);
-    if (shown.grant === 'device_code') {
+    if (isFromElsewhere(context)) return context.redirect(link.here, 303);
+    if (link.provider.grant === 'device_code') {
       const begun = await beginAtDevice(connections, wanted);
       const about = { work: 'consent at another device' };
       if (!background.begin(about, () => awaitDevice(wanted, begun)))
         throw oauthFailed('unreachable', 'this gateway has too much else to do');
-      return sendPage(context, devicePage(shown, begun.code));
+      return sendPage(context, devicePage(link, begun.code));
     }
-    const kept = randomBytes(32).toString('base64url');
-    const redirectUri = `${site.origin}${site.base}${CALLBACK}`;
-    const way = await beginConsent(connections, wanted, {
-      redirectUri,
-      browser: kept,
-      until: now + trips.life,
-    });
-    return trips.leave(context, site, { ...way, kept });
+    // A server that registers anybody gets a way back of its own: on that of others it could be sent their codes.
+    const own =
+      link.provider.clientId === undefined ? `/${shortDigest(link.provider.issuer ?? link.server)}` : '';
+    const by = { redirectUri: `${site.origin}${site.base}${CALLBACK}${own}`, until: now + trips.life };
+    return trips.leave(context, site, await beginConsent(connections, wanted, by));
   };
 
   /** The person may close the page: the gateway asks until they have consented, or begin again, or the code has expired. */
@@ -111,7 +103,7 @@ export function connectRoutes(app: GatewayHono, { options, limits, background }:
     try {
       for (let left = life; left > 0 && devices.get(key) === deviceCode; left -= interval) {
         await background.pause(interval * 1_000);
-        const stored = await finish().catch(unlessUnreachable);
+        const stored = await finish().catch(unlessLater);
         if (stored === undefined) continue;
         await wakeCalls(client, stored);
         return;
@@ -128,27 +120,30 @@ export function connectRoutes(app: GatewayHono, { options, limits, background }:
   const comeBack = async (context: GatewayContext) => {
     const site = siteOf(context, publicUrl);
     const { callback, state, kept } = trips.back(context, site);
-    const wanted = wantedBy(connections, state, kept);
-    if (wanted === undefined) {
+    const flow = flowOf(connections, state);
+    const server = context.req.param('server');
+    const own = server === undefined ? '' : `/${server}`;
+    const isWay = URL.parse(flow?.redirectUri ?? '')?.pathname === `${site.base}${CALLBACK}${own}`;
+    if (flow === undefined || kept !== keptBy(flow) || !isWay) {
       context.set('isGuess', true);
       return trips.failed(context, LOST, undefined, 400);
     }
     const now = await records.now();
-    const here = `${site.base}${connectLink(keys, wanted, now).path}`;
+    const here = `${site.base}${connectLink(keys, flow, now).path}`;
     return await trips.told(context, here, async () => {
       if (await trips.isFirst(state))
-        await wakeCalls(client, await finishConsent(connections, callback, { now, browser: kept }));
+        await wakeCalls(client, await finishConsent(connections, flow, callback, { now }));
       return context.redirect(here, 303);
     });
   };
 
   app.all('/connect/:token', pageRoute(logger, { GET: withLink(showConnection) }));
   app.all('/connect/:token/start', pageRoute(logger, { GET: withLink(start) }));
-  app.all(CALLBACK, pageRoute(logger, { GET: comeBack }));
+  app.all(`${CALLBACK}/:server?`, pageRoute(logger, { GET: comeBack }));
 }
 
-/** A server that can't answer now may do so the next time. */
-function unlessUnreachable(error: unknown): undefined {
-  if (error instanceof OAuthFailed && error.problem === 'unreachable') return undefined;
+/** The person hasn't consented yet, or the server can't answer now. */
+function unlessLater(error: unknown): undefined {
+  if (error instanceof OAuthFailed && ['pending', 'unreachable'].includes(error.problem)) return undefined;
   throw error;
 }

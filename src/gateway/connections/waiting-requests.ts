@@ -34,12 +34,9 @@ export async function wakeCalls(
   const waiting = pending.filter(
     ({ authConfig }) => authConfig?.credentialKey === credentialKey && covers(scopes, scopesOf(authConfig)),
   );
-  const [later, earlier] = [
-    waiting.filter(({ since }) => since > createdAt),
-    waiting.filter(({ since }) => since <= createdAt),
-  ];
-  await Promise.all(earlier.map((row) => wake(approvals, row, credentialRef)));
-  return later.length > 0;
+  const isEarlier = ({ since }: ApprovalRow) => since <= createdAt;
+  await Promise.all(waiting.filter(isEarlier).map((row) => wake(approvals, row, credentialRef)));
+  return !waiting.every(isEarlier);
 }
 
 /** A request that has ended meanwhile, or is answered by others, needs nobody. */

@@ -34,13 +34,14 @@ import {
   signOut,
 } from './sign-in.ts';
 import { SignInLookups } from './sign-in-lookups.ts';
-import { takeForm } from './take-form.ts';
+import { type Form, takeForm } from './take-form.ts';
 import { linkOfRequest } from './temporal-links.ts';
 
 const PATH =
   /^\/inbox(\/(decided|jobs|connections|requests\/[^/]+(\/files\/[^/]+)?|files(\/[^/]+){4}|sign-(in(\/(oidc|callback))?|out)))?$/;
 
 type Show = (context: GatewayContext, frame: InboxFrame) => Promise<Response>;
+type Take = (context: GatewayContext, frame: InboxFrame, form: Form) => Promise<Response>;
 
 /** Pages for people who sign in: waiting and decided requests, and jobs. */
 export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
@@ -73,21 +74,13 @@ export function inboxRoutes(app: GatewayHono, setting: RouteSetting): void {
     return context.redirect(`${site(context).base}/inbox/sign-in?next=${next}`, 303);
   };
   /** A form of somebody who is signed in. */
-  const sentBy =
-    (
-      take: (
-        context: GatewayContext,
-        frame: InboxFrame,
-        form: ReadonlyMap<string, string>,
-      ) => Promise<Response>,
-    ) =>
-    async (context: GatewayContext) => {
-      if (!isOfOwnPage(context, site(context))) refuse(context);
-      const who = await known(context);
-      const form = await takeForm(context);
-      if (who === undefined || !isSameToken(form.get('token'), who.formToken)) refuse(context);
-      return await take(context, frameOf(context, who), form);
-    };
+  const sentBy = (take: Take) => async (context: GatewayContext) => {
+    if (!isOfOwnPage(context, site(context))) refuse(context);
+    const who = await known(context);
+    const form = await takeForm(context);
+    if (who === undefined || !isSameToken(form.get('token'), who.formToken)) refuse(context);
+    return await take(context, frameOf(context, who), form);
+  };
   const route = (path: string, handlers: Parameters<typeof pageRoute>[1]) =>
     app.all(path, pageRoute(logger, handlers));
 

@@ -66,7 +66,6 @@ export function issuerSignInRoutes(app: GatewayHono, setting: RouteSetting, reco
       context.set('isGuess', true);
       return trips.failed(context, LOST, retryAt(site), 400);
     }
-    trips.forget(context, site, state);
     const { idToken = '' } = await clientOf(issuer).exchange(callback, flow);
     const server = new URL(issuer.issuer).host;
     const who = await tokens.check(idToken, accessRequestOf(context));

@@ -39,17 +39,10 @@ export function cookieName(site: PageSite, name: string): string {
 export function keepCookie(
   context: GatewayContext,
   site: PageSite,
-  {
-    name,
-    value,
-    maxAge,
-    sameSite = 'Strict',
-  }: { name: string; value: string; maxAge?: number; sameSite?: 'Lax' | 'Strict' },
+  { name, value, ...more }: { name: string; value: string; maxAge?: number; sameSite?: 'Lax' | 'Strict' },
 ): void {
-  setCookie(context, cookieName(site, name), value, {
-    ...{ path: '/', httpOnly: true, sameSite, secure: site.secure },
-    ...(maxAge === undefined ? {} : { maxAge }),
-  });
+  const always = { path: '/', httpOnly: true, secure: site.secure };
+  setCookie(context, cookieName(site, name), value, { ...always, sameSite: 'Strict', ...more });
 }
 
 /**

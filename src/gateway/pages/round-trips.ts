@@ -1,7 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { getCookie } from 'hono/cookie';
 import { html } from 'hono/html';
 import { OAuthFailed } from '../../oauth/oauth-failed.ts';
+import { sha256Digest } from '../../protocol/identity.ts';
 import type { GatewayContext } from '../gateway-app.ts';
 import type { GatewayLogger } from '../gateway-logger.ts';
 import type { GatewayRecords } from '../gateway-records.ts';
@@ -46,10 +47,6 @@ export class RoundTrips {
     return { callback, state, kept: getCookie(context, cookieName(site, this.#nameOf(state))) ?? '' };
   }
 
-  forget(context: GatewayContext, site: PageSite, state: string): void {
-    keepCookie(context, site, { name: this.#nameOf(state), value: '', maxAge: 0 });
-  }
-
   /** Whether nobody has come back with this state before. */
   async isFirst(state: string): Promise<boolean> {
     const { keys } = this.#options.records;
@@ -87,7 +84,6 @@ export class RoundTrips {
 
   /** One for each way, so that several may be open at once. */
   #nameOf(state: string): string {
-    const digest = createHash('sha256').update(state).digest('base64url');
-    return `holdfast-${this.#options.name}-${digest.slice(0, 16)}`;
+    return `holdfast-${this.#options.name}-${sha256Digest(state).slice(0, 16)}`;
   }
 }

@@ -6,23 +6,12 @@ export interface SealedCredential extends StoredCredential {
   keyId: string;
   /** Base64: nonce, ciphertext and tag. */
   sealed: string;
-}
-
-/** As it comes into the store. */
-export type NewCredential = Omit<SealedCredential, 'createdAt' | 'expiresAt'> & {
-  /** Milliseconds since the epoch; defaults to now. */
-  createdAt?: number;
-  /** Milliseconds since the epoch. */
-  expiresAt?: number;
-  /** Milliseconds from now on, by the store's clock; in place of `expiresAt`. */
-  expiresIn?: number;
-};
-
-/** A credential that is there, and how it stands. */
-export interface FoundCredential extends SealedCredential {
-  /** Milliseconds until it expires, by the store's clock; absent for one that doesn't. */
+  /** Milliseconds until it expires, by the store's clock; absent for one that doesn't. A new one may have it in place of `expiresAt`. */
   expiresIn?: number;
 }
+
+/** As it comes into the store; without `createdAt` it is of now. */
+export type NewCredential = Omit<SealedCredential, 'createdAt'> & { createdAt?: number };
 
 /** Owner and name of a credential. */
 export type WhichCredential =
@@ -38,7 +27,7 @@ export const PROVIDER = 'provider';
 export interface CredentialStore {
   /** Replaces the one of the same app, user and key. */
   put(credential: NewCredential): Promise<StoredCredential>;
-  find(find: WhichCredential): Promise<FoundCredential | undefined>;
+  find(find: WhichCredential): Promise<SealedCredential | undefined>;
   /** By user and key. */
   list(list: ListCredentials): Promise<StoredCredential[]>;
   /** Whether there was one. */
@@ -46,9 +35,9 @@ export interface CredentialStore {
   /**
    * Takes a credential to refresh it: others may not until it is renewed, given back, or so many milliseconds are over.
    *
-   * @returns whether the holder has it.
+   * @returns whether the holder has it; false for one that has changed since.
    */
-  lease(lease: RemoveCredential & { holder: string; milliseconds: number }): Promise<boolean>;
+  lease(credential: SealedCredential, holder: string, milliseconds: number): Promise<boolean>;
   /**
    * Gives a credential other content, or another seal, and ends its lease. The reference stays.
    *

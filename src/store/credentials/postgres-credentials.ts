@@ -13,31 +13,17 @@ import {
 } from './credential-store.ts';
 
 /** Content and its facts: $6 to $15. */
-const CONTENT = [
-  'credential_ref',
-  'auth_type',
-  'label',
-  'key_id',
-  'sealed',
-  'scopes',
-  'account',
-  'created_at',
-  'expires_at',
-];
-const VALUES = [
-  ...['$6', '$7', '$8', '$9', '$10', '$11', '$12'],
-  'coalesce($13::timestamptz, clock_timestamp())',
-  'coalesce($14::bigint, holdfast.now_ms() + $15::bigint)',
-];
+const COLUMNS = 'credential_ref, auth_type, label, key_id, sealed, scopes, account, created_at, expires_at';
+const VALUES = `$6, $7, $8, $9, $10, $11, $12, coalesce($13::timestamptz, clock_timestamp()),
+  coalesce($14::bigint, holdfast.now_ms() + $15::bigint)`;
 const PUT = `insert into holdfast.credentials as c (user_key, key_digest, app_key, app, user_id, credential_key,
-  ${CONTENT.join(', ')})
-values ($1, sha256(convert_to($5, 'UTF8')), $2, $3, $4, $5, ${VALUES.join(', ')})
+  ${COLUMNS})
+values ($1, sha256(convert_to($5, 'UTF8')), $2, $3, $4, $5, ${VALUES})
 on conflict on constraint credentials_pkey do update set lease_by = null,
-  ${CONTENT.map((column) => `${column} = excluded.${column}`).join(', ')}
+  (${COLUMNS}) = (${COLUMNS.replace(/\w+/g, 'excluded.$&')})
 returning *`;
 
-const REPLACE = `update holdfast.credentials c set lease_by = null,
-  ${CONTENT.map((column, index) => `${column} = ${VALUES[index]}`).join(', ')}
+const REPLACE = `update holdfast.credentials c set lease_by = null, (${COLUMNS}) = (${VALUES})
 where c.user_key = $1 and c.key_digest = sha256(convert_to($5, 'UTF8')) and c.app_key = $2 and c.app = $3
   and c.user_id = $4 and c.credential_ref = $6 and c.sealed = $16
   and (c.lease_by = $17 or ($17::text is null and (c.lease_by is null or c.lease_until < holdfast.now_ms()))) returning 1`;
@@ -45,8 +31,11 @@ where c.user_key = $1 and c.key_digest = sha256(convert_to($5, 'UTF8')) and c.ap
 const FIND_OF_SESSION = `select c.*, holdfast.now_ms() as now from holdfast.sessions s
 join holdfast.credentials c on c.user_key = s.user_key and c.key_digest = sha256(convert_to($2, 'UTF8')) where s.id = $1`;
 
+const SEALED_OTHERWISE = `select c.*, holdfast.now_ms() as now from holdfast.credentials c
+where c.app_key = $1 and c.key_id <> $2 limit 100`;
+
 const LEASE = `update holdfast.credentials c set lease_by = $3, lease_until = holdfast.now_ms() + $4::bigint
-where c.user_key = $1 and c.credential_ref = $2
+where c.user_key = $1 and c.credential_ref = $2 and c.sealed = $5 and c.auth_type = $6
   and (c.lease_by is null or c.lease_by = $3 or c.lease_until < holdfast.now_ms()) returning 1`;
 
 const REMOVE =
@@ -103,28 +92,16 @@ export function postgresCredentials(database: Database): CredentialStore {
     async remove({ app, userId, credentialRef }) {
       return await isDone(REMOVE, [keysOf(app, userId).user, storableText(credentialRef)]);
     },
-    async lease({ app, userId, credentialRef, holder, milliseconds }) {
-      return await isDone(LEASE, [
-        keysOf(app, userId).user,
-        storableText(credentialRef),
-        holder,
-        milliseconds,
-      ]);
+    async lease({ app, userId, credentialRef, sealed, authType }, holder, milliseconds) {
+      const which = [keysOf(app, userId).user, storableText(credentialRef)];
+      return await isDone(LEASE, [...which, holder, milliseconds, sealed, authType]);
     },
     async replace({ credential, before, holder = null }) {
       return await isDone(REPLACE, [...valuesOf(credential), before, holder]);
     },
     async sealedOtherwise(app, keyId) {
-      const rows = await database.read(
-        database.db
-          .selectFrom('holdfast.credentials')
-          .selectAll()
-          .where('app_key', '=', keysOf(app, '').app)
-          .where('key_id', '<>', keyId)
-          .limit(100)
-          .compile(),
-      );
-      return rows.map(sealedCredential);
+      const rows = await database.query<FoundRow>(SEALED_OTHERWISE, [keysOf(app, '').app, keyId]);
+      return rows.map(foundCredential);
     },
   };
 }
@@ -146,16 +123,10 @@ function keysOf(app: string, userId: string, credentialKey = '') {
   return sessionKeys({ app, userId, sessionId: credentialKey });
 }
 
-function foundCredential(row: FoundRow) {
-  const { expires_at: expiresAt, now } = row;
-  return {
-    ...sealedCredential(row),
-    ...(expiresAt === null ? {} : { expiresIn: Number(expiresAt) - Number(now) }),
-  };
-}
-
-function sealedCredential(row: CredentialRow): SealedCredential {
-  return { ...storedCredential(row), keyId: row.key_id, sealed: row.sealed };
+function foundCredential(row: FoundRow): SealedCredential {
+  const { key_id: keyId, sealed, expires_at: at, now } = row;
+  const expiresIn = at === null ? undefined : Number(at) - Number(now);
+  return { ...storedCredential(row), keyId, sealed, ...defined({ expiresIn }) };
 }
 
 function storedCredential(row: CredentialRow): StoredCredential {
