@@ -74,8 +74,6 @@ export const app = new App({
         clientId: CALENDAR_CLIENT_ID || 'desk',
         clientSecret: CALENDAR_CLIENT_SECRET || 'secret-of-the-desk',
         scopes: ['openid', 'offline_access'],
-        // OpenID Connect has servers ignore offline_access without it, and then nothing can be refreshed.
-        parameters: { prompt: 'consent' },
       },
     },
   },

@@ -93,12 +93,11 @@ function say(text: string): void {
 
 /** A person's steps once the turn has asked so many times: the printed command, and then its link. */
 async function connect(count: number): Promise<void> {
-  const [command] = await chat.prints(/credentials connect calendar .*/, count);
+  await chat.prints(/credentials connect calendar .*/, count);
   const status = new Command(['turns', 'status', session, ...whose, ...folder]);
   await status.prints(/^waiting_credential: /);
   await status.ends();
-  const scopes = [...command.matchAll(/--scope \S+/g)].flatMap(([words]) => words.split(' '));
-  const link = new Command(['credentials', 'connect', 'calendar', ...whose, ...scopes, ...folder]);
+  const link = new Command(['credentials', 'connect', 'calendar', ...whose, ...folder]);
   await link.ends();
   console.log(`  A person opens it in a browser. ${account} does so here, without a window:`);
   const page = await browser.consent(link.output.trim(), account);

@@ -1,7 +1,7 @@
 import type { ApprovalRow } from '../contract/requests.ts';
-import { scopesOf } from '../oauth/oauth-provider.ts';
 import { shellWord } from '../protocol/shell-word.ts';
 import { visibleText } from '../protocol/visible-text.ts';
+import { credentialTypesOf } from './credential-types.ts';
 import { needsAttestation } from './voting.ts';
 
 const DEFAULT_FOLDER = '.holdfast';
@@ -16,12 +16,10 @@ export function nextCommands(row: ApprovalRow, folder?: string): string[] {
   if (kind === 'credential') {
     const key = shellWord(authConfig?.credentialKey ?? 'KEY');
     const whose = `--app ${shellWord(app)} --user ${shellWord(userId)}`;
-    if (authConfig?.provider !== undefined) {
-      const scopes = scopesOf(authConfig).map((scope) => ` --scope ${shellWord(scope)}`);
-      return [visibleText(command(`credentials connect ${key} ${whose}${scopes.join('')}`))];
-    }
+    if (authConfig?.provider !== undefined)
+      return [visibleText(command(`credentials connect ${key} ${whose}`))];
     return [
-      command(`credentials add ${whose} --name ${key} --type ${credentialTypeOf(row)}`),
+      command(`credentials add ${whose} --name ${key} --type ${credentialTypesOf(row)[0]}`),
       command(`approvals provide-credential ${request} --credential REF`),
     ].map(visibleText);
   }
@@ -35,13 +33,4 @@ export function nextCommands(row: ApprovalRow, folder?: string): string[] {
 /** A command in a folder. */
 export function commandIn(folder: string | undefined, words: string): string {
   return `npx holdfast ${words}${folder === undefined || folder === DEFAULT_FOLDER ? '' : ` --folder ${shellWord(folder)}`}`;
-}
-
-export type CredentialType = 'api-key' | 'bearer' | 'basic';
-
-/** The type of the tool's security scheme, in OpenAPI 3's words. */
-export function credentialTypeOf({ authConfig }: Pick<ApprovalRow, 'authConfig'>): CredentialType {
-  const { type, scheme } = (authConfig?.authScheme ?? {}) as { type?: unknown; scheme?: unknown };
-  if (type === 'http') return String(scheme).toLowerCase() === 'basic' ? 'basic' : 'bearer';
-  return type === 'apiKey' ? 'api-key' : 'bearer';
 }

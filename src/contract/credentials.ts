@@ -131,29 +131,17 @@ export const removeCredential = {
   answer: 'It is gone.',
 } as const satisfies Operation;
 
-/** Scopes that one link asks for, at most, and characters of each. */
-const MOST_SCOPES = 50;
-const LONGEST_SCOPE = 200;
-
 export const connectCredential = {
   name: 'credentials.connect',
   id: 'connectCredential',
   tag: 'Credentials',
   summary: 'Begin to connect an account',
   description:
-    'A link on which the user consents at the authorization server of this `credentialKey`. Calls that wait for its tokens go on then.',
+    'A link on which the user consents at the authorization server of this `credentialKey`, to what waiting calls need. They go on then.',
   method: 'post',
   path: `${USER_PATH}/connections`,
   may: { permission: 'operate', of: 'path' },
-  input: z.object({
-    ...USER,
-    credentialKey: LABELLED.credentialKey,
-    scopes: z
-      .array(name('A scope.', LONGEST_SCOPE))
-      .max(MOST_SCOPES)
-      .optional()
-      .meta({ description: 'Scopes beside those of the provider. Defaults to those that calls wait for.' }),
-  }),
+  input: z.object({ ...USER, credentialKey: LABELLED.credentialKey }),
   wire: WHOSE_ON_THE_WIRE,
   output: z
     .object({

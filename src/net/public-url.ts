@@ -2,11 +2,15 @@ export const PUBLIC_URL_FORM = 'a URL like https://agents.example.com; one of ht
 
 /** The base of the gateway's paths; undefined for a text that is no such URL. Keys and cookies go to other machines by TLS only. */
 export function publicUrlOf(given: unknown): URL | undefined {
-  if (typeof given !== 'string' || !URL.canParse(given)) return undefined;
-  const url = new URL(given);
-  const isBase = url.search === '' && url.hash === '' && url.username === '' && url.password === '';
-  const isSafe = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackName(url.hostname));
-  return isSafe && isBase ? url : undefined;
+  const url = safeUrlOf(given);
+  return url?.search === '' && url.hash === '' ? url : undefined;
+}
+
+/** An address to which nobody in between can listen; undefined for any other, and for one with a name or a password. */
+export function safeUrlOf(given: unknown): URL | undefined {
+  const url = typeof given === 'string' ? URL.parse(given) : null;
+  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackName(url.hostname));
+  return isSafe && url.username === '' && url.password === '' ? url : undefined;
 }
 
 /** @param publicUrl of the gateway, as people's browsers reach it. @param path with a slash at its beginning. */

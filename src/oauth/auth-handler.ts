@@ -156,27 +156,22 @@ export interface BaseAuthProvider {
 }
 
 /** A program's own: neither ADK 2.0.0 nor Holdfast asks it. */
-export class CredentialRefresherRegistry {
-  readonly #refreshers = new Map<AuthCredentialTypes, BaseCredentialRefresher>();
+class Registry<Name, Item> {
+  protected readonly items = new Map<Name, Item>();
 
-  register(credentialType: AuthCredentialTypes, refresher: BaseCredentialRefresher): void {
-    this.#refreshers.set(credentialType, refresher);
-  }
-
-  getRefresher(credentialType: AuthCredentialTypes): BaseCredentialRefresher | undefined {
-    return this.#refreshers.get(credentialType);
+  register(name: Name, item: Item): void {
+    this.items.set(name, item);
   }
 }
 
-/** A program's own: neither ADK 2.0.0 nor Holdfast asks it. */
-export class AuthProviderRegistry {
-  readonly #providers = new Map<string, BaseAuthProvider>();
-
-  register(authSchemeType: string, provider: BaseAuthProvider): void {
-    this.#providers.set(authSchemeType, provider);
+export class CredentialRefresherRegistry extends Registry<AuthCredentialTypes, BaseCredentialRefresher> {
+  getRefresher(credentialType: AuthCredentialTypes): BaseCredentialRefresher | undefined {
+    return this.items.get(credentialType);
   }
+}
 
+export class AuthProviderRegistry extends Registry<string, BaseAuthProvider> {
   getProvider({ type }: AuthScheme): BaseAuthProvider | undefined {
-    return this.#providers.get(type);
+    return this.items.get(type);
   }
 }

@@ -3,7 +3,6 @@ import type { RemoveCredential } from '../contract/credentials.ts';
 import type { CredentialKeys } from '../credentials/credential-keys.ts';
 import { CredentialVault, newCredentialRef } from '../credentials/credential-vault.ts';
 import { readable, unseal } from '../credentials/seal.ts';
-import type { AuthCredential } from '../events/auth-credential.ts';
 import { canonicalJson } from '../protocol/canonical-json.ts';
 import { defined } from '../protocol/json.ts';
 import {
@@ -32,8 +31,6 @@ const LEASED = 50;
 export class Connections {
   readonly store: CredentialStore;
   readonly vault: CredentialVault;
-  /** Refreshes of this process by the references of their tokens: its other calls wait for them. */
-  readonly refreshing = new Map<string, Promise<AuthCredential | undefined>>();
 
   /** @param keys without which nothing can be put or opened. */
   constructor(store: CredentialStore, keys: CredentialKeys | undefined) {

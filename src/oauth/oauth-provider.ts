@@ -2,7 +2,7 @@ import type { KeptTokens } from '../credentials/auth-credential.ts';
 import type { AuthCredential } from '../events/auth-credential.ts';
 import type { OAuthFlow, OpenIdConnectWithConfig, SecuritySchemeObject } from '../events/auth-scheme.ts';
 import type { AuthConfig } from '../events/event-actions.ts';
-import { isLoopbackName } from '../net/public-url.ts';
+import { safeUrlOf } from '../net/public-url.ts';
 import { defined, isRecord } from '../protocol/json.ts';
 import { DefinitionError } from '../schema/definition-error.ts';
 import { kindOf } from '../schema/kind-of.ts';
@@ -152,10 +152,7 @@ export function isForPeople({ grant }: Pick<OAuthProvider, 'grant'>): boolean {
 }
 
 function addressOf(given: unknown, read: OptionReader, name: string): string {
-  const url = typeof given === 'string' ? URL.parse(given) : null;
-  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopbackName(url.hostname));
-  if (url !== null && isSafe && url.username === '' && url.password === '' && url.hash === '')
-    return given as string;
+  if (safeUrlOf(given)?.hash === '') return given as string;
   const wanted = 'expected a URL of https without a name, a password or a fragment';
   return read.fail(name, `${wanted}${typeof given === 'string' ? '' : `, got ${kindOf(given)}`}`);
 }
@@ -195,7 +192,8 @@ export function isOAuthScheme(scheme: object): scheme is SecuritySchemeObject {
 export function scopesOf({ authScheme }: Pick<AuthConfig, 'authScheme'>): string[] {
   const { scopes, flows } = authScheme as SecuritySchemeObject;
   const named = Array.isArray(scopes) ? scopes : Object.keys(flowOf(flows)?.[1].scopes ?? {});
-  return named.filter((scope) => typeof scope === 'string' && scope !== '');
+  // A text may have several, as in OAuth.
+  return named.flatMap((scope) => String(scope).split(' ')).filter((scope) => scope !== '');
 }
 
 const FLOWS = {

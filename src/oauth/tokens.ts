@@ -19,7 +19,7 @@ const LONGEST_REFRESH = 45_000;
 const LOOK_EVERY = 100;
 
 /** `authType` of tokens that their server takes no longer: a person consents again, with the same account. */
-const REVOKED = 'revoked';
+export const REVOKED = 'revoked';
 
 /** A call's need of a user's tokens. */
 export interface Need {
@@ -43,7 +43,7 @@ export async function currentTokens(
   need: Need,
 ): Promise<AuthCredential | undefined> {
   if (found.authType === REVOKED) return undefined;
-  const { refreshing, vault } = connections;
+  const { vault } = connections;
   const { app, credentialRef, expiresIn = Number.POSITIVE_INFINITY } = found;
   const credential = vault.unsealed(found);
   const { oauth2, serviceAccount } = credential;
@@ -57,11 +57,7 @@ export async function currentTokens(
   const isRefused = oauth2.accessToken === need.refused;
   if (!isRefused && expiresIn > LEEWAY) return credential;
   if (oauth2.refreshToken === undefined) return isRefused || expiresIn <= 0 ? undefined : credential;
-  const running = refreshing.get(credentialRef);
-  if (running !== undefined) return await running;
-  const refresh = refreshed(connections, found, need).finally(() => refreshing.delete(credentialRef));
-  refreshing.set(credentialRef, refresh);
-  return await refresh;
+  return await refreshed(connections, found, need);
 }
 
 /** Tokens of apps themselves: each process has its own. */

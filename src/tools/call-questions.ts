@@ -59,7 +59,7 @@ export type HeldAnswer =
 export interface WantedCredential {
   /** The part that events, histories and requests may have. */
   authConfig: AuthConfig;
-  /** The authorization server that the tool names; it stays in the process. */
+  /** The authorization server that the tool names, with its client's secret: nothing for Temporal. */
   provider?: OAuthProvider;
 }
 

@@ -11,7 +11,7 @@ export interface ContextServices {
   memory?: ContextMemory;
   /** The same memory, by the methods of ADK's service. */
   memoryService?: BaseMemoryService;
-  /** The user's credentials, for toolsets of ours that list with one. Nothing of it leaves the activity. */
+  /** The user's credentials, for toolsets of ours that list with one. */
   credentials?: OpenCredentials & {
     /** Keeps where people consent. @throws CredentialKeyMissing */
     keep(credentialKey: string, provider: OAuthProvider): Promise<void>;

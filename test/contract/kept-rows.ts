@@ -85,14 +85,11 @@ export const CREDENTIAL_ROWS: RowsOf<typeof CREDENTIALS> = {
   connectCredential: {
     given: async ({ names }) => {
       const { app, userId } = names();
-      return { app, userId, credentialKey: 'calendar', scopes: ['read'] };
+      return { app, userId, credentialKey: 'calendar' };
     },
     ask: ({ credentials }, which) => credentials.connect(which),
     answer: { path: expect.stringMatching(/^\/connect\/[\w.-]+$/), expiresAt: expect.any(Number) },
-    command: ({ app, userId }) => [
-      ...['credentials', 'connect', 'calendar', '--scope', 'read'],
-      ...of({ app, userId }),
-    ],
+    command: ({ app, userId }) => [...['credentials', 'connect', 'calendar', ...of({ app, userId })]],
     printed: ({ path, expiresAt }: ConnectLink) => ({ path, expiresAt }),
     errors: INVALID,
   },

@@ -7,7 +7,7 @@ import { InvocationContext } from '../../src/tools/invocation-context.ts';
 import type { MCPAuthOptions } from '../../src/tools/mcp/mcp-auth.ts';
 import { MCPToolset, type MCPToolsetOptions } from '../../src/tools/mcp/mcp-toolset.ts';
 import { ReadonlyContext } from '../../src/tools/readonly-context.ts';
-import { type AuthorizationServer, Browser, openAuthorizationServer } from '../setup/authorization-server.ts';
+import { type AuthorizationServer, openAuthorizationServer } from '../setup/authorization-server.ts';
 import { type GuardedServer, startGuardedServer } from './guarded-mcp-server.ts';
 import { APP, KEY, type OAuthDesk, openOAuthDesk } from './oauth-desk.ts';
 
@@ -46,14 +46,7 @@ async function consent(userId: string, credentialKey = keyOf()): Promise<void> {
     authConfig: { credentialKey, provider: expect.any(String) },
   });
   const scopes = scopesOf(request?.authConfig ?? { authScheme: {} });
-  const { path } = await desk.client.credentials.connect({ app: APP, userId, credentialKey, scopes });
-  const browser = new Browser();
-  const way = await browser.consent(`${desk.served.url}${path}/start`, `${desk.served.url}/oauth/callback`);
-  // A server that registers anybody, and names another one as its page, gets none of the codes of that.
-  const isRegistered = credentialKey !== KEY;
-  expect(new URL(way).pathname).toMatch(isRegistered ? /^\/oauth\/callback\/[\w-]+$/ : /^\/oauth\/callback$/);
-  const { answer } = await browser.follow(way);
-  expect(await answer?.text()).toContain('Connected');
+  expect(await desk.connect(userId, { scopes, credentialKey })).toContain('Connected');
 }
 
 /** Names of the tools that the model was told of in its last request. */

@@ -2,16 +2,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { LlmAgent } from '../../src/agents/llm-agent.ts';
 import { App } from '../../src/app/app.ts';
 import { HoldfastClient } from '../../src/client/holdfast-client.ts';
-import type { TurnHandle } from '../../src/client/turns/turn-handle.ts';
-import type { ApprovalRow } from '../../src/contract/requests.ts';
-import { type CredentialKeys, credentialKeysOf } from '../../src/credentials/credential-keys.ts';
-import {
-  type GatewayOptions,
-  localAccess,
-  type ServedGateway,
-  serveGateway,
-} from '../../src/gateway/index.ts';
+import type { KeptTokens } from '../../src/credentials/auth-credential.ts';
+import { credentialKeysOf } from '../../src/credentials/credential-keys.ts';
+import { type GatewayOptions, localAccess, serveGateway } from '../../src/gateway/index.ts';
 import { Connections } from '../../src/oauth/connections.ts';
+import { connectLink } from '../../src/oauth/consent.ts';
 import type { OAuthProviderOptions } from '../../src/oauth/oauth-provider.ts';
 import { calls, text } from '../../src/testing/gemini-reply.ts';
 import type { GeminiScript } from '../../src/testing/mock-gemini.ts';
@@ -28,11 +23,7 @@ import {
   openAuthorizationServer,
 } from '../setup/authorization-server.ts';
 import { freePort } from '../setup/free-port.ts';
-import {
-  openTurnEnvironment,
-  type TurnEnvironment,
-  type TurnEnvironmentOptions,
-} from '../setup/turn-environment.ts';
+import { openTurnEnvironment, type TurnEnvironmentOptions } from '../setup/turn-environment.ts';
 import { until } from '../setup/until.ts';
 
 export const APP = 'desk';
@@ -48,27 +39,7 @@ export const obedient: GeminiScript = ({ contents }) => {
   return calls(JSON.parse(told));
 };
 
-export interface OAuthDesk {
-  environment: TurnEnvironment;
-  server: AuthorizationServer;
-  served: ServedGateway;
-  options: GatewayOptions;
-  client: HoldfastClient;
-  keys: CredentialKeys;
-  connections: Connections;
-  /** Access tokens that the tool has used, by the key of its call. */
-  used: Map<string, string[]>;
-  lines: LoggedLine[];
-  /** Has tools called by a user. */
-  send(userId: string, tools?: readonly string[], sessionId?: string): Promise<TurnHandle>;
-  /** The pending requests of a user, once there are so many. */
-  pending(userId: string, count?: number): Promise<ApprovalRow[]>;
-  /** Has a user consent; gives the page that they see then. */
-  connect(userId: string, more?: { scopes?: string[]; account?: string; browser?: Browser }): Promise<string>;
-  /** The page on which a user connects an account. */
-  link(userId: string, scopes?: readonly string[]): Promise<string>;
-  close(): Promise<void>;
-}
+export type OAuthDesk = Awaited<ReturnType<typeof openOAuthDesk>>;
 
 export interface OAuthDeskOptions extends AuthorizationServerOptions {
   provider?: Partial<OAuthProviderOptions>;
@@ -81,7 +52,7 @@ export interface OAuthDeskOptions extends AuthorizationServerOptions {
 }
 
 /** A desk whose tools ask for consent at a real authorization server. */
-export async function openOAuthDesk(more: OAuthDeskOptions = {}): Promise<OAuthDesk> {
+export async function openOAuthDesk(more: OAuthDeskOptions = {}) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const server = await openAuthorizationServer([`${url}/oauth/callback`], more);
@@ -134,37 +105,52 @@ export async function openOAuthDesk(more: OAuthDeskOptions = {}): Promise<OAuthD
     ...more.gateway,
   };
   const served = await serveGateway({ gateway: options, port });
-  const link = async (userId: string, scopes: readonly string[] = []) => {
-    const wanted = { app: APP, userId, credentialKey: KEY, scopes: [...scopes] };
-    return `${served.url}${(await client.credentials.connect(wanted)).path}`;
-  };
+  const link = async (userId: string, needs: readonly string[] = [], credentialKey = KEY) =>
+    `${served.url}${connectLink(keys, { app: APP, userId, credentialKey, needs }, await store.now()).path}`;
+  const connections = new Connections(store.credentials, keys);
+  const back = `${served.url}/oauth/callback`;
   return {
-    ...{ environment, link, server, served, options, client, keys, used, lines },
-    connections: new Connections(store.credentials, keys),
-    async send(userId, tools = ['list_events'], sessionId = randomUUID()) {
+    ...{ environment, server, served, options, client, keys, connections, used, lines },
+    /** The page on which a user connects an account. */
+    link,
+    /** Has tools called by a user. */
+    async send(userId: string, tools: readonly string[] = ['list_events'], sessionId: string = randomUUID()) {
       const message = JSON.stringify(tools.map((name) => ({ name, args: {} })));
       return await client.sendMessage({ app: APP, userId, sessionId, messageId: randomUUID(), message });
     },
-    pending: (userId, count = 1) =>
+    /** The pending requests of a user, once there are so many. */
+    pending: (userId: string, count = 1) =>
       until(async () => {
         const rows = await client.approvals.list({ app: APP, userId });
         if (rows.length < count) throw new Error(`${rows.length} requests`);
         return [...rows];
       }),
-    async connect(userId, { scopes = ['calendar.read'], account, browser = new Browser() } = {}) {
-      const start = `${await link(userId, scopes)}/start`;
-      const way = await browser.consent(
-        start,
-        `${served.url}/oauth/callback`,
-        account === undefined ? {} : { account },
-      );
-      const { answer } = await browser.follow(way);
-      return (await answer?.text()) ?? '';
+    /** Has a user consent; gives the page that they see then. */
+    async connect(
+      userId: string,
+      { scopes = ['calendar.read'], credentialKey = KEY, browser = new Browser(), ...by }: Connect = {},
+    ): Promise<string> {
+      const way = await browser.consent(`${await link(userId, scopes, credentialKey)}/start`, back, by);
+      return (await (await browser.follow(way)).answer?.text()) ?? '';
     },
-    async close() {
+    /** The tokens of a user, as they are kept. */
+    async tokensOf(userId: string, credentialKey = KEY): Promise<KeptTokens> {
+      const found = await connections.store.find({ app: APP, userId, credentialKey });
+      if (found === undefined) throw new Error(`${userId} has no tokens`);
+      return connections.vault.unsealed(found).oauth2 ?? {};
+    },
+    async close(): Promise<void> {
       await served.close();
       await environment.close();
       await server.close();
     },
   };
+}
+
+interface Connect {
+  scopes?: readonly string[];
+  credentialKey?: string;
+  account?: string;
+  says?: string;
+  browser?: Browser;
 }

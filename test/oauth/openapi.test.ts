@@ -2,8 +2,8 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OpenAPIToolset } from '../../src/tools/openapi/openapi-toolset.ts';
-import { type AuthorizationServer, Browser, CLIENT } from '../setup/authorization-server.ts';
-import { APP, KEY, type OAuthDesk, openOAuthDesk } from './oauth-desk.ts';
+import { type AuthorizationServer, CLIENT } from '../setup/authorization-server.ts';
+import { KEY, type OAuthDesk, openOAuthDesk } from './oauth-desk.ts';
 
 /** An API that asks the authorization server about each token. */
 class CalendarApi {
@@ -105,9 +105,7 @@ test('an operation with a scheme of OAuth gets tokens of the app’s provider, a
   await desk.connect('ada');
   expect((await turn.result()).text).toBe(done);
 
-  const found =
-    (await desk.connections.store.find({ app: APP, userId: 'ada', credentialKey: KEY })) ?? expect.fail();
-  api.refused.add(desk.connections.vault.unsealed(found).oauth2?.accessToken ?? '');
+  api.refused.add((await desk.tokensOf('ada')).accessToken ?? '');
   api.seen.length = 0;
   expect((await (await desk.send('ada', ['events'])).result()).text).toBe(done);
   expect(api.seen.map(({ status }) => status)).toEqual([401, 200]);
@@ -120,16 +118,7 @@ test('and of a client of its own asks for consent at the server of its document 
   expect(request?.authConfig).toMatchObject({ provider, authScheme: { type: 'oauth2' } });
   expect(JSON.stringify(request)).not.toContain(CLIENT.clientSecret);
   const { credentialKey = '' } = request?.authConfig ?? {};
-  const { path } = await desk.client.credentials.connect({
-    app: APP,
-    userId: 'bob',
-    credentialKey,
-    scopes: [],
-  });
-  const browser = new Browser();
-  await browser.follow(
-    await browser.consent(`${desk.served.url}${path}/start`, `${desk.served.url}/oauth/callback`),
-  );
+  await desk.connect('bob', { scopes: [], credentialKey });
   expect((await turn.result()).text).toBe(done);
 });
 

@@ -6,7 +6,7 @@ import { Browser, CLIENT } from '../setup/authorization-server.ts';
 import { freePort } from '../setup/free-port.ts';
 import { databaseWithStore } from '../setup/own-database.ts';
 import { until } from '../setup/until.ts';
-import { APP, KEY, openOAuthDesk } from './oauth-desk.ts';
+import { APP, openOAuthDesk } from './oauth-desk.ts';
 
 /** All rows of all tables, as text. */
 async function dumpOf(url: string): Promise<string> {
@@ -53,21 +53,14 @@ test('no token, code, verifier or client secret of a run is anywhere but in the 
   });
   try {
     const told: string[] = [];
-    const { client, connections, server } = desk;
+    const { client, server } = desk;
     // Denied, consented, refused, refreshed, failed, disconnected.
     const turn = await desk.send('ada', ['list_events'], 'denied');
     told.push(JSON.stringify(await desk.pending('ada')));
     const browser = new Browser();
-    const denied = await browser.consent(
-      `${await desk.link('ada')}/start`,
-      `${desk.served.url}/oauth/callback`,
-      { says: 'no' },
-    );
-    told.push((await (await browser.follow(denied)).answer?.text()) ?? '');
+    told.push(await desk.connect('ada', { says: 'no', browser }));
     told.push(await desk.connect('ada'), String((await turn.result()).text));
-    const found =
-      (await connections.store.find({ app: APP, userId: 'ada', credentialKey: KEY })) ?? expect.fail();
-    refused.add(connections.vault.unsealed(found).oauth2?.accessToken ?? '');
+    refused.add((await desk.tokensOf('ada')).accessToken ?? '');
     const failing = await desk.send('ada', ['list_events'], 'failing');
     told.push(String((await failing.result()).text));
     told.push(JSON.stringify(await client.credentials.list({ app: APP })));
@@ -76,7 +69,8 @@ test('no token, code, verifier or client secret of a run is anywhere but in the 
       JSON.stringify(await client.sessions.get(names)),
       JSON.stringify(await client.approvals.audit(names)),
     );
-    await client.credentials.remove({ app: APP, userId: 'ada', credentialRef: found.credentialRef });
+    const [stored] = await client.credentials.list({ app: APP, userId: 'ada' });
+    await client.credentials.remove({ app: APP, userId: 'ada', credentialRef: stored?.credentialRef ?? '' });
     await desk.connect('bob');
 
     const secrets = [...server.secrets, CLIENT.clientSecret];

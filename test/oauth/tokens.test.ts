@@ -31,8 +31,7 @@ afterAll(() => desk.close());
 
 const find = async (userId: string) =>
   (await desk.connections.store.find({ app: APP, userId, credentialKey: KEY })) ?? expect.fail('no tokens');
-const tokenOf = async (userId: string) =>
-  desk.connections.vault.unsealed(await find(userId)).oauth2?.accessToken ?? '';
+const tokenOf = async (userId: string) => (await desk.tokensOf(userId)).accessToken ?? '';
 
 /** The tokens of a user, as if their time were over. */
 async function expire(userId: string): Promise<void> {

@@ -42,10 +42,6 @@ export const credentials: AddCommand = (group, act) => {
 
   ofUser(group.command('connect').description('a link on which a user connects an account'))
     .argument('<name>', 'the name under which tools ask for its tokens')
-    .option('--scope <scope>', 'may be repeated', (scope: string, before: string[] = []) => [
-      ...before,
-      scope,
-    ])
     .option('--json', 'one JSON value: { path, url, expiresAt }')
     .action(act(async () => (await import('../credentials/credential-commands.ts')).connectCredential));
 

@@ -1,6 +1,5 @@
-import type { CredentialType } from '../../approvals/next-commands.ts';
+import { type CredentialType, credentialOf } from '../../approvals/credential-types.ts';
 import { variable } from '../../environment.ts';
-import type { AuthCredential } from '../../events/auth-credential.ts';
 import { pageUrl } from '../../net/public-url.ts';
 import { defined } from '../../protocol/json.ts';
 import { visibleExcerpt } from '../../protocol/visible-text.ts';
@@ -31,7 +30,7 @@ export async function addCredential(
   assertUsername(options);
   await connected(connectFolder, options, output, async ({ api, apps }) => {
     const owner = await namedUser(options, apps);
-    const credential = credentialOf(options, await secretOf(SECRETS[type]));
+    const credential = credentialOf(type, await secretOf(SECRETS[type]), options.username);
     const putting = api.credentials.put({ ...owner, credentialKey: name, credential, ...defined({ label }) });
     const stored = await withProgress(output, 'storing', putting);
     if (options.json) return output.json(stored);
@@ -55,21 +54,6 @@ function assertUsername({ type, username }: AddCredentialOptions): void {
     throw new UsageError('--type basic: say whose password it is with --username <name>');
   if (type !== 'basic' && username !== undefined)
     throw new UsageError(`--username is for --type basic, not for ${type}`);
-}
-
-/** In ADK's words. */
-export function credentialOf(
-  { type, username = '' }: Pick<AddCredentialOptions, 'type' | 'username'>,
-  secret: string,
-): AuthCredential {
-  switch (type) {
-    case 'api-key':
-      return { authType: 'apiKey', apiKey: secret };
-    case 'bearer':
-      return { authType: 'http', http: { scheme: 'bearer', credentials: { token: secret } } };
-    case 'basic':
-      return { authType: 'http', http: { scheme: 'basic', credentials: { username, password: secret } } };
-  }
 }
 
 /** `holdfast credentials list`: what is stored, without the secrets. */
@@ -134,23 +118,15 @@ export async function removeCredential(
   });
 }
 
-interface ConnectOptions extends NamingOptions {
-  scope?: string[];
-}
-
 /** `holdfast credentials connect`: a link on which a user connects an account. */
 export async function connectCredential(
   credentialKey: string,
-  options: InFolder<ConnectOptions>,
+  options: InFolder<NamingOptions>,
   output = processOutput(),
 ): Promise<void> {
   await connected(connectFolder, options, output, async ({ api, apps, gatewayUrl }) => {
     const owner = await namedUser(options, apps);
-    const link = await api.credentials.connect({
-      ...owner,
-      credentialKey,
-      ...defined({ scopes: options.scope }),
-    });
+    const link = await api.credentials.connect({ ...owner, credentialKey });
     const publicUrl = variable('HOLDFAST_PUBLIC_URL', options.env)?.trim();
     const base = publicUrl ?? gatewayUrl;
     const url = base === undefined ? undefined : pageUrl(base, link.path);

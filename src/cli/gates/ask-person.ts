@@ -1,6 +1,7 @@
 import type { ApproverKey } from '../../approvals/approver-key.ts';
+import { credentialOf, credentialTypesOf } from '../../approvals/credential-types.ts';
 import { argumentsToRun, secretInEdit } from '../../approvals/edited-arguments.ts';
-import { credentialTypeOf, nextCommands } from '../../approvals/next-commands.ts';
+import { nextCommands } from '../../approvals/next-commands.ts';
 import { needsAttestation } from '../../approvals/voting.ts';
 import type { Decided } from '../../client/approvals/approvals.ts';
 import type { HoldfastApi } from '../../client/holdfast-api.ts';
@@ -11,7 +12,7 @@ import { tellReceipt } from '../approvals/receipt-text.ts';
 import { questionLines } from '../approvals/request-text.ts';
 import { responseProblem } from '../approvals/response-check.ts';
 import { changeLines } from '../approvals/shown-arguments.ts';
-import { credentialOf, SECRETS } from '../credentials/credential-commands.ts';
+import { SECRETS } from '../credentials/credential-commands.ts';
 
 /** A person who can answer. Undefined means put off, or no answer. */
 export interface Person {
@@ -140,7 +141,7 @@ async function secretOf(row: ApprovalRow, person: Person, { api }: AskOptions): 
   // Its user consents in a browser.
   if (authConfig?.provider !== undefined) return undefined;
   if (person.secret === undefined || authConfig === undefined) return undefined;
-  const type = credentialTypeOf(row);
+  const [type = 'bearer'] = credentialTypesOf(row);
   const username = type === 'basic' ? (await person.ask('user name, or nothing to leave it: '))?.trim() : '';
   if (username === undefined || (type === 'basic' && username === '')) return undefined;
   const secret = await person.secret(`${SECRETS[type]}, stored encrypted; nothing to leave it`);
@@ -149,7 +150,7 @@ async function secretOf(row: ApprovalRow, person: Person, { api }: AskOptions): 
     app,
     userId,
     credentialKey: authConfig.credentialKey,
-    credential: credentialOf({ type, username }, secret),
+    credential: credentialOf(type, secret, username),
   });
   return await api.approvals.provideCredential({ requestId }, { credentialRef, shown: row });
 }

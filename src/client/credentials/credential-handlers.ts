@@ -15,11 +15,11 @@ export const credentialHandlers: Handlers<OperationsOf<typeof CREDENTIALS>, Stor
   }),
   'credentials.remove': async (remove, context) =>
     await connectionsOf(context, 'credentials.remove').remove(remove),
-  'credentials.connect': async ({ scopes, ...owner }, context) => {
+  'credentials.connect': async (owner, context) => {
     const store = storeOf(context, 'credentials.connect');
     const keys = connectionsOf(context, 'credentials.connect').vault.ownKeys();
-    const needs = scopes ?? (await waitingFor(store, owner));
-    return connectLink(keys, { ...owner, needs: [...needs] }, await store.now());
+    const needs = await waitingFor(store, owner);
+    return connectLink(keys, { ...owner, needs }, await store.now());
   },
   'credentials.reseal': async ({ app }, context) => ({
     resealed: await connectionsOf(context, 'credentials.reseal').reseal(app),

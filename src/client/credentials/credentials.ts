@@ -53,10 +53,10 @@ export class Credentials implements MethodsOf<typeof CREDENTIALS> {
   }
 
   /**
-   * A link on which a user consents at the authorization server of a `credentialKey`. Calls that wait for its tokens go on then.
+   * A link on which a user consents at the authorization server of a `credentialKey`, to the scopes of the provider, and to those that
+   * calls wait for. They go on then.
    *
-   * @param connect.scopes beside those of the provider. Defaults to those that calls wait for.
-   * @returns `path` of the page at the gateway, behind its address. It acts for the user: a secret.
+   * @returns `path` of the page at the gateway. It acts for the user: a secret.
    */
   async connect(connect: ConnectCredential): Promise<ConnectLink> {
     return await this.#call(connectCredential, connect, OPERATOR);

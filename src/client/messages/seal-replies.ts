@@ -131,7 +131,7 @@ async function consentedRef(
     throw oauthFailed('invalid', 'the state of this way back is none of the request: open its authUri again');
   const store = storeOf(context, METHOD);
   const kept = await store.credentials.find({ app, userId, credentialKey: authConfig.credentialKey });
-  // Sent again after a failure behind the exchange: its code was used.
+  // Sent again after a failure that came after the exchange: its code was used.
   const isNew = kept !== undefined && kept.createdAt >= since && covers(kept.scopes, scopesOf(authConfig));
   if (isNew && fields.has('code')) return kept.credentialRef;
   const by = { now: await store.now(), redirectUri };

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { take } from '../../contract/check.ts';
 import { GRANT } from '../../contract/keys.ts';
 import { checkOf } from '../../contract/operation.ts';
-import { hostOf } from '../../net/public-url.ts';
+import { hostOf, safeUrlOf } from '../../net/public-url.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { DefinitionError } from '../../schema/definition-error.ts';
 import { assertKnownFields } from '../../schema/known-fields.ts';
 import * as option from '../../schema/option-kinds.ts';
 import { OptionReader, readGroup } from '../../schema/options.ts';
 import { ACCESS_SETTINGS } from './access-settings.ts';
-import { ALGORITHMS, ISSUER_FIELDS, ISSUER_SIGN_IN, isSafeUrl } from './trusted-issuer.ts';
+import { ALGORITHMS, ISSUER_FIELDS, ISSUER_SIGN_IN } from './trusted-issuer.ts';
 
 const GRANTS = checkOf(z.array(GRANT));
 
@@ -69,10 +69,10 @@ export function checkIssuer(owner: string, issuer: unknown, field: string): void
   const isUrl = 'expected a URL of https; of http for this machine only';
   // With keys of its own, and nobody who signs in, it is a name that nobody asks.
   const isNamed = isText(issuer.issuer) && jwks !== undefined && signIn === undefined;
-  check(`${field}.issuer`, isNamed || isSafeUrl(issuer.issuer), isUrl);
+  check(`${field}.issuer`, isNamed || safeUrlOf(issuer.issuer) !== undefined, isUrl);
   const audiences = [audience].flat();
   check(`${field}.audience`, audiences.length > 0 && audiences.every(isText), 'expected whom tokens are for');
-  check(`${field}.jwksUri`, jwksUri === undefined || isSafeUrl(jwksUri), isUrl);
+  check(`${field}.jwksUri`, jwksUri === undefined || safeUrlOf(jwksUri) !== undefined, isUrl);
   check(`${field}.jwks`, jwks === undefined || jwksUri === undefined, 'goes without `jwksUri`');
   const isSet = isRecord(jwks) && Array.isArray(jwks.keys) && jwks.keys.every(isPublic);
   check(`${field}.jwks`, jwks === undefined || isSet, 'expected { keys: [ … ] } of public keys');

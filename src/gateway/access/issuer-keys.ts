@@ -1,8 +1,9 @@
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
+import { safeUrlOf } from '../../net/public-url.ts';
 import { isRecord } from '../../protocol/json.ts';
 import { messageOf } from '../../protocol/message-of.ts';
 import { IssuerUnreachable } from './issuer-unreachable.ts';
-import { isSafeUrl, type TrustedIssuer } from './trusted-issuer.ts';
+import type { TrustedIssuer } from './trusted-issuer.ts';
 
 /** How long an issuer may take to answer, milliseconds. */
 const TIMEOUT = 5_000;
@@ -60,8 +61,9 @@ export class IssuerKeys {
     if (!isRecord(said) || said.issuer !== issuer) {
       throw this.#failure(`${url} is of another issuer`);
     }
-    if (!isSafeUrl(said.jwks_uri)) throw this.#failure(`${url} has no jwks_uri of https`);
-    return said.jwks_uri;
+    const keys = safeUrlOf(said.jwks_uri);
+    if (keys === undefined) throw this.#failure(`${url} has no jwks_uri of https`);
+    return keys.href;
   }
 
   /** An answer that is whole, and of JSON. */

@@ -1,6 +1,5 @@
 import type { JSONWebKeySet, JWTPayload } from 'jose';
 import type { Grant } from '../../contract/keys.ts';
-import { isLoopbackName } from '../../net/public-url.ts';
 import { OAUTH_PROVIDER } from '../../oauth/oauth-provider.ts';
 import * as option from '../../schema/option-kinds.ts';
 import type { OptionsFor } from '../../schema/options.ts';
@@ -80,11 +79,3 @@ export const ISSUER_FIELDS: readonly string[] = [
   'grants',
   'signIn',
 ] satisfies (keyof TrustedIssuer)[];
-
-/** Whether keys may be asked for there: nobody in between can give others. */
-export function isSafeUrl(given: unknown): given is string {
-  if (typeof given !== 'string' || !URL.canParse(given)) return false;
-  const { protocol, hostname, username, password } = new URL(given);
-  if (username !== '' || password !== '') return false;
-  return protocol === 'https:' || (protocol === 'http:' && isLoopbackName(hostname));
-}

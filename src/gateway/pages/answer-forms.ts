@@ -1,9 +1,10 @@
 import { html, raw } from 'hono/html';
+import { type CredentialType, credentialTypesOf } from '../../approvals/credential-types.ts';
 import { isSensitive } from '../../approvals/sensitive.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
 import { visibleText } from '../../protocol/visible-text.ts';
 import { shownFields } from './as-shown.ts';
-import { type CredentialKind, credentialFields, credentialKinds, KIND_NAMES } from './credential-fields.ts';
+import { credentialFields, KIND_NAMES } from './credential-fields.ts';
 import { changedNames, editFields, isEditable } from './edit-fields.ts';
 import { type Filled, shownField } from './fields.ts';
 import { inputFields } from './input-fields.ts';
@@ -120,10 +121,10 @@ ${formOf(
 }
 
 function credentialForms(visitor: Visitor, filled: FilledFields): Html {
-  const kinds = credentialKinds(visitor.row);
+  const kinds = credentialTypesOf(visitor.row);
   const [only] = kinds;
   const chosen = filled.get('kind')?.value;
-  const form = (kind: CredentialKind) =>
+  const form = (kind: CredentialType) =>
     formOf(
       visitor,
       html`<input type="hidden" name="kind" value="${kind}">

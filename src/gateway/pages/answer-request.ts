@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { credentialTypesOf } from '../../approvals/credential-types.ts';
 import type { Decided } from '../../client/approvals/approvals.ts';
 import { reasonProblem } from '../../contract/approvals.ts';
 import type { ApprovalRow } from '../../contract/requests.ts';
@@ -6,7 +7,7 @@ import type { Channel, Decider } from '../approvals/gateway-attester.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { answerForm, editForm, previewForm, type Visitor, withdrawForm } from './answer-forms.ts';
 import { CHANGED, isAsShown } from './as-shown.ts';
-import { credentialKinds, readCredential } from './credential-fields.ts';
+import { readCredential } from './credential-fields.ts';
 import { changedNames, filledWith, isEditable, previewedEdit, readEdit } from './edit-fields.ts';
 import type { Filled } from './fields.ts';
 import { readInput } from './input-fields.ts';
@@ -149,7 +150,7 @@ async function answer(form: Form, visitor: Visitor, options: AnswerOptions): Pro
 
 async function provide(form: Form, visitor: Visitor, options: AnswerOptions): Promise<Answered | undefined> {
   const { row, now } = visitor;
-  const given = readCredential(form, credentialKinds(row));
+  const given = readCredential(form, credentialTypesOf(row));
   if (given === undefined) return unknown(visitor, options);
   const { credential } = given;
   if (credential === undefined) {

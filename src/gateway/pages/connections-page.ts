@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import { credentialKeysOf } from '../../credentials/credential-keys.ts';
 import { connectLink } from '../../oauth/consent.ts';
+import { REVOKED } from '../../oauth/tokens.ts';
 import type { GatewayContext } from '../gateway-app.ts';
 import type { RouteSetting } from '../route-setting.ts';
 import { mayRead } from './inbox-lists.ts';
@@ -28,7 +29,7 @@ export async function showConnections(
   );
   const stored = (await Promise.all(lists))
     .flat()
-    .filter((row) => row.authType === 'oauth2' && mayRead(principal, row));
+    .filter((row) => ['oauth2', REVOKED].includes(row.authType) && mayRead(principal, row));
   const action = `${site.base}/inbox/connections`;
   const rows = stored.slice(0, MOST_SHOWN).map((row) => {
     const { app, userId, credentialKey, credentialRef, account, scopes = [], createdAt } = row;
@@ -37,7 +38,7 @@ export async function showConnections(
     const hidden = Object.entries({ token: formToken, app, user: userId, credential: credentialRef });
     return html`<li><strong><code>${shown(credentialKey)}</code>${account === undefined ? '' : html` as ${shown(account)}`}</strong>
 <p>${shown(app)} · ${shown(userId)}${scopes.map((scope) => html` · <code>${shown(scope)}</code>`)}</p>
-<div class="aside"><span>connected ${shownTime(createdAt, now)}</span>${
+<div class="aside"><span>${row.authType === REVOKED ? 'is to be connected again' : html`connected ${shownTime(createdAt, now)}`}</span>${
       mayEnd
         ? html`<form method="post" action="${action}">${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 <button class="danger">Disconnect</button></form>${again === undefined ? '' : html`<a class="button quiet" href="${site.base}${again}">Connect again</a>`}`

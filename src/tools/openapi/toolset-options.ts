@@ -96,7 +96,7 @@ export interface OpenAPIToolsetOptions {
   exclude?: OperationFilter;
   /** More operations than this are an error: each request to a model has all of them. @default 128 */
   maxOperations?: number;
-  /** Secrets by name of the security scheme. They go to the operation's server only. */
+  /** Secrets by name of the security scheme. They go to the operation's server only; those of a client of OAuth to its token endpoint. */
   credentials?: Readonly<Record<string, SchemeCredential>>;
   /** Whether people are asked for credentials that are missing. @default true */
   askForCredentials?: boolean;
