@@ -14,6 +14,7 @@ import type { SealedCredential } from '../../src/store/credentials/credential-st
 import type { SessionNames } from '../../src/store/sessions/session-names.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { BegunCall, CallActions } from '../../src/store/turns/call-store.ts';
+import type { BaseTool } from '../../src/tools/base-tool.ts';
 import type { Asked, WantedCredential } from '../../src/tools/call-questions.ts';
 import { Context } from '../../src/tools/context.ts';
 import type { ContextServices } from '../../src/tools/context-services.ts';
@@ -122,6 +123,17 @@ export function effectsOf({ actions, invocationContext }: Context): CallActions 
   assertTransfers(effects, invocationContext);
   // The invocation ends with this step: nobody is asked for a summary.
   return invocationContext.endInvocation ? { ...effects, skipSummarization: true } : effects;
+}
+
+/** Looks the tool's credential up while its call begins: that costs no time. Undefined where that finds nothing, or fails. */
+export async function storedBefore(
+  { credentials }: Pick<ActivityDependencies, 'credentials'>,
+  session: string,
+  tool: BaseTool | undefined,
+): Promise<SealedCredential | undefined> {
+  const { credentialKey } = tool?.gate?.credential?.authConfig ?? {};
+  if (credentialKey === undefined) return undefined;
+  return await credentials.store.find({ session, credentialKey }).catch(() => undefined);
 }
 
 /** The credentials that one run of a call has. They are in memory for as long as it takes, and nowhere else. */

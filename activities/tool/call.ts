@@ -10,7 +10,6 @@ import type { AwaitedJob, EndedDetachedJob, JobEnded } from '../../src/protocol/
 import { TOOL_FAILED } from '../../src/protocol/names.ts';
 import type { ToolCallInput, ToolCallResult } from '../../src/protocol/step.ts';
 import { JsonValueError } from '../../src/schema/json-value.ts';
-import type { SealedCredential } from '../../src/store/credentials/credential-store.ts';
 import { Unstorable } from '../../src/store/store-errors.ts';
 import type { BegunCall, CallActions } from '../../src/store/turns/call-store.ts';
 import { agentOfTool, type BaseTool } from '../../src/tools/base-tool.ts';
@@ -29,7 +28,7 @@ import { notesIn } from '../jobs/job-notes.ts';
 import type { ParkedRun } from '../jobs/job-outcomes.ts';
 import type { CallReport } from '../telemetry/reports.ts';
 import { assertPlanned, beginCall, plannedArguments, trustedInput } from './begin-call.ts';
-import { CallCredentials, contextInitOf } from './call-context.ts';
+import { CallCredentials, contextInitOf, storedBefore } from './call-context.ts';
 import { deployedTool, searchTime, searchTool, wasSearched } from './find-tool.ts';
 import {
   type CallOutcome,
@@ -57,7 +56,7 @@ import {
   tooManyRequests,
   unknownOutcome,
 } from './tool-failure.ts';
-import { ToolRun } from './tool-run.ts';
+import { type CallToRun, ToolRun } from './tool-run.ts';
 
 /**
  * Where a call stands in an attempt of its activity. `#next` has the transitions:
@@ -76,13 +75,7 @@ type CallState =
   /** This attempt has recorded nothing. */
   | { is: 'new' }
   /** The ledger has counted this attempt. */
-  | {
-      is: 'begun';
-      begun: StartedCall;
-      agent: LlmAgent;
-      own: BaseTool | undefined;
-      stored: Promise<SealedCredential | undefined> | undefined;
-    }
+  | ({ is: 'begun'; own: BaseTool | undefined } & Pick<CallToRun, 'begun' | 'agent' | 'credentials'>)
   /** The tool is there. */
   | { is: 'ready'; run: ToolRun }
   /** A failure from here on may have had an effect. */
@@ -188,13 +181,7 @@ class Call {
     } catch (error) {
       return await this.#refusedHere(error);
     }
-    const { credentialKey } = own?.gate?.credential?.authConfig ?? {};
-    const { store } = this.#dependencies.credentials;
-    // The tool's credential is looked up meanwhile: that costs no time. If it fails, it is looked up again.
-    const stored =
-      credentialKey === undefined
-        ? undefined
-        : store.find({ session: input.session, credentialKey }).catch(() => undefined);
+    const stored = storedBefore(this.#dependencies, input.session, own);
     const begun = await beginCall(this.#dependencies, { input, agent, own }, this.#current);
     if (begun.kind === 'settled') return { is: 'settled', settled: begun, tool: own };
     // The store has another decision, from before the workflow was reset.
@@ -202,11 +189,13 @@ class Call {
     if (begun.kind === 'closed') return { is: 'refused', by: begun.request, tool: own };
     this.#known = begun;
     this.#prepared = begun.prepared ?? {};
-    return { is: 'begun', begun, agent, own, stored };
+    const credentials = new CallCredentials(this.#dependencies, begun.names, stored);
+    return { is: 'begun', begun, agent, own, credentials };
   }
 
   /** @throws HOLDFAST_APPROVAL_NOT_PROVEN, AgentOfAnotherApp: nothing has run. */
-  async #prepare({ begun, agent, own, stored }: StateOf<'begun'>): Next<'ready' | 'refused' | 'finished'> {
+  async #prepare({ own, ...given }: StateOf<'begun'>): Next<'ready' | 'refused' | 'finished'> {
+    const { begun, agent, credentials } = given;
     const requests = this.#requests;
     this.#input = await trustedInput(this.#dependencies, { input: this.#input, begun, requests });
     const input = this.#input;
@@ -214,7 +203,6 @@ class Call {
     const args = plannedArguments(input, begun);
     const answers = new RecordedAnswers({ callKey, args, prepared, requests });
     if (answers.refusal !== undefined) return { is: 'refused', by: answers.refusal, tool: own };
-    const credentials = new CallCredentials(this.#dependencies, begun.names, stored);
     let tool: BaseTool;
     try {
       const { deployment } = this.#dependencies;
@@ -228,8 +216,7 @@ class Call {
       return await this.#notFound(begun, error);
     }
     await assertPlanned(this.#dependencies, { input, begun, requests }, tool);
-    const call = { input, begun, agent, tool, answers, credentials };
-    const run = await ToolRun.open(this.#dependencies, this.#current, call);
+    const run = await ToolRun.open(this.#dependencies, this.#current, { ...given, input, tool, answers });
     this.#marks = settingsOf(this.#dependencies.deployment, begun.names.app).markUntrusted;
     if (run.isHarmless) this.#known = undefined;
     this.#report = run.call.report;

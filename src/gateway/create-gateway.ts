@@ -76,8 +76,6 @@ export function createGateway(given: GatewayOptions): Gateway {
   const { access, inbox } = options.settings ?? {};
   const keys = records && access?.keys !== false ? new ApiKeys({ store: records, logger }) : undefined;
   const issuers = (records && access?.issuers?.filter(canSignIn)) ?? [];
-  if (issuers.length > 0 && options.credentialKeys === undefined)
-    throw new TypeError('createGateway: credentialKeys: needed by access.issuers that have signIn');
   const setting: RouteSetting = {
     options,
     streams,

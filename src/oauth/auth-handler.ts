@@ -156,22 +156,27 @@ export interface BaseAuthProvider {
 }
 
 /** A program's own: neither ADK 2.0.0 nor Holdfast asks it. */
-class Registry<Name, Item> {
-  protected readonly items = new Map<Name, Item>();
+export class CredentialRefresherRegistry {
+  readonly #refreshers = new Map<AuthCredentialTypes, BaseCredentialRefresher>();
 
-  register(name: Name, item: Item): void {
-    this.items.set(name, item);
+  register(credentialType: AuthCredentialTypes, refresher: BaseCredentialRefresher): void {
+    this.#refreshers.set(credentialType, refresher);
   }
-}
 
-export class CredentialRefresherRegistry extends Registry<AuthCredentialTypes, BaseCredentialRefresher> {
   getRefresher(credentialType: AuthCredentialTypes): BaseCredentialRefresher | undefined {
-    return this.items.get(credentialType);
+    return this.#refreshers.get(credentialType);
   }
 }
 
-export class AuthProviderRegistry extends Registry<string, BaseAuthProvider> {
+/** A program's own: neither ADK 2.0.0 nor Holdfast asks it. */
+export class AuthProviderRegistry {
+  readonly #providers = new Map<string, BaseAuthProvider>();
+
+  register(authSchemeType: string, provider: BaseAuthProvider): void {
+    this.#providers.set(authSchemeType, provider);
+  }
+
   getProvider({ type }: AuthScheme): BaseAuthProvider | undefined {
-    return this.items.get(type);
+    return this.#providers.get(type);
   }
 }

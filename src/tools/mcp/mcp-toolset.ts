@@ -149,9 +149,9 @@ export class MCPToolset extends BaseToolset {
       listed = await this.#listed(context);
     } catch (error) {
       const status = challengeOf(error)?.status;
+      if (auth === undefined || status === undefined) throw error;
       // No person mends it that the server refuses tokens which are good.
-      const isGood = status === 401 && (await auth?.tokens(context)) !== undefined;
-      if (auth === undefined || status === undefined || isGood) throw error;
+      if (status === 401 && (await auth.tokens(context)) !== undefined) throw error;
       return [this.#connectTool(auth, true)];
     }
     const making = this.#ofList.get(listed) ?? inSlices(this.#toolsOf(listed));
@@ -215,8 +215,7 @@ export class MCPToolset extends BaseToolset {
     const auth = this.#auth;
     if (auth === undefined) return await this.#sessions.use(context, work);
     const tokens = await auth.tokens(context);
-    const use = async (credential: Record<string, string>) =>
-      await this.#sessions.use(context, work, { credential });
+    const use = (credential: Record<string, string>) => this.#sessions.use(context, work, { credential });
     try {
       const done = await withCredential(tokens, use, async ({ status }) =>
         status === 401 && tokens ? await auth.tokens(context, tokens.oauth2?.accessToken) : undefined,
