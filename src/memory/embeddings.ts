@@ -21,6 +21,8 @@ export interface Embeddings {
 
 /** Numbers of a vector. */
 const LARGEST_VECTOR = 8_192;
+/** Milliseconds that a search waits for embeddings, or for an app's own service. */
+export const LONGEST_SEARCH = 10_000;
 /** Texts of one request. */
 const AT_ONCE = 64;
 
@@ -58,6 +60,24 @@ export async function embeddedDocuments(
   signal: AbortSignal,
 ): Promise<Embedding[]> {
   return embeddings === undefined ? [] : await embedded(embeddings, texts, { purpose: 'document', signal });
+}
+
+/** The embedding of a query; undefined where there is none in time, since words will do. @param warn hears why. */
+export async function embeddedQuery(
+  embeddings: Embeddings | undefined,
+  query: string,
+  { signal, warn }: { signal: AbortSignal; warn: (error: unknown) => void },
+): Promise<Embedding | undefined> {
+  if (embeddings === undefined || query.trim() === '') return undefined;
+  const inTime = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_SEARCH)]);
+  try {
+    const [embedding] = await embedded(embeddings, [query], { purpose: 'query', signal: inTime });
+    return embedding;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    warn(error);
+    return undefined;
+  }
 }
 
 async function vectorsOf(

@@ -20,24 +20,35 @@ export function textOf(content: Spoken | undefined): string {
 /** A text in passages of at most 4,000 characters that end at a paragraph, a line, a sentence or a word where there is one. */
 export function passagesOf(text: string): string[] {
   const passages: string[] = [];
-  for (let start = 0; start < text.length && passages.length < MOST_PASSAGES; ) {
-    const end = endOfPassage(text, start);
-    const passage = text.slice(start, end).trim();
-    if (passage !== '') passages.push(passage);
-    start = end;
+  for (const passage of passagesIn(text, LONGEST_PASSAGE)) {
+    if (passages.push(passage.text) === MOST_PASSAGES) break;
   }
   return passages;
 }
 
-function endOfPassage(text: string, start: number): number {
-  const longest = start + LONGEST_PASSAGE;
-  if (text.length <= longest) return text.length;
-  const last = text.slice(start + LONGEST_PASSAGE * EARLIEST_BREAK, longest);
+/** Passages of a text, and at which character each starts. */
+export function* passagesIn(
+  text: string,
+  longest: number,
+): Generator<{ text: string; start: number }, undefined, void> {
+  for (let start = 0; start < text.length; ) {
+    const end = endOfPassage(text, start, longest);
+    const passage = text.slice(start, end);
+    const trimmed = passage.trimStart();
+    if (trimmed !== '') yield { text: trimmed.trimEnd(), start: end - trimmed.length };
+    start = end;
+  }
+}
+
+function endOfPassage(text: string, start: number, longest: number): number {
+  const furthest = start + longest;
+  if (text.length <= furthest) return text.length;
+  const last = text.slice(start + longest * EARLIEST_BREAK, furthest);
   for (const mark of BREAKS) {
     const found = last.lastIndexOf(mark);
-    if (found >= 0) return longest - last.length + found + mark.length;
+    if (found >= 0) return furthest - last.length + found + mark.length;
   }
   // No surrogate pair is cut.
-  const isPair = /[\ud800-\udbff]/.test(text.charAt(longest - 1));
-  return isPair ? longest - 1 : longest;
+  const isPair = /[\ud800-\udbff]/.test(text.charAt(furthest - 1));
+  return isPair ? furthest - 1 : furthest;
 }

@@ -8,7 +8,7 @@ import { thrownMessage } from '../schema/thrown-message.ts';
 import type { FoundMemory, MemoryOwner } from '../store/memories/memory-store.ts';
 import type { Store } from '../store/store.ts';
 import type { BaseMemoryService, MemoryEntry, SearchMemoryResponse } from './base-memory-service.ts';
-import { type Embeddings, embedded, embeddedDocuments } from './embeddings.ts';
+import { type Embeddings, embeddedDocuments, embeddedQuery, LONGEST_SEARCH } from './embeddings.ts';
 import { InvalidMemory, MemoryServiceFailed } from './memory-errors.ts';
 import { queryTerms, withTerms } from './memory-terms.ts';
 import { textOf } from './passages.ts';
@@ -17,8 +17,6 @@ import { textOf } from './passages.ts';
 const TIMES = { first: -62_135_596_800_000, last: 253_402_300_799_999 };
 /** Characters of a query that count. */
 const LONGEST_QUERY = 4_000;
-/** Milliseconds that a search waits for embeddings, or for an app's own service. */
-const LONGEST_SEARCH = 10_000;
 /** Memories that are added at once. */
 const MOST_ADDED = 100;
 /** Bytes of a memory's metadata as JSON. */
@@ -55,8 +53,7 @@ export class UserMemory implements ContextMemory {
   async search(query: string): Promise<SearchMemoryResponse> {
     const { store, owner, results, embeddings } = this.#init;
     const asked = textOfQuery(query);
-    const embedding =
-      embeddings && asked.trim() !== '' ? await this.#embeddingOf(embeddings, asked) : undefined;
+    const embedding = await embeddedQuery(embeddings, asked, this.#init);
     const found = await store.memories.search(owner, {
       terms: queryTerms(asked),
       limit: results,
@@ -83,19 +80,6 @@ export class UserMemory implements ContextMemory {
       ...defined({ author: entry.author, metadata: entry.customMetadata, embedding: vectors[index] }),
     }));
     await store.memories.add(owner, added);
-  }
-
-  async #embeddingOf(embeddings: Embeddings, query: string) {
-    const { signal, warn } = this.#init;
-    const inTime = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_SEARCH)]);
-    try {
-      const [embedding] = await embedded(embeddings, [query], { purpose: 'query', signal: inTime });
-      return embedding;
-    } catch (error) {
-      if (signal.aborted) throw error;
-      warn(error);
-      return undefined;
-    }
   }
 }
 
