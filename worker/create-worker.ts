@@ -30,7 +30,7 @@ import { assertKnownFields } from '../src/schema/known-fields.ts';
 import { thrownMessage } from '../src/schema/thrown-message.ts';
 import type { Store } from '../src/store/store.ts';
 import { testWorkflowBundle, workflowBundle } from './bundle.ts';
-import { checkToolsets, deploy } from './deploy.ts';
+import { checkToolsets, deploy, tellSandboxes } from './deploy.ts';
 import { jsonLogger } from './json-logger.ts';
 import { type GivenPublicUrl, publicUrl, transcriptUrl } from './page-addresses.ts';
 import { PASSED_OPTIONS, type PassedOptions, passedOptions } from './passed-options.ts';
@@ -169,6 +169,7 @@ async function workerOf(
   const tracing = await tracingOf(options.tracing);
   const logger = unfailing(checkedLogger(options.logger ?? jsonLogger()));
   await checkToolsets(deployment, logger);
+  await tellSandboxes(deployment, logger);
   // Codecs may come from plugins, also from those of the connection: until they are known, nothing is told.
   let conceal = true;
   let metrics: TurnMetrics;

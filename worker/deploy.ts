@@ -19,6 +19,7 @@ import { DefinitionError } from '../src/schema/definition-error.ts';
 import { thrownMessage } from '../src/schema/thrown-message.ts';
 import { agentOfTool, type BaseTool, isBaseTool } from '../src/tools/base-tool.ts';
 import { type BaseToolset, isBaseToolset } from '../src/tools/base-toolset.ts';
+import { sandboxOf } from '../src/tools/workspace/sandbox.ts';
 import { withinTime } from './within-time.ts';
 
 /** Milliseconds that a worker waits for a toolset when it starts. */
@@ -101,6 +102,24 @@ export async function checkToolsets(
       assertNames(agent, needed);
     }),
   );
+}
+
+/** Says in which sandbox commands and code of agents run here, or that they are refused. */
+export async function tellSandboxes(
+  { roots }: Pick<Deployment, 'roots'>,
+  logger: Pick<HoldfastLogger, 'info' | 'warn'>,
+): Promise<void> {
+  for (const { name: agent, tools, codeExecutor } of llmAgentsOf(roots.values())) {
+    for (const each of [...tools, codeExecutor]) {
+      const sandbox = each && sandboxOf(each);
+      if (sandbox === undefined) continue;
+      const about = { agent, of: each?.name };
+      await sandbox.wall().then(
+        (wall) => logger.info('commands run in a sandbox', { ...about, sandbox: wall }),
+        (error) => logger.warn('commands are refused', { ...about, reason: thrownMessage(error) }),
+      );
+    }
+  }
 }
 
 /** Tools of a toolset that each request has: a predicate may leave out any of them. */

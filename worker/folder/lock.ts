@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { codedError } from '../../src/contract/error.ts';
 import { messageOf } from '../../src/protocol/message-of.ts';
 import { makeFolder } from '../../src/store/engine/make-folder.ts';
+import { hideFromCommands } from '../../src/tools/workspace/bubblewrap.ts';
 import { type ExclusiveHold, type LockOwner, readLockOwner, tryHoldExclusively } from './exclusive.ts';
 
 /** Another process (or another part of this one) owns the folder. */
@@ -59,6 +60,7 @@ export interface FolderOwnership extends ExclusiveHold {
  */
 export function acquireFolder(folder: string): FolderOwnership {
   const path = resolve(folder);
+  hideFromCommands(path);
   const ownerFile = join(path, 'owner.json');
   const hold = orUnusable(path, () => {
     makeFolder(path, 0o700);

@@ -2,12 +2,14 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { currentStamp, workflowBundle } from '../../../worker/bundle.ts';
 import { ownVersion } from '../../own-files.ts';
+import { bubblewrapHere } from '../../tools/workspace/sandbox.ts';
 import { type Finding, findingsAbout, type RuntimeFacts } from './finding.ts';
 
 const node = findingsAbout('node');
 const machine = findingsAbout('platform');
 const packages = findingsAbout('packages');
 const bundle = findingsAbout('workflow bundle');
+const sandbox = findingsAbout('sandbox');
 
 const OLDEST_NODE = [22, 18] as const;
 
@@ -42,6 +44,14 @@ export function checkNode({ nodeVersion }: RuntimeFacts): Finding[] {
     `Node ${nodeVersion} is older than ${wanted}`,
     `install Node ${wanted} or newer: https://nodejs.org`,
   );
+}
+
+export async function checkSandbox(): Promise<Finding[]> {
+  const found = await bubblewrapHere();
+  if ('path' in found) return sandbox.ok(`commands of agents run in bubblewrap (${found.path})`);
+  const fix =
+    'needed for commands of agents alone: apt install bubblewrap socat (0.8 or newer), see docs/commands.md';
+  return sandbox.warn(`commands of agents have no sandbox: ${found.problem}`, fix);
 }
 
 export function checkPlatform({ platform, arch, glibc }: RuntimeFacts): Finding[] {

@@ -5,7 +5,14 @@ import type { InFolder } from '../connect-folder.ts';
 import { checkAgents } from './check-agents.ts';
 import { checkDisk, checkFolder } from './check-folder.ts';
 import { checkModel } from './check-model.ts';
-import { checkBundle, checkNode, checkPackages, checkPlatform, ownRuntime } from './check-runtime.ts';
+import {
+  checkBundle,
+  checkNode,
+  checkPackages,
+  checkPlatform,
+  checkSandbox,
+  ownRuntime,
+} from './check-runtime.ts';
 import { checkStore } from './check-store.ts';
 import { checkTemporal } from './check-temporal.ts';
 import {
@@ -28,6 +35,7 @@ export interface Diagnosis {
 const CHECKS: Record<string, (surroundings: Surroundings) => Finding[] | Promise<Finding[]>> = {
   node: ({ runtime }) => checkNode(runtime),
   platform: ({ runtime }) => checkPlatform(runtime),
+  sandbox: () => checkSandbox(),
   packages: () => checkPackages(process.cwd()),
   'workflow bundle': () => checkBundle(),
   folder: checkFolder,
